@@ -32,6 +32,9 @@ const unsharedTests = ["{client,facilitator,resource-server,x402,test/x402,test/
 /** One cache of compiled code for the nodes of all tests, where each would fill one of its own; see `devnet/workspace/launcher.ts`. */
 const compiled = { NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.cache/tests") };
 
+/** The same for the packages that the tests themselves load. */
+const setupFiles = [join(import.meta.dirname, "test/support/compile-cache.setup.ts")];
+
 const strict = { GATEHOUSE_DEVNET_PROFILE: "strict" };
 const long = {
   ...compiled,
@@ -46,7 +49,7 @@ const long = {
 const elsewhere = ["node_modules/**", ".gatehouse/**", "dist/**"];
 
 /**
- * A test file's name tells its cost: `*.test.ts` is a unit test and stands beside its code, `*.integration.test.ts`
+ * A test file's name tells its cost: `*.test.ts` is a unit test and stands beside its code, or in test/ where it is about several files, `*.integration.test.ts`
  * starts real services on free ports, `*.e2e.test.ts` runs the commands that a person types, `*.docker.test.ts` needs a Docker
  * engine, `*.package.test.ts` packs and installs, and `*.long.test.ts` takes minutes. `npm test` runs the first three, and a few files of the upkeep beside a strict node
  * (`integration-strict`). `npm run test:long` runs the projects `long`, `long-fuzz` and `long-strict`: the long files, the
@@ -61,6 +64,7 @@ export default defineConfig({
       {
         test: {
           name: "unit",
+          setupFiles,
           include: ["**/*.test.ts"],
           exclude: [...elsewhere, ...costlyTests, ...unsharedTests],
           testTimeout: 60_000,
@@ -71,6 +75,7 @@ export default defineConfig({
       {
         test: {
           name: "unit-isolated",
+          setupFiles,
           include: unsharedTests,
           exclude: [...elsewhere, ...costlyTests],
           testTimeout: 60_000,
@@ -79,6 +84,7 @@ export default defineConfig({
       {
         test: {
           name: "integration",
+          setupFiles,
           include: ["**/*.integration.test.ts"],
           exclude: elsewhere,
           env: compiled,
@@ -89,6 +95,7 @@ export default defineConfig({
       {
         test: {
           name: "integration-strict",
+          setupFiles,
           include: ["test/sidecar/{upkeep/upkeep,upkeep-of-devnet}.integration.test.ts"],
           env: { ...compiled, ...strict },
           testTimeout: 120_000,
@@ -98,6 +105,7 @@ export default defineConfig({
       {
         test: {
           name: "e2e",
+          setupFiles,
           include: ["**/*.e2e.test.ts"],
           exclude: elsewhere,
           env: compiled,

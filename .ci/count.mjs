@@ -28,8 +28,14 @@ for (const path of reportPaths) {
     missing += 1;
   }
 }
-for (const failure of failures) console.log(failure.slice(0, 700));
+for (const failure of failures) console.log(shorten(failure, 2_400));
 // A run without a report is a failed step as well, unless it ended well and wrote none.
 counts.failed = Math.max(counts.failed, missing);
 console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
 process.exitCode = counts.failed === 0 && counts.passed > 0 ? 0 : 1;
+
+/** The beginning and the end of a long text: what failed stands in the one, the last words of a process in the other. */
+function shorten(text, length) {
+  if (text.length <= length) return text;
+  return `${text.slice(0, length / 2)}\n  …\n${text.slice(-length / 2)}`;
+}

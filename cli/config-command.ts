@@ -1,10 +1,10 @@
 import { Argument, Command } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/mask.ts";
 import { serviceNames } from "./service-names.ts";
-import { terminalOutput } from "./terminal-output.ts";
+import { createTerminalOutput } from "./terminal-output.ts";
 
-/** Makes `gatehouse config`, whose `dump` shows what a service would start with and why. */
-export function configCommand({ mask }: Readonly<{ mask: Mask }>) {
+/** Creates `gatehouse config`, whose `dump` shows what a service would start with and why. */
+export function createConfigCommand({ mask }: Readonly<{ mask: Mask }>) {
   const dump = new Command("dump")
     .summary("Show every setting of a service with its value and where that came from")
     .description(
@@ -16,7 +16,7 @@ export function configCommand({ mask }: Readonly<{ mask: Mask }>) {
     .option("--json", "one JSON document: [{ key, value, origin }]", false)
     .action(async (service, { settings: file, changed, json }) => {
       const { configDump } = await import("./config-dump.ts");
-      process.exitCode = configDump({ service, file, changed, json }, { mask, output: terminalOutput({ mask }) });
+      process.exitCode = configDump({ service, file, changed, json }, { mask, output: createTerminalOutput({ mask }) });
     });
   return new Command("config").summary("Show what a service's settings come to").addCommand(dump);
 }

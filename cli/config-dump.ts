@@ -1,10 +1,10 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
 import type { Mask } from "#daemon/mask.ts";
 import { Secret } from "#daemon/secret.ts";
-import { settingsLeaves } from "#daemon/settings/leaf.ts";
+import { listSettingsLeaves } from "#daemon/settings/leaf.ts";
 import { SettingsError } from "#daemon/settings/problem.ts";
 import { resolveSettings, type SettingsDefinition, type SettingsSources } from "#daemon/settings/settings.ts";
-import { valueAt } from "#daemon/settings/value.ts";
+import { getValueAt } from "#daemon/settings/value.ts";
 import { serviceDefinitions } from "./service-definitions.ts";
 import type { ServiceName } from "./service-names.ts";
 
@@ -49,8 +49,8 @@ export function dumpSettings(
 ): readonly DumpedSetting[] {
   const { settings, origin } = resolveSettings(definition, sources);
   mask.hide(settings);
-  return settingsLeaves(definition.service, definition.schema).map((leaf) => {
-    const value = valueAt(settings, leaf.path) ?? null;
+  return listSettingsLeaves(definition.service, definition.schema).map((leaf) => {
+    const value = getValueAt(settings, leaf.path) ?? null;
     return { key: leaf.path.join("."), value: value instanceof Secret ? value.toJSON() : value, origin: origin(leaf) };
   });
 }

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 
 /** Asks a person at the terminal; anything but yes is no. */
-export async function confirmed(question: string): Promise<boolean> {
+export async function askToConfirm(question: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   try {
     // Ctrl-C and Ctrl-D close the terminal: they mean no.

@@ -1,10 +1,10 @@
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { readNamedText, explainUnreadable } from "#daemon/files/regular-file.ts";
 import type { Mask } from "#daemon/mask.ts";
 import { Secret } from "#daemon/secret.ts";
-import { userStateDirectory } from "#daemon/user-state-directory.ts";
-import { controlPlaces } from "#sidecar/upkeep/control/control-places.ts";
-import { commandSidecarSettings } from "./sidecar-settings.ts";
+import { findUserStateDirectory } from "#daemon/user-state-directory.ts";
+import { findControlPlaces } from "#sidecar/upkeep/control/control-places.ts";
+import { readSidecarSettings } from "./sidecar-settings.ts";
 import type { Command } from "@commander-js/extra-typings";
 
 /** How a person names the sidecar that a command is for. */
@@ -22,7 +22,7 @@ const tokenVariable = "GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN";
  * Tells where the sidecar is asked that a command is for: at its URL, in the state directory that is named, or where the settings have it.
  * What is wrong is printed and sets the exit status 1; the result is undefined then.
  */
-export function controlTarget(
+export function findControlTarget(
   command: string,
   { settings: file, stateDirectory, url, tokenFile }: ControlOptions,
   { mask }: Readonly<{ mask: Mask }>,
@@ -35,9 +35,9 @@ export function controlTarget(
     return undefined;
   }
   if (stateDirectory !== undefined) return { kind: "socket", stateDirectories: [resolve(stateDirectory)] } as const;
-  const settings = commandSidecarSettings(file, { mask });
+  const settings = readSidecarSettings(file, { mask });
   if (settings === undefined) return undefined;
-  const places = controlPlaces(settings, userStateDirectory(process.env));
+  const places = findControlPlaces(settings, findUserStateDirectory(process.env));
   if (places !== undefined) return { kind: "socket", stateDirectories: places } as const;
   fail(
     `${command}: which sidecar? Name it by --state-directory, --settings with its settings, --url, or its GATEHOUSE_SIDECAR_NODE_WORKSPACE. ` +
@@ -46,13 +46,14 @@ export function controlTarget(
   return undefined;
 }
 
+/** More than any token has. */
+const tokenBytes = 65_536;
+
 function readToken(command: string, path: string): string | undefined {
   try {
-    return readFileSync(path, "utf8").trim();
+    return readNamedText(path, tokenBytes).trim();
   } catch (error) {
-    fail(
-      `${command}: ${path} can't be read (${(error as NodeJS.ErrnoException).code ?? "unknown"}); name a file that holds the token.`,
-    );
+    fail(`${command}: ${path} can't be read (${explainUnreadable(error)}); name a file that holds the token.`);
     return undefined;
   }
 }

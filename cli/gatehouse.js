@@ -12,9 +12,6 @@ if (Number(process.versions.node.split(".")[0]) < nodeNeeded) {
   );
   process.exitCode = 1;
 } else {
-  // A package from a registry has all but this file compiled, in `dist/`. A failure ends the process with its trace.
-  void import("node:fs").then(
-    ({ existsSync }) =>
-      import(existsSync(new URL("launch.js", import.meta.url)) ? "./launch.js" : "../dist/cli/launch.js"),
-  );
+  // A failure ends the process with its trace.
+  void import("./launch.js");
 }

@@ -1,9 +1,9 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/mask.ts";
-import { terminalOutput } from "./terminal-output.ts";
+import { createTerminalOutput } from "./terminal-output.ts";
 
-/** Makes `gatehouse lint`: judges files of node.conf with no node at all. */
-export function lintCommand({ mask }: Readonly<{ mask: Mask }>) {
+/** Creates `gatehouse lint`: judges files of node.conf with no node at all. */
+export function createLintCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("lint")
     .summary("Judge a node.conf with no node at all")
     .description(
@@ -19,10 +19,10 @@ export function lintCommand({ mask }: Readonly<{ mask: Mask }>) {
     .addOption(new Option("--json", "the same as --format json").implies({ format: "json" }))
     .option("--docs-url <url>", "where docs/ can be read, for the links of sarif", "https://gatehouse.example/docs")
     .action(async (configPaths, { nodeVersion, format, docsUrl }) => {
-      const { lintCommand: run } = await import("#node/lint/lint-command.ts");
+      const { runLintCommand: run } = await import("#node/lint/lint-command.ts");
       // A workflow may change the directory; its runner takes paths from the checkout.
       const repository = process.env["GITHUB_WORKSPACE"] || process.cwd();
-      const output = terminalOutput({ mask });
+      const output = createTerminalOutput({ mask });
       process.exitCode = await run(
         { configPaths, nodeVersion, format, docsUrl, repository },
         { output, stdin: process.stdin },

@@ -1,8 +1,8 @@
-import { readFileSync } from "node:fs";
+import { readNamedText } from "#daemon/files/regular-file.ts";
 import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { z } from "zod";
 import { exitStatus, exitStatusHelp } from "#client/exit-status.ts";
-import { httpEndpoint } from "#daemon/http/endpoint.ts";
+import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import type { Mask } from "#daemon/mask.ts";
 import { Secret, secret } from "#daemon/secret.ts";
 import { httpUrl, privateKey } from "#daemon/settings/types.ts";
@@ -19,8 +19,8 @@ const keyVariable = "GATEHOUSE_PAY_SIGNER_PRIVATE_KEY";
 
 const collect = (value: string, before: readonly string[]) => [...before, value];
 
-/** Makes `gatehouse pay <url>`. */
-export function payCommand({ mask }: Readonly<{ mask: Mask }>) {
+/** Creates `gatehouse pay <url>`. */
+export function createPayCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("pay")
     .summary("Buy one HTTP resource by x402, within a spending cap; without a cap, show what it costs")
     .description(
@@ -102,17 +102,20 @@ function interruption() {
 /** Where to buy, and as whom: `fetch` takes no URL with credentials, which are sent as a header instead, unless one says otherwise. */
 function addressed(url: string, headers: Readonly<Record<string, string>>) {
   if (!URL.canParse(url)) return { url, headers };
-  const endpoint = httpEndpoint(url);
+  const endpoint = parseHttpEndpoint(url);
   const isAuthorized = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
   return { url: endpoint.url, headers: isAuthorized ? headers : { ...endpoint.headers, ...headers } };
 }
+
+/** More than any key has. */
+const keyBytes = 65_536;
 
 /** The key, where one is given or needed, and the chain's endpoint. Tells what is wrong, and gives nothing then. */
 function readEnvironment(keyFile: string | undefined, { needsKey, mask }: Readonly<{ needsKey: boolean; mask: Mask }>) {
   try {
     const { signer, chain } = readSettings(paySettings, { env: process.env });
     mask.hide(chain);
-    const key = keyFile === undefined ? signer.privateKey?.reveal() : readFileSync(keyFile, "utf8").trim();
+    const key = keyFile === undefined ? signer.privateKey?.reveal() : readNamedText(keyFile, keyBytes).trim();
     if (key !== undefined) mask.hide(new Secret(key));
     if (key === undefined && needsKey)
       return refuse(`pay: no key to pay with; name its file with --key-file or ${keyVariable}_FILE.`);

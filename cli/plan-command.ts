@@ -1,10 +1,10 @@
 import { Command } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/mask.ts";
-import { commandSidecarSettings } from "./sidecar-settings.ts";
-import { terminalOutput } from "./terminal-output.ts";
+import { readSidecarSettings } from "./sidecar-settings.ts";
+import { createTerminalOutput } from "./terminal-output.ts";
 
-/** Makes `gatehouse plan`: what the sidecar would do to a node.conf, for a person or a pipeline. */
-export function planCommand({ mask }: Readonly<{ mask: Mask }>) {
+/** Creates `gatehouse plan`: what the sidecar would do to a node.conf, for a person or a pipeline. */
+export function createPlanCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("plan")
     .summary("Show, or apply, what a node.conf needs for a node of a version")
     .description(
@@ -16,13 +16,13 @@ export function planCommand({ mask }: Readonly<{ mask: Mask }>) {
     .option("--json", "print JSON for machines", false)
     .option("--write", "apply the plan to the file, in one safe step", false)
     .action(async ({ config, nodeVersion, settings: file, json, write }) => {
-      const settings = commandSidecarSettings(file, { mask });
+      const settings = readSidecarSettings(file, { mask });
       if (settings === undefined) return;
-      const { planCommand: run } = await import("#sidecar/upkeep/plan-command.ts");
+      const { runPlanCommand: run } = await import("#sidecar/upkeep/plan-command.ts");
       process.exitCode = await run(
         { configPath: config, nodeVersion, json, write },
         settings,
-        terminalOutput({ mask }),
+        createTerminalOutput({ mask }),
       );
     });
 }

@@ -4,19 +4,21 @@ import type { Command as UntypedCommand } from "commander";
 import { maskUncaughtErrors } from "#daemon/end-process.ts";
 import { createMask } from "#daemon/mask.ts";
 import { version } from "#daemon/version.ts";
-import { adoptCommand } from "./adopt-command.ts";
-import { configCommand } from "./config-command.ts";
-import { doctorCommand } from "./doctor-command.ts";
-import { lintCommand } from "./lint-command.ts";
-import { payCommand } from "./pay-command.ts";
-import { planCommand } from "./plan-command.ts";
-import { restoreCommand } from "./restore-command.ts";
-import { resumeCommand } from "./resume-command.ts";
+import { createAdoptCommand } from "./adopt-command.ts";
+import { createConfigCommand } from "./config-command.ts";
+import { createDoctorCommand } from "./doctor-command.ts";
+import { installServiceCommand } from "./install-service-command.ts";
+import { createLintCommand } from "./lint-command.ts";
+import { logsCommand } from "./logs-command.ts";
+import { createPayCommand } from "./pay-command.ts";
+import { createPlanCommand } from "./plan-command.ts";
+import { createRestoreCommand } from "./restore-command.ts";
+import { createResumeCommand } from "./resume-command.ts";
 import { addServiceCommand } from "./service-command.ts";
-import { upgradeCommand } from "./upgrade-command.ts";
-import { volumeSnapshotCommand } from "./volume-snapshot-command.ts";
-import { statusCommand } from "./status-command.ts";
-import { stackCommand } from "./stack-command.ts";
+import { createUpgradeCommand } from "./upgrade-command.ts";
+import { createVolumeSnapshotCommand } from "./volume-snapshot-command.ts";
+import { createStatusCommand } from "./status-command.ts";
+import { createStackCommand } from "./stack-command.ts";
 
 /** What this process may not show, whichever command it is. */
 const mask = createMask();
@@ -31,7 +33,7 @@ const program = new Command("gatehouse")
     "\nStart here:\n  gatehouse stack --once         the whole system on this machine, one paid request, then stop\n  gatehouse <command> --help     what a command does and the settings to begin with",
   );
 
-program.addCommand(stackCommand());
+program.addCommand(createStackCommand());
 addServiceCommand(
   program,
   {
@@ -68,16 +70,17 @@ addServiceCommand(
   },
   { mask },
 );
-program.addCommand(statusCommand({ mask }));
-program.addCommand(payCommand({ mask }));
-program.addCommand(planCommand({ mask }));
-program.addCommand(lintCommand({ mask }));
-program.addCommand(doctorCommand({ mask }));
-program.addCommand(adoptCommand({ mask }));
-program.addCommand(resumeCommand({ mask }));
-program.addCommand(upgradeCommand({ mask }));
-program.addCommand(restoreCommand({ mask }));
-program.addCommand(volumeSnapshotCommand({ mask }));
+program.addCommand(createStatusCommand({ mask }));
+program.addCommand(logsCommand({ mask }));
+program.addCommand(createPayCommand({ mask }));
+program.addCommand(createPlanCommand({ mask }));
+program.addCommand(createLintCommand({ mask }));
+program.addCommand(createDoctorCommand({ mask }));
+program.addCommand(createAdoptCommand({ mask }));
+program.addCommand(createResumeCommand({ mask }));
+program.addCommand(createUpgradeCommand({ mask }));
+program.addCommand(createRestoreCommand({ mask }));
+program.addCommand(createVolumeSnapshotCommand({ mask }));
 addServiceCommand(
   program,
   {
@@ -116,7 +119,8 @@ addServiceCommand(
   { mask },
 );
 
-program.addCommand(configCommand({ mask }));
+program.addCommand(createConfigCommand({ mask }));
+program.addCommand(installServiceCommand({ mask }));
 // The typed commands are commander's own.
 completeOnTab(program as unknown as UntypedCommand, { completionCommandName: "completion" });
 

@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { endProcess } from "#daemon/end-process.ts";
 import type { Mask } from "#daemon/mask.ts";
 import { runService, type Service } from "#daemon/service.ts";
-import { settingsHelp } from "./settings-help.ts";
+import { formatSettingsHelp } from "./settings-help.ts";
 
 /** How a long-running service appears on the command line. */
 export type ServiceCommand<Schema extends z.ZodObject> = Readonly<{
@@ -36,7 +36,7 @@ export function addServiceCommand<Schema extends z.ZodObject>(
     .addHelpText("after", () =>
       loaded.service === undefined
         ? `\n"gatehouse ${name} --help" lists the settings.`
-        : settingsHelp(loaded.service.definition, command.opts().all === true ? "all" : "essential"),
+        : formatSettingsHelp(loaded.service.definition, command.opts().all === true ? "all" : "essential"),
     )
     .action(async ({ settings, all }) => {
       if (all === true) command.error(`${name}: --all goes with --help: gatehouse ${name} --help --all`);

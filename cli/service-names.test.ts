@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { unknownVariables } from "#daemon/settings/environment.ts";
-import { settingsLeaves } from "#daemon/settings/leaf.ts";
+import { findUnknownVariables } from "#daemon/settings/environment.ts";
+import { listSettingsLeaves } from "#daemon/settings/leaf.ts";
 import { serviceDefinitions } from "./service-definitions.ts";
 import { serviceNames } from "./service-names.ts";
 
 const services = Object.values(serviceDefinitions).map(({ service, schema }) => ({
   service,
-  leaves: settingsLeaves(service, schema),
+  leaves: listSettingsLeaves(service, schema),
 }));
 
 test("a service is defined under its own name", () => {
@@ -18,14 +18,14 @@ test.each(services)(
   ({ service, leaves }) => {
     const others = services.filter((other) => other.service !== service).flatMap((other) => other.leaves);
     const env = Object.fromEntries(others.map((leaf) => [leaf.env, "x"]));
-    expect(unknownVariables(service, leaves, env)).toEqual([]);
+    expect(findUnknownVariables(service, leaves, env)).toEqual([]);
   },
 );
 
 test("a variable of a misspelt service is refused by the service that was meant, with the name that was meant", () => {
   const sidecar = services.find(({ service }) => service === "sidecar")!;
   const refused = (name: string) =>
-    unknownVariables("sidecar", sidecar.leaves, { [name]: "x" }).map(({ message }) => message);
+    findUnknownVariables("sidecar", sidecar.leaves, { [name]: "x" }).map(({ message }) => message);
   const meant = "did you mean GATEHOUSE_SIDECAR_NODE_WORKSPACE? Correct the name or remove it.";
   expect(refused("GATEHOUSE_SIDCAR_NODE_WORKSPACE")).toEqual([`no such service as SIDCAR; ${meant}`]);
   expect(refused("GATEHOUSE_SIDE_CAR_NODE_WORKSPACE")).toEqual([`no such service as SIDE_CAR; ${meant}`]);
@@ -35,7 +35,7 @@ test("a variable of a misspelt service is refused by the service that was meant,
 test.each(Object.values(serviceDefinitions))(
   "$service has each setting that its help begins with",
   ({ service, schema, essentials }) => {
-    const known = new Set(settingsLeaves(service, schema).map(({ path }) => path.join(".")));
+    const known = new Set(listSettingsLeaves(service, schema).map(({ path }) => path.join(".")));
     expect(essentials.filter((name) => !known.has(name))).toEqual([]);
   },
 );

@@ -1,5 +1,5 @@
 import type { SettingsDefinition } from "#daemon/settings/settings.ts";
-import { environmentName, settingsLeaves, type SettingsLeaf } from "#daemon/settings/leaf.ts";
+import { toEnvironmentName, listSettingsLeaves, type SettingsLeaf } from "#daemon/settings/leaf.ts";
 
 /** Columns of a terminal that the list of groups keeps to. */
 const columns = 80;
@@ -8,8 +8,8 @@ const columns = 80;
 export type HelpExtent = "essential" | "all";
 
 /** The settings of a service as its `--help` shows them: name, purpose, what is expected, default. */
-export function settingsHelp(definition: SettingsDefinition, extent: HelpExtent): string {
-  const leaves = settingsLeaves(definition.service, definition.schema);
+export function formatSettingsHelp(definition: SettingsDefinition, extent: HelpExtent): string {
+  const leaves = listSettingsLeaves(definition.service, definition.schema);
   const shown = extent === "all" ? leaves : leaves.filter((leaf) => isEssential(definition, leaf));
   const others = leaves.filter((leaf) => !shown.includes(leaf));
   const example = leaves[0];
@@ -27,7 +27,7 @@ export function settingsHelp(definition: SettingsDefinition, extent: HelpExtent)
           "",
         ]),
     "Each is an environment variable; all but secrets may also stand in the settings file, as the key in brackets.",
-    `A settings file is JSON5; name it with --settings or ${environmentName(definition.service, ["settingsPath"])}.`,
+    `A settings file is JSON5; name it with --settings or ${toEnvironmentName(definition.service, ["settingsPath"])}.`,
     ...(example === undefined
       ? []
       : [`The environment wins over the file: ${example.env} over ${example.path.join(".")}.`]),

@@ -1,9 +1,9 @@
 import type { SettingsDefinition } from "#daemon/settings/settings.ts";
-import { environmentName, settingsLeaves, type SettingsLeaf } from "#daemon/settings/leaf.ts";
+import { toEnvironmentName, listSettingsLeaves, type SettingsLeaf } from "#daemon/settings/leaf.ts";
 import { isEssential } from "./settings-help.ts";
 
 /** The settings reference of the documentation, in Markdown, printed from the schemas that the services read. */
-export function settingsReference(definitions: readonly SettingsDefinition[]): string {
+export function printSettingsReference(definitions: readonly SettingsDefinition[]): string {
   return [
     "# Settings",
     "",
@@ -16,12 +16,12 @@ export function settingsReference(definitions: readonly SettingsDefinition[]): s
 }
 
 function serviceReference(definition: SettingsDefinition): string[] {
-  const leaves = settingsLeaves(definition.service, definition.schema);
+  const leaves = listSettingsLeaves(definition.service, definition.schema);
   const essentials = leaves.filter((leaf) => isEssential(definition, leaf));
   return [
     `## \`gatehouse ${definition.service}\``,
     "",
-    `Settings file: \`--settings <file>\` or \`${environmentName(definition.service, ["settingsPath"])}\`.`,
+    `Settings file: \`--settings <file>\` or \`${toEnvironmentName(definition.service, ["settingsPath"])}\`.`,
     "",
     ...(essentials.length === 0 ? [] : [`Set first: ${essentials.map(({ env }) => `\`${env}\``).join(", ")}.`, ""]),
     "| setting | what it is for | expected | default |",

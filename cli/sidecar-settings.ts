@@ -7,7 +7,7 @@ import { sidecarSettings, type SidecarSettings } from "#sidecar/settings.ts";
  * Reads the sidecar's settings for a command that works beside it. Problems are printed on standard error and set the exit
  * status 1; the result is undefined then.
  */
-export function commandSidecarSettings(
+export function readSidecarSettings(
   file: string | undefined,
   { mask }: Readonly<{ mask: Mask }>,
 ): SidecarSettings | undefined {

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 
-/** Makes `gatehouse stack`, which `npm start` runs. */
-export function stackCommand() {
+/** Creates `gatehouse stack`, which `npm start` runs. */
+export function createStackCommand() {
   return new Command("stack")
     .summary("Run the whole system on this machine and buy one request")
     .description(

@@ -1,10 +1,10 @@
 import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/mask.ts";
 import { stopSignal } from "#daemon/stop-signal.ts";
-import { terminalOutput } from "./terminal-output.ts";
+import { createTerminalOutput } from "./terminal-output.ts";
 
-/** Makes `gatehouse status`: how a node is, in a terminal. */
-export function statusCommand({ mask }: Readonly<{ mask: Mask }>) {
+/** Creates `gatehouse status`: how a node is, in a terminal. */
+export function createStatusCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("status")
     .summary("Show how a node is, as its sidecar or gateway says it")
     .description(
@@ -14,9 +14,9 @@ export function statusCommand({ mask }: Readonly<{ mask: Mask }>) {
     .option("--watch [seconds]", "show it again every so many seconds, 5 by default, until Ctrl-C", parseSeconds)
     .option("--json", "the whole status as JSON")
     .action(async ({ url, watch, json }) => {
-      const { statusCommand: run } = await import("#status/status-command.ts");
+      const { runStatusCommand: run } = await import("#status/status-command.ts");
       const everyMs = watch === undefined ? undefined : (watch === true ? 5 : watch) * 1_000;
-      process.exitCode = await run({ url, json: json === true, everyMs }, terminalOutput({ mask }), stopSignal());
+      process.exitCode = await run({ url, json: json === true, everyMs }, createTerminalOutput({ mask }), stopSignal());
     });
 }
 

@@ -1,12 +1,12 @@
 import { resolve } from "node:path";
 import { Command } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/mask.ts";
-import { confirmed } from "./confirmed.ts";
-import { addControlOptions, controlTarget } from "./control-target.ts";
-import { terminalOutput } from "./terminal-output.ts";
+import { askToConfirm } from "./confirmed.ts";
+import { addControlOptions, findControlTarget } from "./control-target.ts";
+import { createTerminalOutput } from "./terminal-output.ts";
 
-/** Makes `gatehouse upgrade`: has a sidecar take its node to another version, and back if that can't be proved. */
-export function upgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
+/** Creates `gatehouse upgrade`: has a sidecar take its node to another version, and back if that can't be proved. */
+export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
   const command = new Command("upgrade")
     .summary("Take a node to another version, prove it, and go back to the old one with its data otherwise")
     .description(
@@ -18,11 +18,11 @@ export function upgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
     .option("--dry-run", "show the steps, and do nothing", false)
     .option("--yes", "agree without being asked", false)
     .action(async (directory, { nodeVersion: version, dryRun, yes, ...options }) => {
-      const target = controlTarget("upgrade", options, { mask });
+      const target = findControlTarget("upgrade", options, { mask });
       if (target === undefined) return;
-      const { upgradeCommand: run } = await import("#sidecar/upkeep/control/upgrade-command.ts");
-      const confirm = process.stdin.isTTY ? confirmed : undefined;
+      const { runUpgradeCommand: run } = await import("#sidecar/upkeep/control/upgrade-command.ts");
+      const confirm = process.stdin.isTTY ? askToConfirm : undefined;
       const source = resolve(directory);
-      process.exitCode = await run(target, { source, version, dryRun, yes, confirm }, terminalOutput({ mask }));
+      process.exitCode = await run(target, { source, version, dryRun, yes, confirm }, createTerminalOutput({ mask }));
     });
 }

@@ -2,21 +2,21 @@ import { Command } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/mask.ts";
 import { stopSignal } from "#daemon/stop-signal.ts";
 import { volumeSnapshotSettings } from "#sidecar/volume-snapshot/settings.ts";
-import { settingsHelp } from "./settings-help.ts";
-import { terminalOutput } from "./terminal-output.ts";
+import { formatSettingsHelp } from "./settings-help.ts";
+import { createTerminalOutput } from "./terminal-output.ts";
 
-/** Makes `gatehouse volume-snapshot`: what a CronJob runs in the cluster. */
-export function volumeSnapshotCommand({ mask }: Readonly<{ mask: Mask }>) {
+/** Creates `gatehouse volume-snapshot`: what a CronJob runs in the cluster. */
+export function createVolumeSnapshotCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("volume-snapshot")
     .summary("Take a snapshot of a node's volume on Kubernetes, and keep the last ones")
     .description(
       "Asks the cluster for a VolumeSnapshot of a claim, and deletes the oldest of its own beyond the number that is kept. Exits 0 when it is taken, 1 when the API server refuses.",
     )
     .option("--settings <file>", "JSON5 file with the settings; environment variables win over it")
-    .addHelpText("after", () => settingsHelp(volumeSnapshotSettings, "all"))
+    .addHelpText("after", () => formatSettingsHelp(volumeSnapshotSettings, "all"))
     .action(async ({ settings }) => {
-      const { volumeSnapshotCommand: run } = await import("#sidecar/volume-snapshot/volume-snapshot-command.ts");
-      const { error } = terminalOutput({ mask });
+      const { runVolumeSnapshotCommand: run } = await import("#sidecar/volume-snapshot/volume-snapshot-command.ts");
+      const { error } = createTerminalOutput({ mask });
       process.exitCode = await run({ env: process.env, settingsFile: settings }, { signal: stopSignal(), error, mask });
     });
 }

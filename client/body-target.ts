@@ -17,7 +17,7 @@ export class BodyTargetError extends Error {
 }
 
 /** The body goes to `stdout`, byte for byte. */
-export function stdoutTarget(stdout: Output): BodyTarget {
+export function createStdoutTarget(stdout: Output): BodyTarget {
   return {
     take: async (body) => void stdout.write(body),
     [Symbol.asyncDispose]: async () => undefined,
@@ -30,7 +30,7 @@ export function stdoutTarget(stdout: Output): BodyTarget {
  *
  * @throws {BodyTargetError} when the file can't be written.
  */
-export async function fileTarget(path: string, stdout: Output): Promise<BodyTarget> {
+export async function openFileTarget(path: string, stdout: Output): Promise<BodyTarget> {
   let isEmpty = !existsSync(path);
   try {
     await (await open(path, "a")).close();

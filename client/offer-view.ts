@@ -1,8 +1,8 @@
 import type { PaymentRequired, PaymentRequirements } from "@x402/core/types";
-import { decimalsOf, objectionTo, type PaymentLimits } from "./payment-choice.ts";
+import { findDecimals, findObjection, type PaymentLimits } from "./payment-choice.ts";
 import type { PaymentEvent } from "./payment-event.ts";
 import { plainText } from "./plain-text.ts";
-import { amountText } from "#x402/money.ts";
+import { formatAmount } from "#x402/money.ts";
 import { TokenReadError, type TokenPlace, type TokenReader } from "./token-reader.ts";
 
 /** An offer of a server as it is shown before it is paid; `null` is what is not known. */
@@ -37,7 +37,7 @@ export function viewOffers({ accepts }: PaymentRequired, look: OfferLook): Promi
 
 async function viewOffer(offer: PaymentRequirements, { limits, tokens, onEvent }: OfferLook): Promise<OfferView> {
   const { scheme, network, asset, payTo, amount, maxTimeoutSeconds } = offer;
-  const decimals = decimalsOf(offer, limits);
+  const decimals = findDecimals(offer, limits);
   const isKnown = decimals !== undefined && /^\d{1,78}$/.test(amount);
   return {
     scheme,
@@ -45,11 +45,11 @@ async function viewOffer(offer: PaymentRequirements, { limits, tokens, onEvent }
     asset,
     payTo,
     amount,
-    price: isKnown ? amountText(BigInt(amount), decimals) : null,
+    price: isKnown ? formatAmount(BigInt(amount), decimals) : null,
     decimals: decimals ?? null,
     symbol: isKnown && tokens !== undefined ? await symbolOf({ network, address: asset }, tokens, onEvent) : null,
     maxTimeoutSeconds,
-    objection: objectionTo(offer, limits)?.text ?? null,
+    objection: findObjection(offer, limits)?.text ?? null,
   };
 }
 

@@ -4,7 +4,7 @@ import { offerLine, type OfferView } from "./offer-view.ts";
 import type { SignedAuthorization } from "#x402/scheme.ts";
 import type { PaymentEvent } from "./payment-event.ts";
 import { terminalText } from "./plain-text.ts";
-import { amountText } from "#x402/money.ts";
+import { formatAmount } from "#x402/money.ts";
 
 /** A payment that was signed, without its signature; `price` is null where the token's decimals are not known. */
 export type SignedPayment = Readonly<{
@@ -80,7 +80,7 @@ export function payReport(
 
 function paymentDocument({ network, asset, decimals, authorization }: SignedPayment): object {
   const { from, to, value, validBefore, nonce } = authorization;
-  const price = decimals === undefined ? null : amountText(BigInt(value), decimals);
+  const price = decimals === undefined ? null : formatAmount(BigInt(value), decimals);
   return { network, asset, amount: value, price, from, to, nonce, validBefore: Number(validBefore) };
 }
 
@@ -107,7 +107,7 @@ export function describePaymentEvent(event: PaymentEvent): string {
       );
     case "payment-signed": {
       const { authorization, accepted, decimals } = event;
-      const what = `${amountText(BigInt(authorization.value), decimals)} of ${accepted.asset} on ${accepted.network}`;
+      const what = `${formatAmount(BigInt(authorization.value), decimals)} of ${accepted.asset} on ${accepted.network}`;
       return [`Signed a payment of ${what} to ${authorization.to}`, indented({ authorization })].join("\n");
     }
     case "chain-unread":

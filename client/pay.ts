@@ -1,4 +1,4 @@
-import { BodyTargetError, fileTarget, stdoutTarget } from "./body-target.ts";
+import { BodyTargetError, openFileTarget, createStdoutTarget } from "./body-target.ts";
 import { allowsPayment, payOptionProblem, type PayOptions } from "./pay-options.ts";
 import { payReport } from "./pay-report.ts";
 import type { Fetch } from "./paying-fetch.ts";
@@ -38,7 +38,7 @@ export async function pay(options: PayOptions, dependencies: PayDependencies): P
   try {
     // With `json` the body stands in the document.
     const spare = json ? { write: () => undefined } : stdout;
-    await using target = output === undefined ? stdoutTarget(spare) : await fileTarget(output, stdout);
+    await using target = output === undefined ? createStdoutTarget(spare) : await openFileTarget(output, stdout);
     const tokens = rpcUrl === undefined ? undefined : tokenReader({ rpcUrl });
     const parts = { fetch, tokens, report, target, signal };
     const { end, message } = await (allowsPayment(options) ? purchase(options, parts) : priceList(options, parts));

@@ -1,14 +1,12 @@
-import type { ClientEvmSigner } from "@x402/evm";
 import type { PaymentPayload } from "@x402/core/types";
 import { wrapFetchWithPayment, x402Client, x402HTTPClient } from "@x402/fetch";
 import { requireDecimals, withDecimals } from "./asset-decimals.ts";
 import { choosePayment, type AllowedAsset, type ChosenPayment } from "./payment-choice.ts";
 import type { PaymentEvent } from "./payment-event.ts";
-import type { Scheme } from "#x402/scheme.ts";
+import type { PayingAccount, Scheme } from "#x402/scheme.ts";
 import { schemes as knownSchemes } from "#x402/schemes.ts";
-import { repeatingFetch, type Fetch } from "./repeating-fetch.ts";
-import { requireFunds } from "./sufficient-funds.ts";
-import { createSpendingBudget } from "./spending-budget.ts";
+import { createRepeatingFetch, type Fetch } from "./repeating-fetch.ts";
+import { requireFunds, createSpendingBudget } from "./spending-budget.ts";
 import { parseTokenAmount } from "#x402/money.ts";
 import type { TokenReader } from "./token-reader.ts";
 
@@ -19,7 +17,7 @@ export type { Fetch } from "./repeating-fetch.ts";
 /** How a paying fetch may spend. Amounts are whole tokens (`"0.01"`, `"$0.01"`) or the token's smallest units (`"10000"`). */
 export type PayingFetchOptions = Readonly<{
   /** Account that pays, e.g. viem's `privateKeyToAccount(key)`. */
-  account: ClientEvmSigner;
+  account: PayingAccount;
   /**
    * Tokens that may be spent, and so the networks; nothing else is paid, the SDK's default tokens included. Where an amount is in whole
    * tokens, each needs its `decimals`, or `tokens` to read them with.
@@ -101,7 +99,7 @@ export function payingFetch(options: PayingFetchOptions, dependencies: PayingFet
       budget.take({ units: BigInt(chosen.offer.amount), decimals: chosen.decimals });
     });
     const signal = init?.signal ?? (input instanceof Request ? input.signal : undefined);
-    const repeating = repeatingFetch({ ...timeouts, signal }, { fetch, onEvent });
+    const repeating = createRepeatingFetch({ ...timeouts, signal }, { fetch, onEvent });
     return wrapFetchWithPayment(repeating, httpClient)(input, init);
   };
 }

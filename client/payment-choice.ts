@@ -1,7 +1,7 @@
 import type { PaymentRequired, PaymentRequirements } from "@x402/core/types";
 import type { Scheme } from "#x402/scheme.ts";
 import { schemes as knownSchemes } from "#x402/schemes.ts";
-import { amountText, decimalsMax, unitsOf, type TokenAmount } from "#x402/money.ts";
+import { formatAmount, decimalsMax, toUnits, type TokenAmount } from "#x402/money.ts";
 import type { TokenPlace } from "./token-reader.ts";
 
 /** A token that may be spent. Its decimals are never taken from the server that is paid. */
@@ -33,9 +33,9 @@ export function choosePayment(paymentRequired: PaymentRequired, limits: PaymentL
       `the server speaks x402 version ${paymentRequired.x402Version}, this client version 2; nothing was signed.`,
     );
   }
-  const judged = paymentRequired.accepts.map((offer) => ({ offer, objection: objectionTo(offer, limits) }));
+  const judged = paymentRequired.accepts.map((offer) => ({ offer, objection: findObjection(offer, limits) }));
   const fitting = judged.filter(({ objection }) => objection === undefined);
-  const cheapest = cheapestOf(fitting.map(({ offer }) => ({ offer, decimals: decimalsOf(offer, limits) })));
+  const cheapest = cheapestOf(fitting.map(({ offer }) => ({ offer, decimals: findDecimals(offer, limits) })));
   if (cheapest !== undefined) return cheapest;
   const onlyDear = judged.length > 0 && judged.every(({ objection }) => objection?.code === "over_payment_cap");
   const reasons = judged.map(({ offer, objection }) => `${offer.scheme} on ${offer.network}: ${objection?.text}`);
@@ -52,7 +52,7 @@ function not(text: string): Objection {
 }
 
 /** Says why an offer may not be paid; nothing where it may. */
-export function objectionTo(offer: PaymentRequirements, limits: PaymentLimits): Objection | undefined {
+export function findObjection(offer: PaymentRequirements, limits: PaymentLimits): Objection | undefined {
   const { schemes = knownSchemes } = limits;
   const paying = schemes.find(({ name }) => name === offer.scheme);
   if (paying === undefined) {
@@ -70,7 +70,7 @@ export function objectionTo(offer: PaymentRequirements, limits: PaymentLimits): 
   if (!(offer.maxTimeoutSeconds > 0 && offer.maxTimeoutSeconds <= limits.maxValiditySeconds)) {
     return not(`a validity of ${offer.maxTimeoutSeconds} s is not within 1 to ${limits.maxValiditySeconds} s`);
   }
-  return overCap(BigInt(offer.amount), limits.maxPerPayment, decimalsOf(offer, limits));
+  return overCap(BigInt(offer.amount), limits.maxPerPayment, findDecimals(offer, limits));
 }
 
 function overCap(price: bigint, cap: TokenAmount, decimals: number | undefined): Objection | undefined {
@@ -79,10 +79,10 @@ function overCap(price: bigint, cap: TokenAmount, decimals: number | undefined):
       `the token's decimals are not known, so that ${price} smallest units can't be compared with a cap of ${cap.text}`,
     );
   }
-  const capUnits = unitsOf(cap, decimals);
+  const capUnits = toUnits(cap, decimals);
   if (price <= capUnits) return undefined;
   const inUnits = cap.kind === "units" ? ` (${capUnits} smallest units, as a number without a point is)` : "";
-  const text = `costs ${amountText(price, decimals)}, the cap per payment is ${amountText(capUnits, decimals)}${inUnits}`;
+  const text = `costs ${formatAmount(price, decimals)}, the cap per payment is ${formatAmount(capUnits, decimals)}${inUnits}`;
   return { code: "over_payment_cap", text };
 }
 
@@ -96,7 +96,7 @@ function cheapestOf(candidates: readonly ChosenPayment[]): ChosenPayment | undef
 }
 
 /** Decimals of an offer's token as the limits know them; never as the server says. */
-export function decimalsOf(offer: PaymentRequirements, { assets }: PaymentLimits): number | undefined {
+export function findDecimals(offer: PaymentRequirements, { assets }: PaymentLimits): number | undefined {
   return assets.find((asset) => isSameAsset(asset, offer))?.decimals;
 }
 

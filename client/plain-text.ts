@@ -16,7 +16,7 @@ export function plainText(text: string): string {
 }
 
 /** An error as one line, with the chain of what caused it. */
-export function errorText(error: unknown): string {
+export function formatError(error: unknown): string {
   return plainText(causes(error));
 }
 

@@ -3,11 +3,11 @@ import { withDecimals } from "./asset-decimals.ts";
 import { viewOffers, type OfferView } from "./offer-view.ts";
 import { requestOf, type PayOptions } from "./pay-options.ts";
 import { choosePayment, type PaymentLimits, PaymentRefusedError } from "./payment-choice.ts";
-import { errorText } from "./plain-text.ts";
+import { formatError } from "./plain-text.ts";
 import type { Ending, PurchaseDependencies } from "./purchase.ts";
-import { amountText, parseTokenAmount, TokenAmountError } from "#x402/money.ts";
+import { formatAmount, parseTokenAmount, TokenAmountError } from "#x402/money.ts";
 import { x402Client, x402HTTPClient } from "@x402/fetch";
-import { keptResponse, type Fetch } from "./repeating-fetch.ts";
+import { bufferResponse, type Fetch } from "./repeating-fetch.ts";
 
 /** Longest validity of a payment that the client signs; see `PayingFetchOptions`. */
 const maxValiditySeconds = 3_600;
@@ -34,7 +34,7 @@ export async function priceList(options: PayOptions, dependencies: PurchaseDepen
     return judged(options, { paymentRequired, limits, offers });
   } catch (error) {
     if (error instanceof TokenAmountError) return { end: "usage", message: error.message };
-    return { end: "not-delivered", message: `${url} can't be asked: ${errorText(error)}` };
+    return { end: "not-delivered", message: `${url} can't be asked: ${formatError(error)}` };
   }
 }
 
@@ -76,7 +76,7 @@ function judged(
 ): Ending {
   try {
     const { offer, decimals } = choosePayment(paymentRequired, limits);
-    const price = `${amountText(BigInt(offer.amount), decimals)} of token ${offer.asset} on ${offer.network}`;
+    const price = `${formatAmount(BigInt(offer.amount), decimals)} of token ${offer.asset} on ${offer.network}`;
     const isNamed = maxAmount !== undefined && assets.length > 0;
     const next = isNamed ? "Without --dry-run it is paid." : howToPay(offers.filter(isPastable));
     return { end: dryRun ? "delivered" : "usage", message: `${price} is asked for. Nothing was signed. ${next}` };
@@ -110,7 +110,7 @@ type PriceAnswer = Readonly<{ kind: "price"; paymentRequired: PaymentRequired } 
  * @throws {Error} when the server can't be reached, or asks for a payment in no form of x402.
  */
 async function askPrice(url: string, init: RequestInit, { fetch }: Readonly<{ fetch: Fetch }>): Promise<PriceAnswer> {
-  const response = await keptResponse(await fetch(url, init));
+  const response = await bufferResponse(await fetch(url, init));
   if (response.status !== 402) return { kind: "free", response };
   const text = await response.text();
   const reader = new x402HTTPClient(new x402Client());

@@ -5,8 +5,8 @@ import type { PayEnd } from "./exit-status.ts";
 import { requestOf, type PurchaseOptions } from "./pay-options.ts";
 import type { PayReport, SignedPayment } from "./pay-report.ts";
 import { payingFetch, PaymentRefusedError, type Fetch } from "./paying-fetch.ts";
-import { errorText, plainText } from "./plain-text.ts";
-import { amountText, TokenAmountError } from "#x402/money.ts";
+import { formatError, plainText } from "./plain-text.ts";
+import { formatAmount, TokenAmountError } from "#x402/money.ts";
 import { type TokenReader, TokenReadError } from "./token-reader.ts";
 
 /** What one purchase works with. */
@@ -74,16 +74,16 @@ async function concluded(
   }
   const isRefusal = response.status >= 400 && response.status < 500 && !response.headers.has("Retry-After");
   if (isRefusal && !mayBePaid) {
-    return { end: "not-delivered", message: `${said}. ${await unfinishedPaymentText(signed, tokens)}` };
+    return { end: "not-delivered", message: `${said}. ${await describeUnfinishedPayment(signed, tokens)}` };
   }
-  return { end: "perhaps-paid", message: `${said}. ${await unfinishedPaymentText(signed, tokens)}` };
+  return { end: "perhaps-paid", message: `${said}. ${await describeUnfinishedPayment(signed, tokens)}` };
 }
 
 async function unanswered(url: string, error: unknown, { report, tokens }: PurchaseDependencies): Promise<Ending> {
-  const said = `${url} can't be bought: ${errorText(error)}`;
+  const said = `${url} can't be bought: ${formatError(error)}`;
   const signed = report.signed();
   if (signed === undefined) return { end: "not-delivered", message: said };
-  return { end: "perhaps-paid", message: `${said}. ${await unfinishedPaymentText(signed, tokens)}` };
+  return { end: "perhaps-paid", message: `${said}. ${await describeUnfinishedPayment(signed, tokens)}` };
 }
 
 /** Why the server refused: the settlement's reason, else what it asks for payment with. */
@@ -104,15 +104,18 @@ function fundsText(report: PayReport): string {
   const { authorization, network, asset, decimals } = signed;
   return (
     `account ${authorization.from} holds too little of token ${asset} on ${network}: the price is ` +
-    `${amountText(BigInt(authorization.value), decimals)}, and the seller found less. Send it the missing tokens; --rpc-url shows the balance.`
+    `${formatAmount(BigInt(authorization.value), decimals)}, and the seller found less. Send it the missing tokens; --rpc-url shows the balance.`
   );
 }
 
 /** Says what a signed payment that got no resource may yet cost, and until when: asked of the chain where that is possible. */
-export async function unfinishedPaymentText(payment: SignedPayment, tokens: TokenReader | undefined): Promise<string> {
+export async function describeUnfinishedPayment(
+  payment: SignedPayment,
+  tokens: TokenReader | undefined,
+): Promise<string> {
   const { authorization, network, asset, decimals } = payment;
   const until = new Date(Number(authorization.validBefore) * 1_000).toISOString();
-  const what = `The payment of ${amountText(BigInt(authorization.value), decimals)} of token ${asset} on ${network}`;
+  const what = `The payment of ${formatAmount(BigInt(authorization.value), decimals)} of token ${asset} on ${network}`;
   const name = `account ${authorization.from}, nonce ${authorization.nonce}`;
   switch (await whetherTaken(payment, tokens)) {
     case true:

@@ -6,7 +6,7 @@ import type { PaymentEvent } from "./payment-event.ts";
 /** The shape of the global `fetch`. */
 export type Fetch = typeof globalThis.fetch;
 
-/** Limits of {@link repeatingFetch}; times in milliseconds. */
+/** Limits of {@link createRepeatingFetch}; times in milliseconds. */
 export type RepeatingFetchOptions = Readonly<{
   /** Of one request, its body included. */
   requestTimeoutMs: number;
@@ -26,12 +26,12 @@ const pauseMsMax = 5_000;
 const serverErrorsMax = 4;
 
 /**
- * Makes a `fetch` with a deadline that sends a request with PAYMENT-SIGNATURE again, unchanged, while its outcome is unknown: the
+ * Creates a `fetch` with a deadline that sends a request with PAYMENT-SIGNATURE again, unchanged, while its outcome is unknown: the
  * connection broke, also within the body, the payment is still worked on (409), its settlement is pending (202), the server is
  * busy (503), or it, or what stands before it, failed (5xx, a few times). The token takes an authorization once (EIP-3009), so
  * that this can't charge twice; without it a charged client might get nothing.
  */
-export function repeatingFetch(
+export function createRepeatingFetch(
   options: RepeatingFetchOptions,
   { fetch, onEvent }: Readonly<{ fetch: Fetch; onEvent: (event: PaymentEvent) => void }>,
 ): Fetch {
@@ -72,7 +72,7 @@ type Attempt = Readonly<{ response?: Response; error?: unknown; reason?: string 
 
 async function attemptOf(work: Promise<Response>, signal: AbortSignal): Promise<Attempt> {
   try {
-    const response = await keptResponse(await work);
+    const response = await bufferResponse(await work);
     return { response, reason: unknownBecause(response) };
   } catch (error) {
     if (signal.aborted) throw error;
@@ -112,7 +112,7 @@ function settlementOf(response: Response): SettleResponse | undefined {
   }
 }
 
-/** Largest body that {@link keptResponse} reads before it hands the response on. */
+/** Largest body that {@link bufferResponse} reads before it hands the response on. */
 const keptBytesMax = 67_108_864;
 
 /**
@@ -121,7 +121,7 @@ const keptBytesMax = 67_108_864;
  *
  * @throws what reading the body throws.
  */
-export async function keptResponse(response: Response): Promise<Response> {
+export async function bufferResponse(response: Response): Promise<Response> {
   const { body, status, statusText, headers } = response;
   if (body === null) return response;
   const chunks: Uint8Array<ArrayBuffer>[] = [];

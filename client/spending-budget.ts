@@ -1,6 +1,8 @@
 import { parseUnits } from "viem";
-import { PaymentRefusedError } from "./payment-choice.ts";
-import { amountText, decimalsMax, type TokenAmount } from "#x402/money.ts";
+import { formatAmount, decimalsMax, type TokenAmount } from "#x402/money.ts";
+import { PaymentRefusedError, type ChosenPayment } from "./payment-choice.ts";
+import type { PaymentEvent } from "./payment-event.ts";
+import { TokenReadError, type TokenReader } from "./token-reader.ts";
 
 /** What a payment takes out of a budget: smallest units of a token with that many decimals. */
 export type Spending = Readonly<{ units: bigint; decimals: number | undefined }>;
@@ -20,7 +22,7 @@ export type SpendingBudget = Readonly<{
 export function createSpendingBudget(total: TokenAmount): SpendingBudget {
   const measure = (payment: Spending) => (total.kind === "units" ? payment.units : inWholeTokens(payment));
   const limit = total.kind === "units" ? total.units : parseUnits(total.text, decimalsMax);
-  const shown = (amount: bigint) => amountText(amount, total.kind === "units" ? undefined : decimalsMax);
+  const shown = (amount: bigint) => formatAmount(amount, total.kind === "units" ? undefined : decimalsMax);
   let spent = 0n;
   return {
     take(payment) {
@@ -44,4 +46,31 @@ function inWholeTokens({ units, decimals }: Spending): bigint {
     throw new PaymentRefusedError("no_allowed_offer", text);
   }
   return units * 10n ** BigInt(decimalsMax - decimals);
+}
+
+/**
+ * Makes sure that the account holds the price, before anything is signed. A chain that does not tell stops no payment: the seller checks as
+ * well.
+ *
+ * @throws {PaymentRefusedError} `insufficient_funds` with account, balance and need.
+ */
+export async function requireFunds(
+  { offer, decimals }: ChosenPayment,
+  account: string,
+  { tokens, onEvent }: Readonly<{ tokens: TokenReader; onEvent: (event: PaymentEvent) => void }>,
+): Promise<void> {
+  const token = { network: offer.network, address: offer.asset };
+  let balance: bigint;
+  try {
+    balance = await tokens.balanceOf(token, account);
+  } catch (error) {
+    if (!(error instanceof TokenReadError)) throw error;
+    return onEvent({ type: "chain-unread", reason: error.message });
+  }
+  if (balance >= BigInt(offer.amount)) return;
+  throw new PaymentRefusedError(
+    "insufficient_funds",
+    `account ${account} holds ${formatAmount(balance, decimals)} of token ${offer.asset} on ${offer.network}, ` +
+      `the price is ${formatAmount(BigInt(offer.amount), decimals)}; nothing was signed. Send it the missing tokens, or pay with another key.`,
+  );
 }

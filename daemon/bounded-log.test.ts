@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { boundedLog } from "./bounded-log.ts";
+import { createBoundedLog } from "./bounded-log.ts";
 import { createLog } from "./log.ts";
 
 type Line = Readonly<{ level: string; msg: string; omitted?: number; withinMs?: number; n?: number }>;
@@ -24,7 +24,7 @@ async function until(holds: () => boolean): Promise<void> {
 
 test("of thousands of lines of a kind some are written, and one says how many more there were", async () => {
   const { lines, log } = written();
-  const bounded = boundedLog(log, { lines: 20, everyMs: 50 });
+  const bounded = createBoundedLog(log, { lines: 20, everyMs: 50 });
   for (let n = 0; n < 5_000; n += 1) bounded.warn({ n }, "slow call");
   bounded.info({ n: 1 }, "another");
   expect(lines.map(({ msg, n }) => [msg, n])).toEqual([
@@ -41,7 +41,7 @@ test("of thousands of lines of a kind some are written, and one says how many mo
 
 test("each line is written or counted once, however long they come", async () => {
   const { lines, log } = written();
-  const bounded = boundedLog(log, { lines: 3, everyMs: 20 });
+  const bounded = createBoundedLog(log, { lines: 3, everyMs: 20 });
   let made = 0;
   for (const end = performance.now() + 200; performance.now() < end; await delay(1)) {
     for (let at = 0; at < 50; at += 1, made += 1) bounded.warn({}, "slow call");
@@ -54,7 +54,7 @@ test("each line is written or counted once, however long they come", async () =>
 
 test("few lines are written as they are", async () => {
   const { lines, log } = written();
-  const bounded = boundedLog(log, { lines: 3, everyMs: 20 });
+  const bounded = createBoundedLog(log, { lines: 3, everyMs: 20 });
   for (let at = 0; at < 3; at += 1) bounded.error({}, "failed");
   await delay(60);
   expect(lines.map(({ msg }) => msg)).toEqual(["failed", "failed", "failed"]);

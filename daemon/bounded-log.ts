@@ -14,12 +14,12 @@ export const defaultBound: LineBound = { lines: 20, everyMs: 10_000 };
  * written in a time; then one more line says how many there were besides (`omitted`, in the last `withinMs`). A process that ends does not
  * tell the last of them; metrics count each.
  */
-export function boundedLog(log: Logger, bound: LineBound = defaultBound): BoundedLog {
+export function createBoundedLog(log: Logger, bound: LineBound = defaultBound): BoundedLog {
   const byMessage = new Map<string, (write: () => void) => void>();
   const at = (level: keyof BoundedLog) => (facts: object, message: string) => {
     const lines =
       byMessage.get(message) ??
-      boundedLines(bound, (omitted) => {
+      boundLines(bound, (omitted) => {
         log[level]({ omitted, withinMs: bound.everyMs }, `${message}: more of these were left out`);
       });
     byMessage.set(message, lines);
@@ -32,7 +32,7 @@ export function boundedLog(log: Logger, bound: LineBound = defaultBound): Bounde
 export const boundOfSales: LineBound = { lines: 1_000, everyMs: 10_000 };
 
 /** The same for lines of one kind that are written by something else than a log. */
-export function boundedLines(
+export function boundLines(
   { lines, everyMs }: LineBound,
   tell: (omitted: number) => void,
 ): (write: () => void) => void {

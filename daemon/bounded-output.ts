@@ -27,7 +27,7 @@ export function outlivesReader(stream: Writable): void {
  * Writes lines for a reader that may be slow or gone, without ever waiting for it: a log must not hold up what it is about. What does not
  * fit is dropped and counted.
  */
-export function boundedOutput(
+export function createBoundedOutput(
   stream: Writable,
   { dropped, failed }: OutputLosses,
 ): Readonly<{ write: (line: string) => void }> {

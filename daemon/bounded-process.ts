@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { existsSync } from "node:fs";
-import { runningTimeout } from "./time.ts";
+import { createRunningTimeout } from "./time.ts";
 import { once } from "node:events";
 
 /** A program to run: no shell, an argument array, with limits on its time and output. */
@@ -53,7 +53,7 @@ export async function runProcess(options: ProcessOptions): Promise<ProcessResult
   const [file, ...args] = options.command;
   const child = spawn(file, args, { cwd: options.directory, detached: true, stdio: ["ignore", "pipe", "pipe"] });
   try {
-    await spawned(child);
+    await waitForSpawn(child);
   } catch (error) {
     return spawnFailure(file, options.directory, error as NodeJS.ErrnoException);
   }
@@ -77,7 +77,7 @@ export async function runProcess(options: ProcessOptions): Promise<ProcessResult
     const stop = () => end("Failed", "was ended because the sidecar stops.");
     const late = () =>
       end("TimedOut", `did not finish within ${options.timeoutMs} ms and was ended; run it by hand to see why.`);
-    const timeout = runningTimeout(options.timeoutMs);
+    const timeout = createRunningTimeout(options.timeoutMs);
     timeout.addEventListener("abort", late, { once: true });
     if (options.signal.aborted) stop();
     options.signal.addEventListener("abort", stop, { once: true });
@@ -157,6 +157,6 @@ function spawnFailure(file: string, directory: string, error: NodeJS.ErrnoExcept
  *
  * @throws {NodeJS.ErrnoException} why it could not be started, e.g. ENOENT, EACCES or EMFILE.
  */
-export async function spawned(child: ChildProcess): Promise<void> {
+export async function waitForSpawn(child: ChildProcess): Promise<void> {
   await once(child, "spawn");
 }

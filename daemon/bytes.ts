@@ -17,7 +17,7 @@ export type Body = AsyncIterable<Uint8Array> | null;
  *
  * @throws {BodyTooLargeError} when there is more.
  */
-export async function* boundedChunks(body: Body, limitBytes: number): AsyncGenerator<Uint8Array, void, undefined> {
+export async function* boundChunks(body: Body, limitBytes: number): AsyncGenerator<Uint8Array, void, undefined> {
   let length = 0;
   for await (const chunk of body ?? []) {
     length += chunk.byteLength;
@@ -27,13 +27,13 @@ export async function* boundedChunks(body: Body, limitBytes: number): AsyncGener
 }
 
 /**
- * Reads a whole body of at most `limitBytes`; ends it as {@link boundedChunks} does.
+ * Reads a whole body of at most `limitBytes`; ends it as {@link boundChunks} does.
  *
  * @throws {BodyTooLargeError} when there is more.
  */
 export async function readBody(body: Body, limitBytes: number): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of boundedChunks(body, limitBytes)) chunks.push(chunk);
+  for await (const chunk of boundChunks(body, limitBytes)) chunks.push(chunk);
   return joined(chunks);
 }
 
@@ -49,7 +49,7 @@ export async function readText(body: Body, limitBytes: number): Promise<string> 
 /** The start of a body. */
 export type BodyStart = Readonly<{ bytes: Uint8Array<ArrayBuffer>; isTruncated: boolean }>;
 
-/** Reads the first `limitBytes` of a body. One that has more is ended as {@link boundedChunks} ends it, and `isTruncated`. */
+/** Reads the first `limitBytes` of a body. One that has more is ended as {@link boundChunks} ends it, and `isTruncated`. */
 export async function readBodyStart(body: Body, limitBytes: number): Promise<BodyStart> {
   const chunks: Uint8Array[] = [];
   let length = 0;

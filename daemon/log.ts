@@ -1,6 +1,6 @@
 import { pino, type DestinationStream, type Logger } from "pino";
 
-import { boundedOutput, outlivesReader } from "./bounded-output.ts";
+import { createBoundedOutput, outlivesReader } from "./bounded-output.ts";
 import { rewriting } from "./log-format.ts";
 import type { Mask } from "./mask.ts";
 
@@ -12,7 +12,7 @@ const neverLogged = ["privateKey", "signature", "authorization", "secret", "pass
 /**
  * Creates the log of a service: one JSON object a line, on standard output unless there is a `destination`, with the service's
  * name, no host name or process id; `pretty` makes other lines of them. What `mask` knows is in no line. A reader of standard output that is slow or gone holds nothing up: see
- * {@link boundedOutput}.
+ * {@link createBoundedOutput}.
  */
 export function createLog(
   options: Readonly<{
@@ -33,7 +33,7 @@ export function createLog(
   };
   const output =
     destination ??
-    boundedOutput(process.stdout, {
+    createBoundedOutput(process.stdout, {
       dropped: (lines) => log.warn({ lines }, "lines of this log were dropped: nothing read standard output"),
       failed: ({ message }) => {
         // Its reader is gone as well, as a rule.

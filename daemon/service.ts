@@ -1,21 +1,21 @@
 import type { Registry } from "prom-client";
 import type { z } from "zod";
-import type { ConfigurationInUse } from "./configuration-in-use.ts";
-import { filesInForce, type FilesInForce } from "./files/files-in-force.ts";
+import type { ConfigurationInUse } from "./http/operations-listener.ts";
+import { createFilesInForce, type FilesInForce } from "./files/files-in-force.ts";
 import { within } from "./time.ts";
 import { prettyLines, type LogFormat } from "./log-format.ts";
 import { createLog, type Logger } from "./log.ts";
 import type { Mask } from "./mask.ts";
 import { createMetrics } from "./metrics.ts";
-import { environmentName } from "./settings/leaf.ts";
-import { settingsDigest } from "./settings/digest.ts";
+import { toEnvironmentName } from "./settings/leaf.ts";
+import { digestSettings } from "./settings/digest.ts";
 import { SettingsError } from "./settings/problem.ts";
 import { readSettings, type SettingsDefinition } from "./settings/settings.ts";
-import { failureLines } from "./start-failure.ts";
+import { formatFailure } from "./start-failure.ts";
 import { startWithin } from "./start-step.ts";
-import { aborted, stopSignal } from "./stop-signal.ts";
+import { waitForAbort, stopSignal } from "./stop-signal.ts";
 import { version } from "./version.ts";
-import { userStateDirectory } from "./user-state-directory.ts";
+import { findUserStateDirectory } from "./user-state-directory.ts";
 
 /** What a service gets from the process that runs it. */
 export type ServiceContext = Readonly<{
@@ -84,9 +84,9 @@ export async function runService<Schema extends z.ZodObject>(
       // Whoever began it tells what failed.
       void work.done.catch(() => undefined).finally(() => unfinished.delete(work));
     };
-    const stateHome = userStateDirectory(process.env);
-    const files = filesInForce(metrics);
-    const settingsSha256 = settingsDigest(service.definition, process.env);
+    const stateHome = findUserStateDirectory(process.env);
+    const files = createFilesInForce(metrics);
+    const settingsSha256 = digestSettings(service.definition, process.env);
     const context = {
       log,
       metrics,
@@ -153,10 +153,10 @@ async function serve<Schema extends z.ZodObject>(
   context: ServiceContext,
 ): Promise<Error | undefined> {
   const { log, signal } = context;
-  const stopped = aborted(signal);
+  const stopped = waitForAbort(signal);
   const start = async (): Promise<void> => {
     const { deadlineMs } = (settings as CommonSettings).start;
-    const setting = environmentName(service.definition.service, ["start", "deadlineMs"]);
+    const setting = toEnvironmentName(service.definition.service, ["start", "deadlineMs"]);
     const { urls } = await startWithin({ deadlineMs, setting }, () => service.start(settings, context));
     if (signal.aborted) return;
     log.info({ urls }, "ready");
@@ -177,6 +177,6 @@ async function serve<Schema extends z.ZodObject>(
 
 /** Settings name their service themselves. */
 function startFailure(service: string, error: unknown): string {
-  const lines = failureLines(error);
+  const lines = formatFailure(error);
   return (error instanceof SettingsError ? lines : lines.map((line) => `${service}: ${line}`)).join("\n");
 }

@@ -17,12 +17,12 @@ const advice: Readonly<Record<string, string>> = {
 };
 
 /** Why a process did not start or stop as it should, for its standard error: a line a reason. Only what nobody foresaw has a trace. */
-export function failureLines(error: unknown): readonly string[] {
+export function formatFailure(error: unknown): readonly string[] {
   if (error instanceof SettingsError) return error.message.split("\n");
   if (error instanceof StartupError) return error.message.split("\n");
   if (error instanceof DeadlineError) return [`${error.message}; what was left is ended with the process.`];
-  if (error instanceof SuppressedError) return [...failureLines(error.suppressed), ...failureLines(error.error)];
-  if (error instanceof AggregateError) return error.errors.flatMap(failureLines);
+  if (error instanceof SuppressedError) return [...formatFailure(error.suppressed), ...formatFailure(error.error)];
+  if (error instanceof AggregateError) return error.errors.flatMap(formatFailure);
   if (!(error instanceof Error)) return [String(error)];
   const { code = "", path, syscall } = error as NodeJS.ErrnoException;
   const known = advice[code];

@@ -24,7 +24,7 @@ export function stopSignal(): AbortSignal {
 }
 
 /** Resolves when the signal aborts. */
-export async function aborted(signal: AbortSignal): Promise<void> {
+export async function waitForAbort(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }

@@ -2,14 +2,15 @@ import { getEventListeners, once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, test } from "vitest";
 import {
-  backgroundPause,
+  pauseInBackground,
   createWakeablePause,
   DeadlineError,
   pause,
   poll,
-  runningTimeout,
+  createRunningTimeout,
   within,
   type Pause,
+  createBackoff,
 } from "./time.ts";
 
 const hourMs = 3_600_000;
@@ -19,7 +20,7 @@ const never = () => new Promise<never>(() => undefined);
 
 describe.each([
   ["pause", pause, 1],
-  ["backgroundPause", backgroundPause, 0],
+  ["backgroundPause", pauseInBackground, 0],
 ])("%s", (_, wait, holds) => {
   it("waits for its time", async () => {
     const startedAt = performance.now();
@@ -151,17 +152,42 @@ describe("within", () => {
 
 test("a time limit is over after its time, with the error of a time limit", async () => {
   const startedAt = performance.now();
-  const signal = runningTimeout(200);
+  const signal = createRunningTimeout(200);
   await once(signal, "abort");
   expect(performance.now() - startedAt).toBeGreaterThanOrEqual(198);
   expect(signal.reason).toMatchObject({ name: "TimeoutError" });
 });
 
 test("time in which the event loop stands still does not use it up", async () => {
-  const signal = runningTimeout(1_000);
+  const signal = createRunningTimeout(1_000);
   const until = performance.now() + 1_500;
   while (performance.now() < until);
   await sleep(1);
   expect(signal.aborted).toBe(false);
   await once(signal, "abort");
+});
+
+const waits = (random: () => number, count: number, options = { initialMs: 500, maxMs: 30_000 }) => {
+  const backoff = createBackoff(options, { random });
+  const all = Array.from({ length: count }, backoff.nextMs);
+  backoff.reset();
+  return { all, afterReset: backoff.nextMs() };
+};
+
+it("doubles the wait up to its most, and begins anew after a success", () => {
+  const { all, afterReset } = waits(() => 0, 9);
+  expect(all).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
+  expect(afterReset).toBe(500);
+});
+
+it("takes away up to half of it by chance", () => {
+  expect(waits(() => 0.5, 3).all).toEqual([375, 750, 1_500]);
+  for (const wait of waits(Math.random, 100).all.slice(6)) {
+    expect(wait).toBeGreaterThan(15_000);
+    expect(wait).toBeLessThanOrEqual(30_000);
+  }
+});
+
+it("never waits longer than the most, also when the first is longer", () => {
+  expect(waits(() => 0, 2, { initialMs: 5_000, maxMs: 1_000 }).all).toEqual([1_000, 1_000]);
 });

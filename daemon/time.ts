@@ -10,7 +10,7 @@ export type Pause = (ms: number, signal?: AbortSignal) => Promise<void>;
 export const pause: Pause = (ms, signal) => wait(ms, signal, true);
 
 /** The pause of work in the background: a process that has nothing else to do ends during it. */
-export const backgroundPause: Pause = (ms, signal) => wait(ms, signal, false);
+export const pauseInBackground: Pause = (ms, signal) => wait(ms, signal, false);
 
 async function wait(ms: number, signal: AbortSignal | undefined, ref: boolean): Promise<void> {
   if (signal?.aborted === true) return;
@@ -108,7 +108,7 @@ export async function within<T>(what: string, deadlineMs: number, work: Promise<
   }
 }
 
-/** Parts that {@link runningTimeout} and {@link runningPause} count a time in. */
+/** Parts that {@link createRunningTimeout} and {@link pauseWhileRunning} count a time in. */
 const runningParts = 10;
 
 /**
@@ -116,7 +116,7 @@ const runningParts = 10;
  * busy) no more than a tenth of the limit goes by, so that an answer that arrived meanwhile is read before the time is over: whoever sent
  * it does not count as silent. Aborts with a `TimeoutError`, as `AbortSignal.timeout` does, and keeps no process alive.
  */
-export function runningTimeout(ms: number): AbortSignal {
+export function createRunningTimeout(ms: number): AbortSignal {
   const over = new AbortController();
   let left = runningParts;
   const waitForPart = () => {
@@ -131,6 +131,38 @@ export function runningTimeout(ms: number): AbortSignal {
 }
 
 /** Waits for as much of the time in which this process ran, or until the signal aborts, whichever comes first; never rejects. */
-export async function runningPause(ms: number, signal: AbortSignal): Promise<void> {
+export async function pauseWhileRunning(ms: number, signal: AbortSignal): Promise<void> {
   for (let part = 0; part < runningParts && !signal.aborted; part += 1) await pause(ms / runningParts, signal);
+}
+
+/** How long is waited between attempts: at first, and at most. */
+export type BackoffOptions = Readonly<{ initialMs: number; maxMs: number }>;
+
+/** Waits between attempts that fail one after another. */
+export type Backoff = Readonly<{
+  /** The wait after one more failure, in milliseconds. */
+  nextMs: () => number;
+  /** An attempt has succeeded: the next failure is a first one. */
+  reset: () => void;
+}>;
+
+/**
+ * Doubles the wait with each failure, and takes up to half of it away by chance, so that many who lost the same peer do not come
+ * back to it at the same moments (exponential backoff with jitter). `random` gives numbers from 0 up to 1.
+ */
+export function createBackoff(
+  { initialMs, maxMs }: BackoffOptions,
+  { random = Math.random }: Readonly<{ random?: () => number }> = {},
+): Backoff {
+  let waitMs = initialMs;
+  return {
+    nextMs: () => {
+      const own = Math.min(waitMs, maxMs);
+      waitMs = Math.min(own * 2, maxMs);
+      return own * (1 - random() / 2);
+    },
+    reset: () => {
+      waitMs = initialMs;
+    },
+  };
 }

@@ -10,13 +10,13 @@ export type Command = readonly [program: string, ...args: string[]];
  * The command that runs `command` so that it ends with this process, however this process ends (Linux's PR_SET_PDEATHSIG, see
  * prctl(2)). Where the machine has no `setpriv`, the command itself.
  */
-export function guardedByParent(command: Command): Command {
-  const guard = parentGuard();
+export function guardByParent(command: Command): Command {
+  const guard = findParentGuard();
   return guard === undefined ? command : [guard, "--pdeathsig", "KILL", "--", ...command];
 }
 
 /** The path of `setpriv`, if the machine has it. */
-export function parentGuard(): string | undefined {
+export function findParentGuard(): string | undefined {
   return guards.find(isExecutable);
 }
 

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { processIdentity } from "./node/process-identity.ts";
+import { processIdentity } from "./node/running-node.ts";
 import type { devnetSettings } from "./settings.ts";
 import { strictOpensAfterSeconds } from "./node-profile.ts";
 import type { NodeParameters } from "./workspace/node-parameters.ts";

@@ -7,6 +7,6 @@ import { fileURLToPath } from "node:url";
  * @param path as an import of it would be written, ending in `.ts`.
  * @param from the `import.meta.url` of the caller.
  */
-export function programFile(path: string, from: string): string {
+export function locateProgramFile(path: string, from: string): string {
   return fileURLToPath(new URL(path.replace(/\.ts$/, extname(from)), from));
 }

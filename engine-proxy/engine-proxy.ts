@@ -9,11 +9,10 @@ import {
 import { pipeline } from "node:stream/promises";
 import { Counter, type Registry } from "prom-client";
 import { readBodyStart } from "#daemon/bytes.ts";
-import { beginListening } from "#daemon/http/begin-listening.ts";
+import { beginListening } from "#daemon/http/listening-sockets.ts";
 import type { Logger } from "#daemon/log.ts";
-import { showAnswer } from "./engine-answer.ts";
-import { decideEngineCall, type EngineCall } from "./engine-call.ts";
-import { restartLimit, type RestartLimit, knownExecs, type KnownExecs } from "./remembered-calls.ts";
+import { showAnswer, decideEngineCall, type EngineCall } from "./engine-call.ts";
+import { callLimit, type CallLimit, createKnownExecs, type KnownExecs } from "./remembered-calls.ts";
 import type { EngineProxySettings } from "./settings.ts";
 
 /** Largest answer of the engine that is read to be cut; an inspection names every mount and variable. */
@@ -25,11 +24,15 @@ const connectionsPerRequest = 4;
 /** A running engine proxy. Disposing of it closes the socket and waits for what is under way. */
 export type EngineProxy = AsyncDisposable & Readonly<{ socketPath: string }>;
 
+/** A bound of calls, and what is said at it: how often it was done, and what is not done again. */
+type Bound = Readonly<{ limit: CallLimit; reached: string; noun: string }>;
+
 type Dependencies = Readonly<{ log: Logger; metrics: Registry }>;
 type Proxy = Readonly<{
   settings: EngineProxySettings;
   execs: KnownExecs;
-  restarts: RestartLimit;
+  /** How often each kind that costs the engine or the node something may be asked. */
+  bounds: Partial<Record<EngineCall["kind"], Bound>>;
   enginePath: string;
   log: Logger;
   count: (kind: string) => void;
@@ -48,8 +51,8 @@ export async function startEngineProxy(settings: EngineProxySettings, deps: Depe
   });
   const proxy: Proxy = {
     settings,
-    execs: knownExecs(),
-    restarts: restartLimit(settings.restartsPerHour, () => performance.now()),
+    execs: createKnownExecs(),
+    bounds: boundsOf(settings),
     enginePath: settings.engine.slice("unix://".length),
     log: deps.log,
     count: (kind) => requests.inc({ kind }),
@@ -83,6 +86,26 @@ export async function startEngineProxy(settings: EngineProxySettings, deps: Depe
   return { socketPath, [Symbol.asyncDispose]: () => close(server) };
 }
 
+function boundsOf({ container, nodeCli, restartsPerHour, execsPerMinute }: EngineProxySettings): Proxy["bounds"] {
+  return {
+    restart: {
+      limit: callLimit({ most: restartsPerHour, withinMs: 3_600_000 }, monotonicMs),
+      reached: `${container} was restarted ${restartsPerHour} times within an hour (restartsPerHour)`,
+      noun: "restart",
+    },
+    // Each is kept by the engine until it has run, and forgotten by nobody if it never does.
+    "exec-create": {
+      limit: callLimit({ most: execsPerMinute, withinMs: 60_000 }, monotonicMs),
+      reached: `${nodeCli} was asked for ${execsPerMinute} times within a minute (execsPerMinute)`,
+      noun: "run",
+    },
+  };
+}
+
+function monotonicMs(): number {
+  return performance.now();
+}
+
 async function handle(proxy: Proxy, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
   if (incoming.method === "GET" && incoming.url === "/livez") {
     response.writeHead(200, { "Content-Type": "application/json" }).end('{"status":"ok"}\n');
@@ -106,10 +129,10 @@ async function handle(proxy: Proxy, incoming: IncomingMessage, response: ServerR
     refuse(response, 403, decision.refused);
     return;
   }
-  const waitSeconds = decision.call.kind === "restart" ? proxy.restarts.take() : 0;
-  if (waitSeconds > 0) {
-    const { container, restartsPerHour } = proxy.settings;
-    const reason = `${container} was restarted ${restartsPerHour} times within an hour (restartsPerHour); the next restart is allowed in ${waitSeconds} s`;
+  const bound = proxy.bounds[decision.call.kind];
+  const waitSeconds = bound?.limit.take() ?? 0;
+  if (bound !== undefined && waitSeconds > 0) {
+    const reason = `${bound.reached}; the next ${bound.noun} is allowed in ${waitSeconds} s`;
     proxy.count("refused");
     proxy.log.warn({ reason }, "refused");
     refuse(response, 429, reason);

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { restartLimit } from "./remembered-calls.ts";
+import { callLimit } from "./remembered-calls.ts";
 
-test("restarts within a sliding hour are bounded, and the oldest tells when the next one is allowed", () => {
+test("calls within a sliding window are bounded, and the oldest tells when the next one is allowed", () => {
   let nowMs = 5_000;
-  const limit = restartLimit(2, () => nowMs);
+  const limit = callLimit({ most: 2, withinMs: 3_600_000 }, () => nowMs);
   expect(limit.take()).toBe(0);
   nowMs += 600_000;
   expect([limit.take(), limit.take()]).toEqual([0, 3_000]);

@@ -1,20 +1,21 @@
-/** Restarts of the container within the last hour. */
-export type RestartLimit = Readonly<{
-  /** Counts a restart and returns 0, or returns the seconds until the next one is allowed. */
+/** How often something was done within the last while. */
+export type CallLimit = Readonly<{
+  /** Counts a call and returns 0, or returns the seconds until the next one is allowed. */
   take: () => number;
 }>;
 
-const hourMs = 3_600_000;
-
-/** Makes a sliding window of one hour. `monotonicMs` is a clock that no change of the time of day moves. */
-export function restartLimit(perHour: number, monotonicMs: () => number): RestartLimit {
+/** Makes a sliding window. `monotonicMs` is a clock that no change of the time of day moves. */
+export function callLimit(
+  { most, withinMs }: Readonly<{ most: number; withinMs: number }>,
+  monotonicMs: () => number,
+): CallLimit {
   let timesMs: readonly number[] = [];
   return {
     take: () => {
       const nowMs = monotonicMs();
-      timesMs = timesMs.filter((atMs) => nowMs - atMs < hourMs);
+      timesMs = timesMs.filter((atMs) => nowMs - atMs < withinMs);
       const [oldestMs] = timesMs;
-      if (oldestMs !== undefined && timesMs.length >= perHour) return Math.ceil((oldestMs + hourMs - nowMs) / 1_000);
+      if (oldestMs !== undefined && timesMs.length >= most) return Math.ceil((oldestMs + withinMs - nowMs) / 1_000);
       timesMs = [...timesMs, nowMs];
       return 0;
     },
@@ -27,8 +28,8 @@ const execsMax = 256;
 /** The execs that this proxy made: only they may be started or inspected through it. */
 export type KnownExecs = Readonly<{ add(id: string): void; has(id: string): boolean }>;
 
-/** Makes an empty, bounded memory of execs. */
-export function knownExecs(): KnownExecs {
+/** Creates an empty, bounded memory of execs. */
+export function createKnownExecs(): KnownExecs {
   const ids = new Set<string>();
   return {
     add(id) {

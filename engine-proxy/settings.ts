@@ -59,6 +59,11 @@ export const engineProxySettings = defineSettings("engine-proxy", essentials, {
       "Most restarts of the container in any hour, more than the sidecar's own restart.budgetPerHour; more are answered 429",
     )
     .meta({ expected: "a whole number from 1 to 3600" }),
+  execsPerMinute: positiveInteger
+    .max(3_600)
+    .default(60)
+    .describe("Most runs of the node's command-line tool in any minute; more are answered 429")
+    .meta({ expected: "a whole number from 1 to 3600" }),
 });
 
 /** The engine proxy's settings, parsed. */

@@ -1,11 +1,11 @@
 import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
 import { startStep } from "#daemon/start-step.ts";
-import { readinessOf, type Readiness } from "#daemon/http/readiness.ts";
+import { judgeReadiness, type Readiness } from "#daemon/http/readiness.ts";
 import { createChain } from "./chain/chain.ts";
 import { startChainWatch } from "./chain/chain-watch.ts";
 import { createFeeQuotes } from "./chain/fees.ts";
-import { createJsonRpcClient } from "./chain/json-rpc-client.ts";
+import { createBatchingClient } from "./chain/json-rpc-client.ts";
 import { createTransactionSigner } from "./chain/transaction-signer.ts";
 import { createFacilitatorMetrics } from "./facilitator-metrics.ts";
 import { followNewHeads } from "./chain/new-heads.ts";
@@ -13,7 +13,7 @@ import { createRecentVerdicts } from "./payment/recent-verdicts.ts";
 import { pause } from "#daemon/time.ts";
 import { schemes as knownSchemes } from "#x402/schemes.ts";
 import type { AcceptedAsset, SignedPayment } from "#x402/signed-payment.ts";
-import { domainSeparator } from "#x402/typed-data.ts";
+import { computeDomainSeparator } from "#x402/typed-data.ts";
 import { createOperations, type Operations } from "./schemes/operations.ts";
 import { createTransfers } from "./schemes/transfers.ts";
 import { facilitatorSettings, type FacilitatorSettings } from "./settings.ts";
@@ -93,7 +93,7 @@ export async function createFacilitator(
   const signer = createTransactionSigner(options.signer.privateKey);
   await using resources = new AsyncDisposableStack();
   const { rpcUrl, rpcTimeoutMs: timeoutMs } = chainOptions;
-  const rpc = resources.use(createJsonRpcClient({ url: rpcUrl, timeoutMs }, { observe: metrics.observeRpc }));
+  const rpc = resources.use(createBatchingClient({ url: rpcUrl, timeoutMs }, { observe: metrics.observeRpc }));
   const chain = createChain({ rpc });
   const fees = createFeeQuotes(settlement, { chain, clock });
   const assets = acceptedAssets(options);
@@ -130,13 +130,16 @@ export async function createFacilitator(
     signer: signer.address,
     network,
     ...createOperations({ network, signer: signer.address, schemes }, { transfersFor, metrics }),
-    readiness: () => readinessOf({ ...watch.checks(), ledger: engine.readiness() }),
+    readiness: () => judgeReadiness({ ...watch.checks(), ledger: engine.readiness() }),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
 
 /** The tokens that are settled, by address in lower case. */
 function acceptedAssets({ assets, chain }: FacilitatorOptions): ReadonlyMap<string, AcceptedAsset> {
-  const separated = assets.map((asset) => ({ ...asset, separator: domainSeparator({ ...asset, chainId: chain.id }) }));
+  const separated = assets.map((asset) => ({
+    ...asset,
+    separator: computeDomainSeparator({ ...asset, chainId: chain.id }),
+  }));
   return new Map(separated.map((asset) => [asset.address.toLowerCase(), asset]));
 }

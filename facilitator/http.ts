@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { boundedLog, type BoundedLog } from "#daemon/bounded-log.ts";
+import { createBoundedLog, type BoundedLog } from "#daemon/bounded-log.ts";
 import type { App, AppVariables } from "#daemon/http/app.ts";
 import type { Logger } from "#daemon/log.ts";
 import { StoreError } from "#daemon/sql/store.ts";
@@ -28,8 +28,8 @@ const overloadRetrySeconds = 1;
  * Adds `POST /verify`, `POST /settle`, `GET /supported` and `GET /health` (specification, "x402 facilitator"). A verdict about a
  * payment is 200; everything else is an error status with `{error}`, so that no fault of the chain can pass for a verdict.
  */
-export function facilitatorRoutes(app: App, dependencies: RouteDependencies): void {
-  const answering = { ...dependencies, lines: boundedLog(dependencies.log) };
+export function addFacilitatorRoutes(app: App, dependencies: RouteDependencies): void {
+  const answering = { ...dependencies, lines: createBoundedLog(dependencies.log) };
   app.post("/verify", (c) => answer(c, "verify", answering));
   app.post("/settle", (c) => answer(c, "settle", answering));
   app.get("/supported", (c) => {

@@ -1,16 +1,18 @@
 import { createApp } from "#daemon/http/app.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
 import { listenForOperations } from "#daemon/http/operations-listener.ts";
-import { followPort, readinessOf } from "#daemon/http/readiness.ts";
+import { openApiRoute } from "#daemon/http/open-api.ts";
+import { operationsApi } from "#daemon/http/operations-api.ts";
+import { followPort, judgeReadiness } from "#daemon/http/readiness.ts";
 import type { Service } from "#daemon/service.ts";
-import { environmentName } from "#daemon/settings/leaf.ts";
-import { readApiKeys } from "./callers/api-keys.ts";
+import { toEnvironmentName } from "#daemon/settings/leaf.ts";
+import { readApiKeys, refuseServingAnybody } from "./callers/api-keys.ts";
 import { createFacilitator } from "./facilitator.ts";
-import { facilitatorRoutes } from "./http.ts";
-import { refuseServingAnybody } from "./callers/served-callers.ts";
+import { facilitatorApi } from "./facilitator-api.ts";
+import { addFacilitatorRoutes } from "./http.ts";
 import { facilitatorSettings } from "./settings.ts";
 import { processConnections } from "#daemon/http/connections/connection-budget.ts";
-import { networkList } from "#daemon/http/proxies/client-address.ts";
+import { createNetworkList } from "#daemon/http/proxies/client-address.ts";
 
 /** The facilitator as a process: HTTP on `listen.port`, health and metrics on `operations.port`, settlement in `ledger.path` and on the chain. */
 export const facilitator: Service<typeof facilitatorSettings.schema> = {
@@ -20,8 +22,9 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
     const { listen, apiKeys } = settings;
     const service = resources.use(await createFacilitator(settings, { log, metrics, clock: Date.now, signal }));
     const port = followPort(signal);
-    const readiness = () => readinessOf({ ...service.readiness().checks, payments: port.check() });
+    const readiness = () => judgeReadiness({ ...service.readiness().checks, payments: port.check() });
     const connections = resources.use(processConnections(listen, { metrics }));
+    const api = { title: "Gatehouse facilitator", description: "For operators.", operations: operationsApi };
     // Before the port for payments, so that it outlives it: a stop is seen here while settlements under way are answered.
     const operations = resources.use(
       await listenForOperations(
@@ -30,13 +33,14 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
           setting: settingName("operations"),
           connections: connections.operators(),
         },
-        { log, metrics, readiness, mask, configuration },
+        { log, metrics, readiness, mask, configuration, api },
       ),
     );
     const app = createApp(listen, { log, metrics, mask });
     const keys = apiKeys && readApiKeys(apiKeys);
-    facilitatorRoutes(app, { facilitator: service, apiKeys: keys, log });
-    const isProxy = networkList(listen.trustedProxies);
+    addFacilitatorRoutes(app, { facilitator: service, apiKeys: keys, log });
+    openApiRoute(app, facilitatorApi);
+    const isProxy = createNetworkList(listen.trustedProxies);
     const { url } = resources.use(
       await listenHttp(app, {
         ...listen,
@@ -53,5 +57,5 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
 };
 
 function settingName(section: "listen" | "operations"): string {
-  return environmentName("facilitator", [section, "port"]);
+  return toEnvironmentName("facilitator", [section, "port"]);
 }

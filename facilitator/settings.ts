@@ -1,8 +1,6 @@
 import { z } from "zod";
-import { connectionSettings } from "#daemon/http/connections/settings.ts";
-import { operationsSettings } from "#daemon/http/operations-settings.ts";
+import { connectionSettings, operationsSettings, proxySettings } from "#daemon/http/settings.ts";
 import { postgresSettings } from "#daemon/sql/postgres-settings.ts";
-import { proxySettings } from "#daemon/http/proxies/settings.ts";
 import { secret } from "#daemon/secret.ts";
 import {
   address,

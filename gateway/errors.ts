@@ -35,6 +35,10 @@ export const rpcErrors = {
     code: rpcCodes.internal,
     message: "the node is on another chain than this endpoint; try again later",
   },
+  chainUnknown: {
+    code: rpcCodes.internal,
+    message: "the node has not told yet which chain it is on; try again later",
+  },
   nodeBehind: { code: rpcCodes.internal, message: "the node is behind the chain's head; try again later" },
   headUnknown: { code: rpcCodes.internal, message: "the head of the chain is not known yet; try again later" },
   queueFull: { code: rpcCodes.limitExceeded, message: "too many calls wait for the node; try again later" },

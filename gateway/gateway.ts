@@ -4,8 +4,9 @@ import type { ConnectionBudget } from "#daemon/http/connections/connection-budge
 import type { FilesInForce } from "#daemon/files/files-in-force.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
+import { pause as realPause, type Pause } from "#daemon/time.ts";
 import { createAnswerCache, type AnswerCache } from "./reads/cache/answer-cache.ts";
-import { createHead, type Head } from "./chain/head.ts";
+import { createHead, type Head, type NodeFitness } from "./chain/head.ts";
 import { startListeners, type Listeners } from "./listener/listeners.ts";
 import { createCallHandler } from "./calls/call-handler.ts";
 import { admitBodies } from "./calls/body-admission.ts";
@@ -13,21 +14,19 @@ import { createMessageCharge } from "./calls/large-message.ts";
 import { createMessageHandler } from "./calls/message-handler.ts";
 import { createNodeReads } from "./reads/node-reads.ts";
 import { createLoadGate, type LoadGate } from "./limits/load-gate.ts";
-import { memoryBounds, memoryLimits } from "./memory/memory-bounds.ts";
-import { MemoryBudget } from "./memory/memory-budget.ts";
-import { rememberChecks } from "./limits/remembered-checks.ts";
+import { deriveMemoryBounds, readMemoryLimits, MemoryBudget } from "./memory/memory-budget.ts";
+import { rememberChecks } from "./limits/checked-params.ts";
 import { startRateLimiter } from "./limits/start-rate-limiter.ts";
 import { withAccessLog } from "./observe/access-log.ts";
-import { gapCounter, prometheusMeter, registerGauges } from "./observe/call-metrics.ts";
-import { watchLoopDelay } from "./observe/loop-delay.ts";
-import { preferSpeed, withBusySignal } from "./observe/speed-when-busy.ts";
+import { createGapCounter, createPrometheusMeter, registerGauges } from "./observe/call-metrics.ts";
+import { watchLoopDelay, preferSpeed, withBusySignal } from "./observe/speed-when-busy.ts";
+import type { Traffic } from "./observe/traffic.ts";
 import { startTracing } from "./observe/start-tracing.ts";
 import { openRpcTexts } from "./calls/openrpc-texts.ts";
-import { startLivePolicy } from "./policy/live-policy.ts";
+import { startLivePolicy } from "./policy/policy.ts";
 import type { SettingNames } from "./settings/names.ts";
 import type { GatewaySettings } from "./settings/gateway.ts";
 import { createNodeBatches } from "./upstream/node-batches.ts";
-import type { NodeFitness } from "./chain/node-fitness.ts";
 import { startNode, type Node } from "./node.ts";
 import { SharedTurns } from "./wire/shared-turns.ts";
 
@@ -36,19 +35,34 @@ export type GatewayDependencies = Readonly<{
   log: Logger;
   metrics: Registry;
   /** The node behind the gateway, and what is known of it: asked for every call. */
-  node: Readonly<{ httpUrl: string; webSocketUrl: string; fitness: () => NodeFitness }>;
+  node: Readonly<{
+    httpUrl: string;
+    webSocketUrl: string;
+    fitness: () => NodeFitness;
+    /** Told when the node's WebSocket is open, for the first time or again: it may be another node. */
+    linkOpened: () => void;
+  }>;
   settingNames: SettingNames;
   /** Told of the files that are read again as they change. */
   files: FilesInForce;
   /** The connections that the process may hold. */
   connections: ConnectionBudget;
+  /** Waits while a stop tells clients to close their connections; absent: the machine's timer. */
+  pause?: Pause;
 }>;
 
 /** URLs of the listeners that run, by name: `public`, `private`, `internal`. */
 export type GatewayUrls = Readonly<Record<string, string>>;
 
 /** A running gateway. Disposing of it lets calls under way finish and closes WebSockets with 1001. */
-export type Gateway = AsyncDisposable & Readonly<{ urls: GatewayUrls; readiness: () => ReadinessCheck }>;
+export type Gateway = AsyncDisposable &
+  Readonly<{
+    urls: GatewayUrls;
+    readiness: () => ReadinessCheck;
+    traffic: () => Promise<Traffic>;
+    /** Forgets what the node said, and closes all subscriptions: it is on another chain. */
+    disown: () => void;
+  }>;
 
 const now = () => performance.now();
 
@@ -59,7 +73,7 @@ const now = () => performance.now();
  */
 export async function startGateway(
   settings: GatewaySettings,
-  { log, metrics, node, settingNames, files, connections }: GatewayDependencies,
+  { log, metrics, node, settingNames, files, connections, pause = realPause }: GatewayDependencies,
 ): Promise<Gateway> {
   await using starting = new AsyncDisposableStack();
 
@@ -67,13 +81,14 @@ export async function startGateway(
   const turns = new SharedTurns({ now, later: (run) => void setImmediate(run) });
   const head = createHead(settings.head, { now, wallClock: Date.now });
   const cache = createAnswerCache(settings.cache);
-  const memory = new MemoryBudget(memoryBounds(settings.memory, memoryLimits()), { cache });
+  const memory = new MemoryBudget(deriveMemoryBounds(settings.memory, readMemoryLimits()), { cache });
   const upstream = starting.use(
-    startNode(settings, { ...node, head, cache, policy, gapEnded: gapCounter(metrics), log, now, turns }),
+    startNode(settings, { ...node, head, cache, policy, gapEnded: createGapCounter(metrics), log, now, turns }),
   );
   const gate = createLoadGate({ loopDelayMs: starting.use(watchLoopDelay({ now })).delayMs });
+  const counted = createPrometheusMeter(metrics);
   const meter = withBusySignal(
-    withAccessLog(prometheusMeter(metrics), () => policy().settings.accessLog, { log, random: Math.random }),
+    withAccessLog(counted, () => policy().settings.accessLog, { log, random: Math.random }),
     { now, becameBusy: preferSpeed },
   );
   const { tracing } = starting.use(await startTracing(settings.tracing, { log }));
@@ -112,12 +127,15 @@ export async function startGateway(
     settingNames,
     files,
     log,
+    pause,
   });
   starting.use(listeners);
   showGauges(metrics, { gate, memory, upstream, cache, listeners, head });
   const resources = starting.move();
   return {
     urls: listeners.urls,
+    traffic: counted.traffic,
+    disown: upstream.disown,
     readiness: () =>
       readinessAt(head.known()?.latest, node.fitness() === "behind" && policy().settings.behind.reads === "refuse"),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),

@@ -1,24 +1,28 @@
-import { allowedHost, type AllowedHosts } from "#daemon/http/allowed-host.ts";
+import { allowedHost, type AllowedHosts } from "#daemon/http/address.ts";
 import type { ListenerConnections } from "#daemon/http/connections/listener-connections.ts";
 import { createApp, type App } from "#daemon/http/app.ts";
 import type { ServiceContext } from "#daemon/service.ts";
 import type { Clock } from "#daemon/clock.ts";
-import { gatewayCondition } from "./gateway-condition.ts";
-import { startGateway, type GatewayUrls } from "./gateway.ts";
-import type { SettingNames } from "./settings/names.ts";
-import type { GatewaySettings } from "./settings/gateway.ts";
 import { watchDescriptors } from "#health/descriptor-watch.ts";
 import { watchEventLoop } from "#health/event-loop-watch.ts";
 import { startHealth, type Health, type WatchedNode } from "#health/health.ts";
 import { sendRequest } from "#daemon/http/request.ts";
-import { nodeFitness } from "./node-fitness.ts";
-import { nodeReadiness } from "#status/node-readiness.ts";
-import { poll } from "#daemon/time.ts";
+import { readNodeReadiness } from "#status/node-readiness.ts";
+import { poll, pauseWhileRunning } from "#daemon/time.ts";
 import { createCharts, type Charts } from "#status/charts.ts";
 import { createConditionBoard, type ConditionBoard } from "#status/condition-board.ts";
 import type { EventLog } from "#status/event-log.ts";
 import { processConnections } from "#daemon/http/connections/connection-budget.ts";
-import { operationsRoutes } from "#daemon/http/operations-listener.ts";
+import { addOperationsRoutes } from "#daemon/http/operations-listener.ts";
+import type { ReadinessCheck } from "#daemon/http/readiness.ts";
+import { isAnswering, type NodeFacts } from "#health/node-health.ts";
+import type { ConditionReport } from "#status/condition.ts";
+import { filesCondition } from "./files-condition.ts";
+import { startGateway, type Gateway, type GatewayUrls } from "./gateway.ts";
+import type { SettingNames } from "./settings/names.ts";
+import type { GatewaySettings } from "./settings/gateway.ts";
+import type { NodeFitness } from "./chain/head.ts";
+import type { Traffic } from "./observe/traffic.ts";
 
 /** Bodies that the operations listener takes; none of its routes needs one. */
 const bodyLimitBytes = 1_024;
@@ -44,6 +48,8 @@ export type GuardedNode = Readonly<{
   health: Health;
   /** The gateway's URLs: `gateway` for the public one, `gateway-private`, `gateway-internal`. */
   urls: Readonly<Record<string, string>>;
+  /** What the gateway has done since its start. */
+  traffic: () => Promise<Traffic>;
   /** Answers `/livez`, `/readyz` and `/metrics`; the service adds its own routes and listens. */
   operations: App;
   /** The connections of the listener that `operations` is served on. */
@@ -69,40 +75,120 @@ export async function guardNode(
   );
   const hasReferences = settings.lag.references.length > 0;
   const { httpUrl, webSocketUrl } = settings.node;
-  const fitness = () => nodeFitness({ hasReferences }, { facts: health.facts(), clock });
-  const node = { httpUrl, webSocketUrl, fitness };
+  const fitness = () => judgeNodeFitness({ hasReferences }, { facts: health.facts(), clock });
+  const linkOpened = () => {
+    health.look(signal).catch((err: unknown) => log.error({ err }, "the node could not be looked at"));
+  };
+  const node = { httpUrl, webSocketUrl, fitness, linkOpened };
   const connections = resources.use(processConnections(settings.gateway.listener, { metrics }));
   const setting = {
     connections: settingNames.key("listener.connections"),
     connectionsPerAddress: settingNames.key("listener.connectionsPerAddress"),
   };
   resources.use(watchDescriptors(connections.state, { board, log, setting }));
+  // Callers of a node that is well are served from the first moment on.
+  await lookedOrLate(health, { timeoutMs: settings.health.timeoutMs, signal });
   const gateway = resources.use(
     await startGateway(settings.gateway, { log, metrics, node, settingNames, files, connections }),
   );
   const operations = createApp({ bodyLimitBytes, isAllowedHost: allowedHost(settings.listen) }, { log, metrics, mask });
   const setGatewayCondition = () => {
+    const told = filesCondition(files.list());
+    if (told !== undefined) board.set(told);
     // Before the node was asked once, nothing can be said of what stands before it.
     if (health.facts().rpc === undefined) return;
     board.set(gatewayCondition(gateway.readiness(), { fitness: fitness(), facts: health.facts() }));
   };
+  const disownElsewhere = disownOnce(gateway, fitness);
   const telling = poll(
     { name: "gateway", intervalMs: gatewayIntervalMs, signal },
-    () => Promise.resolve(setGatewayCondition()),
+    async () => {
+      disownElsewhere();
+      setGatewayCondition();
+    },
     { log },
   );
   resources.defer(() => telling);
   const readiness = () => {
     setGatewayCondition();
-    return nodeReadiness(board);
+    return readNodeReadiness(board);
   };
-  operationsRoutes(operations, { metrics, readiness, configuration: context.configuration });
+  addOperationsRoutes(operations, { metrics, readiness, configuration: context.configuration });
   const urls = namedListeners(gateway.urls);
-  return { board, charts, health, urls, operations, operatorConnections: connections.operators() };
+  const { traffic } = gateway;
+  return { board, charts, health, urls, traffic, operations, operatorConnections: connections.operators() };
+}
+
+/** However long a question may take, a start does not wait longer for a node that says nothing. */
+const startWithoutLookMs = 2_000;
+
+/** Waits until the node was looked at, or the time of a question is over: until its chain is known, callers are refused. */
+async function lookedOrLate(
+  { looked }: Pick<Health, "looked">,
+  { timeoutMs, signal }: Readonly<{ timeoutMs: number; signal: AbortSignal }>,
+): Promise<void> {
+  const over = new AbortController();
+  void looked.then(() => over.abort());
+  await pauseWhileRunning(Math.min(timeoutMs, startWithoutLookMs), AbortSignal.any([signal, over.signal]));
+}
+
+/** Has the gateway disown its node each time that it is found on another chain. */
+function disownOnce({ disown }: Pick<Gateway, "disown">, fitness: () => NodeFitness): () => void {
+  let wasElsewhere = false;
+  return () => {
+    const isElsewhere = fitness() === "anotherChain";
+    if (isElsewhere && !wasElsewhere) disown();
+    wasElsewhere = isElsewhere;
+  };
 }
 
 function namedListeners(urls: GatewayUrls): Record<string, string> {
   return Object.fromEntries(
     Object.entries(urls).map(([name, url]) => [name === "public" ? "gateway" : `gateway-${name}`, url]),
   );
+}
+
+/**
+ * Says whether the gateway serves. While its node is unfit it does not, but what is wrong is the node, and told of it: then the gateway is
+ * not known.
+ */
+function gatewayCondition(
+  { ok, message }: ReadinessCheck,
+  { fitness, facts }: Readonly<{ fitness: NodeFitness; facts: NodeFacts }>,
+): ConditionReport {
+  const type = "GatewayServing";
+  const isUnfit = fitness !== "fit" || !isAnswering(facts);
+  if (ok && (fitness === "fit" || fitness === "behind")) {
+    return { type, status: "True", reason: "Serving", message: `The gateway is ${message}.` };
+  }
+  if (isUnfit)
+    return { type, status: "Unknown", reason: "NodeUnfit", message: "The gateway refuses calls: its node is unfit." };
+  return {
+    type,
+    status: "False",
+    reason: "NoHead",
+    message: `The gateway does not serve: ${message}, although it answers the sidecar. Look at node.webSocketUrl, and at the gateway's log.`,
+  };
+}
+
+/** How long the RPC has to be silent before it counts as down: one slow answer is no outage. */
+const silentForMs = 3_000;
+
+/** What the node is compared with. */
+export type NodeFitnessOptions = Readonly<{ hasReferences: boolean }>;
+
+/**
+ * Whether the gateway may ask the node, by what its watches found. A node that has not told its chain may be on another one, where no transaction is to
+ * land; else what is not known yet speaks for it. Without references nobody knows more of the chain than the node does: then it is never behind.
+ */
+export function judgeNodeFitness(
+  { hasReferences }: NodeFitnessOptions,
+  { facts, clock }: Readonly<{ facts: NodeFacts; clock: Clock }>,
+): NodeFitness {
+  const { rpc, chain, height, lag } = facts;
+  if (rpc?.fault !== undefined && clock.monotonicMs() - rpc.sinceMs >= silentForMs) return "down";
+  if (chain === "another") return "anotherChain";
+  if (chain === undefined) return "chainUnknown";
+  const isBehind = [height, lag].some((side) => typeof side === "object");
+  return hasReferences && isBehind ? "behind" : "fit";
 }

@@ -1,10 +1,12 @@
 import { listenHttp } from "#daemon/http/listener.ts";
 import type { Service, ServiceContext } from "#daemon/service.ts";
+import { openApiRoute } from "#daemon/http/open-api.ts";
 import { systemClock } from "#daemon/clock.ts";
-import { settingNames } from "./settings/names.ts";
+import { createSettingNames } from "./settings/names.ts";
 import { guardNode } from "./guarded-node.ts";
 import { nodeStatus } from "#health/node-status.ts";
-import { recentEvents } from "#status/recent-events.ts";
+import { createRecentEvents } from "#status/event-log.ts";
+import { gatewayApi } from "./gateway-api.ts";
 import { gatewaySettings, type GatewayAloneSettings } from "./settings.ts";
 
 /** The gateway before any EVM node: its RPC is watched and guarded, and nothing else of the node is touched. */
@@ -14,8 +16,8 @@ async function start(settings: GatewayAloneSettings, context: ServiceContext) {
   const { node, health, lag, listen, log: _, shutdown: __, ...own } = settings;
   const { httpUrl, chainId, webSocketUrl = httpUrl.replace(/^http/, "ws") } = node;
   const clock = systemClock;
-  const events = recentEvents(clock);
-  const names = settingNames(gatewaySettings.service);
+  const events = createRecentEvents(clock);
+  const names = createSettingNames(gatewaySettings.service);
   const guarded = await guardNode(
     { node: { httpUrl, webSocketUrl, chainId }, health, lag, listen, gateway: own },
     { context, clock, events, settingNames: names },
@@ -28,6 +30,7 @@ async function start(settings: GatewayAloneSettings, context: ServiceContext) {
       "Cache-Control": "no-store",
     }),
   );
+  openApiRoute(operations, gatewayApi);
   const listener = context.resources.use(
     await listenHttp(operations, {
       ...listen,

@@ -18,6 +18,8 @@ export type NodeDependencies = Readonly<{
   head: Head;
   cache: AnswerCache;
   policy: PolicySource;
+  /** The node's WebSocket is open, for the first time or again. */
+  linkOpened: () => void;
   /** A gap in the node's WebSocket is over: subscribers were told what they missed, or were closed. */
   gapEnded: (outcome: "bridged" | "closed") => void;
   log: Logger;
@@ -26,12 +28,19 @@ export type NodeDependencies = Readonly<{
 }>;
 
 /** The node, as the gateway is connected to it: calls over HTTP, subscriptions over one WebSocket, and its head followed. */
-export type Node = Disposable & Readonly<{ pool: NodePool; hub: SubscriptionHub; isLinked: () => boolean }>;
+export type Node = Disposable &
+  Readonly<{
+    pool: NodePool;
+    hub: SubscriptionHub;
+    isLinked: () => boolean;
+    /** Forgets what the node said, and closes all subscriptions: it is on another chain. */
+    disown: () => void;
+  }>;
 
 /** Connects to the node and stays connected. What was cached is forgotten when the node may have become another one. */
 export function startNode(
   { upstream, head: headSettings, webSocket }: GatewaySettings,
-  { httpUrl, webSocketUrl, head, cache, policy, gapEnded, log, now, turns }: NodeDependencies,
+  { httpUrl, webSocketUrl, head, cache, policy, linkOpened, gapEnded, log, now, turns }: NodeDependencies,
 ): Node {
   const stack = new DisposableStack();
   const responseBytes = () => policy().settings.limits.responseBytes;
@@ -55,6 +64,7 @@ export function startNode(
     opened: () => {
       // It may be another node, or the same one with another chain. While it was away, constants still answered.
       cache.clear();
+      linkOpened();
       hub.opened();
       watch.linkOpened();
     },
@@ -68,5 +78,9 @@ export function startNode(
   const linkOptions = { url: webSocketUrl, reconnectMs, reconnectMaxMs, timeoutMs };
   const opened = stack.use(startNodeLink(linkOptions, { events, log, random: Math.random }));
   link = opened;
-  return { pool, hub, isLinked: opened.isOpen, [Symbol.dispose]: () => stack.dispose() };
+  const disown = () => {
+    cache.clear();
+    hub.closeAll();
+  };
+  return { pool, hub, isLinked: opened.isOpen, disown, [Symbol.dispose]: () => stack.dispose() };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { nextPace, rhythmOf, type BlockPace, type BlockRhythm, type PaceLook } from "./block-pace.ts";
+import { nextPace, judgeRhythm, type BlockPace, type BlockRhythm, type PaceLook } from "./block-pace.ts";
 
 const staleAfterMs = 30_000;
 
@@ -14,7 +14,7 @@ function watched(seconds: number, at: (second: number) => Readonly<{ block?: boo
     pace = nextPace(pace, look, staleAfterMs);
     if (block) blockMs = nowMs;
   }
-  return pace === undefined ? "unknown" : rhythmOf(pace, staleAfterMs);
+  return pace === undefined ? "unknown" : judgeRhythm(pace, staleAfterMs);
 }
 
 const each =

@@ -34,7 +34,7 @@ export function nextPace(
 }
 
 /** Judges the pace of a chain whose blocks count as missing after `staleAfterMs`. Pure. */
-export function rhythmOf({ steadyForMs, watchedForMs }: BlockPace, staleAfterMs: number): BlockRhythm {
+export function judgeRhythm({ steadyForMs, watchedForMs }: BlockPace, staleAfterMs: number): BlockRhythm {
   if (steadyForMs >= staleAfterMs) return "steady";
   return watchedForMs >= staleAfterMs ? "irregular" : "unknown";
 }

@@ -2,7 +2,7 @@ import type { ConnectionState } from "#daemon/http/connections/connection-budget
 import type { Logger } from "#daemon/log.ts";
 import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import { descriptorCondition, type ConnectionSettingNames } from "./descriptor-condition.ts";
+import type { ConditionReport } from "#status/condition.ts";
 
 const intervalMs = 1_000;
 
@@ -13,7 +13,7 @@ export function watchDescriptors(
 ): AsyncDisposable {
   const stopping = new AbortController();
   const look = () => {
-    board.set(descriptorCondition(state(), setting));
+    board.set(deriveDescriptorCondition(state(), setting));
     return Promise.resolve();
   };
   const watching = poll({ name: "descriptors", intervalMs, signal: stopping.signal }, look, { log });
@@ -23,4 +23,47 @@ export function watchDescriptors(
       await watching;
     },
   };
+}
+
+/** Time for which running short is told after the last connection was refused or closed for want of room. */
+const shortForMs = 30_000;
+
+/** Share of the limit from which descriptors are short whoever holds them. */
+const shortShare = 0.95;
+
+/** What to do about a limit that is too low; where it is set depends on who starts the process. */
+const raise =
+  "raise the limit of open files (ulimit -n, LimitNOFILE= in systemd, --ulimit nofile in Docker) and restart this process";
+
+/** What to do where a quarter of the memory, at 40 KiB a connection, is the bound. */
+const moreMemory = "give this process or its container more memory, 160 KiB for each connection more";
+
+/** Names of the settings that bound connections. */
+type ConnectionSettingNames = Readonly<{ connections: string; connectionsPerAddress: string }>;
+
+/** Says whether the process has file descriptors and connections left. Pure. */
+export function deriveDescriptorCondition(
+  state: ConnectionState,
+  setting: ConnectionSettingNames,
+): ConditionReport<"FileDescriptorsLeft"> {
+  const type = "FileDescriptorsLeft";
+  const { open, most, fullForMs, bound } = state;
+  const { used, limit } = state.descriptors;
+  if (used === undefined || limit === Number.POSITIVE_INFINITY) {
+    const message = `This system does not tell how many files the process may have open; ${open} connections are.`;
+    return { type, status: "Unknown", reason: "NotCounted", message };
+  }
+  const held = `${used} of ${limit} file descriptors are open, ${open} of at most ${most} connections.`;
+  const isFull = fullForMs !== undefined && fullForMs < shortForMs;
+  if (used > limit * shortShare || (isFull && bound === "descriptors")) {
+    const done = isFull ? " Idle connections are closed for new ones, and callers are refused where none is idle." : "";
+    const message = `${held}${done} If the callers are wanted, ${raise}; if not, lower ${setting.connectionsPerAddress}.`;
+    return { type, status: "False", reason: "Short", message };
+  }
+  if (isFull) {
+    const more = bound === "memory" ? moreMemory : `raise ${setting.connections}`;
+    const message = `${held} Idle connections are closed for new ones, and callers are refused where none is idle. If the callers are wanted, ${more}; if not, lower ${setting.connectionsPerAddress}.`;
+    return { type, status: "False", reason: "ConnectionsFull", message };
+  }
+  return { type, status: "True", reason: "Enough", message: held };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { diskCondition } from "./disk-condition.ts";
+import { deriveDiskCondition } from "./disk-watch.ts";
 import { forecastDisk, rememberDiskUse, type DiskHistory } from "./disk-forecast.ts";
 
 const hourMs = 3_600_000;
@@ -42,7 +42,7 @@ const limits = { freeRatio: 0.1, fullWithinSeconds: 24 * hours };
 const half = { path: "/data", usedBytes: 50 * gibibyte, freeBytes: 50 * gibibyte };
 
 test("a disk that is half empty and full in two hours is wrong, and says why", () => {
-  expect(diskCondition(half, { fullInSeconds: 2.4 * hours, seenSeconds: 5 * hours }, limits)).toEqual({
+  expect(deriveDiskCondition(half, { fullInSeconds: 2.4 * hours, seenSeconds: 5 * hours }, limits)).toEqual({
     type: "DiskSpaceLeft",
     status: "False",
     reason: "FullSoon",
@@ -53,13 +53,13 @@ test("a disk that is half empty and full in two hours is wrong, and says why", (
 });
 
 test("a disk is right as long as it has the wanted share and time, and a forecast never counts with 0", () => {
-  expect(diskCondition(half, undefined, limits)).toMatchObject({
+  expect(deriveDiskCondition(half, undefined, limits)).toMatchObject({
     status: "True",
     message: "50.0 GiB (50 %) are free at /data.",
   });
   const soon = { fullInSeconds: 600, seenSeconds: 5 * hours };
-  expect(diskCondition(half, { ...soon, fullInSeconds: 25 * hours }, limits).status).toBe("True");
-  expect(diskCondition(half, soon, { ...limits, fullWithinSeconds: 0 }).status).toBe("True");
+  expect(deriveDiskCondition(half, { ...soon, fullInSeconds: 25 * hours }, limits).status).toBe("True");
+  expect(deriveDiskCondition(half, soon, { ...limits, fullWithinSeconds: 0 }).status).toBe("True");
   const nearlyFull = { path: "/data", usedBytes: 95 * gibibyte, freeBytes: 5 * gibibyte };
-  expect(diskCondition(nearlyFull, undefined, limits)).toMatchObject({ status: "False", reason: "Low" });
+  expect(deriveDiskCondition(nearlyFull, undefined, limits)).toMatchObject({ status: "False", reason: "Low" });
 });

@@ -5,9 +5,9 @@ import type { Clock } from "#daemon/clock.ts";
 import { createFileDeadline, HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadline.ts";
 import { pause, poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import { createSampleGauge } from "#status/sample-gauge.ts";
-import { diskCondition, type DiskLimits, type DiskLook } from "./disk-condition.ts";
-import { forecastDisk, rememberDiskUse, type DiskHistory } from "./disk-forecast.ts";
+import { createSampleGauge } from "#status/charts.ts";
+import type { ConditionReport } from "#status/condition.ts";
+import { forecastDisk, rememberDiskUse, type DiskHistory, type DiskForecast } from "./disk-forecast.ts";
 
 /** How the disk is judged, and how long it has to be seen before a forecast is told. */
 export type DiskWatchOptions = DiskLimits &
@@ -24,6 +24,8 @@ export type DiskWatchDependencies = Readonly<{
   /** What was seen of the disk, kept over restarts of the sidecar. */
   history: Readonly<{ get: () => DiskHistory | undefined; set: (history: DiskHistory) => void }>;
   board: ConditionBoard;
+  /** Is told of each look that was answered. */
+  onLook?: (look: DiskLook) => void;
   metrics: Registry;
   clock: Clock;
   log: Logger;
@@ -38,7 +40,7 @@ const unknownPathMs = 250;
 export async function watchDisk(options: DiskWatchOptions, dependencies: DiskWatchDependencies): Promise<void> {
   const { dataPath, board, log } = dependencies;
   const metrics = diskMetrics(dependencies.metrics);
-  const patience = createFileDeadline(
+  const fileDeadline = createFileDeadline(
     { withinMs: options.fileTimeoutMs, setting: "upkeep.fileTimeoutMs", signal: options.signal },
     { clock: dependencies.clock, onBack: () => undefined },
   );
@@ -51,16 +53,17 @@ export async function watchDisk(options: DiskWatchOptions, dependencies: DiskWat
         path = dataPath();
       }
       if (path === undefined) return;
-      const found = await readDisk(path, patience);
+      const found = await readDisk(path, fileDeadline);
       if (typeof found === "string") {
         metrics.observe(undefined, undefined);
         board.set({ type: "DiskSpaceLeft", status: "Unknown", reason: "NotReadable", message: found });
         return;
       }
+      dependencies.onLook?.(found);
       const history = remember(found, dependencies);
       const forecast = forecastDisk(history, found.freeBytes, options.forecastAfterSeconds);
       metrics.observe(found, forecast?.fullInSeconds);
-      board.set(diskCondition(found, forecast, options));
+      board.set(deriveDiskCondition(found, forecast, options));
     },
     { log },
   );
@@ -91,13 +94,54 @@ function remember({ path, usedBytes }: DiskLook, { history, clock }: DiskWatchDe
   return now;
 }
 
-async function readDisk(path: string, patience: FileDeadline): Promise<DiskLook | string> {
+async function readDisk(path: string, fileDeadline: FileDeadline): Promise<DiskLook | string> {
   try {
-    const { blocks, bfree, bavail, bsize } = await patience.call(`looking at the disk of ${path}`, () => statfs(path));
+    const { blocks, bfree, bavail, bsize } = await fileDeadline.call(`looking at the disk of ${path}`, () =>
+      statfs(path),
+    );
     return { path, usedBytes: (blocks - bfree) * bsize, freeBytes: bavail * bsize };
   } catch (error) {
     if (error instanceof HangingFileSystem) return `${error.message}.`;
     const code = (error as NodeJS.ErrnoException).code ?? String(error);
     return `The node's data directory ${path} can't be looked at (${code}); set node.dataPath, or mount it for the sidecar.`;
   }
+}
+
+/** One look at the disk of a path. */
+export type DiskLook = Readonly<{ path: string; usedBytes: number; freeBytes: number }>;
+
+/** What counts as space enough. */
+type DiskLimits = Readonly<{
+  /** Share of the disk that has to be free. */
+  freeRatio: number;
+  /** A disk that is forecast to be full sooner is wrong; 0: a forecast never is. */
+  fullWithinSeconds: number;
+}>;
+
+/** Says whether a disk has space, now and at its slope. Pure. */
+export function deriveDiskCondition(
+  { path, usedBytes, freeBytes }: DiskLook,
+  forecast: DiskForecast | undefined,
+  limits: DiskLimits,
+): ConditionReport<"DiskSpaceLeft"> {
+  const type = "DiskSpaceLeft";
+  const ratio = freeBytes / Math.max(1, usedBytes + freeBytes);
+  const free = `${(freeBytes / 2 ** 30).toFixed(1)} GiB (${(ratio * 100).toFixed(0)} %) are free at ${path}.`;
+  const slope =
+    forecast === undefined
+      ? ""
+      : ` At the slope of the last ${time(forecast.seenSeconds)} it is full in ${time(forecast.fullInSeconds)}.`;
+  const advice = " Make the disk larger, or see that auto-pruning is on and advances.";
+  if (ratio < limits.freeRatio) {
+    return { type, status: "False", reason: "Low", message: `${free}${slope}${advice}` };
+  }
+  if (forecast !== undefined && forecast.fullInSeconds < limits.fullWithinSeconds) {
+    return { type, status: "False", reason: "FullSoon", message: `${free}${slope}${advice}` };
+  }
+  return { type, status: "True", reason: "Enough", message: `${free}${slope}` };
+}
+
+function time(seconds: number): string {
+  if (seconds < 7_200) return `${Math.round(seconds / 60)} min`;
+  return seconds < 172_800 ? `${(seconds / 3_600).toFixed(1)} hours` : `${(seconds / 86_400).toFixed(1)} days`;
 }

@@ -1,6 +1,5 @@
 import type { ConditionReport } from "#status/condition.ts";
-import { faultOf, type NodeFacts } from "./node-facts.ts";
-import type { NodeHealth } from "./node-health.ts";
+import { findFault, type NodeFacts, type NodeHealth } from "./node-health.ts";
 
 /** What the node's RPC has to be. */
 export type HealthLimits = Readonly<{ url: string; chainId: number; staleAfterMs: number }>;
@@ -16,7 +15,7 @@ export type HealthConditions = Readonly<{
 }>;
 
 /** Says how the RPC is: answering, on the expected chain, its height advancing. Pure. */
-export function healthConditions(health: NodeHealth, limits: HealthLimits, now: LookTime): HealthConditions {
+export function deriveHealthConditions(health: NodeHealth, limits: HealthLimits, now: LookTime): HealthConditions {
   return {
     answering: answering(health, limits),
     chain: chain(health, limits),
@@ -24,22 +23,24 @@ export function healthConditions(health: NodeHealth, limits: HealthLimits, now: 
   };
 }
 
-/** The same as facts, to be noted over those of before: a side that is not told now has none. */
-export function healthFacts(
+/** The same as facts, to be noted over those of before: of a side that is not known now, what was found last holds. */
+export function deriveHealthFacts(
   { answering: rpc, chain: id, advancing: height }: HealthConditions,
   before: NodeFacts,
   { monotonicMs }: LookTime,
 ): NodeFacts {
-  const fault = faultOf(rpc);
+  const fault = findFault(rpc);
+  const heightNow = heightFact(height);
   const isAsBefore = before.rpc !== undefined && (before.rpc.fault === undefined) === (fault === undefined);
   return {
     rpc: { sinceMs: isAsBefore ? before.rpc.sinceMs : monotonicMs, fault },
     ...(id === undefined ? {} : { chain: id.status === "True" ? "expected" : "another" }),
-    ...(height === undefined ? {} : { height: heightFact(height) }),
+    ...(heightNow === undefined ? {} : { height: heightNow }),
   };
 }
 
-function heightFact(report: ConditionReport<"HeightAdvancing">): NonNullable<NodeFacts["height"]> {
+function heightFact(report: ConditionReport<"HeightAdvancing"> | undefined): NodeFacts["height"] {
+  if (report === undefined || report.reason === "NoAnswer") return undefined;
   switch (report.reason) {
     case "Advancing":
       return "advancing";
@@ -76,7 +77,8 @@ function advancing(
   limits: HealthLimits,
   now: LookTime,
 ): ConditionReport<"HeightAdvancing"> | undefined {
-  const { height, heightSinceMs, highest } = health;
+  const { height, heightSinceMs, highest, failure } = health;
+  if (failure !== undefined) return withoutAnswer(health);
   if (height === undefined || heightSinceMs === undefined) return undefined;
   const type = "HeightAdvancing";
   if (highest !== undefined && height < highest) {
@@ -92,6 +94,14 @@ function advancing(
     health,
     `height has been ${height} for more than ${limits.staleAfterMs / 1_000} s, since ${since}`,
   );
+}
+
+/** A node that can't be asked has neither stopped nor lost blocks as far as anybody knows: what is wrong is told of the RPC. */
+function withoutAnswer({ height, answeredAtMs }: NodeHealth): ConditionReport<"HeightAdvancing"> {
+  const isTold = height !== undefined && answeredAtMs !== undefined;
+  const before = isTold ? `; it was ${height} at ${new Date(answeredAtMs).toISOString()}` : "";
+  const message = `The RPC does not answer, so the height is not known${before}.`;
+  return { type: "HeightAdvancing", status: "Unknown", reason: "NoAnswer", message };
 }
 
 /**

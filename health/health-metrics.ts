@@ -1,5 +1,5 @@
 import { Histogram, type Registry } from "prom-client";
-import { createSampleGauge } from "#status/sample-gauge.ts";
+import { createSampleGauge } from "#status/charts.ts";
 import type { NodeHealth } from "./node-health.ts";
 
 /** Metrics of the node's RPC. */

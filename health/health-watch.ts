@@ -2,21 +2,22 @@ import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import type { Series } from "#status/series.ts";
+import type { Series } from "#status/charts.ts";
 import type { EventLoopWatch } from "./event-loop-watch.ts";
-import { healthConditions, healthFacts, type HealthLimits } from "./health-conditions.ts";
+import { deriveHealthConditions, deriveHealthFacts, type HealthLimits } from "./health-conditions.ts";
 import type { HealthMetrics } from "./health-metrics.ts";
 import {
-  answered,
-  failed,
+  countAnswer,
+  countFailure,
   unknownHealth,
   type NodeHealth,
   type ReferenceLook,
   type RpcLookFailure,
+  type NodeFacts,
+  type ObservedNode,
 } from "./node-health.ts";
-import type { NodeFacts, ObservedNode } from "./node-facts.ts";
-import { details, restingAt, version } from "./node-details.ts";
-import { quantity, RpcFailure, type RpcClient } from "./rpc-client.ts";
+import { chainIdOf, readDetails, restingAt, readVersion } from "./node-details.ts";
+import { parseQuantity, RpcFailure, type RpcClient } from "./rpc-client.ts";
 
 /** How the RPC is watched. */
 export type HealthWatchOptions = Readonly<{
@@ -54,7 +55,7 @@ export type HealthWatch = Readonly<{
 const stoodStillShare = 0.1;
 const maxAttempts = 4;
 
-/** Looks at which chain id, client and sync state are asked again; the height is asked at each. */
+/** Looks at which client and sync state are asked again; height and chain id are asked at each. */
 const looksBetweenDetails = 15;
 
 type HealthWatchDependencies = Readonly<{
@@ -82,25 +83,29 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
     const startMs = clock.monotonicMs();
     const lateMs = eventLoop.lateMs();
     try {
-      const height = quantity(await rpc("eth_blockNumber", [], signal), "eth_blockNumber", options.url);
+      const height = parseQuantity(await rpc("eth_blockNumber", [], signal), "eth_blockNumber", options.url);
       const nowMs = clock.monotonicMs();
       const answeredLateMs = eventLoop.lateMs();
       const isFirst = health.answers === 0 || health.failure !== undefined;
       const answeredAtMs = clock.wallMs();
       const isDetailed = isFirst || (health.answers + 1) % looksBetweenDetails === 0;
-      // A restart may pass between two looks, and the version decides what is written: a node that tells it is asked each time.
-      const told =
-        isDetailed || health.binaryVersion !== undefined ? await version(rpc, health.binaryVersion, signal) : {};
-      const known = isDetailed ? await details(rpc, options.url, signal) : {};
+      // A restart, or another node in this one's place, may pass between two looks; the chain decides whether the gateway asks the node at all,
+      // and the version what is written: a node that tells it is asked each time.
+      const { binaryVersion } = health;
+      const [chainId, told] = await Promise.all([
+        chainIdOf(rpc, options.url, signal),
+        isDetailed || binaryVersion !== undefined ? readVersion(rpc, binaryVersion, signal) : {},
+      ]);
+      const known = isDetailed ? await readDetails(rpc, signal) : {};
       const resting = health.answers === 0 ? await restingAt(height, { ...options, rpc, clock, signal }) : {};
       const latencyMs = Math.max(0, nowMs - startMs - (answeredLateMs - lateMs));
       const answer = { height, latencyMs, nowMs };
       dependencies.heights.add({ atMs: answeredAtMs, value: height });
-      return { ...answered(health, answer, options), answeredAtMs, ...known, ...resting, ...told };
+      return { ...countAnswer(health, answer, options), answeredAtMs, chainId, ...known, ...resting, ...told };
     } catch (error) {
       if (signal.aborted) return health;
       if (!(error instanceof RpcFailure)) throw error;
-      return failed(health, failureOf(error, options));
+      return countFailure(health, failureOf(error, options));
     }
   };
   const look = async (signal: AbortSignal): Promise<NodeHealth> => {
@@ -140,8 +145,8 @@ function report(
   { board, clock, facts }: Readonly<{ board: ConditionBoard; clock: Clock; facts: ObservedNode }>,
 ): void {
   const now = { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
-  const conditions = healthConditions(health, limits, now);
-  facts.note(healthFacts(conditions, facts.now(), now));
+  const conditions = deriveHealthConditions(health, limits, now);
+  facts.note(deriveHealthFacts(conditions, facts.now(), now));
   for (const condition of Object.values(conditions)) if (condition !== undefined) board.set(condition);
 }
 

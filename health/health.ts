@@ -5,12 +5,12 @@ import type { Clock } from "#daemon/clock.ts";
 import type { SendRequest } from "#daemon/http/request.ts";
 import type { Charts } from "#status/charts.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import { refusalTellsEnd } from "./closed-port.ts";
+import { isLoopback } from "#daemon/http/address.ts";
 import type { referencesShape, rpcHealthShape } from "./settings.ts";
 import type { EventLoopWatch } from "./event-loop-watch.ts";
 import { createHealthMetrics } from "./health-metrics.ts";
 import { createObservation } from "./observation.ts";
-import type { NodeFacts } from "./node-facts.ts";
+import type { NodeFacts } from "./node-health.ts";
 import { watchHealth, type HealthWatch } from "./health-watch.ts";
 import { watchReferences } from "./reference-watch.ts";
 import { createRpcClient } from "./rpc-client.ts";
@@ -79,4 +79,16 @@ export function startHealth({ node, health, lag, restart }: WatchedNode, depende
       await Promise.all([http.done, webSocket, references]);
     },
   };
+}
+
+/** Drivers whose node is reached by its own address, also from another host or container. */
+const ownAddress: ReadonlySet<string> = new Set(["ops", "compose", "docker"]);
+
+/**
+ * Whether a connection that is refused tells that nothing listens on the node's port, so that its process has ended. A Service of Kubernetes refuses
+ * connections, too, while no pod behind it is ready, and a load balancer while it knows of none; the processes behind them may run on.
+ */
+export function refusalTellsEnd(httpUrl: string, driver: string | undefined): boolean {
+  const host = new URL(httpUrl).hostname.replace(/^\[|\]$/g, "");
+  return isLoopback(host) || (driver !== undefined && ownAddress.has(driver));
 }

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import type { Clock } from "#daemon/clock.ts";
 import type { NodeHealth, ReportedVersion } from "./node-health.ts";
-import { quantity, RpcFailure, type RpcClient } from "./rpc-client.ts";
+import { parseQuantity, RpcFailure, type RpcClient } from "./rpc-client.ts";
 
 /** The version that a node tells now; the last one that it told when it does not. */
-export async function version(
+export async function readVersion(
   rpc: RpcClient,
   last: ReportedVersion | undefined,
   signal: AbortSignal,
@@ -14,13 +14,16 @@ export async function version(
   return last === undefined ? {} : { binaryVersion: { ...last, isCurrent: false } };
 }
 
-/** The chain id, and what the node tells of its client and of how far it is. Throws {@link RpcFailure} without a chain id. */
-export async function details(rpc: RpcClient, url: string, signal: AbortSignal): Promise<Partial<NodeHealth>> {
-  const chainId = quantity(await rpc("eth_chainId", [], signal), "eth_chainId", url);
+/** The chain that the node is on. Throws {@link RpcFailure} when it does not tell. */
+export async function chainIdOf(rpc: RpcClient, url: string, signal: AbortSignal): Promise<number> {
+  return parseQuantity(await rpc("eth_chainId", [], signal), "eth_chainId", url);
+}
+
+/** What the node tells of its client, and of how far it is. */
+export async function readDetails(rpc: RpcClient, signal: AbortSignal): Promise<Partial<NodeHealth>> {
   const clientVersion = await optional(rpc("web3_clientVersion", [], signal));
   const syncing = await optional(rpc("eth_syncing", [], signal));
   return {
-    chainId,
     ...(typeof clientVersion === "string" ? { clientVersion: clientVersion.slice(0, versionLength) } : {}),
     ...(syncing === undefined ? {} : { syncing }),
   };

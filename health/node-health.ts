@@ -1,5 +1,7 @@
-import { nextPace, rhythmOf, type BlockPace, type BlockRhythm } from "./block-pace.ts";
+import type { ConditionReport, ReasonOf } from "#status/condition.ts";
+import { nextPace, judgeRhythm, type BlockPace, type BlockRhythm } from "./block-pace.ts";
 import type { RpcFailureReason } from "./rpc-client.ts";
+import type { Observation } from "./observation.ts";
 
 /** Why a look gave no answer. */
 export type RpcLookFailure = Readonly<{
@@ -64,7 +66,7 @@ export type LookRules = Readonly<{
 export const unknownHealth: NodeHealth = { answers: 0 };
 
 /** Counts an answered look. */
-export function answered(
+export function countAnswer(
   before: NodeHealth,
   { height, latencyMs, nowMs }: Readonly<{ height: number; latencyMs: number; nowMs: number }>,
   rules: LookRules,
@@ -84,7 +86,7 @@ export function answered(
     highest: isBelieved ? height : Math.max(height, before.highest ?? 0),
     ...(lowerSinceMs === undefined || isBelieved ? {} : { lowerSinceMs }),
     pace,
-    rhythm: rhythmOf(pace, rules.staleAfterMs),
+    rhythm: judgeRhythm(pace, rules.staleAfterMs),
     latencyMs,
     answeredMs: nowMs,
     answers: before.answers + 1,
@@ -92,7 +94,7 @@ export function answered(
 }
 
 /** Counts a look that failed; what was known stays, so that "since" goes on. */
-export function failed(before: NodeHealth, failure: RpcLookFailure): NodeHealth {
+export function countFailure(before: NodeHealth, failure: RpcLookFailure): NodeHealth {
   const { binaryVersion, answeredMs } = before;
   const isClosed = failure.isPortClosed === true && answeredMs !== undefined;
   const began = isClosed ? { startedAfterMs: answeredMs } : {};
@@ -105,6 +107,44 @@ export function failed(before: NodeHealth, failure: RpcLookFailure): NodeHealth 
 }
 
 /** Whether the RPC was asked at least once. */
-export function hasBeenAsked({ answers, failure }: NodeHealth): boolean {
+export function hasBeenPolled({ answers, failure }: NodeHealth): boolean {
   return answers > 0 || failure !== undefined;
+}
+
+/** Conditions that a watch of the node's interfaces sets. */
+type WatchedSide = "RpcAnswering" | "HeightAdvancing" | "HeightCurrent" | "WebSocketAnswering";
+
+/** What is wrong with one side of the node: one word for machines, one sentence for people. */
+export type NodeFault = Readonly<{ reason: ReasonOf<WatchedSide, "False">; message: string }>;
+
+/**
+ * What the watches of the node's interfaces found at their last looks; a side is absent until it was looked at. Decisions read these, and people
+ * the conditions, which say the same.
+ */
+export type NodeFacts = Readonly<{
+  /** Whether the RPC answers, and since when it does or does not, whatever the fault is called meanwhile (monotonic). */
+  rpc?: Readonly<{ sinceMs: number; fault: NodeFault | undefined }>;
+  chain?: "expected" | "another";
+  height?: "advancing" | "idle" | "quiet" | NodeFault;
+  /** The height beside that of the references; `unknown` when they gave none. */
+  lag?: "current" | "unknown" | NodeFault;
+  webSocket?: "answering" | NodeFault;
+}>;
+
+/** The facts of one node, as its watches replace them. */
+export type ObservedNode = Observation<NodeFacts>;
+
+/** What is wrong, as a condition says it; undefined where nothing is. */
+export function findFault(report: ConditionReport<WatchedSide>): NodeFault | undefined {
+  return report.status === "False" ? { reason: report.reason, message: report.message } : undefined;
+}
+
+/** Whether the RPC answers. */
+export function isAnswering({ rpc }: NodeFacts): boolean {
+  return rpc !== undefined && rpc.fault === undefined;
+}
+
+/** All that is wrong with the node's interfaces, the RPC itself first. The chain that it is on is no fault of the process. */
+export function findFaults({ rpc, height, lag, webSocket }: NodeFacts): readonly NodeFault[] {
+  return [rpc?.fault, height, lag, webSocket].filter((side) => typeof side === "object");
 }

@@ -1,10 +1,10 @@
 import type { Clock } from "#daemon/clock.ts";
 import type { NodeHealth } from "./node-health.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import { conditionTitle } from "#status/condition-titles.ts";
+import { findConditionTitle } from "#status/condition.ts";
 
 /** Which node is told about. */
-export type ToldNode = Readonly<{
+export type ReportedNode = Readonly<{
   /** What a person knows the node by. */
   name: string;
   httpUrl: string;
@@ -14,7 +14,7 @@ export type ToldNode = Readonly<{
 export type NodeStatusSources = Readonly<{ board: ConditionBoard; health: () => NodeHealth; clock: Clock }>;
 
 /** How a node is: its RPC and its conditions, as `/status` shows them. */
-export function nodeStatus({ name, httpUrl }: ToldNode, { board, health, clock }: NodeStatusSources) {
+export function nodeStatus({ name, httpUrl }: ReportedNode, { board, health, clock }: NodeStatusSources) {
   const conditions = board.list();
   const { height, latencyMs, chainId, clientVersion, syncing, failure, answeredAtMs } = health();
   return {
@@ -34,7 +34,7 @@ export function nodeStatus({ name, httpUrl }: ToldNode, { board, health, clock }
       answeredAt: answeredAtMs === undefined ? undefined : new Date(answeredAtMs).toISOString(),
     },
     conditions: conditions.map(({ type, status, reason, message, since }) => {
-      return { type, title: conditionTitle({ type, status, reason }), status, reason, message, since };
+      return { type, title: findConditionTitle({ type, status, reason }), status, reason, message, since };
     }),
   };
 }

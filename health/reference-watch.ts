@@ -5,10 +5,9 @@ import type { SendRequest } from "#daemon/http/request.ts";
 import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { ConditionReport } from "#status/condition.ts";
-import { createSampleGauge } from "#status/sample-gauge.ts";
-import { faultOf, type ObservedNode } from "./node-facts.ts";
-import type { NodeHealth, ReferenceLook } from "./node-health.ts";
-import { createRpcClient, quantity, RpcFailure } from "./rpc-client.ts";
+import { createSampleGauge } from "#status/charts.ts";
+import { findFault, type ObservedNode, type NodeHealth, type ReferenceLook } from "./node-health.ts";
+import { createRpcClient, parseQuantity, RpcFailure } from "./rpc-client.ts";
 
 /** What the node's height is compared with. */
 export type ReferenceWatchOptions = Readonly<{
@@ -56,19 +55,29 @@ export async function watchReferences(
         options.references.map((url) => ask(url, options.timeoutMs, signal, dependencies)),
       );
       if (signal.aborted) return;
-      const seen = compareHeights(health().height, asked, options.maxBlocks);
+      const seen = compareHeights(heightNow(health()), asked, options.maxBlocks);
       // What was seen of the node may be older than what the references say, by as long as this process stood still.
       const isBehind = seen.condition.reason === "Behind";
-      const compared = isBehind ? compareHeights((await look(signal)).height, asked, options.maxBlocks) : seen;
+      const compared = isBehind ? compareHeights(heightNow(await look(signal)), asked, options.maxBlocks) : seen;
       if (signal.aborted) return;
       dependencies.compared({ height: compared.median, askedAtMs });
       lag.set(compared.lagBlocks);
-      const lagFact = compared.condition.status === "True" ? "current" : "unknown";
-      facts.note({ lag: faultOf(compared.condition) ?? lagFact });
+      noteLag(compared.condition, facts);
       board.set(compared.condition);
     },
     { log },
   );
+}
+
+/** The height of a node that answers; what it had before it fell silent is no height to compare with. */
+function heightNow({ height, failure }: NodeHealth): number | undefined {
+  return failure === undefined ? height : undefined;
+}
+
+/** While the node is silent, what was found last holds: one that was behind is not fit because of one slow answer. */
+function noteLag(condition: ConditionReport<"HeightCurrent">, facts: ObservedNode): void {
+  if (condition.reason === "NoHeight") return;
+  facts.note({ lag: findFault(condition) ?? (condition.status === "True" ? "current" : "unknown") });
 }
 
 async function ask(
@@ -79,7 +88,7 @@ async function ask(
 ): Promise<ReferenceHeight> {
   try {
     const rpc = createRpcClient({ url, timeoutMs }, dependencies);
-    return { url, height: quantity(await rpc("eth_blockNumber", [], signal), "eth_blockNumber", url) };
+    return { url, height: parseQuantity(await rpc("eth_blockNumber", [], signal), "eth_blockNumber", url) };
   } catch (error) {
     if (error instanceof RpcFailure) return { url, failure: error.message };
     throw error;

@@ -84,7 +84,7 @@ function notJson(text: string, status: number): string {
 }
 
 /** Reads a quantity (`0x…`); throws {@link RpcFailure} for anything else. */
-export function quantity(value: unknown, method: string, url: string): number {
+export function parseQuantity(value: unknown, method: string, url: string): number {
   if (typeof value === "string" && /^0x[0-9a-fA-F]{1,13}$/.test(value)) return Number(value);
   const shown = JSON.stringify(value)?.slice(0, 60);
   throw new RpcFailure(

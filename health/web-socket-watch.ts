@@ -1,10 +1,10 @@
 import { WebSocket } from "ws";
 import type { Logger } from "#daemon/log.ts";
 import { writeCall } from "#daemon/json-rpc.ts";
-import { poll, runningTimeout } from "#daemon/time.ts";
+import { poll, createRunningTimeout } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { ReasonOf } from "#status/condition.ts";
-import type { ObservedNode } from "./node-facts.ts";
+import type { ObservedNode } from "./node-health.ts";
 
 /** How the WebSocket port is watched. */
 export type WebSocketWatchOptions = Readonly<{
@@ -50,7 +50,7 @@ type Failure = Readonly<{ reason: ReasonOf<"WebSocketAnswering", "False">; words
 /** One question; what went wrong comes back as words. */
 async function ask({ url, timeoutMs }: WebSocketWatchOptions, signal: AbortSignal): Promise<Failure | undefined> {
   const socket = new WebSocket(url, { maxPayload: messageLimitBytes });
-  const deadline = AbortSignal.any([signal, runningTimeout(timeoutMs)]);
+  const deadline = AbortSignal.any([signal, createRunningTimeout(timeoutMs)]);
   try {
     return await new Promise<Failure | undefined>((resolve) => {
       const late = () =>

@@ -2,7 +2,7 @@ import { log } from "@pulumi/pulumi";
 import { Gatehouse } from "./components/gatehouse.ts";
 import type { StackConfig } from "./config/config-schema.ts";
 import type { Platform } from "./platform.ts";
-import { silentAlertsWarning } from "./services/observability-problems.ts";
+import { warnOfSilentAlerts } from "./services/observability-args.ts";
 import { stackArgs } from "./services/stack-specs.ts";
 import { deploymentSecret } from "./config/stack-input.ts";
 
@@ -24,13 +24,13 @@ export type StackPlace = Readonly<{
 export async function deployStack(config: StackConfig, { prefix, root }: StackPlace): Promise<Gatehouse> {
   const platform: Platform =
     config.target === "docker"
-      ? await (await import("./docker/docker-stack.ts")).dockerHostOf(config, { prefix, root })
-      : (await import("./kubernetes/kubernetes-stack.ts")).kubernetesNamespaceOf(config, prefix);
-  const warning = silentAlertsWarning(config);
+      ? await (await import("./docker/docker-stack.ts")).createDockerHost(config, { prefix, root })
+      : (await import("./kubernetes/kubernetes-stack.ts")).createKubernetesNamespace(config, prefix);
+  const warning = warnOfSilentAlerts(config);
   if (warning !== undefined) void log.warn(warning);
-  const { addresses, restart } = platform;
+  const { addresses, published, restart } = platform;
   return new Gatehouse(prefix, {
-    ...stackArgs(config, { prefix, addresses, restart, secret: deploymentSecret }),
+    ...stackArgs(config, { prefix, addresses, published, restart, secret: deploymentSecret }),
     platform,
   });
 }

@@ -3,24 +3,25 @@ import { parseConfig } from "./stack-config.ts";
 import { deployStack } from "./deploy-stack.ts";
 import { watchInterruptions } from "./interruption-watch.ts";
 import { confPath } from "./services/node-layout.ts";
-import { unnamedImages } from "./services/stack-images.ts";
+import { findUnnamedImages } from "./services/stack-images.ts";
 import { installImageDependencies } from "./images/image-dependencies.ts";
 import { preflight } from "./preflight/preflight.ts";
-import { deploymentSecret, stackConfiguration } from "./config/stack-input.ts";
-import { dockerOutputs, grafanaOutput, kubernetesOutputs } from "./stack-outputs.ts";
+import { deploymentSecret, readStackConfiguration } from "./config/stack-input.ts";
+import { buildDockerOutputs, buildGrafanaOutput, buildKubernetesOutputs } from "./stack-outputs.ts";
 
 const project = getProject();
 const prefix = `${project}-${getStack()}`;
-const config = parseConfig(stackConfiguration(project));
+const config = parseConfig(readStackConfiguration(project));
 await preflight(config, { prefix, environment: process.env });
-if (config.target === "docker") installImageDependencies(getRootDirectory(), unnamedImages(config));
+if (config.target === "docker") installImageDependencies(getRootDirectory(), findUnnamedImages(config));
 const watch = watchInterruptions({ project, stack: getStack() });
 const deployed = await deployStack(config, { prefix, root: getRootDirectory() });
 
-export const { urls, tryThis, signer } = config.target === "docker" ? dockerOutputs(config) : kubernetesOutputs(config);
+export const { urls, tryThis, signer } =
+  config.target === "docker" ? buildDockerOutputs(config) : buildKubernetesOutputs(config);
 
 /** How one enters Grafana, where the stack brings one: `pulumi stack output --show-secrets grafana`. */
-export const grafana = grafanaOutput(config, { prefix, secret: deploymentSecret });
+export const grafana = buildGrafanaOutput(config, { prefix, secret: deploymentSecret });
 
 /** What the services were given, for `gatehouse doctor --drift`. */
 export const { configuration } = deployed;

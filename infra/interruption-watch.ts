@@ -11,8 +11,8 @@ import { z } from "zod";
 import {
   interruptionByUpdate,
   newPlaceOfConf,
-  removalOf,
-  replacementOf,
+  describeRemoval,
+  describeReplacement,
   watchedAs,
   type Notice,
   type Watched,
@@ -63,7 +63,7 @@ export function watchInterruptions({
     },
     end: async () => {
       const gone = (await deployed).filter((name) => !watched.includes(name));
-      const notices = gone.flatMap((name) => removalOf(name) ?? []);
+      const notices = gone.flatMap((name) => describeRemoval(name) ?? []);
       if (runtime.isDryRun()) for (const notice of notices) await log.warn(notice);
       return watched.toSorted();
     },
@@ -84,7 +84,7 @@ function hooksOf({ what, resource, name, deployed }: Subject) {
   return {
     beforeCreate: [
       hook("creation", async ({ type }) =>
-        (await deployed).includes(name) ? replacementOf(what, name, type) : undefined,
+        (await deployed).includes(name) ? describeReplacement(what, name, type) : undefined,
       ),
     ],
     beforeUpdate: [

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import {
   interruptionByUpdate,
   newPlaceOfConf,
-  removalOf,
-  replacementOf,
+  describeRemoval,
+  describeReplacement,
   watchedAs,
   type Notice,
 } from "./interruptions.ts";
@@ -50,16 +50,16 @@ const warned = (notice: Notice | undefined) => (notice?.level === "warn" ? notic
 
 describe("what it says", () => {
   it("of a service's container: what is away, for about how long, and that the node runs on", () => {
-    expect(warned(replacementOf("service", "gh-sidecar", container))).toMatch(
+    expect(warned(describeReplacement("service", "gh-sidecar", container))).toMatch(
       /^gh-sidecar would be replaced: the gateway answers nobody.* about 10 s.*The node runs on/,
     );
-    expect(warned(replacementOf("service", "gh-resource-server", container))).toContain("nothing is sold");
+    expect(warned(describeReplacement("service", "gh-resource-server", container))).toContain("nothing is sold");
   });
 
   it("of files that a service reads while it runs: that nothing stops", () => {
     const secret = "kubernetes:core/v1:Secret";
     const told = [
-      replacementOf("live", "gh-sidecar-live", container),
+      describeReplacement("live", "gh-sidecar-live", container),
       interruptionByUpdate(secret, "gh-sidecar-live", { before: {}, after: {} }),
     ];
     for (const notice of told)
@@ -78,18 +78,20 @@ describe("what it says", () => {
   });
 
   it("of a replacement: what ends, what is kept, what to do", () => {
-    expect(warned(replacementOf("node", "gh-node", container))).toMatch(
+    expect(warned(describeReplacement("node", "gh-node", container))).toMatch(
       /^gh-node would be replaced: the node stops.*Its data stay on their volume.*undo that change/,
     );
-    expect(warned(replacementOf("data", "gh-node-workspace", "docker:index/volume:Volume"))).toMatch(
+    expect(warned(describeReplacement("data", "gh-node-workspace", "docker:index/volume:Volume"))).toMatch(
       /^gh-node-workspace would be replaced: .*would be dropped\. .*save the data first/,
     );
   });
 
   it("of what is in the program no more", () => {
-    expect(removalOf("gh-node")).toMatch(/^gh-node would be removed: the node stops and does not come back/);
-    expect(removalOf("gh-facilitator-ledger")).toMatch(/^gh-facilitator-ledger would be removed, .* dropped, unless/);
-    expect(removalOf("gh-upstream")).toBeUndefined();
+    expect(describeRemoval("gh-node")).toMatch(/^gh-node would be removed: the node stops and does not come back/);
+    expect(describeRemoval("gh-facilitator-ledger")).toMatch(
+      /^gh-facilitator-ledger would be removed, .* dropped, unless/,
+    );
+    expect(describeRemoval("gh-upstream")).toBeUndefined();
   });
 
   it("of a StatefulSet whose pod's template changes, with what changes in it", () => {

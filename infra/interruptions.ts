@@ -40,7 +40,7 @@ export function watchedAs(type: string, name: string): Watched | undefined {
 }
 
 /** What it means that a resource, which the stack has already, is made again; nothing is said of a cluster's own objects of services. */
-export function replacementOf(what: Watched, name: string, type: string): Notice | undefined {
+export function describeReplacement(what: Watched, name: string, type: string): Notice | undefined {
   if ((what === "service" || what === "live") && type !== containerType) return undefined;
   switch (what) {
     case "node":
@@ -64,7 +64,7 @@ export function replacementOf(what: Watched, name: string, type: string): Notice
 }
 
 /** What it means that a resource of the stack is not in the program any more; nothing where no more than that service goes. */
-export function removalOf(name: string): string | undefined {
+export function describeRemoval(name: string): string | undefined {
   if (name.endsWith("-node")) {
     return `${name} would be removed: the node stops and does not come back. Its data stay on their volume, unless that is named here too.`;
   }

@@ -1,6 +1,7 @@
 import type { ComponentResource, Input, Resource } from "@pulumi/pulumi";
 import type { Addresses } from "./services/addresses.ts";
 import type { ServiceSpec } from "./services/service-spec.ts";
+import type { Published } from "./services/published.ts";
 import type { RestartRoute } from "./services/sidecar-spec.ts";
 
 /** Where the resources of a service hang, and what has to be there before them. */
@@ -18,6 +19,8 @@ export type NodeSpecs = Readonly<{
 /** A target that services are deployed to: one Docker host, or one namespace of a Kubernetes cluster. */
 export type Platform = Readonly<{
   addresses: Addresses;
+  /** How people on the host reach the services, where a host publishes them. */
+  published?: Published | undefined;
   /** How the sidecar restarts the node here. */
   restart: RestartRoute;
   /** Lets the services reach each other as their specifications say, and nothing else reach them. */

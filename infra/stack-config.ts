@@ -1,16 +1,16 @@
 import { z } from "zod";
 import { configSchema, secretKeys, type StackConfig } from "./config/config-schema.ts";
 import { isNotSet } from "./config/declared-key.ts";
-import { publicWayProblems } from "./config/public-way.ts";
-import { ownDatabaseProblems } from "./services/own-database.ts";
-import { observabilityProblems } from "./services/observability-problems.ts";
-import { peerProblems } from "./services/peers.ts";
-import { nodeKeyProblems } from "./services/node-keys.ts";
-import { nodeVersionProblems } from "./services/node-version.ts";
-import { pushgatewayProblems } from "./services/push-target.ts";
-import { imageKeys, unnamedImages } from "./services/stack-images.ts";
-import { replicationProblems } from "./services/replication.ts";
-import { trustedProxiesProblems } from "./services/trusted-proxies.ts";
+import { findPublicWayProblems } from "./config/public-way.ts";
+import { ownDatabaseProblems } from "./services/postgres-spec.ts";
+import { findObservabilityProblems } from "./services/observability-args.ts";
+import { findPeerProblems } from "./services/peers.ts";
+import { findNodeKeyProblems } from "./services/node-keys.ts";
+import { findNodeVersionProblems } from "./services/node-version.ts";
+import { findPushgatewayProblems } from "./services/push-target.ts";
+import { imageKeys, findUnnamedImages } from "./services/stack-images.ts";
+import { findReplicationProblems } from "./services/replication.ts";
+import { findTrustedProxiesProblems } from "./services/trusted-proxies.ts";
 import { ConfigError, type ConfigProblem } from "./config/config-problem.ts";
 
 /**
@@ -80,14 +80,14 @@ function contradictions(config: StackConfig): readonly ConfigProblem[] {
   }
   problems.push(
     ...missingImages(config),
-    ...peerProblems(config),
-    ...pushgatewayProblems(config),
-    ...nodeKeyProblems(config),
-    ...publicWayProblems(config),
-    ...trustedProxiesProblems(config),
-    ...replicationProblems(config),
+    ...findPeerProblems(config),
+    ...findPushgatewayProblems(config),
+    ...findNodeKeyProblems(config),
+    ...findPublicWayProblems(config),
+    ...findTrustedProxiesProblems(config),
+    ...findReplicationProblems(config),
     ...ownDatabaseProblems(config),
-    ...observabilityProblems(config),
+    ...findObservabilityProblems(config),
   );
   if (config.devAccounts && config.signerPrivateKey !== undefined) {
     problems.push({
@@ -120,13 +120,13 @@ function contradictions(config: StackConfig): readonly ConfigProblem[] {
         "missing; expected the number of the user that nodeImage runs as, because the sidecar shares its files. `docker image inspect` shows it under Config.User.",
     });
   }
-  return [...problems, ...nodeVersionProblems(config)];
+  return [...problems, ...findNodeVersionProblems(config)];
 }
 
 /** Kubernetes takes images by reference: there is no engine here that could build them for the cluster. */
 function missingImages(config: StackConfig): readonly ConfigProblem[] {
   if (config.target !== "kubernetes") return [];
-  return unnamedImages(config)
+  return findUnnamedImages(config)
     .map((name) => imageKeys[name])
     .map((key) => ({
       key,

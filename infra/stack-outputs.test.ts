@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseConfig } from "./stack-config.ts";
-import { dockerOutputs, kubernetesOutputs } from "./stack-outputs.ts";
+import { buildDockerOutputs, buildKubernetesOutputs } from "./stack-outputs.ts";
 
 const tokenAddress = "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2";
 const dev = { devAccounts: "true", tokenAddress };
@@ -10,7 +10,9 @@ const address = "0x90F79bf6EB2c4f870365E785982E1f101E93b906";
 
 describe("what a stack on Docker tells when it is up", () => {
   it("names URLs by audience, and commands that ask them", () => {
-    const { urls, tryThis } = dockerOutputs(parseConfig({ ...dev, gatewayPort: "18545", publishAddress: "192.0.2.1" }));
+    const { urls, tryThis } = buildDockerOutputs(
+      parseConfig({ ...dev, gatewayPort: "18545", publishAddress: "192.0.2.1" }),
+    );
     expect(urls.public).toMatchObject({
       gateway: "http://192.0.2.1:18545",
       gatewayWebSocket: "ws://192.0.2.1:18545",
@@ -30,18 +32,18 @@ describe("what a stack on Docker tells when it is up", () => {
 
   it("names the operator's own Pushgateway where there is one", () => {
     const config = parseConfig({ ...dev, pushgatewayUrl: "http://push.example:9091" });
-    expect(dockerOutputs(config).urls.operations["pushgateway"]).toBe("http://push.example:9091/metrics");
+    expect(buildDockerOutputs(config).urls.operations["pushgateway"]).toBe("http://push.example:9091/metrics");
   });
 
   it("says whom to fund by the address that signs, and no key", () => {
-    expect(dockerOutputs(parseConfig(dev)).signer).toEqual({
+    expect(buildDockerOutputs(parseConfig(dev)).signer).toEqual({
       address: "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
       howToFund: "The devnet funds this account; nothing to do.",
     });
     const own = { tokenAddress, payTo: address, signerPrivateKey: key };
     const among = { ...dev, settings: JSON.stringify({ facilitator: { signer: { privateKey: key } } }) };
     for (const config of [own, among]) {
-      const outputs = dockerOutputs(parseConfig(config));
+      const outputs = buildDockerOutputs(parseConfig(config));
       expect(outputs.signer).toEqual({
         address,
         howToFund: `Send native currency of chain 1672 to ${address}: every settlement pays its gas from it.`,
@@ -60,12 +62,12 @@ describe("what a stack on Kubernetes tells", () => {
       resourceServerHost: "paid.example",
       tlsSecret: "tls",
     });
-    expect(kubernetesOutputs(parseConfig({ ...cluster, ingress })).urls.public).toEqual({
+    expect(buildKubernetesOutputs(parseConfig({ ...cluster, ingress })).urls.public).toEqual({
       gateway: "https://rpc.example",
       gatewayWebSocket: "wss://rpc.example",
       resourceServer: "https://paid.example",
     });
-    expect(kubernetesOutputs(parseConfig(cluster)).tryThis[0]).toMatch(
+    expect(buildKubernetesOutputs(parseConfig(cluster)).tryThis[0]).toMatch(
       /^kubectl -n \S+ port-forward service\/gateway 8545/,
     );
   });

@@ -1,18 +1,18 @@
 import { createECDH } from "node:crypto";
 import * as Address from "ox/Address";
 import * as PublicKey from "ox/PublicKey";
-import { urlAuthority } from "#daemon/http/url-authority.ts";
+import { formatAuthority } from "#daemon/http/address.ts";
 import type { StackConfig } from "./config/config-schema.ts";
 import { publicHosts } from "./config/public-way.ts";
 import type { DeploymentSecret } from "./config/deployment-secret.ts";
 import { alertmanagerPort } from "./services/alertmanager-spec.ts";
 import { devAccounts } from "./services/dev-accounts.ts";
 import { grafanaPort } from "./services/grafana-spec.ts";
-import { grafanaPasswordOf, watchersPorts } from "./services/observability-args.ts";
+import { deriveGrafanaPassword, listWatchersPorts } from "./services/observability-args.ts";
 import { prometheusPort } from "./services/prometheus-spec.ts";
 import { pushgatewayPort } from "./services/pushgateway-spec.ts";
 import { resourceServerOperationsPort } from "./services/resource-server-spec.ts";
-import { valueAt } from "./services/settings-tree.ts";
+import { findRenderedValue } from "./services/rendered-settings.ts";
 
 /** What `pulumi up` prints when it is done, for people: URLs by audience, what to try, whom to fund. */
 export type StackOutputs = Readonly<{
@@ -22,9 +22,9 @@ export type StackOutputs = Readonly<{
 }>;
 
 /** The outputs of a stack on Docker. Names addresses, never keys. */
-export function dockerOutputs(config: StackConfig): StackOutputs {
-  const gateway = `http://${urlAuthority(config.publishAddress, config.gatewayPort)}`;
-  const resourceServer = `http://${urlAuthority(config.publishAddress, config.resourceServerPort)}`;
+export function buildDockerOutputs(config: StackConfig): StackOutputs {
+  const gateway = `http://${formatAuthority(config.publishAddress, config.gatewayPort)}`;
+  const resourceServer = `http://${formatAuthority(config.publishAddress, config.resourceServerPort)}`;
   const status = `http://127.0.0.1:${config.statusPort}`;
   const privateGateway = `http://127.0.0.1:${config.privateGatewayPort}`;
   const body = `'{"jsonrpc":"2.0","method":"eth_blockNumber","params":[],"id":1}'`;
@@ -36,7 +36,7 @@ export function dockerOutputs(config: StackConfig): StackOutputs {
         status,
         sales: `http://127.0.0.1:${config.resourceServerOperationsPort}`,
         pushgateway: config.pushgatewayUrl ?? `http://127.0.0.1:${config.pushgatewayPort}`,
-        watchers: Object.entries(watchersPorts(config)).map(([name, port]) => [name, `http://127.0.0.1:${port}`]),
+        watchers: Object.entries(listWatchersPorts(config)).map(([name, port]) => [name, `http://127.0.0.1:${port}`]),
       }),
     },
     tryThis: [
@@ -44,12 +44,12 @@ export function dockerOutputs(config: StackConfig): StackOutputs {
       `curl -si ${resourceServer}/data`,
       `curl -s ${status}/status`,
     ],
-    signer: signerOutput(config),
+    signer: buildSignerOutput(config),
   };
 }
 
 /** The outputs of a stack on Kubernetes. Names addresses, never keys. */
-export function kubernetesOutputs(config: StackConfig): StackOutputs {
+export function buildKubernetesOutputs(config: StackConfig): StackOutputs {
   const { namespace } = config;
   const hosts = publicHosts(config);
   const forward = `kubectl -n ${namespace} port-forward service`;
@@ -67,7 +67,7 @@ export function kubernetesOutputs(config: StackConfig): StackOutputs {
         status,
         sales: `http://resource-server:${resourceServerOperationsPort}`,
         pushgateway: config.pushgatewayUrl ?? `http://pushgateway:${pushgatewayPort}`,
-        watchers: Object.keys(watchersPorts(config)).map((name) => [name, `http://${name}:${servedAt(name)}`]),
+        watchers: Object.keys(listWatchersPorts(config)).map((name) => [name, `http://${name}:${servedAt(name)}`]),
       }),
     },
     tryThis: [
@@ -75,7 +75,7 @@ export function kubernetesOutputs(config: StackConfig): StackOutputs {
       ...(resourceServer === undefined ? [`${forward}/resource-server 4021`] : [`curl -si ${resourceServer}/data`]),
       `${forward}/sidecar-status 9600`,
     ],
-    signer: signerOutput(config),
+    signer: buildSignerOutput(config),
   };
 }
 
@@ -105,20 +105,20 @@ function servedAt(name: string): number {
 }
 
 /** How one enters Grafana, where the stack brings one; the password is secret. */
-export function grafanaOutput(
+export function buildGrafanaOutput(
   config: StackConfig,
   { prefix, secret }: Readonly<{ prefix: string; secret: (text: string) => DeploymentSecret }>,
 ): Readonly<{ user: string; password: DeploymentSecret["value"] }> | undefined {
   if (config.observability?.grafana === undefined) return undefined;
   const signerPrivateKey = config.signerPrivateKey ?? devAccounts.signer.privateKey;
-  const password = grafanaPasswordOf(config, { prefix, signerPrivateKey });
+  const password = deriveGrafanaPassword(config, { prefix, signerPrivateKey });
   return password === undefined ? undefined : { user: "admin", password: secret(password).value };
 }
 
 /** Whom the facilitator's gas is charged to, and how to see to it that there is some. */
-export function signerOutput(config: StackConfig): StackOutputs["signer"] {
+export function buildSignerOutput(config: StackConfig): StackOutputs["signer"] {
   // A stack's own setting of the service wins, as it does in the service.
-  const set = valueAt(config.settings.facilitator ?? {}, ["signer", "privateKey"]);
+  const set = findRenderedValue(config.settings.facilitator ?? {}, ["signer", "privateKey"]);
   const key = typeof set === "string" ? set : config.signerPrivateKey;
   const address = key === undefined ? devAccounts.signer.address : addressOf(key);
   return {

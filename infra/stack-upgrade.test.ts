@@ -11,27 +11,38 @@ const liveMount = (service: string) => ({
 });
 
 /**
- * Containers that are replaced once, because what they read as it changes comes by a volume since then, and what differs for that alone: the inputs that
+ * Containers that are replaced once, because what they read as it changes comes by a volume since then and they take fewer Host headers, and what differs for that alone: the inputs that
  * the last version had, as this one has them.
  */
 const replacedOnce: Readonly<Record<string, (state: Inputs) => Inputs>> = {
   "gh-sidecar": ({ envs, volumes, ...others }) => ({
     ...others,
-    envs: withVariable(envs, "GATEHOUSE_SIDECAR_GATEWAY_POLICY_PATH=/run/gatehouse/live/policy.json5"),
+    envs: withVariables(envs, [
+      "GATEHOUSE_SIDECAR_GATEWAY_POLICY_PATH=/run/gatehouse/live/policy.json5",
+      "GATEHOUSE_SIDECAR_GATEWAY_CALLERS_CORS_ORIGINS=[]",
+      'GATEHOUSE_SIDECAR_LISTEN_ALLOWED_HOSTS=["sidecar","gh-sidecar"]',
+    ]),
     volumes: [...(volumes as readonly unknown[]), liveMount("sidecar")],
   }),
   "gh-resource-server": ({ envs, volumes, ...others }) => ({
     ...others,
-    envs: withVariable(envs, "GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH=/run/gatehouse/live/routes.json5"),
+    envs: withVariables(envs, [
+      "GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH=/run/gatehouse/live/routes.json5",
+      'GATEHOUSE_RESOURCE_SERVER_OPERATIONS_ALLOWED_HOSTS=["resource-server","gh-resource-server"]',
+    ]),
     volumes: [...(volumes as readonly unknown[]), liveMount("resource-server")],
   }),
 };
 
 type Inputs = Readonly<Record<string, unknown>>;
 
-function withVariable(envs: unknown, variable: string): readonly string[] {
-  const [name = ""] = variable.split("=");
-  return [...(envs as readonly string[]).filter((other) => !other.startsWith(`${name}=`)), variable].toSorted();
+function withVariables(envs: unknown, variables: readonly string[]): readonly string[] {
+  const names = new Set(variables.map(nameOf));
+  return [...(envs as readonly string[]).filter((other) => !names.has(nameOf(other))), ...variables];
+}
+
+function nameOf(variable: string): string {
+  return variable.slice(0, variable.indexOf("="));
 }
 
 /** The inputs with variables in no order, which is no reason to replace anything here. */

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { StartupError } from "#daemon/startup-error.ts";
 import {
-  binDirectoryOf,
+  deriveBinDirectory,
   nodeReleases,
   parseNodeVersion,
   releaseOf,
@@ -50,7 +50,7 @@ export function resolveNodeLayout(
   }
   const known = version ?? (settings.version === undefined ? undefined : parseNodeVersion(settings.version));
   const root = resolve(workspace ?? join(configPath ?? ".", ".."));
-  const binOf = (layout: LayoutName) => join(root, binDirectoryOf(layout, settings.nodeDirectory));
+  const binOf = (layout: LayoutName) => join(root, deriveBinDirectory(layout, settings.nodeDirectory));
   const { layout, nodeCliTakesConfig } =
     known === undefined ? releaseOnDisk(binOf, releases) : releaseOf(known, releases);
   const standard = workspace === undefined ? root : binOf(layout);

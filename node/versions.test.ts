@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import {
-  binaryVersion,
-  clientVersion,
-  imageVersion,
-  nodeCliVersion,
+  parseBinaryVersion,
+  parseClientVersion,
+  parseImageVersion,
+  parseNodeCliVersion,
   nodeReleases,
   parseNodeVersion,
   releaseOf,
@@ -33,7 +33,7 @@ test.each([
   ["0.15.2 5.15.0", undefined],
   ["unknown", undefined],
 ])("binaryVersion %j says %s", (text, release) => {
-  expect(binaryVersion(text)?.release).toBe(release);
+  expect(parseBinaryVersion(text)?.release).toBe(release);
 });
 
 test.each([
@@ -45,7 +45,7 @@ test.each([
   ["usage: node_cli prune --c <config_path>", undefined],
   ["", undefined],
 ])("node_cli --version that prints %j says %s", (output, release) => {
-  expect(nodeCliVersion(output)?.release).toBe(release);
+  expect(parseNodeCliVersion(output)?.release).toBe(release);
 });
 
 describe("web3_clientVersion", () => {
@@ -58,11 +58,11 @@ describe("web3_clientVersion", () => {
     ["node/v0.15.2/linux-5.15.0/go1.22", "0.15.2"],
     ["Node/0.15.2", "0.15.2"],
   ])("%j, of a node whose name there is node, says %s", (answer, release) => {
-    expect(clientVersion(answer, "node")?.release).toBe(release);
+    expect(parseClientVersion(answer, "node")?.release).toBe(release);
   });
 
   test("says nothing while the node's name in it is not known", () => {
-    expect(clientVersion("node/v0.15.2/linux/go1.22", undefined)).toBeUndefined();
+    expect(parseClientVersion("node/v0.15.2/linux/go1.22", undefined)).toBeUndefined();
   });
 });
 
@@ -104,5 +104,5 @@ test.each([
   ["node:2026.11.1", undefined],
   ["node:latest", undefined],
 ])("image %s says %s", (image, release) => {
-  expect(imageVersion(image)?.release).toBe(release);
+  expect(parseImageVersion(image)?.release).toBe(release);
 });

@@ -19,7 +19,7 @@ export type MonitorKeys = Readonly<Record<MonitorField, string>>;
 export type NodeRelease = Readonly<{
   /** The first release that is so, e.g. `0.16.0`. */
   since: string;
-  /** Where its programs and its node.conf are: {@link binDirectoryOf}. */
+  /** Where its programs and its node.conf are: {@link deriveBinDirectory}. */
   layout: LayoutName;
   /** Whether `node_cli prune` takes `--c <config_path>`. */
   nodeCliTakesConfig: boolean;
@@ -72,7 +72,7 @@ export type LayoutName = keyof typeof binDirectories;
  * The directory with `node_cli`, `ops` and node.conf, relative to the workspace. `nodeDirectory` is the name of the node's own directory,
  * which not every layout has.
  */
-export function binDirectoryOf(layout: LayoutName, nodeDirectory: string): string {
+export function deriveBinDirectory(layout: LayoutName, nodeDirectory: string): string {
   return binDirectories[layout](nodeDirectory);
 }
 
@@ -120,7 +120,7 @@ export function parseNodeVersion(text: string): NodeVersion | undefined {
  * Reads `debug_protocolVersion.binaryVersion`, whose form the specification does not show: the one word in it that is a version,
  * e.g. in `node v0.16.2 (commit 1a2b3c)`. What stands in brackets is not looked at; two different versions are none.
  */
-export function binaryVersion(text: string): NodeVersion | undefined {
+export function parseBinaryVersion(text: string): NodeVersion | undefined {
   const words = text
     .slice(0, textLengthMax)
     .replaceAll(/\([^)]*\)/g, " ")
@@ -133,7 +133,7 @@ export function binaryVersion(text: string): NodeVersion | undefined {
 const toolLine = new RegExp(`^(?:[\\w.-]+\\s+)?(?:version:?\\s+)?(${versionPattern})(?:[\\s,].*)?$`, "i");
 
 /** Reads what `node_cli --version` printed: on its first line a version, after the tool's name at most. */
-export function nodeCliVersion(output: string): NodeVersion | undefined {
+export function parseNodeCliVersion(output: string): NodeVersion | undefined {
   const line = output.slice(0, textLengthMax).trim().split("\n")[0]?.trim() ?? "";
   const version = toolLine.exec(line)?.[1];
   return version === undefined ? undefined : parseNodeVersion(version);
@@ -143,7 +143,7 @@ export function nodeCliVersion(output: string): NodeVersion | undefined {
  * Reads `web3_clientVersion` if it begins with the name that is known to be this node's: `<name>/v<version>`, and more after
  * another slash. Any other name (`Reth/v1.3.12/…`) counts its own versions, and any other form may put a kernel's there.
  */
-export function clientVersion(answer: string, clientName: string | undefined): NodeVersion | undefined {
+export function parseClientVersion(answer: string, clientName: string | undefined): NodeVersion | undefined {
   const [name, version] = answer.slice(0, textLengthMax).split("/");
   if (clientName === undefined || version === undefined) return undefined;
   return name?.toLowerCase() === clientName.toLowerCase() ? parseNodeVersion(version) : undefined;
@@ -153,7 +153,7 @@ export function clientVersion(answer: string, clientName: string | undefined): N
  * The version that an image reference's tag is; undefined for no tag, one with other words, `latest`, a date (`2026.11.1`), or only
  * a digest.
  */
-export function imageVersion(image: string): NodeVersion | undefined {
+export function parseImageVersion(image: string): NodeVersion | undefined {
   const name = image.split("@")[0] ?? "";
   const tag = /:([^/:]+)$/.exec(name)?.[1];
   const version = tag === undefined ? undefined : parseNodeVersion(tag);

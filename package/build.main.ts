@@ -1,17 +1,24 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import packageJson from "../package.json" with { type: "json" };
+import { generateDtsBundle } from "dts-bundle-generator";
+import { bundlePackages } from "./build/bundle.ts";
+import { lineMap } from "./build/line-map.ts";
+import { publishedManifest } from "./build/published-manifest.ts";
+import { bundledTypes, withBundledImports } from "./build/rewritten-imports.ts";
 
 /**
- * `npm run build`: compiles what a registry gets into `dist/`, laid out as the repository is. `npm pack` and `npm publish` run it first.
+ * `npm run build`: makes the package in `dist/`, laid out as the repository is: compiled, with what is bundled. `npm pack` does that first.
  */
 const root = join(import.meta.dirname, "..");
 const dist = join(root, "dist");
 
-/** What is read from a file beside the code, or is JavaScript already. */
+/** What is read from a file beside the code, is JavaScript already, or is for the reader. */
 const copied = [
+  "LICENSE",
+  "README.md",
   "cli/gatehouse.js",
+  "cli/gatehouse.sh",
   "docs/runbooks",
   "policies/PulumiPolicy.yaml",
   "policies/package.json",
@@ -22,19 +29,37 @@ rmSync(dist, { recursive: true, force: true });
 compile("package/tsconfig.json");
 compile("package/tsconfig.types.json");
 for (const path of copied) cpSync(join(root, path), join(dist, path), { recursive: true });
-writeFileSync(join(dist, "package.json"), `${JSON.stringify(compiledManifest(), null, 2)}\n`);
+await bundlePackages(root, dist);
+for (const path of globSync("**/*.{js,mjs,d.ts}", { cwd: dist, exclude: ["bundled/**"] })) {
+  rewrite(path, (text) => withBundledImports(path, text));
+}
+for (const path of globSync("**/*.map", { cwd: dist })) rewrite(path, lineMap);
+writeFileSync(join(dist, bundledTypes), bundledDeclarations());
+writeFileSync(join(dist, "package.json"), `${JSON.stringify(publishedManifest(), null, 2)}\n`);
 
 function compile(project: string): void {
   const compiler = join(root, "node_modules/typescript/bin/tsc");
   execFileSync(process.execPath, [compiler, "--project", project], { cwd: root, stdio: "inherit" });
 }
 
-/** Node looks names such as `#daemon/time.ts` up in the nearest package.json, and so do compilers. */
-function compiledManifest() {
-  const { name, version, type, imports } = packageJson;
-  const compiledImports = Object.entries(imports).flatMap(([pattern, target]) => [
-    [pattern.replace(/\*$/, "*.ts"), target.replace(/\*$/, "*.js")],
-    [pattern, target],
-  ]);
-  return { name, version, private: true, type, imports: Object.fromEntries(compiledImports) as unknown };
+function rewrite(path: string, change: (text: string) => string): void {
+  const text = readFileSync(join(dist, path), "utf8");
+  const changed = change(text);
+  if (changed !== text) writeFileSync(join(dist, path), changed);
+}
+
+/** The declarations of bundled packages that ours name, with all that they name themselves. */
+function bundledDeclarations(): string {
+  const [text = ""] = generateDtsBundle(
+    [
+      {
+        filePath: join(root, "package/build/x402-types.ts"),
+        libraries: { inlinedLibraries: ["@x402/core"] },
+        output: { exportReferencedTypes: false },
+        failOnClass: false,
+      },
+    ],
+    { preferredConfigPath: join(root, "package/tsconfig.types.json") },
+  );
+  return text;
 }

@@ -1,7 +1,7 @@
 /**
  * `gatehouse-evm/lint`: judges the text of a `node.conf` as `gatehouse lint` does, without a node.
  */
-export type { LintFinding, LintRule } from "#node/lint/finding.ts";
+export type { LintFinding, LintRule } from "#node/lint/lint-rules.ts";
 export { lintConfig } from "#node/lint/lint-config.ts";
 export { lintRules } from "#node/lint/lint-rules.ts";
 export { parseNodeVersion, type NodeVersion } from "#node/versions.ts";

@@ -1,5 +1,5 @@
 import type { Policies } from "@pulumi/policy";
-import { policyOf } from "#policies/policy.ts";
+import { createPolicy } from "#policies/policy.ts";
 import { allRules } from "#policies/rules/all-rules.ts";
 
 /**
@@ -12,5 +12,5 @@ import { allRules } from "#policies/rules/all-rules.ts";
  * new PolicyPack("acme", { policies: [...gatehousePolicies(), ...ours] });
  */
 export function gatehousePolicies(now: () => Date = () => new Date()): Policies {
-  return allRules.map((rule) => policyOf(rule, now));
+  return allRules.map((rule) => createPolicy(rule, now));
 }

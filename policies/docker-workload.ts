@@ -1,20 +1,20 @@
 import type { PolicyResource } from "./rule.ts";
-import { fields, isOn, items, text, whole } from "./values.ts";
+import { readFields, isOn, readItems, readText, readWhole } from "./values.ts";
 import type { Container, Mount, Variable, Workload } from "./workload.ts";
 
 /** The label that says which service of Gatehouse a container is. */
 const dockerServiceLabel = "io.gatehouse.service";
 
 /** A Docker container as a workload. */
-export function dockerWorkload({ type, name, props }: PolicyResource): Workload | undefined {
+export function readDockerWorkload({ type, name, props }: PolicyResource): Workload | undefined {
   if (type !== "docker:index/container:Container") return undefined;
   return {
     kind: "docker",
     service: () =>
-      items(props["labels"])
-        .map(fields)
+      readItems(props["labels"])
+        .map(readFields)
         // Another label's value may be unknown at preview, and is not read.
-        .flatMap((entry) => (entry["label"] === dockerServiceLabel ? (text(entry["value"]) ?? []) : []))
+        .flatMap((entry) => (entry["label"] === dockerServiceLabel ? (readText(entry["value"]) ?? []) : []))
         .at(0),
     hostNamespaces: () =>
       [
@@ -22,42 +22,42 @@ export function dockerWorkload({ type, name, props }: PolicyResource): Workload 
         ["pid", props["pidMode"]],
         ["ipc", props["ipcMode"]],
       ].flatMap(([namespace, mode]) => (mode === "host" ? [String(namespace)] : [])),
-    stopGraceSeconds: () => whole(props["stopTimeout"]),
+    stopGraceSeconds: () => readWhole(props["stopTimeout"]),
     containers: () => [dockerContainer(name, props)],
   };
 }
 
 function dockerContainer(name: string, props: PolicyResource["props"]): Container {
-  const capabilities = () => fields(props["capabilities"]);
-  const options = () => items(props["securityOpts"]).flatMap((option) => text(option) ?? []);
+  const capabilities = () => readFields(props["capabilities"]);
+  const options = () => readItems(props["securityOpts"]).flatMap((option) => readText(option) ?? []);
   return {
     name,
-    image: () => text(props["image"]),
-    variables: () => items(props["envs"]).flatMap((line) => variable(line)),
+    image: () => readText(props["image"]),
+    variables: () => readItems(props["envs"]).flatMap((line) => variable(line)),
     privileged: () => isOn(props["privileged"]),
-    user: () => text(props["user"]),
+    user: () => readText(props["user"]),
     readOnlyRoot: () => props["readOnly"] === true,
-    dropsAll: () => items(capabilities()["drops"]).includes("ALL"),
-    addedCapabilities: () => items(capabilities()["adds"]).map(String),
+    dropsAll: () => readItems(capabilities()["drops"]).includes("ALL"),
+    addedCapabilities: () => readItems(capabilities()["adds"]).map(String),
     noNewPrivileges: () => options().some((option) => /^no-new-privileges(:true|=true)?$/.test(option)),
     seccompUnconfined: () => options().some((option) => /^seccomp[:=]unconfined$/.test(option)),
     limits: () => ({
-      cpu: text(props["cpus"]) !== undefined || whole(props["cpuQuota"]) !== undefined,
-      memory: (whole(props["memory"]) ?? 0) > 0,
+      cpu: readText(props["cpus"]) !== undefined || readWhole(props["cpuQuota"]) !== undefined,
+      memory: (readWhole(props["memory"]) ?? 0) > 0,
     }),
     probes: () => {
-      const present = items(fields(props["healthcheck"])["tests"]).length > 0;
+      const present = readItems(readFields(props["healthcheck"])["tests"]).length > 0;
       return { ready: present, live: present };
     },
     mounts: () => [
-      ...items(props["volumes"]).flatMap((volume) => volumeMount(fields(volume))),
-      ...items(props["mounts"]).flatMap((mount) => typedMount(fields(mount))),
+      ...readItems(props["volumes"]).flatMap((volume) => volumeMount(readFields(volume))),
+      ...readItems(props["mounts"]).flatMap((mount) => typedMount(readFields(mount))),
     ],
     exposed: () => [
       ...(isOn(props["publishAllPorts"]) ? [{ number: 0, address: "0.0.0.0" }] : []),
-      ...items(props["ports"]).map((port) => {
-        const { internal, ip } = fields(port);
-        return { number: whole(internal) ?? 0, address: text(ip) ?? "0.0.0.0" };
+      ...readItems(props["ports"]).map((port) => {
+        const { internal, ip } = readFields(port);
+        return { number: readWhole(internal) ?? 0, address: readText(ip) ?? "0.0.0.0" };
       }),
     ],
     oneShot: () =>
@@ -66,19 +66,23 @@ function dockerContainer(name: string, props: PolicyResource["props"]): Containe
 }
 
 function variable(line: unknown): readonly Variable[] {
-  const entry = text(line);
+  const entry = readText(line);
   if (entry === undefined) return [];
   const at = entry.indexOf("=");
   return [at === -1 ? { name: entry, value: undefined } : { name: entry.slice(0, at), value: entry.slice(at + 1) }];
 }
 
 function volumeMount({ containerPath, hostPath, fromContainer }: Readonly<Record<string, unknown>>): readonly Mount[] {
-  if (text(fromContainer) !== undefined) return [];
-  return [{ path: text(containerPath) ?? "", hostPath: text(hostPath), temporary: false }];
+  if (readText(fromContainer) !== undefined) return [];
+  return [{ path: readText(containerPath) ?? "", hostPath: readText(hostPath), temporary: false }];
 }
 
 function typedMount({ target, source, type }: Readonly<Record<string, unknown>>): readonly Mount[] {
   return [
-    { path: text(target) ?? "", hostPath: type === "bind" ? text(source) : undefined, temporary: type === "tmpfs" },
+    {
+      path: readText(target) ?? "",
+      hostPath: type === "bind" ? readText(source) : undefined,
+      temporary: type === "tmpfs",
+    },
   ];
 }

@@ -1,16 +1,22 @@
 // Relative, not by `#sidecar`: Pulumi wants a package.json of the pack's own, and Node looks such names up in the nearest one.
 import { lintConfig } from "../node/lint/lint-config.ts";
-import { imageVersion, nodeReleases, parseNodeVersion, type NodeReleases, type NodeVersion } from "../node/versions.ts";
+import {
+  parseImageVersion,
+  nodeReleases,
+  parseNodeVersion,
+  type NodeReleases,
+  type NodeVersion,
+} from "../node/versions.ts";
 import { parseConfig } from "../node/conf/document.ts";
-import { monitorFields, namingOf } from "../node/conf/monitor-keys.ts";
-import { fields } from "./values.ts";
+import { monitorFields, findNaming } from "../node/conf/monitor-keys.ts";
+import { readFields } from "./values.ts";
 
 /**
  * What the sidecar's own lint has against a rendered `node.conf`, for a node of some version, and what it leaves to the sidecar
  * but a deployment has to say: the metrics keys of that version, switched on (specification, "monitor_config keys" and
  * "Versioning", 2). A line each; none when the file is right.
  */
-export function nodeConfigurationFindings(
+export function lintNodeConfiguration(
   text: string,
   version: string,
   releases: NodeReleases = nodeReleases,
@@ -25,9 +31,9 @@ export function nodeConfigurationFindings(
 }
 
 /** Whether a version is another release line than an image's tag tells; `undefined` when the tag tells none. */
-export function imageDisagreement(version: string, image: string): string | undefined {
+export function findImageDisagreement(version: string, image: string): string | undefined {
   const told = parseNodeVersion(version);
-  const tagged = imageVersion(image);
+  const tagged = parseImageVersion(image);
   if (told === undefined || tagged === undefined || releaseLine(told) === releaseLine(tagged)) return undefined;
   return `the sidecar is told that the node is ${version}, but its image is ${tagged.text}`;
 }
@@ -43,7 +49,7 @@ function silentMetrics(text: string, version: NodeVersion, releases: NodeRelease
   if (monitor === undefined) return [];
   const present = Object.keys(monitor);
   if (present.length === 0) return ["has no chain.monitor_config, so the node pushes no metrics"];
-  const { own } = namingOf(version, releases);
+  const { own } = findNaming(version, releases);
   const lacking = monitorFields.map((field) => own[field]).filter((key) => !present.includes(key));
   return [
     ...lacking.map((key) => `chain.monitor_config lacks ${key}, which node ${version.text} reads`),
@@ -56,5 +62,5 @@ function silentMetrics(text: string, version: NodeVersion, releases: NodeRelease
 /** `chain.monitor_config` of a text; of one that can't be read the lint tells enough. */
 function monitorOf(text: string): Readonly<Record<string, unknown>> | undefined {
   const parsed = parseConfig(Buffer.from(text));
-  return parsed.ok ? fields(parsed.document.chain["monitor_config"]) : undefined;
+  return parsed.ok ? readFields(parsed.document.chain["monitor_config"]) : undefined;
 }

@@ -1,10 +1,9 @@
-import type { ResourceValidationArgs, ResourceValidationPolicy } from "@pulumi/policy";
-
 import { readFileSync } from "node:fs";
+import type { ResourceValidationArgs, ResourceValidationPolicy } from "@pulumi/policy";
 import * as proxies from "@pulumi/policy/proxy.js";
 import { describe, expect, it } from "vitest";
 import { unknownValue } from "@pulumi/pulumi/runtime/rpc.js";
-import { policyOf } from "./policy.ts";
+import { createPolicy, judgeException, type RuleException } from "./policy.ts";
 import { allRules } from "./rules/all-rules.ts";
 import { imagePinned } from "./rules/image-pinned.ts";
 import { nonRoot } from "./rules/non-root.ts";
@@ -17,10 +16,10 @@ const { unknownCheckingProxy } = proxies as unknown as {
 };
 
 const readme = readFileSync("policies/README.md", "utf8");
-const today = () => new Date("2026-11-21T00:00:00Z");
+const clock = () => new Date("2026-11-21T00:00:00Z");
 
 function findings(rule: ResourceRule, props: Record<string, unknown>, config: Record<string, unknown> = {}): string[] {
-  const policy = policyOf(rule, today) as ResourceValidationPolicy;
+  const policy = createPolicy(rule, clock) as ResourceValidationPolicy;
   const told: string[] = [];
   const { type, name } = dockerContainer();
   const args = { type, name, urn: "urn", opts: { protect: false }, props, getConfig: () => config };
@@ -34,7 +33,7 @@ describe("policyOf", () => {
   it.each(allRules)(
     "makes $name stop a deployment, whatever its severity, which Pulumi and the README tell",
     (rule) => {
-      const { name, severity, enforcementLevel, description } = policyOf(rule, today);
+      const { name, severity, enforcementLevel, description } = createPolicy(rule, clock);
       expect({ name, severity, enforcementLevel }).toEqual({
         name: rule.name,
         severity: rule.severity,
@@ -70,5 +69,41 @@ describe("policyOf", () => {
   it("lets Pulumi see that a value it needs is unknown", () => {
     const props = unknownCheckingProxy({ ...dockerContainer().props, image: unknownValue });
     expect(() => findings(imagePinned, props)).toThrow(/can't be known during preview/);
+  });
+});
+
+const exception: RuleException = {
+  rule: "non-root",
+  resource: "gh-node",
+  reason: "vendor image",
+  expires: "2026-12-31",
+};
+const on = (day: string) => ({ rule: "non-root", resource: "gh-node", today: new Date(`${day}T12:00:00Z`) });
+
+describe("bearingOf", () => {
+  it("excuses until the last day, inclusive", () => {
+    expect(judgeException([exception], on("2026-12-31"))).toEqual({ excused: true, note: undefined });
+  });
+
+  it("tells that an exception has expired", () => {
+    expect(judgeException([exception], on("2027-01-01"))).toEqual({
+      excused: false,
+      note: "its exception (vendor image) expired on 2026-12-31",
+    });
+  });
+
+  it("bears on its own rule and resource only", () => {
+    const { today } = on("2026-11-01");
+    expect(judgeException([exception], { rule: "confined", resource: "gh-node", today }).excused).toBe(false);
+    expect(judgeException([exception], { rule: "non-root", resource: "gh-other", today }).excused).toBe(false);
+  });
+
+  it.each([
+    ["", "2026-12-31"],
+    ["vendor image", "next year"],
+  ])("does not count with the reason %j and the day %j", (reason, expires) => {
+    const { excused, note } = judgeException([{ ...exception, reason, expires }], on("2026-11-01"));
+    expect(excused).toBe(false);
+    expect(note).toContain("does not count");
   });
 });

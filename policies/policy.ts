@@ -6,7 +6,6 @@ import type {
   StackValidationArgs,
   StackValidationPolicy,
 } from "@pulumi/policy";
-import { bearingOf, type RuleException } from "./exceptions.ts";
 import type { PolicyResource, Rule, RuleOptions } from "./rule.ts";
 
 type Configured = Readonly<{ exceptions: readonly RuleException[]; options: RuleOptions }>;
@@ -31,8 +30,8 @@ const configSchema = {
   },
 } as const;
 
-/** Makes a rule a Pulumi policy. `now` tells the day that exceptions are judged by. */
-export function policyOf(rule: Rule, now: () => Date): Policies[number] {
+/** Creates a rule a Pulumi policy. `now` tells the day that exceptions are judged by. */
+export function createPolicy(rule: Rule, now: () => Date): Policies[number] {
   const shared = {
     name: rule.name,
     description: `[${rule.severity}] ${rule.why} ${rule.remedy}`,
@@ -95,7 +94,41 @@ type Found = Readonly<{
 }>;
 
 function tell({ rule, resource, finding, exceptions, now }: Found, report: (text: string) => void): void {
-  const { excused, note } = bearingOf(exceptions, { rule: rule.name, resource, today: now() });
+  const { excused, note } = judgeException(exceptions, { rule: rule.name, resource, today: now() });
   if (excused) return;
   report(`${resource} ${finding}${note === undefined ? "" : ` (${note})`}. ${rule.remedy}`);
+}
+
+/** A resource that a rule does not apply to, for a time. */
+export type RuleException = Readonly<{
+  rule: string;
+  /** The resource's name in the Pulumi program. */
+  resource: string;
+  reason: string;
+  /** Last day of the exception, `YYYY-MM-DD`, in UTC. */
+  expires: string;
+}>;
+
+/** How an exception bears on a finding. */
+export type Bearing = Readonly<{ excused: boolean; note: string | undefined }>;
+
+/** Whether an exception excuses a resource from a rule today; an expired one says so, so that nobody wonders. */
+export function judgeException(
+  exceptions: readonly RuleException[],
+  { rule, resource, today }: Readonly<{ rule: string; resource: string; today: Date }>,
+): Bearing {
+  const found = exceptions.find((exception) => exception.rule === rule && exception.resource === resource);
+  if (found === undefined) return { excused: false, note: undefined };
+  const day = today.toISOString().slice(0, 10);
+  if (found.reason.trim() === "")
+    return { excused: false, note: "its exception gives no reason, so it does not count" };
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(found.expires)) {
+    return {
+      excused: false,
+      note: `its exception expires "${found.expires}", which is no YYYY-MM-DD, so it does not count`,
+    };
+  }
+  if (day > found.expires)
+    return { excused: false, note: `its exception (${found.reason}) expired on ${found.expires}` };
+  return { excused: true, note: undefined };
 }

@@ -5,22 +5,22 @@
  */
 
 /** The items of a list; nothing when the value is no list. */
-export function items(value: unknown): readonly unknown[] {
+export function readItems(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
 /** The fields of an object; none when the value is no object. */
-export function fields(value: unknown): Readonly<Record<string, unknown>> {
+export function readFields(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
 }
 
 /** The text of a value; `undefined` when it is no text. */
-export function text(value: unknown): string | undefined {
+export function readText(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
 /** The whole number of a value; `undefined` when it is none. */
-export function whole(value: unknown): number | undefined {
+export function readWhole(value: unknown): number | undefined {
   return typeof value === "number" && Number.isInteger(value) ? value : undefined;
 }
 

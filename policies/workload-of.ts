@@ -1,9 +1,24 @@
-import { dockerWorkload } from "./docker-workload.ts";
-import { kubernetesWorkload } from "./kubernetes-workload.ts";
+import { readDockerWorkload } from "./docker-workload.ts";
+import { readKubernetesWorkload } from "./kubernetes-workload.ts";
 import type { PolicyResource } from "./rule.ts";
-import type { Workload } from "./workload.ts";
+import type { Workload, Container } from "./workload.ts";
 
 /** The workload that a resource makes; `undefined` for every other resource. */
-export function workloadOf(resource: PolicyResource): Workload | undefined {
-  return dockerWorkload(resource) ?? kubernetesWorkload(resource);
+export function findWorkload(resource: PolicyResource): Workload | undefined {
+  return readDockerWorkload(resource) ?? readKubernetesWorkload(resource);
+}
+
+/** Asks every container of a resource; the answers name the container where the resource has several. */
+export function checkContainers(
+  resource: PolicyResource,
+  check: (container: Container, workload: Workload) => readonly string[],
+): readonly string[] {
+  const workload = findWorkload(resource);
+  if (workload === undefined) return [];
+  const containers = workload.containers();
+  return containers.flatMap((container) =>
+    check(container, workload).map((finding) =>
+      containers.length === 1 ? finding : `container ${container.name}: ${finding}`,
+    ),
+  );
 }

@@ -14,7 +14,7 @@ import { createApp } from "#daemon/http/app.ts";
 import { clientAddress } from "#daemon/http/proxies/client-address.ts";
 import { createLog } from "#daemon/log.ts";
 import { createPaymentOwners } from "./claims/payment-owners.ts";
-import { paidRoutes } from "./http.ts";
+import { addPaidRoutes } from "./http.ts";
 import type { Route } from "./routes/route.ts";
 import { createPaymentMetrics } from "./sale/payment-metrics.ts";
 import { sell } from "./sale/sale.ts";
@@ -35,7 +35,7 @@ async function openShop() {
   const registry = new Registry();
   const app = createApp({ bodyLimitBytes: 65_536 }, { log });
   const begun = vi.fn();
-  paidRoutes(
+  addPaidRoutes(
     app,
     {
       routes: {

@@ -2,15 +2,14 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { finished } from "node:stream/promises";
 import { encodePaymentResponseHeader } from "@x402/core/http";
 import type { Context } from "hono";
-import { boundedLog, boundOfSales, type BoundedLog } from "#daemon/bounded-log.ts";
+import { createBoundedLog, boundOfSales, type BoundedLog } from "#daemon/bounded-log.ts";
 import { within } from "#daemon/time.ts";
 import type { App, AppVariables } from "#daemon/http/app.ts";
 import type { Logger } from "#daemon/log.ts";
-import type { ClientAddress } from "#daemon/http/proxies/client-address.ts";
-import { forwardedBy } from "#daemon/http/proxies/forwarded-hops.ts";
+import { type ClientAddress, forwardedBy } from "#daemon/http/proxies/client-address.ts";
 import type { Scheme } from "#x402/scheme.ts";
-import { offerlessAnswer, paymentRequired, saleAnswer } from "./payment-answers.ts";
-import { acceptedOffer, readPayment, type Payment } from "./sale/payment.ts";
+import { answerWithoutOffer, requirePayment, answerSale } from "./payment-answers.ts";
+import { findAcceptedOffer, readPayment, type Payment } from "./sale/payment.ts";
 import type { PaymentMetrics } from "./sale/payment-metrics.ts";
 import { requestFingerprint } from "./claims/payment-claim.ts";
 import type { LiveRoutes } from "./routes/live-routes.ts";
@@ -48,9 +47,12 @@ type NodeBindings = Readonly<{ incoming: IncomingMessage; outgoing: ServerRespon
  * those of a route; the upstream is reached from here alone, so that no other spelling of a path gets around the payment. Where no route is
  * sold any more, a payment still gets what it bought before.
  */
-export function paidRoutes(app: App, options: PaidRoutesOptions, dependencies: PaidRoutesDependencies): void {
+export function addPaidRoutes(app: App, options: PaidRoutesOptions, dependencies: PaidRoutesDependencies): void {
   const { log } = dependencies;
-  const serving = { ...dependencies, lines: { sales: boundedLog(log, boundOfSales), others: boundedLog(log), log } };
+  const serving = {
+    ...dependencies,
+    lines: { sales: createBoundedLog(log, boundOfSales), others: createBoundedLog(log), log },
+  };
   app.all("*", async (c) => {
     const named = options.routes.find(c.req.method === "HEAD" ? "GET" : c.req.method, c.req.path);
     if (named !== undefined) c.set("route", named.path);
@@ -78,7 +80,7 @@ async function serve(
     const route = find();
     if (route === undefined) return c.notFound();
     serving.metrics.count(route, outcome);
-    return paymentRequired(route, url(), reason);
+    return requirePayment(route, url(), reason);
   };
   const header = c.req.header("PAYMENT-SIGNATURE");
   if (header === undefined) return refuse("unpaid", "PAYMENT-SIGNATURE header is required");
@@ -120,7 +122,7 @@ async function buy(
   };
   const outcome = await sell({
     payment,
-    requirements: acceptedOffer(payment, options.routes.taken(route)),
+    requirements: findAcceptedOffer(payment, options.routes.taken(route)),
     route: route.key,
     fingerprint,
     work: () =>
@@ -128,7 +130,7 @@ async function buy(
   });
   metrics.count(route, outcome.kind);
   concludeSale(c, { route: route.key, requestId, payer }, { outcome, options, serving });
-  return saleAnswer(route, url, outcome);
+  return answerSale(route, url, outcome);
 }
 
 /** A request for what is no route, or is one no more; `key` would be its route's. */
@@ -157,7 +159,7 @@ async function collect(
   if (outcome.kind === "sold" || outcome.kind === "pending") serving.metrics.count({ key }, outcome.kind);
   const facts = { route: key, requestId: c.get("requestId"), payer: payment.key.payer };
   concludeSale(c, facts, { outcome, options, serving });
-  return offerlessAnswer(outcome);
+  return answerWithoutOffer(outcome);
 }
 
 type Ended = Readonly<{ outcome: SaleOutcome; options: PaidRoutesOptions; serving: Serving }>;

@@ -1,19 +1,20 @@
 import { createApp } from "#daemon/http/app.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
 import { listenForOperations } from "#daemon/http/operations-listener.ts";
-import { followPort, readinessOf } from "#daemon/http/readiness.ts";
+import { followPort, judgeReadiness } from "#daemon/http/readiness.ts";
 import { clientAddress, type ClientAddress } from "#daemon/http/proxies/client-address.ts";
 import type { Service, ServiceContext } from "#daemon/service.ts";
-import { environmentName } from "#daemon/settings/leaf.ts";
+import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { openClaimLedger } from "./claims/open-claim-ledger.ts";
 import { drainSignal } from "./drain-time.ts";
 import { openFacilitation } from "./facilitators/open-facilitation.ts";
-import { paidRoutes } from "./http.ts";
+import { addPaidRoutes } from "./http.ts";
 import { createPaymentMetrics } from "./sale/payment-metrics.ts";
 import { createPaymentOwners } from "./claims/payment-owners.ts";
 import { openSoldRoutes } from "./sold-routes.ts";
-import { boundedSale, saleWithoutLedger } from "./sale/guarded-sale.ts";
+import { boundSale, saleWithoutLedger } from "./sale/guarded-sale.ts";
 import { sell } from "./sale/sale.ts";
+import { resourceServerApi } from "./resource-server-api.ts";
 import { resourceServerSettings, type ResourceServerSettings } from "./settings.ts";
 import { resumeSettlements } from "./sale/settlement-resumer.ts";
 import { createSoldWork, createUpstream } from "./upstream/upstream.ts";
@@ -43,17 +44,25 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const sale = { ledger, facilitation, owners, onSettled: metrics.charge };
   const port = followPort(context.signal);
   const readiness = () =>
-    readinessOf({
+    judgeReadiness({
       facilitator: facilitation.readiness(),
       ledger: claims.readiness(),
       sales: port.check(),
     });
   const connections = resources.use(processConnections(settings.listen, { metrics: registry }));
+  const api = resourceServerApi(settings, { sellsTokens: issuer !== undefined });
   // Before the port that sells, so that it outlives it: a stop is seen here while purchases under way are finished.
   const operations = resources.use(
     await listenForOperations(
       { ...settings.operations, setting: settingName("operations", "port"), connections: connections.operators() },
-      { log, metrics: registry, readiness, mask, configuration: context.configuration },
+      {
+        log,
+        metrics: registry,
+        readiness,
+        mask,
+        configuration: context.configuration,
+        api,
+      },
     ),
   );
 
@@ -61,11 +70,11 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const app = createApp({ bodyLimitBytes: settings.listen.bodyLimitBytes }, { log, metrics: registry });
   app.get("/health", (c) => c.json({ status: "ok" }));
   if (issuer !== undefined) app.get("/.well-known/jwks.json", (c) => c.json(issuer.keySet));
-  paidRoutes(
+  addPaidRoutes(
     app,
     { routes, publicUrl: settings.publicUrl, deliveryTimeoutMs: settings.payment.deliveryTimeoutMs, client },
     {
-      sell: boundedSale(
+      sell: boundSale(
         settings.payment.inFlightMax,
         saleWithoutLedger((request) => sell(request, sale)),
       ),
@@ -100,5 +109,5 @@ function sellingPort(
 }
 
 function settingName(...path: readonly string[]): string {
-  return environmentName(resourceServerSettings.service, path);
+  return toEnvironmentName(resourceServerSettings.service, path);
 }

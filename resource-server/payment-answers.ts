@@ -2,7 +2,7 @@ import { encodePaymentRequiredHeader, encodePaymentResponseHeader, withPrivateCa
 import type { PaymentRequired, SettleResponse } from "@x402/core/types";
 import type { Route } from "./routes/route.ts";
 import type { SaleOutcome } from "./sale/sale-outcome.ts";
-import type { SoldResponse } from "./sold-response.ts";
+import type { SoldResponse } from "./claims/payment-claim.ts";
 
 /** Seconds after which a client may ask again; a block takes about as long. */
 const retryAfterSeconds = "1";
@@ -30,13 +30,13 @@ const recoveryRetryAfterSeconds = "3";
  *
  * Where the route is sold no more, what would be 402 or "for another request" is 404; PAYMENT-RESPONSE stays.
  */
-export function saleAnswer(route: Route, url: string, outcome: SaleOutcome): Response {
-  if (outcome.kind === "invalid") return paymentRequired(route, url, outcome.reason, outcome.settlement);
-  return offerlessAnswer(outcome);
+export function answerSale(route: Route, url: string, outcome: SaleOutcome): Response {
+  if (outcome.kind === "invalid") return requirePayment(route, url, outcome.reason, outcome.settlement);
+  return answerWithoutOffer(outcome);
 }
 
-/** As {@link saleAnswer}, for all that takes no offer to answer. */
-export function offerlessAnswer(outcome: Exclude<SaleOutcome, { kind: "invalid" }>): Response {
+/** As {@link answerSale}, for all that takes no offer to answer. */
+export function answerWithoutOffer(outcome: Exclude<SaleOutcome, { kind: "invalid" }>): Response {
   switch (outcome.kind) {
     case "sold":
       return resource(outcome.response, outcome.settlement);
@@ -75,7 +75,7 @@ export function offerlessAnswer(outcome: Exclude<SaleOutcome, { kind: "invalid" 
 }
 
 /** Asks for payment: 402 with every offer of the route. `error` says why, in the SDK's reason codes or in words. */
-export function paymentRequired(route: Route, url: string, error: string, settlement?: SettleResponse): Response {
+export function requirePayment(route: Route, url: string, error: string, settlement?: SettleResponse): Response {
   const instructions: PaymentRequired = {
     x402Version: 2,
     error,

@@ -1,8 +1,6 @@
 import { defineSettings, section } from "#daemon/settings/settings.ts";
-import { operationsSettings } from "#daemon/http/operations-settings.ts";
+import { operationsSettings, connectionSettings, proxySettings } from "#daemon/http/settings.ts";
 import { postgresSettings } from "#daemon/sql/postgres-settings.ts";
-import { connectionSettings } from "#daemon/http/connections/settings.ts";
-import { proxySettings } from "#daemon/http/proxies/settings.ts";
 import { secret } from "#daemon/secret.ts";
 import {
   address,

@@ -1,9 +1,9 @@
 import type { ServiceContext } from "#daemon/service.ts";
-import { environmentName } from "#daemon/settings/leaf.ts";
+import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { openLiveRoutes, type LiveRoutes } from "./routes/live-routes.ts";
 import type { Route } from "./routes/route.ts";
 import { resourceServerSettings, type ResourceServerSettings } from "./settings.ts";
-import { unsignedTokens } from "./tokens/token-issuer.ts";
+import { explainUnsignedTokens } from "./tokens/token-issuer.ts";
 
 /** What a running server sells. */
 export type SoldRoutes = LiveRoutes &
@@ -23,7 +23,7 @@ export async function openSoldRoutes(
   const routes = await openLiveRoutes(
     {
       path: routesPath,
-      setting: environmentName(resourceServerSettings.service, ["routesPath"]),
+      setting: toEnvironmentName(resourceServerSettings.service, ["routesPath"]),
       token: { network: `eip155:${chain.id}`, ...token },
       payTo,
       validitySeconds: payment.validitySeconds,
@@ -33,7 +33,7 @@ export async function openSoldRoutes(
       log,
       files,
       clock: Date.now,
-      check: (read) => unsignedTokens(read, accessTokens) ?? newSchemes(read, schemes),
+      check: (read) => explainUnsignedTokens(read, accessTokens) ?? newSchemes(read, schemes),
       took: (read) => mask.hide(read.map(({ upstream }) => upstream?.href)),
     },
   );

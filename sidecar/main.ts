@@ -1,26 +1,21 @@
-import { hostname } from "node:os";
 import { listenHttp } from "#daemon/http/listener.ts";
-import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { Service, ServiceContext } from "#daemon/service.ts";
 import { systemClock } from "#daemon/clock.ts";
-import { settingNames } from "#gateway/settings/names.ts";
+import { openApiRoute } from "#daemon/http/open-api.ts";
+import { createSettingNames } from "#gateway/settings/names.ts";
 import { guardNode } from "#gateway/guarded-node.ts";
 import { sendRequest } from "#daemon/http/request.ts";
-import { watchNodeStorage } from "./node-storage.ts";
-import { sidecarSettings, type SidecarSettings } from "./settings.ts";
-import { pageRoutes } from "./page/page-routes.ts";
 import { showVerdict } from "#status/verdict-metric.ts";
-import { statusRoutes } from "./page/status-routes.ts";
-import { verdictOf } from "#status/verdict.ts";
-import { guardedControlRoutes } from "./upkeep/control/control-routes.ts";
-import { listenControl } from "./upkeep/control/listen-control.ts";
+import { judgeVerdict } from "#status/verdict.ts";
+import type { ConditionType } from "#status/condition.ts";
+import { watchNodeStorage } from "./node-storage.ts";
+import { sidecarApi } from "./sidecar-api.ts";
+import { sidecarSettings, type SidecarSettings } from "./settings.ts";
+import { startPage } from "./page/start-page.ts";
+import { addGuardedControlRoutes, listenControl } from "./upkeep/control/listen-control.ts";
 import { claimState } from "./upkeep/claim/claim-state.ts";
-import { storedEventLog } from "./upkeep/state/stored-event-log.ts";
+import { createStoredEventLog } from "./upkeep/state/stored-event-log.ts";
 import { startUpkeep, type Upkeep } from "./upkeep/upkeep.ts";
-import { watchedSides } from "./watched-sides.ts";
-
-/** What `/startupz` answers before the upkeep has begun. */
-const starting: ReadinessCheck = { ok: false, message: "The sidecar is starting." };
 
 /** The sidecar of one node: keeps it right and guards its RPC. */
 export const sidecar: Service<typeof sidecarSettings.schema> = { definition: sidecarSettings, start };
@@ -29,36 +24,59 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   const { log, metrics, mask, resources, finishes } = context;
   const clock = systemClock;
   const state = resources.use(await claimState(settings, context));
-  const events = storedEventLog(state.store, clock);
-  const names = settingNames(sidecarSettings.service, "gateway");
+  const events = createStoredEventLog(state.store, clock);
+  const names = createSettingNames(sidecarSettings.service, "gateway");
   const guarded = await guardNode(settings, { context, clock, events, settingNames: names });
   const { board, charts, health, operations } = guarded;
   // The listener comes before the upkeep, so that a taken port is named before anything is done to the node.
   let upkeep: Upkeep | undefined;
-  const status = {
-    name: settings.monitor.jobName ?? hostname(),
-    httpUrl: settings.node.httpUrl,
-    mode: settings.upkeep.mode,
-    stillAfterMs: { heights: settings.health.staleAfterMs, pruning: settings.prune.stalledAfterMs },
-  };
-  const configured = () => upkeep?.configured() ?? starting;
-  const plan = () => upkeep?.control.look().plan;
   const scope = { mode: settings.upkeep.mode, watched: watchedSides(settings) };
-  const verdict = () => verdictOf(board.list(), scope);
+  const verdict = () => judgeVerdict(board.list(), scope);
   showVerdict(metrics, verdict);
-  const told = { board, events, health: health.current, charts, clock, configured, plan, verdict };
-  statusRoutes(operations, status, told);
-  pageRoutes(operations);
+  let url: string | undefined;
+  const { directory: stateDirectory } = state;
+  const pageParts = { guarded, events, verdict, upkeep: () => upkeep, url: () => url, stateDirectory, clock, log };
+  const page = resources.use(startPage(settings, pageParts));
   const { controlToken } = settings.upkeep;
-  if (controlToken !== undefined) guardedControlRoutes(operations, () => upkeep?.control, controlToken);
+  if (controlToken !== undefined) addGuardedControlRoutes(operations, () => upkeep?.control, controlToken);
+  openApiRoute(operations, sidecarApi({ isControlled: controlToken !== undefined }));
   const setting = "GATEHOUSE_SIDECAR_LISTEN_PORT";
   const listener = resources.use(
     await listenHttp(operations, { ...settings.listen, setting, connections: guarded.operatorConnections }),
   );
+  ({ url } = listener);
   upkeep = resources.use(
     startUpkeep(settings, { log, metrics, clock, ask: sendRequest, state, events, board, charts, health, finishes }),
   );
-  resources.use(watchNodeStorage(settings, { upkeep, state, board, events, metrics, clock, log }));
+  const { onLook } = page;
+  resources.use(watchNodeStorage(settings, { upkeep, state, board, onLook, events, metrics, clock, log }));
   resources.use(await listenControl(state.directory, upkeep.control, { log, mask }));
   return { urls: { sidecar: listener.url, ...guarded.urls } };
+}
+
+/** The sides of the node that its sidecar watches by its settings, each of which is looked at soon after the start. */
+function watchedSides({ health, lag, pushgateway, volume }: SidecarSettings): readonly ConditionType[] {
+  return [
+    "RpcAnswering",
+    "ChainIdExpected",
+    "HeightAdvancing",
+    ...when(lag.references.length > 0, "HeightCurrent"),
+    ...when(health.webSocket, "WebSocketAnswering"),
+    "GatewayServing",
+    "StateKept",
+    "ConfigValid",
+    "UpkeepCurrent",
+    "ConfigCurrent",
+    "VersionAgreed",
+    "NodeCliWorking",
+    "AutoPruneOn",
+    ...when(pushgateway.url !== undefined, "MetricsArriving"),
+    "DiskSpaceLeft",
+    ...when(volume.claim !== undefined, "VolumeLargeEnough"),
+    "RestartSettled",
+  ];
+}
+
+function when(isWatched: boolean, type: ConditionType): readonly ConditionType[] {
+  return isWatched ? [type] : [];
 }

@@ -1,13 +1,16 @@
 import type { Registry } from "prom-client";
 import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log.ts";
-import { watchDisk } from "#health/disk-watch.ts";
+import { type DiskLook, watchDisk } from "#health/disk-watch.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { EventLog } from "#status/event-log.ts";
+import { createFileDeadline } from "#daemon/files/file-deadline.ts";
 import type { SidecarSettings } from "./settings.ts";
 import type { UpkeepState } from "./upkeep/state/upkeep-state.ts";
 import type { Upkeep } from "./upkeep/upkeep.ts";
-import { watchNodeVolume } from "./volume/node-volume.ts";
+import { createKubernetesApi } from "./upkeep/drivers/kubernetes-api.ts";
+import { createVolumeClaim } from "./volume/volume-claim.ts";
+import { freeRatioOf, watchVolume } from "./volume/volume-watch.ts";
 
 /** What the watches of the node's storage read and report to. */
 export type NodeStorageDependencies = Readonly<{
@@ -15,6 +18,7 @@ export type NodeStorageDependencies = Readonly<{
   upkeep: Pick<Upkeep, "dataPath" | "mayAct">;
   state: UpkeepState;
   board: ConditionBoard;
+  onLook?: (look: DiskLook) => void;
   events: EventLog;
   metrics: Registry;
   clock: Clock;
@@ -49,4 +53,36 @@ export function watchNodeStorage(settings: SidecarSettings, dependencies: NodeSt
       await resources.disposeAsync();
     },
   };
+}
+
+/** Watches the node's volume where a claim is named; settles when the watch has ended, undefined where there is none. */
+function watchNodeVolume(
+  { volume, kubernetes, restart, upkeep }: Pick<SidecarSettings, "volume" | "kubernetes" | "restart" | "upkeep">,
+  dependencies: Readonly<{
+    dataPath: () => string | undefined;
+    /** Whether the sidecar may change anything now: a volume never shrinks again. */
+    mayAct: () => boolean;
+    /** When the volume was last grown, kept over restarts of the sidecar. */
+    grownAt: Readonly<{ get: () => number | undefined; set: (atMs: number | undefined) => void }>;
+    board: ConditionBoard;
+    events: EventLog;
+    metrics: Registry;
+    clock: Clock;
+    log: Logger;
+    signal: AbortSignal;
+    resources: AsyncDisposableStack;
+  }>,
+): Promise<void> | undefined {
+  if (volume.claim === undefined) return undefined;
+  const { dataPath, signal, resources } = dependencies;
+  const api = resources.use(createKubernetesApi({ ...kubernetes, timeoutMs: restart.timeoutMs }));
+  const fileDeadline = createFileDeadline(
+    { withinMs: upkeep.fileTimeoutMs, setting: "upkeep.fileTimeoutMs", signal },
+    { clock: dependencies.clock, onBack: () => undefined },
+  );
+  const freeRatio = () => freeRatioOf(dataPath(), fileDeadline);
+  return watchVolume(
+    { ...volume, signal },
+    { ...dependencies, claim: createVolumeClaim(volume.claim, api), freeRatio },
+  );
 }

@@ -1,17 +1,74 @@
-import { createSeries, type Series } from "./series.ts";
+import { Gauge, type Registry } from "prom-client";
 
 /** What the page draws: the chain's height, and how far pruning may go and has gone (versions). */
 export type Charts = Readonly<{ heights: Series; prunable: Series; pruned: Series }>;
 
-const pointsKept = 120;
+const pointsInChart = 120;
 const tenMinutesMs = 600_000;
 const dayMs = 86_400_000;
 
 /** Ten minutes of heights and a day of pruning. */
 export function createCharts(): Charts {
   return {
-    heights: createSeries({ pointsKept, spanMs: tenMinutesMs }),
-    prunable: createSeries({ pointsKept, spanMs: dayMs }),
-    pruned: createSeries({ pointsKept, spanMs: dayMs }),
+    heights: createSeries({ pointsKept: pointsInChart, spanMs: tenMinutesMs }),
+    prunable: createSeries({ pointsKept: pointsInChart, spanMs: dayMs }),
+    pruned: createSeries({ pointsKept: pointsInChart, spanMs: dayMs }),
+  };
+}
+
+/** One value at a time (wall clock). */
+export type SeriesPoint = Readonly<{ atMs: number; value: number }>;
+
+/** The last values of something, for a small chart. */
+export type Series = Readonly<{ add: (point: SeriesPoint) => void; list: () => readonly SeriesPoint[] }>;
+
+/** How many values a chart has at most, and how far back they go. */
+export type SeriesOptions = Readonly<{ pointsKept: number; spanMs: number }>;
+
+/**
+ * Creates an empty series. No value is ever moved: when there are too many, the one is left out that changes the drawn line least
+ * (Visvalingam and Whyatt's line simplification), so that what stood still is drawn standing still. When the clock was put back, the
+ * values of times that are still to come are forgotten: a chart's time never runs backwards.
+ */
+export function createSeries({ pointsKept, spanMs }: SeriesOptions): Series {
+  let points: readonly SeriesPoint[] = [];
+  return {
+    add: (point) => {
+      const past = points.filter(({ atMs }) => atMs <= point.atMs && point.atMs - atMs <= spanMs);
+      const all = [...past, point];
+      points = all.length > pointsKept ? all.toSpliced(leastTelling(all), 1) : all;
+    },
+    list: () => points,
+  };
+}
+
+/** The index of the point, neither first nor last, that lies nearest to the line through its neighbours, as the area between them. */
+function leastTelling(points: readonly SeriesPoint[]): number {
+  const areas = points.slice(1, -1).map((point, index) => area(points[index], point, points[index + 2]));
+  return areas.indexOf(Math.min(...areas)) + 1;
+}
+
+function area(before: SeriesPoint | undefined, point: SeriesPoint, after: SeriesPoint | undefined): number {
+  if (before === undefined || after === undefined) return 0;
+  const [x, y] = [point.atMs - before.atMs, point.value - before.value];
+  const [toX, toY] = [after.atMs - before.atMs, after.value - before.value];
+  return Math.abs(x * toY - toX * y);
+}
+
+/** A measured value. Where there is no sample there is no series: a 0 that nobody measured would set off alerts, or hide their cause. */
+export type SampleGauge = Readonly<{
+  /** Sets the value; undefined takes the series away until the next sample. */
+  set: (value: number | undefined) => void;
+}>;
+
+/** Creates a gauge without labels that is absent until its first sample; prom-client's own begins with 0. */
+export function createSampleGauge(options: Readonly<{ name: string; help: string; registry: Registry }>): SampleGauge {
+  const gauge = new Gauge({ name: options.name, help: options.help, registers: [options.registry] });
+  gauge.remove();
+  return {
+    set: (value) => {
+      if (value === undefined) gauge.remove();
+      else gauge.set(value);
+    },
   };
 }

@@ -15,12 +15,13 @@ export const conditionReasons = {
   HeightAdvancing: {
     True: ["Advancing", "Idle"],
     False: ["Stalled", "NoNewBlock", "WentBackwards"],
-    Unknown: ["Quiet"],
+    Unknown: ["Quiet", "NoAnswer"],
   },
   HeightCurrent: { True: ["Current"], False: ["Behind"], Unknown: ["NoReference", "NoHeight"] },
   WebSocketAnswering: { True: ["Answering"], False: ["Refused", "TimedOut", "Closed", "NotJsonRpc"], Unknown: [] },
   GatewayResponsive: { True: ["Responsive"], False: ["EventLoopDelayed"], Unknown: [] },
   GatewayServing: { True: ["Serving"], False: ["NoHead"], Unknown: ["NodeUnfit"] },
+  FilesInForce: { True: ["InForce"], False: ["Refused"], Unknown: [] },
   StateKept: { True: ["Kept"], False: ["DiskFull", "ReadOnly", "InUse", "NotWritten", "Hanging"], Unknown: [] },
   ConfigValid: {
     True: ["Valid"],
@@ -65,11 +66,15 @@ export const conditionReasons = {
   MetricsArriving: {
     True: ["Fresh"],
     False: ["Missing", "Stale", "JobShared", "PushgatewayUnreachable"],
-    Unknown: ["NotPushing"],
+    Unknown: ["NotPushing", "IdentityUnknown"],
   },
   DiskSpaceLeft: { True: ["Enough"], False: ["Low", "FullSoon"], Unknown: ["NotReadable"] },
   FileDescriptorsLeft: { True: ["Enough"], False: ["Short", "ConnectionsFull"], Unknown: ["NotCounted"] },
-  VolumeLargeEnough: { True: ["Enough", "Growing", "Paused"], False: ["AtCeiling", "NotGrown"], Unknown: [] },
+  VolumeLargeEnough: {
+    True: ["Enough", "Growing", "Paused"],
+    False: ["AtCeiling", "NotGrown"],
+    Unknown: ["NotReadable"],
+  },
   RestartSettled: {
     True: ["Idle"],
     False: [

@@ -1,3 +1,5 @@
+import type { Clock } from "#daemon/clock.ts";
+
 /** Something that happened or was done. */
 export type SidecarEvent = Readonly<{
   /** ISO 8601. */
@@ -29,3 +31,15 @@ export type EventLog = Readonly<{
 
 /** How many events are kept. */
 export const eventsKept = 100;
+
+/** Creates an event log that lasts as long as its process. */
+export function createRecentEvents(clock: Clock): EventLog {
+  let events: readonly SidecarEvent[] = [];
+  return {
+    add: (kind, message, why) => {
+      const at = new Date(clock.wallMs()).toISOString();
+      events = [{ at, kind, message, ...(why === undefined ? {} : { why }) }, ...events].slice(0, eventsKept);
+    },
+    list: () => events,
+  };
+}

@@ -1,9 +1,9 @@
-import { readinessOf, type Readiness, type ReadinessCheck } from "#daemon/http/readiness.ts";
+import { judgeReadiness, type Readiness, type ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { ConditionBoard } from "./condition-board.ts";
 import { barsTraffic, neededForTraffic } from "./verdict.ts";
 
 /** Whether the node is fit for traffic, as `/readyz` answers it; read from the board, as the verdict is. */
-export function nodeReadiness(board: ConditionBoard): Readiness {
+export function readNodeReadiness(board: ConditionBoard): Readiness {
   const checks = neededForTraffic.map((type): [string, ReadinessCheck] => {
     const condition = board.get(type);
     const message = condition?.message ?? "not known yet";
@@ -12,5 +12,5 @@ export function nodeReadiness(board: ConditionBoard): Readiness {
   // A slow gateway serves on, and the node is not to blame: it is told, and takes nobody off the traffic.
   const slow = board.get("GatewayResponsive");
   const responsive = { ok: true, message: slow?.message ?? "not known yet" };
-  return readinessOf({ ...Object.fromEntries(checks), GatewayResponsive: responsive });
+  return judgeReadiness({ ...Object.fromEntries(checks), GatewayResponsive: responsive });
 }

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
-import { statusCommand } from "./status-command.ts";
+import { runStatusCommand } from "./status-command.ts";
 
 const at = "2026-01-01T12:00:00.000Z";
 const right = {
@@ -43,7 +43,7 @@ async function shown(status: number, body: string, options: Readonly<{ json?: bo
     error: (text: string) => void (error += text.replaceAll(url, "URL")),
     isColored: false,
   };
-  const code = await statusCommand(
+  const code = await runStatusCommand(
     { url, json: options.json === true, everyMs: undefined },
     output,
     new AbortController().signal,

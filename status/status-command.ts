@@ -1,8 +1,7 @@
 import { styleText } from "node:util";
 import { z } from "zod";
-import { readText } from "#daemon/bytes.ts";
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
-import { requestFailureCode } from "#daemon/http/request.ts";
+import { getJson } from "#daemon/http/get.ts";
 import { pause } from "#daemon/time.ts";
 import { verdictLevels } from "./verdict.ts";
 
@@ -18,7 +17,7 @@ export type StatusCommandOptions = Readonly<{
 
 const timeoutMs = 5_000;
 /** Largest answer that is read; a sidecar's, with all its charts, has some 200 KB. */
-const answerLimitBytes = 8 * 1_024 * 1_024;
+const answerBytesMax = 8 * 1_024 * 1_024;
 /** How many of the last events are shown. */
 const eventsShown = 5;
 
@@ -53,7 +52,7 @@ type Status = z.output<typeof statusShape>;
  * Shows in a terminal how a node is, as its sidecar or gateway says it. Returns the exit status: 0 when all is right, 2 when something is not,
  * 1 when nobody could be asked.
  */
-export async function statusCommand(
+export async function runStatusCommand(
   { url, json, everyMs }: StatusCommandOptions,
   output: CommandOutput,
   signal: AbortSignal,
@@ -85,19 +84,16 @@ type Found = Readonly<{ ok: true; raw: unknown; status: Status } | { ok: false; 
 async function askStatus(url: URL): Promise<Found> {
   const advice =
     "name the status listener of the sidecar or gateway with --url (its setting listen.port, 9600 by default).";
-  try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) });
-    const text = await readText(response.body, answerLimitBytes);
-    if (!response.ok) return { ok: false, message: `${url.href} answered HTTP ${response.status}; ${advice}` };
-    const raw: unknown = JSON.parse(text);
-    const read = statusShape.safeParse(raw);
-    if (read.success) return { ok: true, raw, status: read.data };
-    return { ok: false, message: `${url.href} answered something else than a status; ${advice}` };
-  } catch (error) {
-    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-    const why = cause instanceof SyntaxError ? "its answer is no JSON" : requestFailureCode(cause);
-    return { ok: false, message: `${url.href} can't be asked (${why}); ${advice}` };
+  const got = await getJson(url.href, { timeoutMs, answerBytesMax });
+  if (!got.ok) return { ok: false, message: `${url.href} can't be asked (${got.why}); ${advice}` };
+  if (got.status !== 200) {
+    return { ok: false, message: `${url.href} answered HTTP ${got.status}; ${advice}` };
   }
+  if (got.body === undefined)
+    return { ok: false, message: `${url.href} can't be asked (its answer is no JSON); ${advice}` };
+  const read = statusShape.safeParse(got.body);
+  if (read.success) return { ok: true, raw: got.body, status: read.data };
+  return { ok: false, message: `${url.href} answered something else than a status; ${advice}` };
 }
 
 function isRight({ right, verdict }: Status): boolean {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { conditionReasons } from "./condition-reasons.ts";
 import type { Condition, ReasonOf } from "./condition.ts";
-import { verdictOf as judge, type UpkeepMode } from "./verdict.ts";
+import { judgeVerdict as judge, type UpkeepMode } from "./verdict.ts";
 
 const since = "2026-01-01T00:00:00.000Z";
 
@@ -166,6 +166,7 @@ test("of each reason for which a side is not known it is decided whether the nod
   );
   expect(decided).toEqual([
     "HeightAdvancing Quiet: unknown",
+    "HeightAdvancing NoAnswer: unknown",
     "HeightCurrent NoReference: unknown",
     "HeightCurrent NoHeight: unknown",
     "GatewayServing NodeUnfit: down",
@@ -175,8 +176,10 @@ test("of each reason for which a side is not known it is decided whether the nod
     "PruneAdvancing Off: right",
     "PruneAdvancing NotPrinted: right",
     "MetricsArriving NotPushing: right",
+    "MetricsArriving IdentityUnknown: unknown",
     "DiskSpaceLeft NotReadable: unknown",
     "FileDescriptorsLeft NotCounted: right",
+    "VolumeLargeEnough NotReadable: unknown",
     "RollBackReady Assumed: right",
     "RollBackReady NotYet: right",
     "RollBackReady NoRestarts: right",

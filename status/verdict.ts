@@ -1,5 +1,4 @@
-import { conditionTitle } from "./condition-titles.ts";
-import type { Condition, ConditionType } from "./condition.ts";
+import { findConditionTitle, type Condition, type ConditionType } from "./condition.ts";
 
 /** What the sidecar was set to do: wait for `gatehouse adopt`, act at once, or only observe. */
 export type UpkeepMode = "adopt" | "enforce" | "observe";
@@ -53,19 +52,38 @@ const notAsked: ReadonlySet<string> = new Set([
   "NotYet",
 ]);
 
-/** Judges the whole by its sides. Pure. */
-export function verdictOf(conditions: readonly Condition[], { mode, watched }: VerdictScope): Verdict {
-  const find = (type: ConditionType) => conditions.find((condition) => condition.type === type);
-  const wrong = conditions.filter(({ status }) => status === "False");
-  const bars = conditions.filter(
+/** Whether the sidecar itself is at work on the node's process. */
+export function isAtWork({ type, status, reason }: Condition): boolean {
+  return type === "RestartSettled" && status === "False" && atWork.has(reason);
+}
+
+/** Whether a side is not known although it should be. */
+export function isBlind({ status, reason }: Condition): boolean {
+  return status === "Unknown" && !notAsked.has(reason);
+}
+
+/** Whether nothing that is known bars the node from traffic. */
+export function servesTraffic(conditions: readonly Condition[]): boolean {
+  return barring(conditions).length === 0;
+}
+
+function barring(conditions: readonly Condition[]): readonly Condition[] {
+  return conditions.filter(
     (condition) => neededForTraffic.some((type) => type === condition.type) && barsTraffic(condition),
   );
+}
+
+/** Judges the whole by its sides. Pure. */
+export function judgeVerdict(conditions: readonly Condition[], { mode, watched }: VerdictScope): Verdict {
+  const find = (type: ConditionType) => conditions.find((condition) => condition.type === type);
+  const wrong = conditions.filter(({ status }) => status === "False");
+  const bars = barring(conditions);
   const serves = bars.length === 0;
   if (find("Unheld")?.status === "False") return held(serves);
   const upkeep = find("UpkeepCurrent");
   const isLookedAfter = upkeep?.status !== "False";
   const restart = find("RestartSettled");
-  if (isLookedAfter && restart?.status === "False" && atWork.has(restart.reason)) {
+  if (isLookedAfter && restart !== undefined && isAtWork(restart)) {
     const message = `Nothing for you to do yet. ${restart.message}`;
     return { level: "working", title: "The sidecar is putting the node right", message };
   }
@@ -84,7 +102,7 @@ export function verdictOf(conditions: readonly Condition[], { mode, watched }: V
 
 function held(serves: boolean): Verdict {
   const message =
-    "A restart went wrong, and the sidecar changes nothing more until you let it. " +
+    "A restart or an upgrade went wrong, and the sidecar changes nothing more until you let it. " +
     (serves ? "The node serves meanwhile." : "The node does not serve.");
   return { level: "held", title: "Held: the node needs you", message };
 }
@@ -116,7 +134,7 @@ function notKnown(conditions: readonly Condition[], watched: readonly ConditionT
     const message = `The sidecar has just started and has not seen everything yet: ${waitsFor.join(", ") || "node.conf"}.`;
     return { level: "unknown", title: "Not known yet", message };
   }
-  const blind = conditions.filter(({ status, reason }) => status === "Unknown" && !notAsked.has(reason));
+  const blind = conditions.filter(isBlind);
   if (blind.length === 0) return undefined;
   const message = `What is looked at is right. ${blind.map((condition) => condition.message).join(" ")}`;
   return { level: "unknown", title: "Not known: not everything can be looked at", message };
@@ -131,5 +149,5 @@ function right(conditions: readonly Condition[], mode: UpkeepMode): Verdict {
 }
 
 function titlesOf(conditions: readonly Condition[]): string {
-  return conditions.map((condition) => conditionTitle(condition)).join("; ");
+  return conditions.map((condition) => findConditionTitle(condition)).join("; ");
 }

@@ -22,8 +22,8 @@ export const exact: Scheme<ExactPayment> = {
     return validBefore > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(validBefore);
   },
   async quote(price, token) {
-    const { exactScheme } = await import("./exact/money-conversion.ts");
-    const { amount, asset, extra } = await exactScheme(token).parsePrice(price, token.network);
+    const { createExactScheme } = await import("./exact/money-conversion.ts");
+    const { amount, asset, extra } = await createExactScheme(token).parsePrice(price, token.network);
     return { amount, asset, extra: extra ?? {} };
   },
   // Anything else that goes by the name `exact` is not paid.

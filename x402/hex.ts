@@ -5,16 +5,16 @@ export type Hex = `0x${string}`;
 export type Word = string;
 
 /** An unsigned integer as a word. */
-export function integerWord(value: bigint): Word {
+export function encodeInteger(value: bigint): Word {
   return value.toString(16).padStart(64, "0");
 }
 
 /** An address as a word. */
-export function addressWord(address: Hex): Word {
+export function encodeAddress(address: Hex): Word {
   return address.slice(2).toLowerCase().padStart(64, "0");
 }
 
 /** A quantity of JSON-RPC: no leading zeros. */
-export function quantity(value: bigint | number): Hex {
+export function formatQuantity(value: bigint | number): Hex {
   return `0x${value.toString(16)}`;
 }

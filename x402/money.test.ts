@@ -1,8 +1,8 @@
 import { assert, bigInt, integer, property } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { amountText, parseTokenAmount, unitsOf } from "./money.ts";
+import { formatAmount, parseTokenAmount, toUnits } from "./money.ts";
 
-const units = (text: string, decimals?: number) => unitsOf(parseTokenAmount(text), decimals);
+const units = (text: string, decimals?: number) => toUnits(parseTokenAmount(text), decimals);
 
 describe("an amount", () => {
   it.each([
@@ -43,13 +43,13 @@ describe("an amount", () => {
   );
 
   it("is said in units where the decimals are unknown", () => {
-    expect([amountText(10_000n, 6), amountText(10_000n, undefined)]).toEqual(["0.01", "10000 smallest units"]);
+    expect([formatAmount(10_000n, 6), formatAmount(10_000n, undefined)]).toEqual(["0.01", "10000 smallest units"]);
   });
 
   it("is read as it was said", () => {
     assert(
       property(bigInt({ min: 0n, max: 10n ** 30n }), integer({ min: 1, max: 36 }), (amount, decimals) => {
-        expect(units(`$${amountText(amount, decimals)}`, decimals)).toBe(amount);
+        expect(units(`$${formatAmount(amount, decimals)}`, decimals)).toBe(amount);
       }),
     );
   });

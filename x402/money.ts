@@ -43,7 +43,7 @@ function advice(text: string): string {
  *
  * @throws {TokenAmountError} when the amount is in whole tokens and the token's decimals are not known, or fewer than the amount has.
  */
-export function unitsOf(amount: TokenAmount, decimals: number | undefined): bigint {
+export function toUnits(amount: TokenAmount, decimals: number | undefined): bigint {
   if (amount.kind === "units") return amount.units;
   if (decimals === undefined) {
     throw new TokenAmountError(`${amount.text} is in whole tokens, and the token's decimals are not known.`);
@@ -55,6 +55,6 @@ export function unitsOf(amount: TokenAmount, decimals: number | undefined): bigi
 }
 
 /** Says an amount: `10000n` of a token with 6 decimals is `0.01`; where the decimals are not known, units are all that can be said. */
-export function amountText(units: bigint, decimals: number | undefined): string {
+export function formatAmount(units: bigint, decimals: number | undefined): string {
   return decimals === undefined ? `${units} smallest units` : formatUnits(units, decimals);
 }

@@ -1,11 +1,21 @@
 import type { PaymentPayload, PaymentRequirements, SchemeNetworkClient } from "@x402/core/types";
-import type { ClientEvmSigner } from "@x402/evm";
 import type { Answered, SettleAnswer, VerifyAnswer } from "./answer.ts";
 import type { Refusal } from "./reason.ts";
 import type { AcceptedAsset, SignatureCheck, SignedPayment } from "./signed-payment.ts";
 
 /** What names a payment for good: the token takes a nonce of an account once. Everything but `network` is in lower case. */
 export type PaymentKey = Readonly<{ network: string; asset: string; payer: string; nonce: string }>;
+
+/** An account that pays, as viem and the SDK of x402 have it: what it signs is typed data (EIP-712). */
+export type PayingAccount = Readonly<{
+  address: `0x${string}`;
+  signTypedData: (message: {
+    domain: Record<string, unknown>;
+    types: Record<string, unknown>;
+    primaryType: string;
+    message: Record<string, unknown>;
+  }) => Promise<`0x${string}`>;
+}>;
 
 /** Who reads the sentence about a mistake: the client that sent a header, or the seller that sent a body. */
 export type Audience = "client" | "seller";
@@ -56,7 +66,7 @@ export type Scheme<Payment = unknown> = Readonly<{
   /** Says why a client pays no such offer, whatever its limits are, if so. */
   objectionTo(offer: PaymentRequirements): string | undefined;
   /** Signs payments of a client's account, in the form that the SDK's client takes. */
-  signer(account: ClientEvmSigner): Promise<SchemeNetworkClient>;
+  signer(account: PayingAccount): Promise<SchemeNetworkClient>;
   /** What a payload that a client signed authorizes. */
   authorization(payload: PaymentPayload["payload"]): SignedAuthorization;
   /** What a facilitator does by it. Loaded when a facilitator starts: it takes most of the time that loading a scheme takes. */

@@ -1,7 +1,8 @@
-import type { Hex } from "./hex.ts";
+import secp256k1 from "secp256k1";
+import { keccak256 } from "viem/utils";
+import { type Hex, encodeAddress, encodeInteger, type Word } from "./hex.ts";
 import { reason, type Refusal } from "./reason.ts";
-import { isSignedBy, parseSignature, signatureWords } from "./signature.ts";
-import { authorizationDigest, authorizationWords, type Authorization } from "./typed-data.ts";
+import { computeAuthorizationDigest, encodeAuthorization, type Authorization } from "./typed-data.ts";
 
 /** A token that payments may be made in, with its EIP-712 domain separator. */
 export type AcceptedAsset = Readonly<{ address: Hex; name: string; version: string; separator: Hex }>;
@@ -35,7 +36,7 @@ type Signed = Readonly<{ authorization: Authorization; signature: string; payTo:
  * The payment that a signed authorization of a token is, whatever scheme it was sent by, or why it is none. Asks nobody: an invalid payment is
  * refused for the price of one signature recovery.
  */
-export function signedPayment(
+export function toSignedPayment(
   { authorization, signature: text, payTo, amount }: Signed,
   { asset, isSigned }: Readonly<{ asset: AcceptedAsset; isSigned: SignatureCheck }>,
 ): SignedPayment | Refusal {
@@ -46,13 +47,52 @@ export function signedPayment(
       "the signature is not one of 65 bytes (r, s with s in the lower half, v of 27 or 28); contract wallets are not served here.";
     return { reason: reason.signature, message };
   }
-  const words = authorizationWords(authorization);
-  const digest = authorizationDigest(asset.separator, words);
+  const words = encodeAuthorization(authorization);
+  const digest = computeAuthorizationDigest(asset.separator, words);
   const id: Hex = `0x${Buffer.from(digest).toString("hex")}`;
-  const callData: Hex = `${transferSelector}${words}${signatureWords(signature)}`;
+  const callData: Hex = `${transferSelector}${words}${encodeSignature(signature)}`;
   if (!isSigned({ id, callData }, () => isSignedBy(payer, digest, signature))) {
     const message = `the authorization was not signed by ${payer}, or not for ${asset.name} version ${asset.version} at ${asset.address} on this chain.`;
     return { reason: reason.signature, message };
   }
   return { id, asset: asset.address, payer, payTo, amount, authorization, callData };
+}
+
+/** An ECDSA signature over secp256k1, parsed. */
+export type Signature = Readonly<{
+  /** `r` and `s`, 64 bytes. */
+  compact: Uint8Array;
+  yParity: 0 | 1;
+}>;
+
+/** Half of the group's order: signatures with a larger `s` are second forms of the same one, which tokens refuse (EIP-2). */
+const halfOrder = Buffer.from("7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0", "hex");
+
+const recoveryIds: Readonly<Record<number, 0 | 1>> = { 0: 0, 1: 1, 27: 0, 28: 1 };
+
+/** Reads a 65-byte signature; `v` may be 27 or 28, or 0 or 1 as some wallets have it. `undefined` for anything else. */
+export function parseSignature(text: string): Signature | undefined {
+  if (text.length !== 132 || !/^0x[0-9a-fA-F]{130}$/.test(text)) return undefined;
+  const bytes = Buffer.from(text.slice(2), "hex");
+  const yParity = recoveryIds[bytes[64] ?? -1];
+  const s = bytes.subarray(32, 64);
+  if (yParity === undefined || Buffer.compare(s, halfOrder) > 0) return undefined;
+  return { compact: bytes.subarray(0, 64), yParity };
+}
+
+/** Whether the account signed the digest. */
+export function isSignedBy(account: Hex, digest: Uint8Array, { compact, yParity }: Signature): boolean {
+  let key: Uint8Array;
+  try {
+    key = secp256k1.ecdsaRecover(compact, yParity, digest, false);
+  } catch {
+    // The library throws where no key fits (r or s zero or not below the order): then nobody signed.
+    return false;
+  }
+  return keccak256(key.subarray(1)).slice(26) === encodeAddress(account).slice(24);
+}
+
+/** The arguments `v, r, s` of a token's method as ABI words. */
+export function encodeSignature({ compact, yParity }: Signature): Word {
+  return encodeInteger(BigInt(27 + yParity)) + Buffer.from(compact).toString("hex");
 }

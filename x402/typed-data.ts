@@ -1,5 +1,5 @@
 import { keccak256, stringToBytes } from "viem/utils";
-import { addressWord, integerWord, type Hex, type Word } from "./hex.ts";
+import { encodeAddress, encodeInteger, type Hex, type Word } from "./hex.ts";
 
 /** EIP-3009's `TransferWithAuthorization`. Amount in the token's smallest unit, times in seconds since 1970. */
 export type Authorization = Readonly<{
@@ -24,8 +24,8 @@ function hashText(text: string): Word {
 }
 
 /** The domain separator of a token (EIP-712, `hashStruct(eip712Domain)`), as `DOMAIN_SEPARATOR()` of the token answers it. */
-export function domainSeparator({ address, name, version, chainId }: TokenDomain): Hex {
-  const words = [domainType, hashText(name), hashText(version), integerWord(BigInt(chainId)), addressWord(address)];
+export function computeDomainSeparator({ address, name, version, chainId }: TokenDomain): Hex {
+  const words = [domainType, hashText(name), hashText(version), encodeInteger(BigInt(chainId)), encodeAddress(address)];
   return keccak256(Buffer.from(words.join(""), "hex"));
 }
 
@@ -33,20 +33,20 @@ export function domainSeparator({ address, name, version, chainId }: TokenDomain
  * The six fields of an authorization as ABI words, in the order that both its hash (EIP-712) and the arguments of
  * `transferWithAuthorization` (EIP-3009) have.
  */
-export function authorizationWords(authorization: Authorization): Word {
+export function encodeAuthorization(authorization: Authorization): Word {
   const { from, to, value, validAfter, validBefore, nonce } = authorization;
   return (
-    addressWord(from) +
-    addressWord(to) +
-    integerWord(value) +
-    integerWord(validAfter) +
-    integerWord(validBefore) +
+    encodeAddress(from) +
+    encodeAddress(to) +
+    encodeInteger(value) +
+    encodeInteger(validAfter) +
+    encodeInteger(validBefore) +
     nonce.slice(2).toLowerCase()
   );
 }
 
 /** The hash that the payer signs (EIP-712). It names the payment: token, chain and every field of the authorization. */
-export function authorizationDigest(separator: Hex, words: Word): Uint8Array {
+export function computeAuthorizationDigest(separator: Hex, words: Word): Uint8Array {
   const struct = keccak256(Buffer.from(transferType + words, "hex"));
   return keccak256(Buffer.from(`1901${separator.slice(2)}${struct.slice(2)}`, "hex"), "bytes");
 }

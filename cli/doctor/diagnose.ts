@@ -1,23 +1,96 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
-import { driftOf } from "./drift.ts";
-import { findingLines, statusOf, type Finding } from "./finding.ts";
+import type { Mask } from "#daemon/mask.ts";
+import { askService, type AskedService } from "./answers.ts";
+import { writeBundle } from "./bundle.ts";
+import { checks } from "./checks/all.ts";
+import type { Diagnosis } from "./check.ts";
+import { findDrift } from "./drift.ts";
+import { findServices, type NamedServices } from "./find-services.ts";
+import { formatFindings, toExitStatus, type Finding } from "./finding.ts";
+import { readStackLogs } from "../stack/stack-logs.ts";
 import { readStackOutputs } from "./stack-outputs.ts";
 
-/** What `gatehouse doctor` looks at. */
-export type DiagnoseOptions = Readonly<{ outputs: string; urls: Readonly<Record<string, string>>; json: boolean }>;
+type Printing = Readonly<{ json: boolean }>;
+type Dependencies = CommandOutput & Readonly<{ mask: Mask; clock: () => number }>;
 
-/** Looks, prints what was found, and returns the exit status. */
-export async function diagnose(
-  { outputs, urls, json }: DiagnoseOptions,
-  { out, error }: CommandOutput,
-): Promise<number> {
+/** What `gatehouse doctor --drift` looks at. */
+export type DriftOptions = Printing & Readonly<{ outputs: string; urls: Readonly<Record<string, string>> }>;
+
+/** Compares a stack's running services with what it gave them, prints what was found, and returns the exit status. */
+export async function diagnoseDrift({ outputs, urls, json }: DriftOptions, output: CommandOutput): Promise<number> {
   let findings: readonly Finding[];
   try {
-    findings = await driftOf(readStackOutputs(outputs, urls));
+    findings = await findDrift(readStackOutputs(outputs, urls));
   } catch (problem) {
-    error(`doctor: ${(problem as Error).message}\n`);
+    output.error(`doctor: ${(problem as Error).message}\n`);
     return exitStatus.error;
   }
-  out(json ? `${JSON.stringify({ findings }, undefined, 2)}\n` : findingLines(findings));
-  return statusOf(findings);
+  return printed(findings, { json }, output);
+}
+
+/** What `gatehouse doctor` looks at. */
+export type DiagnoseOptions = Printing &
+  NamedServices &
+  Readonly<{
+    prometheusUrl: string | undefined;
+    /** Where a bundle for a bug report is written. */
+    bundle: string | undefined;
+    /** Log files for the bundle, beside those of a stack on this machine. */
+    logs: readonly string[];
+  }>;
+
+/** Runs every check, prints what was found, writes the bundle, and returns the exit status. */
+export async function diagnose(options: DiagnoseOptions, dependencies: Dependencies): Promise<number> {
+  const { clock, mask } = dependencies;
+  const { prometheusUrl, bundle, json, logs, stateDirectory } = options;
+  const known = findServices(options, { mask });
+  const services = await Promise.all(known.map((service) => askService(service, clock)));
+  const findings = await runChecks({ services, prometheusUrl, clock });
+  const status = printed(findings, { json }, dependencies);
+  if (bundle === undefined) return status;
+  const ofStack = services.some(({ source }) => source.startsWith("the stack in "))
+    ? await readStackLogs(stateDirectory)
+    : [];
+  return Math.max(status, await bundled(bundle, { services, findings, logs: [...ofStack, ...logs] }, dependencies));
+}
+
+async function runChecks(diagnosis: Diagnosis): Promise<readonly Finding[]> {
+  const found = await Promise.all(
+    Object.entries(checks).map(async ([name, check]) => {
+      try {
+        return await check(diagnosis);
+      } catch (error) {
+        // One look that fails is told as such, and hides none of the others.
+        return [
+          { check: name, subject: "doctor", state: "unknown", message: `could not look: ${String(error)}` } as const,
+        ];
+      }
+    }),
+  );
+  return found.flat();
+}
+
+type Bundled = Readonly<{ services: readonly AskedService[]; findings: readonly Finding[]; logs: readonly string[] }>;
+
+async function bundled(path: string, content: Bundled, { mask, clock, error: print }: Dependencies): Promise<number> {
+  try {
+    await writeBundle(path, { ...content, clock, mask });
+    print(
+      `doctor: ${path} is written, without what is or looks like a secret; look through it before you publish it.\n`,
+    );
+    return exitStatus.clean;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const advice =
+      code === "EEXIST"
+        ? "it is there already; name another file"
+        : `it can't be written (${code ?? String(error)}); name a file that can`;
+    print(`doctor: --bundle ${path}: ${advice}.\n`);
+    return exitStatus.error;
+  }
+}
+
+function printed(findings: readonly Finding[], { json }: Printing, { out }: CommandOutput): number {
+  out(json ? `${JSON.stringify({ findings }, undefined, 2)}\n` : formatFindings(findings));
+  return toExitStatus(findings);
 }

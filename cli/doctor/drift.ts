@@ -1,7 +1,8 @@
 import { basename } from "node:path";
 import { z } from "zod";
-import { readText } from "#daemon/bytes.ts";
-import { requestFailureCode, sendRequest } from "#daemon/http/request.ts";
+import { getJson } from "#daemon/http/get.ts";
+import { readiness, status } from "./answers.ts";
+import { looking } from "./check.ts";
 import type { Finding } from "./finding.ts";
 import type { StackServices } from "./stack-outputs.ts";
 
@@ -10,10 +11,6 @@ const inUse = z.object({
   version: z.string(),
   settingsSha256: z.string(),
   files: z.array(z.object({ path: z.string(), sha256: z.string(), refused: z.string().optional() })),
-});
-const readiness = z.object({ checks: z.record(z.string(), z.object({ ok: z.boolean(), message: z.string() })) });
-const status = z.object({
-  conditions: z.array(z.object({ type: z.string(), status: z.string(), message: z.string() })),
 });
 
 /** The sidecar's conditions that tell of node.conf, and of whether it reaches its node and the Pushgateway. */
@@ -35,14 +32,14 @@ type Service = StackServices[string];
  * Asks the running services of a stack for what no provider's refresh can see: whether they run with the settings and the files that the stack gave
  * them, what the sidecar says of node.conf, and whether they reach each other. Changes nothing.
  */
-export async function driftOf(services: StackServices): Promise<readonly Finding[]> {
+export async function findDrift(services: StackServices): Promise<readonly Finding[]> {
   const found = await Promise.all(Object.entries(services).map(([name, service]) => driftOfService(name, service)));
   return found.flat();
 }
 
 async function driftOfService(name: string, service: Service): Promise<readonly Finding[]> {
   const { url } = service;
-  const look = finding(name);
+  const look = (state: Finding["state"], message: string) => looking("drift")(name, state, message);
   if (url === undefined) return [look("unasked", `no address of it is known here; name one by --url ${name}=…`)];
   const [configuration, checks] = [await ask(url, "/configuration", inUse), await ask(url, "/readyz", readiness)];
   if ("failure" in configuration) return [look("unknown", configuration.failure)];
@@ -94,24 +91,14 @@ function driftOfConditions(asked: Asked<z.output<typeof status>>): readonly (rea
   return failing.map(({ type, message }) => ["wrong", `${type}: ${message}`] as const);
 }
 
-function finding(subject: string) {
-  return (state: Finding["state"], message: string): Finding => ({ check: "drift", subject, state, message });
-}
-
 /** What a service answers at a path. A service that is not ready answers 503 and says why. */
 async function ask<Answer>(origin: string, path: string, schema: z.ZodType<Answer>): Promise<Asked<Answer>> {
   const url = new URL(path, origin).href;
-  try {
-    const signal = AbortSignal.timeout(answerMs);
-    const answer = await sendRequest({ url, method: "GET", headers: { Accept: "application/json" }, signal });
-    const parsed = schema.safeParse(JSON.parse(await readText(answer, answerBytes)));
-    if (parsed.success) return { answer: parsed.data };
-    return {
-      failure: `${url} answers ${answer.statusCode}, and not what a service of this version does; is the address right?`,
-    };
-  } catch (error) {
-    return {
-      failure: `${url} can't be asked (${requestFailureCode(error)}); does it run, and can it be reached from here?`,
-    };
-  }
+  const got = await getJson(url, { timeoutMs: answerMs, answerBytesMax: answerBytes });
+  if (!got.ok) return { failure: `${url} can't be asked (${got.why}); does it run, and can it be reached from here?` };
+  const parsed = schema.safeParse(got.body);
+  if (parsed.success) return { answer: parsed.data };
+  return {
+    failure: `${url} answers ${got.status}, and not what a service of this version does; is the address right?`,
+  };
 }

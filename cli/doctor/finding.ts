@@ -13,14 +13,14 @@ export type Finding = Readonly<{
 }>;
 
 /** The exit status of all findings together: what is wrong is worth more than what could not be looked at. */
-export function statusOf(findings: readonly Finding[]): number {
+export function toExitStatus(findings: readonly Finding[]): number {
   const has = (state: Finding["state"]) => findings.some((finding) => finding.state === state);
   if (has("wrong")) return exitStatus.drift;
   return has("unknown") ? exitStatus.error : exitStatus.clean;
 }
 
 /** Findings as lines for a person, what is wrong first. */
-export function findingLines(findings: readonly Finding[]): string {
+export function formatFindings(findings: readonly Finding[]): string {
   const order = ["wrong", "unknown", "unasked", "right"] as const;
   const sorted = findings.toSorted((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
   return sorted.map(({ check, subject, state, message }) => `${state}: ${check}: ${subject}: ${message}\n`).join("");

@@ -1,5 +1,8 @@
-import { readFileSync } from "node:fs";
 import { z } from "zod";
+import { readNamedText } from "#daemon/files/regular-file.ts";
+
+/** More than a stack puts out. */
+const outputsBytes = 4_194_304;
 
 const expected = z.object({ settingsSha256: z.string(), files: z.record(z.string(), z.string()) });
 
@@ -23,7 +26,7 @@ export type StackServices = Readonly<Record<string, GivenConfiguration & Readonl
  */
 export function readStackOutputs(path: string, urls: Readonly<Record<string, string>>): StackServices {
   const place = path === "-" ? "standard input" : path;
-  const parsed = outputsSchema.safeParse(jsonOf(readFileSync(path === "-" ? 0 : path, "utf8"), place));
+  const parsed = outputsSchema.safeParse(jsonOf(readNamedText(path === "-" ? 0 : path, outputsBytes), place));
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     throw new Error(
@@ -36,10 +39,10 @@ export function readStackOutputs(path: string, urls: Readonly<Record<string, str
     "resource-server": new URL(told.operations.resourceServerMetrics).origin,
     ...urls,
   };
-  const stranger = Object.keys(urls).find((name) => configuration[name] === undefined);
-  if (stranger !== undefined) {
+  const unknownName = Object.keys(urls).find((name) => configuration[name] === undefined);
+  if (unknownName !== undefined) {
     throw new Error(
-      `--url ${stranger}: the stack has no such service; it has ${Object.keys(configuration).join(", ")}.`,
+      `--url ${unknownName}: the stack has no such service; it has ${Object.keys(configuration).join(", ")}.`,
     );
   }
   return Object.fromEntries(

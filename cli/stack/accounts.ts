@@ -13,7 +13,7 @@ export type EmbeddedAccount = Readonly<{ address: Address; privateKey: Hex }>;
 export type EmbeddedAccounts = Readonly<{ signer: EmbeddedAccount; client: EmbeddedAccount; payee: EmbeddedAccount }>;
 
 /** Accounts 0, 1 and 2 of {@link embeddedMnemonic}: the facilitator's signer, the paying client, the payee. */
-export function embeddedAccounts(): EmbeddedAccounts {
+export function deriveEmbeddedAccounts(): EmbeddedAccounts {
   return { signer: account(0), client: account(1), payee: account(2) };
 }
 

@@ -3,7 +3,7 @@ import { closeSync, readFileSync, copyFileSync, existsSync, openSync, statSync, 
 import { join } from "node:path";
 import { within } from "#daemon/time.ts";
 import { StartupError } from "#daemon/startup-error.ts";
-import { aborted } from "#daemon/stop-signal.ts";
+import { waitForAbort } from "#daemon/stop-signal.ts";
 
 /** One service of the embedded stack: a `gatehouse` subcommand in a process of its own. */
 export type ChildServiceSpec = Readonly<{
@@ -113,7 +113,7 @@ async function endedEarly(name: string, exited: Promise<string>, logPath: string
 }
 
 async function cutOff(signal: AbortSignal): Promise<never> {
-  await aborted(signal);
+  await waitForAbort(signal);
   throw new StartupError("the start was cut off");
 }
 

@@ -25,7 +25,7 @@ export type Purchase = Readonly<{
  */
 export async function purchase(order: Purchase, stdout: Readonly<{ write(text: string): unknown }>): Promise<void> {
   const balance = () =>
-    tokenBalance({ rpcUrl: order.rpcUrl, token: order.token, account: order.payee, timeoutMs: order.timeoutMs });
+    readTokenBalance({ rpcUrl: order.rpcUrl, token: order.token, account: order.payee, timeoutMs: order.timeoutMs });
   const before = await balance();
   stdout.write(`The seller ${order.payee} holds ${formatUsdc(before)}\n\n`);
   const status = await pay(
@@ -53,7 +53,7 @@ export async function purchase(order: Purchase, stdout: Readonly<{ write(text: s
 export type BalanceQuery = Readonly<{ rpcUrl: string; token: Address; account: Address; timeoutMs: number }>;
 
 /** The token balance of an account, in the token's smallest units, read from the chain. */
-export async function tokenBalance({ rpcUrl, token, account, timeoutMs }: BalanceQuery): Promise<bigint> {
+export async function readTokenBalance({ rpcUrl, token, account, timeoutMs }: BalanceQuery): Promise<bigint> {
   const client = createPublicClient({ transport: http(rpcUrl, { timeout: timeoutMs, retryCount: 0 }) });
   return client.readContract({ address: token, abi: erc20Abi, functionName: "balanceOf", args: [account] });
 }

@@ -14,7 +14,7 @@ export type ChainFacts = Readonly<{
 }>;
 
 /** The devnet's settings in the embedded stack. */
-export function devnetEnvironment(
+export function buildDevnetEnvironment(
   { node }: StateDirectory,
   mnemonic: string,
   pushgateway: Readonly<{ host: string; port: number }>,
@@ -30,12 +30,12 @@ export function devnetEnvironment(
 }
 
 /** The Pushgateway's settings in the embedded stack. */
-export function pushgatewayEnvironment({ pushedMetrics }: StateDirectory): ServiceEnvironment {
+export function buildPushgatewayEnvironment({ pushedMetrics }: StateDirectory): ServiceEnvironment {
   return { GATEHOUSE_PUSHGATEWAY_PERSISTENCE_FILE: pushedMetrics };
 }
 
 /** The sidecar's settings in the embedded stack. */
-export function sidecarEnvironment(
+export function buildSidecarEnvironment(
   { node, sidecar }: StateDirectory,
   chain: ChainFacts,
   pushgatewayUrl: string,
@@ -57,7 +57,7 @@ export function sidecarEnvironment(
 }
 
 /** The facilitator's settings in the embedded stack. */
-export function facilitatorEnvironment(
+export function buildFacilitatorEnvironment(
   { facilitatorLedger }: StateDirectory,
   chain: ChainFacts,
   signerKeyFile: string,
@@ -73,7 +73,7 @@ export function facilitatorEnvironment(
 }
 
 /** The resource server's settings in the embedded stack. */
-export function resourceServerEnvironment(
+export function buildResourceServerEnvironment(
   { routes, claimsLedger }: StateDirectory,
   chain: ChainFacts,
   seller: Readonly<{ payee: Address; facilitatorUrl: string }>,

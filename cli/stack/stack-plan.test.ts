@@ -1,16 +1,16 @@
 import { expect, it } from "vitest";
-import { embeddedAccounts } from "./accounts.ts";
+import { deriveEmbeddedAccounts } from "./accounts.ts";
 import { planStack } from "./stack-plan.ts";
-import { stateDirectory } from "./state-directory.ts";
+import { locateStateDirectory } from "./state-directory.ts";
 
-const accounts = embeddedAccounts();
+const accounts = deriveEmbeddedAccounts();
 const key = { GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: accounts.signer.privateKey };
 const file = "GATEHOUSE_PUSHGATEWAY_PERSISTENCE_FILE";
 
 /** Where the children of a stack in `/stack` are told to keep pushed metrics. */
 function pushedMetrics(own: Readonly<Record<string, string>> = {}) {
   const env = { ...key, ...own };
-  const directory = stateDirectory("/stack");
+  const directory = locateStateDirectory("/stack");
   const { environments } = planStack({ directory, accounts, signerKeyFile: "/stack/key", env });
   return [environments.pushgateway[file], environments.upstream[file]];
 }

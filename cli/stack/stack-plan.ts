@@ -1,6 +1,7 @@
-import { environmentName } from "#daemon/settings/leaf.ts";
+import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { readSettings, type SettingsDefinition } from "#daemon/settings/settings.ts";
-import { urlAuthority } from "#daemon/http/url-authority.ts";
+import { findReachedHost } from "#daemon/http/reached-host.ts";
+import { formatAuthority } from "#daemon/http/address.ts";
 import type { DevnetSettings } from "#devnet/prepared-node.ts";
 import { pushgatewaySettings } from "#devnet/pushgateway/settings.ts";
 import { devnetSettings } from "#devnet/settings.ts";
@@ -11,14 +12,14 @@ import { resourceServerSettings } from "#resource-server/settings.ts";
 import type { ScrapeTarget } from "#infra/observability/scrape-config.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 import { embeddedMnemonic, type EmbeddedAccounts } from "./accounts.ts";
-import { childEnvironment, type Variables } from "./child-environment.ts";
+import { buildChildEnvironment, type Variables } from "./child-environment.ts";
 import type { WantedPort } from "./free-ports.ts";
 import {
-  devnetEnvironment,
-  facilitatorEnvironment,
-  pushgatewayEnvironment,
-  resourceServerEnvironment,
-  sidecarEnvironment,
+  buildDevnetEnvironment,
+  buildFacilitatorEnvironment,
+  buildPushgatewayEnvironment,
+  buildResourceServerEnvironment,
+  buildSidecarEnvironment,
   type ChainFacts,
 } from "./service-environments.ts";
 import type { StateDirectory } from "./state-directory.ts";
@@ -53,26 +54,26 @@ export type StackPlanOptions = Readonly<{
  * @throws {SettingsError} when a service's variables are wrong.
  */
 export function planStack({ directory, accounts, signerKeyFile, env }: StackPlanOptions): StackPlan {
-  const pushgatewayEnv = childEnvironment(pushgatewayEnvironment(directory), env);
+  const pushgatewayEnv = buildChildEnvironment(buildPushgatewayEnvironment(directory), env);
   const pushgateway = readSettings(pushgatewaySettings, { env: pushgatewayEnv }).listen;
-  const upstreamEnv = childEnvironment({}, env);
+  const upstreamEnv = buildChildEnvironment({}, env);
   const upstream = readSettings(upstreamSettings, { env: upstreamEnv }).listen;
-  const devnetEnv = childEnvironment(devnetEnvironment(directory, embeddedMnemonic, pushgateway), env);
+  const devnetEnv = buildChildEnvironment(buildDevnetEnvironment(directory, embeddedMnemonic, pushgateway), env);
   const devnet = readSettings(devnetSettings, { env: devnetEnv });
   const { node } = devnet;
   const chain: ChainFacts = {
     chainId: devnet.chain.id,
     token: tokenAddress,
-    httpUrl: `http://${urlAuthority(node.listenHost, node.httpPort)}`,
-    webSocketUrl: `ws://${urlAuthority(node.listenHost, node.webSocketPort)}`,
+    httpUrl: `http://${formatAuthority(node.listenHost, node.httpPort)}`,
+    webSocketUrl: `ws://${formatAuthority(node.listenHost, node.webSocketPort)}`,
     version: node.version,
   };
-  const sidecarEnv = childEnvironment(sidecarEnvironment(directory, chain, url(pushgateway)), env);
+  const sidecarEnv = buildChildEnvironment(buildSidecarEnvironment(directory, chain, url(pushgateway)), env);
   const sidecar = readSettings(sidecarSettings, { env: sidecarEnv });
-  const facilitatorEnv = childEnvironment(facilitatorEnvironment(directory, chain, signerKeyFile), env);
+  const facilitatorEnv = buildChildEnvironment(buildFacilitatorEnvironment(directory, chain, signerKeyFile), env);
   const facilitator = readSettings(facilitatorSettings, { env: facilitatorEnv });
   const seller = { payee: accounts.payee.address, facilitatorUrl: url(facilitator.listen) };
-  const resourceServerEnv = childEnvironment(resourceServerEnvironment(directory, chain, seller), env);
+  const resourceServerEnv = buildChildEnvironment(buildResourceServerEnvironment(directory, chain, seller), env);
   const resourceServer = readSettings(resourceServerSettings, { env: resourceServerEnv });
   return {
     chain,
@@ -122,14 +123,14 @@ function want(
   { service }: SettingsDefinition,
   path = ["listen", "port"],
 ): WantedPort {
-  return { owner, host, port, setting: environmentName(service, path) };
+  return { owner, host, port, setting: toEnvironmentName(service, path) };
 }
 
 /** Where a listener is reached from this machine; one on every address is on loopback, too. */
 function reached({ job, host, port, honorLabels }: ScrapeTarget): ScrapeTarget {
-  return { job, host: host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host, port, honorLabels };
+  return { job, host: findReachedHost(host), port, honorLabels };
 }
 
 function url({ host, port }: Listener): string {
-  return `http://${urlAuthority(host, port)}`;
+  return `http://${formatAuthority(host, port)}`;
 }

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { pause, within } from "#daemon/time.ts";
 import { StartupError } from "#daemon/startup-error.ts";
-import { renderGroups } from "#infra/observability/rendered-rules.ts";
+import { renderGroups } from "#infra/observability/rule-files.ts";
 import { ruleGroups } from "#infra/observability/rules/all.ts";
-import { prometheusConfig, type ScrapeTarget } from "#infra/observability/scrape-config.ts";
+import { buildPrometheusConfig, type ScrapeTarget } from "#infra/observability/scrape-config.ts";
 import { openLogFile } from "./child-service.ts";
 
 /** Where a Prometheus over an embedded stack runs, and what it scrapes. */
@@ -74,7 +74,7 @@ export async function startStackPrometheus(options: StackPrometheusOptions): Pro
 /** JSON, which YAML contains and Prometheus therefore reads. */
 async function writeConfiguration({ directory, targets }: StackPrometheusOptions): Promise<void> {
   const runbooks = pathToFileURL(fileURLToPath(new URL("../../docs/runbooks", import.meta.url))).href;
-  const config = prometheusConfig({
+  const config = buildPrometheusConfig({
     targets,
     intervalSeconds,
     ruleFile: "rules.json",

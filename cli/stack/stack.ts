@@ -1,22 +1,26 @@
 import Table from "cli-table3";
 import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { failureLines } from "#daemon/start-failure.ts";
-import { aborted, stopSignal } from "#daemon/stop-signal.ts";
+import { formatFailure } from "#daemon/start-failure.ts";
+import { waitForAbort, stopSignal } from "#daemon/stop-signal.ts";
 import { prepareNode } from "#devnet/prepared-node.ts";
-import { embeddedAccounts, writeKeyFile } from "./accounts.ts";
-import type { Variables } from "./child-environment.ts";
+import { deriveEmbeddedAccounts, writeKeyFile } from "./accounts.ts";
+import { type Variables, watchLauncher } from "./child-environment.ts";
 import type { ChildService } from "./child-service.ts";
 import { requireFreePorts, type WantedPort } from "./free-ports.ts";
-import { watchLauncher } from "./launcher-watch.ts";
-import { partGroup } from "./part-group.ts";
+import { createPartGroup, supervise } from "./supervisor.ts";
 import { startNode, stopLeftNode } from "./node-process.ts";
 import { purchase } from "./purchase.ts";
 import { planStack, type ChildName, type StackPlan } from "./stack-plan.ts";
-import { clearStateDirectory, lockStateDirectory } from "./stack-lock.ts";
-import { createStateDirectory, stateDirectory, type StateDirectory, routesFile } from "./state-directory.ts";
-import { supervise } from "./supervisor.ts";
-import { thingsToTry } from "./things-to-try.ts";
+import {
+  clearStateDirectory,
+  lockStateDirectory,
+  createStateDirectory,
+  locateStateDirectory,
+  type StateDirectory,
+  renderRoutesFile,
+} from "./state-directory.ts";
+import { formatThingsToTry } from "./things-to-try.ts";
 
 /** What `gatehouse stack` is told. */
 export type StackOptions = Readonly<{
@@ -67,7 +71,7 @@ export async function runStack(options: StackOptions, dependencies: StackDepende
     await resources.disposeAsync();
     return status;
   } catch (error) {
-    for (const line of failureLines(error)) dependencies.stderr.write(`${line}\n`);
+    for (const line of formatFailure(error)) dependencies.stderr.write(`${line}\n`);
     return Math.max(status, 1);
   }
 }
@@ -82,7 +86,7 @@ async function runUntilStopped(
   const signal = AbortSignal.any([stopSignal(), resources.use(watchLauncher(options.env)).gone]);
   try {
     if (options.observe !== undefined) (await import("./stack-prometheus.ts")).requirePrometheus();
-    const directory = stateDirectory(options.stateDirectory);
+    const directory = locateStateDirectory(options.stateDirectory);
     resources.use(await lockStateDirectory(directory, options.fresh));
     await stopLeftNode(directory.node, limits.backStopDeadlineMs);
     if (options.fresh) await clearStateDirectory(directory);
@@ -92,12 +96,12 @@ async function runUntilStopped(
     const hints = await startAndBuy(start, resources, { ...dependencies, signal });
     if (options.once) return 0;
     dependencies.stdout.write(`${hints}\n`);
-    await aborted(signal);
+    await waitForAbort(signal);
     dependencies.stdout.write("\nstopping\n");
     return 0;
   } catch (error) {
     if (signal.aborted) return interruptedStatus;
-    for (const line of failureLines(error)) dependencies.stderr.write(`${line}\n`);
+    for (const line of formatFailure(error)) dependencies.stderr.write(`${line}\n`);
     return 1;
   }
 }
@@ -113,17 +117,17 @@ async function startAndBuy(
   dependencies: Running,
 ): Promise<string> {
   const { stdout, signal } = dependencies;
-  const accounts = embeddedAccounts();
+  const accounts = deriveEmbeddedAccounts();
   const signerKeyFile = await writeKeyFile(directory.keys, "signer", accounts.signer);
   const clientKeyFile = await writeKeyFile(directory.keys, "client", accounts.client);
   const plan = planStack({ directory, accounts, signerKeyFile, env });
   await requireFreePorts([...plan.ports, ...observerPorts(observe)]);
-  await writeFile(directory.routes, routesFile(plan.chain.chainId, accounts.payee.address, plan.urls.upstream), {
+  await writeFile(directory.routes, renderRoutesFile(plan.chain.chainId, accounts.payee.address, plan.urls.upstream), {
     mode: 0o600,
   });
   const { rows, configPath } = await startParts(plan, directory, resources, dependencies);
   const watching = observe === undefined ? [] : [await startObserver(plan, directory, observe, resources, signal)];
-  stdout.write(`${readyTable([...rows, ...watching])}\n\n`);
+  stdout.write(`${formatReadyTable([...rows, ...watching])}\n\n`);
   signal.throwIfAborted();
   const network = `eip155:${plan.chain.chainId}`;
   const resourceUrl = `${plan.urls.resourceServer}/data`;
@@ -144,7 +148,7 @@ async function startAndBuy(
   stdout.write(`First paid response ${Math.round(performance.now() - startedAt)} ms after the start.\n\n`);
   const places = { gatewayUrl: plan.urls.gateway, sidecarUrl: plan.urls.sidecar, resourceUrl, token: plan.chain.token };
   const files = { nodeConfig: configPath, clientKeyFile, workingDirectory: process.cwd() };
-  return thingsToTry({ ...places, ...files, network });
+  return formatThingsToTry({ ...places, ...files, network });
 }
 
 function observerPorts(port: number | undefined): readonly WantedPort[] {
@@ -185,7 +189,7 @@ async function startParts(
     );
   const { workspace } = await prepareNode(plan.devnet, { ownerPid: process.pid });
   const { readyDeadlineMs: startDeadlineMs, backStopDeadlineMs, frontStopDeadlineMs } = limits;
-  const back = resources.use(partGroup());
+  const back = resources.use(createPartGroup());
   announce("starting the node, the Pushgateway and the sample upstream");
   const [node, pushgateway, upstream] = await back.start([
     startNode({ ...workspace, startDeadlineMs, stopDeadlineMs: backStopDeadlineMs, signal }),
@@ -200,7 +204,7 @@ async function startParts(
   ]);
   signal.throwIfAborted();
   announce("starting the resource server\n");
-  const front = resources.use(partGroup());
+  const front = resources.use(createPartGroup());
   const [resourceServer] = await front.start([child("resource-server", frontStopDeadlineMs)]);
   const services = [pushgateway, sidecar, facilitator, upstream, resourceServer];
   const pageRow = { name: "status page", url: `${plan.urls.sidecar}/`, readyAfterMs: sidecar.readyAfterMs };
@@ -219,7 +223,7 @@ function rowsOf({ urls, readyAfterMs }: ChildService): ReadyRow[] {
 export type ReadyRow = Readonly<{ name: string; url: string; readyAfterMs: number }>;
 
 /** The table of what runs where. */
-export function readyTable(rows: readonly ReadyRow[]): string {
+export function formatReadyTable(rows: readonly ReadyRow[]): string {
   const table = new Table({
     head: ["name", "URL", "ready after ms"],
     colAligns: ["left", "left", "right"],

@@ -1,6 +1,10 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { existsSync, readdirSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
 import type { Address } from "viem";
+import { StartupError } from "#daemon/startup-error.ts";
+import { keepPrivate } from "#daemon/files/atomic-file.ts";
 
 /** Where the embedded stack keeps what it knows: all of it under one folder. */
 export type StateDirectory = Readonly<{
@@ -17,7 +21,7 @@ export type StateDirectory = Readonly<{
 }>;
 
 /** Names the places under `root`; makes nothing. */
-export function stateDirectory(root: string): StateDirectory {
+export function locateStateDirectory(root: string): StateDirectory {
   const at = resolve(root);
   return {
     root: at,
@@ -40,7 +44,7 @@ export async function createStateDirectory(directory: StateDirectory): Promise<v
 }
 
 /** The routes file of the embedded stack: `GET /data` for one cent, from the sample upstream. */
-export function routesFile(chainId: number, payee: Address, upstreamUrl: string): string {
+export function renderRoutesFile(chainId: number, payee: Address, upstreamUrl: string): string {
   const routes = {
     "GET /data": {
       accepts: { scheme: "exact", price: "0.01", network: `eip155:${chainId}`, payTo: payee },
@@ -55,4 +59,35 @@ export function routesFile(chainId: number, payee: Address, upstreamUrl: string)
     JSON.stringify(routes, null, 2),
     "",
   ].join("\n");
+}
+
+const lockName = "stack.lock";
+
+/**
+ * Makes this process the only stack on a state directory until the result is disposed of. The kernel takes the lock back from
+ * a killed process. The lock's file also marks the folder as a stack's own: `fresh` empties no other.
+ *
+ * @throws {StartupError} when another stack runs on the directory, or `fresh` would empty a folder that no stack made.
+ */
+export async function lockStateDirectory({ root }: StateDirectory, fresh: boolean): Promise<Disposable> {
+  const path = join(root, lockName);
+  if (fresh && existsSync(root) && !existsSync(path) && readdirSync(root).length > 0) {
+    throw new StartupError(`${root} was not made by a stack, so --fresh leaves it alone; name another --state-dir.`);
+  }
+  await mkdir(root, { recursive: true, mode: 0o700 });
+  const lock = new DatabaseSync(path, { timeout: 0 });
+  try {
+    keepPrivate(path);
+    lock.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT;");
+  } catch (cause) {
+    lock.close();
+    throw new StartupError(`another stack runs on ${root}; stop it, or name another --state-dir.`, { cause });
+  }
+  return { [Symbol.dispose]: () => lock.close() };
+}
+
+/** Removes everything that an earlier stack left, but for the lock that this process holds. */
+export async function clearStateDirectory({ root }: StateDirectory): Promise<void> {
+  const entries = readdirSync(root).filter((name) => !name.startsWith(lockName));
+  await Promise.all(entries.map((name) => rm(join(root, name), { recursive: true, force: true })));
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { thingsToTry } from "./things-to-try.ts";
+import { formatThingsToTry } from "./things-to-try.ts";
 
-const shown = thingsToTry({
+const shown = formatThingsToTry({
   gatewayUrl: "http://127.0.0.1:8545",
   sidecarUrl: "http://127.0.0.1:9600",
   resourceUrl: "http://127.0.0.1:4021/data",

@@ -1,5 +1,5 @@
 import { relative } from "node:path";
-import { shellWord } from "#daemon/shell-word.ts";
+import { quoteShellWord } from "#daemon/shell-word.ts";
 
 /** What the lines to paste speak of. */
 export type StackPlaces = Readonly<{
@@ -14,9 +14,9 @@ export type StackPlaces = Readonly<{
 }>;
 
 /** Five things to try on a running stack, each with a line to paste. */
-export function thingsToTry(places: StackPlaces): string {
-  const config = shellWord(relative(places.workingDirectory, places.nodeConfig));
-  const key = shellWord(relative(places.workingDirectory, places.clientKeyFile));
+export function formatThingsToTry(places: StackPlaces): string {
+  const config = quoteShellWord(relative(places.workingDirectory, places.nodeConfig));
+  const key = quoteShellWord(relative(places.workingDirectory, places.clientKeyFile));
   const getLogs = JSON.stringify({
     jsonrpc: "2.0",
     id: 1,

@@ -5,7 +5,7 @@ import { createFileDeadline } from "./file-deadline.ts";
 
 const withinMs = 200;
 
-function patience() {
+function watchedDeadline() {
   const options = { withinMs, setting: "upkeep.fileTimeoutMs", signal: new AbortController().signal };
   return createFileDeadline(options, { clock: systemClock, onBack: () => undefined });
 }
@@ -16,7 +16,7 @@ function standStill(ms: number): void {
 }
 
 test("a file system that answers while this process stands still does not hang", async () => {
-  const { call, hangs } = patience();
+  const { call, hangs } = watchedDeadline();
   const read = call("reading /proc/self/stat", () => readFile("/proc/self/stat", "utf8"));
   standStill(3 * withinMs);
   expect(await read).toContain("(");
@@ -25,7 +25,7 @@ test("a file system that answers while this process stands still does not hang",
 
 test("one that does not answer hangs, and is named with the time since when", async () => {
   const { promise, resolve } = Promise.withResolvers<string>();
-  const { call, hangs } = patience();
+  const { call, hangs } = watchedDeadline();
   await expect(call("reading /a/node.conf", () => promise)).rejects.toThrow(
     /^reading \/a\/node\.conf has not come back since \S+Z \(allowed: 200 ms, upkeep\.fileTimeoutMs\): its file system hangs/,
   );

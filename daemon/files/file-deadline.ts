@@ -1,5 +1,5 @@
 import type { Clock } from "../clock.ts";
-import { pause, runningPause } from "../time.ts";
+import { pause, pauseWhileRunning } from "../time.ts";
 
 /** A file system that does not answer: its server is gone (NFS), or its daemon hangs (FUSE). */
 export class HangingFileSystem extends Error {
@@ -27,7 +27,7 @@ const stopWithinMs = 1_000;
 
 type Overdue = Readonly<{ what: string; since: string }>;
 
-/** Creates the patience of one file system. */
+/** Creates the deadline for the calls of one file system. */
 export function createFileDeadline(
   { withinMs, setting, signal }: Readonly<{ withinMs: number; setting: string; signal: AbortSignal }>,
   { clock, onBack }: Readonly<{ clock: Clock; onBack: () => void }>,
@@ -47,7 +47,7 @@ export function createFileDeadline(
       const over = new AbortController();
       const made = call().finally(() => over.abort());
       // Not counted: time in which this process stood still, and the file system may have answered long since.
-      await Promise.race([made, runningPause(withinMs, AbortSignal.any([over.signal, signal]))]);
+      await Promise.race([made, pauseWhileRunning(withinMs, AbortSignal.any([over.signal, signal]))]);
       if (signal.aborted) await Promise.race([made, pause(Math.min(withinMs, stopWithinMs), over.signal)]);
       if (over.signal.aborted) return made;
       overdue.add(late);

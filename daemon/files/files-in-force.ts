@@ -23,7 +23,7 @@ export type FilesInForce = Readonly<{
 }>;
 
 /** Keeps what is in force of each file, and tells it as `gatehouse_file_in_force`. */
-export function filesInForce(metrics: Registry, clock: () => number = Date.now): FilesInForce {
+export function createFilesInForce(metrics: Registry, clock: () => number = Date.now): FilesInForce {
   const files = new Map<string, FileInForce>();
   const gauge = new Gauge({
     name: "gatehouse_file_in_force",

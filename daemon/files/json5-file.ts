@@ -1,5 +1,5 @@
 import JSON5 from "json5";
-import { readRegularText, unreadableReason } from "./regular-file.ts";
+import { readRegularText, explainUnreadable } from "./regular-file.ts";
 
 /** A file's value and text, or one sentence that says what is wrong with the file and where (line and column). */
 export type Json5FileResult = Readonly<{ ok: true; value: unknown; text: string } | { ok: false; message: string }>;
@@ -13,7 +13,7 @@ export function readJson5File(path: string): Json5FileResult {
   try {
     text = readRegularText(path, json5Bytes);
   } catch (cause) {
-    return { ok: false, message: `can't be read (${unreadableReason(cause)}); name a readable JSON5 file.` };
+    return { ok: false, message: `can't be read (${explainUnreadable(cause)}); name a readable JSON5 file.` };
   }
   try {
     return { ok: true, value: JSON5.parse(text), text };

@@ -11,26 +11,27 @@ function json5Tree(text: string): DocumentNode | undefined {
 }
 
 /** The value at a path; undefined where the path breaks off. */
-export function json5NodeAt(node: ValueNode | undefined, [key, ...rest]: readonly string[]): ValueNode | undefined {
+export function findJson5Node(node: ValueNode | undefined, [key, ...rest]: readonly string[]): ValueNode | undefined {
   if (node === undefined || key === undefined) return node;
-  if (node.type === "Array") return json5NodeAt(node.elements[Number(key)]?.value, rest);
+  if (node.type === "Array") return findJson5Node(node.elements[Number(key)]?.value, rest);
   if (node.type !== "Object") return undefined;
-  return json5NodeAt(node.members.findLast((member) => json5Key(member) === key)?.value, rest);
+  return findJson5Node(node.members.findLast((member) => readJson5Key(member) === key)?.value, rest);
 }
 
 /** A member's key as the value has it, however it is written. */
-export function json5Key({ name }: MemberNode): string {
+export function readJson5Key({ name }: MemberNode): string {
   return name.type === "Identifier" ? name.name : name.value;
 }
 
 /** The line (from 1) of the key or element at a path, or of what is nearest around it; 1 where the text can't be read. */
-export function json5Line(text: string, path: readonly string[]): number {
+export function findJson5Line(text: string, path: readonly string[]): number {
   const tree = json5Tree(text);
   if (tree === undefined) return 1;
   for (let length = path.length; length > 0; length -= 1) {
-    const around = json5NodeAt(tree.body, path.slice(0, length - 1));
+    const around = findJson5Node(tree.body, path.slice(0, length - 1));
     const key = path[length - 1] ?? "";
-    const member = around?.type === "Object" ? around.members.findLast((each) => json5Key(each) === key) : undefined;
+    const member =
+      around?.type === "Object" ? around.members.findLast((each) => readJson5Key(each) === key) : undefined;
     const found = member?.name ?? (around?.type === "Array" ? around.elements[Number(key)] : undefined);
     if (found !== undefined) return found.loc.start.line;
   }

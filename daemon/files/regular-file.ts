@@ -59,22 +59,43 @@ export function readRegularText(path: string, limitBytes: number): string {
     const stats = fstatSync(file);
     if (!stats.isFile()) throw new RegularFileError("not_regular", "it is no regular file");
     if (stats.size > limitBytes) throw tooLarge(limitBytes);
-    const pieces: Buffer[] = [];
-    for (let length = 0; ;) {
-      const piece = Buffer.allocUnsafe(pieceBytes);
-      const read = readSync(file, piece);
-      if (read === 0) return Buffer.concat(pieces).toString("utf8");
-      pieces.push(piece.subarray(0, read));
-      length += read;
-      if (length > limitBytes) throw tooLarge(limitBytes);
-    }
+    return textUpTo(file, limitBytes);
   } finally {
     closeSync(file);
   }
 }
 
+/**
+ * Reads the text that a person names on a command line, never more than `limitBytes`: a file, a pipe of the shell (`<(…)`), or standard input (0).
+ * Waits for what is written to a pipe.
+ *
+ * @throws {RegularFileError} for more.
+ * @throws the file system's own error (`ENOENT`, `EACCES`, …).
+ */
+export function readNamedText(file: string | 0, limitBytes: number): string {
+  if (file === 0) return textUpTo(file, limitBytes);
+  const opened = openSync(file, constants.O_RDONLY);
+  try {
+    return textUpTo(opened, limitBytes);
+  } finally {
+    closeSync(opened);
+  }
+}
+
+function textUpTo(file: number, limitBytes: number): string {
+  const pieces: Buffer[] = [];
+  for (let length = 0; ;) {
+    const piece = Buffer.allocUnsafe(pieceBytes);
+    const read = readSync(file, piece);
+    if (read === 0) return Buffer.concat(pieces).toString("utf8");
+    pieces.push(piece.subarray(0, read));
+    length += read;
+    if (length > limitBytes) throw tooLarge(limitBytes);
+  }
+}
+
 /** Why a file can't be read, in a few words for the middle of a sentence: the system's code, or what the file is. */
-export function unreadableReason(cause: unknown): string {
+export function explainUnreadable(cause: unknown): string {
   if (cause instanceof RegularFileError) return cause.message;
   return (cause as NodeJS.ErrnoException).code ?? String(cause);
 }

@@ -5,7 +5,7 @@ import { Registry } from "prom-client";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { createLog } from "../log.ts";
 import { StartupError } from "../startup-error.ts";
-import { filesInForce } from "./files-in-force.ts";
+import { createFilesInForce } from "./files-in-force.ts";
 import { openWatchedFile, watchFile, type WatchedFileDependencies } from "./watched-file.ts";
 
 let folder: string;
@@ -37,7 +37,7 @@ function breakFolder(): void {
 
 function telling(): WatchedFileDependencies {
   const log = createLog({ service: "test", level: "info" }, { write: (line) => void lines.push(line) });
-  return { log, files: filesInForce(new Registry()) };
+  return { log, files: createFilesInForce(new Registry()) };
 }
 
 const file = () => ({ path, setting: "a.setting" });

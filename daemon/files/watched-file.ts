@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
-import { statSync } from "node:fs";
+import { statSync, type Stats } from "node:fs";
+import { stat } from "node:fs/promises";
 import { watch } from "chokidar";
 import type { Logger } from "../log.ts";
 import type { FilesInForce } from "./files-in-force.ts";
 import { readJson5File } from "./json5-file.ts";
-import { unreadableReason } from "./regular-file.ts";
+import { explainUnreadable } from "./regular-file.ts";
 import { StartupError } from "../startup-error.ts";
 
 /** How a file's content becomes what is in force. */
@@ -102,21 +103,30 @@ function watchedFile(
       log.error({ path }, `${problem(wrong)}; what was read before stays in force`);
     },
     follow: (reload: () => void): AsyncDisposable => {
-      const lookAgain = () => {
-        if (stampOf(path) !== stamp) reload();
+      let isLooking = false;
+      // Beside this thread: a file system that hangs, as NFS without its server, would stop all that it serves. One look at a time, as each that
+      // does not come back takes one of the few threads that there are for files.
+      const lookAgain = async () => {
+        if (isLooking) return;
+        isLooking = true;
+        const found = await stat(path).then(stampFrom, unreadableStamp);
+        isLooking = false;
+        if (!isOver && found !== stamp) reload();
       };
+      let isOver = false;
       const watcher = watch(path, {
         ignoreInitial: true,
         awaitWriteFinish: { stabilityThreshold: settleMs, pollInterval: 20 },
       });
       // What changes before the watch is there is no event.
-      watcher.on("ready", lookAgain);
-      const timer = setInterval(lookAgain, lookAgainMs).unref();
+      watcher.on("ready", () => void lookAgain());
+      const timer = setInterval(() => void lookAgain(), lookAgainMs).unref();
       watcher.on("add", reload);
       watcher.on("change", reload);
       watcher.on("error", (error) => log.error({ err: error, path }, `${setting} can't be watched`));
       return {
         [Symbol.asyncDispose]: async () => {
+          isOver = true;
           clearInterval(timer);
           await watcher.close();
         },
@@ -131,9 +141,17 @@ function watchedFile(
  */
 function stampOf(path: string): string {
   try {
-    const stats = statSync(path, { throwIfNoEntry: false });
-    return stats === undefined ? "" : `${stats.ino} ${stats.size} ${stats.mtimeMs}`;
+    return stampFrom(statSync(path));
   } catch (cause) {
-    return unreadableReason(cause);
+    return unreadableStamp(cause);
   }
+}
+
+function stampFrom({ ino, size, mtimeMs }: Stats): string {
+  return `${ino} ${size} ${mtimeMs}`;
+}
+
+function unreadableStamp(cause: unknown): string {
+  const reason = explainUnreadable(cause);
+  return reason === "ENOENT" ? "" : reason;
 }

@@ -3,15 +3,15 @@ import { describe, expect, it } from "vitest";
 import { createApp } from "./app.ts";
 import { createLog } from "../log.ts";
 import { createMask } from "../mask.ts";
-import { readinessOf } from "./readiness.ts";
-import { operationsRoutes } from "./operations-listener.ts";
+import { judgeReadiness } from "./readiness.ts";
+import { addOperationsRoutes } from "./operations-listener.ts";
 
 function testApp(nodeAnswers = true) {
   const metrics = new Registry();
   const app = createApp({ bodyLimitBytes: 16 }, { log: createLog({ service: "test", level: "silent" }), metrics });
   const readiness = () =>
-    readinessOf({ node: { ok: nodeAnswers, message: nodeAnswers ? "answers" : "no answer for 5 s" } });
-  operationsRoutes(app, { metrics, readiness });
+    judgeReadiness({ node: { ok: nodeAnswers, message: nodeAnswers ? "answers" : "no answer for 5 s" } });
+  addOperationsRoutes(app, { metrics, readiness });
   app.post("/echo", async (c) => c.text(await c.req.text()));
   app.get("/broken", () => {
     throw new Error("a private detail");

@@ -4,7 +4,7 @@ import { HTTPException } from "hono/http-exception";
 import { requestId, type RequestIdVariables } from "hono/request-id";
 import { routePath } from "hono/route";
 import { Histogram, type Registry } from "prom-client";
-import { boundedLog } from "../bounded-log.ts";
+import { createBoundedLog } from "../bounded-log.ts";
 import { discardBody } from "../bytes.ts";
 import type { Logger } from "../log.ts";
 import type { Mask } from "../mask.ts";
@@ -46,7 +46,7 @@ export type AppDependencies = Readonly<{
  */
 export function createApp(options: AppOptions, { log, metrics, mask }: AppDependencies): App {
   const app: App = new Hono<AppVariables>();
-  const lines = boundedLog(log);
+  const lines = createBoundedLog(log);
   app.use(requestId());
   if (metrics !== undefined) app.use(measured(metrics));
   if (mask !== undefined) app.use(masked(mask));

@@ -9,7 +9,7 @@ export type HttpEndpoint = Readonly<{
 }>;
 
 /** Takes the credentials out of a URL; they become Basic authentication (RFC 7617). */
-export function httpEndpoint(url: string): HttpEndpoint {
+export function parseHttpEndpoint(url: string): HttpEndpoint {
   const parsed = new URL(url);
   const { username, password } = parsed;
   if (username === "" && password === "") return { url, headers: {} };

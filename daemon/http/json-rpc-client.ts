@@ -1,8 +1,8 @@
 import type { Agent } from "node:http";
 import { BodyTooLargeError, readText } from "../bytes.ts";
 import { parseJson, readAnswer, writeCall, type JsonRpcAnswer } from "../json-rpc.ts";
-import { runningTimeout } from "../time.ts";
-import { httpEndpoint } from "./endpoint.ts";
+import { createRunningTimeout } from "../time.ts";
+import { parseHttpEndpoint } from "./endpoint.ts";
 import { requestFailureCode, sendRequest, type SendRequest } from "./request.ts";
 
 /** An endpoint, and the limits of one call to it. */
@@ -46,9 +46,9 @@ export class NoJsonRpcAnswerError extends Error {
 /** Creates the client of one HTTP endpoint. It follows no redirect, and takes an answer with any status: what counts is the body. */
 export function createJsonRpcClient(
   { url, timeoutMs, answerBytesMax, agent }: JsonRpcClientOptions,
-  { send = sendRequest, timeout = runningTimeout }: JsonRpcClientDependencies = {},
+  { send = sendRequest, timeout = createRunningTimeout }: JsonRpcClientDependencies = {},
 ): CallJsonRpc {
-  const endpoint = httpEndpoint(url);
+  const endpoint = parseHttpEndpoint(url);
   const headers = { ...endpoint.headers, "Content-Type": "application/json" };
   return async (method, params, signal) => {
     const deadline = timeout(timeoutMs);

@@ -26,7 +26,12 @@ function budget(descriptors = 1_024): ConnectionBudget {
   return use(
     createConnectionBudget(
       { connections: 20_000, connectionsPerAddress: 1_024, newConnectionsPerAddress: 300, descriptorReserve: 192 },
-      { descriptors: { limit: descriptors, used: () => 0 }, metrics: new Registry(), clock: () => performance.now() },
+      {
+        descriptors: { limit: descriptors, used: () => 0 },
+        memoryBytes: 2 ** 33,
+        metrics: new Registry(),
+        clock: () => performance.now(),
+      },
     ),
   );
 }

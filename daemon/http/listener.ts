@@ -3,9 +3,9 @@ import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
 import type { ListenerConnections } from "./connections/listener-connections.ts";
 import { gatherChunks } from "./raw-connections.ts";
 import { listenOnSockets, type ListeningSockets } from "./listening-sockets.ts";
-import { takeProxyHeaders } from "./proxies/proxied-connections.ts";
+import { takeProxyHeaders } from "./proxies/proxy-header.ts";
 import { StartupError } from "../startup-error.ts";
-import { urlAuthority } from "./url-authority.ts";
+import { formatAuthority } from "./address.ts";
 
 /** Where and how to listen. */
 export type ListenOptions = Readonly<{
@@ -76,7 +76,7 @@ export async function listen(server: Server, options: Omit<ListenOptions, "reque
     },
   );
   return {
-    url: `http://${urlAuthority(host, listening.port)}`,
+    url: `http://${formatAuthority(host, listening.port)}`,
     port: listening.port,
     server,
     [Symbol.asyncDispose]: () => close(server, listening, connections),

@@ -1,6 +1,6 @@
 import type { Server } from "node:http";
-import { createServer, type AddressInfo, type Server as NetServer } from "node:net";
-import { beginListening } from "./begin-listening.ts";
+import { createServer, type AddressInfo, type Server as NetServer, type ListenOptions } from "node:net";
+import { boundLines, defaultBound } from "../bounded-log.ts";
 import { admitAlike } from "./raw-connections.ts";
 
 /** Where a server listens, and on how many sockets. */
@@ -81,5 +81,31 @@ function isUnsupported(error: unknown): boolean {
 function closed(server: NetServer): Promise<void> {
   return new Promise((resolve, reject) => {
     server.close((error) => (error === undefined ? resolve() : reject(error)));
+  });
+}
+
+/**
+ * Makes a server listen, and listens to its errors for as long as it lives: one that can't take a connection, because no descriptor or
+ * buffer is left, goes on without it. Node ends a process for an error that nobody listens to.
+ *
+ * @throws {NodeJS.ErrnoException} why it can't listen, e.g. EADDRINUSE; it may be tried again with the same server.
+ */
+export async function beginListening(server: NetServer, where: ListenOptions): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const onListening = () => {
+      server.off("error", onError);
+      const warn = boundLines(defaultBound, (omitted) => {
+        process.emitWarning(`${omitted} more connections could not be taken, for reasons like the last ones`);
+      });
+      server.on("error", (error) => warn(() => process.emitWarning(error)));
+      resolve();
+    };
+    const onError = (error: Error) => {
+      server.off("listening", onListening);
+      reject(error);
+    };
+    server.once("error", onError);
+    server.once("listening", onListening);
+    server.listen(where);
   });
 }

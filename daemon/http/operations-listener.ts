@@ -1,10 +1,11 @@
 import { type Registry, Gauge } from "prom-client";
-import { allowedHost, type AllowedHosts } from "./allowed-host.ts";
-import type { ConfigurationInUse } from "../configuration-in-use.ts";
-import { createApp, type App } from "./app.ts";
-import { listenHttp, type HttpListener, type ListenOptions } from "./listener.ts";
 import type { Logger } from "../log.ts";
 import type { Mask } from "../mask.ts";
+import type { FileInForce } from "../files/files-in-force.ts";
+import { allowedHost, type AllowedHosts } from "./address.ts";
+import { createApp, type App } from "./app.ts";
+import { listenHttp, type HttpListener, type ListenOptions } from "./listener.ts";
+import { openApiRoute, type Api } from "./open-api.ts";
 import type { Readiness } from "./readiness.ts";
 
 /** Bodies that the listener takes; none of its routes needs one. */
@@ -26,10 +27,17 @@ type OperationsSources = Readonly<{
  */
 export async function listenForOperations(
   options: ListenOptions & AllowedHosts,
-  { log, metrics, readiness, mask, configuration }: OperationsSources & Readonly<{ log: Logger; mask: Mask }>,
+  {
+    log,
+    mask,
+    api,
+    ...sources
+  }: OperationsSources &
+    Readonly<{ log: Logger; mask: Mask; /** What it says of itself at `/openapi.json`. */ api: Api }>,
 ): Promise<HttpListener> {
   const app = createApp({ bodyLimitBytes, isAllowedHost: allowedHost(options) }, { log, mask });
-  operationsRoutes(app, { metrics, readiness, ...(configuration === undefined ? {} : { configuration }) });
+  addOperationsRoutes(app, sources);
+  openApiRoute(app, api);
   return listenHttp(app, options);
 }
 
@@ -38,7 +46,7 @@ export async function listenForOperations(
  * reason when not; `degraded` with 200 and the reason where something that it can do without for a while fails), `/metrics` (Prometheus text) and
  * `/configuration` (digests of the settings and files that it runs with).
  */
-export function operationsRoutes(app: App, { metrics, readiness, configuration }: OperationsSources): void {
+export function addOperationsRoutes(app: App, { metrics, readiness, configuration }: OperationsSources): void {
   const checks: Gauge<"check"> = new Gauge({
     name: "gatehouse_ready_check",
     help: "What /readyz looks at: 1 where it is right, 0 where it is not.",
@@ -59,3 +67,13 @@ export function operationsRoutes(app: App, { metrics, readiness, configuration }
   if (configuration !== undefined) app.get("/configuration", (c) => c.json(configuration()));
   app.get("/metrics", async (c) => c.body(await metrics.metrics(), 200, { "Content-Type": metrics.contentType }));
 }
+
+/** What a running service has been told, for whoever asks whether that still is what it was given. */
+export type ConfigurationInUse = Readonly<{
+  service: string;
+  version: string;
+  /** Digest of the environment that it was started with (`settingsDigest`). */
+  settingsSha256: string;
+  /** The files that it reads again as they change. */
+  files: readonly FileInForce[];
+}>;

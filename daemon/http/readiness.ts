@@ -10,7 +10,7 @@ export type ReadinessCheck = Readonly<{
 export type Readiness = Readonly<{ ready: boolean; checks: Readonly<Record<string, ReadinessCheck>> }>;
 
 /** Ready when every check is, or is tolerated. */
-export function readinessOf(checks: Readonly<Record<string, ReadinessCheck>>): Readiness {
+export function judgeReadiness(checks: Readonly<Record<string, ReadinessCheck>>): Readiness {
   return { ready: Object.values(checks).every((check) => check.ok || check.tolerated === true), checks };
 }
 

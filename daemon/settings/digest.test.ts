@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { secret } from "../secret.ts";
-import { settingsDigest } from "./digest.ts";
+import { digestSettings } from "./digest.ts";
 import { defineSettings, section } from "./settings.ts";
 
 const definition = defineSettings("shop", [], {
@@ -9,7 +9,7 @@ const definition = defineSettings("shop", [], {
   name: z.string().optional(),
   key: secret(z.string()).optional(),
 });
-const digest = (environment: Readonly<Record<string, string>>) => settingsDigest(definition, environment);
+const digest = (environment: Readonly<Record<string, string>>) => digestSettings(definition, environment);
 
 it("is the same for what says the same, in any order and among whatever else", () => {
   const first = digest({ GATEHOUSE_SHOP_LISTEN_PORT: "2", GATEHOUSE_SHOP_NAME: "a" });

@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 import type { Environment } from "./environment.ts";
-import { settingsLeaves } from "./leaf.ts";
+import { listSettingsLeaves } from "./leaf.ts";
 import type { SettingsDefinition } from "./settings.ts";
 
 /**
  * What tells whether two environments say the same to a service: SHA-256, in hexadecimal, of its variables that are not empty. Of a secret the name of
  * its file counts and never its value, which a digest of a short one would give away.
  */
-export function settingsDigest({ service, schema }: SettingsDefinition, environment: Environment): string {
-  const given = settingsLeaves(service, schema).flatMap(({ env, secret }) =>
+export function digestSettings({ service, schema }: SettingsDefinition, environment: Environment): string {
+  const given = listSettingsLeaves(service, schema).flatMap(({ env, secret }) =>
     (secret ? [`${env}_FILE`] : [env]).flatMap((name) => {
       const value = environment[name];
       return value === undefined || value === "" ? [] : [[name, value] as const];

@@ -1,8 +1,7 @@
 import JSON5 from "json5";
-import { readRegularText, unreadableReason } from "../files/regular-file.ts";
-import { environmentName, type SettingsLeaf } from "./leaf.ts";
-import type { SettingsProblem } from "./problem.ts";
-import { isNear, nearestWord } from "./suggestion.ts";
+import { readRegularText, explainUnreadable } from "../files/regular-file.ts";
+import { toEnvironmentName, type SettingsLeaf } from "./leaf.ts";
+import { type SettingsProblem, isNear, findNearestWord } from "./problem.ts";
 
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -33,19 +32,19 @@ function isServiceLink(name: string, value = ""): boolean {
 }
 
 /** Variables with the service's prefix that are no setting of it: typing errors that would otherwise be ignored. */
-export function unknownVariables(
+export function findUnknownVariables(
   service: string,
   leaves: readonly SettingsLeaf[],
   env: Environment,
 ): SettingsProblem[] {
-  const prefix = `${environmentName(service, [])}_`;
+  const prefix = `${toEnvironmentName(service, [])}_`;
   const known = new Set(leaves.flatMap((leaf) => (leaf.secret ? [leaf.env, `${leaf.env}_FILE`] : [leaf.env])));
-  known.add(environmentName(service, ["settingsPath"]));
+  known.add(toEnvironmentName(service, ["settingsPath"]));
   return Object.keys(env)
     .filter((name) => name.startsWith("GATEHOUSE_") && !known.has(name) && !isServiceLink(name, env[name]))
     .flatMap((name) => {
       if (!name.startsWith(prefix)) return misspeltService(name, prefix, [...known]);
-      const meant = nearestWord(name, [...known]);
+      const meant = findNearestWord(name, [...known]);
       const question = meant === undefined ? "no such setting;" : `no such setting; did you mean ${meant}?`;
       const list = `"gatehouse ${service} --help --all" lists the settings of ${service}.`;
       return [{ name, message: `${question} ${list} Correct the name or remove it.` }];
@@ -61,7 +60,7 @@ function misspeltService(name: string, prefix: string, known: readonly string[])
     .map((length) => words.slice(0, length).join("_"))
     .find((start) => start !== "" && isNear(start, own));
   if (head === undefined) return [];
-  const meant = nearestWord(`${prefix}${name.slice(`GATEHOUSE_${head}_`.length)}`, known);
+  const meant = findNearestWord(`${prefix}${name.slice(`GATEHOUSE_${head}_`.length)}`, known);
   if (meant === undefined) return [];
   return [{ name, message: `no such service as ${head}; did you mean ${meant}? Correct the name or remove it.` }];
 }
@@ -83,7 +82,7 @@ function environmentText(leaf: SettingsLeaf, env: Environment, problems: Setting
   } catch (cause) {
     problems.push({
       name: `${leaf.env}_FILE`,
-      message: `can't read "${path}" (${unreadableReason(cause)}); name a readable file that holds ${leaf.expected}.`,
+      message: `can't read "${path}" (${explainUnreadable(cause)}); name a readable file that holds ${leaf.expected}.`,
     });
     return undefined;
   }

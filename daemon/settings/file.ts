@@ -1,8 +1,8 @@
 import { readJson5File } from "../files/json5-file.ts";
-import { json5Line } from "../files/json5-tree.ts";
+import { findJson5Line } from "../files/json5-tree.ts";
 import type { SettingsLeaf } from "./leaf.ts";
 import type { SettingsProblem } from "./problem.ts";
-import { assignAt, valueAt } from "./value.ts";
+import { assignAt, getValueAt } from "./value.ts";
 
 /** What a settings file says, and where. */
 export type SettingsFile = Readonly<{
@@ -30,7 +30,7 @@ export function readSettingsFile(
     return empty;
   }
   const values = structuredClone(result.value) as Record<string, unknown>;
-  const place = (key: readonly string[]) => `${path}: line ${json5Line(result.text, key)}: ${key.join(".")}`;
+  const place = (key: readonly string[]) => `${path}: line ${findJson5Line(result.text, key)}: ${key.join(".")}`;
   problems.push(...takeSecrets(values, leaves, place));
   return { path, values, place };
 }
@@ -41,7 +41,7 @@ function takeSecrets(
   leaves: readonly SettingsLeaf[],
   place: SettingsFile["place"],
 ): readonly SettingsProblem[] {
-  const found = leaves.filter((leaf) => leaf.secret && valueAt(values, leaf.path) !== undefined);
+  const found = leaves.filter((leaf) => leaf.secret && getValueAt(values, leaf.path) !== undefined);
   return found.flatMap(({ path, env }) => {
     assignAt(values, path, undefined);
     const message = "is a secret, which may not stand in a settings file; remove it.";

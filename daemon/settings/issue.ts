@@ -2,10 +2,9 @@ import type { z } from "zod";
 import { describeExpected, fallback } from "./describe-issue.ts";
 import { createMask } from "../mask.ts";
 import type { SettingsFile } from "./file.ts";
-import { expectedAt, type SettingsLeaf } from "./leaf.ts";
-import type { SettingsProblem } from "./problem.ts";
-import { valueAt } from "./value.ts";
-import { nearestWord } from "./suggestion.ts";
+import { describeExpectedAt, type SettingsLeaf } from "./leaf.ts";
+import { type SettingsProblem, findNearestWord } from "./problem.ts";
+import { getValueAt } from "./value.ts";
 
 /** Where the values that a schema judged came from. */
 export type SettingsOrigin = Readonly<{
@@ -36,7 +35,7 @@ export function describeIssues(
     }
     if (leaf === undefined) return [{ name: place(path, origin), message: `${describeExpected(issue)}.` }];
     if (names.has(leaf.env) || names.has(`${leaf.env}_FILE`)) return [];
-    const isGiven = valueAt(origin.raw, leaf.path) !== undefined;
+    const isGiven = getValueAt(origin.raw, leaf.path) !== undefined;
     const name = isGiven && !origin.fromEnvironment.has(leaf.env) ? place(path, origin) : leaf.env;
     return [{ name, message: isGiven ? describeValue(leaf, path, origin, issue) : describeMissing(leaf, origin) }];
   });
@@ -51,7 +50,7 @@ function unknownKey(
 ): SettingsProblem {
   const siblings = leaves.filter((candidate) => path.slice(0, -1).every((key, index) => candidate.path[index] === key));
   const words = [...new Set(siblings.flatMap((candidate) => candidate.path[path.length - 1] ?? []))];
-  const meant = nearestWord(path.at(-1) ?? "", words);
+  const meant = findNearestWord(path.at(-1) ?? "", words);
   const question = meant === undefined ? "" : `; did you mean "${meant}"?`;
   const advice = meant === undefined ? "; correct the key or remove it." : " Correct the key or remove it.";
   const isEnvironment = leaf !== undefined && origin.fromEnvironment.has(leaf.env);
@@ -75,9 +74,9 @@ function describeValue(
   const inner = path.slice(leaf.path.length);
   const at = inner.length > 0 ? ` at ${inner.join(".")}` : "";
   const custom = issue.code === "custom" && issue.message !== fallback ? issue.message : undefined;
-  const expected = expectedAt(schema, path);
+  const expected = describeExpectedAt(schema, path);
   const own = expected === undefined ? describeExpected(issue) : `expected ${expected}`;
-  const found = valueAt(raw, path);
+  const found = getValueAt(raw, path);
   const shown = leaf.secret ? "a value that does not fit" : withoutKeys(found);
   return `${found === undefined ? "nothing" : `found ${shown}`}${at}; ${custom ?? own}${purpose(leaf)}.`;
 }

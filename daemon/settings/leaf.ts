@@ -21,13 +21,13 @@ export type SettingsLeaf = Readonly<{
 }>;
 
 /** The environment variable of a setting: `GATEHOUSE_<SERVICE>_<PATH>`, camel case split by underscores. */
-export function environmentName(service: string, path: readonly string[]): string {
+export function toEnvironmentName(service: string, path: readonly string[]): string {
   const words = [service, ...path].map((part) => part.replace(/([a-z0-9])([A-Z])/g, "$1_$2").replace(/-/g, "_"));
   return ["GATEHOUSE", ...words].join("_").toUpperCase();
 }
 
 /** Every setting of a schema, in the order in which the schema names them. */
-export function settingsLeaves(service: string, schema: z.ZodObject): readonly SettingsLeaf[] {
+export function listSettingsLeaves(service: string, schema: z.ZodObject): readonly SettingsLeaf[] {
   return collect(service, [], schema);
 }
 
@@ -47,7 +47,7 @@ function describeLeaf(service: string, path: readonly string[], layers: readonly
   const optional = layers.some((layer) => layer instanceof z.ZodOptional);
   return {
     path,
-    env: environmentName(service, path),
+    env: toEnvironmentName(service, path),
     shape: shapeOf(layers.at(-1)),
     secret: meta.secret === true,
     required: fallback === undefined && !optional,
@@ -58,7 +58,7 @@ function describeLeaf(service: string, path: readonly string[], layers: readonly
 }
 
 /** What a right value at a path looks like, by the schema that judges it there; undefined where it does not say. */
-export function expectedAt(schema: z.ZodType, path: readonly string[]): string | undefined {
+export function describeExpectedAt(schema: z.ZodType, path: readonly string[]): string | undefined {
   const [key, ...rest] = path;
   const layers = unwrap(schema);
   if (key === undefined) {
@@ -66,7 +66,7 @@ export function expectedAt(schema: z.ZodType, path: readonly string[]): string |
     return typeof expected === "string" ? expected : undefined;
   }
   const inner = innerSchema(layers.at(-1), key);
-  return inner === undefined ? undefined : expectedAt(inner, rest);
+  return inner === undefined ? undefined : describeExpectedAt(inner, rest);
 }
 
 function innerSchema(core: z.ZodType | undefined, key: string): z.ZodType | undefined {

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { logFormats } from "../log-format.ts";
-import { readEnvironment, unknownVariables, type Environment } from "./environment.ts";
+import { readEnvironment, findUnknownVariables, type Environment } from "./environment.ts";
 import { readSettingsFile } from "./file.ts";
 import { describeIssues } from "./issue.ts";
-import { environmentName, settingsLeaves, type SettingsLeaf } from "./leaf.ts";
+import { toEnvironmentName, listSettingsLeaves, type SettingsLeaf } from "./leaf.ts";
 import { SettingsError, type SettingsProblem } from "./problem.ts";
-import { assignAt, valueAt } from "./value.ts";
+import { assignAt, getValueAt } from "./value.ts";
 
 /** What one service can be told: its name and the schema of its settings. The deployment uses the same object to check. */
 export type SettingsDefinition<Schema extends z.ZodObject = z.ZodObject> = Readonly<{
@@ -102,9 +102,9 @@ export function resolveSettings<Schema extends z.ZodObject>(
   definition: SettingsDefinition<Schema>,
   sources: SettingsSources,
 ): ResolvedSettings<Schema> {
-  const leaves = settingsLeaves(definition.service, definition.schema);
-  const problems: SettingsProblem[] = [...unknownVariables(definition.service, leaves, sources.env)];
-  const path = sources.file ?? (sources.env[environmentName(definition.service, ["settingsPath"])] || undefined);
+  const leaves = listSettingsLeaves(definition.service, definition.schema);
+  const problems: SettingsProblem[] = [...findUnknownVariables(definition.service, leaves, sources.env)];
+  const path = sources.file ?? (sources.env[toEnvironmentName(definition.service, ["settingsPath"])] || undefined);
   const file = path === undefined ? undefined : readSettingsFile(path, leaves, problems);
   const raw = file?.values ?? {};
   const fromEnvironment = new Set<string>();
@@ -126,7 +126,7 @@ export function resolveSettings<Schema extends z.ZodObject>(
   if (problems.length > 0 || !parsed.success) throw new SettingsError(definition.service, problems);
   const origin = (leaf: SettingsLeaf) => {
     if (fromEnvironment.has(leaf.env)) return sources.env[`${leaf.env}_FILE`] ? `${leaf.env}_FILE` : leaf.env;
-    return file !== undefined && valueAt(file.values, leaf.path) !== undefined ? file.place(leaf.path) : "default";
+    return file !== undefined && getValueAt(file.values, leaf.path) !== undefined ? file.place(leaf.path) : "default";
   };
   return { settings: deepFreeze(parsed.data), origin };
 }

@@ -14,7 +14,7 @@ export const port = z.int().min(0).max(65_535).meta({ expected: "a port number f
 /** An address to listen on. */
 export const host = z.string().min(1).meta({ expected: "an IP address or host name to listen on" });
 
-/** Names by which an operator's listener may be asked; see `allowed-host.ts`. */
+/** Names by which an operator's listener may be asked; see `address.ts`. */
 export const allowedHosts = z
   .array(z.string().min(1).max(253))
   .max(64)

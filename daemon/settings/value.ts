@@ -1,5 +1,5 @@
 /** The value at a path of keys, undefined where the path breaks off. */
-export function valueAt(raw: unknown, path: readonly string[]): unknown {
+export function getValueAt(raw: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>(
     (value, key) => (typeof value === "object" && value !== null ? (value as Record<string, unknown>)[key] : undefined),
     raw,

@@ -2,7 +2,7 @@ import { Client } from "pg";
 import type { Secret } from "../secret.ts";
 import { StartupError } from "../startup-error.ts";
 import { StoreError } from "./store.ts";
-import { urlAuthority } from "../http/url-authority.ts";
+import { formatAuthority } from "../http/address.ts";
 
 /** Where the database was looked for, and by which setting. */
 type Place = Readonly<{ url: Secret; setting: string; schema: string }>;
@@ -48,5 +48,5 @@ export function placeOf({ url, setting }: Pick<Place, "url" | "setting">): strin
 
 function serverOf(url: Secret): string {
   const { host, port } = new Client({ connectionString: url.reveal() });
-  return `PostgreSQL at ${urlAuthority(host, port)}`;
+  return `PostgreSQL at ${formatAuthority(host, port)}`;
 }

@@ -31,7 +31,7 @@ export type SqlStore = AsyncDisposable &
   }>;
 
 /** The parameters `$1 …` for rows of values, as the text that follows VALUES; bind the rows flattened. */
-export function valuesText(rows: readonly (readonly SqlValue[])[]): string {
+export function formatValues(rows: readonly (readonly SqlValue[])[]): string {
   let parameter = 0;
   return rows.map((row) => `(${row.map(() => `$${(parameter += 1)}`).join(", ")})`).join(", ");
 }

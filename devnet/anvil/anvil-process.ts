@@ -3,13 +3,13 @@ import { once } from "node:events";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
+import { createRequire } from "node:module";
 import { within } from "#daemon/time.ts";
 import type { Logger } from "#daemon/log.ts";
 import { StartupError } from "#daemon/startup-error.ts";
-import { guardedByParent } from "../parent-guard.ts";
-import { findAnvil } from "./anvil-binary.ts";
+import { waitForSpawn } from "#daemon/bounded-process.ts";
+import { guardByParent } from "../parent-guard.ts";
 import { keptStates } from "./chain-snapshot.ts";
-import { spawned } from "#daemon/bounded-process.ts";
 
 const startDeadlineMs = 10_000;
 const outputKeptCharacters = 4_096;
@@ -43,9 +43,9 @@ export async function startAnvilProcess(
   { log }: Readonly<{ log: Logger }>,
 ): Promise<AnvilProcess> {
   endOrphan(options.directory, log);
-  const [program, ...args] = guardedByParent([findAnvil(), ...anvilArguments(options)]);
+  const [program, ...args] = guardByParent([findAnvil(), ...anvilArguments(options)]);
   const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
-  await spawned(child).catch((cause: unknown) => {
+  await waitForSpawn(child).catch((cause: unknown) => {
     throw new StartupError(`anvil can't be run: ${String(cause)}`, { cause });
   });
   const output = keepEnd(child.stdout);
@@ -161,4 +161,26 @@ function pidPath(directory: string): string {
 
 function cachePath(directory: string): string {
   return join(directory, "anvil-cache");
+}
+
+const architectures: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64" };
+
+/**
+ * Finds anvil's native program in the npm package of this platform. The package's own `anvil` command is a Node process around
+ * it, which costs start time and hides the program's process id.
+ *
+ * @throws {StartupError} when npm installed none for this machine.
+ */
+export function findAnvil(platform: NodeJS.Platform = process.platform, architecture: string = process.arch): string {
+  const name = `@foundry-rs/anvil-${platform}-${architectures[architecture] ?? architecture}`;
+  const { resolve } = createRequire(import.meta.url);
+  try {
+    // Where npm hoists nothing (a global install, pnpm) the native package stands below the one that depends on it.
+    return createRequire(resolve("@foundry-rs/anvil/package.json")).resolve(`${name}/bin/anvil`);
+  } catch (cause) {
+    throw new StartupError(
+      `no anvil for this machine: the npm package ${name} is not installed; run npm ci in the repository, or npm install @foundry-rs/anvil beside the package gatehouse-evm, with optional dependencies, on Linux or macOS.`,
+      { cause },
+    );
+  }
 }

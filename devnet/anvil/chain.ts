@@ -3,8 +3,7 @@ import type { Logger } from "#daemon/log.ts";
 import { AnvilRequestError, type AnvilClient } from "./anvil-request.ts";
 import { dumpSnapshot, loadSnapshot } from "./chain-snapshot.ts";
 import type { ChainStore, JournalEntry } from "./chain-store.ts";
-import { createSerial } from "./serial.ts";
-import { proposerOf } from "./validators.ts";
+import { findProposer } from "./validators.ts";
 
 /** A block as the chain tells it (quantities are hexadecimal strings). */
 export type ChainBlock = Readonly<{
@@ -100,7 +99,7 @@ function createChain(parts: ChainParts, replayedBlocks: number): Chain {
 }
 
 async function mineBlock(client: AnvilClient, number: number, timestampSeconds: number): Promise<ChainBlock> {
-  await client.request("anvil_setCoinbase", [proposerOf(number)]);
+  await client.request("anvil_setCoinbase", [findProposer(number)]);
   await client.request("evm_setNextBlockTimestamp", [timestampSeconds]);
   await client.request("evm_mine", []);
   return client.request<ChainBlock>("eth_getBlockByNumber", [`0x${number.toString(16)}`, false]);
@@ -144,4 +143,38 @@ async function resend(raw: Hex, hash: Hex, client: AnvilClient, log: Logger): Pr
     if (!(error instanceof AnvilRequestError)) throw error;
     log.warn({ hash, reason: error.message }, "a transaction that waited for a block is dropped");
   }
+}
+
+/** Runs pieces of work one after the other, in the order in which they were given. */
+export type Serial = Readonly<{
+  /** Runs `work` when everything before it is done; fails with what `work` fails with. */
+  run<T>(work: () => Promise<T>): Promise<T>;
+}>;
+
+/** The queue already holds as much work as it may. */
+export class SerialFullError extends Error {
+  override readonly name = "SerialFullError";
+  readonly code = "serial_full";
+}
+
+/** Creates an idle queue that holds at most `waitingMax` pieces of work. */
+export function createSerial({ waitingMax }: Readonly<{ waitingMax: number }>): Serial {
+  let last: Promise<unknown> = Promise.resolve();
+  let waiting = 0;
+  return {
+    async run<T>(work: () => Promise<T>): Promise<T> {
+      if (waiting >= waitingMax) throw new SerialFullError(`more than ${waitingMax} writes wait for the chain`);
+      waiting += 1;
+      const mine = last.then(work);
+      last = mine.then(
+        () => undefined,
+        () => undefined,
+      );
+      try {
+        return await mine;
+      } finally {
+        waiting -= 1;
+      }
+    },
+  };
 }

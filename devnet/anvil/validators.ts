@@ -12,7 +12,7 @@ export const validatorAddresses: readonly Hex[] = [
 ];
 
 /** The validator whose turn a block is: it becomes the block's `miner` and receives the priority fees. */
-export function proposerOf(blockNumber: number): Hex {
+export function findProposer(blockNumber: number): Hex {
   const proposer = validatorAddresses[blockNumber % validatorAddresses.length];
   if (proposer === undefined) throw new RangeError(`block numbers are whole and not negative, got ${blockNumber}`);
   return proposer;

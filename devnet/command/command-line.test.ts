@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { prepareWorkspace } from "../workspace/prepare-workspace.ts";
-import { CommandError } from "./command-error.ts";
-import { nodeCli } from "./node-cli.ts";
-import { ops } from "./ops.ts";
+import { CommandError } from "./run-command.ts";
+import { runNodeCliCommand } from "./node-cli.ts";
+import { runOpsCommand } from "./ops.ts";
 
 async function workspace(version: string) {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-cli-"));
@@ -38,7 +38,7 @@ describe.each(["0.16.2", "0.11.0"])("node_cli of v%s", (version) => {
     ["prune --c ./node.conf --get extra", "Unexpected argument 'extra'."],
   ])('"%s" is answered with the usage', async (words, reason) => {
     const { directory } = await workspace(version);
-    const { status, message } = await failure(nodeCli(directory, words.split(" ").filter(Boolean)));
+    const { status, message } = await failure(runNodeCliCommand(directory, words.split(" ").filter(Boolean)));
     expect(status).toBe(2);
     expect(message.startsWith(`${reason}`)).toBe(true);
     expect(message).toContain("node_cli prune --c <config_path> --get");
@@ -51,7 +51,7 @@ describe("node_cli before v0.11", () => {
     ["prune", "expected one of --get and --enable_auto_prune."],
   ])('"%s" is answered with the usage', async (words, reason) => {
     const { directory } = await workspace("0.10.3");
-    const { status, message } = await failure(nodeCli(directory, words.split(" ")));
+    const { status, message } = await failure(runNodeCliCommand(directory, words.split(" ")));
     expect(status).toBe(2);
     expect(message.startsWith(reason)).toBe(true);
     expect(message).toContain("node_cli prune --get");
@@ -59,11 +59,11 @@ describe("node_cli before v0.11", () => {
 
   test("asks the node beside it, without a configuration", async () => {
     const { directory } = await workspace("0.10.3");
-    expect(await failure(nodeCli(directory, ["prune", "--get"]))).toEqual({
+    expect(await failure(runNodeCliCommand(directory, ["prune", "--get"]))).toEqual({
       status: 1,
       message: "no node runs in this workspace; start it first: ./ops start --config ./node.conf",
     });
-    expect(await nodeCli(directory, ["--version"])).toBe("node_cli 0.10.3\n");
+    expect(await runNodeCliCommand(directory, ["--version"])).toBe("node_cli 0.10.3\n");
   });
 });
 
@@ -77,7 +77,7 @@ test.each([
   ["stop now", "Unexpected argument 'now'."],
 ])('"ops %s" is answered with the usage', async (words, reason) => {
   const { directory } = await workspace("0.16.2");
-  const { status, message } = await failure(ops(directory, words.split(" ").filter(Boolean)));
+  const { status, message } = await failure(runOpsCommand(directory, words.split(" ").filter(Boolean)));
   expect(status).toBe(2);
   expect(message.startsWith(reason)).toBe(true);
   expect(message).toContain("ops start --config <node.conf>");

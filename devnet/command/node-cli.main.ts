@@ -1,4 +1,4 @@
-import { nodeCli } from "./node-cli.ts";
+import { runNodeCliCommand } from "./node-cli.ts";
 import { runCommand } from "./run-command.ts";
 
-await runCommand("node_cli", nodeCli, process.argv.slice(2));
+await runCommand("node_cli", runNodeCliCommand, process.argv.slice(2));

@@ -4,8 +4,7 @@ import { requestNode, NodeNotRunningError, type ControlCommand } from "../node/c
 import { readNodeConf } from "../node/node-conf.ts";
 import type { PruneInfo } from "../pruning.ts";
 import { readParameters } from "../workspace/node-parameters.ts";
-import { CommandError } from "./command-error.ts";
-import { typedOptions } from "./typed-options.ts";
+import { CommandError, parseOptions } from "./run-command.ts";
 
 /**
  * The node's command-line tool: `prune` and `--version`, in the form of the node's version (specification, "Node command
@@ -13,7 +12,7 @@ import { typedOptions } from "./typed-options.ts";
  *
  * @throws {CommandError} with the usage when something else was typed, or when no node runs.
  */
-export async function nodeCli(workspace: string, words: readonly string[]): Promise<string> {
+export async function runNodeCliCommand(workspace: string, words: readonly string[]): Promise<string> {
   const { version, profile } = readParameters(join(workspace, "devnet.json"));
   const { nodeCliTakesConfig: takesConfig } = releaseOfText(version);
   const usage = usageOf(takesConfig);
@@ -40,7 +39,7 @@ function usageOf(takesConfig: boolean): string {
 
 function pruneCommand(words: readonly string[], takesConfig: boolean, usage: string): ControlCommand {
   const actions = { get: "boolean", enable_auto_prune: "boolean" } as const;
-  const options = typedOptions(words, takesConfig ? { ...actions, c: "string" } : actions, usage);
+  const options = parseOptions(words, takesConfig ? { ...actions, c: "string" } : actions, usage);
   if (options["get"] === options["enable_auto_prune"]) {
     throw new CommandError(`expected one of --get and --enable_auto_prune.\n${usage}`, 2);
   }

@@ -1,4 +1,4 @@
-import { ops } from "./ops.ts";
+import { runOpsCommand } from "./ops.ts";
 import { runCommand } from "./run-command.ts";
 
-await runCommand("ops", ops, process.argv.slice(2));
+await runCommand("ops", runOpsCommand, process.argv.slice(2));

@@ -1,8 +1,7 @@
 import { resolve } from "node:path";
-import { CommandError } from "./command-error.ts";
+import { CommandError, parseOptions } from "./run-command.ts";
 import { startInBackground } from "./start-in-background.ts";
 import { stopNode } from "./stop-node.ts";
-import { typedOptions } from "./typed-options.ts";
 
 const usage = [
   "Usage:",
@@ -15,17 +14,17 @@ const usage = [
  *
  * @throws {CommandError} with the usage when something else was typed, or when the node does not start or stop.
  */
-export async function ops(workspace: string, words: readonly string[]): Promise<string> {
+export async function runOpsCommand(workspace: string, words: readonly string[]): Promise<string> {
   const [subcommand, ...rest] = words;
   if (subcommand === "--help") return `${usage}\n`;
   if (subcommand === "start") {
-    const { config } = typedOptions(rest, { config: "string" }, usage);
+    const { config } = parseOptions(rest, { config: "string" }, usage);
     if (typeof config !== "string") throw new CommandError(`--config <node.conf> is missing.\n${usage}`, 2);
     return startInBackground({ workspace, configPath: resolve(config) });
   }
   if (subcommand === "stop") {
-    const { force } = typedOptions(rest, { force: "boolean" }, usage);
-    return stopNode({ workspace, patience: force === true ? "kill" : "wait" });
+    const { force } = parseOptions(rest, { force: "boolean" }, usage);
+    return stopNode({ workspace, mode: force === true ? "kill" : "wait" });
   }
   const found = subcommand === undefined ? "no command was given" : `there is no command "${subcommand}"`;
   throw new CommandError(`${found}.\n${usage}`, 2);

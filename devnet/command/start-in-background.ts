@@ -5,11 +5,11 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { createJsonRpcClient } from "#daemon/http/json-rpc-client.ts";
 import { DeadlineError, pause, within } from "#daemon/time.ts";
-import { runningNode } from "../node/running-node.ts";
-import { programFile } from "../program-file.ts";
+import { findRunningNode } from "../node/running-node.ts";
+import { locateProgramFile } from "../program-file.ts";
 import { readParameters } from "../workspace/node-parameters.ts";
-import { CommandError } from "./command-error.ts";
-import { spawned } from "#daemon/bounded-process.ts";
+import { CommandError } from "./run-command.ts";
+import { waitForSpawn } from "#daemon/bounded-process.ts";
 
 /** Which node is started. */
 export type StartInBackgroundOptions = Readonly<{ workspace: string; configPath: string }>;
@@ -17,7 +17,7 @@ export type StartInBackgroundOptions = Readonly<{ workspace: string; configPath:
 const startDeadlineMs = 30_000;
 const blockNumberBytesMax = 65_536;
 const lastWordsBytesMax = 4_000;
-const program = programFile("../node/node.main.ts", import.meta.url);
+const program = locateProgramFile("../node/node.main.ts", import.meta.url);
 
 type Ready = Readonly<{ httpUrl: string; webSocketUrl: string }>;
 
@@ -29,7 +29,7 @@ type Ready = Readonly<{ httpUrl: string; webSocketUrl: string }>;
 export async function startInBackground({ workspace, configPath }: StartInBackgroundOptions): Promise<string> {
   const startedAt = performance.now();
   const runDirectory = join(workspace, "run");
-  const running = await runningNode(runDirectory);
+  const running = await findRunningNode(runDirectory);
   if (running !== undefined) {
     throw new CommandError(
       `the node runs already (process ${running.pid}); it reads ${configPath} at its start only: ./ops stop --force first`,
@@ -37,7 +37,7 @@ export async function startInBackground({ workspace, configPath }: StartInBackgr
     );
   }
   const child = spawnNode([workspace, configPath, "3"], join(runDirectory, "node.err"));
-  await spawned(child).catch((cause: unknown) => {
+  await waitForSpawn(child).catch((cause: unknown) => {
     throw new CommandError(`the node's process can't be started: ${String(cause)}`, 1, { cause });
   });
   try {

@@ -1,11 +1,10 @@
 import { join } from "node:path";
 import { pause } from "#daemon/time.ts";
-import { isRunning, type ProcessIdentity } from "../node/process-identity.ts";
-import { runningNode } from "../node/running-node.ts";
-import { CommandError } from "./command-error.ts";
+import { isRunning, type ProcessIdentity, findRunningNode } from "../node/running-node.ts";
+import { CommandError } from "./run-command.ts";
 
 /** Which node is stopped, and what happens when it does not want to. */
-export type StopNodeOptions = Readonly<{ workspace: string; patience: "wait" | "kill" }>;
+export type StopNodeOptions = Readonly<{ workspace: string; mode: "wait" | "kill" }>;
 
 const gracefulStopMs = { kill: 2_000, wait: 30_000 } as const;
 const killedStopMs = 5_000;
@@ -17,12 +16,12 @@ const pollMs = 5;
  *
  * @throws {CommandError} when it still runs after 30 s (or, killed, after 5 s more).
  */
-export async function stopNode({ workspace, patience }: StopNodeOptions): Promise<string> {
-  const node = await runningNode(join(workspace, "run"));
+export async function stopNode({ workspace, mode }: StopNodeOptions): Promise<string> {
+  const node = await findRunningNode(join(workspace, "run"));
   if (node === undefined) return "the node is not running\n";
   send(node, "SIGTERM");
-  if (await ended(node, gracefulStopMs[patience])) return `the node is stopped (process ${node.pid})\n`;
-  if (patience === "wait") {
+  if (await ended(node, gracefulStopMs[mode])) return `the node is stopped (process ${node.pid})\n`;
+  if (mode === "wait") {
     throw new CommandError(
       `the node (process ${node.pid}) still runs after ${gracefulStopMs.wait} ms; "ops stop --force" kills it`,
       1,

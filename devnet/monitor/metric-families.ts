@@ -17,7 +17,7 @@ const family = z.object({
 });
 
 /** A registry's metrics as Prometheus's messages. */
-export function metricFamilies(registry: unknown): readonly MetricFamilyMessage[] {
+export function collectMetricFamilies(registry: unknown): readonly MetricFamilyMessage[] {
   return z.array(family).parse(registry).map(toMessage);
 }
 

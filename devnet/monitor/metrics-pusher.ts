@@ -1,8 +1,10 @@
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
 import { Counter, type Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
-import { urlAuthority } from "#daemon/http/url-authority.ts";
+import { formatAuthority } from "#daemon/http/address.ts";
+import type { NodeProfile } from "../node-profile.ts";
 import type { MonitorSettings } from "./monitor-settings.ts";
-import type { PushFormat } from "./push-format.ts";
 
 /** How long one push may take, unless the interval is shorter: so that one push is over before the next begins. */
 const pushDeadlineMs = 5_000;
@@ -61,7 +63,7 @@ export function pushUrl({ jobName, pushAddress, pushPort }: MonitorSettings): st
   const job = jobName.includes("/")
     ? `job@base64/${Buffer.from(jobName).toString("base64url")}`
     : `job/${encodeURIComponent(jobName)}`;
-  return `http://${urlAuthority(pushAddress, pushPort)}/metrics/${job}`;
+  return `http://${formatAuthority(pushAddress, pushPort)}/metrics/${job}`;
 }
 
 /** Replaces the job's group by the metrics as they are now; returns why that did not work, if it did not. */
@@ -84,3 +86,31 @@ async function putMetrics(
     return cause instanceof Error ? cause.message : message;
   }
 }
+
+/** What one push carries. */
+export type PushedMetrics = Readonly<{ headers: Readonly<Record<string, string>>; body: string | Buffer<ArrayBuffer> }>;
+
+/** Prints a registry for a push, as it is now. */
+export type PushFormat = (metrics: Registry) => Promise<PushedMetrics>;
+
+/** Content type of Prometheus's protobuf format (Prometheus, "Exposition formats"). */
+const protobufType = "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited";
+
+/** How a node of a profile pushes: a strict one as Prometheus's Go client does, and compressed. */
+export async function choosePushFormat(profile: NodeProfile): Promise<PushFormat> {
+  if (profile === "standard") return textFormat;
+  // Loaded where it is used: a standard node does without the library.
+  const { collectMetricFamilies } = await import("./metric-families.ts");
+  const { encodeDelimited } = await import("./metric-family-message.ts");
+  return async (metrics) => {
+    const families = collectMetricFamilies(await metrics.getMetricsAsJSON());
+    const body = await promisify(gzip)(Buffer.concat(families.map(encodeDelimited)));
+    return { headers: { "content-type": protobufType, "content-encoding": "gzip" }, body };
+  };
+}
+
+/** Prometheus's text format. */
+const textFormat: PushFormat = async (metrics) => ({
+  headers: { "content-type": metrics.contentType },
+  body: await metrics.metrics(),
+});

@@ -1,6 +1,7 @@
+import { open } from "node:fs/promises";
+import { join } from "node:path";
 import { readText } from "#daemon/bytes.ts";
 import { sendRequest } from "#daemon/http/request.ts";
-import { controlAddress } from "./control-socket.ts";
 import type { PruneInfo } from "../pruning.ts";
 
 const answerDeadlineMs = 5_000;
@@ -22,7 +23,7 @@ export type ControlCommand = "GET /prune" | "POST /prune/auto";
  * @throws {Error} when the node refuses, or does not answer within 5 s.
  */
 export async function requestNode(runDirectory: string, command: ControlCommand): Promise<PruneInfo> {
-  await using address = await controlAddress(runDirectory);
+  await using address = await findControlAddress(runDirectory);
   const { status, body } = await exchange(address.path, command);
   const answer = JSON.parse(body) as PruneInfo | { error: string };
   if ("error" in answer) throw new Error(`the node answered ${status}: ${answer.error}`);
@@ -40,4 +41,24 @@ async function exchange(socketPath: string, command: ControlCommand): Promise<Ex
     throw absent ? new NodeNotRunningError("no node runs in this workspace", { cause: error }) : error;
   });
   return { status: answer.statusCode ?? 0, body: await readText(answer, answerBytesMax) };
+}
+
+/** Longest path that a Unix socket's address holds on Linux and macOS, without the ending zero (unix(7): 108; macOS: 104). */
+const socketPathBytesMax = 103;
+
+/** The address of the node's control socket, usable until it is disposed of. */
+export type ControlAddress = AsyncDisposable & Readonly<{ path: string }>;
+
+/**
+ * Names the socket over which `node_cli` talks to the node of a workspace. In a deep directory the plain path would not fit
+ * into a socket's address; there the way leads through an open handle of the directory, which Linux alone offers.
+ */
+export async function findControlAddress(runDirectory: string): Promise<ControlAddress> {
+  const path = join(runDirectory, "control.sock");
+  if (Buffer.byteLength(path) <= socketPathBytesMax) return { path, [Symbol.asyncDispose]: async () => {} };
+  const directory = await open(runDirectory, "r");
+  return {
+    path: `/proc/self/fd/${directory.fd}/control.sock`,
+    [Symbol.asyncDispose]: () => directory.close(),
+  };
 }

@@ -1,8 +1,8 @@
 import { rm } from "node:fs/promises";
 import { createServer, type ServerResponse } from "node:http";
 import { join } from "node:path";
-import { beginListening } from "#daemon/http/begin-listening.ts";
-import { controlAddress } from "./control-socket.ts";
+import { beginListening } from "#daemon/http/listening-sockets.ts";
+import { findControlAddress } from "./control-client.ts";
 import type { Pruning } from "../pruning.ts";
 
 /**
@@ -21,7 +21,7 @@ export async function startControlServer(runDirectory: string, pruning: Pruning)
   });
   // The workspace's lock is held: a socket that is there was left behind by a killed node.
   await rm(join(runDirectory, "control.sock"), { force: true });
-  const address = await controlAddress(runDirectory);
+  const address = await findControlAddress(runDirectory);
   await beginListening(server, { path: address.path });
   return {
     [Symbol.asyncDispose]: async () => {

@@ -15,7 +15,7 @@ export type FundedAccountsOptions = Readonly<{
  * The first accounts of the mnemonic (BIP-44 path m/44'/60'/0'/0/n) and the addresses that are named, each once. The seed is
  * derived as BIP-39 defines it, but natively and once for all accounts: viem takes 0.1 s for every single one.
  */
-export function fundedAccounts({ mnemonic, accounts, fund }: FundedAccountsOptions): readonly Address[] {
+export function deriveFundedAccounts({ mnemonic, accounts, fund }: FundedAccountsOptions): readonly Address[] {
   const derived = mnemonic === undefined ? [] : addressesOf(mnemonic, accounts);
   return [...new Map([...derived, ...fund].map((address) => [address.toLowerCase(), address])).values()];
 }

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { nodeConfText } from "../workspace/node-conf-template.ts";
+import { formatNodeConf } from "../workspace/node-conf-template.ts";
 import { prepareWorkspace } from "../workspace/prepare-workspace.ts";
 import { readNodeConf } from "./node-conf.ts";
 
@@ -17,7 +17,7 @@ async function workspace() {
     parameters: { version, profile: "standard", opensAfterSeconds: 0, nodeDirectory: "node", ...chain },
     conf,
   });
-  return { made, text: nodeConfText({ ...conf, version, workspace: made }) };
+  return { made, text: formatNodeConf({ ...conf, version, workspace: made }) };
 }
 
 test("a new node.conf is read, also with comments and relative paths", async () => {

@@ -2,7 +2,7 @@ import "#daemon/settings/describe-issue.ts";
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { z } from "zod";
-import { readRegularText, unreadableReason } from "#daemon/files/regular-file.ts";
+import { readRegularText, explainUnreadable } from "#daemon/files/regular-file.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 import { parseText } from "#node/conf/parsed-text.ts";
 
@@ -79,7 +79,7 @@ function readValue(file: string): unknown {
   try {
     text = readRegularText(file, limitBytes);
   } catch (cause) {
-    throw new StartupError(`${file}: can't be read (${unreadableReason(cause)}); name a readable node.conf.`);
+    throw new StartupError(`${file}: can't be read (${explainUnreadable(cause)}); name a readable node.conf.`);
   }
   const read = parseText(text.replace(/^\uFEFF/, ""));
   if (read.ok) return read.parsed.value;

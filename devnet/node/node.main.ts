@@ -1,13 +1,14 @@
 import { writeSync } from "node:fs";
 import { join } from "node:path";
 import { inspect } from "node:util";
+import { createStream } from "rotating-file-stream";
 import { within } from "#daemon/time.ts";
 import { StartupError } from "#daemon/startup-error.ts";
-import { aborted, stopSignal } from "#daemon/stop-signal.ts";
+import { waitForAbort, stopSignal } from "#daemon/stop-signal.ts";
+import { createLog, type Logger } from "#daemon/log.ts";
 import { readParameters } from "../workspace/node-parameters.ts";
-import { openNodeLog } from "./node-log.ts";
 import { startNode } from "./node.ts";
-import { watchOwner } from "./owner-watch.ts";
+import { isRunning, type ProcessIdentity } from "./running-node.ts";
 
 /** Less than the 30 s that `ops stop` waits. Saving the chain takes seconds on a busy machine; blocks that are not saved get other hashes. */
 const stopDeadlineMs = 25_000;
@@ -29,7 +30,7 @@ async function main([workspace = "", configPath = "", readyDescriptor = ""]: rea
   // Nobody waits for a strict node: its start command has ended.
   if (parameters.profile === "standard")
     writeSync(Number(readyDescriptor), `${JSON.stringify({ httpUrl, webSocketUrl })}\n`);
-  const failure = await Promise.race([aborted(signal), node.ended]);
+  const failure = await Promise.race([waitForAbort(signal), node.ended]);
   if (failure === undefined) log.info({ cause: String(signal.reason) }, "stopping");
   else log.fatal({ err: failure }, "the chain is lost; stopping");
   await within("stopping the node", stopDeadlineMs, node[Symbol.asyncDispose]());
@@ -37,10 +38,45 @@ async function main([workspace = "", configPath = "", readyDescriptor = ""]: rea
   log.info("stopped");
 }
 
+const logFileLimit = { size: "5M", maxFiles: 2 } as const;
+
+const intervalMs = 250;
+
 try {
   await main(process.argv.slice(2));
   process.exit(0);
 } catch (error) {
   process.stderr.write(`${error instanceof StartupError ? error.message : inspect(error)}\n`);
   process.exit(1);
+}
+
+/** A log in a file. Disposing of it waits until all is written. */
+export type FileLog = AsyncDisposable & Readonly<{ log: Logger; path: string }>;
+
+/** Logs into `<runDirectory>/node.log`, which takes 15 MB at most together with what it rotated away. */
+function openNodeLog(runDirectory: string): FileLog {
+  const file = createStream("node.log", { path: runDirectory, ...logFileLimit });
+  return {
+    log: createLog({ service: "devnet", level: "info" }, file),
+    path: join(runDirectory, "node.log"),
+    [Symbol.asyncDispose]: () => new Promise((resolve) => file.end(() => resolve())),
+  };
+}
+
+/** Whether the process that a node belongs to is still there. */
+export type OwnerWatch = Disposable & Readonly<{ gone: AbortSignal }>;
+
+/**
+ * Watches the process that a node was prepared for. `ops` starts nodes that outlive it, so that nothing else tells a node that the stack it
+ * belongs to was killed with -9. One that has ended before the node began is nobody's owner: a person started this node by hand.
+ */
+async function watchOwner(owner: ProcessIdentity | undefined): Promise<OwnerWatch> {
+  const gone = new AbortController();
+  if (owner === undefined || !(await isRunning(owner))) return { gone: gone.signal, [Symbol.dispose]: () => undefined };
+  const look = async () => {
+    if (!(await isRunning(owner))) gone.abort(`process ${owner.pid}, which this node belongs to, is gone`);
+  };
+  // A look that fails, because no descriptor is left for one, says nothing; the next one may.
+  const timer = setInterval(() => void look().catch(() => undefined), intervalMs).unref();
+  return { gone: gone.signal, [Symbol.dispose]: () => clearInterval(timer) };
 }

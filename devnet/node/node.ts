@@ -92,8 +92,8 @@ async function startChain(
   await using resources = new AsyncDisposableStack();
   const anvil = resources.use(await startAnvil({ chainId, blockTimeSeconds, stateDirectory }, dependencies));
   await deployToken(anvil, async () => {
-    const { fundedAccounts } = await import("./funded-accounts.ts");
-    const holders = fundedAccounts({ mnemonic, accounts, fund });
+    const { deriveFundedAccounts } = await import("./funded-accounts.ts");
+    const holders = deriveFundedAccounts({ mnemonic, accounts, fund });
     await Promise.all(holders.map((address) => anvil.request("anvil_setBalance", [address, fundedWei])));
     return { chainId, holders };
   });
@@ -124,8 +124,7 @@ async function startMonitor(
   const settings = monitorSettings(version, config);
   if (settings === undefined) return;
   const { createNodeMetrics } = await import("../monitor/node-metrics.ts");
-  const { startMetricsPusher } = await import("../monitor/metrics-pusher.ts");
-  const { pushFormatOf } = await import("../monitor/push-format.ts");
+  const { choosePushFormat, startMetricsPusher } = await import("../monitor/metrics-pusher.ts");
   const metrics = createNodeMetrics({ version }, { anvil, pruning, height });
-  resources.use(startMetricsPusher(settings, { metrics, format: await pushFormatOf(profile), fetch, log }));
+  resources.use(startMetricsPusher(settings, { metrics, format: await choosePushFormat(profile), fetch, log }));
 }

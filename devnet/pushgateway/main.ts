@@ -1,7 +1,6 @@
 import { endProcess } from "#daemon/end-process.ts";
 import type { Service } from "#daemon/service.ts";
-import { isOnPath } from "./is-on-path.ts";
-import { startRealPushgateway } from "./real-pushgateway.ts";
+import { isOnPath, startRealPushgateway } from "./real-pushgateway.ts";
 import { pushgatewaySettings } from "./settings.ts";
 import { startStandIn } from "./stand-in.ts";
 

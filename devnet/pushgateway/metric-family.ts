@@ -23,10 +23,10 @@ export type MetricFamilies = ReadonlyMap<string, MetricFamily>;
 
 /** The same text for the same name and labels, whatever their order. */
 export function sampleKey({ name, labels }: Pick<Sample, "name" | "labels">): string {
-  return JSON.stringify([name, sortedLabels(labels)]);
+  return JSON.stringify([name, sortLabels(labels)]);
 }
 
 /** Labels in the order of their names. */
-export function sortedLabels(labels: Labels): readonly (readonly [string, string])[] {
+export function sortLabels(labels: Labels): readonly (readonly [string, string])[] {
   return [...labels].sort(([a], [b]) => (a < b ? -1 : 1));
 }

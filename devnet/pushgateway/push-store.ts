@@ -1,4 +1,4 @@
-import { sampleKey, sortedLabels, type Labels, type MetricFamilies, type MetricFamily } from "./metric-family.ts";
+import { sampleKey, sortLabels, type Labels, type MetricFamilies, type MetricFamily } from "./metric-family.ts";
 
 /** A push that would leave the store inconsistent, or too large. */
 export class PushError extends Error {
@@ -55,7 +55,7 @@ export function createPushStore(
 ): PushStore {
   const groups = new Map<string, Group>();
   const push = ({ mode, key, families }: Push) => {
-    const id = JSON.stringify(sortedLabels(key));
+    const id = JSON.stringify(sortLabels(key));
     const before = groups.get(id) ?? { key, families: new Map(), pushedAtSeconds: 0, failedAtSeconds: 0 };
     if (!groups.has(id) && groups.size >= options.groupsMax) {
       throw new PushError("full", `there are ${groups.size} groups already; delete one first`);
@@ -73,7 +73,7 @@ export function createPushStore(
   };
   return {
     push,
-    remove: (key) => void groups.delete(JSON.stringify(sortedLabels(key))),
+    remove: (key) => void groups.delete(JSON.stringify(sortLabels(key))),
     families: () => merge([own(), ...[...groups.values()].flatMap((group) => [group.families, timesOf(group)])]),
   };
 }

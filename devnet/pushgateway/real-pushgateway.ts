@@ -4,9 +4,9 @@ import { createServer } from "node:http";
 import { listen } from "#daemon/http/listener.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 import { pause } from "#daemon/time.ts";
-import { urlAuthority } from "#daemon/http/url-authority.ts";
-import { guardedByParent } from "../parent-guard.ts";
-import { spawned } from "#daemon/bounded-process.ts";
+import { formatAuthority } from "#daemon/http/address.ts";
+import { waitForSpawn } from "#daemon/bounded-process.ts";
+import { guardByParent } from "../parent-guard.ts";
 
 /** How the real Pushgateway is run. */
 export type RealPushgatewayOptions = Readonly<{
@@ -37,8 +37,8 @@ const stopDeadlineMs = 3_000;
  */
 export async function startRealPushgateway(options: RealPushgatewayOptions): Promise<RealPushgateway> {
   const { program, host, port, persistenceFile } = options;
-  const address = urlAuthority(host, port);
-  const [command, ...args] = guardedByParent([
+  const address = formatAuthority(host, port);
+  const [command, ...args] = guardByParent([
     program,
     `--web.listen-address=${address}`,
     // Said even when empty: a distribution's build has a default of its own, a file that every Pushgateway of the machine would share.
@@ -46,7 +46,7 @@ export async function startRealPushgateway(options: RealPushgatewayOptions): Pro
   ]);
   await requireFreePort(options);
   const child = spawn(command, args, { stdio: ["ignore", "inherit", "inherit"] });
-  await spawned(child).catch((cause: unknown) => {
+  await waitForSpawn(child).catch((cause: unknown) => {
     throw new StartupError(`${program} can't be run: ${String(cause)}`, { cause });
   });
   let state: "running" | "stopping" | "gone" = "running";
@@ -95,5 +95,20 @@ async function isReady(url: string): Promise<boolean> {
   } catch {
     // Nothing listens there yet.
     return false;
+  }
+}
+
+const versionDeadlineMs = 5_000;
+
+/** Whether a program can be run by its name alone: asks it for its version. */
+export async function isOnPath(program: string): Promise<boolean> {
+  const child = spawn(program, ["--version"], { stdio: "ignore", timeout: versionDeadlineMs });
+  try {
+    const [status] = await once(child, "exit");
+    return status === 0;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "EACCES") return false;
+    throw error;
   }
 }

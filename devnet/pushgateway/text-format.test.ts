@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { MetricFamily } from "./metric-family.ts";
-import { formatText, parseText } from "./text-format.ts";
+import { formatText, parseMetricsText } from "./text-format.ts";
 
 describe("text format", () => {
   test("reads every kind of family and writes it again", () => {
@@ -21,7 +21,7 @@ describe("text format", () => {
       "u -Inf",
       "",
     ].join("\n");
-    expect(formatText(parseText(text).values())).toBe(text);
+    expect(formatText(parseMetricsText(text).values())).toBe(text);
   });
 
   test("any label text and any number survive", () => {
@@ -37,7 +37,7 @@ describe("text format", () => {
           help: text,
           samples: [{ name: "m", labels: new Map([["l", text]]), value, hasTimestamp: false }],
         };
-        const [back] = parseText(formatText([family])).values();
+        const [back] = parseMetricsText(formatText([family])).values();
         expect(back?.samples[0]?.labels.get("l")).toBe(text);
         expect(back?.samples[0]?.value).toBe(Object.is(value, -0) ? 0 : value);
       }),
@@ -62,7 +62,7 @@ describe("text format", () => {
     ],
     ["x 1\n# TYPE x counter\n", 'line 2: second TYPE line for metric name "x", or TYPE reported after samples'],
   ])("refuses %j", (text, reason) => {
-    expect(() => parseText(text)).toThrow(`text format parsing error in ${reason}`);
+    expect(() => parseMetricsText(text)).toThrow(`text format parsing error in ${reason}`);
   });
 
   test("never hangs and never fails but with a reason", () => {
@@ -70,7 +70,7 @@ describe("text format", () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 60 }), (pieces) => {
         try {
-          parseText(pieces.join(""));
+          parseMetricsText(pieces.join(""));
         } catch (error) {
           expect((error as { code?: string }).code).toBe("text_format_invalid");
         }

@@ -1,12 +1,11 @@
 import {
   metricTypes,
-  sortedLabels,
+  sortLabels,
   type MetricFamilies,
   type MetricFamily,
   type MetricType,
   type Sample,
 } from "./metric-family.ts";
-import { parseSample, SampleError } from "./sample-line.ts";
 
 /** A text that is no Prometheus text format; the message names the line. */
 export class TextFormatError extends Error {
@@ -22,7 +21,7 @@ type FamilyDraft = { name: string; type?: MetricType; help?: string; samples: Sa
  *
  * @throws {TextFormatError} at the first line that is wrong.
  */
-export function parseText(text: string): MetricFamilies {
+export function parseMetricsText(text: string): MetricFamilies {
   const lines = text.split("\n");
   const rest = lines.pop();
   const families = new Map<string, FamilyDraft>();
@@ -97,7 +96,7 @@ function formatFamily({ name, type, help, samples }: MetricFamily): string {
 }
 
 function formatSample({ name, labels, value }: Sample): string {
-  const pairs = sortedLabels(labels).map(([label, text]) => `${label}="${escapeLabel(text)}"`);
+  const pairs = sortLabels(labels).map(([label, text]) => `${label}="${escapeLabel(text)}"`);
   return `${name}${pairs.length > 0 ? `{${pairs.join(",")}}` : ""} ${formatValue(value)}`;
 }
 
@@ -109,4 +108,74 @@ function formatValue(value: number): string {
   if (value === Number.POSITIVE_INFINITY) return "+Inf";
   if (value === Number.NEGATIVE_INFINITY) return "-Inf";
   return String(value);
+}
+
+/** Why a line is no sample. */
+class SampleError extends Error {
+  override readonly name = "SampleError";
+  readonly code = "sample_invalid";
+}
+
+const metricName = /[a-zA-Z_:][a-zA-Z0-9_:]*/y;
+const labelStart = /[ \t]*([a-zA-Z_][a-zA-Z0-9_]*)[ \t]*=[ \t]*"/y;
+const labelText = /((?:[^"\\\n]|\\[\\"n])*)"[ \t]*(,|(?=\}))/y;
+const labelsEnd = /[ \t]*\}/y;
+const valueAndTimestamp = /^[ \t]*([^ \t]+)(?:[ \t]+(.*))?$/;
+const decimal = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
+const infinite = /^([+-]?)inf(inity)?$/i;
+
+/**
+ * Reads one sample of Prometheus's text format 0.0.4: name, labels in braces, value, and perhaps a timestamp.
+ *
+ * @throws {SampleError} saying what is wrong with it.
+ */
+function parseSample(line: string): Sample {
+  const name = matchAt(metricName, line, 0)?.[0];
+  if (name === undefined) throw new SampleError(`invalid metric name at "${line.slice(0, 40)}"`);
+  let position = name.length;
+  while (line[position] === " " || line[position] === "\t") position += 1;
+  const labels = new Map<string, string>();
+  if (line[position] === "{") position = readLabels(line, position + 1, name, labels);
+  const [, valueText = "", timestamp] = valueAndTimestamp.exec(line.slice(position)) ?? [];
+  const value = parseValue(valueText);
+  if (value === undefined) throw new SampleError(`expected float as value, got ${JSON.stringify(valueText)}`);
+  if (timestamp !== undefined && !/^-?\d+$/.test(timestamp)) {
+    throw new SampleError(`expected integer as timestamp, got ${JSON.stringify(timestamp)}`);
+  }
+  return { name, labels, value, hasTimestamp: timestamp !== undefined };
+}
+
+/** Fills `labels` from what stands between the braces, and returns where the line goes on after them. */
+function readLabels(line: string, start: number, metric: string, labels: Map<string, string>): number {
+  let position = start;
+  for (;;) {
+    const end = matchAt(labelsEnd, line, position);
+    if (end !== undefined) return position + end[0].length;
+    const label = matchAt(labelStart, line, position);
+    const name = label?.[1];
+    if (label === undefined || name === undefined) throw new SampleError(`invalid label name for metric "${metric}"`);
+    position += label[0].length;
+    const text = matchAt(labelText, line, position);
+    if (text === undefined) throw new SampleError(`invalid value of label "${name}" for metric "${metric}"`);
+    if (labels.has(name)) throw new SampleError(`duplicate label names for metric "${metric}"`);
+    labels.set(name, unescape(text[1] ?? ""));
+    position += text[0].length;
+  }
+}
+
+function matchAt(pattern: RegExp, line: string, position: number): RegExpExecArray | undefined {
+  pattern.lastIndex = position;
+  return pattern.exec(line) ?? undefined;
+}
+
+function unescape(text: string): string {
+  return text.replace(/\\(.)/g, (_, escaped: string) => (escaped === "n" ? "\n" : escaped));
+}
+
+function parseValue(text: string): number | undefined {
+  if (decimal.test(text)) return Number(text);
+  if (/^nan$/i.test(text)) return Number.NaN;
+  const sign = infinite.exec(text)?.[1];
+  if (sign === undefined) return undefined;
+  return sign === "-" ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
 }

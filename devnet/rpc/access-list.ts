@@ -3,7 +3,7 @@ import { validatorAddresses } from "../anvil/validators.ts";
 import type { BlockState } from "./block-state.ts";
 import type { CallFrame } from "./call-frame.ts";
 import { runCall, type ChainCall } from "./chain-call.ts";
-import { withGethHalts } from "./frame-halts.ts";
+import { withGethHalts } from "./halt-tracer.ts";
 import type { Node } from "./method.ts";
 
 /** What a call touches besides itself (EIP-2930), and what it costs. */

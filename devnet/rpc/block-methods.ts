@@ -1,13 +1,13 @@
 import { z } from "zod";
+import type { Hex } from "viem";
 import { resolveNumber } from "./block-reader.ts";
 import { checkRange, rangedLogFilter, type RangedLogFilter } from "./log-filter.ts";
 import type { MethodGroup, Node } from "./method.ts";
 import { blockIdOrObject, blockNumberOrTag, hash, quantity64, readParams } from "./params.ts";
 import { errorCode, RpcError } from "./rpc-error.ts";
-import { wireBlock, wireReceipt, wireTransaction, type AnvilBlock } from "./wire-objects.ts";
 
 /** Blocks, transactions, receipts and logs. */
-export function blockMethods(node: Node): MethodGroup {
+export function createBlockMethods(node: Node): MethodGroup {
   const { anvil } = node;
   const pass =
     <const Schemas extends readonly z.ZodType[]>(method: string, schemas: Schemas) =>
@@ -67,4 +67,51 @@ async function checkBeginning(node: Node, { fromBlock }: RangedLogFilter): Promi
   if (typeof fromBlock !== "string" || !fromBlock.startsWith("0x")) return;
   if (BigInt(fromBlock) <= BigInt(await resolveNumber(node, "latest"))) return;
   throw new RpcError(errorCode.invalidParams, "block range extends beyond current head block");
+}
+
+/** An object of the chain, as anvil or as the node answers it. */
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A block as anvil gives it, as far as it is looked at. */
+type AnvilBlock = Fields & Readonly<{ size: Hex; transactions: readonly unknown[] }>;
+
+const blobTransaction = "0x3";
+
+/**
+ * A block as the execution API has it. Anvil still gives the total difficulty, which ended with proof of work, and forgets the
+ * empty list of withdrawals (EIP-4895) when it counts the block's bytes.
+ */
+export function wireBlock(block: AnvilBlock): Fields {
+  const { totalDifficulty: _, ...rest } = block;
+  return { ...rest, size: withOneByteMore(block.size) };
+}
+
+/** A transaction as the execution API and geth have it: one that waits for a block says so in each of the block's fields. */
+export function wireTransaction(transaction: Fields): Fields {
+  return { blockTimestamp: null, ...transaction };
+}
+
+/**
+ * A receipt as the execution API has it. Anvil adds the block's time, and that as a decimal number, and tells the price of blob
+ * gas to transactions without blobs.
+ */
+export function wireReceipt(receipt: Fields): Fields {
+  const { blockTimestamp: _, ...timeless } = receipt;
+  if (receipt["type"] === blobTransaction) return timeless;
+  const { blobGasPrice: __, blobGasUsed: ___, ...withoutBlobs } = timeless;
+  return withoutBlobs;
+}
+
+/** The length of an RLP list whose content grows by a byte, which can make its prefix longer too. */
+function withOneByteMore(size: Hex): Hex {
+  const content = [2, 3, 4, 5]
+    .map((prefix) => Number(size) - prefix)
+    .find((length) => listLength(length) === Number(size));
+  if (content === undefined) throw new RangeError(`no block has ${size} bytes`);
+  return `0x${listLength(content + 1).toString(16)}`;
+}
+
+/** Bytes of an RLP list whose content has more than 55 bytes: a byte, the length's own bytes, the content. */
+function listLength(content: number): number {
+  return 1 + Math.ceil(content.toString(16).length / 2) + content;
 }

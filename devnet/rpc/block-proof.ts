@@ -31,13 +31,13 @@ export function proveBlock(block: Pick<Block, "number" | "hash">): BlockProof {
   const sum = signers.reduce((total, address) => (total + signingKey(address)) % groupOrder, 0n);
   const signature = Bls.sign({ payload: block.hash, privateKey: Hex.fromNumber(sum, { size: 32 }) });
   return {
-    signers: signers.map(blsPublicKey),
+    signers: signers.map(deriveBlsPublicKey),
     aggregateSignature: BlsPoint.toHex(signature),
   };
 }
 
 /** A validator's BLS12-381 public key, compressed, 48 bytes. */
-export function blsPublicKey(address: Hex.Hex): Hex.Hex {
+export function deriveBlsPublicKey(address: Hex.Hex): Hex.Hex {
   return BlsPoint.toHex(Bls.getPublicKey({ privateKey: Hex.fromNumber(signingKey(address), { size: 32 }) }));
 }
 

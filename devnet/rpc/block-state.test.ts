@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Block } from "./block-reader.ts";
-import { readStates, stateKeys, writtenStates } from "./block-state.ts";
+import { readStates, listStateKeys, readWrittenStates } from "./block-state.ts";
 import type { Node } from "./method.ts";
 
 const account = `0x${"aa".repeat(20)}` as const;
@@ -35,7 +35,7 @@ test("written states are those after the last transaction, cleared slots among t
     "0xa": { pre: {}, post: { [account]: { balance: "0x4" }, [contract]: { storage: { [slot]: one } } } },
     "0xb": { pre: { [contract]: { storage: { [slot]: one } } }, post: { [account]: { balance: "0x3" } } },
   });
-  const states = await writtenStates(node, block);
+  const states = await readWrittenStates(node, block);
   expect(states).toEqual({ [account]: { balance: "0x3" }, [contract]: { storage: { [slot]: zero } } });
-  expect(stateKeys(states)).toEqual([account, `${contract}${slot.slice(2)}`]);
+  expect(listStateKeys(states)).toEqual([account, `${contract}${slot.slice(2)}`]);
 });

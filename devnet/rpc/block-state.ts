@@ -25,14 +25,14 @@ export async function readStates(node: Node, block: Block): Promise<BlockState> 
 }
 
 /** What the block's transactions left changed, with the values from after the block. */
-export async function writtenStates(node: Node, block: Block): Promise<BlockState> {
+export async function readWrittenStates(node: Node, block: Block): Promise<BlockState> {
   const options = { tracer: "prestateTracer", tracerConfig: { diffMode: true } };
   const differences = await traceEach<Difference>(node, block, options);
   return differences.map(withCleared).reduce<BlockState>(merge, {});
 }
 
 /** The keys of what was written: an account's address, or the address and the storage slot after it (52 bytes). */
-export function stateKeys(states: BlockState): readonly Hex[] {
+export function listStateKeys(states: BlockState): readonly Hex[] {
   return Object.entries(states).flatMap(([address, { storage = {}, ...account }]) => {
     const slots = Object.keys(storage).map((slot): Hex => `${address as Hex}${slot.slice(2)}`);
     return Object.keys(account).length > 0 ? [address as Hex].concat(slots) : slots;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { framesOf, type ParityTrace } from "./call-frame.ts";
+import { buildFrames, type ParityTrace } from "./call-frame.ts";
 
 const a = `0x${"aa".repeat(20)}` as const;
 const b = `0x${"bb".repeat(20)}` as const;
@@ -28,7 +28,7 @@ const traces: readonly ParityTrace[] = [
 ];
 
 test("flat traces become callTracer's tree", () => {
-  expect(framesOf(traces, false)).toEqual({
+  expect(buildFrames(traces, false)).toEqual({
     type: "CALL",
     from: a,
     to: b,
@@ -55,5 +55,5 @@ test("flat traces become callTracer's tree", () => {
 });
 
 test("only the outermost call on request", () => {
-  expect(framesOf(traces, true).calls).toBeUndefined();
+  expect(buildFrames(traces, true).calls).toBeUndefined();
 });

@@ -1,5 +1,5 @@
 import type { Hex } from "viem";
-import { gethHalt } from "./evm-halt.ts";
+import { toGethHalt } from "./evm-halt.ts";
 
 /** One call as geth's `callTracer` shows it. */
 export type CallFrame = Readonly<{
@@ -53,7 +53,7 @@ export function withTransactionGas(frame: CallFrame, { gas, gasUsed }: Transacti
  *
  * @throws {RangeError} when there is no outermost trace.
  */
-export function framesOf(traces: readonly ParityTrace[], onlyTopCall: boolean): CallFrame {
+export function buildFrames(traces: readonly ParityTrace[], onlyTopCall: boolean): CallFrame {
   const root = traces.find(({ traceAddress }) => traceAddress.length === 0);
   if (root === undefined) throw new RangeError("a transaction's traces begin with its outermost call");
   return frameOf(root, onlyTopCall ? [] : traces);
@@ -92,7 +92,7 @@ function ownFrame(trace: ParityTrace): CallFrame {
     ...(to === undefined ? {} : { to }),
     input: (trace.type === "create" ? action.init : action.input) ?? "0x",
     ...(output === undefined || output === "0x" ? {} : { output }),
-    ...(trace.error === undefined ? {} : { error: gethHalt(trace.error) }),
+    ...(trace.error === undefined ? {} : { error: toGethHalt(trace.error) }),
     ...(type === "staticcall" ? {} : { value: action.value ?? "0x0" }),
     type: type.toUpperCase(),
   };

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { AnvilRequestError } from "../anvil/anvil-request.ts";
-import { gethHalt, haltOf, needsPlace } from "./evm-halt.ts";
+import { toGethHalt, haltOf, needsPlace, stackItemsNeeded } from "./evm-halt.ts";
 
 const add = { opcode: 0x01, stackItems: 0 };
 
@@ -20,15 +20,15 @@ test.each([
   ["something new", "something new"],
 ])("%s is geth's %s", (halt, text) => {
   expect(needsPlace(halt)).toBe(false);
-  expect(gethHalt(halt)).toBe(text);
+  expect(toGethHalt(halt)).toBe(text);
 });
 
 test("underflow and unknown opcodes name the instruction, if it is known", () => {
   expect(needsPlace("StackUnderflow")).toBe(true);
-  expect(gethHalt("StackUnderflow", add)).toBe("stack underflow (0 <=> 2)");
-  expect(gethHalt("StackUnderflow")).toBe("stack underflow");
-  expect(gethHalt("OpcodeNotFound", { opcode: 0x0c, stackItems: 3 })).toBe("invalid opcode: opcode 0xc not defined");
-  expect(gethHalt("Bad instruction")).toBe("invalid opcode");
+  expect(toGethHalt("StackUnderflow", add)).toBe("stack underflow (0 <=> 2)");
+  expect(toGethHalt("StackUnderflow")).toBe("stack underflow");
+  expect(toGethHalt("OpcodeNotFound", { opcode: 0x0c, stackItems: 3 })).toBe("invalid opcode: opcode 0xc not defined");
+  expect(toGethHalt("Bad instruction")).toBe("invalid opcode");
 });
 
 function error(message: string): AnvilRequestError {
@@ -40,4 +40,31 @@ test("only anvil's EVM errors are halts", () => {
   expect(haltOf(error("EVM error OutOfGas(Basic)"))).toBe("OutOfGas");
   expect(haltOf(error("execution reverted"))).toBeUndefined();
   expect(haltOf(new Error("EVM error OutOfGas"))).toBeUndefined();
+});
+
+test.each([
+  ["ADD", 0x01, 2],
+  ["ADDMOD", 0x08, 3],
+  ["ISZERO", 0x15, 1],
+  ["EXTCODECOPY", 0x3c, 4],
+  ["BLOCKHASH", 0x40, 1],
+  ["SELFBALANCE", 0x47, 0],
+  ["BLOBHASH", 0x49, 1],
+  ["MCOPY", 0x5e, 3],
+  ["PUSH32", 0x7f, 0],
+  ["DUP1", 0x80, 1],
+  ["DUP16", 0x8f, 16],
+  ["SWAP1", 0x90, 2],
+  ["SWAP16", 0x9f, 17],
+  ["LOG0", 0xa0, 2],
+  ["LOG4", 0xa4, 6],
+  ["CALL", 0xf1, 7],
+  ["CREATE2", 0xf5, 4],
+  ["SELFDESTRUCT", 0xff, 1],
+])("%s needs its items on the stack", (_, opcode, items) => {
+  expect(stackItemsNeeded(opcode)).toBe(items);
+});
+
+test("a byte that is no opcode is told", () => {
+  for (const byte of [0x0c, 0x1e, 0x21, 0x4b, 0xa5, 0xfe]) expect(() => stackItemsNeeded(byte)).toThrow(RangeError);
 });

@@ -1,7 +1,7 @@
 import type { Hex } from "viem";
-import { proposerOf, validatorAddresses } from "../anvil/validators.ts";
+import { findProposer, validatorAddresses } from "../anvil/validators.ts";
 import { readBlock, requireBlock, type Block, type Receipt } from "./block-reader.ts";
-import { readStates, stateKeys, writtenStates } from "./block-state.ts";
+import { readStates, listStateKeys, readWrittenStates } from "./block-state.ts";
 import type { MethodGroup, Node } from "./method.ts";
 import { blockNumberOrTag, hash, readParams } from "./params.ts";
 
@@ -9,7 +9,7 @@ import { blockNumberOrTag, hash, readParams } from "./params.ts";
  * What the specification adds to Ethereum's methods. It does not show the objects' fields: those here are devnet values, all
  * made from the chain's own data.
  */
-export function extensionMethods(node: Node): MethodGroup {
+export function createExtensionMethods(node: Node): MethodGroup {
   const read = async (params: readonly unknown[]): Promise<Block> => {
     const [id] = readParams([blockNumberOrTag], params);
     return requireBlock(node, id);
@@ -42,9 +42,9 @@ export function extensionMethods(node: Node): MethodGroup {
     },
     debug_getBlockWriteStates: async (params) => {
       const block = await read(params);
-      return { ...identity(block), states: await writtenStates(node, block) };
+      return { ...identity(block), states: await readWrittenStates(node, block) };
     },
-    debug_getBlockWriteSetKeys: async (params) => stateKeys(await writtenStates(node, await read(params))),
+    debug_getBlockWriteSetKeys: async (params) => listStateKeys(await readWrittenStates(node, await read(params))),
     debug_protocolVersion: async (params) => {
       readParams([], params);
       const stable = await requireBlock(node, "finalized");
@@ -65,13 +65,13 @@ function proposers(block: Block): readonly Hex[] {
 }
 
 async function validatorInfo(height: number, tell: NumberForm) {
-  const { blsPublicKey } = await import("./block-proof.ts");
+  const { deriveBlsPublicKey } = await import("./block-proof.ts");
   return {
-    nextProposer: proposerOf(height + 1),
+    nextProposer: findProposer(height + 1),
     validators: validatorAddresses.map((address, index) => ({
       index: tell(index),
       address,
-      blsPublicKey: blsPublicKey(address),
+      blsPublicKey: deriveBlsPublicKey(address),
       votingPower: tell(1),
       proposedBlocks: tell(proposedBlocks(height, index)),
     })),

@@ -18,7 +18,7 @@ const percentiles = z
 const blockCount = z.union([quantity, z.int().nonnegative()], { error: "expected a number of blocks" });
 
 /** What gas costs. */
-export function feeMethods(node: Node): MethodGroup {
+export function createFeeMethods(node: Node): MethodGroup {
   return {
     eth_gasPrice: async (params) => {
       readParams([], params);
@@ -54,7 +54,7 @@ async function feeHistory(node: Node, count: number, newest: string, rewards: re
   }
   return {
     oldestBlock: toHex(first),
-    baseFeePerGas: [...blocks.map((block) => block.baseFeePerGas), toHex(nextBaseFee(blocks.at(-1)))],
+    baseFeePerGas: [...blocks.map((block) => block.baseFeePerGas), toHex(computeNextBaseFee(blocks.at(-1)))],
     gasUsedRatio: blocks.map((block) => Number(block.gasUsed) / Number(block.gasLimit)),
     ...(rewards.length > 0 ? { reward } : {}),
   };
@@ -62,11 +62,11 @@ async function feeHistory(node: Node, count: number, newest: string, rewards: re
 
 async function blockRewards(node: Node, block: Block, rewards: readonly number[]): Promise<Hex[]> {
   const receipts = block.transactions.length === 0 ? [] : await readReceipts(node, block);
-  return rewardsAt(rewards, receipts, block);
+  return computeRewards(rewards, receipts, block);
 }
 
 /** The tip at each percentile of the block's gas, of transactions ordered by tip; zero for an empty block (as geth has it). */
-export function rewardsAt(
+export function computeRewards(
   percents: readonly number[],
   receipts: readonly Pick<Receipt, "effectiveGasPrice" | "gasUsed">[],
   block: Pick<Block, "baseFeePerGas" | "gasUsed">,
@@ -86,7 +86,7 @@ export function rewardsAt(
 }
 
 /** EIP-1559: an eighth up or down, in proportion to how far the block is from half full. */
-export function nextBaseFee(block: Pick<Block, "baseFeePerGas" | "gasLimit" | "gasUsed"> | undefined): bigint {
+export function computeNextBaseFee(block: Pick<Block, "baseFeePerGas" | "gasLimit" | "gasUsed"> | undefined): bigint {
   if (block === undefined) return 0n;
   const fee = BigInt(block.baseFeePerGas);
   const used = BigInt(block.gasUsed);

@@ -1,7 +1,8 @@
 import { AnvilRequestError } from "../anvil/anvil-request.ts";
-import { needsPlace, type HaltPlace } from "./evm-halt.ts";
+import { needsPlace, type HaltPlace, toGethHalt } from "./evm-halt.ts";
 import type { Node } from "./method.ts";
 import { PrunedStateError } from "./pruned-state.ts";
+import type { CallFrame } from "./call-frame.ts";
 
 /** Steps that are followed; a longer run keeps the text without the instruction. */
 const stepsMax = 200_000;
@@ -30,7 +31,7 @@ const tracer = `{
 }`;
 
 /** What is run again: a transaction of the chain, or a call with the arguments of `debug_traceCall`. */
-export type Rerun =
+type Rerun =
   | Readonly<{ transaction: string }>
   | Readonly<{ call: object; block: unknown; overrides: Readonly<Record<string, unknown>> }>;
 
@@ -38,7 +39,7 @@ export type Rerun =
  * Finds the instructions at which the frames of a run halted, those whose text needs it, in the order in which the frames
  * ended. Empty where the run is too long to be followed or its state is pruned.
  */
-export async function haltPlaces(node: Node, rerun: Rerun): Promise<readonly (HaltPlace | undefined)[]> {
+async function haltPlaces(node: Node, rerun: Rerun): Promise<readonly (HaltPlace | undefined)[]> {
   const failed = await runAgain(node, rerun);
   return failed.filter(([error]) => needsPlace(haltName(error))).map(([, last]) => placeOf(last));
 }
@@ -68,4 +69,31 @@ function haltName(error: string): string {
 
 function placeOf(last: FailedFrame[1]): HaltPlace | undefined {
   return last === null ? undefined : { opcode: last[0], stackItems: last[1] };
+}
+
+/** Gives the failed frames of a trace geth's texts; the run is made again where a text names an instruction. */
+export async function withGethHalts(node: Node, frame: CallFrame, rerun: Rerun): Promise<CallFrame> {
+  const count = countUnplaced(frame);
+  if (count === 0) return rewrite(frame, []);
+  const places = await haltPlaces(node, rerun);
+  // A trace of the outermost call alone has none of the others.
+  return rewrite(frame, places.slice(Math.max(0, places.length - count)));
+}
+
+function countUnplaced({ error, calls = [] }: CallFrame): number {
+  const own = error !== undefined && needsPlace(error) ? 1 : 0;
+  return calls.reduce((sum, call) => sum + countUnplaced(call), own);
+}
+
+/** Takes `places` in the order in which the frames ended: inner ones before the one that made them. */
+function rewrite(outermost: CallFrame, places: readonly (HaltPlace | undefined)[]): CallFrame {
+  let next = 0;
+  const visit = (frame: CallFrame): CallFrame => {
+    const calls = frame.calls?.map(visit);
+    const { error } = frame;
+    const inner = calls === undefined ? {} : { calls };
+    if (error === undefined) return { ...frame, ...inner };
+    return { ...frame, ...inner, error: toGethHalt(error, needsPlace(error) ? places[next++] : undefined) };
+  };
+  return visit(outermost);
 }

@@ -60,7 +60,7 @@ export type Subject = Readonly<{
 export type MethodShape = readonly [string, readonly unknown[], z.ZodType];
 
 /** Every method of the specification's tables, in their order. */
-export function methodShapes(subject: Subject): readonly MethodShape[] {
+export function listMethodShapes(subject: Subject): readonly MethodShape[] {
   return [standard, network, traces, extensions, placeholders].flatMap((table) => table(subject));
 }
 

@@ -1,13 +1,13 @@
-import { blockMethods } from "./block-methods.ts";
-import { extensionMethods } from "./extension-methods.ts";
-import { feeMethods } from "./fee-methods.ts";
+import { createBlockMethods } from "./block-methods.ts";
+import { createExtensionMethods } from "./extension-methods.ts";
+import { createFeeMethods } from "./fee-methods.ts";
 import type { MethodTable, Node } from "./method.ts";
-import { networkMethods } from "./network-methods.ts";
-import { placeholderMethods } from "./placeholder-methods.ts";
-import { rawMethods } from "./raw-methods.ts";
-import { stateMethods } from "./state-methods.ts";
-import { subscriptionMethods } from "./subscription-methods.ts";
-import { traceMethods } from "./trace-methods.ts";
+import { createNetworkMethods } from "./network-methods.ts";
+import { createPlaceholderMethods } from "./placeholder-methods.ts";
+import { createRawMethods } from "./raw-methods.ts";
+import { createStateMethods } from "./state-methods.ts";
+import { createSubscriptionMethods } from "./subscription-methods.ts";
+import { createTraceMethods } from "./trace-methods.ts";
 
 /**
  * Every method of the node (specification, "JSON-RPC interface"). What is not here, the four batch methods among it, is
@@ -15,15 +15,15 @@ import { traceMethods } from "./trace-methods.ts";
  */
 export function createMethodTable(node: Node): MethodTable {
   const groups = [
-    feeMethods(node),
-    blockMethods(node),
-    stateMethods(node),
-    networkMethods(node),
-    rawMethods(node),
-    traceMethods(node),
-    extensionMethods(node),
-    placeholderMethods(),
-    subscriptionMethods(),
+    createFeeMethods(node),
+    createBlockMethods(node),
+    createStateMethods(node),
+    createNetworkMethods(node),
+    createRawMethods(node),
+    createTraceMethods(node),
+    createExtensionMethods(node),
+    createPlaceholderMethods(),
+    createSubscriptionMethods(),
   ];
   return new Map(groups.flatMap((group) => Object.entries(group)));
 }

@@ -2,7 +2,7 @@ import type { MethodGroup, Node } from "./method.ts";
 import { bytes, readParams } from "./params.ts";
 
 /** Who the node is and whom it knows. */
-export function networkMethods({ anvil, version, clientVersion }: Node): MethodGroup {
+export function createNetworkMethods({ anvil, version, clientVersion }: Node): MethodGroup {
   return {
     net_version: async (params) => {
       readParams([], params);

@@ -15,6 +15,6 @@ const constants: Readonly<Record<string, unknown>> = {
 };
 
 /** The ten placeholders. */
-export function placeholderMethods(): MethodGroup {
+export function createPlaceholderMethods(): MethodGroup {
   return Object.fromEntries(Object.entries(constants).map(([name, value]) => [name, async () => value]));
 }

@@ -1,7 +1,7 @@
 import type { Hex } from "viem";
 import { AnvilRequestError } from "../anvil/anvil-request.ts";
 import type { Anvil } from "../anvil/anvil.ts";
-import { errorCode, RpcError, requestedBlock } from "./rpc-error.ts";
+import { errorCode, RpcError, findRequestedBlock } from "./rpc-error.ts";
 
 /** The state of a block is pruned: -32000 with the words by which clients know a full node's pruned state (geth's). */
 export class PrunedStateError extends RpcError {
@@ -31,7 +31,7 @@ export function withPrunedStates({ request }: Chain): Chain {
 }
 
 async function prunedState(error: unknown, request: Chain["request"]): Promise<PrunedStateError | undefined> {
-  const block = error instanceof AnvilRequestError ? requestedBlock(error.message) : undefined;
+  const block = error instanceof AnvilRequestError ? findRequestedBlock(error.message) : undefined;
   if (block === undefined || block.requested > block.head) return undefined;
   const number: Hex = `0x${block.requested.toString(16)}`;
   const { stateRoot } = await request<{ stateRoot: Hex }>("eth_getBlockByNumber", [number, false]);

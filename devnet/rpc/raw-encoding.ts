@@ -8,7 +8,7 @@ import type { Block, Receipt } from "./block-reader.ts";
  *
  * @throws {RangeError} when the encoding's hash is not the block's, which would mean that the header has a field that is not known here.
  */
-export function rawHeader(block: Block): Hex.Hex {
+export function encodeHeader(block: Block): Hex.Hex {
   const encoded = Rlp.fromHex(headerFields(block));
   if (Hash.keccak256(encoded) !== block.hash)
     throw new RangeError(`header of block ${block.number} has unknown fields`);
@@ -16,8 +16,8 @@ export function rawHeader(block: Block): Hex.Hex {
 }
 
 /** Encodes a block: header, transactions, no uncles and no withdrawals (EIP-4895). */
-export function rawBlock(block: Block, transactions: readonly Hex.Hex[]): Hex.Hex {
-  rawHeader(block);
+export function encodeBlock(block: Block, transactions: readonly Hex.Hex[]): Hex.Hex {
+  encodeHeader(block);
   // A typed transaction stands in a block as a byte string (EIP-2718), a legacy one as the list that it is.
   const items = transactions.map((raw) => (isList(raw) ? Rlp.toHex(raw) : raw));
   return Rlp.fromHex([headerFields(block), items, [], ...(block.withdrawalsRoot === undefined ? [] : [[]])] as Nested);
@@ -26,7 +26,7 @@ export function rawBlock(block: Block, transactions: readonly Hex.Hex[]): Hex.He
 type Nested = Parameters<typeof Rlp.fromHex>[0];
 
 /** Encodes a receipt as its block's `receiptsRoot` has it: type and RLP of status, gas, bloom and logs (EIP-658, EIP-2718). */
-export function rawReceipt(receipt: Receipt): Hex.Hex {
+export function encodeReceipt(receipt: Receipt): Hex.Hex {
   const logs = receipt.logs.map(({ address, topics, data }) => [address, [...topics], data] as const);
   const encoded = Rlp.fromHex([
     number(receipt.status),

@@ -1,5 +1,4 @@
 import type { Hex, TransactionSerialized } from "viem";
-import { intrinsicGas } from "./intrinsic-gas.ts";
 import { errorCode, RpcError } from "./rpc-error.ts";
 
 /** Digits of the opening bytes: `0x` and one byte. */
@@ -22,7 +21,7 @@ export async function checkRawTransaction(raw: Hex, chainId: () => Promise<numbe
     if (signedFor !== undefined && signedFor !== own) {
       refuse(`invalid sender: invalid chain id for signer: have ${signedFor} want ${own}`);
     }
-    const needed = intrinsicGas(transaction);
+    const needed = computeIntrinsicGas(transaction);
     const gas = transaction.gas ?? 0n;
     if (gas < needed) refuse(`intrinsic gas too low: gas ${gas}, minimum needed ${needed}`);
   } catch (error) {
@@ -41,4 +40,33 @@ function checkType(raw: Hex): void {
 
 function refuse(message: string): never {
   throw new RpcError(errorCode.server, message);
+}
+
+/** What of a transaction costs gas before it runs. */
+export type Intrinsic = Readonly<{
+  /** Absent for a contract's creation. */
+  to?: string | null | undefined;
+  data?: Hex | null | undefined;
+  accessList?: readonly Readonly<{ storageKeys: readonly unknown[] }>[] | null | undefined;
+}>;
+
+const transactionGas = 21_000;
+const creationGas = 32_000;
+const zeroByteGas = 4;
+const otherByteGas = 16;
+const initCodeWordGas = 2;
+const listedAddressGas = 2_400;
+const listedKeyGas = 1_900;
+
+/** Gas that a transaction costs before it runs (Yellow Paper, 6.2; EIP-2028, EIP-2930, EIP-3860), as of Cancun. */
+export function computeIntrinsicGas({ to, data, accessList }: Intrinsic): number {
+  const bytes = Buffer.from((data ?? "0x").slice(2), "hex");
+  const zeros = bytes.reduce((count, byte) => (byte === 0 ? count + 1 : count), 0);
+  const creates = to === undefined || to === null;
+  const creation = creates ? creationGas + initCodeWordGas * Math.ceil(bytes.length / 32) : 0;
+  const listed = (accessList ?? []).reduce(
+    (sum, entry) => sum + listedAddressGas + listedKeyGas * entry.storageKeys.length,
+    0,
+  );
+  return transactionGas + creation + zeros * zeroByteGas + (bytes.length - zeros) * otherByteGas + listed;
 }

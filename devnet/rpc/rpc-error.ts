@@ -49,7 +49,7 @@ export function wireError(error: unknown): WireError | undefined {
 }
 
 function chainError({ code, message, data }: AnvilRequestError): WireError {
-  if (requestedBlock(message) !== undefined) return { code: errorCode.server, message: "header not found" };
+  if (findRequestedBlock(message) !== undefined) return { code: errorCode.server, message: "header not found" };
   if (code === notFound) return { code: errorCode.server, message: "header for hash not found" };
   const text = gethTexts[message] ?? gethAllowance(message);
   // Clients take -32003 for a failed creation of a transaction; geth answers -32000.
@@ -64,7 +64,7 @@ function gethAllowance(message: string): string | undefined {
 }
 
 /** The block whose state anvil does not have, because it is pruned or not made yet; undefined for any other error. */
-export function requestedBlock(message: string): Readonly<{ head: number; requested: number }> | undefined {
+export function findRequestedBlock(message: string): Readonly<{ head: number; requested: number }> | undefined {
   const found = /^BlockOutOfRangeError: block height is (\d+) but requested was (\d+)/.exec(message);
   return found === null ? undefined : { head: Number(found[1]), requested: Number(found[2]) };
 }

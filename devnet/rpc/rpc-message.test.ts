@@ -1,8 +1,9 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
+import * as fc from "fast-check";
 import { AnvilRequestError } from "../anvil/anvil-request.ts";
 import type { Method } from "./method.ts";
-import { batchCallsMax, createMessageHandler } from "./rpc-message.ts";
+import { batchCallsMax, createMessageHandler, readIds } from "./rpc-message.ts";
 
 const methods = new Map<string, Method>([
   ["echo", async (params) => params],
@@ -89,4 +90,48 @@ test("methods that are not in the table share one name in the metrics", async ()
   await answer('{"jsonrpc":"2.0","id":1,"method":"made-up-7"}');
   await answer('{"jsonrpc":"2.0","id":1,"method":"echo"}');
   expect(observed).toEqual(["unknown error", "echo ok"]);
+});
+
+function idOf(text: string): string | undefined {
+  return readIds(text, [JSON.parse(text)])[0];
+}
+
+test("numbers come back digit for digit, whatever their size", () => {
+  fc.assert(
+    fc.property(fc.bigInt(), (id) => {
+      expect(idOf(`{"method":"x","id":${id}}`)).toBe(String(id));
+    }),
+  );
+});
+
+test("text comes back as the same text", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary" }), (id) => {
+      expect(JSON.parse(idOf(JSON.stringify({ id })) ?? "")).toBe(id);
+    }),
+  );
+});
+
+test("in a batch each request has its own id", () => {
+  const text = '[{"id":9007199254740993},{"id":1},5,{"id":1e400},{}]';
+  expect(readIds(text, JSON.parse(text) as unknown[])).toEqual([
+    "9007199254740993",
+    "1",
+    undefined,
+    "1e400",
+    undefined,
+  ]);
+});
+
+test("of two ids the last one counts, as in JSON.parse", () => {
+  expect(idOf('{"id":9007199254740993,"id":9007199254740995}')).toBe("9007199254740995");
+});
+
+test("an id inside the parameters is not the request's", () => {
+  expect(idOf('{"params":[{"id":9007199254740993}],"id":9007199254740995}')).toBe("9007199254740995");
+});
+
+test("objects, arrays and truth values are no ids; null is one", () => {
+  for (const id of ["{}", "[]", "true"]) expect(idOf(`{"id":${id}}`)).toBeUndefined();
+  expect(idOf('{"id":null}')).toBe("null");
 });

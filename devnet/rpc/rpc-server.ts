@@ -2,12 +2,12 @@ import { listen } from "#daemon/http/listener.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { Anvil } from "../anvil/anvil.ts";
 import type { NodeProfile } from "../node-profile.ts";
-import { statusOfAnswer } from "./answer-status.ts";
 import { createHttpEndpoint } from "./http-endpoint.ts";
 import { createMethodTable } from "./method-table.ts";
 import { withPrunedStates } from "./pruned-state.ts";
 import { createMessageHandler, type CallObserver } from "./rpc-message.ts";
 import { createWebSocketEndpoint } from "./websocket-endpoint.ts";
+import { errorCode } from "./rpc-error.ts";
 
 /** Where the node's JSON-RPC is served. */
 export type RpcServerOptions = Readonly<{
@@ -76,4 +76,16 @@ export async function startRpcServer(
     webSocketUrl: wsListener.url.replace("http:", "ws:"),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
+}
+
+/** The HTTP status that a node which maps JSON-RPC errors to statuses gives an answer: 4xx for the caller's mistakes, else 500. */
+function statusOfAnswer(text: string): number {
+  if (text === "" || text.startsWith("[")) return 200;
+  const { error } = JSON.parse(text) as { error?: { code: number } };
+  if (error === undefined) return 200;
+  if (error.code === errorCode.methodNotFound) return 404;
+  const isCallers = [errorCode.parse, errorCode.invalidRequest, errorCode.invalidParams].some(
+    (code) => code === error.code,
+  );
+  return isCallers ? 400 : 500;
 }

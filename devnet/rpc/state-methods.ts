@@ -13,7 +13,7 @@ const overrides = z.looseObject({});
 type Proof = Readonly<{ storageProof: readonly Readonly<{ key: Hex; value: Hex; proof: readonly Hex[] }>[] }>;
 
 /** Accounts, their storage, and what calls would do to them. */
-export function stateMethods(node: Node): MethodGroup {
+export function createStateMethods(node: Node): MethodGroup {
   const { anvil } = node;
   const ofAccount = (method: string) => async (params: readonly unknown[]) =>
     anvil.request(method, readParams([address, stateBlock], params));

@@ -6,7 +6,7 @@ import { errorCode, RpcError } from "./rpc-error.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 
 /** `eth_subscribe` and `eth_unsubscribe`, over WebSocket only; names and texts are geth's. */
-export function subscriptionMethods(): MethodGroup {
+export function createSubscriptionMethods(): MethodGroup {
   return {
     eth_subscribe: async (params, context) => {
       const subscriptions = requireSubscriptions(context);

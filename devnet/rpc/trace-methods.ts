@@ -1,20 +1,20 @@
 import type { Hex } from "viem";
-import type { z } from "zod";
+import { z } from "zod";
+import "#daemon/settings/describe-issue.ts";
 import { AnvilRequestError } from "../anvil/anvil-request.ts";
 import { readBlock, type Block, type Receipt } from "./block-reader.ts";
 import { checkCall } from "./chain-call.ts";
-import { framesOf, withTransactionGas, type CallFrame, type ParityTrace } from "./call-frame.ts";
-import { withGethHalts } from "./frame-halts.ts";
-import { intrinsicGas } from "./intrinsic-gas.ts";
+import { buildFrames, withTransactionGas, type CallFrame, type ParityTrace } from "./call-frame.ts";
+import { withGethHalts } from "./halt-tracer.ts";
+import { computeIntrinsicGas } from "./raw-transaction.ts";
 import type { MethodGroup, Node } from "./method.ts";
 import { blockNumberOrTag, callObject, hash, readParams, stateBlock } from "./params.ts";
 import { PrunedStateError } from "./pruned-state.ts";
 import { errorCode, RpcError } from "./rpc-error.ts";
 import { traceFilter } from "./trace-filter.ts";
-import { readTracerOptions, tracerOptions, type CallTracerOptions } from "./tracer-options.ts";
 
 /** Traces, made by `callTracer`. */
-export function traceMethods(node: Node): MethodGroup {
+export function createTraceMethods(node: Node): MethodGroup {
   const ofBlock = (id: z.ZodType<string>) => async (params: readonly unknown[]) => {
     const [block, given] = readParams([id, tracerOptions], params);
     return traceBlock(node, await requireTraceable(node, block), readTracerOptions(given));
@@ -75,7 +75,7 @@ async function traceAgain(node: Node, transaction: Hex, options: CallTracerOptio
     }
   }
   const traces = await node.anvil.request<readonly ParityTrace[]>("trace_transaction", [transaction]);
-  return framesOf(traces, options.tracerConfig.onlyTopCall === true);
+  return buildFrames(traces, options.tracerConfig.onlyTopCall === true);
 }
 
 type Call = z.output<typeof callObject>;
@@ -87,6 +87,66 @@ async function traceCall(node: Node, call: Call, block: z.output<typeof stateBlo
   const overrides = { stateOverrides, blockOverrides };
   const frame = await withGethHalts(node, traced, { call, block, overrides });
   // Geth shows the gas that the call was given, anvil what is left of it when the call begins.
-  const given = BigInt(frame.gas) + BigInt(intrinsicGas({ to: call.to, data: call.input ?? call.data }));
+  const given = BigInt(frame.gas) + BigInt(computeIntrinsicGas({ to: call.to, data: call.input ?? call.data }));
   return { ...frame, gas: call.gas ?? `0x${given.toString(16)}` };
+}
+
+const tracerConfig = z.strictObject({
+  /** Leaves the calls within a call out. */
+  onlyTopCall: z.boolean().optional(),
+  /** Adds the logs of each call. */
+  withLog: z.boolean().optional(),
+});
+
+/** Geth's trace options; those of the struct logger and of the tracer's running are taken and mean nothing to `callTracer`. */
+const options = z.strictObject({
+  tracer: z.string().optional(),
+  tracerConfig: tracerConfig.optional(),
+  timeout: z.string().optional(),
+  reexec: z.number().optional(),
+  disableStorage: z.boolean().optional(),
+  disableStack: z.boolean().optional(),
+  enableMemory: z.boolean().optional(),
+  enableReturnData: z.boolean().optional(),
+  limit: z.number().optional(),
+  stateOverrides: z.looseObject({}).optional(),
+  blockOverrides: z.looseObject({}).optional(),
+});
+
+/** Trace options as a caller gives them. */
+const tracerOptions = z.looseObject({}).optional();
+
+/** What `callTracer` is told. */
+type CallTracerOptions = Readonly<{
+  tracer: "callTracer";
+  tracerConfig: Readonly<{ onlyTopCall?: boolean | undefined; withLog?: boolean | undefined }>;
+  stateOverrides?: Readonly<Record<string, unknown>> | undefined;
+  blockOverrides?: Readonly<Record<string, unknown>> | undefined;
+}>;
+
+/**
+ * Reads trace options. Without a tracer `callTracer` is meant, the only one that the node has (specification, "Debug and trace
+ * methods").
+ *
+ * @throws {RpcError} -32602 for any other tracer, and for options that `callTracer` does not have.
+ */
+export function readTracerOptions(given: unknown): CallTracerOptions {
+  const tracer = (given as { tracer?: unknown } | undefined)?.tracer ?? "callTracer";
+  if (tracer !== "callTracer") {
+    const message = `tracer ${JSON.stringify(tracer)} is not supported: only callTracer is supported`;
+    throw new RpcError(errorCode.invalidParams, message);
+  }
+  const parsed = options.safeParse(given ?? {});
+  if (!parsed.success) throw new RpcError(errorCode.invalidParams, `invalid tracer options: ${describe(parsed.error)}`);
+  const { tracerConfig: config = {}, stateOverrides, blockOverrides } = parsed.data;
+  return {
+    tracer,
+    tracerConfig: config,
+    ...(stateOverrides === undefined ? {} : { stateOverrides }),
+    ...(blockOverrides === undefined ? {} : { blockOverrides }),
+  };
+}
+
+function describe(error: z.ZodError): string {
+  return error.issues.map(({ path, message }) => [...path, message].join(": ")).join("; ");
 }

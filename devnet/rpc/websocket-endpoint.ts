@@ -5,9 +5,9 @@ import type { Logger } from "#daemon/log.ts";
 import type { ChainBlock } from "../anvil/chain.ts";
 import { bodyBytesMax } from "./http-endpoint.ts";
 import type { Node } from "./method.ts";
-import { newsOf, notification, type BlockNews } from "./notifications.ts";
 import type { MessageHandler } from "./rpc-message.ts";
 import { createSubscriptions, type Subscriptions, type Topic } from "./subscriptions.ts";
+import type { LogFilter } from "./log-filter.ts";
 
 /** Connections at the same time. */
 const connectionsMax = 10_000;
@@ -33,7 +33,7 @@ export type WebSocketEndpoint = Disposable &
     publish(block: ChainBlock): void;
   }>;
 
-type Client = { subscriptions: Subscriptions; news: Promise<void>; alive: boolean };
+type Client = { subscriptions: Subscriptions; pending: Promise<void>; alive: boolean };
 
 /** Creates the WebSocket server of the node. */
 export function createWebSocketEndpoint(parts: WebSocketEndpointParts): WebSocketEndpoint {
@@ -47,7 +47,7 @@ export function createWebSocketEndpoint(parts: WebSocketEndpointParts): WebSocke
   const clients = new Map<WebSocket, Client>();
   sockets.on("connection", (socket) => {
     if (clients.size >= connectionsMax) return socket.close(closeCode.tryAgainLater, "too many connections");
-    const client: Client = { subscriptions: createSubscriptions(), news: Promise.resolve(), alive: true };
+    const client: Client = { subscriptions: createSubscriptions(), pending: Promise.resolve(), alive: true };
     clients.set(socket, client);
     serve(socket, client, parts);
     socket.on("pong", () => (client.alive = true));
@@ -58,8 +58,8 @@ export function createWebSocketEndpoint(parts: WebSocketEndpointParts): WebSocke
   return {
     server,
     publish: (block) => {
-      const news = newsOf(block, parts.node);
-      for (const [socket, client] of clients) tell(socket, client, news, parts.log);
+      const pending = prepareNotifications(block, parts.node);
+      for (const [socket, client] of clients) tell(socket, client, pending, parts.log);
     },
     [Symbol.dispose]: () => {
       clearInterval(pinging);
@@ -97,21 +97,21 @@ async function answer(
 }
 
 /** Tells one client what it subscribed to, after what it was told before. */
-function tell(socket: WebSocket, client: Client, news: BlockNews, log: Logger): void {
+function tell(socket: WebSocket, client: Client, pending: BlockNotifications, log: Logger): void {
   const topics = [...client.subscriptions.active()];
   if (topics.length === 0) return;
-  client.news = client.news
-    .then(() => tellTopics(socket, topics, news))
+  client.pending = client.pending
+    .then(() => tellTopics(socket, topics, pending))
     .catch((error: unknown) => log.error({ err: error }, "subscribers could not be told about a block"));
 }
 
 async function tellTopics(
   socket: WebSocket,
   topics: readonly (readonly [Hex, Topic])[],
-  news: BlockNews,
+  pending: BlockNotifications,
 ): Promise<void> {
   for (const [id, topic] of topics) {
-    for (const result of await news(topic)) send(socket, notification(id, result));
+    for (const result of await pending(topic)) send(socket, notification(id, result));
   }
 }
 
@@ -134,4 +134,38 @@ function pingAll(clients: ReadonlyMap<WebSocket, Client>): void {
 
 function textOf(data: RawData): string {
   return Array.isArray(data) ? Buffer.concat(data).toString("utf8") : Buffer.from(data as Buffer).toString("utf8");
+}
+
+/** Finds what one block has for a topic, as JSON texts; each block's answers are computed once for all who ask. */
+type BlockNotifications = (topic: Topic) => Promise<readonly string[]>;
+
+/** Prepares the notifications of a block. */
+function prepareNotifications(block: ChainBlock, node: Node): BlockNotifications {
+  const header = JSON.stringify(headerOf(block));
+  const logs = new Map<string, Promise<readonly string[]>>();
+  return async (topic) => {
+    if (topic.type === "newHeads") return [header];
+    const key = JSON.stringify(topic.filter);
+    const known = logs.get(key) ?? readLogs(block, topic.filter, node);
+    logs.set(key, known);
+    return known;
+  };
+}
+
+/** The message that carries one notification (geth's `eth_subscription`). */
+function notification(id: Hex, result: string): string {
+  return `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"${id}","result":${result}}}`;
+}
+
+/** A header has neither the block's content nor what is computed from it. */
+function headerOf(block: ChainBlock): object {
+  const { transactions: _, uncles: __, withdrawals: ___, size: ____, totalDifficulty: _____, ...header } = block;
+  return header;
+}
+
+async function readLogs(block: ChainBlock, { address, topics }: LogFilter, { anvil }: Node) {
+  if (block.transactions.length === 0) return [];
+  const filter = { blockHash: block.hash, address: address ?? [], topics: topics ?? [] };
+  const logs = await anvil.request<readonly unknown[]>("eth_getLogs", [filter]);
+  return logs.map((log) => JSON.stringify(log));
 }

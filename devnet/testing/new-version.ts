@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { launcherText, type LauncherName } from "../workspace/launcher.ts";
+import { formatLauncher, type LauncherName } from "../workspace/launcher.ts";
 import { releaseFile, type DevnetRelease } from "../workspace/node-parameters.ts";
 
 /** How a new version turns out. */
@@ -41,6 +41,6 @@ async function writeProgram(
   version: string,
   first: readonly string[],
 ): Promise<void> {
-  const [shebang = "", ...lines] = launcherText(name, version).split("\n");
+  const [shebang = "", ...lines] = formatLauncher(name, version).split("\n");
   await writeFile(join(directory, name), [shebang, ...first, ...lines].join("\n"), { mode: 0o755 });
 }

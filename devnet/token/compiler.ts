@@ -42,7 +42,7 @@ type CompilerOutput = Readonly<{
 }>;
 
 /** The text of `Token.sol`. */
-export function tokenSource(): string {
+export function readTokenSource(): string {
   return readFileSync(fileURLToPath(new URL("./Token.sol", import.meta.url)), "utf8");
 }
 
@@ -52,7 +52,7 @@ export function tokenSource(): string {
  *
  * @throws {Error} with the compiler's own messages; a warning counts as an error.
  */
-export function compileToken(source: string = tokenSource()): TokenArtifact {
+export function compileToken(source: string = readTokenSource()): TokenArtifact {
   const require = createRequire(import.meta.url);
   const solc = require("solc") as Compiler;
   const input = {

@@ -34,7 +34,7 @@ export const deployedAddress = getContractAddress({ from: deployer.address, nonc
 export const deploymentBalance = numberToHex(gas * maxFeePerGas);
 
 /** Signs the transaction that deploys the token. */
-export async function signedDeployment({ chainId, holders }: TokenGenesis): Promise<Hex> {
+export async function signDeployment({ chainId, holders }: TokenGenesis): Promise<Hex> {
   return deployer.signTransaction({
     type: "eip1559",
     chainId,

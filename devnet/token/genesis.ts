@@ -15,8 +15,8 @@ export type TokenChain = Pick<Anvil, "request" | "checkpoint"> & Readonly<{ mine
 export async function deployToken(chain: TokenChain, genesis: () => Promise<TokenGenesis>): Promise<Address> {
   if (await hasToken(chain)) return tokenAddress;
   // Loaded only when needed: it takes longer than all the rest of the node's start.
-  const { deploymentBalance, deployer, signedDeployment } = await import("./deployment.ts");
-  const transaction = await signedDeployment(await genesis());
+  const { deploymentBalance, deployer, signDeployment } = await import("./deployment.ts");
+  const transaction = await signDeployment(await genesis());
   await chain.request("anvil_setBalance", [deployer.address, deploymentBalance]);
   // The deployment is replayed from the chain's journal after a crash; the balance that pays for it is not in the journal.
   await chain.checkpoint();

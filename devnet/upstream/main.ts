@@ -1,9 +1,9 @@
 import { createApp } from "#daemon/http/app.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
-import { readinessOf } from "#daemon/http/readiness.ts";
+import { judgeReadiness } from "#daemon/http/readiness.ts";
 import type { Service } from "#daemon/service.ts";
 import { upstreamSettings } from "./settings.ts";
-import { operationsRoutes } from "#daemon/http/operations-listener.ts";
+import { addOperationsRoutes } from "#daemon/http/operations-listener.ts";
 
 /**
  * Something to sell while developing: `GET /data` answers a JSON document that counts how often it was handed out, so that one
@@ -13,7 +13,7 @@ export const upstream: Service<typeof upstreamSettings.schema> = {
   definition: upstreamSettings,
   async start({ listen }, { log, metrics, resources }) {
     const app = createApp({ bodyLimitBytes: 65_536 }, { log, metrics });
-    operationsRoutes(app, { metrics, readiness: () => readinessOf({}) });
+    addOperationsRoutes(app, { metrics, readiness: () => judgeReadiness({}) });
     let handedOut = 0;
     app.get("/data", (c) => {
       handedOut += 1;

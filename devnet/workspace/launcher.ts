@@ -1,20 +1,20 @@
-import { binDirectoryOf, releaseOfText } from "#node/versions.ts";
-import { programFile } from "../program-file.ts";
+import { deriveBinDirectory, releaseOfText } from "#node/versions.ts";
+import { locateProgramFile } from "../program-file.ts";
 
 /** The programs of a node's bin directory. */
 export type LauncherName = "ops" | "node_cli";
 
 const programs: Readonly<Record<LauncherName, string>> = {
-  ops: programFile("../command/ops.main.ts", import.meta.url),
-  node_cli: programFile("../command/node-cli.main.ts", import.meta.url),
+  ops: locateProgramFile("../command/ops.main.ts", import.meta.url),
+  node_cli: locateProgramFile("../command/node-cli.main.ts", import.meta.url),
 };
 
 /**
  * Writes the script that stands in a bin directory as `ops` or `node_cli`. It finds its workspace from where it stands, so that
  * a workspace may be moved or mounted elsewhere, and hands it to the program together with the arguments.
  */
-export function launcherText(name: LauncherName, version: string): string {
-  const binDirectory = binDirectoryOf(releaseOfText(version).layout, "node");
+export function formatLauncher(name: LauncherName, version: string): string {
+  const binDirectory = deriveBinDirectory(releaseOfText(version).layout, "node");
   const up = binDirectory.split("/").fill("..").join("/");
   return [
     "#!/bin/sh",

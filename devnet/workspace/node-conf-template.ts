@@ -25,7 +25,7 @@ export type NodeConfOptions = Readonly<{
 }>;
 
 /** Writes the text of a new `node.conf` (specification, "Node operations objects"). */
-export function nodeConfText(
+export function formatNodeConf(
   { version, workspace, hostIp, ports, monitor }: NodeConfOptions,
   releases: NodeReleases = nodeReleases,
 ): string {

@@ -3,10 +3,10 @@ import { access, chmod, copyFile, mkdir, rm, writeFile } from "node:fs/promises"
 import { join, resolve } from "node:path";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
 import { nodeReleases } from "#node/versions.ts";
-import { launcherText, type LauncherName } from "./launcher.ts";
-import { nodeConfText, type MonitorTarget, type NodePorts } from "./node-conf-template.ts";
+import { formatLauncher, type LauncherName } from "./launcher.ts";
+import { formatNodeConf, type MonitorTarget, type NodePorts } from "./node-conf-template.ts";
 import { releaseFile, writeParameters, type NodeParameters } from "./node-parameters.ts";
-import { workspaceOf, type Workspace } from "./workspace.ts";
+import { locateWorkspace, type Workspace } from "./workspace.ts";
 
 /** What a workspace is made for. */
 export type PrepareWorkspaceOptions = Readonly<{
@@ -26,7 +26,7 @@ export type PrepareWorkspaceOptions = Readonly<{
 export async function prepareWorkspace(options: PrepareWorkspaceOptions): Promise<Workspace> {
   const { parameters, conf } = options;
   const directory = resolve(options.directory);
-  const workspace = workspaceOf({ ...parameters, directory });
+  const workspace = locateWorkspace({ ...parameters, directory });
   for (const path of [workspace.binDirectory, join(workspace.dataDirectory, "meta")]) {
     await mkdir(path, { recursive: true });
   }
@@ -37,7 +37,7 @@ export async function prepareWorkspace(options: PrepareWorkspaceOptions): Promis
     await writeNew(join(workspace.keyDirectory, name), `${randomBytes(32).toString("hex")}\n`, 0o600);
   }
   await takeOverConf(workspace, parameters);
-  await writeNew(workspace.configPath, nodeConfText({ ...conf, version: parameters.version, workspace }), 0o644);
+  await writeNew(workspace.configPath, formatNodeConf({ ...conf, version: parameters.version, workspace }), 0o644);
   await writeParameters(workspace.parametersPath, parameters);
   // The version of this call counts, not that of programs which were put there since the last one.
   await rm(join(workspace.binDirectory, releaseFile), { force: true });
@@ -54,7 +54,7 @@ async function writeLauncher(
   const path = join(workspace.binDirectory, name);
   // A real node's programs stay as they were installed: no start writes them.
   if (profile === "strict" && (await exists(path))) return;
-  await replaceFile(path, launcherText(name, version), { mode: 0o755 });
+  await replaceFile(path, formatLauncher(name, version), { mode: 0o755 });
   await chmod(path, 0o755);
 }
 
@@ -62,7 +62,7 @@ async function takeOverConf(workspace: Workspace, { nodeDirectory }: NodeParamet
   if (await exists(workspace.configPath)) return;
   const place = { directory: workspace.directory, nodeDirectory };
   for (const { since } of nodeReleases.toReversed()) {
-    const { configPath } = workspaceOf({ ...place, version: since });
+    const { configPath } = locateWorkspace({ ...place, version: since });
     if (await exists(configPath)) return copyFile(configPath, workspace.configPath);
   }
 }

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { binDirectoryOf, nodeReleases, releaseOfText, type NodeReleases } from "#node/versions.ts";
+import { deriveBinDirectory, nodeReleases, releaseOfText, type NodeReleases } from "#node/versions.ts";
 
 /** What decides where a workspace's files are. */
 export type WorkspacePlace = Readonly<{
@@ -24,12 +24,12 @@ export type Workspace = Readonly<{
 }>;
 
 /** The files of a workspace, by the layout of its node's version (specification, "Node command line"). */
-export function workspaceOf(
+export function locateWorkspace(
   { directory, version, nodeDirectory }: WorkspacePlace,
   releases: NodeReleases = nodeReleases,
 ): Workspace {
   const { layout } = releaseOfText(version, releases);
-  const binDirectory = join(directory, binDirectoryOf(layout, nodeDirectory));
+  const binDirectory = join(directory, deriveBinDirectory(layout, nodeDirectory));
   return {
     directory,
     binDirectory,

@@ -1,9 +1,8 @@
 import { z } from "zod";
-import { quantity, type Hex } from "#x402/hex.ts";
+import { formatQuantity, type Hex } from "#x402/hex.ts";
 import type { JsonRpcClient } from "./json-rpc-client.ts";
 import type { JsonRpcAnswer } from "#daemon/json-rpc.ts";
-import { sendOutcome, type SendOutcome } from "./send-outcome.ts";
-import { ChainError } from "./chain-error.ts";
+import { sendOutcome, type SendOutcome, ChainError } from "./chain-error.ts";
 
 /** Bytes of any length as JSON-RPC has them. */
 const hexData = z.custom<Hex>((value) => typeof value === "string" && /^0x[0-9a-fA-F]*$/.test(value));
@@ -87,15 +86,20 @@ export function createChain({ rpc }: Readonly<{ rpc: JsonRpcClient }>): Chain {
     simulate: (call) => rpc.call("eth_call", [callObject(call), "pending"]),
     read: (call) => ask("eth_call", [callObject(call), "latest"], hexData),
     recentLogs: (address, topics, headNumber) => {
-      const fromBlock = quantity(Math.max(0, headNumber - logBlocksMax + 1));
-      const filter = { address, topics, fromBlock, toBlock: quantity(headNumber) };
+      const fromBlock = formatQuantity(Math.max(0, headNumber - logBlocksMax + 1));
+      const filter = { address, topics, fromBlock, toBlock: formatQuantity(headNumber) };
       return ask("eth_getLogs", [filter], z.array(logSchema.extend({ transactionHash: hexData })));
     },
   };
 }
 
 function callObject({ from, to, data, gas }: MessageCall): Record<string, unknown> {
-  return { to, data, ...(from === undefined ? {} : { from }), ...(gas === undefined ? {} : { gas: quantity(gas) }) };
+  return {
+    to,
+    data,
+    ...(from === undefined ? {} : { from }),
+    ...(gas === undefined ? {} : { gas: formatQuantity(gas) }),
+  };
 }
 
 /**

@@ -1,6 +1,6 @@
 import { parseGwei } from "viem";
 import { expect, test } from "vitest";
-import { createFeeQuotes, raisedFees } from "./fees.ts";
+import { createFeeQuotes, raiseFees } from "./fees.ts";
 import type { Chain } from "./chain.ts";
 
 function quotesFor(baseFeePerGas: bigint | undefined, tip: bigint, maxFeePerGasGwei: number) {
@@ -50,13 +50,13 @@ test("a chain before EIP-1559 is an error, not a wrong price", async () => {
 test("a replacement raises both fees by the percentage, rounded up, or to what the chain asks", () => {
   const before = { maxFeePerGas: 101n, maxPriorityFeePerGas: 3n };
   const limit = 1_000n;
-  expect(raisedFees(before, { maxFeePerGas: 1n, maxPriorityFeePerGas: 1n }, { percent: 25, limit })).toEqual({
+  expect(raiseFees(before, { maxFeePerGas: 1n, maxPriorityFeePerGas: 1n }, { percent: 25, limit })).toEqual({
     maxFeePerGas: 127n,
     maxPriorityFeePerGas: 4n,
   });
-  expect(raisedFees(before, { maxFeePerGas: 500n, maxPriorityFeePerGas: 9n }, { percent: 25, limit })).toEqual({
+  expect(raiseFees(before, { maxFeePerGas: 500n, maxPriorityFeePerGas: 9n }, { percent: 25, limit })).toEqual({
     maxFeePerGas: 500n,
     maxPriorityFeePerGas: 9n,
   });
-  expect(raisedFees(before, before, { percent: 25, limit: 110n })).toBeUndefined();
+  expect(raiseFees(before, before, { percent: 25, limit: 110n })).toBeUndefined();
 });

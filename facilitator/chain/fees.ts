@@ -21,7 +21,7 @@ export function createFeeQuotes(
   { maxFeePerGasGwei }: Readonly<{ maxFeePerGasGwei: number }>,
   { chain, clock }: Readonly<{ chain: Chain; clock: () => number }>,
 ): FeeQuotes {
-  const limit = feeLimit(maxFeePerGasGwei);
+  const limit = computeFeeLimit(maxFeePerGasGwei);
   let last: Readonly<{ fees: Fees; quotedAtMs: number }> | undefined;
   return {
     quote: async () => {
@@ -38,7 +38,7 @@ export function createFeeQuotes(
 }
 
 /** Most that is paid for one unit of gas, in wei. */
-export function feeLimit(maxFeePerGasGwei: number): bigint {
+export function computeFeeLimit(maxFeePerGasGwei: number): bigint {
   return parseGwei(String(maxFeePerGasGwei));
 }
 
@@ -58,7 +58,7 @@ function feesFor(baseFeePerGas: bigint, tip: bigint, limit: bigint): Fees {
  * Fees that replace a pending transaction: both raised by the percentage (nodes want 10 at least), or what the chain asks now where that
  * is more. `undefined` when the limit leaves no room.
  */
-export function raisedFees(
+export function raiseFees(
   before: Fees,
   now: Fees,
   { percent, limit }: Readonly<{ percent: number; limit: bigint }>,

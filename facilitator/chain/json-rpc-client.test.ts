@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
-import { createJsonRpcClient } from "./json-rpc-client.ts";
+import { createBatchingClient } from "./json-rpc-client.ts";
 
 type Request = { id: number; method: string; params: unknown[] };
 
@@ -32,7 +32,7 @@ const answerAll = (body: Request | Request[]) => {
 };
 
 const client = (url: string, timeoutMs = 1_000) =>
-  createJsonRpcClient({ url, timeoutMs }, { observe: () => undefined });
+  createBatchingClient({ url, timeoutMs }, { observe: () => undefined });
 
 test("credentials of the node's URL are sent", async () => {
   await using node = await startNode(answerAll);

@@ -1,6 +1,7 @@
+import { Pool } from "undici";
 import { parseJson, readAnswers, writeCalls, type JsonRpcAnswer, type JsonRpcCall } from "#daemon/json-rpc.ts";
+import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import { ChainError, type ChainFault } from "./chain-error.ts";
-import { createHttpTransport } from "./http-transport.ts";
 
 /** Where the node is and how long it may take. */
 export type JsonRpcClientOptions = Readonly<{ url: string; timeoutMs: number }>;
@@ -31,7 +32,7 @@ type Waiting = Readonly<{
 }>;
 
 /** Opens a client for one node. Disposing of it ends its connections and what waits for them. */
-export function createJsonRpcClient(
+export function createBatchingClient(
   { url, timeoutMs }: JsonRpcClientOptions,
   { observe }: Readonly<{ observe: JsonRpcObserver }>,
 ): JsonRpcClient {
@@ -93,4 +94,83 @@ function answersIn(text: string): ReadonlyMap<number, JsonRpcAnswer> {
     throw new ChainError("refused", `the node refused: ${read.error.message} (code ${read.error.code})`);
   const expected = parseJson(text) === undefined ? "JSON" : "a JSON-RPC response";
   throw new ChainError("bad_answer", `the node answered something else than ${expected}`);
+}
+
+/** Where the node is, how long it may take, and how many connections it gets. */
+export type HttpTransportOptions = Readonly<{ url: string; timeoutMs: number; connectionsMax: number }>;
+
+/** Sends JSON to one URL. Connections are made when they are needed; disposing of it ends them, and what waits for them. */
+export type HttpTransport = AsyncDisposable &
+  Readonly<{
+    /** @throws {ChainError} when no answer comes in time, or one that is no success. */
+    post: (body: string) => Promise<string>;
+  }>;
+
+const connectTimeoutMaxMs = 10_000;
+const responseBytesMax = 32 * 1024 * 1024;
+/** A kept-alive connection that the node has just closed fails the first request on it; one more try gets a new connection. */
+const connectionRetriesMax = 1;
+
+/** Creates the transport to a node. */
+function createHttpTransport({ url, timeoutMs, connectionsMax }: HttpTransportOptions): HttpTransport {
+  const endpoint = parseHttpEndpoint(url);
+  const { origin, pathname, search } = new URL(endpoint.url);
+  const request = {
+    path: `${pathname}${search}`,
+    method: "POST",
+    headers: { "content-type": "application/json", ...endpoint.headers },
+  } as const;
+  const pool = new Pool(origin, {
+    connections: connectionsMax,
+    connectTimeout: Math.min(timeoutMs, connectTimeoutMaxMs),
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+    maxResponseSize: responseBytesMax,
+  });
+  const postOnce = async (body: string, signal: AbortSignal): Promise<string> => {
+    const response = await pool.request({ ...request, body, signal });
+    const text = await response.body.text();
+    if (response.statusCode >= 200 && response.statusCode < 300) return text;
+    throw new ChainError("bad_answer", `the node answered HTTP ${response.statusCode} instead of a JSON-RPC response`);
+  };
+  const postWithRetry = async (body: string, signal: AbortSignal): Promise<string> => {
+    for (let retries = 0; ; retries += 1) {
+      try {
+        return await postOnce(body, signal);
+      } catch (error) {
+        if (retries >= connectionRetriesMax || !isLostConnection(error)) throw error;
+      }
+    }
+  };
+  return {
+    post: async (body) => {
+      const deadline = new AbortController();
+      const giveUp = () => deadline.abort(new ChainError("timeout", `the node did not answer within ${timeoutMs} ms`));
+      const timer = setTimeout(giveUp, timeoutMs);
+      try {
+        return await postWithRetry(body, deadline.signal);
+      } catch (error) {
+        throw toChainError(error);
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    [Symbol.asyncDispose]: () => pool.destroy(),
+  };
+}
+
+const lostConnectionCodes = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
+const timeoutCodes = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT", "UND_ERR_CONNECT_TIMEOUT"]);
+
+function isLostConnection(error: unknown): boolean {
+  return error instanceof Error && "code" in error && lostConnectionCodes.has(String(error.code));
+}
+
+function toChainError(error: unknown): ChainError {
+  if (error instanceof ChainError) return error;
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (timeoutCodes.has(code ?? "")) {
+    return new ChainError("timeout", `the node did not answer in time (${code})`, { cause: error });
+  }
+  return new ChainError("unreachable", `the node can't be reached (${code ?? message})`, { cause: error });
 }

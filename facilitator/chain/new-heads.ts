@@ -2,8 +2,7 @@ import { WebSocket } from "ws";
 import { z } from "zod";
 import type { Logger } from "#daemon/log.ts";
 import { writeCall } from "#daemon/json-rpc.ts";
-import { createBackoff } from "#daemon/backoff.ts";
-import { pause as timedPause, type Pause } from "#daemon/time.ts";
+import { createBackoff, pause as timedPause, type Pause } from "#daemon/time.ts";
 
 /** Where new blocks are told of. */
 export type NewHeadsOptions = Readonly<{ url: string }>;

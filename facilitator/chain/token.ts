@@ -1,5 +1,5 @@
 import { keccak256, stringToBytes } from "viem/utils";
-import { addressWord, type Hex } from "#x402/hex.ts";
+import { encodeAddress, type Hex } from "#x402/hex.ts";
 
 /** Call data and events of an EIP-3009 token. */
 
@@ -19,15 +19,15 @@ export const domainSeparatorCall: Hex = selector("DOMAIN_SEPARATOR()");
 
 /** Asks what an account holds. */
 export function balanceOfCall(account: Hex): Hex {
-  return `${balanceOf}${addressWord(account)}`;
+  return `${balanceOf}${encodeAddress(account)}`;
 }
 
 /** Asks whether an authorization was used or cancelled. */
-export function authorizationStateCall(authorizer: Hex, nonce: Hex): Hex {
-  return `${authorizationState}${addressWord(authorizer)}${nonce.slice(2)}`;
+export function encodeAuthorizationState(authorizer: Hex, nonce: Hex): Hex {
+  return `${authorizationState}${encodeAddress(authorizer)}${nonce.slice(2)}`;
 }
 
 /** An address as an event's indexed topic. */
-export function addressTopic(address: Hex): Hex {
-  return `0x${addressWord(address)}`;
+export function encodeAddressTopic(address: Hex): Hex {
+  return `0x${encodeAddress(address)}`;
 }

@@ -1,8 +1,8 @@
 import type { Chain } from "../chain/chain.ts";
 import { ChainError } from "../chain/chain-error.ts";
 import type { JsonRpcFailure } from "#daemon/json-rpc.ts";
-import { authorizationStateCall, balanceOfCall } from "../chain/token.ts";
-import { integerWord, type Hex } from "#x402/hex.ts";
+import { encodeAuthorizationState, balanceOfCall } from "../chain/token.ts";
+import { encodeInteger, type Hex } from "#x402/hex.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 
@@ -30,10 +30,10 @@ async function diagnose(
   chain: Chain,
 ): Promise<Refusal | undefined> {
   const [used, balanceWord] = await Promise.all([
-    chain.read({ to: asset, data: authorizationStateCall(payer, authorization.nonce) }),
+    chain.read({ to: asset, data: encodeAuthorizationState(payer, authorization.nonce) }),
     chain.read({ to: asset, data: balanceOfCall(payer) }),
   ]);
-  if (used.slice(2) === integerWord(1n)) {
+  if (used.slice(2) === encodeInteger(1n)) {
     const message = "the authorization was used or cancelled before; sign one with a new nonce.";
     return { reason: reason.nonceUsed, message };
   }

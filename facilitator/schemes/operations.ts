@@ -1,11 +1,11 @@
-import type { SettleResponse, SupportedResponse, VerifyResponse } from "@x402/core/types";
+import type { SettleResponse, SupportedResponse, VerifyResponse, PaymentRequirements } from "@x402/core/types";
 import { settleResponse, verifyResponse } from "#x402/answer.ts";
-import type { Refusal } from "#x402/reason.ts";
+import { type Refusal, reason } from "#x402/reason.ts";
 import type { Hex } from "#x402/hex.ts";
+import type { Transfers, Order, ReadPayment, Scheme, Settling } from "#x402/scheme.ts";
+import { paths, readBy, readEnvelope, readRequirements } from "#x402/envelope.ts";
 import { identifyCaller, type Caller, type CallerFacts } from "../callers/caller.ts";
 import type { FacilitatorMetrics } from "../facilitator-metrics.ts";
-import { readQuestion, sentIn, type PaymentQuestion, type SettlingScheme } from "./payment-question.ts";
-import type { Transfers } from "#x402/scheme.ts";
 
 /** What is settled, and who does. */
 export type OperationsOptions = Readonly<{
@@ -16,8 +16,8 @@ export type OperationsOptions = Readonly<{
 
 /** The three operations of an x402 facilitator; see `Facilitator`. */
 export type Operations = Readonly<{
-  verify: (question: PaymentQuestion, caller: CallerFacts) => Promise<VerifyResponse>;
-  settle: (question: PaymentQuestion, caller: CallerFacts) => Promise<SettleResponse>;
+  verify: (request: PaymentRequest, caller: CallerFacts) => Promise<VerifyResponse>;
+  settle: (request: PaymentRequest, caller: CallerFacts) => Promise<SettleResponse>;
   supported: () => SupportedResponse;
 }>;
 
@@ -34,15 +34,15 @@ export function createOperations(
   { transfersFor, metrics }: OperationsDependencies,
 ): Operations {
   const { network, signer, schemes } = options;
-  const verify: Operations["verify"] = async (question, facts) => {
-    const read = readQuestion(question, options);
+  const verify: Operations["verify"] = async (request, facts) => {
+    const read = readRequest(request, options);
     if ("refusal" in read) return verifyResponse(refused(read.refusal));
-    return verifyResponse(await read.by.settling.verify(read.order, transfersFor(callerOf(question, facts))));
+    return verifyResponse(await read.by.settling.verify(read.order, transfersFor(callerOf(request, facts))));
   };
-  const settle: Operations["settle"] = async (question, facts) => {
-    const read = readQuestion(question, options);
+  const settle: Operations["settle"] = async (request, facts) => {
+    const read = readRequest(request, options);
     if ("refusal" in read) return settleResponse(refused(read.refusal), network);
-    return settleResponse(await read.by.settling.settle(read.order, transfersFor(callerOf(question, facts))), network);
+    return settleResponse(await read.by.settling.settle(read.order, transfersFor(callerOf(request, facts))), network);
   };
   return {
     verify: (...call) =>
@@ -62,8 +62,8 @@ function refused(refusal: Refusal) {
   return { answer: { state: "refused", refusal }, payer: undefined } as const;
 }
 
-function callerOf(question: PaymentQuestion, facts: CallerFacts): Caller {
-  return identifyCaller(facts, sentIn(question), question.paymentRequirements);
+function callerOf(request: PaymentRequest, facts: CallerFacts): Caller {
+  return identifyCaller(facts, sentIn(request), request.paymentRequirements);
 }
 
 async function measured<T>(
@@ -79,4 +79,65 @@ async function measured<T>(
     end(error instanceof Error && "code" in error ? String(error.code) : "internal_error");
     throw error;
   }
+}
+
+/** A scheme with what a facilitator does by it. */
+type SettlingScheme = Readonly<{ scheme: Scheme; settling: Settling }>;
+
+/** What a facilitator is asked about: a payment as it came, or one that this process has read already. */
+export type PaymentRequest = Readonly<
+  { paymentRequirements: unknown } & ({ paymentPayload: unknown } | { read: ReadPayment })
+>;
+
+/** A question that was read: what settles the payment, or why nothing here does. */
+export type ReadRequest = Readonly<{ by: SettlingScheme; order: Order<unknown> } | { refusal: Refusal }>;
+
+/**
+ * Reads what is asked. Other versions, schemes and networks are refused by name first, because their fields have other forms.
+ *
+ * @throws {MalformedPaymentError} with the path of the first field that is wrong.
+ */
+function readRequest(
+  request: PaymentRequest,
+  { network, schemes }: Readonly<{ network: string; schemes: readonly SettlingScheme[] }>,
+): ReadRequest {
+  const sent = sentIn(request);
+  const version = refuseVersion(sent);
+  if (version !== undefined) return { refusal: version };
+  const requirements = readRequirements(request.paymentRequirements, paths.requirements);
+  const envelope =
+    "read" in request ? { ...request.read, payload: request.read.sent.payload } : readEnvelope(sent, paths.payment);
+  const by = schemes.find(({ scheme }) => scheme.name === requirements.scheme);
+  if (by === undefined) return { refusal: unknownScheme(requirements, schemes) };
+  if (requirements.network !== network) return { refusal: otherNetwork(requirements, network) };
+  const refusal = by.settling.refusePayload(envelope.payload);
+  if (refusal !== undefined) return { refusal };
+  const isRead = "read" in request && request.read.scheme === by.scheme;
+  const { payment } = isRead ? request.read : readBy(by.scheme, envelope, { path: paths.payment, audience: "seller" });
+  return { by, order: { payment, requirements, accepted: envelope.accepted } };
+}
+
+/** The payment as its client sent it. */
+function sentIn(request: PaymentRequest): unknown {
+  return "read" in request ? request.read.sent : request.paymentPayload;
+}
+
+function refuseVersion(paymentPayload: unknown): Refusal | undefined {
+  if (typeof paymentPayload !== "object" || paymentPayload === null || !("x402Version" in paymentPayload))
+    return undefined;
+  const { x402Version } = paymentPayload;
+  if (typeof x402Version !== "number" || x402Version === 2) return undefined;
+  return {
+    reason: reason.version,
+    message: `x402 version ${x402Version} is not spoken here; send a version 2 payment.`,
+  };
+}
+
+function unknownScheme({ scheme }: PaymentRequirements, schemes: readonly SettlingScheme[]): Refusal {
+  const known = schemes.map((settling) => `"${settling.scheme.name}"`).join(" or ");
+  return { reason: reason.scheme, message: `scheme "${scheme}" is not settled here; use ${known}.` };
+}
+
+function otherNetwork({ network: asked }: PaymentRequirements, network: string): Refusal {
+  return { reason: reason.network, message: `network "${asked}" is not settled here; use "${network}".` };
 }

@@ -1,4 +1,4 @@
-import { boundedLog, boundOfSales } from "#daemon/bounded-log.ts";
+import { createBoundedLog, boundOfSales } from "#daemon/bounded-log.ts";
 import type { Logger } from "#daemon/log.ts";
 import { validUnless, type SettleAnswer } from "#x402/answer.ts";
 import type { Hex } from "#x402/hex.ts";
@@ -34,8 +34,8 @@ export function createTransfers(
   { engine, check, recent, clock, log }: TransferDependencies,
 ): (caller: Caller) => Transfers {
   // Anybody can have the same payment refused, or its settlement told again, any number of times.
-  const refusals = boundedLog(log);
-  const settlements = boundedLog(log, boundOfSales);
+  const refusals = createBoundedLog(log);
+  const settlements = createBoundedLog(log, boundOfSales);
   const settled = async (payment: SignedPayment, caller: Caller): Promise<SettleAnswer> => {
     try {
       return await engine.settle(payment, caller);

@@ -20,7 +20,7 @@ export type InFlight = {
   abandoned: boolean;
   /** Since when its transactions look lost, that is: their nonces are used and they have no receipt. */
   lostSinceMs: number | undefined;
-  /** The last examination that left it open, while its cause lasts: how often there was one, and when the next is due. */
+  /** The last diagnosis that left it open, while its cause lasts: how often there was one, and when the next is due. */
   diagnosed: Readonly<{ cause: string; times: number; againAtMs: number }> | undefined;
 };
 

@@ -72,7 +72,7 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
   };
 
   const begun = (payment: SignedPayment, { owner }: Caller): InFlight | undefined => {
-    const settlement = settlementOf(payment, owner);
+    const settlement = toSettlement(payment, owner);
     if (book.hasRival(settlement)) return undefined;
     if (book.size() >= options.inFlightMax) throw new OverloadError(options.inFlightMax);
     // In the book before the ledger is asked: whoever comes with the same payment meanwhile finds it there.
@@ -110,7 +110,7 @@ async function adopt(entry: InFlight, { owner }: Caller, ownership: Ownership): 
 }
 
 /** A payment as it is written down, with who asks for it. */
-export function settlementOf(payment: SignedPayment, owner: string): Settlement {
+export function toSettlement(payment: SignedPayment, owner: string): Settlement {
   const { id, asset, payer, payTo, amount, authorization, callData } = payment;
   const { nonce, validBefore } = authorization;
   return { id, asset, payer, payTo, amount, authorizationNonce: nonce, validBefore, callData, owner };
@@ -129,7 +129,7 @@ async function waitFor(
   time: ReceiptTime,
   { book, ...wait }: Pick<SettlerDependencies, "book" | "pause" | "signal">,
 ): Promise<SettleAnswer> {
-  const ended = await withinReceiptTimeout(entry.ended, time, wait);
+  const ended = await waitWithinReceiptTimeout(entry.ended, time, wait);
   if (ended !== undefined) return answerOf(ended);
   const newest = entry.attempts.at(-1);
   if (newest !== undefined) return { state: "pending", transaction: newest.hash };
@@ -158,7 +158,7 @@ export class OverloadError extends Error {
 export type ReceiptTime = Readonly<{ receiptTimeoutMs: number; drainMs: number }>;
 
 /** The ending, or `undefined` when it takes too long or the process is to stop, which `signal` says. */
-export async function withinReceiptTimeout<Ending>(
+export async function waitWithinReceiptTimeout<Ending>(
   ended: Promise<Ending>,
   { receiptTimeoutMs, drainMs }: ReceiptTime,
   { pause, signal }: Readonly<{ pause: Pause; signal: AbortSignal }>,

@@ -1,11 +1,10 @@
 import type { Engine, EngineDependencies, EngineOptions } from "./engine.ts";
 import { startLedgerComparison, type ComparedLedger } from "./comparison/ledger-comparison.ts";
-import { createFinishedSettlements } from "./ledger/finished-settlements.ts";
+import { createFinishedSettlements, startRetention } from "./ledger/finished-settlements.ts";
 import { createLedger, type Ledger } from "./ledger/ledger.ts";
 import { openLedgerStore } from "./ledger/open-ledger.ts";
 import { createOwnership, type Ownership } from "./ownership.ts";
-import { startRetention } from "./ledger/retention.ts";
-import { startSharedEngine } from "./leader/shared-engine.ts";
+import { startSharedEngine } from "./leader/shared-settler.ts";
 import { createSharedLedger } from "./leader/shared-ledger.ts";
 import { createSettler } from "./settler.ts";
 import { startSettling, type SettlingOptions } from "./settling.ts";

@@ -1,5 +1,5 @@
 import type { Hex } from "#x402/hex.ts";
-import { authorizationKey } from "../settlement/ledger/rows.ts";
+import { toAuthorizationKey } from "../settlement/ledger/rows.ts";
 import type { Attempt, Outcome, Settlement, Unfinished } from "../settlement/settlement.ts";
 
 /** A row of table `settlement`. */
@@ -39,7 +39,7 @@ export function atomically<T>(tables: Tables, work: () => T): T {
 /** Inserts a begun settlement. False, and nothing is changed, when its id or its authorization is taken. */
 export function insertSettlement({ settlements }: Tables, settlement: Settlement, nowMs: number): boolean {
   if (settlements.has(settlement.id) || hasRival(settlements, settlement)) return false;
-  const [asset, payer, nonce] = authorizationKey(settlement) as [Hex, Hex, Hex];
+  const [asset, payer, nonce] = toAuthorizationKey(settlement) as [Hex, Hex, Hex];
   settlements.set(settlement.id, {
     settlement: { ...settlement, asset, payer, authorizationNonce: nonce },
     begunAtMs: nowMs,
@@ -54,12 +54,12 @@ export function hasRival(
   settlements: Tables["settlements"],
   wanted: Pick<Settlement, "id" | "asset" | "payer" | "authorizationNonce">,
 ): boolean {
-  const key = authorizationKey(wanted).join(" ");
+  const key = toAuthorizationKey(wanted).join(" ");
   return settlements
     .values()
     .some(
       ({ settlement, outcome }) =>
-        settlement.id !== wanted.id && outcome?.state !== "failed" && authorizationKey(settlement).join(" ") === key,
+        settlement.id !== wanted.id && outcome?.state !== "failed" && toAuthorizationKey(settlement).join(" ") === key,
     );
 }
 

@@ -1,6 +1,6 @@
 import { createLog } from "#daemon/log.ts";
 import type { Hex } from "#x402/hex.ts";
-import { settlementOf } from "../settlement/settler.ts";
+import { toSettlement } from "../settlement/settler.ts";
 import { createMemoryDatabase, type MemoryDatabase, type Sabotage } from "./memory-database.ts";
 import { createScheduler, type Scheduler } from "./scheduler.ts";
 import { createSimulatedChain } from "./simulated-chain.ts";
@@ -40,7 +40,7 @@ export async function simulateReplicas({ seed, sabotage }: SimulationOptions): P
   const problems = new Set<string>();
   const report: Report = (problem) => void problems.add(`${((nowMs() - startMs) / 1_000).toFixed(2)} s: ${problem}`);
   const payments = samplePayments(2 + Math.floor(random() * 3), random() < 0.5);
-  const settlements = payments.map((payment) => settlementOf(payment, "nobody"));
+  const settlements = payments.map((payment) => toSettlement(payment, "nobody"));
   const database = createMemoryDatabase(() => Math.floor(nowMs()), sabotage);
   const replicas = new Map<string, SimulatedReplica>();
   const { isOnRecord } = watchLeaders(database, replicas, { report, nowMs });

@@ -1,10 +1,9 @@
 import { createHash } from "node:crypto";
 import type { Chain, EventLog, Receipt } from "../chain/chain.ts";
-import { ChainError } from "../chain/chain-error.ts";
-import type { SendOutcome } from "../chain/send-outcome.ts";
-import { addressTopic, authorizationUsedTopic, transferTopic } from "../chain/token.ts";
+import { ChainError, type SendOutcome } from "../chain/chain-error.ts";
+import { encodeAddressTopic, authorizationUsedTopic, transferTopic } from "../chain/token.ts";
 import type { TransactionSigner } from "../chain/transaction-signer.ts";
-import { integerWord, type Hex } from "#x402/hex.ts";
+import { encodeInteger, type Hex } from "#x402/hex.ts";
 import type { Settlement } from "../settlement/settlement.ts";
 
 /** A transaction as its raw bytes have it here. */
@@ -119,7 +118,7 @@ function connect(node: SimulatedNode, leg: () => Promise<void>): Chain {
         return node.take(transaction);
       }),
     simulate: () => Promise.reject(new ChainError("refused", "nothing is simulated here")),
-    read: ({ data }) => ask(() => `0x${integerWord(node.used.has(`0x${data.slice(-64)}`) ? 1n : 0n)}` as Hex),
+    read: ({ data }) => ask(() => `0x${encodeInteger(node.used.has(`0x${data.slice(-64)}`) ? 1n : 0n)}` as Hex),
     recentLogs: (_, topics) =>
       ask(() => {
         const hash = node.used.get(topics[2] ?? "0x");
@@ -135,11 +134,11 @@ const sign: TransactionSigner["sign"] = ({ nonce = 0, data = "0x", maxFeePerGas 
 
 function transferLogs({ asset, payer, payTo, amount, authorizationNonce }: Settlement): readonly EventLog[] {
   return [
-    { address: asset, topics: [authorizationUsedTopic, addressTopic(payer), authorizationNonce], data: "0x" },
+    { address: asset, topics: [authorizationUsedTopic, encodeAddressTopic(payer), authorizationNonce], data: "0x" },
     {
       address: asset,
-      topics: [transferTopic, addressTopic(payer), addressTopic(payTo)],
-      data: `0x${integerWord(amount)}`,
+      topics: [transferTopic, encodeAddressTopic(payer), encodeAddressTopic(payTo)],
+      data: `0x${encodeInteger(amount)}`,
     },
   ];
 }

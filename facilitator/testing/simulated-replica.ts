@@ -3,7 +3,7 @@ import type { Logger } from "#daemon/log.ts";
 import { reason } from "#x402/reason.ts";
 import { ChainError } from "../chain/chain-error.ts";
 import type { Engine } from "../settlement/engine.ts";
-import { startSharedEngine } from "../settlement/leader/shared-engine.ts";
+import { startSharedEngine } from "../settlement/leader/shared-settler.ts";
 import type { Settlement } from "../settlement/settlement.ts";
 import type { SettlingOptions } from "../settlement/settling.ts";
 import type { Link, MemoryDatabase } from "./memory-database.ts";

@@ -1,3 +1,7 @@
+import type { NodeFailure, CollectionFailure } from "../errors.ts";
+import type { HeldBytes } from "../memory/connection-memory.ts";
+import { ownBytes } from "../wire/received-bytes.ts";
+
 /**
  * Where an answer came from, as the header `X-Gatehouse-Source` tells it. `mixed`: the parts of a batch or of a split range came
  * from several places, or began to be sent before all were there.
@@ -5,28 +9,34 @@
 export type AnswerSource = "gateway" | "cache" | "coalesced" | "node" | "mixed";
 
 /** Where an answer of several parts came from, with one part more. */
-export function sourceWith(sofar: AnswerSource | undefined, part: AnswerSource): AnswerSource {
+export function addSource(sofar: AnswerSource | undefined, part: AnswerSource): AnswerSource {
   return sofar === undefined || sofar === part ? part : "mixed";
 }
 
 /**
- * Takes the answer of one call or batch: `text`, `bytes` or `refused` once, or `begin`, `chunk`…, and `end` or `broken`.
- * Text is a binary string: one character a byte.
+ * Takes the answer of one call or batch, all the way from the node to the client: `text` or `bytes` once, or `begin`, `chunk`…, and `end`;
+ * or `fail`, at any time before the answer is whole. Text is a binary string: one character a byte.
  */
 export type AnswerSink = Readonly<{
-  /** A whole answer. */
-  text: (json: string, source: AnswerSource) => void;
+  /** Whether it does nothing with an answer before its end: a short one may come as `bytes` then, in however many reads it came. */
+  wantsWhole?: boolean;
+  /**
+   * A whole answer. It may be a part of a longer text: what is to stay for long is copied, or all of that stays. With `retryAfterSeconds` a
+   * limit made it: HTTP tells it with 429 and Retry-After.
+   */
+  text: (json: string, source: AnswerSource, retryAfterSeconds?: number) => void;
   /** A whole answer as the node sent it. The bytes hold until this returns: what is to stay is copied. */
   bytes: (body: Buffer, source: AnswerSource) => void;
-  /** A whole answer that a limit made: HTTP tells it with 429 and Retry-After. */
-  refused: (json: string, retryAfterSeconds: number) => void;
   /** A streamed answer begins; its length in bytes, when the node told it. */
   begin: (lengthBytes: number | undefined, source: AnswerSource) => void;
-  /** False asks the sender to wait for `flow.resume`. */
+  /** The bytes are the sink's to keep. False asks the sender to wait for `flow.resume`. */
   chunk: (bytes: Buffer) => boolean;
   end: () => void;
-  /** The streamed answer can't be completed; the reader must not take what it has for whole. */
-  broken: () => void;
+  /**
+   * Before `begin`: there is no answer, and whoever knows the call says so in its place. After it: the answer is cut short, and its reader must
+   * not take what it has for whole.
+   */
+  fail: (failure: NodeFailure) => void;
 }>;
 
 /** The sending side of an answer under way, as its reader steers it. */
@@ -44,9 +54,64 @@ export const finishedFlow: AnswerFlow = { resume: () => undefined, cancel: () =>
 export const discardedAnswer: AnswerSink = {
   text: () => undefined,
   bytes: () => undefined,
-  refused: () => undefined,
   begin: () => undefined,
   chunk: () => true,
   end: () => undefined,
-  broken: () => undefined,
+  fail: () => undefined,
 };
+
+/** Why no more of an answer is collected. */
+export type PartsFailure = Exclude<CollectionFailure, "broken">;
+
+/**
+ * The parts of one answer of at most `limitBytes`, counted in `memory` until they are released. They stay buffers, because those are not in the
+ * heap, which is the smaller part of a process's memory. Without memory, whoever bounds the number of such answers bounds their bytes.
+ */
+export class AnswerParts {
+  readonly #limitBytes: number;
+  readonly #memory: HeldBytes | undefined;
+  #parts: Buffer[] = [];
+  #bytes = 0;
+
+  constructor(limitBytes: number, memory: HeldBytes | undefined) {
+    this.#limitBytes = limitBytes;
+    this.#memory = memory;
+  }
+
+  /** Length of all parts. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Adds a part of the collector's own that is here already, whether or not it may be. */
+  hold(bytes: Buffer): PartsFailure | undefined {
+    this.#parts.push(bytes);
+    this.#bytes += bytes.length;
+    const mayBeHeld = this.#memory?.hold(bytes.length) ?? true;
+    if (this.#bytes > this.#limitBytes) return "tooLong";
+    return mayBeHeld ? undefined : "tooMuchHeld";
+  }
+
+  /** Adds a part if it may be held; for its sake those give way who hold most and take nothing. What is more than the part is copied. */
+  take(bytes: Buffer): PartsFailure | undefined {
+    if (this.#bytes + bytes.length > this.#limitBytes) return "tooLong";
+    if (this.#memory?.take(bytes.length) === false) return "tooMuchHeld";
+    this.#parts.push(ownBytes(bytes));
+    this.#bytes += bytes.length;
+    return undefined;
+  }
+
+  /** All parts in one; they stay held. */
+  joined(): Buffer {
+    return Buffer.concat(this.#parts);
+  }
+
+  /** Gives the parts up, and no longer holds them. */
+  release(): readonly Buffer[] {
+    const parts = this.#parts;
+    this.#memory?.give(this.#bytes);
+    this.#parts = [];
+    this.#bytes = 0;
+    return parts;
+  }
+}

@@ -22,12 +22,12 @@ function startReader(partsAtOnce: number) {
     seen.source = source;
   };
   const sink: AnswerSink = {
-    text: (json, source) => {
+    text: (json, source, retryAfterSeconds) => {
+      expect(retryAfterSeconds, "the writer refuses nothing").toBeUndefined();
       seen.text += json;
       ended(source);
     },
     bytes: () => expect.unreachable("the writer writes text"),
-    refused: () => expect.unreachable("the writer refuses nothing"),
     begin: (_, source) => (seen.source = source),
     chunk: (bytes) => {
       if (seen.isWaiting) seen.lateParts += 1;
@@ -37,7 +37,7 @@ function startReader(partsAtOnce: number) {
       return !seen.isWaiting;
     },
     end: () => (seen.ends += 1),
-    broken: () => expect.unreachable("the writer breaks nothing off"),
+    fail: () => expect.unreachable("the writer breaks nothing off"),
   };
   const cache = { bytes: () => 0, giveUp: () => undefined };
   const options = { totalBytes: manyBytes, addressBytes: manyBytes, connectionBytes: manyBytes };

@@ -1,5 +1,5 @@
 import type { HeldBytes } from "../memory/connection-memory.ts";
-import { sourceWith, type AnswerSink, type AnswerSource } from "./answer-sink.ts";
+import { addSource, type AnswerSink, type AnswerSource } from "./answer-sink.ts";
 
 /** Bytes that wait to be sent from which an answer begins to be sent before all of it is there. */
 const streamFromBytes = 65_536;
@@ -133,7 +133,7 @@ export class OrderedWriter {
     const entry = hasRoom ? given : room.entryWithout(this.#turn);
     const length = hasRoom ? givenBytes : entry.length;
     this.#turn += 1;
-    if (source !== undefined) this.#source = sourceWith(this.#source, hasRoom ? source : "gateway");
+    if (source !== undefined) this.#source = addSource(this.#source, hasRoom ? source : "gateway");
     if (length === 0) return;
     const before = this.#writtenBytes === 0 ? this.#options.head : ",";
     if (typeof entry === "string") this.#unsent += before + entry;

@@ -1,7 +1,6 @@
 import type { CollectionFailure } from "../errors.ts";
 import type { HeldBytes } from "../memory/connection-memory.ts";
-import { AnswerParts, type PartsFailure } from "./answer-parts.ts";
-import type { AnswerSink, AnswerSource } from "./answer-sink.ts";
+import { AnswerParts, type PartsFailure, type AnswerSink, type AnswerSource } from "./answer-sink.ts";
 
 /** A whole answer as a binary string. */
 export type TextAnswer = Readonly<{ text: string; source: AnswerSource; retryAfterSeconds: number | undefined }>;
@@ -38,16 +37,12 @@ export class TextSink<Asked> implements AnswerSink {
     this.#asked = asked;
   }
 
-  text(json: string, source: AnswerSource): void {
-    this.#whole(json, source, undefined);
+  text(json: string, source: AnswerSource, retryAfterSeconds?: number): void {
+    this.#whole(json, source, retryAfterSeconds);
   }
 
   bytes(body: Buffer, source: AnswerSource): void {
     this.#whole(body.toString("latin1"), source, undefined);
-  }
-
-  refused(json: string, retryAfterSeconds: number): void {
-    this.#whole(json, "gateway", retryAfterSeconds);
   }
 
   begin(_lengthBytes: number | undefined, source: AnswerSource): void {
@@ -77,7 +72,7 @@ export class TextSink<Asked> implements AnswerSink {
     }
   }
 
-  broken(): void {
+  fail(): void {
     this.#collected?.parts.release();
     this.#taker.take("broken", this.#asked);
   }
@@ -99,8 +94,8 @@ export class TextSink<Asked> implements AnswerSink {
 /** An answer that comes in parts. */
 type CollectedText = { failure: PartsFailure | undefined } & Readonly<{ parts: AnswerParts; source: AnswerSource }>;
 
-/** Makes a sink of one answer of at most `limitBytes`. What is collected is held in `memory` until it is taken. */
-export function textSink(
+/** Creates a sink of one answer of at most `limitBytes`. What is collected is held in `memory` until it is taken. */
+export function createTextSink(
   limitBytes: number,
   memory: HeldBytes,
   take: (answer: TextAnswer | CollectionFailure) => void,

@@ -1,5 +1,7 @@
-import type { ListenerName } from "../catalogue/method.ts";
+import type { ListenerName, Audience, Method } from "../catalogue/method.ts";
 import type { Tier } from "../settings/policy.ts";
+import { buildAddedMethod } from "../catalogue/added-method.ts";
+import type { Policy } from "../policy/policy.ts";
 
 /** Who calls, and under which limits. */
 export type Caller = Readonly<{
@@ -24,3 +26,20 @@ export const fallbackTier: Tier = {
   webSockets: 0,
   subscriptions: 0,
 };
+
+const unlistedMethod = /^[a-zA-Z][\w.]{0,63}$/;
+/** Methods that make the node trace: only the catalogue knows what limits and costs they need. */
+const tracingMethod = /^(?:debug_trace|trace_)/;
+const width = { public: 0, private: 1, internal: 2, nobody: 3 } as const satisfies Record<Audience, number>;
+
+/** The method that a caller may call by this name; undefined when there is none for it. */
+export function findMethod(policy: Policy, tier: Tier, name: string, { listener }: Caller): Method | undefined {
+  const method = policy.catalogue.get(name);
+  if (method === undefined) {
+    const forward = listener !== "public" && policy.settings.unknownMethods[listener] === "forward";
+    if (!forward || !unlistedMethod.test(name) || tracingMethod.test(name)) return undefined;
+    return buildAddedMethod(name);
+  }
+  if (width[method.audience] > width[listener]) return undefined;
+  return tier.methods === undefined || tier.methods.includes(name) ? method : undefined;
+}

@@ -1,5 +1,4 @@
-import { addressKey } from "#daemon/http/proxies/address-key.ts";
-import type { ClientAddress } from "#daemon/http/proxies/client-address.ts";
+import { toAddressKey, type ClientAddress } from "#daemon/http/proxies/client-address.ts";
 import { memoize } from "#daemon/memoize.ts";
 import type { RequestFacts } from "./request-facts.ts";
 import type { PolicySource } from "../policy/policy.ts";
@@ -25,11 +24,13 @@ export function identifyByAddress(
     kind: "caller",
     caller: { key: `${listener} ${network}`, listener, tierName },
   }));
-  const identityOfPeer = memoize(kept, (remoteAddress) => identityOf(addressKey(client.of(remoteAddress, undefined))));
+  const identityOfPeer = memoize(kept, (remoteAddress) =>
+    identityOf(toAddressKey(client.of(remoteAddress, undefined))),
+  );
   // An address has no blank in it, so that the first one parts the two.
   const identityOfTold = memoize(kept, (name) => {
     const blank = name.indexOf(" ");
-    return identityOf(addressKey(client.of(name.slice(0, blank), name.slice(blank + 1))));
+    return identityOf(toAddressKey(client.of(name.slice(0, blank), name.slice(blank + 1))));
   });
   return (facts) => {
     const { remoteAddress } = facts;

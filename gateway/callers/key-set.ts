@@ -1,5 +1,5 @@
 import { createLocalJWKSet, createRemoteJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
-import { httpEndpoint } from "#daemon/http/endpoint.ts";
+import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import type { SettingNames } from "../settings/names.ts";
 import { watchFile, type WatchedFileDependencies } from "#daemon/files/watched-file.ts";
 
@@ -66,7 +66,7 @@ function keySetAt(
   { refetchMs, keysCheckMs, keysKeptMs }: KeySetOptions,
   { log, settingNames, changed }: KeySetDependencies,
 ): KeySet {
-  const { url, headers } = httpEndpoint(jwksUrl);
+  const { url, headers } = parseHttpEndpoint(jwksUrl);
   const remote = createRemoteJWKSet(new URL(url), {
     headers: { ...headers },
     timeoutDuration: fetchTimeoutMs,

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { createLog } from "#daemon/log.ts";
-import { settingNames } from "../settings/names.ts";
+import { createSettingNames } from "../settings/names.ts";
 import { logProxyNotices } from "./proxy-notice.ts";
 
 const plain = { remoteAddress: "10.0.0.1", forwardedFor: undefined, forwarded: undefined };
@@ -14,7 +14,7 @@ function notices(proxyProtocol: boolean) {
     { service: "test", level: "warn" },
     { write: (line) => void lines.push((JSON.parse(line) as { msg: string }).msg) },
   );
-  const names = settingNames("sidecar", "gateway");
+  const names = createSettingNames("sidecar", "gateway");
   const dependencies = { log, settingNames: names, now: () => clock.now };
   return { notice: logProxyNotices({ forwardedHeader: "x-forwarded-for", proxyProtocol }, dependencies), lines, clock };
 }

@@ -1,4 +1,4 @@
-import type { ForwardedBy } from "#daemon/http/proxies/forwarded-hops.ts";
+import type { ForwardedBy } from "#daemon/http/proxies/client-address.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { SettingNames } from "../settings/names.ts";
 

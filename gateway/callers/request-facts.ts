@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import { forwardedBy, type ForwardedBy } from "#daemon/http/proxies/forwarded-hops.ts";
+import { forwardedBy, type ForwardedBy } from "#daemon/http/proxies/client-address.ts";
 import { readTraceContext, type TraceContext } from "../wire/trace-context.ts";
 
 /** Whom a request comes from, as far as its head tells. */
@@ -15,30 +15,31 @@ export type RequestFacts = PeerFacts &
   }>;
 
 /** What is known of whoever is at the other end before any request's head was read. */
-export function peerOf({ remoteAddress = "" }: Socket): PeerFacts {
+export function toPeerFacts({ remoteAddress = "" }: Socket): PeerFacts {
   return { remoteAddress, forwardedFor: undefined, forwarded: undefined };
 }
 
 /** A client's own id of its request, when it is plain enough to stand in a log. */
-export function validRequestId(value: string | undefined): string | undefined {
+export function parseRequestId(value: string | undefined): string | undefined {
   return value !== undefined && /^[\w.-]{1,64}$/.test(value) ? value : undefined;
 }
 
 /** Whether a Content-Type is one that JSON-RPC over HTTP is sent with; geth's list. Parameters do not matter. */
 export function isJsonRpcType(contentType: string | undefined): boolean {
+  if (contentType === "application/json") return true;
   const type = contentType?.split(";", 1)[0]?.trim().toLowerCase();
   return type === "application/json" || type === "application/json-rpc" || type === "application/jsonrequest";
 }
 
 /** The facts of a request that node:http has read. */
-export function factsOf({ headers, socket }: IncomingMessage): RequestFacts {
+export function toRequestFacts({ headers, socket }: IncomingMessage): RequestFacts {
   const requestId = headers["x-request-id"];
   return {
     remoteAddress: socket.remoteAddress ?? "",
     authorization: headers.authorization,
     ...forwardedBy(headers),
     traceContext: readTraceContext(single(headers["traceparent"]), single(headers["tracestate"])),
-    requestId: typeof requestId === "string" ? validRequestId(requestId) : undefined,
+    requestId: typeof requestId === "string" ? parseRequestId(requestId) : undefined,
   };
 }
 

@@ -3,10 +3,9 @@ import { createLog } from "#daemon/log.ts";
 import { roomyMemory } from "../testing/roomy-memory.ts";
 import type { NodeCall } from "../upstream/node-call.ts";
 import { createNodeBatches } from "../upstream/node-batches.ts";
-import { SharedTurns } from "../wire/shared-turns.ts";
+import { SharedTurns, createTurns, turnBytes } from "../wire/shared-turns.ts";
 import { discardedAnswer, finishedFlow } from "../answers/answer-sink.ts";
 import { runBatch } from "./batch.ts";
-import { createTurns, turnBytes } from "../wire/turns.ts";
 
 test("a batch whose client goes while its calls are started sends those that another caller waits for, too", async () => {
   const sent: string[] = [];
@@ -28,7 +27,7 @@ test("a batch whose client goes while its calls are started sends those that ano
     { ahead: () => 100, responseBytes: 1_000 },
     {
       handle: ({ id = "" }) => {
-        const sink = { whole: () => 0, begin: () => 0, chunk: () => true, end: () => 0, fail: () => 0 };
+        const sink = { text: () => 0, bytes: () => 0, begin: () => 0, chunk: () => true, end: () => 0, fail: () => 0 };
         toNode.send({ caller: "a", id, body: `call ${id}`, timeoutMs: 1, repeatable: true, sink });
         // A read that another caller shares goes on when its first reader goes.
         return finishedFlow;

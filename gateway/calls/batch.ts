@@ -1,4 +1,4 @@
-import { errorText } from "../json-rpc/answer-text.ts";
+import { errorText } from "../json-rpc/read-answer.ts";
 import { isBad, type BadCall, type Call } from "../json-rpc/call.ts";
 import { collectionErrors, type CollectionFailure } from "../errors.ts";
 import type { HeldBytes } from "../memory/connection-memory.ts";
@@ -6,7 +6,7 @@ import { HeldScope } from "../memory/held-scope.ts";
 import type { AnswerFlow, AnswerSink } from "../answers/answer-sink.ts";
 import { OrderedWriter } from "../answers/ordered-writer.ts";
 import type { NodeBatch } from "../upstream/node-batches.ts";
-import type { Turns } from "../wire/turns.ts";
+import type { Turns } from "../wire/shared-turns.ts";
 import { TextSink, type LongAnswer, type TextAnswer, type TextTaker } from "../answers/text-sink.ts";
 
 /** What the shortest call of a batch counts for in a turn of the event loop. */

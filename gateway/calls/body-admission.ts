@@ -2,7 +2,7 @@ import { fallbackTier, type Caller } from "../callers/caller.ts";
 import type { RateLimiter } from "../limits/rate-limiter.ts";
 import type { Meter } from "../observe/meter.ts";
 import type { PolicySource } from "../policy/policy.ts";
-import { largeBytes, unitsOfBytes } from "./large-message.ts";
+import { largeBytes, priceBytes } from "./large-message.ts";
 
 /** What tells whether a caller can pay. */
 export type BodyAdmissionDependencies = Readonly<{
@@ -28,7 +28,7 @@ export function admitBodies({ policy, limiter, limited }: BodyAdmissionDependenc
     waitSeconds: ({ key, tierName }, lengthBytes) => {
       const { settings, tiers } = policy();
       if (!settings.rateLimit.enabled) return undefined;
-      const units = unitsOfBytes(lengthBytes, settings.rateLimit.unitsPerKiB);
+      const units = priceBytes(lengthBytes, settings.rateLimit.unitsPerKiB);
       const waitMs = limiter.waitFor(key, units, tiers.get(tierName) ?? fallbackTier);
       return waitMs === undefined ? undefined : Math.max(1, Math.ceil(waitMs / 1_000));
     },

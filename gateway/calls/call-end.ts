@@ -1,60 +1,99 @@
-import { errorText } from "../json-rpc/answer-text.ts";
-import type { RpcError } from "../errors.ts";
-import type { CallOutcome, LimitName } from "../observe/meter.ts";
-import { finishedFlow, type AnswerFlow } from "../answers/answer-sink.ts";
-import type { Work } from "./call-work.ts";
-
-/** The method as metrics name it. A name that only the client knows is never a label, or clients would make series. */
-export function labelOf({ policy, method }: Work): string {
-  if (method === undefined) return "unknown";
-  return policy.catalogue.has(method.name) ? method.name : "unlisted";
-}
-
-/** Counts, times and traces a call that ended, now unless it is told when. */
-export function ended(work: Work, outcome: CallOutcome, endedAt: number = work.dependencies.now()): void {
-  const { dependencies, context } = work;
-  const call = {
-    method: labelOf(work),
-    tier: context.caller.tierName,
-    outcome,
-    seconds: (endedAt - context.startedAt) / 1_000,
-    requestId: context.requestId,
-  };
-  dependencies.meter.call(call);
-  context.trace?.end(call);
-}
+import { errorText } from "../json-rpc/read-answer.ts";
+import type { RpcError, NodeFailure } from "../errors.ts";
+import type { LimitName } from "../observe/meter.ts";
+import { finishedFlow, type AnswerFlow, type AnswerSink, type AnswerSource } from "../answers/answer-sink.ts";
+import type { CallRecord } from "./call-record.ts";
 
 /** Answers with what the gateway knows by itself. */
-export function answered(work: Work, text: string): AnswerFlow {
-  ended(work, "gateway");
-  work.sink.text(text, "gateway");
+export function answerCall(record: CallRecord, text: string): AnswerFlow {
+  record.ended("gateway");
+  record.text(text, "gateway");
   return finishedFlow;
 }
 
 /** Refuses a call with an error; `limit` names the limit that it would have broken. */
-export function failed(work: Work, error: RpcError, limit?: LimitName): AnswerFlow {
-  if (limit !== undefined) work.dependencies.meter.limited(limit, work.context.caller.tierName);
-  ended(work, "refused");
-  work.sink.text(errorText(work.id, error), "gateway");
+export function failCall(record: CallRecord, error: RpcError, limit?: LimitName): AnswerFlow {
+  if (limit !== undefined) record.dependencies.meter.limited(limit, record.context.caller.tierName);
+  record.ended("refused");
+  record.text(errorText(record.id, error), "gateway");
   return finishedFlow;
 }
 
 /** Answers for a node that is not asked, because it could not answer now. */
-export function unanswered(work: Work, error: RpcError): AnswerFlow {
-  ended(work, "failed");
-  work.sink.text(errorText(work.id, error), "gateway");
+export function answerWithoutNode(record: CallRecord, error: RpcError): AnswerFlow {
+  record.ended("failed");
+  record.text(errorText(record.id, error), "gateway");
   return finishedFlow;
 }
 
 /** Refuses a call that may come again later. */
-export function limited(
-  work: Work,
+export function refuseCall(
+  record: CallRecord,
   error: RpcError,
   seconds: number,
   limit: "rate" | "concurrency" | "overload" | "memory",
 ): AnswerFlow {
-  work.dependencies.meter.limited(limit, work.context.caller.tierName);
-  ended(work, limit === "overload" ? "overload" : "limited");
-  work.sink.refused(errorText(work.id, error), seconds);
+  record.dependencies.meter.limited(limit, record.context.caller.tierName);
+  record.ended(limit === "overload" ? "overload" : "limited");
+  record.text(errorText(record.id, error), "gateway", seconds);
   return finishedFlow;
+}
+
+/** A sink that says so when its answer is over, before it hands on the end of it: with that the client's next request may begin. */
+export class EndingSink implements AnswerSink {
+  readonly #sink: AnswerSink;
+  readonly #ended: () => void;
+
+  constructor(sink: AnswerSink, onEnd: () => void) {
+    this.#sink = sink;
+    this.#ended = onEnd;
+  }
+
+  text(json: string, source: AnswerSource, retryAfterSeconds?: number): void {
+    this.#ended();
+    this.#sink.text(json, source, retryAfterSeconds);
+  }
+
+  bytes(body: Buffer, source: AnswerSource): void {
+    this.#ended();
+    this.#sink.bytes(body, source);
+  }
+
+  begin(lengthBytes: number | undefined, source: AnswerSource): void {
+    this.#sink.begin(lengthBytes, source);
+  }
+
+  chunk(bytes: Buffer): boolean {
+    return this.#sink.chunk(bytes);
+  }
+
+  end(): void {
+    this.#ended();
+    this.#sink.end();
+  }
+
+  fail(failure: NodeFailure): void {
+    this.#ended();
+    this.#sink.fail(failure);
+  }
+}
+
+/** A flow that says so when its reader has given it up. */
+export class EndingFlow implements AnswerFlow {
+  readonly #flow: AnswerFlow;
+  readonly #ended: () => void;
+
+  constructor(flow: AnswerFlow, onEnd: () => void) {
+    this.#flow = flow;
+    this.#ended = onEnd;
+  }
+
+  resume(): void {
+    this.#flow.resume();
+  }
+
+  cancel(): void {
+    this.#flow.cancel();
+    this.#ended();
+  }
 }

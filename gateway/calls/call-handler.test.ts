@@ -3,13 +3,13 @@ import { openRpcTexts } from "./openrpc-texts.ts";
 import type { CollectionFailure } from "../errors.ts";
 import { createHead } from "../chain/head.ts";
 import { createLoadGate } from "../limits/load-gate.ts";
-import { rememberChecks } from "../limits/remembered-checks.ts";
+import { rememberChecks } from "../limits/checked-params.ts";
 import { createPolicy } from "../policy/policy.ts";
 import { roomyMemory } from "../testing/roomy-memory.ts";
 import { testSettings } from "../testing/test-gateway.ts";
 import { finishedFlow } from "../answers/answer-sink.ts";
 import { createCallHandler } from "./call-handler.ts";
-import { textSink, type TextAnswer } from "../answers/text-sink.ts";
+import { createTextSink, type TextAnswer } from "../answers/text-sink.ts";
 
 const now = () => 0;
 const tier = {
@@ -60,7 +60,7 @@ describe("a range in pieces", () => {
           startedAt: 0,
           traceContext: undefined,
         },
-        textSink(10_000, roomyMemory, resolve),
+        createTextSink(10_000, roomyMemory, resolve),
       );
       setTimeout(() => resolve("broken"), 1_000);
     });

@@ -1,22 +1,26 @@
 import type { RateDecision } from "../limits/rate-limiter.ts";
 import type { AnswerFlow } from "../answers/answer-sink.ts";
 import { rateExceeded } from "../errors.ts";
-import { limited } from "./call-end.ts";
-import type { Work } from "./call-work.ts";
+import { refuseCall } from "./call-end.ts";
+import type { CallRecord } from "./call-record.ts";
 import { LateFlow } from "./late-flow.ts";
 
 /** Goes on with a call when its caller's rate allows so many units more. */
-export function charged(work: Work, costUnits: number, proceed: (work: Work) => AnswerFlow): AnswerFlow {
-  if (!work.policy.settings.rateLimit.enabled) return proceed(work);
-  const decision = work.dependencies.limiter.take(work.context.caller.key, costUnits, work.tier);
-  if (decision === undefined) return proceed(work);
-  if (typeof decision === "number") return refused(work, decision);
-  return later(decision, (waitMs) => (waitMs === undefined ? proceed(work) : refused(work, waitMs)));
+export function chargeCall(
+  record: CallRecord,
+  costUnits: number,
+  proceed: (record: CallRecord) => AnswerFlow,
+): AnswerFlow {
+  if (!record.policy.settings.rateLimit.enabled) return proceed(record);
+  const decision = record.dependencies.limiter.take(record.caller, costUnits, record.tier);
+  if (decision === undefined) return proceed(record);
+  if (typeof decision === "number") return refused(record, decision);
+  return later(decision, (waitMs) => (waitMs === undefined ? proceed(record) : refused(record, waitMs)));
 }
 
-function refused(work: Work, waitMs: number): AnswerFlow {
+function refused(record: CallRecord, waitMs: number): AnswerFlow {
   const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
-  return limited(work, rateExceeded(seconds), seconds, "rate");
+  return refuseCall(record, rateExceeded(seconds), seconds, "rate");
 }
 
 function later(decision: Promise<RateDecision>, decided: (waitMs: RateDecision) => AnswerFlow): AnswerFlow {

@@ -1,17 +1,15 @@
-import { fallbackTier } from "../callers/caller.ts";
-import type { Message } from "../json-rpc/call.ts";
-import type { MessageLimits } from "../json-rpc/message-limits.ts";
+import type { Message, MessageLimits } from "../json-rpc/call.ts";
 import { beginMessage, isBatch, readMessage } from "../json-rpc/read-message.ts";
 import { rpcErrors } from "../errors.ts";
 import { HeldScope } from "../memory/held-scope.ts";
 import type { AnswerFlow, AnswerSink } from "../answers/answer-sink.ts";
-import { limited } from "./call-end.ts";
-import type { CallContext, CallDependencies } from "./call-work.ts";
-import { charged } from "./charge.ts";
-import { EndingFlow, EndingSink } from "./ending-sink.ts";
+import { refuseCall, EndingFlow, EndingSink } from "./call-end.ts";
+import type { CallContext } from "./call-context.ts";
+import type { CallDependencies } from "./call-dependencies.ts";
+import { CallRecord } from "./call-record.ts";
+import { chargeCall } from "./charge.ts";
 import { LateFlow } from "./late-flow.ts";
-import type { SharedTurns } from "../wire/shared-turns.ts";
-import { createTurns, turnBytes } from "../wire/turns.ts";
+import { type SharedTurns, createTurns, turnBytes } from "../wire/shared-turns.ts";
 
 /** Size from which a message is charged before it is read, and read in turns. */
 export const largeBytes = 65_536;
@@ -22,7 +20,7 @@ export const smallBytes = 4_096;
 const bytesOfKiB = 1_024;
 
 /** What the bytes of a large message cost. */
-export function unitsOfBytes(lengthBytes: number, unitsPerKiB: number): number {
+export function priceBytes(lengthBytes: number, unitsPerKiB: number): number {
   return Math.floor(lengthBytes / bytesOfKiB) * unitsPerKiB;
 }
 
@@ -39,20 +37,16 @@ export type MessageCharge = (
 /** Creates the charge of messages that are not small. */
 export function createMessageCharge(dependencies: CallDependencies): MessageCharge {
   return (body, { context, sink }, proceed) => {
-    const policy = dependencies.policy();
-    const tier = policy.tiers.get(context.caller.tierName) ?? fallbackTier;
-    const call = { id: "null", error: rpcErrors.invalidRequest };
     const held = new HeldScope(context.memory);
     const letGo = () => held[Symbol.dispose]();
     const releasing = new EndingSink(sink, letGo);
-    const work = { dependencies, policy, tier, call, id: call.id, method: undefined, context, sink: releasing };
-    const { limits, rateLimit } = policy.settings;
-    if (!held.take(body.length)) {
-      return limited({ ...work, id: idOf(body, limits) }, rpcErrors.tooMuchHeld, 1, "memory");
-    }
-    const units = unitsOfBytes(body.length, rateLimit.unitsPerKiB);
-    const flow = body.length <= largeBytes ? proceed(releasing) : charged(work, units, (paid) => proceed(paid.sink));
-    return new EndingFlow(flow, letGo);
+    const recordAs = (id: string) =>
+      new CallRecord(dependencies, { id, error: rpcErrors.invalidRequest }, context, releasing);
+    const { limits, rateLimit } = dependencies.policy().settings;
+    if (!held.take(body.length)) return refuseCall(recordAs(idOf(body, limits)), rpcErrors.tooMuchHeld, 1, "memory");
+    const units = priceBytes(body.length, rateLimit.unitsPerKiB);
+    const go = () => proceed(releasing);
+    return new EndingFlow(body.length <= largeBytes ? go() : chargeCall(recordAs("null"), units, go), letGo);
   };
 }
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { openRpcTexts } from "./openrpc-texts.ts";
 import { createHead } from "../chain/head.ts";
 import { createLoadGate } from "../limits/load-gate.ts";
-import { rememberChecks } from "../limits/remembered-checks.ts";
+import { rememberChecks } from "../limits/checked-params.ts";
 import { SharedTurns } from "../wire/shared-turns.ts";
 import { processRateLimiter } from "../limits/rate-limiter.ts";
 import { createPolicy } from "../policy/policy.ts";
@@ -15,8 +15,7 @@ import { createCallHandler } from "./call-handler.ts";
 import { createMessageCharge } from "./large-message.ts";
 import { createMessageHandler } from "./message-handler.ts";
 import type { NodeRead } from "../reads/node-read.ts";
-import type { Reader } from "../reads/reader.ts";
-import { textSink } from "../answers/text-sink.ts";
+import { createTextSink } from "../answers/text-sink.ts";
 
 const generous = {
   requestsPerSecond: 1e6,
@@ -51,10 +50,10 @@ function startHandler({ lookMs = 0, limits = { batchItems: 20, depth: 40 }, tier
     reads: {
       cached: () => undefined,
       lasting: () => undefined,
-      read: ({ key }: NodeRead, reader: Reader) => {
-        passed.push(key);
-        reader.done("answered");
-        const { id, sink } = reader;
+      read: (read: NodeRead) => {
+        passed.push(read.key);
+        read.done("answered");
+        const { id, sink } = read;
         sink.text(`{"jsonrpc":"2.0","id":${id},"result":"0x1"}`, "node");
         return finishedFlow;
       },
@@ -85,7 +84,7 @@ function startHandler({ lookMs = 0, limits = { batchItems: 20, depth: 40 }, tier
   const caller = { key: "a", listener: "public" as const, tierName: "public" };
   const begin = (body: Buffer) => {
     const texts: string[] = [];
-    const sink = textSink(10_000_000, roomyMemory, (answer) =>
+    const sink = createTextSink(10_000_000, roomyMemory, (answer) =>
       texts.push(typeof answer === "string" ? answer : answer.text),
     );
     const flow = handleMessage(body, { caller, memory: roomyMemory, traceContext: undefined }, sink);

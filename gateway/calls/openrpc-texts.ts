@@ -1,5 +1,5 @@
 import type { ListenerName } from "../catalogue/method.ts";
-import { asBinary } from "../json-rpc/answer-text.ts";
+import { asBinary } from "../json-rpc/read-answer.ts";
 import type { Policy } from "../policy/policy.ts";
 import { openRpcDocument } from "../catalogue/openrpc.ts";
 

@@ -5,7 +5,7 @@ import { listParamsBytes, never, nodeMethod, searchedParamsBytes, unknownParamsB
  * A method that the specification lacks, as the operator's settings add it or let it through. It is sent to the node once at most,
  * because nobody knows what it does.
  */
-export function addedMethod(name: string): Method {
+export function buildAddedMethod(name: string): Method {
   const limit = limitOf(name);
   return nodeMethod({
     name,

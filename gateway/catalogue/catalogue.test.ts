@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { createCatalogue, specifiedMethods } from "./catalogue.ts";
 import { openRpcDocument } from "./openrpc.ts";
 import { policySchema } from "../settings/policy.ts";
-import { methodReference } from "./reference.ts";
+import { printMethodReference } from "./reference.ts";
 
 const named = (audience: string) =>
   specifiedMethods.filter((method) => method.audience === audience).map(({ name }) => name);
@@ -120,13 +120,13 @@ describe("the catalogue", () => {
   );
 
   it("is what the docs say", () => {
-    expect(readFileSync("docs/rpc-methods.md", "utf8")).toBe(methodReference());
+    expect(readFileSync("docs/rpc-methods.md", "utf8")).toBe(printMethodReference());
   });
 
   it("tells in the docs what the settings' defaults are", () => {
     const defaults = policySchema.parse({});
     const { ranges, limits, rateLimit } = defaults;
-    const others = methodReference({
+    const others = printMethodReference({
       ...defaults,
       ranges: { ...ranges, logsBlocks: 7, logsFallbackBlocks: 8, traceBlocks: 9 },
       limits: { ...limits, paramsBytes: 3_072 },
@@ -134,7 +134,7 @@ describe("the catalogue", () => {
     });
     for (const text of ["7 blocks; 8 without rate limits", "9 blocks", "else 3 KiB", "costs 5 units more"]) {
       expect(others).toContain(text);
-      expect(methodReference()).not.toContain(text);
+      expect(printMethodReference()).not.toContain(text);
     }
   });
 });

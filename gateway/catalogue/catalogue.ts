@@ -1,5 +1,5 @@
 import type { MethodChange } from "../settings/policy.ts";
-import { addedMethod } from "./added-method.ts";
+import { buildAddedMethod } from "./added-method.ts";
 import { chainMethods } from "./chain-methods.ts";
 import { debugMethods } from "./debug-methods.ts";
 import { extensionMethods } from "./extension-methods.ts";
@@ -27,7 +27,7 @@ export type Catalogue = ReadonlyMap<string, Method>;
 export function createCatalogue(changes: Readonly<Record<string, MethodChange>>): Catalogue {
   const methods = new Map(specifiedMethods.map((method) => [method.name, method]));
   for (const [name, change] of Object.entries(changes)) {
-    methods.set(name, changed(methods.get(name) ?? addedMethod(name), change));
+    methods.set(name, changed(methods.get(name) ?? buildAddedMethod(name), change));
   }
   return methods;
 }

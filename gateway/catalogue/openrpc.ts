@@ -40,7 +40,7 @@ const audiences = {
 } as const satisfies Record<ListenerName, readonly string[]>;
 
 /** The methods that a listener has, in the catalogue's order. */
-export function methodsOf(catalogue: Catalogue, listener: ListenerName): readonly Method[] {
+export function listMethods(catalogue: Catalogue, listener: ListenerName): readonly Method[] {
   const own: readonly string[] = audiences[listener];
   return [...catalogue.values()].filter(({ audience }) => own.includes(audience));
 }
@@ -50,7 +50,7 @@ export function openRpcDocument(catalogue: Catalogue, listener: ListenerName) {
   return {
     openrpc: "1.3.2",
     info: { title: "Gatehouse", description: `Methods of the ${listener} listener.`, version: "1" },
-    methods: methodsOf(catalogue, listener).map((method) => ({
+    methods: listMethods(catalogue, listener).map((method) => ({
       name: method.name,
       summary: method.summary,
       paramStructure: "by-position",

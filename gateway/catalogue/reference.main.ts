@@ -1,4 +1,4 @@
 import { writeFile } from "node:fs/promises";
-import { methodReference } from "./reference.ts";
+import { printMethodReference } from "./reference.ts";
 
-await writeFile(new URL("../../docs/rpc-methods.md", import.meta.url), methodReference());
+await writeFile(new URL("../../docs/rpc-methods.md", import.meta.url), printMethodReference());

@@ -1,3 +1,4 @@
+import { formatTable } from "#daemon/markdown.ts";
 import { policySchema, type PolicySettings } from "../settings/policy.ts";
 import { specifiedMethods } from "./catalogue.ts";
 import type { CacheRule, Method, ParamLimit } from "./method.ts";
@@ -18,11 +19,9 @@ const columns = [
 ];
 
 /** Prints the method reference of the docs, Markdown, from the catalogue and the policy; without one, from the defaults of the settings. */
-export function methodReference(policy: PolicySettings = policySchema.parse({})): string {
+export function printMethodReference(policy: PolicySettings = policySchema.parse({})): string {
   const { limits, rateLimit } = policy;
   const rows = specifiedMethods.map((method) => cells(method, policy.ranges));
-  const widths = columns.map((column, at) => Math.max(column.length, ...rows.map((row) => row[at]?.length ?? 0)));
-  const line = (row: readonly string[]) => `| ${row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(" | ")} |`;
   return [
     "# JSON-RPC methods",
     "",
@@ -34,9 +33,7 @@ export function methodReference(policy: PolicySettings = policySchema.parse({}))
       `${kib(limits.paramsBytes)} (\`gateway.limits.paramsBytes\`); an added method's ${kib(unknownParamsBytes)}.`,
     `Each whole KiB of a call costs ${rateLimit.unitsPerKiB} units more (\`gateway.rateLimit.unitsPerKiB\`). Block ranges are limited by \`gateway.ranges\` and by tier.`,
     "",
-    line(columns),
-    `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`,
-    ...rows.map(line),
+    ...formatTable(columns, rows),
     "",
   ].join("\n");
 }

@@ -32,17 +32,17 @@ function resolveBound(bound: BlockBound, head: ChainHead, safe: bigint): bigint 
 /** The error of a range beyond its cap, in the words that clients take the permitted range from. */
 export function rangeAboveCap(range: BlockRange, capBlocks: number, code: number): RpcError {
   const blocks = range.to - range.from + 1n;
-  const permitted = `[${hex(range.from)}, ${hex(range.from + BigInt(capBlocks) - 1n)}]`;
+  const permitted = `[${formatQuantity(range.from)}, ${formatQuantity(range.from + BigInt(capBlocks) - 1n)}]`;
   return rangeTooLarge(code, { blocks, capBlocks, permitted });
 }
 
 /** A number as JSON-RPC writes quantities. */
-export function hex(number: bigint): string {
+export function formatQuantity(number: bigint): string {
   return `0x${number.toString(16)}`;
 }
 
 /** Cuts a range into pieces of at most `capBlocks`, in order. */
-export function pieces(range: BlockRange, capBlocks: number): readonly BlockRange[] {
+export function cutRange(range: BlockRange, capBlocks: number): readonly BlockRange[] {
   const result: BlockRange[] = [];
   const step = BigInt(capBlocks);
   for (let from = range.from; from <= range.to; from += step) {

@@ -66,3 +66,9 @@ export function createHead(
     blockAgeMs: () => (known === undefined || !isFresh() ? undefined : now() - madeAt),
   };
 }
+
+/**
+ * Whether the node can answer for the network's chain: `behind`, it answers and does not have the network's head; `anotherChain`, it
+ * answers for another chain; `chainUnknown`, it has not told yet for which; `down`, it does not answer.
+ */
+export type NodeFitness = "fit" | "behind" | "anotherChain" | "chainUnknown" | "down";

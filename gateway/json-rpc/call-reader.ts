@@ -1,4 +1,4 @@
-import type { BadCall, Call } from "./call.ts";
+import type { BadCall, Call, MessageLimits } from "./call.ts";
 import {
   amplyBudgeted,
   isAt,
@@ -9,7 +9,6 @@ import {
   skipValue,
   type ScanBudget,
 } from "./json-scanner.ts";
-import type { MessageLimits } from "./message-limits.ts";
 import { rpcErrors } from "../errors.ts";
 
 /** Most members of an envelope, which has four. */

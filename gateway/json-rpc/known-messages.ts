@@ -1,6 +1,5 @@
-import { callKey, isBad, type Call, type Message } from "./call.ts";
+import { callKey, isBad, type Call, type Message, type MessageLimits } from "./call.ts";
 import { isAt, isDigit } from "./json-scanner.ts";
-import type { MessageLimits } from "./message-limits.ts";
 import { readMessage } from "./read-message.ts";
 
 /** Messages that are known at a time; a power of two. */

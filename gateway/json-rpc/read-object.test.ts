@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { elementAt } from "./read-object.ts";
+import { findElement } from "./read-object.ts";
 
 describe("an element of an array", () => {
   it("is the JSON text at its place, whatever stands around and in it", () => {
@@ -8,19 +8,19 @@ describe("an element of an array", () => {
       fc.property(fc.array(fc.jsonValue(), { maxLength: 5 }), fc.constantFrom(0, 1, 3), (values, indent) => {
         const array = Buffer.from(JSON.stringify(values, undefined, indent)).toString("latin1");
         const found = values.map((_, index) => {
-          const element = elementAt(array, index);
+          const element = findElement(array, index);
           return element === undefined ? undefined : JSON.parse(Buffer.from(element, "latin1").toString());
         });
         expect(found).toEqual(JSON.parse(JSON.stringify(values)));
-        expect(elementAt(array, values.length)).toBe(undefined);
+        expect(findElement(array, values.length)).toBe(undefined);
       }),
       { numRuns: 2_000 },
     );
   });
 
   it("is told from what looks like one in a string", () => {
-    expect(elementAt(String.raw` [ "a\\\",]" , {"b":["],"]} , "latest" ] `, 2)).toBe('"latest"');
-    expect(elementAt(String.raw`["\\","pending"]`, 1)).toBe('"pending"');
-    expect(elementAt("[]", 0)).toBe(undefined);
+    expect(findElement(String.raw` [ "a\\\",]" , {"b":["],"]} , "latest" ] `, 2)).toBe('"latest"');
+    expect(findElement(String.raw`["\\","pending"]`, 1)).toBe('"pending"');
+    expect(findElement("[]", 0)).toBe(undefined);
   });
 });

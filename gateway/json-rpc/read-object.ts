@@ -44,7 +44,7 @@ export function readObject(
  * The element at `index` of a JSON array that the scanner has accepted, as a slice of its text; undefined beyond its end. What was accepted
  * is only walked over.
  */
-export function elementAt(array: string, index: number): string | undefined {
+export function findElement(array: string, index: number): string | undefined {
   let place = 0;
   let open = 0;
   let start = array.indexOf("[") + 1;
@@ -75,7 +75,7 @@ function closingQuote(text: string, start: number): number {
 }
 
 /** The elements of a JSON array as slices of its text; none when the text, a binary string, is no JSON array. */
-export function elementsOf(array: string): readonly string[] {
+export function splitElements(array: string): readonly string[] {
   const elements: string[] = [];
   const bytes = Buffer.from(array, "latin1");
   const budget = amplyBudgeted();

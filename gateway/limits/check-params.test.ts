@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { addedMethod } from "../catalogue/added-method.ts";
+import { buildAddedMethod } from "../catalogue/added-method.ts";
 import { createCatalogue } from "../catalogue/catalogue.ts";
 import { checkParams } from "./check-params.ts";
 
@@ -13,7 +13,7 @@ function check(
   params: unknown,
   { known = head as typeof head | null, splitBlocks = 0, overrides = false } = {},
 ) {
-  const method = catalogue.get(name) ?? addedMethod(name);
+  const method = catalogue.get(name) ?? buildAddedMethod(name);
   const limit = (capBlocks: number) => () => ({ capBlocks, splitBlocks, errorCode: -32_602 });
   const text = typeof params === "string" ? params : JSON.stringify(params);
   return checkParams(method, text, known ?? undefined, {

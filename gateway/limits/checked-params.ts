@@ -1,6 +1,11 @@
-import { asBinary } from "../json-rpc/answer-text.ts";
+import { asBinary } from "../json-rpc/read-answer.ts";
 import { readObject } from "../json-rpc/read-object.ts";
 import type { RpcError } from "../errors.ts";
+import type { Method } from "../catalogue/method.ts";
+import { callKey } from "../json-rpc/call.ts";
+import type { Policy } from "../policy/policy.ts";
+import type { Tier } from "../settings/policy.ts";
+import type { ChainHead } from "../chain/head.ts";
 
 /**
  * What a check of parameters comes to: the JSON text that goes to the node, the error that goes to the client, or pieces of a
@@ -41,7 +46,7 @@ export const maxFields = 64;
  * An object of the client: the JSON text of its values by their names, of equal names the last. Undefined when the text is no object, or
  * one of more than {@link maxFields}: to parse an object takes time by its keys, of which a few KiB can hold hundreds.
  */
-export function fieldsOf(json: string): ReadonlyMap<string, string> | undefined {
+export function readFields(json: string): ReadonlyMap<string, string> | undefined {
   const members = readObject(json, maxFields);
   return members && new Map(members.entries().map(([key, value]) => [parseText(`"${key}"`) as string, value]));
 }
@@ -50,13 +55,13 @@ export function fieldsOf(json: string): ReadonlyMap<string, string> | undefined 
  * Parses the value of a field that is a string, a number, or a list of such. In the place of anything that has an object in it stands an
  * empty one: it is none of the three, and is not worth its time.
  */
-export function flatValue(json: string | undefined): unknown {
+export function parseFlatValue(json: string | undefined): unknown {
   if (json === undefined) return undefined;
   return json.includes("{") ? {} : (parseText(json) ?? undefined);
 }
 
 /** Parses a value when it is short; in the place of a longer one stands an empty list, which is as wrong. */
-export function shortValue(json: string | undefined): unknown {
+export function parseShortValue(json: string | undefined): unknown {
   if (json === undefined) return undefined;
   return json.length > shortLength ? [] : parseText(json);
 }
@@ -68,7 +73,55 @@ const shortLength = 256;
 const shownNameLength = 50;
 
 /** The first field that is none of the known ones, as JSON text for an error to show; undefined when there is none. */
-export function unknownField(fields: ReadonlyMap<string, string>, known: ReadonlySet<string>): string | undefined {
+export function findUnknownField(fields: ReadonlyMap<string, string>, known: ReadonlySet<string>): string | undefined {
   const name = fields.keys().find((field) => !known.has(field));
   return name === undefined ? undefined : JSON.stringify(asBinary(name.slice(0, shownNameLength)));
+}
+
+/** Most parameters that are remembered, and the longest. */
+const rememberedChecks = 1_000;
+const rememberedLength = 1_024;
+
+/** What a check of parameters rests on, beside them. */
+export type CheckBasis = Readonly<{ policy: Policy; head: ChainHead | undefined; tier: Tier; method: Method }>;
+
+/** What a check comes to; of parameters that pass, with their `callKey`. */
+export type CheckedRead =
+  | Exclude<CheckedParams, { kind: "pass" }>
+  | Readonly<{ kind: "pass"; params: string; key: string }>;
+
+/** Makes a check, or answers what the same one came to before. */
+export type RememberedChecks = (basis: CheckBasis, params: string, check: () => CheckedParams) => CheckedRead;
+
+/**
+ * Remembers what checks of parameters came to while the policy and the head stay the same: those who poll send the same filter
+ * again and again. What is refused is checked each time.
+ */
+export function rememberChecks(): RememberedChecks {
+  let policyOfAll: Policy | undefined;
+  let headOfAll: ChainHead | undefined;
+  let count = 0;
+  const known = new Map<Tier, Map<string, Map<string, CheckedRead>>>();
+  return ({ policy, head, tier, method }, params, check) => {
+    if (params.length > rememberedLength) return keyed(method, check());
+    if (policy !== policyOfAll || head !== headOfAll || count >= rememberedChecks) {
+      known.clear();
+      policyOfAll = policy;
+      headOfAll = head;
+      count = 0;
+    }
+    const before = known.get(tier)?.get(method.name)?.get(params);
+    if (before !== undefined) return before;
+    const read = keyed(method, check());
+    if (read.kind !== "pass") return read;
+    const ofTier = known.get(tier) ?? new Map<string, Map<string, CheckedRead>>();
+    const ofMethod = ofTier.get(method.name) ?? new Map<string, CheckedRead>();
+    known.set(tier, ofTier.set(method.name, ofMethod.set(params, read)));
+    count += 1;
+    return read;
+  };
+}
+
+function keyed(method: Method, checked: CheckedParams): CheckedRead {
+  return checked.kind === "pass" ? { ...checked, key: callKey(method.name, checked.params) } : checked;
 }

@@ -1,9 +1,24 @@
 import { invalidParams, rpcErrors } from "../errors.ts";
-import { rangeAboveCap, readBound, resolveRange } from "../chain/block-range.ts";
+import {
+  rangeAboveCap,
+  readBound,
+  resolveRange,
+  formatQuantity,
+  cutRange,
+  type BlockRange,
+} from "../chain/block-range.ts";
 import type { ChainHead } from "../chain/head.ts";
-import { elementsOf } from "../json-rpc/read-object.ts";
-import { fieldsOf, flatValue, maxFields, pass, refuse, type CheckedParams, type RangeLimit } from "./checked-params.ts";
-import { splitFilter } from "./split-filter.ts";
+import { splitElements } from "../json-rpc/read-object.ts";
+import { asBinary } from "../json-rpc/read-answer.ts";
+import {
+  readFields,
+  parseFlatValue,
+  maxFields,
+  pass,
+  refuse,
+  type CheckedParams,
+  type RangeLimit,
+} from "./checked-params.ts";
 
 /** Most values in one topic position, and most topic positions (geth's limits). */
 const topicValues = 1_000;
@@ -23,16 +38,16 @@ type Selection = Readonly<{ address?: unknown; topics?: unknown }>;
  * spelling of a field can widen it.
  */
 export function checkLogParams(params: string, head: ChainHead | undefined, limit: RangeLimit): CheckedParams {
-  const [given = "", ...rest] = elementsOf(params);
-  const fields = fieldsOf(given);
+  const [given = "", ...rest] = splitElements(params);
+  const fields = readFields(given);
   if (fields === undefined || rest.length > 0) {
     return refuse(invalidParams(`expected one log filter object, of at most ${maxFields} fields`));
   }
   const selection = readSelection(fields);
   if (typeof selection === "string") return refuse(invalidParams(selection));
-  const blockHash = flatValue(fields.get("blockHash"));
-  const from = flatValue(fields.get("fromBlock"));
-  const to = flatValue(fields.get("toBlock"));
+  const blockHash = parseFlatValue(fields.get("blockHash"));
+  const from = parseFlatValue(fields.get("fromBlock"));
+  const to = parseFlatValue(fields.get("toBlock"));
   if (blockHash !== undefined) {
     if (from !== undefined || to !== undefined) {
       return refuse(invalidParams("cannot specify both BlockHash and FromBlock/ToBlock, choose one or the other"));
@@ -70,8 +85,8 @@ export function checkLogParams(params: string, head: ChainHead | undefined, limi
 
 /** The address and topics of a filter, or what is wrong with them. Also the filter of a `logs` subscription. */
 export function readSelection(fields: ReadonlyMap<string, string>): Selection | string {
-  const addresses = flatValue(fields.get("address"));
-  const topics = flatValue(fields.get("topics"));
+  const addresses = parseFlatValue(fields.get("address"));
+  const topics = parseFlatValue(fields.get("topics"));
   if (addresses !== undefined) {
     const list = Array.isArray(addresses) ? addresses : [addresses];
     if (list.length > filterAddresses) return `invalid address: more than ${filterAddresses} addresses`;
@@ -98,4 +113,16 @@ function areTopics(topics: unknown): boolean {
       values.every((value) => value === null || (typeof value === "string" && topic.test(value)))
     );
   });
+}
+
+/** Cuts a filter into pieces of at most `capBlocks`, each with the same selection, which is written once. */
+export function splitFilter(range: BlockRange, capBlocks: number, selection: object): CheckedParams {
+  const fields = asBinary(JSON.stringify(selection)).slice(1, -1);
+  const rest = fields === "" ? "" : `,${fields}`;
+  return {
+    kind: "split",
+    pieces: cutRange(range, capBlocks).map(
+      ({ from, to }) => `[{"fromBlock":"${formatQuantity(from)}","toBlock":"${formatQuantity(to)}"${rest}}]`,
+    ),
+  };
 }

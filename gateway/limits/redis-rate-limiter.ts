@@ -59,7 +59,7 @@ const accountKey = (key: string) => `gatehouse:rate:${key}`;
  * Limits rates across replicas in a store with the Redis protocol. While the store does not answer in time the process decides
  * by itself, and the log says so. It is not asked what it would refuse: that is known from what it last refused to the same caller.
  */
-export function redisRateLimiter(
+export function createRedisRateLimiter(
   { url, timeoutMs, clients }: RedisRateLimiterOptions,
   { log, fallback, now }: Readonly<{ log: Logger; fallback: RateLimiter; now: () => number }>,
 ): RateLimiter & Disposable & Readonly<{ isShared: () => boolean }> {

@@ -15,6 +15,6 @@ export async function startRateLimiter(
 ): Promise<RateLimiter & Disposable> {
   const own = processRateLimiter({ clients }, { now });
   if (redisUrl === undefined) return { ...own, [Symbol.dispose]: () => undefined };
-  const { redisRateLimiter } = await import("./redis-rate-limiter.ts");
-  return redisRateLimiter({ url: redisUrl.reveal(), timeoutMs, clients }, { log, fallback: own, now });
+  const { createRedisRateLimiter } = await import("./redis-rate-limiter.ts");
+  return createRedisRateLimiter({ url: redisUrl.reveal(), timeoutMs, clients }, { log, fallback: own, now });
 }

@@ -1,18 +1,18 @@
 import { invalidParams, rpcErrors } from "../errors.ts";
-import { elementsOf } from "../json-rpc/read-object.ts";
-import { hex, rangeAboveCap, readBound, resolveRange } from "../chain/block-range.ts";
+import { splitElements } from "../json-rpc/read-object.ts";
+import { formatQuantity, rangeAboveCap, readBound, resolveRange } from "../chain/block-range.ts";
 import type { ChainHead } from "../chain/head.ts";
 import {
-  fieldsOf,
-  flatValue,
+  readFields,
+  parseFlatValue,
   maxFields,
   pass,
   refuse,
-  unknownField,
+  findUnknownField,
   type CheckedParams,
   type RangeLimit,
 } from "./checked-params.ts";
-import { splitFilter } from "./split-filter.ts";
+import { splitFilter } from "./log-filter.ts";
 
 /** Fields of a filter (specification, Trace filter). */
 const filterFields: ReadonlySet<string> = new Set([
@@ -35,18 +35,18 @@ const address = /^0x[0-9a-fA-F]{40}$/;
  * as hexadecimal numbers: the specification knows no others here.
  */
 export function checkTraceParams(params: string, head: ChainHead | undefined, limit: RangeLimit): CheckedParams {
-  const [given = "", ...rest] = elementsOf(params);
-  const fields = fieldsOf(given);
+  const [given = "", ...rest] = splitElements(params);
+  const fields = readFields(given);
   if (fields === undefined || rest.length > 0) {
     return refuse(invalidParams(`expected one trace filter object, of at most ${maxFields} fields`));
   }
-  const unknown = unknownField(fields, filterFields);
+  const unknown = findUnknownField(fields, filterFields);
   if (unknown !== undefined) {
     const known = [...filterFields].join(", ");
     return refuse(invalidParams(`unknown field ${unknown} in the trace filter: expected ${known}`));
   }
-  const from = flatValue(fields.get("fromBlock"));
-  const to = flatValue(fields.get("toBlock"));
+  const from = parseFlatValue(fields.get("fromBlock"));
+  const to = parseFlatValue(fields.get("toBlock"));
   const fromBound = readBound(from ?? "earliest");
   const toBound = readBound(to ?? "latest");
   if (fromBound === undefined || toBound === undefined) {
@@ -79,14 +79,16 @@ export function checkTraceParams(params: string, head: ChainHead | undefined, li
 
 /** A bound as a hexadecimal number; a tag whose block only the node knows stays as it is. */
 function asNumber(written: unknown, resolved: bigint, { finalized }: ChainHead): unknown {
-  return written === "safe" || (written === "finalized" && finalized === undefined) ? written : hex(resolved);
+  return written === "safe" || (written === "finalized" && finalized === undefined)
+    ? written
+    : formatQuantity(resolved);
 }
 
 /** Addresses and paging of a filter, or what is wrong with them. */
 function readSelection(fields: ReadonlyMap<string, string>): Readonly<Record<string, unknown>> | string {
   const selection: Record<string, unknown> = {};
   for (const name of ["fromAddress", "toAddress"]) {
-    const value = flatValue(fields.get(name));
+    const value = parseFlatValue(fields.get(name));
     if (value === undefined) continue;
     if (!Array.isArray(value) || value.length > filterAddresses) {
       return `invalid ${name}: expected an array of at most ${filterAddresses} addresses`;
@@ -97,7 +99,7 @@ function readSelection(fields: ReadonlyMap<string, string>): Readonly<Record<str
     selection[name] = value;
   }
   for (const name of ["count", "after"]) {
-    const value = flatValue(fields.get(name));
+    const value = parseFlatValue(fields.get(name));
     if (value === undefined) continue;
     const isNumber = typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
     if (!isNumber && !(typeof value === "string" && /^0x[0-9a-fA-F]{1,16}$/.test(value))) {

@@ -1,15 +1,15 @@
 import { invalidParams } from "../errors.ts";
-import { elementsOf } from "../json-rpc/read-object.ts";
+import { splitElements } from "../json-rpc/read-object.ts";
 import {
-  fieldsOf,
+  readFields,
   maxFields,
   parseParams,
   refuse,
-  shortValue,
-  unknownField,
+  parseShortValue,
+  findUnknownField,
   type CheckedParams,
 } from "./checked-params.ts";
-import { asBinary } from "../json-rpc/answer-text.ts";
+import { asBinary } from "../json-rpc/read-answer.ts";
 
 const refusal = invalidParams("tracer not supported: only callTracer is supported");
 
@@ -54,7 +54,7 @@ export type TracerLimit = Readonly<{
  * parsed; the parameters before them, and overrides, go on as the client wrote them.
  */
 export function checkTracerParams(params: string, at: number, limit: TracerLimit): CheckedParams {
-  const values = elementsOf(params);
+  const values = splitElements(params);
   if (values.length < at) return refuse(invalidParams(`missing value for required argument ${values.length}`));
   if (values.length > at + 1) return refuse(invalidParams(`expected at most ${at + 1} parameters`));
   return checkOptions(values.slice(0, at), values[at] ?? "{}", limit);
@@ -71,7 +71,7 @@ export function checkLastTracer(params: string, maxMs: number): CheckedParams {
   if (!namesTracer(last)) return refuse(invalidParams('expected tracer options last: { tracer: "callTracer" }'));
   return before.some(namesTracer)
     ? refuse(refusal, "tracer")
-    : checkOptions(elementsOf(params).slice(0, -1), asBinary(JSON.stringify(last)), { maxMs, overrides: false });
+    : checkOptions(splitElements(params).slice(0, -1), asBinary(JSON.stringify(last)), { maxMs, overrides: false });
 }
 
 /** Whether a value has a key by which some node reads a tracer, at any depth; nodes differ in whether they mind its case. */
@@ -89,19 +89,19 @@ function namesTracer(value: unknown): boolean {
 }
 
 function checkOptions(before: readonly string[], given: string, limit: TracerLimit): CheckedParams {
-  const fields = fieldsOf(given);
+  const fields = readFields(given);
   if (fields === undefined) {
     return refuse(invalidParams(`expected an object of tracer options, of at most ${maxFields}`));
   }
   const wrong = wrongOption(fields, limit.overrides);
   if (wrong !== undefined) return refuse(invalidParams(wrong));
-  const tracer = shortValue(fields.get("tracer")) ?? "callTracer";
+  const tracer = parseShortValue(fields.get("tracer")) ?? "callTracer";
   if (tracer !== "callTracer") return refuse(refusal, "tracer");
-  const tracerConfig = readSwitches(shortValue(fields.get("tracerConfig")) ?? {});
+  const tracerConfig = readSwitches(parseShortValue(fields.get("tracerConfig")) ?? {});
   if (tracerConfig === undefined) {
     return refuse(invalidParams("invalid tracerConfig: only onlyTopCall and withLog, true or false, are supported"));
   }
-  const timeoutMs = readTimeout(shortValue(fields.get("timeout")));
+  const timeoutMs = readTimeout(parseShortValue(fields.get("timeout")));
   if (Number.isNaN(timeoutMs)) return refuse(invalidParams("invalid timeout: expected a time such as 5s or 500ms"));
   const options = JSON.stringify({
     tracer: "callTracer",
@@ -114,15 +114,15 @@ function checkOptions(before: readonly string[], given: string, limit: TracerLim
 
 /** What is wrong with the options beside the tracer's own; undefined when nothing is. */
 function wrongOption(fields: ReadonlyMap<string, string>, mayOverride: boolean): string | undefined {
-  const unknown = unknownField(fields, known);
+  const unknown = findUnknownField(fields, known);
   if (unknown !== undefined) return `unknown tracer option ${unknown}`;
   for (const [name, json] of fields) {
     const type = withoutEffect.get(name);
-    if (type !== undefined && json !== "null" && typeof shortValue(json) !== type)
+    if (type !== undefined && json !== "null" && typeof parseShortValue(json) !== type)
       return `invalid ${name}: expected a ${type}`;
     if (!overrideNames.has(name)) continue;
     if (!mayOverride) return `${name} is not supported here; the operator may allow it (limits.traceCallOverrides)`;
-    const isRight = name === "txIndex" ? typeof shortValue(json) === "string" : json.startsWith("{");
+    const isRight = name === "txIndex" ? typeof parseShortValue(json) === "string" : json.startsWith("{");
     if (!isRight) return `invalid ${name}: expected ${name === "txIndex" ? "a hexadecimal number" : "an object"}`;
   }
   return undefined;

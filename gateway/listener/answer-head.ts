@@ -16,7 +16,7 @@ export function headAgeHeaders(blockAgeMs: number | undefined, tellAfterMs: numb
 }
 
 /** Headers of an answer whose length is known. */
-export function wholeHeaders(source: AnswerSource, lengthBytes: number): AnswerHeaders {
+export function buildWholeHeaders(source: AnswerSource, lengthBytes: number): AnswerHeaders {
   return [
     ["Content-Type", "application/json"],
     [sourceHeader, source],
@@ -25,7 +25,7 @@ export function wholeHeaders(source: AnswerSource, lengthBytes: number): AnswerH
 }
 
 /** Headers of an answer that a limit made. */
-export function refusedHeaders(retryAfterSeconds: number, lengthBytes: number): AnswerHeaders {
+export function buildRefusedHeaders(retryAfterSeconds: number, lengthBytes: number): AnswerHeaders {
   return [
     ["Content-Type", "application/json"],
     [sourceHeader, "gateway"],
@@ -36,7 +36,7 @@ export function refusedHeaders(retryAfterSeconds: number, lengthBytes: number): 
 
 /** Headers of an answer that is streamed; without a length node:http chunks it. */
 export function streamHeaders(source: AnswerSource, lengthBytes: number | undefined): AnswerHeaders {
-  if (lengthBytes !== undefined) return wholeHeaders(source, lengthBytes);
+  if (lengthBytes !== undefined) return buildWholeHeaders(source, lengthBytes);
   return [
     ["Content-Type", "application/json"],
     [sourceHeader, source],
@@ -44,6 +44,6 @@ export function streamHeaders(source: AnswerSource, lengthBytes: number | undefi
 }
 
 /** Headers as lines, each with its end. */
-export function headerLines(headers: AnswerHeaders): string {
+export function formatHeaderLines(headers: AnswerHeaders): string {
   return headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
 }

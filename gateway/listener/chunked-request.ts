@@ -1,4 +1,3 @@
-import { isWasteful } from "./chunk-economy.ts";
 import { readHeaderLines } from "./header-lines.ts";
 
 /** Longest line of a chunk's size that is read here, with its extensions and its end. */
@@ -79,9 +78,9 @@ export class ChunkedRequest {
     const section = bytes.toString("latin1", startsAt, startsAt + trailerBytes);
     const end = section.indexOf(headEnd);
     if (end === -1) return section.length < trailerBytes ? partial : odd;
-    const trailers = readHeaderLines(section.slice(0, end + headEnd.length), 0);
+    const trailers = readHeaderLines(section.slice(0, end + headEnd.length), bytes.subarray(startsAt), 0);
     // A trailer that would mean something in a head is for node:http to judge.
-    if (trailers === undefined || Object.keys(trailers).length > 0) return odd;
+    if (trailers === undefined || Object.values(trailers).some((value) => value !== undefined)) return odd;
     return this.#whole(bytes, startsAt + end + headEnd.length);
   }
 
@@ -98,4 +97,17 @@ export class ChunkedRequest {
     }
     return { kind: "whole", body, endsAt };
   }
+}
+
+/** Chunks of one body that may be of any size: who writes a call token by token sends a few thousand. */
+export const freeChunks = 4_096;
+/** Bytes that chunks beyond them have on average, at least. */
+export const leastBytes = 64;
+
+/**
+ * Whether a body comes in chunks so small that reading them takes far longer than its bytes are worth: each one costs node:http about a
+ * microsecond, a byte of a body about a nanosecond.
+ */
+export function isWasteful(chunks: number, bodyBytes: number): boolean {
+  return chunks > freeChunks && bodyBytes < chunks * leastBytes;
 }

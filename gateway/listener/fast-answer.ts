@@ -1,6 +1,12 @@
 import type { AnswerSource } from "../answers/answer-sink.ts";
-import { headerLines, refusedHeaders, streamHeaders, wholeHeaders, type AnswerHeaders } from "./answer-head.ts";
-import { bodyOf, headersOf, statusText, type HttpError } from "./http-errors.ts";
+import {
+  formatHeaderLines,
+  buildRefusedHeaders,
+  streamHeaders,
+  buildWholeHeaders,
+  type AnswerHeaders,
+} from "./answer-head.ts";
+import { formatBody, buildHeaders, formatStatus, type HttpError } from "./http-errors.ts";
 
 /** What a client waits for that asks before it sends its body, as node:http answers it. */
 export const goOn = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -55,7 +61,7 @@ export function createFastAnswerHeads(
     // The wall's clock may be set back.
     if (now >= madeSince && now < madeSince + 1_000) return;
     madeSince = Math.floor(now / 1_000) * 1_000;
-    const age = headerLines(ageHeaders());
+    const age = formatHeaderLines(ageHeaders());
     const date = `Date: ${new Date(now).toUTCString()}\r\n`;
     made = { last: `${date}Connection: close\r\n`, kept: `${date}${keepAlive}` };
     madeWithAge = { last: `${age}${made.last}`, kept: `${age}${made.kept}` };
@@ -72,7 +78,7 @@ export function createFastAnswerHeads(
   const wholeStart = (source: AnswerSource, extraHeaders: string) => {
     const known = starts.get(source);
     if (known?.extraHeaders === extraHeaders) return known.start;
-    const own = headerLines(wholeHeaders(source, 0)).slice(0, -"0\r\n".length);
+    const own = formatHeaderLines(buildWholeHeaders(source, 0)).slice(0, -"0\r\n".length);
     const start = `HTTP/1.1 200 OK\r\n${extraHeaders}${own}`;
     starts.set(source, { extraHeaders, start });
     return start;
@@ -80,7 +86,7 @@ export function createFastAnswerHeads(
   /** The head of a refusal up to the day: nearly always the same one is asked for. */
   const refusalStart = (error: HttpError) => {
     if (refused.status !== error.status || refused.text !== error.text) {
-      const start = `HTTP/1.1 ${statusText(error)}\r\n${headerLines(headersOf(error))}`;
+      const start = `HTTP/1.1 ${formatStatus(error)}\r\n${formatHeaderLines(buildHeaders(error))}`;
       refused = { status: error.status, text: error.text, start };
     }
     return refused.start;
@@ -89,16 +95,16 @@ export function createFastAnswerHeads(
     whole: (source, lengthBytes, { extraHeaders, isLast }) =>
       `${wholeStart(source, extraHeaders)}${lengthBytes}\r\n${tail(isLast)}\r\n`,
     refused: (retryAfterSeconds, lengthBytes, { extraHeaders, isLast }) => {
-      const headers = headerLines(refusedHeaders(retryAfterSeconds, lengthBytes));
+      const headers = formatHeaderLines(buildRefusedHeaders(retryAfterSeconds, lengthBytes));
       return `HTTP/1.1 429 Too Many Requests\r\n${extraHeaders}${headers}${tail(isLast)}\r\n`;
     },
     stream: (source, lengthBytes, { extraHeaders, isLast, mayChunk }) => {
       const isUnframed = lengthBytes === undefined && !mayChunk;
       const chunked = lengthBytes === undefined && mayChunk ? "Transfer-Encoding: chunked\r\n" : "";
-      const headers = headerLines(streamHeaders(source, lengthBytes));
+      const headers = formatHeaderLines(streamHeaders(source, lengthBytes));
       return `HTTP/1.1 200 OK\r\n${extraHeaders}${headers}${tail(isLast || isUnframed)}${chunked}\r\n`;
     },
-    refusal: (error, { isLast }) => `${refusalStart(error)}${plainTail(isLast)}\r\n${bodyOf(error)}`,
+    refusal: (error, { isLast }) => `${refusalStart(error)}${plainTail(isLast)}\r\n${formatBody(error)}`,
     empty: (method, { extraHeaders, isLast }) => {
       const status = method === "OPTIONS" ? "204 No Content" : "200 OK";
       return `HTTP/1.1 ${status}\r\n${extraHeaders}Content-Length: 0\r\n${plainTail(isLast)}\r\n`;

@@ -5,14 +5,14 @@ import { takeReads, type SocketReads } from "#daemon/http/raw-connections.ts";
 import type { CallerIdentity } from "../callers/caller.ts";
 import type { AnswerFlow, AnswerSink } from "../answers/answer-sink.ts";
 import { ConnectionMemory } from "../memory/connection-memory.ts";
-import { heldUntil } from "../memory/held-scope.ts";
+import { holdUntil } from "../memory/held-scope.ts";
 import { ClientBacklog } from "../wire/client-backlog.ts";
-import { TurnWait } from "../wire/turn-wait.ts";
-import { ReaderPace } from "../wire/reader-pace.ts";
+import { TurnWait } from "../wire/shared-turns.ts";
+import { ReaderPace } from "../wire/slow-readers.ts";
 import { goOn, type FastAnswerContext, type FastAnswerHeads } from "./fast-answer.ts";
 import type { FastConnectionDependencies } from "./fast-connection-dependencies.ts";
-import { peerOf } from "../callers/request-facts.ts";
-import { httpErrors, rawRefusal, unauthorized } from "./http-errors.ts";
+import { toPeerFacts } from "../callers/request-facts.ts";
+import { httpErrors, formatRawRefusal, unauthorized } from "./http-errors.ts";
 import { isBlank, readFastRequests, type FastRequest, type FastRequests } from "./fast-requests.ts";
 import { createFastSink } from "./fast-sink.ts";
 import { FastWait } from "./fast-wait.ts";
@@ -57,7 +57,7 @@ export class FastConnection implements ConnectionServer {
     this.#dependencies = dependencies;
     const awaited = () => outbox.write(socket, goOn);
     this.#requests = readFastRequests(socket.remoteAddress ?? "", { ...dependencies, awaited });
-    this.#address = () => dependencies.addressOf(this.#requests.facts() ?? peerOf(socket));
+    this.#address = () => dependencies.addressOf(this.#requests.facts() ?? toPeerFacts(socket));
     this.#memory = new ConnectionMemory(dependencies.memory, { address: this.#address, cut: () => socket.destroy() });
     this.#unread = new HeldRequests(this.#memory);
     this.#backlog = new ClientBacklog(socket, this.#memory);
@@ -143,7 +143,7 @@ export class FastConnection implements ConnectionServer {
     }
     this.#wait.isWhole();
     if (request.kind === "odd") this.#handOver(bytes);
-    if (request.kind === "wasteful") this.#leave(rawRefusal(httpErrors.wastefulChunks));
+    if (request.kind === "wasteful") this.#leave(formatRawRefusal(httpErrors.wastefulChunks));
     if (request.kind !== "whole") return false;
     // Whose turn it is, is known by its head alone: many callers come over a proxy's connection.
     if (!mayBegin && this.#turn.waitToBegin(() => this.#dependencies.addressOf(request.facts))) return false;
@@ -160,7 +160,7 @@ export class FastConnection implements ConnectionServer {
   #call(request: FastRequest): void {
     const identity = this.#dependencies.identify(request.facts);
     if (!(identity instanceof Promise)) this.#answer(identity, request);
-    else void heldUntil(this.#memory, request.body.length, identity).then((known) => this.#answerLate(known, request));
+    else void holdUntil(this.#memory, request.body.length, identity).then((known) => this.#answerLate(known, request));
   }
 
   /** An answer that is there at once must not begin the next request before this one's flow is noted. */

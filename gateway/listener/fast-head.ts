@@ -1,6 +1,7 @@
 import { readTraceContext, type TraceContext } from "../wire/trace-context.ts";
+import { toBytes } from "../wire/message-head.ts";
 import { readHeaderLines, type HeaderValues } from "./header-lines.ts";
-import { isJsonRpcType, validRequestId } from "../callers/request-facts.ts";
+import { isJsonRpcType, parseRequestId } from "../callers/request-facts.ts";
 
 /** How the end of a request's body is told (RFC 9112, section 6). */
 export type BodyFraming = Readonly<{ kind: "length"; bytes: number } | { kind: "chunked" }>;
@@ -66,12 +67,12 @@ export function mayBeFast(start: string): boolean {
 /**
  * Reads the head of a well-formed request to `/`, with any query: a POST of JSON with one framing, or a GET, HEAD or OPTIONS without a body.
  * Headers that mean nothing to the gateway are passed over, whatever they are. Undefined for every other head: another path or type, a
- * WebSocket's upgrade, folded lines, both framings (RFC 9112). `head` ends with the empty line.
+ * WebSocket's upgrade, folded lines, both framings (RFC 9112). `head` ends with the empty line; `bytes` begin with the same head.
  */
-export function readFastHead(head: string): FastHead | undefined {
+export function readFastHead(head: string, bytes: Uint8Array = toBytes(head)): FastHead | undefined {
   const firstEnd = head.indexOf("\r\n") + 2;
   const line = readRequestLine(head.slice(0, firstEnd));
-  const headers = line === undefined ? undefined : readHeaderLines(head, firstEnd);
+  const headers = line === undefined ? undefined : readHeaderLines(head, bytes, firstEnd);
   if (line === undefined || headers === undefined) return undefined;
   const { method, version, targetHost } = line;
   const { expect, host } = headers;
@@ -88,7 +89,7 @@ export function readFastHead(head: string): FastHead | undefined {
     forwardedFor: headers["x-forwarded-for"],
     forwarded: headers.forwarded,
     traceContext: readTraceContext(headers.traceparent, headers.tracestate),
-    requestId: validRequestId(headers["x-request-id"]),
+    requestId: parseRequestId(headers["x-request-id"]),
     origin: headers.origin,
     host: targetHost ?? host,
     isAwaited: expect !== undefined,

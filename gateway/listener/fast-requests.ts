@@ -1,5 +1,5 @@
 import { headEnd, messageHead, placeOfBody, type MessageHead } from "../wire/message-head.ts";
-import { headerLines, type AnswerHeaders } from "./answer-head.ts";
+import { formatHeaderLines, type AnswerHeaders } from "./answer-head.ts";
 import { ChunkedRequest } from "./chunked-request.ts";
 import type { FastAnswerContext } from "./fast-answer.ts";
 import { fastHeadBytes, mayBeFast, readFastHead, type FastHead, type FastMethod } from "./fast-head.ts";
@@ -61,28 +61,29 @@ export function readFastRequests(
   let whole: FastRequest | undefined;
   let searchedTo = 0;
   /** Heads that were not known, one after another. */
-  let strangers = 0;
+  let unknownHeads = 0;
 
   const begin = (bytes: Buffer): Begun | typeof partial | typeof odd => {
     const again = known?.head === undefined ? undefined : placeOfBody(bytes, known.head);
     if (known !== undefined && again !== undefined && (known.method === "POST" || again.lengthBytes === 0)) {
-      strangers = 0;
+      unknownHeads = 0;
       return withLength(known, again.startsAt, again.lengthBytes);
     }
-    const end = bytes.subarray(0, fastHeadBytes).indexOf(headEnd, Math.max(0, searchedTo - headEnd.length));
+    const headBytes = bytes.length > fastHeadBytes ? bytes.subarray(0, fastHeadBytes) : bytes;
+    const end = headBytes.indexOf(headEnd, Math.max(0, searchedTo - headEnd.length));
     if (end === -1) {
       searchedTo = bytes.length;
       return bytes.length < fastHeadBytes && mayBeFast(bytes.toString("latin1", 0, 32)) ? partial : odd;
     }
     const startsAt = end + headEnd.length;
     const text = bytes.toString("latin1", 0, startsAt);
-    const head = readFastHead(text);
+    const head = readFastHead(text, bytes);
     const origin = head === undefined ? undefined : originOf(head, remoteAddress, rules);
     if (head === undefined || origin === undefined) return odd;
     // Behind a proxy every head has ids of its own: to keep it for the next request would be for nothing.
-    strangers += 1;
+    unknownHeads += 1;
     const isKept =
-      !head.isAwaited && !head.isLast && (strangers <= unknownHeadsMax || strangers % unknownHeadsMax === 0);
+      !head.isAwaited && !head.isLast && (unknownHeads <= unknownHeadsMax || unknownHeads % unknownHeadsMax === 0);
     known = { ...origin, head: isKept ? messageHead(text) : undefined };
     if (head.framing.kind === "chunked") return { ...origin, body: new ChunkedRequest(startsAt, rules.bodyBytes()) };
     const request = withLength(origin, startsAt, head.framing.bytes);
@@ -133,5 +134,5 @@ function originOf(
   const cors = origin === undefined ? [] : corsHeaders(origin);
   if (cors === undefined || !isAllowedHost(host)) return undefined;
   const facts = { remoteAddress, authorization, forwardedFor, forwarded, traceContext, requestId };
-  return { method, facts, answer: { extraHeaders: headerLines(cors), isLast, mayChunk: version === "1.1" } };
+  return { method, facts, answer: { extraHeaders: formatHeaderLines(cors), isLast, mayChunk: version === "1.1" } };
 }

@@ -26,9 +26,12 @@ export function createFastSink(
   let isChunked = false;
   let isLast = false;
   return {
-    text: (json, source) => {
+    text: (json, source, retryAfterSeconds) => {
       const given = context();
-      const head = heads.whole(source, json.length, given);
+      const head =
+        retryAfterSeconds === undefined
+          ? heads.whole(source, json.length, given)
+          : heads.refused(retryAfterSeconds, json.length, given);
       if (head.length + json.length <= outboxBytes) outbox.write(socket, head + json);
       else {
         outbox.flush();
@@ -47,11 +50,6 @@ export function createFastSink(
         // What the client did not take at once stays where it is.
         if (!backlog.isWaiting && socket.writableLength === 0) outbox.scratch.giveBack(whole);
       }
-      finish(given.isLast);
-    },
-    refused: (json, retryAfterSeconds) => {
-      const given = context();
-      outbox.write(socket, heads.refused(retryAfterSeconds, json.length, given) + json);
       finish(given.isLast);
     },
     begin: (lengthBytes, source) => {
@@ -74,7 +72,7 @@ export function createFastSink(
       if (isChunked) backlog.write(lastChunk);
       finish(isLast);
     },
-    broken: () => socket.destroy(),
+    fail: () => socket.destroy(),
   };
 }
 

@@ -19,7 +19,7 @@ export class FastWait {
   readonly #waits: FastConnectionWaits;
   readonly #clock: () => number;
   #activeAt: number;
-  #patienceMs: number;
+  #timeoutMs: number;
   #hasAsked = false;
   /** When the first bytes came of a request that is not whole yet. */
   #begunAt: number | undefined;
@@ -28,7 +28,7 @@ export class FastWait {
     this.#waits = waits;
     this.#clock = clock;
     this.#activeAt = clock();
-    this.#patienceMs = Math.min(firstBytesMs, waits.idleTimeoutMs);
+    this.#timeoutMs = Math.min(firstBytesMs, waits.idleTimeoutMs);
   }
 
   /** Whether a request has begun and is not whole. */
@@ -50,7 +50,7 @@ export class FastWait {
   isWhole(): void {
     this.#begunAt = undefined;
     this.#hasAsked = true;
-    this.#patienceMs = this.#waits.idleTimeoutMs;
+    this.#timeoutMs = this.#waits.idleTimeoutMs;
   }
 
   /** What was waited for in vain. */
@@ -59,7 +59,7 @@ export class FastWait {
     if (this.#begunAt !== undefined) {
       return now - this.#begunAt > this.#waits.requestTimeoutMs + slackMs ? "request" : undefined;
     }
-    return now - this.#activeAt > this.#patienceMs + slackMs ? "anything" : undefined;
+    return now - this.#activeAt > this.#timeoutMs + slackMs ? "anything" : undefined;
   }
 
   standing(isBusy: boolean): ConnectionStanding {

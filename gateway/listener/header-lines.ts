@@ -1,3 +1,6 @@
+import type { IncomingMessage } from "node:http";
+import { toBytes } from "../wire/message-head.ts";
+
 /** Headers that change how a request is read, framed or answered. */
 const meaningful = [
   "authorization",
@@ -21,14 +24,35 @@ const meaningful = [
 export type MeaningfulHeader = (typeof meaningful)[number];
 
 /** The meaningful headers of a head; a list that came in several lines is joined. */
-export type HeaderValues = Readonly<Partial<Record<MeaningfulHeader, string>>>;
+export type HeaderValues = Readonly<Record<MeaningfulHeader, string | undefined>>;
 
 /** Lists that proxies add a line to, as node:http joins them. Any other header that comes twice is node:http's to judge. */
 const lists: ReadonlySet<MeaningfulHeader> = new Set(["forwarded", "tracestate", "x-forwarded-for"]);
 
+/** Of a head without any of them. All have one shape, whichever headers a client sends and in whatever order: that is quick to read. */
+const noValues: HeaderValues = {
+  authorization: undefined,
+  connection: undefined,
+  "content-length": undefined,
+  "content-type": undefined,
+  expect: undefined,
+  forwarded: undefined,
+  host: undefined,
+  origin: undefined,
+  "proxy-connection": undefined,
+  traceparent: undefined,
+  tracestate: undefined,
+  "transfer-encoding": undefined,
+  upgrade: undefined,
+  "x-forwarded-for": undefined,
+  "x-request-id": undefined,
+};
+
+type KnownName = Readonly<{ name: MeaningfulHeader; bytes: Uint8Array }>;
+
 /** The names by their length: few headers have the length and the first letter of one that matters. */
-const byLength: readonly (readonly MeaningfulHeader[])[] = Array.from({ length: 18 }, (_, length) =>
-  meaningful.filter((name) => name.length === length),
+const byLength: readonly (readonly KnownName[])[] = Array.from({ length: 18 }, (_, length) =>
+  meaningful.filter((name) => name.length === length).map((name) => ({ name, bytes: toBytes(name) })),
 );
 
 const linesMax = 128;
@@ -51,26 +75,27 @@ const kinds = Uint8Array.from({ length: 256 }, (_, code) => {
 
 /**
  * Reads the header lines of a head from `firstAt` to the empty line that ends it, in one pass. Undefined when a line is not well-formed
- * (RFC 9112, section 5), when one that matters comes twice or in an unusual form, or when there are more than anybody sends.
+ * (RFC 9112, section 5), when one that matters comes twice or in an unusual form, or when there are more than anybody sends. `bytes` begin
+ * with the same head: they are quicker to look through than a string.
  */
-export function readHeaderLines(head: string, firstAt: number): HeaderValues | undefined {
-  const values: Partial<Record<MeaningfulHeader, string>> = {};
+export function readHeaderLines(head: string, bytes: Uint8Array, firstAt: number): HeaderValues | undefined {
+  const values = { ...noValues };
   const end = head.length - 2;
   let lines = 0;
   for (let at = firstAt; at < end;) {
     const nameAt = at;
-    while (kindAt(head, at) & ofName) at += 1;
-    if (at === nameAt || head.charCodeAt(at) !== colon) return undefined;
-    const name = nameOf(head, nameAt, at);
+    while (kindAt(bytes, at) & ofName) at += 1;
+    if (at === nameAt || bytes[at] !== colon) return undefined;
+    const name = nameOf(bytes, nameAt, at);
     at += 1;
-    const valueAt = head.charCodeAt(at) === space ? at + 1 : at;
+    const valueAt = bytes[at] === space ? at + 1 : at;
     let allAre = ofValue | ofPlain;
-    for (; head.charCodeAt(at) !== carriageReturn; at += 1) {
-      allAre &= kindAt(head, at);
+    for (; bytes[at] !== carriageReturn; at += 1) {
+      allAre &= kindAt(bytes, at);
       if (!(allAre & ofValue)) return undefined;
     }
     lines += 1;
-    if (head.charCodeAt(at + 1) !== newline || lines > linesMax) return undefined;
+    if (bytes[at + 1] !== newline || lines > linesMax) return undefined;
     if (name !== undefined && !(allAre & ofPlain && take(values, name, head.slice(valueAt, at)))) return undefined;
     at += 2;
   }
@@ -78,7 +103,7 @@ export function readHeaderLines(head: string, firstAt: number): HeaderValues | u
 }
 
 /** Answers whether the value is one that the fast path can take. */
-function take(values: Partial<Record<MeaningfulHeader, string>>, name: MeaningfulHeader, value: string): boolean {
+function take(values: Record<MeaningfulHeader, string | undefined>, name: MeaningfulHeader, value: string): boolean {
   if (value === "" || value.charCodeAt(0) === space || value.charCodeAt(value.length - 1) === space) return false;
   const before = values[name];
   if (before !== undefined && !lists.has(name)) return false;
@@ -86,16 +111,31 @@ function take(values: Partial<Record<MeaningfulHeader, string>>, name: Meaningfu
   return true;
 }
 
-function nameOf(head: string, start: number, end: number): MeaningfulHeader | undefined {
-  const candidates = byLength[end - start];
-  if (candidates === undefined) return undefined;
-  const first = head.charCodeAt(start) | lowerCaseBit;
-  for (const candidate of candidates) {
-    if (candidate.charCodeAt(0) === first && head.slice(start, end).toLowerCase() === candidate) return candidate;
-  }
+function nameOf(bytes: Uint8Array, start: number, end: number): MeaningfulHeader | undefined {
+  for (const known of byLength[end - start] ?? []) if (isNamed(bytes, start, known.bytes)) return known.name;
   return undefined;
 }
 
-function kindAt(head: string, at: number): number {
-  return kinds[head.charCodeAt(at)] ?? 0;
+/** Whether these bytes, of which all may be part of a name, are this one in whatever case: of those no two differ in this bit but letters. */
+function isNamed(bytes: Uint8Array, start: number, name: Uint8Array): boolean {
+  for (let at = 0; at < name.length; at += 1) if (((bytes[start + at] ?? 0) | lowerCaseBit) !== name[at]) return false;
+  return true;
+}
+
+function kindAt(bytes: Uint8Array, at: number): number {
+  return kinds[bytes[at] ?? 0] ?? 0;
+}
+
+/** What a request is for: a path without its query, and the host that the client means, with or without a port. */
+export type RequestTarget = Readonly<{ path: string; host: string | undefined }>;
+
+/**
+ * Reads a request's target in origin-form or absolute-form; the latter's authority counts instead of Host (RFC 9112, section 3.2).
+ * Undefined when the request has more than one Host header, which is to be refused: two readers could take different ones.
+ */
+export function readTarget({ url = "", headers, rawHeaders }: IncomingMessage): RequestTarget | undefined {
+  if (rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === "host").length > 1) return undefined;
+  const absolute = /^https?:\/\//i.test(url) ? URL.parse(url) : null;
+  if (absolute !== null) return { path: absolute.pathname, host: absolute.host };
+  return { path: url.split("?", 1)[0] ?? "", host: headers.host };
 }

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { ConnectionMemory } from "../memory/connection-memory.ts";
 import type { MemoryBudget } from "../memory/memory-budget.ts";
 import type { SlowReaders } from "../wire/slow-readers.ts";
-import { factsOf, type PeerFacts } from "../callers/request-facts.ts";
+import { toRequestFacts, type PeerFacts } from "../callers/request-facts.ts";
 
 /** What is kept of node:http's connections. */
 export type HttpConnectionsDependencies = Readonly<{
@@ -36,7 +36,7 @@ export function createHttpConnections({ memory, readers, addressOf }: HttpConnec
   };
   return {
     memoryOf: (request) => {
-      const facts = factsOf(request);
+      const facts = toRequestFacts(request);
       const known = bySocket.get(request.socket) ?? begin(request.socket, facts);
       known.facts = facts;
       return known.memory;

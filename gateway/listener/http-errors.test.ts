@@ -8,7 +8,7 @@ import {
   addressNotAdmitted,
   bodyTooLarge,
   httpErrors,
-  rawRefusal,
+  formatRawRefusal,
   tooManyWebSockets,
   unauthorized,
   type HttpError,
@@ -43,7 +43,7 @@ describe("a refusal over HTTP", () => {
     const heads = createFastAnswerHeads(1_000, { wallClock: () => 0, ageHeaders: () => [], isDraining: () => false });
     const fast = heads.refusal(error, { extraHeaders: "", isLast: true, mayChunk: true });
     const answer = await nodeAnswer(name);
-    expect(answer).toBe(rawRefusal(error));
+    expect(answer).toBe(formatRawRefusal(error));
     expect(fast.replace(/^Date: .*\r\n/m, "")).toBe(answer);
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${error.status} [A-Z][A-Za-z ]+\\r\\n`));
     expect(answer.endsWith(`\r\n\r\n${error.text}\n`)).toBe(true);

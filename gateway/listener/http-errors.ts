@@ -1,7 +1,7 @@
 import { STATUS_CODES } from "node:http";
-import { refusalText } from "#daemon/http/connections/refused-connection.ts";
+import { formatRefusal } from "#daemon/http/connections/refused-connection.ts";
 import type { AnswerHeaders } from "./answer-head.ts";
-import { freeChunks, leastBytes } from "./chunk-economy.ts";
+import { freeChunks, leastBytes } from "./chunked-request.ts";
 
 /** How a listener refuses an HTTP request or an upgrade before there is a JSON-RPC answer: in plain text, with headers of its own. */
 export type HttpError = Readonly<{ status: number; text: string; headers: AnswerHeaders }>;
@@ -50,26 +50,26 @@ export function tooManyWebSockets(limit: number): HttpError {
 }
 
 /** What the status says, as node:http writes it: `404 Not Found`. */
-export function statusText({ status }: Pick<HttpError, "status">): string {
+export function formatStatus({ status }: Pick<HttpError, "status">): string {
   return `${status} ${STATUS_CODES[status] ?? ""}`;
 }
 
 /** The body: the text as a line. */
-export function bodyOf({ text }: HttpError): string {
+export function formatBody({ text }: HttpError): string {
   return `${text}\n`;
 }
 
 /** The refusal's headers and those of its body. */
-export function headersOf(error: HttpError): AnswerHeaders {
+export function buildHeaders(error: HttpError): AnswerHeaders {
   return [
     ["Content-Type", "text/plain; charset=utf-8"],
     ...error.headers,
-    ["Content-Length", String(Buffer.byteLength(bodyOf(error)))],
+    ["Content-Length", String(Buffer.byteLength(formatBody(error)))],
   ];
 }
 
 /** The whole refusal for a raw socket, which closes after it. */
-export function rawRefusal(error: HttpError): string {
+export function formatRawRefusal(error: HttpError): string {
   const headers = error.headers.map(([name, value]) => `${name}: ${value}`);
-  return refusalText(statusText(error), error.text, headers);
+  return formatRefusal(formatStatus(error), error.text, headers);
 }

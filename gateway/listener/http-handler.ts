@@ -5,17 +5,17 @@ import type { BodyAdmission } from "../calls/body-admission.ts";
 import type { MessageHandler } from "../calls/message-handler.ts";
 import type { PolicySource } from "../policy/policy.ts";
 import type { ConnectionMemory } from "../memory/connection-memory.ts";
-import { heldUntil } from "../memory/held-scope.ts";
+import { holdUntil } from "../memory/held-scope.ts";
 import { ClientBacklog } from "../wire/client-backlog.ts";
 import type { AnswerHeaders } from "./answer-head.ts";
-import { isWasteful } from "./chunk-economy.ts";
+import { isWasteful } from "./chunked-request.ts";
 import { HeldRequests } from "./held-requests.ts";
 import type { HttpConnections } from "./http-connections.ts";
 import { bodyTooLarge, httpErrors, unauthorized } from "./http-errors.ts";
 import { refuse, refuseBody, refuseDebtor } from "./http-refusals.ts";
-import { httpSink, steer } from "./http-sink.ts";
-import { factsOf, isJsonRpcType } from "../callers/request-facts.ts";
-import { readTarget } from "./request-target.ts";
+import { createHttpSink, steer } from "./http-sink.ts";
+import { toRequestFacts, isJsonRpcType } from "../callers/request-facts.ts";
+import { readTarget } from "./header-lines.ts";
 
 /** What a listener answers requests with. */
 export type HttpHandlerDependencies = Readonly<{
@@ -82,7 +82,7 @@ function isRefusedByHead(
     refuseBody(request, response, bodyTooLarge(bodyBytes));
     return true;
   }
-  const identity = bodies.isLarge(lengthBytes) ? identify(factsOf(request)) : undefined;
+  const identity = bodies.isLarge(lengthBytes) ? identify(toRequestFacts(request)) : undefined;
   // A token that has to be looked up first is checked when the body is there.
   if (identity === undefined || identity instanceof Promise) return false;
   if (identity.kind === "refused") {
@@ -130,10 +130,10 @@ function receive(
     const body = received.bytes;
     // From here on it counts for as long as it is of use, which may be longer than the request is there.
     letGo();
-    const identity = dependencies.identify(factsOf(request));
+    const identity = dependencies.identify(toRequestFacts(request));
     const given = { body, memory, dependencies };
     if (identity instanceof Promise) {
-      void heldUntil(memory, body.length, identity).then((known) =>
+      void holdUntil(memory, body.length, identity).then((known) =>
         answer(request, response, cors, { ...given, identity: known }),
       );
     } else answer(request, response, cors, { ...given, identity });
@@ -160,10 +160,10 @@ function answer(
     refuse(request, response, unauthorized(identity.message));
     return;
   }
-  const { traceContext, requestId } = factsOf(request);
+  const { traceContext, requestId } = toRequestFacts(request);
   const backlog = new ClientBacklog(response, memory);
   const around = { before: cors, after: dependencies.ageHeaders(), isLast: dependencies.isDraining };
-  const sink = httpSink(response, backlog, around);
+  const sink = createHttpSink(response, backlog, around);
   steer(
     response,
     backlog,

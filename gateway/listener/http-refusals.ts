@@ -1,24 +1,24 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { refuseConnection } from "#daemon/http/connections/refused-connection.ts";
-import { errorText } from "../json-rpc/answer-text.ts";
+import { errorText } from "../json-rpc/read-answer.ts";
 import { rateExceeded } from "../errors.ts";
-import { refusedHeaders, type AnswerHeaders } from "./answer-head.ts";
-import { bodyOf, headersOf, rawRefusal, type HttpError } from "./http-errors.ts";
+import { buildRefusedHeaders, type AnswerHeaders } from "./answer-head.ts";
+import { formatBody, buildHeaders, formatRawRefusal, type HttpError } from "./http-errors.ts";
 
 /** Answers with plain text. A body that is still to come is not read: the connection closes. */
 export function refuse(request: IncomingMessage, response: ServerResponse, error: HttpError): void {
   writeHead(request, response, error);
-  response.end(bodyOf(error));
+  response.end(formatBody(error));
 }
 
 function writeHead(request: IncomingMessage, response: ServerResponse, error: HttpError): void {
-  const headers = [...headersOf(error), ...(request.complete ? [] : [["Connection", "close"]])];
+  const headers = [...buildHeaders(error), ...(request.complete ? [] : [["Connection", "close"]])];
   response.writeHead(error.status, headers.flat());
 }
 
 /** Refuses an upgrade. Nobody else bounds the connection any more: node:http has let go of it. */
 export function refuseUpgrade({ socket }: IncomingMessage, error: HttpError): void {
-  refuseConnection(socket, rawRefusal(error));
+  refuseConnection(socket, formatRawRefusal(error));
 }
 
 /** How much of a body that is too large is still read, and for how long, so that the client gets to read the answer. */
@@ -31,7 +31,7 @@ const lingerMs = 2_000;
  */
 export function refuseBody(request: IncomingMessage, response: ServerResponse, error: HttpError): void {
   writeHead(request, response, error);
-  response.write(bodyOf(error));
+  response.write(formatBody(error));
   linger(request, response);
 }
 
@@ -43,7 +43,7 @@ export function refuseDebtor(
   waitSeconds: number,
 ): void {
   const text = errorText("null", rateExceeded(waitSeconds));
-  const headers: AnswerHeaders = [...before, ...refusedHeaders(waitSeconds, text.length), ["Connection", "close"]];
+  const headers: AnswerHeaders = [...before, ...buildRefusedHeaders(waitSeconds, text.length), ["Connection", "close"]];
   response.writeHead(429, headers.flat());
   response.write(text);
   linger(request, response);

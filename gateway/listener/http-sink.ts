@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
 import type { AnswerFlow, AnswerSink } from "../answers/answer-sink.ts";
 import type { ClientBacklog } from "../wire/client-backlog.ts";
-import { createCorks } from "../wire/corks.ts";
-import { refusedHeaders, streamHeaders, wholeHeaders, type AnswerHeaders } from "./answer-head.ts";
+import { createCorks } from "../wire/outbox.ts";
+import { buildRefusedHeaders, streamHeaders, buildWholeHeaders, type AnswerHeaders } from "./answer-head.ts";
 
 /** Headers before and after an answer's own, and whether the connection ends with it, which may become so while it is waited for. */
 export type HeadersAround = Readonly<{ before: AnswerHeaders; after: AnswerHeaders; isLast: () => boolean }>;
@@ -13,7 +13,7 @@ const smallBytes = 8_192;
 const corks = createCorks();
 
 /** Writes an answer to a node:http response, through the backlog of that response. */
-export function httpSink(
+export function createHttpSink(
   response: ServerResponse,
   backlog: ClientBacklog,
   { before, after, isLast }: HeadersAround,
@@ -25,8 +25,9 @@ export function httpSink(
   };
   const end = () => backlog.afterAll(() => response.end());
   return {
-    text: (json, source) => {
-      head(200, wholeHeaders(source, json.length));
+    text: (json, source, retryAfterSeconds) => {
+      if (retryAfterSeconds === undefined) head(200, buildWholeHeaders(source, json.length));
+      else head(429, buildRefusedHeaders(retryAfterSeconds, json.length));
       if (json.length <= smallBytes) {
         response.end(json, "latin1");
         return;
@@ -35,7 +36,7 @@ export function httpSink(
       end();
     },
     bytes: (body, source) => {
-      head(200, wholeHeaders(source, body.length));
+      head(200, buildWholeHeaders(source, body.length));
       if (body.length <= smallBytes) {
         // One string is one write with its head.
         response.end(body.toString("latin1"), "latin1");
@@ -44,14 +45,10 @@ export function httpSink(
       backlog.write(Buffer.from(body));
       end();
     },
-    refused: (json, retryAfterSeconds) => {
-      head(429, refusedHeaders(retryAfterSeconds, json.length));
-      response.end(json, "latin1");
-    },
     begin: (lengthBytes, source) => head(200, streamHeaders(source, lengthBytes)),
     chunk: (bytes) => backlog.write(bytes),
     end,
-    broken: () => response.destroy(),
+    fail: () => response.destroy(),
   };
 }
 

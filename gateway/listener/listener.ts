@@ -1,9 +1,11 @@
-import { createServer, type IncomingMessage } from "node:http";
+import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { Duplex } from "node:stream";
-import { setTimeout as delay } from "node:timers/promises";
 import type { ListenerConnections } from "#daemon/http/connections/listener-connections.ts";
 import { listen } from "#daemon/http/listener.ts";
-import { takeProxyHeaders } from "#daemon/http/proxies/proxied-connections.ts";
+import { takeProxyHeaders } from "#daemon/http/proxies/proxy-header.ts";
+import type { Pause } from "#daemon/time.ts";
+import { refuseConnection } from "#daemon/http/connections/refused-connection.ts";
+import { putBefore } from "#daemon/http/raw-connections.ts";
 import type { Identify } from "../callers/identify.ts";
 import type { BodyAdmission } from "../calls/body-admission.ts";
 import type { MessageHandler } from "../calls/message-handler.ts";
@@ -13,16 +15,15 @@ import type { MemoryBudget } from "../memory/memory-budget.ts";
 import { SlowReaders } from "../wire/slow-readers.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
 import type { SubscriptionHub } from "../notifications/subscription-hub.ts";
-import { httpErrors } from "./http-errors.ts";
+import { toRequestFacts, type PeerFacts } from "../callers/request-facts.ts";
+import { httpErrors, addressNotAdmitted, formatRawRefusal } from "./http-errors.ts";
 import { refuseUpgrade } from "./http-refusals.ts";
 import { createWebSocketClients, type WebSocketClientsOptions } from "./websocket/websocket-clients.ts";
-import { admitPeers, type AdmittedPeers } from "./admitted-peers.ts";
 import type { AnswerHeaders } from "./answer-head.ts";
 import { serveFastConnections } from "./fast-connections.ts";
 import { createHttpConnections } from "./http-connections.ts";
 import { createHttpHandler } from "./http-handler.ts";
-import { factsOf, type PeerFacts } from "../callers/request-facts.ts";
-import { readTarget } from "./request-target.ts";
+import { readTarget } from "./header-lines.ts";
 
 /** How a listener listens, and what it may hold open. */
 export type ListenerOptions = Readonly<{
@@ -62,6 +63,8 @@ export type ListenerDependencies = Readonly<{
   dropped: (reason: "slow" | "lost" | "silent" | "withdrawn") => void;
   limited: Meter["limited"];
   bodies: BodyAdmission;
+  /** Waits while clients are told to close their connections. */
+  pause: Pause;
 }>;
 
 /** A listener at work. Disposing of it lets calls under way finish and closes WebSockets with 1001. */
@@ -118,7 +121,7 @@ export async function startListener(options: ListenerOptions, dependencies: List
       refuseUpgrade(request, httpErrors.notFoundForUpgrade);
     } else if (draining.now) refuseUpgrade(request, httpErrors.goingAway);
     else {
-      const facts = factsOf(request);
+      const facts = toRequestFacts(request);
       const identity = await dependencies.identify(facts);
       const identifyAgain = () => dependencies.identify(facts);
       const address = dependencies.addressOf(facts);
@@ -140,7 +143,7 @@ export async function startListener(options: ListenerOptions, dependencies: List
       draining.now = true;
       const left = clients.leave();
       // Whoever sends now is answered and told to close, so that no request meets a connection that is just being closed.
-      if (connections.size > 0) await delay(drainMs);
+      if (connections.size > 0) await dependencies.pause(drainMs);
       const closed = listening[Symbol.asyncDispose]();
       await left;
       const late = setTimeout(() => clients[Symbol.dispose](), closeGraceMs);
@@ -151,4 +154,23 @@ export async function startListener(options: ListenerOptions, dependencies: List
       clients[Symbol.dispose]();
     },
   };
+}
+
+/** Who may call a listener. */
+type AdmittedPeers = Readonly<{
+  mayCall: (address: string) => boolean;
+  /** The setting that names those who may, for the refusal. */
+  setting: string;
+}>;
+
+/**
+ * Puts a gate before whoever serves a server's connections: a peer whose address may not call is answered 403, and nothing that it
+ * sends is read. Call it last of all, before the server listens.
+ */
+function admitPeers(server: Server, { mayCall, setting }: AdmittedPeers): void {
+  const refusal = formatRawRefusal(addressNotAdmitted(setting));
+  putBefore(server, (behind) => (socket) => {
+    if (mayCall(socket.remoteAddress ?? "")) behind(socket);
+    else refuseConnection(socket, refusal);
+  });
 }

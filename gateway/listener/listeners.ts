@@ -1,10 +1,16 @@
 import type { Registry } from "prom-client";
-import { namedHost } from "#daemon/http/allowed-host.ts";
+import { namedHost, isLoopback } from "#daemon/http/address.ts";
 import type { FilesInForce } from "#daemon/files/files-in-force.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { ConnectionBudget } from "#daemon/http/connections/connection-budget.ts";
-import { isLoopback } from "#daemon/http/loopback.ts";
-import { clientAddress, networkList } from "#daemon/http/proxies/client-address.ts";
+import {
+  clientAddress,
+  createNetworkList,
+  toAddressKey,
+  type ClientAddress,
+} from "#daemon/http/proxies/client-address.ts";
+import type { Pause } from "#daemon/time.ts";
+import { watchFile, type WatchedFileDependencies } from "#daemon/files/watched-file.ts";
 import type { ListenerName } from "../catalogue/method.ts";
 import { readApiKeys, type ApiKeys } from "../callers/api-keys.ts";
 import { identifyByAddress, identifyByCredential, type Identify } from "../callers/identify.ts";
@@ -12,18 +18,16 @@ import { logProxyNotices } from "../callers/proxy-notice.ts";
 import { createTokens } from "../callers/tokens.ts";
 import type { BodyAdmission } from "../calls/body-admission.ts";
 import type { MessageHandler } from "../calls/message-handler.ts";
-import { dropCounter } from "../observe/call-metrics.ts";
+import { createDropCounter } from "../observe/call-metrics.ts";
 import type { Meter } from "../observe/meter.ts";
 import type { PolicySource } from "../policy/policy.ts";
-import { watchFile, type WatchedFileDependencies } from "#daemon/files/watched-file.ts";
 import type { SettingNames } from "../settings/names.ts";
 import type { GatewaySettings } from "../settings/gateway.ts";
 import type { MemoryBudget } from "../memory/memory-budget.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
 import type { SubscriptionHub } from "../notifications/subscription-hub.ts";
-import { peerAddress } from "./peer-address.ts";
-import { headAgeHeaders } from "./answer-head.ts";
-import { corsHeaders } from "./cors.ts";
+import type { PeerFacts } from "../callers/request-facts.ts";
+import { headAgeHeaders, headAgeHeader, sourceHeader, type AnswerHeaders } from "./answer-head.ts";
 import { startListener, type Listener } from "./listener.ts";
 
 /** What the listeners share. */
@@ -42,6 +46,7 @@ export type ListenersDependencies = Readonly<{
   settingNames: SettingNames;
   files: FilesInForce;
   log: Logger;
+  pause: Pause;
 }>;
 
 /** The listeners that settings ask for. */
@@ -60,7 +65,7 @@ export async function startListeners(
   await using starting = new AsyncDisposableStack();
   const client = clientAddress(settings.callers);
   const notice = logProxyNotices(settings.callers, { log, settingNames, now: () => performance.now() });
-  const dropped = dropCounter(metrics);
+  const dropped = createDropCounter(metrics);
   const hasOthers = settings.private.enabled || settings.internal.enabled;
   const byName = new Map<ListenerName, Listener>();
   const direct = clientAddress({ ...settings.callers, trustedProxies: [] });
@@ -80,7 +85,7 @@ export async function startListeners(
         ...(isInternal
           ? {
               peers: {
-                mayCall: networkList(settings.internal.networks),
+                mayCall: createNetworkList(settings.internal.networks),
                 setting: settingNames.key("internal.networks"),
               },
             }
@@ -89,7 +94,7 @@ export async function startListeners(
       {
         ...shared,
         identify,
-        addressOf: peerAddress(isInternal ? direct : client),
+        addressOf: createPeerAddress(isInternal ? direct : client),
         connections: connections.listener({ name, leavesRoom: name === "public" && hasOthers }),
         // The operator's own programs may hold as many as there are.
         ...(isInternal ? {} : { isProxy: client.isTrusted }),
@@ -145,4 +150,24 @@ function watchApiKeys(
       ? undefined
       : watchFile({ path, setting: settingNames.key("callers.keysPath"), read: readApiKeys, take }, dependencies);
   return { current: () => state.keys, [Symbol.asyncDispose]: async () => watcher?.[Symbol.asyncDispose]() };
+}
+
+/** Headers for a browser's page of an origin; undefined when pages of it may not call (WHATWG Fetch, CORS protocol). */
+function corsHeaders(allowedOrigins: readonly string[]): (origin: string) => AnswerHeaders | undefined {
+  return (origin) => {
+    if (!allowedOrigins.includes("*") && !allowedOrigins.includes(origin)) return undefined;
+    return [
+      ["Access-Control-Allow-Origin", allowedOrigins.includes("*") ? "*" : origin],
+      ["Access-Control-Allow-Methods", "POST, OPTIONS"],
+      ["Access-Control-Allow-Headers", "Authorization, Content-Type"],
+      ["Access-Control-Expose-Headers", `Retry-After, ${sourceHeader}, ${headAgeHeader}`],
+      ["Access-Control-Max-Age", "600"],
+      ["Vary", "Origin"],
+    ];
+  };
+}
+
+/** What a client's memory is counted by: its address as trusted proxies tell it, an IPv6 client's by its /64. */
+export function createPeerAddress(client: ClientAddress): (peer: PeerFacts) => string {
+  return (peer) => toAddressKey(client.of(peer.remoteAddress, client.told(peer)));
 }

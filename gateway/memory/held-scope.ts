@@ -1,7 +1,7 @@
 import type { HeldBytes } from "./connection-memory.ts";
 
 /** Holds so many bytes until something is known. */
-export async function heldUntil<Known>(memory: HeldBytes, bytes: number, known: Promise<Known>): Promise<Known> {
+export async function holdUntil<Known>(memory: HeldBytes, bytes: number, known: Promise<Known>): Promise<Known> {
   using held = new HeldScope(memory);
   held.hold(bytes);
   return await known;

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ConnectionMemory } from "./connection-memory.ts";
-import { memoryBounds } from "./memory-bounds.ts";
-import { MemoryBudget } from "./memory-budget.ts";
+import { deriveMemoryBounds, MemoryBudget } from "./memory-budget.ts";
 
 /** A budget of 100 bytes, or as often `scale`, 60 by address and 40 by connection, beside a cache of so many. */
 function startBudget(cachedBytes = 0, scale = 1) {
@@ -22,7 +21,7 @@ function startBudget(cachedBytes = 0, scale = 1) {
 
 const mebibyte = 1_048_576;
 const bounds = (processMiB: number, heapMiB: number) =>
-  memoryBounds({}, { processBytes: processMiB * mebibyte, heapBytes: heapMiB * mebibyte }).totalBytes / mebibyte;
+  deriveMemoryBounds({}, { processBytes: processMiB * mebibyte, heapBytes: heapMiB * mebibyte }).totalBytes / mebibyte;
 
 describe("memory held for clients", () => {
   it("is bounded by connection and by address, and refused beyond", () => {
@@ -96,12 +95,12 @@ describe("the bounds by default", () => {
 
   it("give one address half and one connection a quarter, and yield to settings", () => {
     const limits = { processBytes: 512 * mebibyte, heapBytes: 1_024 * mebibyte };
-    expect(memoryBounds({}, limits)).toEqual({
+    expect(deriveMemoryBounds({}, limits)).toEqual({
       totalBytes: 128 * mebibyte,
       addressBytes: 64 * mebibyte,
       connectionBytes: 32 * mebibyte,
     });
-    expect(memoryBounds({ totalBytes: 1_000, addressBytes: 900, connectionBytes: 800 }, limits)).toEqual({
+    expect(deriveMemoryBounds({ totalBytes: 1_000, addressBytes: 900, connectionBytes: 800 }, limits)).toEqual({
       totalBytes: 1_000,
       addressBytes: 900,
       connectionBytes: 800,

@@ -1,5 +1,8 @@
+import { getHeapStatistics } from "node:v8";
+import { processMemoryBytes } from "#daemon/process-memory.ts";
+
 /** Bounds of what is held for clients. */
-export type MemoryBudgetOptions = Readonly<{ totalBytes: number; addressBytes: number; connectionBytes: number }>;
+type MemoryBudgetOptions = Readonly<{ totalBytes: number; addressBytes: number; connectionBytes: number }>;
 
 /** What gives way first: answers that are kept to be used again. */
 export type GivingWay = Readonly<{ bytes: () => number; giveUp: (bytes: number) => void }>;
@@ -106,4 +109,35 @@ export class MemoryBudget {
     }
     return slowest;
   }
+}
+
+/** The settings, each with a default that follows from the machine. */
+export type MemorySettings = Readonly<{
+  totalBytes?: number | undefined;
+  addressBytes?: number | undefined;
+  connectionBytes?: number | undefined;
+}>;
+
+/** What the process may use: of the machine or the container, and of its own heap. */
+export type MemoryLimits = Readonly<{ processBytes: number; heapBytes: number }>;
+
+const mostBytes = 1_073_741_824;
+
+/** The limits of this process. */
+export function readMemoryLimits(): MemoryLimits {
+  return { processBytes: processMemoryBytes(), heapBytes: getHeapStatistics().heap_size_limit };
+}
+
+/**
+ * The bounds of what is held for clients. Held bytes may stand in memory twice for a moment, as bytes and as text in the heap, and the rest of
+ * the process takes about 130 MiB: a quarter of 512 MiB, and of the heap, leaves room for all three.
+ */
+export function deriveMemoryBounds(settings: MemorySettings, limits: MemoryLimits): MemoryBudgetOptions {
+  const whole = Math.floor(Math.min(limits.processBytes / 4, limits.heapBytes / 4, mostBytes));
+  const totalBytes = settings.totalBytes ?? whole;
+  return {
+    totalBytes,
+    addressBytes: settings.addressBytes ?? Math.floor(totalBytes / 2),
+    connectionBytes: settings.connectionBytes ?? Math.floor(totalBytes / 4),
+  };
 }

@@ -1,8 +1,8 @@
-import { elementAt, elementsOf, readObject } from "../json-rpc/read-object.ts";
-import { hex } from "../chain/block-range.ts";
+import { findElement, splitElements, readObject } from "../json-rpc/read-object.ts";
+import { formatQuantity } from "../chain/block-range.ts";
 import { readBlock, type RecentBlocks, type RememberedBlock } from "./recent-blocks.ts";
 import { asRemoved } from "./sent-logs.ts";
-import type { SharedSubscription } from "./shared-subscription.ts";
+import type { SharedSubscription } from "./notification.ts";
 
 /** Asks the node; the JSON text of its result, undefined when there is none. */
 export type RequestNode = (method: string, params: string) => Promise<string | undefined>;
@@ -47,7 +47,7 @@ async function findAncestor(
   for (const block of blocks.toReversed()) {
     if (block.hash === latest.hash) return block;
     if (block.number >= latest.number) continue;
-    const now = readBlock((await ask("eth_getBlockByNumber", `["${hex(block.number)}",false]`)) ?? "");
+    const now = readBlock((await ask("eth_getBlockByNumber", `["${formatQuantity(block.number)}",false]`)) ?? "");
     if (now?.hash === block.hash) return block;
   }
   return undefined;
@@ -62,7 +62,9 @@ async function readHeaders(
     { length: Number(latest.number - ancestor.number) },
     (_, at) => ancestor.number + BigInt(at) + 1n,
   );
-  const blocks = await Promise.all(numbers.map((number) => ask("eth_getBlockByNumber", `["${hex(number)}",false]`)));
+  const blocks = await Promise.all(
+    numbers.map((number) => ask("eth_getBlockByNumber", `["${formatQuantity(number)}",false]`)),
+  );
   let parent = ancestor.hash;
   for (const json of blocks) {
     const block = readBlock(json ?? "");
@@ -94,9 +96,9 @@ async function readLogs(
   const gone = sent?.above(ancestor.number);
   if (sent === undefined || gone === undefined || sent.above(from) === undefined) return undefined;
   if (from >= latest.number) return gone.map(asRemoved);
-  const selection = (elementAt(params, 1) ?? "{}").slice(1, -1);
-  const bounds = `"fromBlock":"${hex(from < 0n ? 0n : from + 1n)}","toBlock":"${hex(latest.number)}"`;
+  const selection = (findElement(params, 1) ?? "{}").slice(1, -1);
+  const bounds = `"fromBlock":"${formatQuantity(from < 0n ? 0n : from + 1n)}","toBlock":"${formatQuantity(latest.number)}"`;
   const found = await ask("eth_getLogs", `[{${bounds}${selection === "" ? "" : `,${selection}`}}]`);
   if (found === undefined) return undefined;
-  return [...gone.map(asRemoved), ...elementsOf(found).filter((log) => !sent.has(log))];
+  return [...gone.map(asRemoved), ...splitElements(found).filter((log) => !sent.has(log))];
 }

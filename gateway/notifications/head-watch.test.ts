@@ -16,7 +16,7 @@ function startWatch() {
   };
   const send = ({ sink }: NodeCall) => {
     if (state.number === undefined) sink.fail("unavailable");
-    else sink.whole(Buffer.from(`{"jsonrpc":"2.0","id":1,"result":${block(state.number)}}`));
+    else sink.bytes(Buffer.from(`{"jsonrpc":"2.0","id":1,"result":${block(state.number)}}`), "node");
     return { resume: () => undefined, cancel: () => undefined, join: () => undefined };
   };
   const watch = startHeadWatch(

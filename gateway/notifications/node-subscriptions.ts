@@ -1,5 +1,5 @@
 import type { NodeAnswer } from "../json-rpc/read-answer.ts";
-import type { SharedSubscription } from "./shared-subscription.ts";
+import type { SharedSubscription } from "./notification.ts";
 
 /** Most notifications that are kept while the node's answer to their subscription has not been read. */
 const earlyNotifications = 10_000;

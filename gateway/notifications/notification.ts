@@ -1,3 +1,7 @@
+import type { NodeAnswer } from "../json-rpc/read-answer.ts";
+import { createRecentBlocks, readBlock, type RecentBlocks } from "./recent-blocks.ts";
+import { isRemoved, createSentLogs, type LogBudget, type SentLogs } from "./sent-logs.ts";
+
 /** A notification of a subscription, serialised once for all that share it. */
 export type Notification = Readonly<{
   /** JSON text of what it tells. */
@@ -12,6 +16,62 @@ export function serializeNotification(result: string): Notification {
 }
 
 /** Bytes of a subscriber's messages up to the result; `id` is the JSON text of its subscription's id. */
-export function notificationPrefix(id: string): Buffer {
+export function buildNotificationPrefix(id: string): Buffer {
   return Buffer.from(`{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":${id},"result":`, "latin1");
 }
+
+/** What subscribers were told, as far back as it takes to tell them what they missed. */
+export type SentNotifications = Readonly<{
+  /** The blocks that they were told of. */
+  blocks: RecentBlocks;
+  /** A new memory of the log entries of one subscription; all share one budget. */
+  logs: () => SentLogs;
+  note: (shared: SharedSubscription, result: string) => void;
+  has: (shared: SharedSubscription, result: string) => boolean;
+}>;
+
+/** Remembers the `blocks` newest blocks. */
+export function createSentNotifications(blocks: number): SentNotifications {
+  const memory = createRecentBlocks(blocks);
+  const budget: LogBudget = { spentBytes: 0 };
+  return {
+    blocks: memory,
+    logs: () => createSentLogs(budget),
+    note: ({ sent }, result) => {
+      const block = sent === undefined ? readBlock(result) : undefined;
+      if (block !== undefined) memory.note(block);
+      sent?.note(result);
+    },
+    has: ({ sent }, result) => {
+      if (sent === undefined) return memory.has(readBlock(result)?.hash ?? "");
+      return sent.has(result) !== isRemoved(result);
+    },
+  };
+}
+
+/** Who gets the notifications of a subscription. */
+export type Subscriber = Readonly<{
+  /** Key of the caller; undefined: the gateway itself. */
+  caller: string | undefined;
+  notify: (news: Notification) => void;
+  /** The node's connection is lost: notifications may have been missed. */
+  lost: () => void;
+}>;
+
+/** One subscription at the node and those that share it. */
+export type SharedSubscription = {
+  /** JSON text of eth_subscribe's parameters in canonical form. */
+  readonly params: string;
+  /** Key of the caller who began it and whose place at the node it takes; undefined: the gateway itself. */
+  readonly beganBy: string | undefined;
+  readonly subscribers: Set<Subscriber>;
+  /** What was told of a `logs` subscription; undefined for `newHeads`. */
+  readonly sent: SentLogs | undefined;
+  /** Number of the newest block when it began; what is older was never its matter. */
+  readonly since: bigint | undefined;
+  /** The node's id of it, JSON text. */
+  id: string | undefined;
+  asked: Promise<NodeAnswer>;
+  /** Notifications that wait until what was missed before them is told. */
+  held: string[] | undefined;
+};

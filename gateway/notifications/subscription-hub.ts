@@ -2,15 +2,19 @@ import type { RpcError } from "../errors.ts";
 import type { NodeAnswer } from "../json-rpc/read-answer.ts";
 import { unanswered } from "../upstream/link-calls.ts";
 import { readBackfill, type RequestNode } from "./backfill.ts";
-import { serializeNotification } from "./notification.ts";
+import {
+  serializeNotification,
+  type SharedSubscription,
+  type Subscriber,
+  createSentNotifications,
+  type SentNotifications,
+} from "./notification.ts";
 import { createNodeSubscriptions, type NodeSubscriptions } from "./node-subscriptions.ts";
-import type { SharedSubscription, Subscriber } from "./shared-subscription.ts";
 import {
   createSubscriptionPlaces,
   type SubscriptionPlaces,
   type SubscriptionPlacesOptions,
 } from "./subscription-places.ts";
-import { createSentNotifications, type SentNotifications } from "./sent-notifications.ts";
 
 /** How gaps in the node's connection are bridged. */
 export type HubOptions = SubscriptionPlacesOptions &
@@ -101,11 +105,11 @@ export class SubscriptionHub implements Disposable {
     this.#losses += 1;
     this.#atNode.lost();
     if (this.#options.bridgeMs === 0) {
-      this.#closeAll();
+      this.closeAll();
       return;
     }
     this.#isGap = true;
-    this.#timer ??= setTimeout(() => this.#closeAll(), this.#options.bridgeMs).unref();
+    this.#timer ??= setTimeout(() => this.closeAll(), this.#options.bridgeMs).unref();
   }
 
   upstreamSubscriptions(): number {
@@ -155,7 +159,7 @@ export class SubscriptionHub implements Disposable {
   #take(shared: SharedSubscription, result: string): void {
     if (shared.held === undefined) this.#deliver(shared, result);
     else if (shared.held.length < queuedNotificationsMax) shared.held.push(result);
-    else this.#closeAll();
+    else this.closeAll();
   }
 
   #deliver(shared: SharedSubscription, result: string): void {
@@ -178,7 +182,7 @@ export class SubscriptionHub implements Disposable {
     const missed = hasFailed ? undefined : await readBackfill(all, options);
     if (losses !== this.#losses) return;
     if (missed === undefined) {
-      this.#closeAll();
+      this.closeAll();
       return;
     }
     this.#endGap();
@@ -201,7 +205,8 @@ export class SubscriptionHub implements Disposable {
     this.#isGap = false;
   }
 
-  #closeAll(): void {
+  /** Closes every subscription: what its subscribers missed, or would be told, can't be vouched for. */
+  closeAll(): void {
     const all = [...this.#byParams.values()];
     this.#endGap();
     this.#losses += 1;

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { boundedLog } from "#daemon/bounded-log.ts";
+import { createBoundedLog } from "#daemon/bounded-log.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { EndedCall, Meter } from "./meter.ts";
 
@@ -15,7 +15,7 @@ export function withAccessLog(
   options: () => AccessLogOptions,
   { log, random }: Readonly<{ log: Logger; random: () => number }>,
 ): Meter {
-  const lines = boundedLog(log);
+  const lines = createBoundedLog(log);
   return {
     ...meter,
     call: (ended) => {

@@ -1,6 +1,7 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import { createDurations, type DurationSeries } from "./durations.ts";
-import type { CallOutcome, Meter } from "./meter.ts";
+import type { CallOutcome, LimitName, Meter } from "./meter.ts";
+import type { Traffic } from "./traffic.ts";
 
 /** Seconds by which calls are told apart. */
 const durationBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -9,7 +10,7 @@ const durationBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0
 const seriesLimit = 10_000;
 
 /** Counts and times calls in Prometheus metrics. Labels come from the catalogue and the settings, never from a request. */
-export function prometheusMeter(metrics: Registry): Meter {
+export function createPrometheusMeter(metrics: Registry): Meter & Readonly<{ traffic: () => Promise<Traffic> }> {
   const calls = createDurations(
     {
       name: "gatehouse_gateway_call_duration_seconds",
@@ -28,7 +29,7 @@ export function prometheusMeter(metrics: Registry): Meter {
     },
     metrics,
   );
-  const refusals = new Counter({
+  const refusals = new Counter<"limit" | "tier">({
     name: "gatehouse_gateway_limited_total",
     help: "What a limit refused, by limit and tier.",
     labelNames: ["limit", "tier"],
@@ -43,7 +44,7 @@ export function prometheusMeter(metrics: Registry): Meter {
     call: ({ method, tier, outcome, seconds }) => {
       let series = callSeries.get(outcome)?.get(tier)?.get(method);
       if (series === undefined && allSeries.length < seriesLimit) {
-        series = { ...calls.series({ method, tier, outcome }), method, outcome };
+        series = { ...calls.series({ method, tier, outcome }), method, tier, outcome };
         allSeries.push(series);
         const byTier = callSeries.get(outcome) ?? new Map<string, Map<string, CallSeries>>();
         const byMethod = byTier.get(tier) ?? new Map<string, CallSeries>();
@@ -60,10 +61,17 @@ export function prometheusMeter(metrics: Registry): Meter {
       series?.observe(seconds);
     },
     limited: (limit, tier) => refusals.inc({ limit, tier }),
+    traffic: async () => ({
+      calls: allSeries.map(({ method, tier, outcome, count }) => ({ method, tier, outcome, count: count() })),
+      limited: (await refusals.get()).values.map(({ labels, value }) => {
+        // `limited` alone counts here, and it takes no other limit.
+        return { limit: labels.limit as LimitName, tier: String(labels.tier), count: value };
+      }),
+    }),
   };
 }
 
-type CallSeries = DurationSeries & Readonly<{ method: string; outcome: CallOutcome }>;
+type CallSeries = DurationSeries & Readonly<{ method: string; tier: string; outcome: CallOutcome }>;
 
 /** Shows where reads were answered from, by method. Summed up from the calls when it is asked for, so that no call pays for it. */
 function countReads(metrics: Registry, series: readonly CallSeries[]): void {
@@ -139,7 +147,7 @@ export function registerGauges(metrics: Registry, sources: GaugeSources): void {
 }
 
 /** Counts WebSocket clients that were dropped, by reason. */
-export function dropCounter(metrics: Registry): (reason: "slow" | "lost" | "silent" | "withdrawn") => void {
+export function createDropCounter(metrics: Registry): (reason: "slow" | "lost" | "silent" | "withdrawn") => void {
   const drops = new Counter({
     name: "gatehouse_gateway_websocket_drops_total",
     help: "WebSocket clients that the gateway dropped: too slow, the node's connection lost, or silent.",
@@ -150,7 +158,7 @@ export function dropCounter(metrics: Registry): (reason: "slow" | "lost" | "sile
 }
 
 /** Counts gaps in the node's WebSocket by how they ended. */
-export function gapCounter(metrics: Registry): (outcome: "bridged" | "closed") => void {
+export function createGapCounter(metrics: Registry): (outcome: "bridged" | "closed") => void {
   const gaps = new Counter({
     name: "gatehouse_gateway_link_gaps_total",
     help: "Losses of the node's WebSocket: bridged, subscribers were told what they missed; closed, they were not.",

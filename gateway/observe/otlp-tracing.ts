@@ -10,13 +10,20 @@ import {
 } from "@opentelemetry/api";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { resourceFromAttributes } from "@opentelemetry/resources";
-import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base";
+import {
+  BasicTracerProvider,
+  BatchSpanProcessor,
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  ParentBasedSampler,
+  TraceIdRatioBasedSampler,
+  type Sampler,
+  type SpanExporter,
+} from "@opentelemetry/sdk-trace-base";
 import type { Logger } from "#daemon/log.ts";
-import type { CallOutcome, EndedCall } from "./meter.ts";
-import { loggedExporter } from "./logged-exporter.ts";
-import { callSampler } from "./call-sampler.ts";
-import type { CallTrace, RunningTracing, TraceOrigin, TracingOptions } from "./tracing.ts";
 import type { TraceContext } from "../wire/trace-context.ts";
+import type { CallOutcome, EndedCall } from "./meter.ts";
+import type { CallTrace, RunningTracing, TraceOrigin, TracingOptions } from "./tracing.ts";
 
 /** Time between two sendings of spans, and most spans in one. */
 const sendIntervalMs = 2_000;
@@ -121,4 +128,41 @@ function contextOf(span: Span): TraceContext {
   const { traceId, spanId, traceFlags, traceState } = span.spanContext();
   const traceparent = `00-${traceId}-${spanId}-${(traceFlags & 1).toString().padStart(2, "0")}`;
   return { traceparent, tracestate: traceState?.serialize() };
+}
+
+/**
+ * Chooses the traces of which spans are made. A share of the public listener's, by trace id, whatever its callers ask for:
+ * anyone could ask for all. The other listeners' callers may ask for a trace by the sampled flag of their `traceparent`.
+ */
+function callSampler(sampleRatio: number): Sampler {
+  const share = new TraceIdRatioBasedSampler(sampleRatio);
+  const asked = new AlwaysOnSampler();
+  return new ParentBasedSampler({
+    root: share,
+    remoteParentNotSampled: new AlwaysOffSampler(),
+    remoteParentSampled: {
+      shouldSample: (context, traceId, _name, _kind, attributes) =>
+        attributes["gatehouse.listener"] === "public" ? share.shouldSample(context, traceId) : asked.shouldSample(),
+      toString: () => "ByListener",
+    },
+  });
+}
+
+/** An exporter that tells in the log when spans can't be sent, and when they can again; spans in between are lost. */
+function loggedExporter(exporter: SpanExporter, { url, log }: Readonly<{ url: string; log: Logger }>): SpanExporter {
+  let isWorking = true;
+  return {
+    export: (spans, done) => {
+      exporter.export(spans, (result) => {
+        const works = result.error === undefined && result.code === 0;
+        if (works !== isWorking && works) log.info({ url }, "spans are sent again");
+        else if (works !== isWorking)
+          log.warn({ err: result.error, url }, "spans can't be sent; check tracing.otlpUrl of the gateway");
+        isWorking = works;
+        done(result);
+      });
+    },
+    forceFlush: async () => exporter.forceFlush?.(),
+    shutdown: () => exporter.shutdown(),
+  };
 }

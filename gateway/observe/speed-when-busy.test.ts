@@ -1,6 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it, test } from "vitest";
 import type { EndedCall, Meter } from "./meter.ts";
-import { withBusySignal } from "./speed-when-busy.ts";
+import { withBusySignal, watchLoopDelay } from "./speed-when-busy.ts";
 
 const ended: EndedCall = {
   method: "eth_chainId",
@@ -40,4 +41,19 @@ describe("withBusySignal", () => {
   it("tells nothing of as many calls that take longer", () => {
     expect(endCalls(5_000, 2)).toEqual({ calls: 5_000, busyAfter: [] });
   });
+});
+
+const blockedMs = 400;
+const now = () => performance.now();
+
+test("a loop that stood still counts as late, for the next half second", async () => {
+  using loop = watchLoopDelay({ now });
+  expect(loop.delayMs()).toBe(0);
+  const until = now() + blockedMs;
+  while (now() < until);
+  await sleep(1);
+  expect(loop.delayMs()).toBeGreaterThan(blockedMs - 150);
+  const deadline = now() + 10_000;
+  while (loop.delayMs() > blockedMs - 150 && now() < deadline) await sleep(20);
+  expect(loop.delayMs()).toBeLessThan(blockedMs - 150);
 });

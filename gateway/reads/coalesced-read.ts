@@ -1,12 +1,17 @@
 import { nodeFailureErrors, type NodeFailure } from "../errors.ts";
-import type { AnswerFlow, AnswerSource } from "../answers/answer-sink.ts";
+import type { AnswerFlow, AnswerSink, AnswerSource } from "../answers/answer-sink.ts";
 import { CollectedAnswer } from "../upstream/collected-answer.ts";
-import type { NodeRead } from "./node-read.ts";
-import { PassThrough } from "./pass-through.ts";
-import type { ReadOutcome, Reader } from "./reader.ts";
-import { callText, errorJsonText, errorText, resultText } from "../json-rpc/answer-text.ts";
-import { ownText, readAnswer, type NodeAnswer } from "../json-rpc/read-answer.ts";
-import type { NodeFlow, NodeSink } from "../upstream/node-call.ts";
+import { type NodeRead, type ReadOutcome, PassThrough } from "./node-read.ts";
+import {
+  callText,
+  errorJsonText,
+  errorText,
+  resultText,
+  ownText,
+  readAnswer,
+  type NodeAnswer,
+} from "../json-rpc/read-answer.ts";
+import type { NodeFlow } from "../upstream/node-call.ts";
 import type { NodePool } from "../upstream/node-pool.ts";
 import type { CacheScope } from "./cache/cache-scope.ts";
 
@@ -33,7 +38,7 @@ export type SharedReadOwner = Readonly<{
   /** The node's result, which the cache wants. */
   result: (shared: CoalescedRead, json: string) => void;
   /** Serves a reader by a call of its own, because the answer is too long to be shared. */
-  alone: (read: NodeRead, reader: Reader) => AnswerFlow;
+  alone: (read: NodeRead) => AnswerFlow;
 }>;
 
 /**
@@ -41,40 +46,35 @@ export type SharedReadOwner = Readonly<{
  * are, and streamed when they are more than can be shared. The call ends when its last reader goes. It is the flow of its first
  * reader's answer.
  */
-export class CoalescedRead implements AnswerFlow, NodeSink {
+export class CoalescedRead implements AnswerFlow, AnswerSink {
   readonly wantsWhole = true;
   readonly read: NodeRead;
   readonly moment: ReadMoment;
-  readonly #first: Reader;
   readonly #owner: SharedReadOwner;
   #hasFirst = true;
   #isStreaming = false;
   /** Made with the first that joins: most reads have one reader. */
-  #joined: Set<JoinedReader> | undefined;
+  #joined: Set<JoinedRead> | undefined;
   #flow: NodeFlow | undefined;
   /** Made for an answer that comes in parts: most come whole. */
   #collected: CollectedAnswer | undefined;
 
-  constructor(
-    read: NodeRead,
-    moment: ReadMoment,
-    { first, owner }: Readonly<{ first: Reader; owner: SharedReadOwner }>,
-  ) {
+  /** `read` is the first reader's. */
+  constructor(read: NodeRead, moment: ReadMoment, owner: SharedReadOwner) {
     this.read = read;
     this.moment = moment;
-    this.#first = first;
     this.#owner = owner;
   }
 
   /** Asks the node; to be called once, when others may join. */
   start(): void {
     const { pool } = this.#owner;
-    const { method, caller, memory, params, traceContext, sender = pool } = this.read;
+    const { id, method, caller, memory, params, traceContext, sender = pool } = this.read;
     this.#flow = sender.send({
       caller,
       memory,
-      id: this.#first.id,
-      body: callText(this.#first.id, method.name, params),
+      id,
+      body: callText(id, method.name, params),
       timeoutMs: method.timeoutMs,
       repeatable: true,
       traceContext,
@@ -83,9 +83,9 @@ export class CoalescedRead implements AnswerFlow, NodeSink {
   }
 
   /** Another caller's equal read: the call to the node has its turns from now on, too. */
-  join(reader: Reader, caller: string): AnswerFlow {
-    this.#flow?.join(caller);
-    const joined = new JoinedReader(reader, (gone) => this.#leave(gone));
+  join(read: NodeRead): AnswerFlow {
+    this.#flow?.join(read.caller);
+    const joined = new JoinedRead(read, (gone) => this.#leave(gone));
     this.#joined ??= new Set();
     this.#joined.add(joined);
     return joined;
@@ -99,36 +99,36 @@ export class CoalescedRead implements AnswerFlow, NodeSink {
     if (!this.#hasFirst && !this.#isStreaming) return;
     this.#hasFirst = false;
     this.#isStreaming = false;
-    this.#first.done("cancelled");
+    this.read.done("cancelled");
     this.#endUnread();
   }
 
   /** An answer that nobody else wants is not read at all. */
-  whole(body: Buffer): void {
-    const answer = this.#isRead ? readAnswer(body.toString("latin1"), this.#first.id) : undefined;
+  bytes(body: Buffer, source: AnswerSource): void {
+    const answer = this.#isRead ? readAnswer(body.toString("latin1"), this.read.id) : undefined;
     if (this.moment.isKept && answer?.kind === "result") this.#owner.result(this, answer.json);
     const { first, joined } = this.#close();
     first?.done("answered");
-    first?.sink.bytes(body, "node");
+    first?.sink.bytes(body, source);
     retell(answer, joined);
   }
 
-  text(text: string): void {
-    const answer = this.#isRead ? readAnswer(text, this.#first.id) : undefined;
+  text(text: string, source: AnswerSource): void {
+    const answer = this.#isRead ? readAnswer(text, this.read.id) : undefined;
     if (this.moment.isKept && answer?.kind === "result") this.#owner.result(this, ownText(answer.json));
     const { first, joined } = this.#close();
     first?.done("answered");
-    first?.sink.text(text, "node");
+    first?.sink.text(text, source);
     retell(answer, joined);
   }
 
-  begin(lengthBytes: number | undefined): void {
+  begin(lengthBytes: number | undefined, source: AnswerSource): void {
     this.#collected = new CollectedAnswer(this.#owner.limitBytes, {
-      whole: (body) => this.whole(body),
+      whole: (body) => this.bytes(body, source),
       fail: (failure) => this.#failed(failure),
-      tooLong: (sofar, length) => this.#tooLong(sofar, length),
+      tooLong: () => this.#tooLong(),
     });
-    this.#collected.begin(lengthBytes);
+    this.#collected.begin(lengthBytes, source);
   }
 
   chunk(bytes: Buffer): boolean {
@@ -151,36 +151,31 @@ export class CoalescedRead implements AnswerFlow, NodeSink {
   #failed(failure: NodeFailure): void {
     const { first, joined } = this.#close();
     if (first !== undefined) tellFailure(first, failure);
-    for (const { reader } of joined) tellFailure(reader, failure);
+    for (const { read } of joined) tellFailure(read, failure);
   }
 
-  #tooLong(sofar: readonly Buffer[], lengthBytes: number | undefined): NodeSink | undefined {
+  #tooLong(): AnswerSink | undefined {
     const { first, joined } = this.#close();
-    const { method, caller, memory, params, key, traceContext } = this.read;
-    const alone = { method, caller, memory, params, key, traceContext };
-    for (const left of joined) left.own = this.#owner.alone(alone, left.reader);
+    for (const left of joined) left.own = this.#owner.alone(left.read);
     if (first === undefined) {
       this.#flow?.cancel();
       return undefined;
     }
     this.#isStreaming = true;
-    const onward = new PassThrough(first);
-    onward.begin(lengthBytes);
-    for (const bytes of sofar) onward.chunk(bytes);
-    return onward;
+    return new PassThrough(first);
   }
 
-  #close(): Readonly<{ first: Reader | undefined; joined: Iterable<JoinedReader> }> {
+  #close(): Readonly<{ first: NodeRead | undefined; joined: Iterable<JoinedRead> }> {
     this.#owner.closed(this);
-    const all = { first: this.#hasFirst ? this.#first : undefined, joined: this.#joined ?? [] };
+    const all = { first: this.#hasFirst ? this.read : undefined, joined: this.#joined ?? [] };
     this.#hasFirst = false;
     this.#joined = undefined;
     return all;
   }
 
-  #leave(gone: JoinedReader): void {
+  #leave(gone: JoinedRead): void {
     if (this.#joined?.delete(gone) !== true) return;
-    gone.reader.done("cancelled");
+    gone.read.done("cancelled");
     this.#endUnread();
   }
 
@@ -191,14 +186,14 @@ export class CoalescedRead implements AnswerFlow, NodeSink {
   }
 }
 
-/** A reader beside the first. When the answer is too long to be shared, it has a call of its own. */
-class JoinedReader implements AnswerFlow {
-  readonly reader: Reader;
+/** A read beside the first. When the answer is too long to be shared, it is a call of its own. */
+class JoinedRead implements AnswerFlow {
+  readonly read: NodeRead;
   own: AnswerFlow | undefined;
-  readonly #leave: (joined: JoinedReader) => void;
+  readonly #leave: (joined: JoinedRead) => void;
 
-  constructor(reader: Reader, leave: (joined: JoinedReader) => void) {
-    this.reader = reader;
+  constructor(read: NodeRead, leave: (joined: JoinedRead) => void) {
+    this.read = read;
     this.#leave = leave;
   }
 
@@ -213,17 +208,17 @@ class JoinedReader implements AnswerFlow {
 }
 
 /** Tells those that share an answer, each under its own id. */
-function retell(answer: NodeAnswer | undefined, joined: Iterable<JoinedReader>): void {
-  for (const { reader } of joined) tell(reader, retold(answer, reader.id), "coalesced", "coalesced");
+function retell(answer: NodeAnswer | undefined, joined: Iterable<JoinedRead>): void {
+  for (const { read } of joined) tell(read, retold(answer, read.id), "coalesced", "coalesced");
 }
 
-function tell(reader: Reader, text: string, outcome: ReadOutcome, source: AnswerSource): void {
-  reader.done(outcome);
-  reader.sink.text(text, source);
+function tell(read: NodeRead, text: string, outcome: ReadOutcome, source: AnswerSource): void {
+  read.done(outcome);
+  read.sink.text(text, source);
 }
 
-function tellFailure(reader: Reader, failure: NodeFailure): void {
-  tell(reader, errorText(reader.id, nodeFailureErrors[failure]), failure, "gateway");
+function tellFailure(read: NodeRead, failure: NodeFailure): void {
+  tell(read, errorText(read.id, nodeFailureErrors[failure]), failure, "gateway");
 }
 
 function retold(answer: NodeAnswer | undefined, id: string): string {

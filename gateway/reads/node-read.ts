@@ -1,10 +1,18 @@
+import type { AnswerSink, AnswerSource } from "../answers/answer-sink.ts";
 import type { Method } from "../catalogue/method.ts";
+import { type NodeFailure, nodeFailureErrors } from "../errors.ts";
 import type { HeldBytes } from "../memory/connection-memory.ts";
 import type { TraceContext } from "../wire/trace-context.ts";
 import type { NodeSender } from "../upstream/node-call.ts";
+import { errorText } from "../json-rpc/read-answer.ts";
+
+/** What became of a call to the node. */
+export type ReadOutcome = "answered" | "coalesced" | "cancelled" | NodeFailure;
 
 /** A call that the node has to answer, after every check. */
 export type NodeRead = Readonly<{
+  /** JSON text of the id that its answer carries. */
+  id: string;
   method: Method;
   /** Key of the caller who asks. */
   caller: string;
@@ -17,4 +25,48 @@ export type NodeRead = Readonly<{
   traceContext: TraceContext | undefined;
   /** Sends it to the node with others of its batch; absent: it goes alone. */
   sender?: NodeSender | undefined;
+  sink: AnswerSink;
+  /** Called once, when nothing more comes. */
+  done: (outcome: ReadOutcome) => void;
 }>;
+
+/** Hands the node's bytes on to a client as they come, unread. */
+export class PassThrough implements AnswerSink {
+  readonly #read: Pick<NodeRead, "id" | "sink" | "done">;
+  #hasBegun = false;
+
+  constructor(read: Pick<NodeRead, "id" | "sink" | "done">) {
+    this.#read = read;
+  }
+
+  text(json: string, source: AnswerSource): void {
+    this.#read.done("answered");
+    this.#read.sink.text(json, source);
+  }
+
+  bytes(body: Buffer, source: AnswerSource): void {
+    this.#read.done("answered");
+    this.#read.sink.bytes(body, source);
+  }
+
+  begin(lengthBytes: number | undefined, source: AnswerSource): void {
+    this.#hasBegun = true;
+    this.#read.sink.begin(lengthBytes, source);
+  }
+
+  chunk(bytes: Buffer): boolean {
+    return this.#read.sink.chunk(bytes);
+  }
+
+  end(): void {
+    this.#read.done("answered");
+    this.#read.sink.end();
+  }
+
+  fail(failure: NodeFailure): void {
+    const { id, sink } = this.#read;
+    this.#read.done(failure);
+    if (this.#hasBegun) sink.fail(failure);
+    else sink.text(errorText(id, nodeFailureErrors[failure]), "gateway");
+  }
+}

@@ -1,18 +1,15 @@
 import type { AnswerCache } from "./cache/answer-cache.ts";
-import { cacheScope } from "./cache/cache-scope.ts";
+import { deriveCacheScope } from "./cache/cache-scope.ts";
 import { keyHash } from "./cache/key-hash.ts";
 import type { Head } from "../chain/head.ts";
 import { createReadsInFlight } from "./reads-in-flight.ts";
 import { CoalescedRead, type SharedReadOwner } from "./coalesced-read.ts";
 import type { Method } from "../catalogue/method.ts";
-import { callText } from "../json-rpc/answer-text.ts";
-import { isEmptyResult } from "../json-rpc/read-answer.ts";
-import type { NodeFlow } from "../upstream/node-call.ts";
+import { callText, isEmptyResult } from "../json-rpc/read-answer.ts";
+import type { NodeFlow, NodeSender } from "../upstream/node-call.ts";
 import type { NodePool } from "../upstream/node-pool.ts";
 import type { AnswerFlow } from "../answers/answer-sink.ts";
-import type { NodeRead } from "./node-read.ts";
-import { PassThrough } from "./pass-through.ts";
-import type { Reader } from "./reader.ts";
+import { type NodeRead, PassThrough } from "./node-read.ts";
 import { carriedId, RenamedAnswer } from "./renamed-answer.ts";
 
 /** How reads may be saved. */
@@ -30,7 +27,7 @@ export type NodeReads = Readonly<{
   cached: (method: Method, key: string) => string | undefined;
   /** The same, of what can't change with the head. */
   lasting: (method: Method, key: string) => string | undefined;
-  read: (read: NodeRead, reader: Reader) => AnswerFlow;
+  read: (read: NodeRead) => AnswerFlow;
 }>;
 
 /**
@@ -64,12 +61,10 @@ export function createNodeReads(
   const underWay = createReadsInFlight();
 
   const isCached = (method: Method) => options.cache && method.cache.kind !== "none";
-  const alone = (
-    { method, caller, memory, params, traceContext, sender = pool }: NodeRead,
-    reader: Reader,
-  ): AnswerFlow => {
-    const plain = isPlainId(reader.id);
-    const id = plain ? reader.id : carriedId;
+  const alone = (read: NodeRead, sender: NodeSender = pool): AnswerFlow => {
+    const { method, caller, memory, params, traceContext } = read;
+    const plain = isPlainId(read.id);
+    const id = plain ? read.id : carriedId;
     const flow = sender.send({
       caller,
       memory,
@@ -78,9 +73,9 @@ export function createNodeReads(
       timeoutMs: method.timeoutMs,
       repeatable: method.repeatable,
       traceContext,
-      sink: plain ? new PassThrough(reader) : new RenamedAnswer(reader, memory),
+      sink: plain ? new PassThrough(read) : new RenamedAnswer(read),
     });
-    return new LoneFlow(flow, reader);
+    return new LoneFlow(flow, read);
   };
   const owner: SharedReadOwner = {
     pool,
@@ -92,23 +87,23 @@ export function createNodeReads(
       // A head that changed meanwhile leaves open which of the two the answer belongs to.
       else if (scope === "head" && head.generation() === generation) cache.putForHead(key, json, generation);
     },
-    alone,
+    alone: (read) => alone(read),
   };
   return {
     cached: (method, key) => (isCached(method) ? cache.get(key, head.generation()) : undefined),
     lasting: (method, key) => (isCached(method) ? cache.getLasting(key) : undefined),
-    read: (read, reader) => {
-      const scope = cacheScope(read.method, read.params, head.known());
-      if (scope === "none" || !isPlainId(reader.id) || !(options.cache || options.coalesce)) {
-        return alone(read, reader);
+    read: (read) => {
+      const scope = deriveCacheScope(read.method, read.params, head.known());
+      if (scope === "none" || !isPlainId(read.id) || !(options.cache || options.coalesce)) {
+        return alone(read, read.sender);
       }
       const generation = head.generation();
       const hash = keyHash(read.key);
       const running = underWay.get(hash, read.key);
-      if (running !== undefined && running.moment.generation === generation) return running.join(reader, read.caller);
+      if (running !== undefined && running.moment.generation === generation) return running.join(read);
       const isKept = options.cache && cache.admits(hash);
       const moment = { scope, generation, epoch: cache.epoch(), hash, isKept };
-      const shared = new CoalescedRead(read, moment, { first: reader, owner });
+      const shared = new CoalescedRead(read, moment, owner);
       if (options.coalesce) underWay.add(shared);
       shared.start();
       return shared;
@@ -119,11 +114,11 @@ export function createNodeReads(
 /** Steers a call that one reader has to itself. */
 class LoneFlow implements AnswerFlow {
   readonly #flow: NodeFlow;
-  readonly #reader: Reader;
+  readonly #read: NodeRead;
 
-  constructor(flow: NodeFlow, reader: Reader) {
+  constructor(flow: NodeFlow, read: NodeRead) {
     this.#flow = flow;
-    this.#reader = reader;
+    this.#read = read;
   }
 
   resume(): void {
@@ -132,6 +127,6 @@ class LoneFlow implements AnswerFlow {
 
   cancel(): void {
     this.#flow.cancel();
-    this.#reader.done("cancelled");
+    this.#read.done("cancelled");
   }
 }

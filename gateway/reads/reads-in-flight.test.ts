@@ -27,9 +27,19 @@ function readOf(key: string): CoalescedRead {
   );
   const owner = { pool, limitBytes: 1, closed: () => undefined, result: () => undefined, alone: () => finishedFlow };
   return new CoalescedRead(
-    { method, caller: "a", memory: roomyMemory, params: "[]", key, traceContext: undefined },
+    {
+      id: "1",
+      method,
+      caller: "a",
+      memory: roomyMemory,
+      params: "[]",
+      key,
+      traceContext: undefined,
+      sink: discardedAnswer,
+      done: () => undefined,
+    },
     { scope: "head", generation: 1, epoch: 1, hash: keyHash(key), isKept: true },
-    { first: { id: "1", sink: discardedAnswer, done: () => undefined }, owner },
+    owner,
   );
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { roomyMemory } from "../testing/roomy-memory.ts";
+import type { ReadOutcome } from "./node-read.ts";
 import { RenamedAnswer } from "./renamed-answer.ts";
 
 const id = '"<odd>"';
@@ -14,7 +15,6 @@ function answerTo() {
   const sink = {
     text: take,
     bytes: (body: Buffer) => take(body.toString("latin1")),
-    refused: take,
     begin: (length: number | undefined) => {
       lengthBytes = length;
     },
@@ -23,9 +23,10 @@ function answerTo() {
       return bytes.length < 100;
     },
     end: () => told.push("end"),
-    broken: () => told.push("broken"),
+    fail: () => told.push("broken"),
   };
-  const answer = new RenamedAnswer({ id, sink, done: (outcome) => void told.push(outcome) }, roomyMemory);
+  const done = (outcome: ReadOutcome) => void told.push(outcome);
+  const answer = new RenamedAnswer({ id, sink, memory: roomyMemory, done });
   return { answer, told, text: () => text, lengthBytes: () => lengthBytes };
 }
 
@@ -40,7 +41,7 @@ describe("an answer to an id that a node might write another way", () => {
     for (const firstBytes of [1, 20, 23, 24, 25, 1_000]) {
       const { answer, told, text, lengthBytes } = answerTo();
       const bytes = Buffer.from(usual(long));
-      answer.begin(bytes.length);
+      answer.begin(bytes.length, "node");
       answer.chunk(bytes.subarray(0, firstBytes));
       expect(answer.chunk(bytes.subarray(firstBytes, 1_000_000))).toBe(false);
       expect(text().length).toBeGreaterThan(1_000_000);
@@ -53,7 +54,7 @@ describe("an answer to an id that a node might write another way", () => {
 
   it("is broken off where the node's is", () => {
     const { answer, told } = answerTo();
-    answer.begin(undefined);
+    answer.begin(undefined, "node");
     answer.chunk(Buffer.from(usual(long).slice(0, 100)));
     answer.fail("unavailable");
     expect(told).toEqual(["unavailable", "broken"]);
@@ -63,9 +64,9 @@ describe("an answer to an id that a node might write another way", () => {
     for (const pieces of [1, 2]) {
       const { answer, text, told } = answerTo();
       const bytes = written('"0x1"');
-      if (pieces === 1) answer.whole(bytes);
+      if (pieces === 1) answer.bytes(bytes, "node");
       else {
-        answer.begin(bytes.length);
+        answer.begin(bytes.length, "node");
         answer.chunk(bytes.subarray(0, 10));
         answer.chunk(bytes.subarray(10));
         answer.end();
@@ -74,9 +75,9 @@ describe("an answer to an id that a node might write another way", () => {
     }
     for (const isWhole of [true, false]) {
       const { answer, text, told } = answerTo();
-      if (isWhole) answer.whole(written(long));
+      if (isWhole) answer.bytes(written(long), "node");
       else {
-        answer.begin(undefined);
+        answer.begin(undefined, "node");
         answer.chunk(written(long));
         answer.end();
       }

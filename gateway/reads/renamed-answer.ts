@@ -1,12 +1,9 @@
 import { nodeFailureErrors, type NodeFailure } from "../errors.ts";
 import { isAt } from "../json-rpc/json-scanner.ts";
-import { errorJsonText, errorText, resultText } from "../json-rpc/answer-text.ts";
-import { readAnswer } from "../json-rpc/read-answer.ts";
-import type { HeldBytes } from "../memory/connection-memory.ts";
-import type { NodeSink } from "../upstream/node-call.ts";
+import { errorJsonText, errorText, resultText, readAnswer } from "../json-rpc/read-answer.ts";
+import type { AnswerSink, AnswerSource } from "../answers/answer-sink.ts";
 import { CollectedAnswer } from "../upstream/collected-answer.ts";
-import { PassThrough } from "./pass-through.ts";
-import type { Reader } from "./reader.ts";
+import { PassThrough, type NodeRead } from "./node-read.ts";
 
 /** The id under which a call travels whose own might come back written another way. */
 export const carriedId = "1";
@@ -17,37 +14,43 @@ const answerStart = `{"jsonrpc":"2.0","id":${carriedId},`;
 /** Longest answer that is read to find its id: it is read at once. */
 const readBytes = 524_288;
 
+/** What has to be collected is held in the read's memory. */
+type Renamed = Pick<NodeRead, "id" | "sink" | "done" | "memory">;
+
 /**
- * Gives the node's answer back under its reader's own id. One that begins as most nodes write it is handed on as it comes, with another
+ * Gives the node's answer back under the id of its read. One that begins as most nodes write it is handed on as it comes, with another
  * beginning; any other has to be read, and may not be long.
  */
-export class RenamedAnswer implements NodeSink {
-  readonly #reader: Reader;
-  readonly #memory: HeldBytes;
+export class RenamedAnswer implements AnswerSink {
+  readonly #read: Renamed;
   #lengthBytes: number | undefined;
+  #source: AnswerSource = "node";
   #sofar: Buffer = Buffer.alloc(0);
-  #onward: NodeSink | undefined;
+  #onward: AnswerSink | undefined;
 
-  /** @param memory What has to be collected is held in it. */
-  constructor(reader: Reader, memory: HeldBytes) {
-    this.#reader = reader;
-    this.#memory = memory;
+  constructor(read: Renamed) {
+    this.#read = read;
   }
 
-  whole(body: Buffer): void {
+  text(json: string, source: AnswerSource): void {
+    this.bytes(Buffer.from(json, "latin1"), source);
+  }
+
+  bytes(body: Buffer, source: AnswerSource): void {
     const isShort = body.length <= readBytes || isAt(body, 0, answerStart);
     const answer = isShort ? readAnswer(body.toString("latin1"), carriedId) : undefined;
-    const { id, sink } = this.#reader;
+    const { id, sink } = this.#read;
     if (answer === undefined) this.#failed(isShort ? "badAnswer" : "tooLarge");
     else {
-      this.#reader.done("answered");
+      this.#read.done("answered");
       const isResult = answer.kind === "result";
-      sink.text(isResult ? resultText(id, answer.json) : errorJsonText(id, answer.json), "node");
+      sink.text(isResult ? resultText(id, answer.json) : errorJsonText(id, answer.json), source);
     }
   }
 
-  begin(lengthBytes: number | undefined): void {
+  begin(lengthBytes: number | undefined, source: AnswerSource): void {
     this.#lengthBytes = lengthBytes;
+    this.#source = source;
   }
 
   chunk(bytes: Buffer): boolean {
@@ -56,19 +59,19 @@ export class RenamedAnswer implements NodeSink {
     if (this.#sofar.length < answerStart.length) return true;
     const sofar = this.#sofar;
     if (!isAt(sofar, 0, answerStart)) {
-      this.#onward = new CollectedAnswer(readBytes, this.#reading(), this.#memory);
-      this.#onward.begin(this.#lengthBytes);
+      this.#onward = new CollectedAnswer(readBytes, this.#reading(), this.#read.memory);
+      this.#onward.begin(this.#lengthBytes, this.#source);
       return this.#onward.chunk(sofar);
     }
-    const start = Buffer.from(`{"jsonrpc":"2.0","id":${this.#reader.id},`, "latin1");
-    this.#onward = new PassThrough(this.#reader);
+    const start = Buffer.from(`{"jsonrpc":"2.0","id":${this.#read.id},`, "latin1");
+    this.#onward = new PassThrough(this.#read);
     const moreBytes = start.length - answerStart.length;
-    this.#onward.begin(this.#lengthBytes === undefined ? undefined : this.#lengthBytes + moreBytes);
+    this.#onward.begin(this.#lengthBytes === undefined ? undefined : this.#lengthBytes + moreBytes, this.#source);
     return this.#onward.chunk(Buffer.concat([start, sofar.subarray(answerStart.length)]));
   }
 
   end(): void {
-    if (this.#onward === undefined) this.whole(this.#sofar);
+    if (this.#onward === undefined) this.bytes(this.#sofar, this.#source);
     else this.#onward.end();
   }
 
@@ -79,7 +82,7 @@ export class RenamedAnswer implements NodeSink {
 
   #reading() {
     return {
-      whole: (body: Buffer) => this.whole(body),
+      whole: (body: Buffer) => this.bytes(body, this.#source),
       fail: (failure: NodeFailure) => this.#failed(failure),
       tooLong: () => {
         this.#failed("tooLarge");
@@ -89,8 +92,8 @@ export class RenamedAnswer implements NodeSink {
   }
 
   #failed(failure: NodeFailure): void {
-    const { id, sink } = this.#reader;
-    this.#reader.done(failure);
+    const { id, sink } = this.#read;
+    this.#read.done(failure);
     sink.text(errorText(id, nodeFailureErrors[failure]), "gateway");
   }
 }

@@ -1,7 +1,7 @@
 import { roomyMemory } from "../testing/roomy-memory.ts";
 import { describe, expect, it } from "vitest";
 import { createCatalogue } from "../catalogue/catalogue.ts";
-import type { Reader } from "./reader.ts";
+import type { NodeRead } from "./node-read.ts";
 import { finishedFlow, type AnswerSink } from "../answers/answer-sink.ts";
 import { readSplit } from "./split-read.ts";
 
@@ -10,7 +10,7 @@ const method = createCatalogue({}).get("eth_getLogs")!;
 /** A range in pieces whose answers a test gives by hand. */
 function startSplit(total: number, options: { parallel?: number; limitBytes?: number; takes?: () => boolean } = {}) {
   const asked: string[] = [];
-  const readers = new Map<string, Reader>();
+  const readers = new Map<string, NodeRead>();
   const events: string[] = [];
   let text = "";
   const sink: AnswerSink = {
@@ -19,30 +19,25 @@ function startSplit(total: number, options: { parallel?: number; limitBytes?: nu
       events.push("text");
     },
     bytes: () => undefined,
-    refused: () => undefined,
     begin: () => events.push("begin"),
     chunk: (bytes) => {
       text += bytes.toString("latin1");
       return options.takes?.() ?? true;
     },
     end: () => events.push("end"),
-    broken: () => events.push("broken"),
+    fail: () => events.push("broken"),
   };
   const pieces = Array.from({ length: total }, (_, at) => `[${at}]`);
   const flow = readSplit(
-    { method, pieces, parallel: options.parallel ?? 3, limitBytes: options.limitBytes ?? 10_000_000 },
+    { pieces, parallel: options.parallel ?? 3, limitBytes: options.limitBytes ?? 10_000_000 },
     {
-      id: "7",
-      caller: "a",
-      memory: roomyMemory,
-      sink,
-      traceContext: undefined,
+      read: { id: "7", method, caller: "a", memory: roomyMemory, sink, traceContext: undefined },
       reads: {
         cached: () => undefined,
         lasting: () => undefined,
-        read: ({ params }, reader) => {
-          asked.push(params);
-          readers.set(params, reader);
+        read: (piece) => {
+          asked.push(piece.params);
+          readers.set(piece.params, piece);
           return finishedFlow;
         },
       },

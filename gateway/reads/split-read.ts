@@ -1,18 +1,14 @@
-import type { Method } from "../catalogue/method.ts";
-import { errorJsonText, errorText, resultText } from "../json-rpc/answer-text.ts";
+import { errorJsonText, errorText, resultText, readAnswer } from "../json-rpc/read-answer.ts";
 import { callKey } from "../json-rpc/call.ts";
-import { readAnswer } from "../json-rpc/read-answer.ts";
 import { collectionErrors, rpcErrors, type CollectionFailure } from "../errors.ts";
-import type { HeldBytes } from "../memory/connection-memory.ts";
 import type { AnswerFlow, AnswerSink, AnswerSource } from "../answers/answer-sink.ts";
+import type { NodeRead } from "./node-read.ts";
 import type { NodeReads } from "./node-reads.ts";
 import { OrderedWriter, type OrderedWriterDependencies } from "../answers/ordered-writer.ts";
-import { textSink, type TextAnswer } from "../answers/text-sink.ts";
-import type { TraceContext } from "../wire/trace-context.ts";
+import { createTextSink, type TextAnswer } from "../answers/text-sink.ts";
 
 /** A range in permitted pieces, each with its own parameters. */
 export type SplitOptions = Readonly<{
-  method: Method;
   pieces: readonly string[];
   /** Pieces that are asked for at a time. */
   parallel: number;
@@ -20,16 +16,8 @@ export type SplitOptions = Readonly<{
   limitBytes: number;
 }>;
 
-type Asking = Readonly<{
-  id: string;
-  /** Key of the caller who asks. */
-  caller: string;
-  sink: AnswerSink;
-  reads: NodeReads;
-  /** What is held for the answer; given back by its owner when it is over. */
-  memory: HeldBytes;
-  traceContext: TraceContext | undefined;
-}>;
+/** The call for the whole range; what is held in its memory is given back by its owner when it is over. */
+type WholeRead = Omit<NodeRead, "params" | "key" | "sender" | "done">;
 
 const pieceId = "1";
 
@@ -39,10 +27,11 @@ const pieceId = "1";
  * fails the whole: with its error, or by breaking off what has begun to be sent. `done` is called once.
  */
 export function readSplit(
-  { method, pieces, parallel, limitBytes }: SplitOptions,
-  { id, caller, sink, reads, memory, traceContext }: Asking,
+  { pieces, parallel, limitBytes }: SplitOptions,
+  { read, reads }: Readonly<{ read: WholeRead; reads: NodeReads }>,
   done: (outcome: "node" | "failed" | "cancelled") => void,
 ): AnswerFlow {
+  const { id, memory, sink } = read;
   const writer = arrayWriter(pieces.length, id, { sink, memory, ending: () => finish("node") });
   const flows = new Map<number, AnswerFlow>();
   const settled = new Set<number>();
@@ -58,7 +47,7 @@ export function readSplit(
   const fail = (text: string) => {
     if (state.isOver) return;
     finish("failed");
-    if (writer.hasBegun) sink.broken();
+    if (writer.hasBegun) sink.fail("unavailable");
     else sink.text(text, "gateway");
   };
   const take = (place: number, answer: TextAnswer | CollectionFailure) => {
@@ -70,19 +59,18 @@ export function readSplit(
     return run();
   };
   const ask = (place: number) => {
-    const pieceSink = textSink(limitBytes, memory, (answer) => {
+    const pieceSink = createTextSink(limitBytes, memory, (answer) => {
       flows.delete(place);
       settled.add(place);
       if (!state.isOver) take(place, answer);
     });
-    const params = pieces[place] ?? "[]";
-    const read = { method, caller, memory, params, key: callKey(method.name, params), traceContext };
-    const cached = reads.cached(method, read.key);
+    const piece = pieceOf(read, pieces[place] ?? "[]", pieceSink);
+    const cached = reads.cached(piece.method, piece.key);
     if (cached !== undefined) {
       take(place, { text: resultText(pieceId, cached), source: "cache", retryAfterSeconds: undefined });
       return;
     }
-    const flow = reads.read(read, { id: pieceId, sink: pieceSink, done: () => undefined });
+    const flow = reads.read(piece);
     if (state.isOver) flow.cancel();
     else if (!settled.has(place)) flows.set(place, flow);
   };
@@ -109,6 +97,11 @@ export function readSplit(
     },
     cancel: () => finish("cancelled"),
   };
+}
+
+function pieceOf({ method, caller, memory, traceContext }: WholeRead, params: string, sink: AnswerSink): NodeRead {
+  const key = callKey(method.name, params);
+  return { id: pieceId, method, caller, memory, params, key, traceContext, sink, done: () => undefined };
 }
 
 /** Writes the elements of so many arrays as the result of the call with this id. */

@@ -10,8 +10,7 @@ import {
   positiveInteger,
   yesOrNo,
 } from "#daemon/settings/types.ts";
-import { connectionSettings } from "#daemon/http/connections/settings.ts";
-import { networks, proxySettings } from "#daemon/http/proxies/settings.ts";
+import { connectionSettings, networks, proxySettings } from "#daemon/http/settings.ts";
 import { secret } from "#daemon/secret.ts";
 import { section } from "#daemon/settings/settings.ts";
 import { memorySection } from "./memory.ts";

@@ -1,4 +1,4 @@
-import { environmentName } from "#daemon/settings/leaf.ts";
+import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 
 /** What the gateway's settings are called in the service that it runs in; messages name them by it. */
 export type SettingNames = Readonly<{
@@ -9,10 +9,10 @@ export type SettingNames = Readonly<{
 }>;
 
 /** The names in a service that has the gateway's settings in the section `within`, or, without one, among its own. */
-export function settingNames(service: string, within?: string): SettingNames {
+export function createSettingNames(service: string, within?: string): SettingNames {
   const full = (path: string) => [...(within === undefined ? [] : [within]), ...path.split(".")];
   return {
     key: (path) => full(path).join("."),
-    variable: (path) => environmentName(service, full(path)),
+    variable: (path) => toEnvironmentName(service, full(path)),
   };
 }

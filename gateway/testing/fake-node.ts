@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { WebSocketServer, type WebSocket } from "ws";
-import { elementsOf } from "../json-rpc/read-object.ts";
+import { splitElements } from "../json-rpc/read-object.ts";
 import { batchTooLarge, gethLimits, joinAsGeth, readAsGeth, sendAsGeth, type HttpLimits } from "./geth-http.ts";
 
 /** A call as the fake node got it. */
@@ -139,7 +139,7 @@ function answersOf({ state, httpLimits, builtIn, requests, batches }: Answering)
     response.writeHead(made, { "Content-Type": "text/plain" }).end("no batches");
     return byHand;
   };
-  return (raw, response) => (raw.startsWith("[") ? batch(elementsOf(raw), response) : single(raw, response));
+  return (raw, response) => (raw.startsWith("[") ? batch(splitElements(raw), response) : single(raw, response));
 }
 
 async function answerAsGeth(

@@ -36,7 +36,7 @@ export function createMessageSender(url: string, batchItems: number): MessageSen
       if (way === "brokenChunks" || way === "wrongLength" || way === "cutOff") {
         // One that can be read comes first: when it is answered the connection is one that the gateway has taken.
         const pieces = [firstRequest, ...brokenPieces(delivery)];
-        return wrongRefusal(await rawExchange(url, pieces, { expected: 1, quietMs: 4, patienceMs: answerMs }));
+        return wrongRefusal(await rawExchange(url, pieces, { expected: 1, quietMs: 4, giveUpMs: answerMs }));
       }
       if (way === "webSocket" && expected !== undefined) {
         const texts = await overWebSocket(await sockets.open(), body, expected.kind === "nothing" ? 1 : 2);

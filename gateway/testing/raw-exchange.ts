@@ -10,13 +10,13 @@ export type Stream = readonly Buffer[];
 export function rawExchange(
   url: string,
   pieces: Stream,
-  { expected, quietMs, patienceMs = 1_500 }: Readonly<{ expected: number; quietMs: number; patienceMs?: number }>,
+  { expected, quietMs, giveUpMs = 1_500 }: Readonly<{ expected: number; quietMs: number; giveUpMs?: number }>,
 ): Promise<string> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve) => {
     const socket = connect({ host: hostname, port: Number(port), noDelay: true });
     let text = "";
-    let timer = setTimeout(() => socket.destroy(), patienceMs);
+    let timer = setTimeout(() => socket.destroy(), giveUpMs);
     const finish = () => {
       clearTimeout(timer);
       socket.destroy();

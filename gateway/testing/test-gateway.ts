@@ -1,10 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Registry } from "prom-client";
-import { filesInForce } from "#daemon/files/files-in-force.ts";
+import { createFilesInForce } from "#daemon/files/files-in-force.ts";
 import { createLog } from "#daemon/log.ts";
+import { pause, type Pause } from "#daemon/time.ts";
 import { startGateway, type Gateway } from "../gateway.ts";
-import type { NodeFitness } from "../chain/node-fitness.ts";
-import { settingNames } from "../settings/names.ts";
+import type { NodeFitness } from "../chain/head.ts";
+import { createSettingNames } from "../settings/names.ts";
 import { gatewaySection, type GatewaySettings } from "../settings/gateway.ts";
 import { processConnections } from "#daemon/http/connections/connection-budget.ts";
 
@@ -24,11 +25,18 @@ export function testSettings(given: Record<string, object | string> = {}): Gatew
   });
 }
 
-/** Starts a gateway in front of a node, on free ports, and waits until it knows the head. */
+/** How long a gateway under test lets its clients close their connections, unless a test is about that: each test stops one. */
+const briefly: Pause = (_ms, signal) => pause(10, signal);
+
+/**
+ * Starts a gateway in front of a node, on free ports, and waits until it knows the head. `wait` is how its stop waits for clients, the
+ * machine's timer where a test is about that.
+ */
 export async function startTestGateway(
-  node: Readonly<{ httpUrl: string; webSocketUrl: string; fitness?: () => NodeFitness }>,
+  node: Readonly<{ httpUrl: string; webSocketUrl: string; fitness?: () => NodeFitness; linkOpened?: () => void }>,
   given: Record<string, object | string> = {},
   log = createLog({ service: "test", level: "silent" }),
+  wait = briefly,
 ): Promise<TestGateway> {
   const metrics = new Registry();
   const settings = testSettings(given);
@@ -36,10 +44,11 @@ export async function startTestGateway(
   const gateway = await startGateway(settings, {
     log,
     metrics,
-    files: filesInForce(metrics),
+    files: createFilesInForce(metrics),
     connections,
-    node: { fitness: () => "fit", ...node },
-    settingNames: settingNames("sidecar", "gateway"),
+    node: { fitness: () => "fit", linkOpened: () => undefined, ...node },
+    settingNames: createSettingNames("sidecar", "gateway"),
+    pause: wait,
   });
   await until("the gateway knows the head", () => gateway.readiness().ok);
   return { ...gateway, url: gateway.urls["public"] ?? gateway.urls["private"] ?? "", metrics };

@@ -11,8 +11,8 @@ import { finishedFlow, type AnswerSink } from "../answers/answer-sink.ts";
 import { createLoadGate } from "../limits/load-gate.ts";
 import { SharedTurns } from "../wire/shared-turns.ts";
 import { processRateLimiter } from "../limits/rate-limiter.ts";
-import { rememberChecks } from "../limits/remembered-checks.ts";
-import { prometheusMeter } from "../observe/call-metrics.ts";
+import { rememberChecks } from "../limits/checked-params.ts";
+import { createPrometheusMeter } from "../observe/call-metrics.ts";
 import { createPolicy } from "../policy/policy.ts";
 import { createNodeBatches } from "../upstream/node-batches.ts";
 import type { NodeCall } from "../upstream/node-call.ts";
@@ -66,7 +66,7 @@ export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
       { cache: true, coalesce: true, entryBytes: 262_144, responseBytes: () => 1e8 },
       { pool, cache, head },
     ),
-    meter: prometheusMeter(new Registry()),
+    meter: createPrometheusMeter(new Registry()),
     nodeFitness: () => "fit" as const,
     openRpc: openRpcTexts(),
     now,
@@ -115,7 +115,6 @@ function copyingSink(took: (start: string) => void): AnswerSink {
   const whole = (json: string) => took(Buffer.from(json, "latin1").toString("latin1", 0, shownLength));
   return {
     text: whole,
-    refused: whole,
     bytes: (body) => took(Buffer.from(body).toString("latin1", 0, shownLength)),
     begin: () => undefined,
     chunk: (bytes) => {
@@ -123,7 +122,7 @@ function copyingSink(took: (start: string) => void): AnswerSink {
       return true;
     },
     end: () => undefined,
-    broken: () => took("broken"),
+    fail: () => took("broken"),
   };
 }
 
@@ -135,5 +134,5 @@ function answerOf(call: NodeCall | undefined): () => void {
   const { id, body, sink } = call;
   const ids = body.startsWith("[") ? [...body.matchAll(/"id":(\d+),"method"/g)].map(([, one = ""]) => one) : undefined;
   const bytes = Buffer.from(ids === undefined ? answer(id) : `[${ids.map(answer).join(",")}]`, "latin1");
-  return () => sink.whole(bytes);
+  return () => sink.bytes(bytes, "node");
 }

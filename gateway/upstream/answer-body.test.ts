@@ -18,7 +18,8 @@ function read(reads: readonly string[], options: Reading = {}) {
   let holds = 0;
   const sink = {
     wantsWhole,
-    whole: (bytes: Buffer) => taken.push({ kind: "whole", text: bytes.toString("latin1") }),
+    text: () => expect.unreachable("a body is bytes"),
+    bytes: (bytes: Buffer) => taken.push({ kind: "whole", text: bytes.toString("latin1") }),
     begin: (lengthBytes?: number) => taken.push({ kind: "begin", text: String(lengthBytes) }),
     chunk: (bytes: Buffer) => {
       kept.push(bytes);

@@ -1,8 +1,7 @@
 import type { NodeFailure } from "../errors.ts";
-import { ownBytes } from "../wire/own-bytes.ts";
+import { ownBytes } from "../wire/received-bytes.ts";
 import type { ScratchBuffers } from "../wire/scratch-buffers.ts";
-import { ChunkedDecoder } from "./chunked-decoder.ts";
-import type { NodeSink } from "./node-call.ts";
+import type { AnswerSink } from "../answers/answer-sink.ts";
 import type { ResponseHead } from "./response-head.ts";
 
 /** Longest answer that is put together here when it comes in several reads. */
@@ -10,7 +9,7 @@ const gatheredMost = 65_536;
 
 /** What an answer's body is read with. */
 export type AnswerBodyDependencies = Readonly<{
-  sink: NodeSink;
+  sink: AnswerSink;
   /** Memory in which a short answer is put together. */
   scratch: ScratchBuffers;
   /** The sink asks to wait for `resume`. */
@@ -74,7 +73,7 @@ export class AnswerBody {
   end(): void {
     const { sink } = this.#dependencies;
     if (this.#isStreaming) sink.end();
-    else sink.whole(this.#inRead ?? this.#gathered?.subarray(0, this.#gatheredBytes) ?? Buffer.alloc(0));
+    else sink.bytes(this.#inRead ?? this.#gathered?.subarray(0, this.#gatheredBytes) ?? Buffer.alloc(0), "node");
     this.drop();
   }
 
@@ -133,7 +132,7 @@ export class AnswerBody {
     const gathered = this.#gathered;
     this.#inRead = undefined;
     this.#gathered = undefined;
-    sink.begin(this.#head.lengthBytes);
+    sink.begin(this.#head.lengthBytes, "node");
     if (inRead !== undefined) this.#give(this.#isReadKept ? inRead : Buffer.from(inRead));
     if (gathered === undefined) return;
     const used = gathered.subarray(0, this.#gatheredBytes);
@@ -144,5 +143,57 @@ export class AnswerBody {
 
   #give(bytes: Buffer): void {
     if (!this.#isDropped && !this.#dependencies.sink.chunk(bytes)) this.#dependencies.hold();
+  }
+}
+
+/** Longest line of a chunk's size that is read, with its extensions. */
+const sizeLineBytes = 256;
+
+/**
+ * Decodes a chunked body (RFC 9112, section 7.1) as it arrives. Trailers are passed over.
+ *
+ * `push` hands the data in `bytes` to `onData` and answers `more`, `done` when the body's end was read, or `bad`.
+ */
+class ChunkedDecoder {
+  #line = "";
+  #left = 0;
+  #state: "size" | "data" | "dataEnd" | "trailer" = "size";
+
+  push(bytes: Buffer, onData: (data: Buffer) => void): "more" | "done" | "bad" {
+    let at = 0;
+    while (at < bytes.length) {
+      if (this.#state === "data") {
+        const end = Math.min(bytes.length, at + this.#left);
+        onData(bytes.subarray(at, end));
+        this.#left -= end - at;
+        at = end;
+        if (this.#left === 0) this.#state = "dataEnd";
+        continue;
+      }
+      const newline = bytes.indexOf(0x0a, at);
+      const end = newline === -1 ? bytes.length : newline + 1;
+      this.#line += bytes.toString("latin1", at, end);
+      at = end;
+      if (this.#line.length > sizeLineBytes) return "bad";
+      if (newline === -1) return "more";
+      const line = this.#line.replace(/\r?\n$/, "");
+      this.#line = "";
+      const outcome = this.#takeLine(line);
+      if (outcome !== "more") return outcome === "done" && at < bytes.length ? "bad" : outcome;
+    }
+    return "more";
+  }
+
+  #takeLine(line: string): "more" | "done" | "bad" {
+    if (this.#state === "dataEnd") {
+      this.#state = "size";
+      return line === "" ? "more" : "bad";
+    }
+    if (this.#state === "trailer") return line === "" ? "done" : "more";
+    const size = /^([0-9a-fA-F]{1,8})\s*(;.*)?$/.exec(line)?.[1];
+    if (size === undefined) return "bad";
+    this.#left = Number.parseInt(size, 16);
+    this.#state = this.#left === 0 ? "trailer" : "data";
+    return "more";
   }
 }

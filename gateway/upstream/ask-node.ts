@@ -1,6 +1,5 @@
 import { CollectedAnswer } from "./collected-answer.ts";
-import { callText } from "../json-rpc/answer-text.ts";
-import { readAnswer } from "../json-rpc/read-answer.ts";
+import { callText, readAnswer } from "../json-rpc/read-answer.ts";
 import type { NodePool } from "./node-pool.ts";
 
 /** Longest answer to a question of the gateway's own. */

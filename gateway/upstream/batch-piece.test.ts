@@ -1,8 +1,10 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
+import * as fc from "fast-check";
 import { roomyMemory } from "../testing/roomy-memory.ts";
 import { SharedTurns } from "../wire/shared-turns.ts";
-import { BatchPiece } from "./batch-piece.ts";
-import type { NodeCall, NodeSink } from "./node-call.ts";
+import type { AnswerSink } from "../answers/answer-sink.ts";
+import { BatchPiece, BatchIds } from "./batch-piece.ts";
+import type { NodeCall } from "./node-call.ts";
 
 /** A piece of so many calls at a node whose answer the test gives; a turn is over whenever somebody looks at the clock. */
 function sendPiece(count: number) {
@@ -31,7 +33,7 @@ function sendPiece(count: number) {
       cutAfter: () => expect.unreachable("the answer is within its bound"),
     },
   );
-  const sink = { begin: () => 0, chunk: () => true, end: () => 0, fail: () => 0, whole: () => 0 };
+  const sink = { begin: () => 0, chunk: () => true, end: () => 0, fail: () => 0, bytes: () => 0 };
   const flows = Array.from({ length: count }, (_, id) =>
     piece.add({
       caller: "a",
@@ -58,8 +60,8 @@ function sendPiece(count: number) {
 const answerTo = (id: number) => `{"jsonrpc":"2.0","id":${id},"result":"${"x".repeat(15_000)}"}`;
 const answers = Array.from({ length: 100 }, (_, id) => answerTo(id));
 
-function answerInParts(node: NodeSink): void {
-  node.begin(undefined);
+function answerInParts(node: AnswerSink): void {
+  node.begin(undefined, "node");
   const body = Buffer.from(`[${answers.join(",")}]`);
   for (let at = 0; at < body.length; at += 65_536) node.chunk(body.subarray(at, at + 65_536));
   node.end();
@@ -92,4 +94,22 @@ describe("the node's long answer to a batch", () => {
     turn();
     expect(texts).toEqual([answerTo(0)]);
   });
+});
+
+test("a batch's ids are told apart by their texts, whether or not they are numbers that grow", () => {
+  const id = fc.oneof(
+    fc.nat(20).map(String),
+    fc.constantFrom("null", '"1"', '"a"', "01", "1.0", "-1", "1e1", "999999999999999"),
+  );
+  fc.assert(
+    fc.property(fc.array(id, { maxLength: 30 }), (given) => {
+      const ids = new BatchIds();
+      const known = new Set<string>();
+      for (const one of given) {
+        expect(ids.has(one)).toBe(known.has(one));
+        ids.add(one);
+        known.add(one);
+      }
+    }),
+  );
 });

@@ -1,12 +1,10 @@
 import type { NodeFailure } from "../errors.ts";
-import { AnswerParts, type PartsFailure } from "../answers/answer-parts.ts";
-import { createTurns } from "../wire/turns.ts";
+import { AnswerParts, type PartsFailure, type AnswerSink } from "../answers/answer-sink.ts";
+import { createTurns, type SharedTurns } from "../wire/shared-turns.ts";
 import type { HeldBytes } from "../memory/connection-memory.ts";
-import type { NodeCall, NodeFlow, NodeSender, NodeSink } from "./node-call.ts";
-import { BatchIds } from "./batch-ids.ts";
+import type { NodeCall, NodeFlow, NodeSender } from "./node-call.ts";
 import { PieceEntry } from "./piece-entry.ts";
 import { BatchAnswerReading, ofTheBatch } from "./read-batch-answer.ts";
-import type { SharedTurns } from "../wire/shared-turns.ts";
 
 /** Most bytes of one batch's body; geth takes 5 MiB. */
 const bodyBytes = 1_048_576;
@@ -29,7 +27,7 @@ export type BatchPieceDependencies = Readonly<{
  * batch (it takes none, answers one error for all, leaves calls out, or its answer grows too long) is asked again alone: every call in
  * it is a mere question.
  */
-export class BatchPiece implements NodeSink {
+export class BatchPiece implements AnswerSink {
   readonly #options: BatchPieceOptions;
   readonly #dependencies: BatchPieceDependencies;
   /** In the order of the calls; also those that were given up since. */
@@ -100,8 +98,12 @@ export class BatchPiece implements NodeSink {
     this.#letGo();
   }
 
+  text(json: string): void {
+    this.bytes(Buffer.from(json, "latin1"));
+  }
+
   /** What came in one read is short, and is not there any more in a later turn. */
-  whole(body: Buffer): void {
+  bytes(body: Buffer): void {
     const reading = this.#reading(body, false);
     while (reading.step() > 0);
     this.#tell(reading);
@@ -200,5 +202,33 @@ export class BatchPiece implements NodeSink {
   joined(caller: string): void {
     if (this.#flow === undefined) this.#joiners.add(caller);
     else this.#flow.join(caller);
+  }
+}
+
+/**
+ * The ids (JSON text) of a batch's calls. Most clients count theirs: what is a larger number than all before it is none of them, and no set of
+ * them is kept until an id comes that is not.
+ */
+export class BatchIds {
+  /** Those that came before there was a set. */
+  readonly #counted: string[] = [];
+  #largest = Number.NEGATIVE_INFINITY;
+  #all: Set<string> | undefined;
+
+  has(id: string): boolean {
+    if (this.#all === undefined && Number(id) > this.#largest) return false;
+    this.#all ??= new Set(this.#counted);
+    return this.#all.has(id);
+  }
+
+  add(id: string): void {
+    const number = Number(id);
+    if (this.#all === undefined && number > this.#largest) {
+      this.#largest = number;
+      this.#counted.push(id);
+    } else {
+      this.#all ??= new Set(this.#counted);
+      this.#all.add(id);
+    }
   }
 }

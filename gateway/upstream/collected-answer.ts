@@ -1,27 +1,27 @@
 import type { NodeFailure } from "../errors.ts";
-import { AnswerParts } from "../answers/answer-parts.ts";
+import { AnswerParts, type AnswerSink, type AnswerSource } from "../answers/answer-sink.ts";
 import type { HeldBytes } from "../memory/connection-memory.ts";
-import type { NodeSink } from "./node-call.ts";
 
 /** Takes a collected answer. */
 export type CollectedTaker = Readonly<{
   /** The whole answer. The bytes hold until this returns: what is to stay is copied. */
   whole: (body: Buffer) => void;
   fail: (failure: NodeFailure) => void;
-  /** The answer is longer than may be collected: what has come so far, and its length when the node told it. */
-  tooLong: (sofar: readonly Buffer[], lengthBytes: number | undefined) => NodeSink | undefined;
+  /** The answer is longer than may be collected: it goes on from its beginning to the sink that is given, if one is. */
+  tooLong: () => AnswerSink | undefined;
 }>;
 
 /** Collects an answer of at most `limitBytes`. A longer one goes on to the sink that `tooLong` gives, or is let run dry. */
-export class CollectedAnswer implements NodeSink {
+export class CollectedAnswer implements AnswerSink {
   readonly #limitBytes: number;
   readonly #taker: CollectedTaker;
   readonly #memory: HeldBytes | undefined;
   /** Made with the first part: most answers come whole. */
   #parts: AnswerParts | undefined;
   #lengthBytes: number | undefined;
+  #source: AnswerSource = "node";
   #isTooLong = false;
-  #onward: NodeSink | undefined;
+  #onward: AnswerSink | undefined;
 
   /** @param memory What is collected is held in it; without it, whoever bounds the number of such answers bounds their bytes. */
   constructor(limitBytes: number, taker: CollectedTaker, memory?: HeldBytes) {
@@ -30,12 +30,17 @@ export class CollectedAnswer implements NodeSink {
     this.#taker = taker;
   }
 
-  whole(body: Buffer): void {
+  text(json: string): void {
+    this.#taker.whole(Buffer.from(json, "latin1"));
+  }
+
+  bytes(body: Buffer): void {
     this.#taker.whole(body);
   }
 
-  begin(lengthBytes: number | undefined): void {
+  begin(lengthBytes: number | undefined, source: AnswerSource): void {
     this.#lengthBytes = lengthBytes;
+    this.#source = source;
     if (lengthBytes !== undefined && lengthBytes > this.#limitBytes) this.#goOn();
   }
 
@@ -62,6 +67,8 @@ export class CollectedAnswer implements NodeSink {
   #goOn(): void {
     const sofar = this.#parts?.release() ?? [];
     this.#isTooLong = true;
-    this.#onward = this.#taker.tooLong(sofar, this.#lengthBytes);
+    this.#onward = this.#taker.tooLong();
+    this.#onward?.begin(this.#lengthBytes, this.#source);
+    for (const bytes of sofar) this.#onward?.chunk(bytes);
   }
 }

@@ -1,8 +1,7 @@
 import type { WebSocket } from "ws";
-import { runningPause } from "#daemon/time.ts";
+import { pauseWhileRunning } from "#daemon/time.ts";
 import { errorJson, rpcErrors } from "../errors.ts";
-import { callText } from "../json-rpc/answer-text.ts";
-import type { NodeAnswer } from "../json-rpc/read-answer.ts";
+import { callText, type NodeAnswer } from "../json-rpc/read-answer.ts";
 
 /** What a call gets when the link is down, is lost, or the node takes too long. */
 export const unanswered: NodeAnswer = {
@@ -35,7 +34,7 @@ export function createLinkCalls(timeoutMs: number): LinkCalls {
         resolve(answer);
       });
       // What the node answered while this process stood still is read before the time is over.
-      return runningPause(timeoutMs, over.signal).then(() => {
+      return pauseWhileRunning(timeoutMs, over.signal).then(() => {
         if (over.signal.aborted) return promise;
         waiting.delete(id);
         return unanswered;

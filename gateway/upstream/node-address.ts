@@ -2,7 +2,7 @@
 export type NodeAddress = Readonly<{ secure: boolean; host: string; port: number; requestHead: string }>;
 
 /** The address that a URL names, with the head of every request to it. */
-export function nodeAddress(httpUrl: string): NodeAddress {
+export function parseNodeAddress(httpUrl: string): NodeAddress {
   const url = new URL(httpUrl);
   const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
   const authorization =

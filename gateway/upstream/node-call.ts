@@ -1,25 +1,6 @@
-import type { NodeFailure } from "../errors.ts";
+import type { AnswerFlow, AnswerSink } from "../answers/answer-sink.ts";
 import type { HeldBytes } from "../memory/connection-memory.ts";
 import type { TraceContext } from "../wire/trace-context.ts";
-
-/** Takes what the node answers to one call; see `AnswerSink` for the order of calls. */
-export type NodeSink = Readonly<{
-  /** Whether it does nothing with an answer before its end: a short one may come as `whole` then, in however many reads it came. */
-  wantsWhole?: boolean;
-  /** The bytes hold until this returns: what is to stay is copied. Those of a `chunk` are the sink's to keep. */
-  whole: (body: Buffer) => void;
-  /**
-   * A whole answer that came among those of a batch, as a binary string; without it they come as `whole`. It is a part of the batch's text:
-   * what is to stay for long is copied, or all of that stays.
-   */
-  text?: ((answer: string) => void) | undefined;
-  begin: (lengthBytes: number | undefined) => void;
-  /** False asks to wait for `resume`. */
-  chunk: (bytes: Buffer) => boolean;
-  end: () => void;
-  /** Before `begin`: there is no answer. After it: the answer is cut short. */
-  fail: (failure: NodeFailure) => void;
-}>;
 
 /** One call to the node. */
 export type NodeCall = Readonly<{
@@ -37,16 +18,15 @@ export type NodeCall = Readonly<{
   repeatable: boolean;
   /** Trace context to pass on. */
   traceContext?: TraceContext | undefined;
-  sink: NodeSink;
+  sink: AnswerSink;
 }>;
 
 /** Steers a call under way. */
-export type NodeFlow = Readonly<{
-  resume: () => void;
-  cancel: () => void;
-  /** Another caller waits for the same answer: while the call waits for its turn it has that caller's, too, and waits as long as a call that begins now. */
-  join: (caller: string) => void;
-}>;
+export type NodeFlow = AnswerFlow &
+  Readonly<{
+    /** Another caller waits for the same answer: while the call waits for its turn it has that caller's, too, and waits as long as a call that begins now. */
+    join: (caller: string) => void;
+  }>;
 
 /** Takes calls to the node: the pool of connections, or what sends those of one client's batch together. */
 export type NodeSender = Readonly<{ send: (call: NodeCall) => NodeFlow }>;

@@ -4,14 +4,18 @@ import { traceHeaders } from "../wire/trace-context.ts";
 import type { ScratchBuffers } from "../wire/scratch-buffers.ts";
 import { AnswerBody } from "./answer-body.ts";
 import type { NodeAddress } from "./node-address.ts";
-import { errorAnswer, errorBytes } from "./error-answer.ts";
-import type { NodeSink } from "./node-call.ts";
-import type { NodeTicket } from "./node-ticket.ts";
+import {
+  readErrorAnswer,
+  errorBytes,
+  findFailure,
+  createResponseHeadReader,
+  type ResponseHead,
+} from "./response-head.ts";
+import type { AnswerSink } from "../answers/answer-sink.ts";
+import type { NodeTicket } from "./waiting-turns.ts";
 import type { Outbox } from "../wire/outbox.ts";
-import type { SharedTurns } from "../wire/shared-turns.ts";
-import { TurnWait } from "../wire/turn-wait.ts";
+import { type SharedTurns, TurnWait } from "../wire/shared-turns.ts";
 import { openNodeSocket } from "./node-socket.ts";
-import { failureOf, responseHeadReader, type ResponseHead } from "./response-head.ts";
 
 /** Longest head of a response that is read. */
 const headBytes = 16_384;
@@ -44,11 +48,11 @@ export class NodeConnection implements Disposable {
   readonly #limits: Limits;
   readonly #dependencies: ConnectionDependencies;
   readonly #socket: Socket;
-  readonly #readHead = responseHeadReader();
+  readonly #readHead = createResponseHeadReader();
   #ticket: NodeTicket | undefined;
   #head: ResponseHead | undefined;
   /** Takes the body of the response whose head was read. */
-  #sink: NodeSink | undefined;
+  #sink: AnswerSink | undefined;
   #body: AnswerBody | undefined;
   #held: Buffer | undefined;
   #served = 0;
@@ -159,8 +163,8 @@ export class NodeConnection implements Disposable {
       return;
     }
     const responseBytes = this.#limits.responseBytes();
-    const failure = failureOf(head, responseBytes);
-    const sink = failure === undefined ? ticket.call.sink : errorAnswer(ticket.call, head, failure);
+    const failure = findFailure(head, responseBytes);
+    const sink = failure === undefined ? ticket.call.sink : readErrorAnswer(ticket.call, head, failure);
     if (sink === undefined) {
       this.#fail(failure ?? "badAnswer");
       return;
@@ -168,7 +172,7 @@ export class NodeConnection implements Disposable {
     this.#head = head;
     this.#sink = sink;
     if (head.lengthBytes === body.length) {
-      this.#finish(head, () => sink.whole(body));
+      this.#finish(head, () => sink.bytes(body, "node"));
       return;
     }
     const limitBytes = failure === undefined ? responseBytes : errorBytes;

@@ -1,9 +1,8 @@
 import { WebSocket } from "ws";
 import type { Logger } from "#daemon/log.ts";
-import { runningPause } from "#daemon/time.ts";
+import { pauseWhileRunning, createBackoff } from "#daemon/time.ts";
 import { readObject } from "../json-rpc/read-object.ts";
 import type { NodeAnswer } from "../json-rpc/read-answer.ts";
-import { createBackoff } from "#daemon/backoff.ts";
 import { createLinkCalls, unanswered } from "./link-calls.ts";
 
 /** Largest message that the node may send over WebSocket. */
@@ -114,7 +113,7 @@ export function startNodeLink(options: NodeLinkOptions, { events, log, random }:
 
 /** Gives a handshake up in time. The limit that `ws` has would count the time in which this process stood still, too. */
 async function giveUpAfter(ms: number, settled: AbortSignal, giveUp: (error: Error) => void): Promise<void> {
-  await runningPause(ms, settled);
+  await pauseWhileRunning(ms, settled);
   if (!settled.aborted) giveUp(new Error(`no answer to the handshake within ${ms} ms`));
 }
 

@@ -1,13 +1,11 @@
 import type { NodeCall, NodeFlow } from "./node-call.ts";
-import { nodeAddress, type NodeAddress } from "./node-address.ts";
+import { parseNodeAddress, type NodeAddress } from "./node-address.ts";
 import { createOutbox } from "../wire/outbox.ts";
 import { ScratchBuffers } from "../wire/scratch-buffers.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
-import { ConnectionShares } from "./connection-shares.ts";
-import { HeldConnections } from "./held-connections.ts";
+import { ConnectionShares, HeldConnections } from "./connection-shares.ts";
 import { NodeConnection } from "./node-connection.ts";
-import { NodeTicket } from "./node-ticket.ts";
-import { WaitingTurns } from "./waiting-turns.ts";
+import { NodeTicket, WaitingTurns } from "./waiting-turns.ts";
 
 /** Bounds of the pool. */
 export type NodePoolOptions = Readonly<{
@@ -61,7 +59,7 @@ export class NodePool implements Disposable {
 
   constructor(options: NodePoolOptions, { now, turns }: Readonly<{ now: () => number; turns: SharedTurns }>) {
     this.#options = options;
-    this.#address = nodeAddress(options.httpUrl);
+    this.#address = parseNodeAddress(options.httpUrl);
     this.#shares = new ConnectionShares(options.connections);
     this.#held = new HeldConnections(options.heldConnections);
     this.#turns = turns;

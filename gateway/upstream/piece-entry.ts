@@ -27,9 +27,7 @@ export class PieceEntry implements NodeFlow {
   answer(text: string): void {
     if (this.isOver) return;
     this.isOver = true;
-    const { sink } = this.call;
-    if (sink.text === undefined) sink.whole(Buffer.from(text, "latin1"));
-    else sink.text(text);
+    this.call.sink.text(text, "node");
   }
 
   fail(failure: NodeFailure): void {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { failureOf, responseHeadReader } from "./response-head.ts";
+import { findFailure, createResponseHeadReader } from "./response-head.ts";
 
 const head = (...lines: readonly string[]) => Buffer.from(["HTTP/1.1 200 OK", ...lines, "", "body"].join("\r\n"));
 const answered = { status: 200, chunked: false, keepAlive: true };
@@ -8,7 +8,7 @@ const about = (status: number, lengthBytes: number) => ({ ...answered, status, l
 
 describe("reading the heads of a node's responses", () => {
   it("tells the length of each body, however often only the length changes", () => {
-    const read = responseHeadReader();
+    const read = createResponseHeadReader();
     for (const length of ["4", "17", "0", "123456789", "1234567890", "4"]) {
       const bytes = head("Content-Type: application/json", `Content-Length: ${length}`, "Vary: Origin");
       expect(read(bytes)).toEqual({
@@ -19,7 +19,7 @@ describe("reading the heads of a node's responses", () => {
   });
 
   it("reads anew what changes beside the length", () => {
-    const read = responseHeadReader();
+    const read = createResponseHeadReader();
     expect(read(head("Date: one", "Content-Length: 4"))).toMatchObject({ head: answered });
     expect(read(head("Date: two", "Content-Length: 4", "Connection: close"))).toMatchObject({
       head: { ...answered, keepAlive: false },
@@ -33,7 +33,7 @@ describe("reading the heads of a node's responses", () => {
   });
 
   it("waits for the end of a head, known or not", () => {
-    const read = responseHeadReader();
+    const read = createResponseHeadReader();
     const bytes = head("Content-Length: 4", "Vary: Origin");
     const bodyAt = bytes.length - "body".length;
     for (const end of [1, 20, 34, bodyAt - 1]) expect(read(bytes.subarray(0, end))).toBe("unfinished");
@@ -48,7 +48,7 @@ describe("reading the heads of a node's responses", () => {
     ["another protocol", Buffer.from("SSH-2.0-OpenSSH\r\n\r\n")],
     ["a version of its own", Buffer.from("HTTP/1.2 200 OK\r\n\r\n")],
   ])("takes %s for no answer, after good ones as before them", (_, bytes) => {
-    const read = responseHeadReader();
+    const read = createResponseHeadReader();
     expect(read(bytes)).toBe("bad");
     read(head("Content-Length: 4"));
     expect(read(bytes)).toBe("bad");
@@ -64,8 +64,8 @@ describe("reading the heads of a node's responses", () => {
     const bytes = fc.array(line, { maxLength: 4 }).map((lines) => head(...lines));
     fc.assert(
       fc.property(fc.array(bytes, { maxLength: 12 }), (all) => {
-        const read = responseHeadReader();
-        for (const one of all) expect(read(one)).toEqual(responseHeadReader()(one));
+        const read = createResponseHeadReader();
+        for (const one of all) expect(read(one)).toEqual(createResponseHeadReader()(one));
       }),
       { numRuns: 2_000 },
     );
@@ -73,10 +73,10 @@ describe("reading the heads of a node's responses", () => {
 
   it("tells a node that is away from one that talks nonsense", () => {
     const limit = 100;
-    expect(failureOf(about(200, 100), limit)).toBeUndefined();
-    expect(failureOf(about(200, 101), limit)).toBe("tooLarge");
-    expect(failureOf(about(502, 1), limit)).toBe("unavailable");
-    expect(failureOf(about(503, 1), limit)).toBe("unavailable");
-    expect(failureOf(about(404, 1), limit)).toBe("badAnswer");
+    expect(findFailure(about(200, 100), limit)).toBeUndefined();
+    expect(findFailure(about(200, 101), limit)).toBe("tooLarge");
+    expect(findFailure(about(502, 1), limit)).toBe("unavailable");
+    expect(findFailure(about(503, 1), limit)).toBe("unavailable");
+    expect(findFailure(about(404, 1), limit)).toBe("badAnswer");
   });
 });

@@ -1,5 +1,9 @@
 import type { NodeFailure } from "../errors.ts";
-import { beginsWith, bytesOf, headEnd, messageHead, placeOfBody, type MessageHead } from "../wire/message-head.ts";
+import { beginsWith, toBytes, headEnd, messageHead, placeOfBody, type MessageHead } from "../wire/message-head.ts";
+import { errorJsonText } from "../json-rpc/read-answer.ts";
+import { readObject } from "../json-rpc/read-object.ts";
+import type { AnswerSink } from "../answers/answer-sink.ts";
+import type { NodeCall } from "./node-call.ts";
 
 /** What the head of the node's HTTP response says about its body. */
 export type ResponseHead = Readonly<{
@@ -18,10 +22,10 @@ const lowerCaseBit = 0x20;
 export type ReadHead = Readonly<{ head: ResponseHead; bodyAt: number }> | "unfinished" | "bad";
 
 /**
- * Makes a reader of one node's heads. Within a second only the length in them changes, if that: the rest is read once. Some nodes send long
+ * Creates a reader of one node's heads. Within a second only the length in them changes, if that: the rest is read once. Some nodes send long
  * answers in chunks and short ones with a length, so that the last head of either kind is known.
  */
-export function responseHeadReader(): (bytes: Buffer) => ReadHead {
+export function createResponseHeadReader(): (bytes: Buffer) => ReadHead {
   let known: Readonly<{ bytes: MessageHead; head: ResponseHead }> | undefined;
   let knownInChunks: Readonly<{ bytes: Uint8Array; head: ResponseHead }> | undefined;
   return (bytes) => {
@@ -40,7 +44,7 @@ export function responseHeadReader(): (bytes: Buffer) => ReadHead {
     const head = readResponseHead(text);
     if (head === undefined) return "bad";
     const kept = head.lengthBytes === undefined ? undefined : messageHead(text);
-    if (head.chunked) knownInChunks = { bytes: bytesOf(text), head };
+    if (head.chunked) knownInChunks = { bytes: toBytes(text), head };
     else known = kept === undefined ? undefined : { bytes: kept, head };
     return { head, bodyAt };
   };
@@ -77,8 +81,46 @@ function readResponseHead(head: string): ResponseHead | undefined {
 }
 
 /** Why a response with this head is no answer to a call; undefined when it is one. */
-export function failureOf({ status, lengthBytes }: ResponseHead, responseBytes: number): NodeFailure | undefined {
+export function findFailure({ status, lengthBytes }: ResponseHead, responseBytes: number): NodeFailure | undefined {
   if (status === 502 || status === 503) return "unavailable";
   if (status !== 200) return "badAnswer";
   return (lengthBytes ?? 0) > responseBytes ? "tooLarge" : undefined;
+}
+
+/** Largest body outside HTTP 200 that is read for the JSON-RPC error in it; revert data is the longest that nodes put there. */
+export const errorBytes = 1_048_576;
+
+/**
+ * Takes the body of a response outside HTTP 200. Some nodes answer JSON-RPC errors with 4xx or 5xx: such an error goes to the
+ * caller as it stands, under the call's own id. Anything else is the failure that the status says. Undefined when the body
+ * can't hold an error, or not one that is small enough.
+ */
+export function readErrorAnswer(
+  { id, sink }: Pick<NodeCall, "id" | "sink">,
+  { status, lengthBytes = 0 }: ResponseHead,
+  failure: NodeFailure,
+): AnswerSink | undefined {
+  if (status < 400 || lengthBytes > errorBytes) return undefined;
+  const parts: Buffer[] = [];
+  const text = (body: string) => {
+    const error = rpcErrorIn(body);
+    if (error === undefined) sink.fail(failure);
+    else sink.bytes(Buffer.from(errorJsonText(id, error), "latin1"), "node");
+  };
+  return {
+    text,
+    bytes: (body) => text(body.toString("latin1")),
+    begin: () => undefined,
+    chunk: (bytes) => parts.push(bytes) > 0,
+    end: () => text(Buffer.concat(parts).toString("latin1")),
+    fail: () => sink.fail(failure),
+  };
+}
+
+/** The error of a JSON-RPC answer, JSON text; undefined when the text, a binary string, is none. */
+function rpcErrorIn(text: string): string | undefined {
+  const error = readObject(text)?.get("error");
+  const members = error === undefined ? undefined : readObject(error);
+  const isError = /^-?\d+$/.test(members?.get("code") ?? "") && members?.get("message")?.startsWith('"') === true;
+  return isError ? error : undefined;
 }

@@ -1,5 +1,5 @@
 import type { ClientBytes } from "../memory/connection-memory.ts";
-import { ownBytes } from "./own-bytes.ts";
+import { ownBytes } from "./received-bytes.ts";
 
 /** What a client is written to by: its socket, or a node:http response. */
 type WrittenTo = Readonly<{

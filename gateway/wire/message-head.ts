@@ -18,7 +18,7 @@ export function messageHead(head: string): MessageHead | undefined {
   const [match, ...others] = head.matchAll(contentLength);
   if (match === undefined || others.length > 0) return undefined;
   const start = match.index + match[0].length;
-  return { before: bytesOf(head.slice(0, start)), after: bytesOf(head.slice(head.indexOf("\r\n", start))) };
+  return { before: toBytes(head.slice(0, start)), after: toBytes(head.slice(head.indexOf("\r\n", start))) };
 }
 
 /**
@@ -46,7 +46,7 @@ export function beginsWith(bytes: Buffer, part: Uint8Array): boolean {
 }
 
 /** The bytes of a binary string, in memory of their own: a part of the pool that small buffers share would keep all of that pool alive. */
-export function bytesOf(text: string): Uint8Array {
+export function toBytes(text: string): Uint8Array {
   return new Uint8Array(Buffer.from(text, "latin1"));
 }
 

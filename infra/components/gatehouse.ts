@@ -2,7 +2,7 @@ import { ComponentResource, type ComponentResourceOptions } from "@pulumi/pulumi
 import { facilitatorSettings } from "#facilitator/settings.ts";
 import { resourceServerSettings } from "#resource-server/settings.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
-import { givenConfiguration, type GivenConfiguration } from "../services/given-configuration.ts";
+import { givenConfiguration, type GivenConfiguration, type BuiltService } from "../services/built-service.ts";
 import type { Platform } from "../platform.ts";
 import { facilitatorSpec } from "../services/facilitator-spec.ts";
 import { nodeSpec } from "../services/node-spec.ts";
@@ -14,10 +14,13 @@ import { restoreSpec } from "../services/restore-spec.ts";
 import { sidecarSpec } from "../services/sidecar-spec.ts";
 import type { StackArgs } from "../services/stack-specs.ts";
 import { upstreamSpec } from "../services/upstream-spec.ts";
+import { alertmanagerSpec } from "../services/alertmanager-spec.ts";
+import { grafanaSpec } from "../services/grafana-spec.ts";
+import type { ObservabilityArgs } from "../services/observability-args.ts";
+import { prometheusSpec } from "../services/prometheus-spec.ts";
+import type { ServiceSpec } from "../services/service-spec.ts";
 import { Node } from "./node.ts";
-import { withoutProblems } from "./refuse-problems.ts";
-import { Service } from "./service.ts";
-import { buildWatchers, deployWatchers } from "./watchers.ts";
+import { withoutProblems, Service } from "./service.ts";
 
 /** The whole system: a guarded node, its Pushgateway, a facilitator and a resource server. */
 export class Gatehouse extends ComponentResource {
@@ -86,4 +89,32 @@ function buildServices(args: StackArgs) {
   };
   const specs = Object.values(services).flatMap((service) => service?.spec ?? []);
   return withoutProblems({ ...services, ...buildWatchers(args.observability, specs) });
+}
+
+/** What watches a stack, each part where the stack brings it. */
+export type BuiltWatchers = Readonly<
+  Partial<Record<"prometheus" | "alertmanager" | "grafana", BuiltService | undefined>>
+>;
+
+/** Builds what watches these services. */
+export function buildWatchers(args: ObservabilityArgs | undefined, services: readonly ServiceSpec[]): BuiltWatchers {
+  if (args === undefined) return {};
+  return {
+    prometheus: prometheusSpec({ ...args.prometheus, services }),
+    alertmanager: args.alertmanager && alertmanagerSpec(args.alertmanager),
+    grafana: args.grafana && grafanaSpec(args.grafana),
+  };
+}
+
+/** Deploys what watches a stack. It waits for no service: whoever starts too late is what it is there to see. */
+function deployWatchers(
+  name: string,
+  { prometheus, alertmanager, grafana }: BuiltWatchers,
+  { platform, parent }: Readonly<{ platform: Platform; parent: ComponentResource }>,
+): void {
+  const place = (type: "Prometheus" | "Alertmanager" | "Grafana", service: BuiltService) =>
+    new Service(type, `${name}-${service.spec.name}`, { service, platform }, { parent });
+  if (alertmanager !== undefined) place("Alertmanager", alertmanager);
+  if (prometheus !== undefined) place("Prometheus", prometheus);
+  if (grafana !== undefined) place("Grafana", grafana);
 }

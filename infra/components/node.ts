@@ -1,7 +1,6 @@
 import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
 import type { BuiltService } from "../services/built-service.ts";
-import { withoutProblems } from "./refuse-problems.ts";
-import type { Placed } from "./service.ts";
+import { withoutProblems, type Placed } from "./service.ts";
 
 /** A node, the sidecar beside it, and what brings and keeps its data, where something does. */
 export type NodeServices = Readonly<{

@@ -1,7 +1,7 @@
 import { ComponentResource, type ComponentResourceOptions, type Input, type Resource } from "@pulumi/pulumi";
 import type { Platform } from "../platform.ts";
 import type { BuiltService } from "../services/built-service.ts";
-import { withoutProblems } from "./refuse-problems.ts";
+import { ConfigError } from "../config/config-problem.ts";
 
 /** What every component is given beside the services that it deploys. */
 export type Placed = Readonly<{
@@ -39,4 +39,11 @@ export class Service extends ComponentResource {
     this.ready = platform.deploy(spec, { parent: this, dependsOn: after });
     this.registerOutputs({});
   }
+}
+
+/** The specifications of built services. @throws {ConfigError} with every problem of every service. */
+export function withoutProblems<Built extends Readonly<Record<string, BuiltService | undefined>>>(built: Built): Built {
+  const problems = Object.values(built).flatMap((service) => service?.problems ?? []);
+  if (problems.length > 0) throw new ConfigError(problems);
+  return built;
 }

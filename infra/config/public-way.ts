@@ -57,7 +57,7 @@ export function publicHosts({
 }
 
 /** Two ways in at once would serve one host twice. */
-export function publicWayProblems({ ingress, gatewayApi }: PublicWay): readonly ConfigProblem[] {
+export function findPublicWayProblems({ ingress, gatewayApi }: PublicWay): readonly ConfigProblem[] {
   if (ingress === undefined || gatewayApi === undefined) return [];
   return [{ key: "gatewayApi", message: "found beside ingress; expected one public way in. Remove one of the two." }];
 }

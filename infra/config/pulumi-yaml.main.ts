@@ -1,7 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { observabilityKeys } from "./observability-keys.ts";
-import { withDeclaredKeys } from "./pulumi-yaml.ts";
-import { withKeyTable } from "./key-table.ts";
+import { withDeclaredKeys, withKeyTable } from "./pulumi-yaml.ts";
 
 /** `npm run docs`: prints the keys of `Pulumi.yaml`, and the table of docs/observability.md, from the schema. */
 const file = new URL("../../Pulumi.yaml", import.meta.url);

@@ -1,4 +1,6 @@
 import { Document, Scalar, visit } from "yaml";
+import { z } from "zod";
+import { formatTable, withMarked } from "#daemon/markdown.ts";
 import { keyDeclarations } from "./declared-key.ts";
 
 /** Where the keys begin in `Pulumi.yaml`; they end with the file. */
@@ -27,4 +29,49 @@ export function withDeclaredKeys(text: string): string {
 function quoteUrls(key: unknown, value: unknown): void {
   if (!(key instanceof Scalar) || key.value !== "description" || !(value instanceof Scalar)) return;
   if (String(value.value).includes("://")) value.type = Scalar.QUOTE_DOUBLE;
+}
+
+/** What a table says of one property, however deep it stands. */
+type Row = readonly [key: string, type: string, fallback: string, purpose: string];
+
+const property = z.object({
+  type: z.string().optional(),
+  enum: z.array(z.unknown()).optional(),
+  default: z.unknown().optional(),
+  description: z.string().optional(),
+  minimum: z.number().optional(),
+  maximum: z.number().optional(),
+});
+const group = z.object({ properties: z.record(z.string(), z.unknown()) });
+
+/**
+ * Puts a table of some keys of the stack's configuration, with all that stands in them, in place of the one that a text has between the comments
+ * `<!-- keys: … -->` and `<!-- /keys -->`.
+ *
+ * @throws {Error} when the text has no such comments.
+ */
+export function withKeyTable(text: string, keys: Readonly<Record<string, z.ZodType>>): string {
+  const rows = Object.entries(keys).flatMap(([key, schema]) =>
+    rowsOf(key, z.toJSONSchema(schema, { io: "input", unrepresentable: "any" })),
+  );
+  const table = formatTable(["key", "type", "default", "what it is"], rows);
+  return withMarked(text, { page: "the page", mark: "keys", marked: table.join("\n") });
+}
+
+function rowsOf(key: string, schema: unknown): readonly Row[] {
+  const own = property.parse(schema);
+  const row: Row = [
+    `\`${key}\``,
+    typeOf(own),
+    own.default === undefined ? "" : `\`${JSON.stringify(own.default)}\``,
+    own.description ?? "",
+  ];
+  const inner = group.safeParse(schema);
+  if (!inner.success) return [row];
+  return [row, ...Object.entries(inner.data.properties).flatMap(([name, one]) => rowsOf(`${key}.${name}`, one))];
+}
+
+function typeOf({ type = "", enum: choices, minimum, maximum }: z.output<typeof property>): string {
+  if (choices !== undefined) return choices.map((choice) => `\`${String(choice)}\``).join(", ");
+  return minimum === undefined ? type : `${type}, ${minimum} to ${maximum}`;
 }

@@ -5,7 +5,7 @@ import type { DeploymentSecret } from "./deployment-secret.ts";
  * The configuration of the running stack by key, without the project's name in front; secrets are decrypted, for the checks
  * alone. All keys are taken, not only known ones, so that a misspelt key is found.
  */
-export function stackConfiguration(project: string): Readonly<Record<string, string>> {
+export function readStackConfiguration(project: string): Readonly<Record<string, string>> {
   const prefix = `${project}:`;
   return Object.fromEntries(
     Object.entries(runtime.allConfig())

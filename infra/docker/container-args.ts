@@ -1,11 +1,11 @@
 import type * as docker from "@pulumi/docker";
 import type { Input } from "@pulumi/pulumi";
-import { engineCpus } from "./engine-values.ts";
-import { healthcheckOf } from "./health-check.ts";
+import { formatEngineCpus } from "./engine.ts";
+import { buildHealthcheck } from "./health-check.ts";
 import {
-  filesDirectoriesOf,
+  listFilesDirectories,
   liveFilesDirectory,
-  volumeKey,
+  toVolumeKey,
   type PortSpec,
   type ServiceSpec,
 } from "../services/service-spec.ts";
@@ -45,7 +45,7 @@ const scratchOptions = "rw,noexec,nosuid,nodev,size=64m,mode=1777";
  * Translates a service into the arguments of a Docker container. Values that the engine reports otherwise than they were given
  * are written as the engine reports them, so that a second `pulumi up` changes nothing.
  */
-export function containerArgs(spec: ServiceSpec, placement: Placement): docker.ContainerArgs {
+export function buildContainerArgs(spec: ServiceSpec, placement: Placement): docker.ContainerArgs {
   return {
     name: placement.containerName,
     image: placement.image,
@@ -60,7 +60,7 @@ export function containerArgs(spec: ServiceSpec, placement: Placement): docker.C
     securityOpts: ["no-new-privileges:true"],
     memory: spec.limits.memoryMebibytes,
     memorySwap: spec.limits.memoryMebibytes,
-    cpus: engineCpus(spec.limits.cpus),
+    cpus: formatEngineCpus(spec.limits.cpus),
     init: true,
     restart: "unless-stopped",
     ...(spec.stopSignal === undefined ? {} : { stopSignal: spec.stopSignal }),
@@ -79,7 +79,7 @@ type Watched = Pick<docker.ContainerArgs, "mustRun" | "healthcheck" | "wait" | "
 
 /** What may take hours to start is not waited for. */
 function watched(spec: ServiceSpec, { startInterval }: Placement): Watched {
-  const healthcheck = healthcheckOf(spec, startInterval);
+  const healthcheck = buildHealthcheck(spec, startInterval);
   const asked = healthcheck === undefined ? {} : { healthcheck };
   const { health } = spec;
   if (health === undefined || health.kind === "port") return { mustRun: true, ...asked };
@@ -97,9 +97,9 @@ function labels(spec: ServiceSpec, placement: Placement): docker.ContainerArgs["
 
 function volumes(spec: ServiceSpec, placement: Placement): docker.ContainerArgs["volumes"] {
   const mounted = spec.volumes.map((volume) => {
-    const volumeName = placement.volumes[volumeKey(volume)];
+    const volumeName = placement.volumes[toVolumeKey(volume)];
     if (volumeName === undefined)
-      throw new Error(`${spec.name} mounts the volume ${volumeKey(volume)}, which the host does not have`);
+      throw new Error(`${spec.name} mounts the volume ${toVolumeKey(volume)}, which the host does not have`);
     return { volumeName, containerPath: volume.path, readOnly: volume.readOnly };
   });
   const programs =
@@ -109,7 +109,7 @@ function volumes(spec: ServiceSpec, placement: Placement): docker.ContainerArgs[
   const files =
     placement.files === undefined
       ? []
-      : filesDirectoriesOf(spec).map((containerPath) => ({
+      : listFilesDirectories(spec).map((containerPath) => ({
           volumeName: placement.files?.volume ?? "",
           containerPath,
           readOnly: true,

@@ -7,28 +7,30 @@ import {
   type Resource,
 } from "@pulumi/pulumi";
 import type { Attachment, NodeSpecs, Platform } from "../platform.ts";
-import { withoutProblems } from "../components/refuse-problems.ts";
+import { isLoopback } from "#daemon/http/address.ts";
+import { withoutProblems } from "../components/service.ts";
 import { dockerAddresses } from "../services/addresses.ts";
 import type { CommonArgs } from "../services/built-service.ts";
 import { enginePathInProxy, engineProxySpec } from "../services/engine-proxy-spec.ts";
 import { workspace } from "../services/node-layout.ts";
 import {
-  filesDirectoryOf,
-  liveFilesOf,
-  volumeKey,
+  findFilesDirectory,
+  listLiveFiles,
+  toVolumeKey,
   type FileSpec,
   type ImageName,
   type ServiceSpec,
   type VolumeSpec,
 } from "../services/service-spec.ts";
-import { binDirectoryOf } from "../services/node-conf.ts";
+import { findBinDirectory } from "../services/node-conf.ts";
+import type { Published } from "../services/published.ts";
 import type { RestartRoute } from "../services/sidecar-spec.ts";
-import { containerArgs, labelPrefix, type Placement } from "./container-args.ts";
-import { fileDeliveryArgs, filesMount } from "./file-delivery.ts";
+import { buildContainerArgs, labelPrefix, type Placement } from "./container-args.ts";
+import { buildFileDeliveryArgs, buildFilesMount } from "./file-delivery.ts";
 import { healthTimeProperties } from "./health-check.ts";
 import { prepareNode } from "./prepared-node.ts";
-import { programVolumes, viewOf, type ProgramVolumes } from "./node-volumes.ts";
-import { publications, type PublishOptions } from "./publications.ts";
+import { createProgramVolumes, viewOf, type ProgramVolumes } from "./node-volumes.ts";
+import { listPublications, type PublishOptions } from "./publications.ts";
 
 /** How a Docker host is used. */
 export type DockerHostArgs = Readonly<{
@@ -59,6 +61,7 @@ type FileDelivery = Readonly<{ volume: docker.Volume; courier: docker.Container 
  */
 export class DockerHost extends ComponentResource implements Platform {
   readonly addresses = dockerAddresses;
+  readonly published: Published;
   readonly restart: RestartRoute;
   readonly #args: DockerHostArgs;
   readonly #edge: docker.Network;
@@ -69,6 +72,10 @@ export class DockerHost extends ComponentResource implements Platform {
   constructor(name: string, args: DockerHostArgs, opts?: ComponentResourceOptions) {
     super("gatehouse:docker:DockerHost", name, {}, { ...opts, providers: [args.provider] });
     this.#args = args;
+    this.published = {
+      isPublicLoopback: isLoopback(args.publishAddress),
+      namesOf: (service) => [service, `${args.prefix}-${service}`],
+    };
     const exec = `docker exec ${args.prefix}-sidecar`;
     this.restart = { driver: "docker", container: `${args.prefix}-node`, exec };
     this.#edge = this.#network("edge", false);
@@ -89,18 +96,18 @@ export class DockerHost extends ComponentResource implements Platform {
       containerName: `${this.#args.prefix}-${spec.name}`,
       image: this.#image(spec.image),
       networks: this.#networksOf(spec),
-      volumes: Object.fromEntries(spec.volumes.map((volume) => [volumeKey(volume), this.#volume(volume).name])),
+      volumes: Object.fromEntries(spec.volumes.map((volume) => [toVolumeKey(volume), this.#volume(volume).name])),
       programs: spec.programs === undefined ? undefined : this.#programs(spec).copy.name,
       files,
       liveFiles: live?.volume.name,
-      published: publications(spec, this.#args),
+      published: listPublications(spec, this.#args),
       hostFiles: this.#hostFiles(spec),
       groups:
         spec.name === "engine-proxy" ? [this.#args.engineSocket.group].flatMap((group) => group ?? []).map(String) : [],
       labels: this.#labels(),
       startInterval: this.#args.startInterval,
     };
-    const args = containerArgs(spec, placement);
+    const args = buildContainerArgs(spec, placement);
     return new docker.Container(`${this.#args.prefix}-${spec.name}`, args, {
       parent,
       provider: this.#args.provider,
@@ -125,7 +132,7 @@ export class DockerHost extends ComponentResource implements Platform {
       engineProxy: engineProxySpec({
         ...this.#args.engineProxy,
         container: `${prefix}-node`,
-        binDirectory: binDirectoryOf(node),
+        binDirectory: findBinDirectory(node),
       }),
     });
     const proxy = this.deploy(engineProxy.spec, attachment);
@@ -134,7 +141,7 @@ export class DockerHost extends ComponentResource implements Platform {
 
   /** Without the courier's id in its labels: what it brings later, the service reads while it runs. */
   #deliverLiveFiles(spec: ServiceSpec, parent: ComponentResource): FileDelivery | undefined {
-    return this.#deliver({ spec, files: liveFilesOf(spec), name: `${this.#args.prefix}-${spec.name}-live` }, parent);
+    return this.#deliver({ spec, files: listLiveFiles(spec), name: `${this.#args.prefix}-${spec.name}-live` }, parent);
   }
 
   #deliverFiles(spec: ServiceSpec, parent: ComponentResource): Placement["files"] {
@@ -155,10 +162,10 @@ export class DockerHost extends ComponentResource implements Platform {
     );
     const courier = new docker.Container(
       name,
-      fileDeliveryArgs(spec, files, {
+      buildFileDeliveryArgs(spec, files, {
         containerName: name,
         image: this.#image("gatehouse"),
-        volumes: [filesMount(volume.name)],
+        volumes: [buildFilesMount(volume.name)],
         labels: this.#labels(),
       }),
       { parent, provider: this.#args.provider, deleteBeforeReplace: true },
@@ -169,7 +176,7 @@ export class DockerHost extends ComponentResource implements Platform {
   #hostFiles({ name, foreignFiles, ...spec }: ServiceSpec): Placement["hostFiles"] {
     if (name === "engine-proxy") return [{ hostPath: this.#args.engineSocket.path, path: enginePathInProxy }];
     if (foreignFiles?.kind !== "host") return [];
-    return [{ hostPath: foreignFiles.directory, path: filesDirectoryOf({ name, ...spec }) }];
+    return [{ hostPath: foreignFiles.directory, path: findFilesDirectory({ name, ...spec }) }];
   }
 
   #image(name: ImageName): Input<string> {
@@ -182,7 +189,7 @@ export class DockerHost extends ComponentResource implements Platform {
   #networksOf(spec: ServiceSpec): readonly Output<string>[] {
     if (spec.ports.length === 0) return [];
     const outside =
-      Object.keys(publications(spec, this.#args)).length > 0 ||
+      Object.keys(listPublications(spec, this.#args)).length > 0 ||
       spec.edges.some((edge) => edge.to === "internet" || edge.to === "host");
     return outside ? [this.#edge.name, this.#private.name] : [this.#private.name];
   }
@@ -193,14 +200,14 @@ export class DockerHost extends ComponentResource implements Platform {
   }
 
   #volume(spec: VolumeSpec): docker.Volume {
-    const key = volumeKey(spec);
+    const key = toVolumeKey(spec);
     const volume = this.#volumes.get(key) ?? this.#newVolume(spec);
     this.#volumes.set(key, volume);
     return volume;
   }
 
   #newVolume(spec: VolumeSpec): docker.Volume {
-    const name = `${this.#args.prefix}-${volumeKey(spec)}`;
+    const name = `${this.#args.prefix}-${toVolumeKey(spec)}`;
     const keep = spec.keep && this.#args.protectData;
     const args = { name, labels: this.#labelList() };
     if (spec.directory === undefined) {
@@ -215,7 +222,7 @@ export class DockerHost extends ComponentResource implements Platform {
   #programs(spec: ServiceSpec): ProgramVolumes {
     const known = this.#programVolumes.get(spec.name);
     if (known !== undefined) return known;
-    const made = programVolumes(`${this.#args.prefix}-${spec.name}`, {
+    const made = createProgramVolumes(`${this.#args.prefix}-${spec.name}`, {
       image: this.#image(spec.image),
       labels: this.#labelList(),
       options: { parent: this },

@@ -107,6 +107,18 @@ describe("the stack on Docker", () => {
     expect(container("sidecar")["envs"]).toContain("GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR=3");
   });
 
+  it("lets no page in a browser on the host ask what is published on loopback", () => {
+    expect(container("sidecar")["envs"]).toEqual(
+      expect.arrayContaining([
+        'GATEHOUSE_SIDECAR_LISTEN_ALLOWED_HOSTS=["sidecar","gh-sidecar"]',
+        "GATEHOUSE_SIDECAR_GATEWAY_CALLERS_CORS_ORIGINS=[]",
+      ]),
+    );
+    expect(container("resource-server")["envs"]).toContain(
+      'GATEHOUSE_RESOURCE_SERVER_OPERATIONS_ALLOWED_HOSTS=["resource-server","gh-resource-server"]',
+    );
+  });
+
   it("gives the node 300 s to stop", () => {
     expect(container("node")).toMatchObject({ stopTimeout: 300, destroyGraceSeconds: 300 });
   });
@@ -121,8 +133,8 @@ describe("the stack on Docker", () => {
 
 describe("a Docker engine that is not there", () => {
   it("is named before anything is made", async () => {
-    const { engineSocketPath } = await import("./engine-socket.ts");
-    expect(() => engineSocketPath("unix:///nowhere/docker.sock")).toThrow(
+    const { findEngineSocket } = await import("./engine.ts");
+    expect(() => findEngineSocket("unix:///nowhere/docker.sock")).toThrow(
       /gatehouse:dockerEngine: found unix:\/\/\/nowhere\/docker.sock, where no socket is; start the Docker engine/,
     );
   });

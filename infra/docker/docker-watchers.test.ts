@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { runtime } from "@pulumi/pulumi";
 import { parse } from "yaml";
 import { ConfigError } from "../config/config-problem.ts";
-import { grafanaOutput, dockerOutputs } from "../stack-outputs.ts";
+import { buildGrafanaOutput, buildDockerOutputs } from "../stack-outputs.ts";
 import { alertmanagerSpec } from "../services/alertmanager-spec.ts";
 import { parseConfig } from "../stack-config.ts";
 import { deployedStack } from "../testing/deployed-stack.ts";
@@ -62,7 +62,7 @@ describe("a Docker stack that brings its own Prometheus, Alertmanager and Grafan
   it("brings none of them unless it is asked to", async () => {
     const plain = await deployedStack(config, { preview: false });
     expect(containersOf(plain).filter(({ name }) => watchers.some((one) => name.includes(one)))).toEqual([]);
-    expect(grafanaOutput(parseConfig(config), { prefix: "gh", secret: asPlain })).toBeUndefined();
+    expect(buildGrafanaOutput(parseConfig(config), { prefix: "gh", secret: asPlain })).toBeUndefined();
   });
 
   it("publishes them on loopback alone, confined as every other service is", () => {
@@ -77,7 +77,7 @@ describe("a Docker stack that brings its own Prometheus, Alertmanager and Grafan
       [{ internal: 9_093, external: 9_093, ip: "127.0.0.1", protocol: "tcp" }],
       [{ internal: 3_000, external: 3_001, ip: "127.0.0.1", protocol: "tcp" }],
     ]);
-    expect(dockerOutputs(parseConfig(brought)).urls.operations).toMatchObject({
+    expect(buildDockerOutputs(parseConfig(brought)).urls.operations).toMatchObject({
       prometheus: "http://127.0.0.1:19090",
       alertmanager: "http://127.0.0.1:9093",
       grafana: "http://127.0.0.1:3001",
@@ -127,10 +127,10 @@ describe("a Docker stack that brings its own Prometheus, Alertmanager and Grafan
     expect(password).toMatch(/^[\w-]{32}$/);
     expect(JSON.stringify(envs)).not.toContain(password);
     const given = parseConfig(brought);
-    expect(grafanaOutput(given, { prefix: "gh", secret: asPlain })).toEqual({ user: "admin", password });
-    expect(grafanaOutput(given, { prefix: "other", secret: asPlain })?.password).not.toBe(password);
+    expect(buildGrafanaOutput(given, { prefix: "gh", secret: asPlain })).toEqual({ user: "admin", password });
+    expect(buildGrafanaOutput(given, { prefix: "other", secret: asPlain })?.password).not.toBe(password);
     const own = parseConfig({ ...brought, grafanaPassword: "of one's own choice" });
-    expect(grafanaOutput(own, { prefix: "gh", secret: asPlain })?.password).toBe("of one's own choice");
+    expect(buildGrafanaOutput(own, { prefix: "gh", secret: asPlain })?.password).toBe("of one's own choice");
   });
 
   it("hands receivers to the Alertmanager as a file that Pulumi keeps secret", async () => {

@@ -1,7 +1,7 @@
 import type * as docker from "@pulumi/docker";
-import { secret } from "@pulumi/pulumi";
+import { secret, type Input } from "@pulumi/pulumi";
 import { filesDirectory, type FileSpec, type ServiceSpec } from "../services/service-spec.ts";
-import { oneShot, type OneShotPlacement } from "./one-shot.ts";
+import { formatEngineCpus } from "./engine.ts";
 
 /** Where the engine lays a service's files before their owner takes them over. */
 const incomingDirectory = "/run/gatehouse/incoming";
@@ -10,7 +10,7 @@ const incomingDirectory = "/run/gatehouse/incoming";
 const installProgram = "/app/infra/images/install-files.ts";
 
 /** The volume that a service reads its files from, as its courier sees it. */
-export function filesMount(
+export function buildFilesMount(
   volumeName: docker.types.input.ContainerVolume["volumeName"],
 ): docker.types.input.ContainerVolume {
   return { volumeName, containerPath: filesDirectory, readOnly: false };
@@ -21,13 +21,13 @@ export function filesMount(
  * and a service is neither: so this one, with no network, runs once as the service's user, moves the files into the volume that
  * the service mounts read-only, mode 0400, and ends.
  */
-export function fileDeliveryArgs(
+export function buildFileDeliveryArgs(
   spec: ServiceSpec,
   files: readonly FileSpec[],
   placement: OneShotPlacement,
 ): docker.ContainerArgs {
   return {
-    ...oneShot(spec, placement),
+    ...buildOneShot(spec, placement),
     entrypoints: ["node"],
     command: [installProgram, "move", incomingDirectory, filesDirectory],
     uploads: files.map((file) => ({
@@ -35,5 +35,37 @@ export function fileDeliveryArgs(
       content: file.secret ? secret(file.content) : file.content,
       permissions: "0444",
     })),
+  };
+}
+
+/** Where a container runs that does one thing and ends. */
+export type OneShotPlacement = Readonly<{
+  containerName: string;
+  image: Input<string>;
+  volumes: readonly docker.types.input.ContainerVolume[];
+  labels: Readonly<Record<string, Input<string>>>;
+}>;
+
+/**
+ * What containers have in common that prepare something for a service, as its user, and end: no network, nothing that they may do
+ * beyond their files. Pulumi waits for their end.
+ */
+export function buildOneShot(spec: ServiceSpec, placement: OneShotPlacement): docker.ContainerArgs {
+  return {
+    name: placement.containerName,
+    image: placement.image,
+    volumes: [...placement.volumes],
+    labels: Object.entries(placement.labels).map(([label, value]) => ({ label, value })),
+    user: `${spec.user.uid}:${spec.user.gid}`,
+    capabilities: { drops: ["ALL"] },
+    securityOpts: ["no-new-privileges:true"],
+    networkMode: "none",
+    memory: 128,
+    memorySwap: 128,
+    cpus: formatEngineCpus(0.5),
+    init: true,
+    restart: "no",
+    attach: true,
+    mustRun: false,
   };
 }

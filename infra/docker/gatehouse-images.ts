@@ -3,7 +3,7 @@ import { ComponentResource, type ComponentResourceOptions, type Input } from "@p
 import { version } from "#daemon/version.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import type { ImageName } from "../services/service-spec.ts";
-import type { ImageBuilder } from "./engine-traits.ts";
+import type { ImageBuilder } from "./engine.ts";
 
 /** Where the images come from: built here unless the configuration names them. */
 export type GatehouseImagesArgs = Pick<StackConfig, "baseImage" | "nodeUser"> &

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { daemonHealth, type HealthSpec } from "../services/health-spec.ts";
 import { engineProxySpec } from "../services/engine-proxy-spec.ts";
 import type { ServiceSpec } from "../services/service-spec.ts";
-import { healthcheckOf } from "./health-check.ts";
+import { buildHealthcheck } from "./health-check.ts";
 
 const proxy = engineProxySpec({ container: "node", binDirectory: undefined }).spec;
 const asked = (health: HealthSpec): ServiceSpec => ({
@@ -15,12 +15,12 @@ const foreign: HealthSpec = { kind: "command", command: ["pg_isready"], startWit
 describe("a container's health check", () => {
   it("is run often only while the service starts, where the engine knows a start interval", () => {
     const times = { interval: "30s", startInterval: "2s", timeout: "5s", retries: 3 };
-    expect(healthcheckOf(proxy, true)).toEqual({
+    expect(buildHealthcheck(proxy, true)).toEqual({
       tests: ["CMD", "node", "/app/infra/images/health-check.mjs", "socket", "/run/gatehouse/engine/engine.sock"],
       startPeriod: "1m0s",
       ...times,
     });
-    expect(healthcheckOf(asked(foreign), true)).toEqual({
+    expect(buildHealthcheck(asked(foreign), true)).toEqual({
       tests: ["CMD", "pg_isready"],
       startPeriod: "2m0s",
       ...times,
@@ -28,26 +28,26 @@ describe("a container's health check", () => {
   });
 
   it("leaves rest to Gatehouse's program on older engines, within its time limit, and asks other images every 5 s", () => {
-    expect(healthcheckOf(asked(daemonHealth))).toEqual({
+    expect(buildHealthcheck(asked(daemonHealth))).toEqual({
       tests: ["CMD", "node", "/app/infra/images/health-check.mjs", "http", "http://127.0.0.1:4022/readyz"],
       startPeriod: "1m0s",
       interval: "2s",
       timeout: "35s",
       retries: 5,
     });
-    expect(healthcheckOf(asked(foreign))).toMatchObject({ interval: "5s", timeout: "5s", retries: 3 });
-    expect(healthcheckOf(asked(foreign))).not.toHaveProperty("startInterval");
+    expect(buildHealthcheck(asked(foreign))).toMatchObject({ interval: "5s", timeout: "5s", retries: 3 });
+    expect(buildHealthcheck(asked(foreign))).not.toHaveProperty("startInterval");
   });
 
   it("is the same command on every engine, so that an engine's upgrade replaces no container", () => {
     for (const health of [daemonHealth, foreign]) {
-      expect(healthcheckOf(asked(health), true)?.tests).toEqual(healthcheckOf(asked(health))?.tests);
+      expect(buildHealthcheck(asked(health), true)?.tests).toEqual(buildHealthcheck(asked(health))?.tests);
     }
   });
 
   it("is none where nobody knows what to run in the container", () => {
     const port: HealthSpec = { kind: "port", port: "http", command: undefined, startWithinSeconds: 60 };
-    expect(healthcheckOf(asked(port), true)).toBeUndefined();
-    expect(healthcheckOf({ ...proxy, health: undefined }, true)).toBeUndefined();
+    expect(buildHealthcheck(asked(port), true)).toBeUndefined();
+    expect(buildHealthcheck({ ...proxy, health: undefined }, true)).toBeUndefined();
   });
 });

@@ -1,7 +1,7 @@
 import type * as docker from "@pulumi/docker";
 import { healthTimes, type HealthSpec, type PortHealth } from "../services/health-spec.ts";
-import { portNamed, type ServiceSpec } from "../services/service-spec.ts";
-import { engineDuration } from "./engine-values.ts";
+import { findPort, type ServiceSpec } from "../services/service-spec.ts";
+import { formatEngineDuration } from "./engine.ts";
 
 type Healthcheck = docker.types.input.ContainerHealthcheck;
 
@@ -24,13 +24,13 @@ const program = ["node", "/app/infra/images/health-check.mjs"] as const;
  *
  * @param startInterval whether the engine knows an interval for the time of a start.
  */
-export function healthcheckOf(spec: ServiceSpec, startInterval = false): Healthcheck | undefined {
+export function buildHealthcheck(spec: ServiceSpec, startInterval = false): Healthcheck | undefined {
   const asked = spec.health === undefined ? undefined : askedFromWithin(spec.health);
   if (asked === undefined) return undefined;
   const command = commandOf(spec, asked);
   return {
     tests: ["CMD", ...command],
-    startPeriod: engineDuration(asked.startWithinSeconds),
+    startPeriod: formatEngineDuration(asked.startWithinSeconds),
     ...(startInterval ? timesWithStartInterval : timesWithout(command[1] === program[1])),
   };
 }
@@ -40,9 +40,9 @@ type Times = Pick<Healthcheck, "interval" | "startInterval" | "timeout" | "retri
 const { process: times, startingEvery, timeout } = healthTimes;
 
 const timesWithStartInterval: Times = {
-  interval: engineDuration(times.every),
-  startInterval: engineDuration(startingEvery),
-  timeout: engineDuration(timeout),
+  interval: formatEngineDuration(times.every),
+  startInterval: formatEngineDuration(startingEvery),
+  timeout: formatEngineDuration(timeout),
   retries: times.failures,
 };
 
@@ -50,8 +50,8 @@ const timesWithStartInterval: Times = {
 function timesWithout(rests: boolean): Times {
   const { every, failures } = rests ? times.withoutStartInterval.rests : times.withoutStartInterval.others;
   return {
-    interval: engineDuration(every),
-    timeout: engineDuration(rests ? times.every + timeout : timeout),
+    interval: formatEngineDuration(every),
+    timeout: formatEngineDuration(rests ? times.every + timeout : timeout),
     retries: failures,
   };
 }
@@ -66,7 +66,7 @@ function commandOf(spec: ServiceSpec, health: AskedHealth): readonly string[] {
   if (health.kind === "command") return health.command;
   if (health.kind !== "socket" && health.command !== undefined) return health.command;
   if (health.kind === "socket") return [...program, health.kind, health.socketPath];
-  const { number } = portNamed(spec, health.port);
+  const { number } = findPort(spec, health.port);
   const path = health.kind === "http" ? health.readyPath : "/";
   return [...program, health.kind, `http://127.0.0.1:${number}${path}`];
 }

@@ -1,12 +1,13 @@
 import * as docker from "@pulumi/docker";
 import { RunError, type Input, type Output, type Resource } from "@pulumi/pulumi";
 import type { Attachment, NodeSpecs } from "../platform.ts";
-import { workspaceVolume } from "../services/node-layout.ts";
+import { workspaceVolume, workspaceDirectory } from "../services/node-layout.ts";
 import { restoreTimeout } from "../services/restore-spec.ts";
-import type { ImageName, ServiceSpec } from "../services/service-spec.ts";
-import { containerArgs, labelPrefix } from "./container-args.ts";
+import type { ImageName, ServiceSpec, SeedSpec } from "../services/service-spec.ts";
+import { hostIpVariable, seedCommand, stagedBin } from "../services/node-conf.ts";
+import { buildContainerArgs, labelPrefix } from "./container-args.ts";
 import type { ProgramVolumes } from "./node-volumes.ts";
-import { primeArgs, seedArgs } from "./seed-args.ts";
+import { buildOneShot, type OneShotPlacement } from "./file-delivery.ts";
 
 /** What the containers that prepare a node are made with. */
 export type PreparedNodeOptions = Readonly<{
@@ -73,7 +74,7 @@ function restoreContainer(
   options: ConstructorParameters<typeof docker.Container>[2],
 ): docker.Container {
   const containerName = `${prefix}-node-restore`;
-  const args = containerArgs(restore, {
+  const args = buildContainerArgs(restore, {
     containerName,
     image: image("gatehouse"),
     networks: [edge],
@@ -99,4 +100,42 @@ function endOf(restored: docker.Container, containerName: string): Output<string
       `the chain data were not restored: ${containerName} ended with status ${code}, and \`docker logs ${containerName}\` says why. Put that right, \`docker rm ${containerName}\`, and run \`pulumi up --refresh\`: it goes on where it ended.`,
     );
   });
+}
+
+/** Where the engine lays the configuration before it is put into the workspace. */
+const incoming = "/run/gatehouse/incoming/node.conf";
+
+/** Where it sees the image's programs. */
+const originalBin = "/run/gatehouse/image-bin";
+
+/**
+ * The container that is made from the node's own image and never started. An engine fills an empty volume with what the image has
+ * where it is first mounted: that is how the image's programs reach a volume that another container can copy them from.
+ */
+function primeArgs(node: ServiceSpec, placement: OneShotPlacement): docker.ContainerArgs {
+  return { ...buildOneShot(node, placement), start: false, attach: false, readOnly: true };
+}
+
+/** Volumes that the seeding container sees: the node's own, the image's programs, and their copy that the node runs from. */
+type SeedVolumes = Readonly<Record<"workspace" | "original" | "copy", Input<string>>>;
+
+/** The container that puts the node's programs and its first configuration in their places, as the user that the node runs as, and ends. */
+function seedArgs(
+  node: ServiceSpec,
+  seed: SeedSpec,
+  { workspace, original, copy, ...placement }: SeedVolumes & Omit<OneShotPlacement, "volumes">,
+): docker.ContainerArgs {
+  const address: Input<string> = seed.host.kind === "fixed" ? seed.host.address : "";
+  const volumes = [
+    { volumeName: workspace, containerPath: workspaceDirectory, readOnly: false },
+    { volumeName: original, containerPath: originalBin, readOnly: true },
+    { volumeName: copy, containerPath: stagedBin, readOnly: false },
+  ];
+  return {
+    ...buildOneShot(node, { ...placement, volumes }),
+    entrypoints: ["node"],
+    command: seedCommand(seed, incoming, originalBin),
+    envs: [`${hostIpVariable}=${address}`],
+    uploads: [{ file: incoming, content: seed.content, permissions: "0444" }],
+  };
 }

@@ -30,7 +30,7 @@ export type PublishOptions = Readonly<{
  * loopback the gateway's private listener, whose tokens want TLS in front, and what Prometheus scrapes: the sidecar's status, the resource
  * server's metrics, the Pushgateway; and what operators look at: Prometheus, Alertmanager, Grafana. The node's own RPC is published nowhere.
  */
-export function publications(spec: ServiceSpec, options: PublishOptions): Placement["published"] {
+export function listPublications(spec: ServiceSpec, options: PublishOptions): Placement["published"] {
   const { publishAddress, hostPorts } = options;
   if (spec.name === "sidecar") {
     return {

@@ -1,10 +1,21 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
-import { renameSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { RunError } from "@pulumi/pulumi";
-import { isShipped } from "./shipped-file.ts";
 
 /** Where the images' builds find what they run on, from the repository's root; `.dockerignore` lets it into their context. */
 export const dependenciesDirectory = ".gatehouse/images";
@@ -136,4 +147,25 @@ function keepShipped(root: string, inner: string): void {
       if (readdirSync(full).length === 0) rmdirSync(full);
     } else if (entry.isFile()) chmodSync(full, (statSync(full).mode & 0o100) === 0 ? 0o644 : 0o755);
   }
+}
+
+/** Directories at a package's root that hold its own tests and documents. */
+const unshippedDirectory = /^(test|tests|__tests__|bench|benchmark|benchmarks|docs|example|examples|\.github)$/;
+
+/** What only editors, debuggers and readers open, and TypeScript: Node strips no types under node_modules. */
+const unshippedFile = /\.(map|md|markdown|tsbuildinfo|ts|mts|cts)$/i;
+
+/**
+ * Whether a file or directory of `node_modules` belongs into an image. What is left out can't be loaded by Node: tests,
+ * documents, source maps, type declarations and TypeScript. Licenses stay.
+ *
+ * @param path from `node_modules`, with `/`.
+ */
+export function isShipped(path: string, isDirectory: boolean): boolean {
+  const inner = (path.split("node_modules/").at(-1) ?? path).split("/");
+  const name = inner.at(-1) ?? "";
+  const depthInPackage = inner.length - (inner[0]?.startsWith("@") === true ? 2 : 1);
+  if (isDirectory) return name !== ".bin" && !(depthInPackage === 1 && unshippedDirectory.test(name));
+  if (name === ".package-lock.json") return false;
+  return /^licen[cs]e/i.test(name) || !unshippedFile.test(name);
 }

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { valueAt } from "#node/conf/document.ts";
+import { findConfValue } from "#node/conf/document.ts";
 import { parseText } from "#node/conf/parsed-text.ts";
 
 /** Directories that a node's container has: the one that it runs in, that of its chain data, and that of its keys. */
@@ -19,12 +19,12 @@ const keyFields = [
  * What a node.conf names outside of the directories that the node's container has, a line each; nothing of a text that can't be read, with
  * which no node starts. A node that finds an empty directory in the place of its chain data would begin a new one.
  */
-export function strayPlaces(text: string, { bin, data, keys }: MountedPlaces): readonly string[] {
+export function findStrayPlaces(text: string, { bin, data, keys }: MountedPlaces): readonly string[] {
   const read = parseText(text.replace(/^\uFEFF/, ""));
   if (!read.ok) return [];
   const stray = (fields: readonly (readonly string[])[], directory: string) =>
     fields.flatMap((path) => {
-      const found = valueAt(read.parsed.value, path);
+      const found = findConfValue(read.parsed.value, path);
       if (typeof found !== "string" || isWithin(resolve(bin, found), directory)) return [];
       return [`${path.join(".")} is ${found}; this deployment mounts ${directory}`];
     });

@@ -2,7 +2,7 @@ import type { types } from "@pulumi/kubernetes";
 import { workspaceVolume } from "../services/node-layout.ts";
 import type { VolumeSpec } from "../services/service-spec.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
-import { stackLabels } from "./labels.ts";
+import { buildStackLabels } from "./labels.ts";
 
 /** The claim of a volume; one pod at a time writes to it. */
 export function claimOf(volume: VolumeSpec, options: KubernetesOptions): types.input.core.v1.PersistentVolumeClaim {
@@ -10,7 +10,7 @@ export function claimOf(volume: VolumeSpec, options: KubernetesOptions): types.i
   return {
     apiVersion: "v1",
     kind: "PersistentVolumeClaim",
-    metadata: { name: volume.name, namespace: options.namespace, labels: stackLabels(options.prefix) },
+    metadata: { name: volume.name, namespace: options.namespace, labels: buildStackLabels(options.prefix) },
     spec: {
       accessModes: ["ReadWriteOnce"],
       ...(options.storageClass === undefined ? {} : { storageClassName: options.storageClass }),

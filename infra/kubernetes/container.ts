@@ -2,11 +2,11 @@ import type { types } from "@pulumi/kubernetes";
 import type { Input } from "@pulumi/pulumi";
 import { healthTimes, type HealthSpec } from "../services/health-spec.ts";
 import {
-  filesDirectoriesOf,
+  listFilesDirectories,
   hasFiles,
   liveFilesDirectory,
-  liveFilesOf,
-  portNamed,
+  listLiveFiles,
+  findPort,
   type ServiceSpec,
 } from "../services/service-spec.ts";
 
@@ -36,7 +36,7 @@ export const restricted: types.input.core.v1.SecurityContext = {
 };
 
 /** Translates a service into the container of a pod. */
-export function containerOf(spec: ServiceSpec, image: Input<string>): Container {
+export function buildContainer(spec: ServiceSpec, image: Input<string>): Container {
   return {
     name: spec.name,
     image,
@@ -57,9 +57,9 @@ export function containerOf(spec: ServiceSpec, image: Input<string>): Container 
       })),
       ...(spec.programs === undefined ? [] : [{ name: programsVolume(spec), mountPath: spec.programs }]),
       ...(hasFiles(spec)
-        ? filesDirectoriesOf(spec).map((mountPath) => ({ name: filesVolume(spec), mountPath, readOnly: true }))
+        ? listFilesDirectories(spec).map((mountPath) => ({ name: filesVolume(spec), mountPath, readOnly: true }))
         : []),
-      ...(liveFilesOf(spec).length === 0
+      ...(listLiveFiles(spec).length === 0
         ? []
         : [{ name: liveFilesVolume(spec), mountPath: liveFilesDirectory, readOnly: true }]),
       { name: "tmp", mountPath: "/tmp", subPath: spec.name },
@@ -73,7 +73,7 @@ function probes(
   health: HealthSpec,
 ): Pick<Container, "startupProbe" | "readinessProbe" | "livenessProbe"> {
   if (health.kind === "socket" || health.kind === "command") return {};
-  const { number } = portNamed(spec, health.port);
+  const { number } = findPort(spec, health.port);
   const { timeout: timeoutSeconds, startingEvery, connection } = healthTimes;
   const ask = (path: "startupPath" | "readyPath" | "livePath"): Probe =>
     health.kind === "http"

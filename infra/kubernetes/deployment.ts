@@ -1,11 +1,17 @@
 import type { types } from "@pulumi/kubernetes";
 import type { ServiceSpec } from "../services/service-spec.ts";
-import { isAutoscaled } from "./autoscaler.ts";
-import { containerOf } from "./container.ts";
-import { filesInstaller, filesVolumes } from "./files.ts";
-import { type KubernetesOptions, imageOf } from "./kubernetes-options.ts";
-import { selectorLabels, stackLabels } from "./labels.ts";
-import { filesChecksum, podLabels, podSecurity, scrapeAnnotations, spread, temporaryVolume } from "./pod.ts";
+import { buildContainer } from "./container.ts";
+import { buildFilesInstaller, buildFilesVolumes } from "./files.ts";
+import { type KubernetesOptions, findImage } from "./kubernetes-options.ts";
+import { buildSelectorLabels, buildStackLabels } from "./labels.ts";
+import {
+  computeFilesChecksum,
+  buildPodLabels,
+  podSecurity,
+  scrapeAnnotations,
+  spread,
+  temporaryVolume,
+} from "./pod.ts";
 
 /** A new pod is ready before an old one ends. */
 const handedOver = { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } } as const;
@@ -20,13 +26,13 @@ function drained({ image, volumes }: ServiceSpec): Pick<types.input.core.v1.Cont
 }
 
 /** The Deployment of a service. One that keeps a ledger on a volume is replaced, not rolled: two writers would share it. */
-export function deploymentOf(spec: ServiceSpec, options: KubernetesOptions): types.input.apps.v1.Deployment {
-  const selector = selectorLabels(options.prefix, spec.name);
-  const gatehouse = imageOf(options, "gatehouse");
+export function buildDeployment(spec: ServiceSpec, options: KubernetesOptions): types.input.apps.v1.Deployment {
+  const selector = buildSelectorLabels(options.prefix, spec.name);
+  const gatehouse = findImage(options, "gatehouse");
   return {
     apiVersion: "apps/v1",
     kind: "Deployment",
-    metadata: { name: spec.name, namespace: options.namespace, labels: stackLabels(options.prefix) },
+    metadata: { name: spec.name, namespace: options.namespace, labels: buildStackLabels(options.prefix) },
     spec: {
       // With an autoscaler the number is the autoscaler's; said here as well, each `up` would put it back.
       ...(isAutoscaled(spec) ? {} : { replicas: spec.replicas.min }),
@@ -34,8 +40,11 @@ export function deploymentOf(spec: ServiceSpec, options: KubernetesOptions): typ
       selector: { matchLabels: { ...selector } },
       template: {
         metadata: {
-          labels: { ...podLabels(options.prefix, spec) },
-          annotations: { "gatehouse.io/files": filesChecksum([spec], options), ...scrapeAnnotations([spec], options) },
+          labels: { ...buildPodLabels(options.prefix, spec) },
+          annotations: {
+            "gatehouse.io/files": computeFilesChecksum([spec], options),
+            ...scrapeAnnotations([spec], options),
+          },
         },
         spec: {
           automountServiceAccountToken: false,
@@ -43,11 +52,11 @@ export function deploymentOf(spec: ServiceSpec, options: KubernetesOptions): typ
           securityContext: podSecurity,
           terminationGracePeriodSeconds: spec.stopGraceSeconds,
           topologySpreadConstraints: [...spread(selector)],
-          initContainers: [...filesInstaller(spec, gatehouse)],
-          containers: [{ ...containerOf(spec, imageOf(options, spec.image)), ...drained(spec) }],
+          initContainers: [...buildFilesInstaller(spec, gatehouse)],
+          containers: [{ ...buildContainer(spec, findImage(options, spec.image)), ...drained(spec) }],
           volumes: [
             temporaryVolume,
-            ...filesVolumes(spec),
+            ...buildFilesVolumes(spec),
             ...spec.volumes.map(({ name }) => ({ name, persistentVolumeClaim: { claimName: name } })),
           ],
         },
@@ -57,14 +66,54 @@ export function deploymentOf(spec: ServiceSpec, options: KubernetesOptions): typ
 }
 
 /** Lets the cluster take down one pod of a service at a time, so that nodes can be drained and a replica stays where there are several. */
-export function disruptionBudget(
+export function buildDisruptionBudget(
   spec: ServiceSpec,
   options: KubernetesOptions,
 ): types.input.policy.v1.PodDisruptionBudget {
   return {
     apiVersion: "policy/v1",
     kind: "PodDisruptionBudget",
-    metadata: { name: spec.name, namespace: options.namespace, labels: stackLabels(options.prefix) },
-    spec: { maxUnavailable: 1, selector: { matchLabels: { ...selectorLabels(options.prefix, spec.name) } } },
+    metadata: { name: spec.name, namespace: options.namespace, labels: buildStackLabels(options.prefix) },
+    spec: { maxUnavailable: 1, selector: { matchLabels: { ...buildSelectorLabels(options.prefix, spec.name) } } },
   };
+}
+
+/** Use of the requested CPU that the cluster aims at: room for a payment burst while another pod starts. */
+const cpuTargetPercent = 70;
+/** Pods are taken away only after this long without need, so that a wave of payments is not met by too few. */
+const scaleDownAfterSeconds = 300;
+
+/** Scales a service between its bounds by its use of CPU; undefined where both bounds are the same. */
+export function buildAutoscaler(
+  spec: ServiceSpec,
+  options: KubernetesOptions,
+): types.input.autoscaling.v2.HorizontalPodAutoscaler | undefined {
+  if (!isAutoscaled(spec)) return undefined;
+  return {
+    apiVersion: "autoscaling/v2",
+    kind: "HorizontalPodAutoscaler",
+    metadata: { name: spec.name, namespace: options.namespace, labels: buildStackLabels(options.prefix) },
+    spec: {
+      scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: spec.name },
+      minReplicas: spec.replicas.min,
+      maxReplicas: spec.replicas.max,
+      metrics: [
+        {
+          type: "Resource",
+          resource: { name: "cpu", target: { type: "Utilization", averageUtilization: cpuTargetPercent } },
+        },
+      ],
+      behavior: {
+        scaleDown: {
+          stabilizationWindowSeconds: scaleDownAfterSeconds,
+          policies: [{ type: "Pods", value: 1, periodSeconds: 60 }],
+        },
+      },
+    },
+  };
+}
+
+/** Whether the cluster chooses how many pods of a service there are. */
+function isAutoscaled({ replicas }: ServiceSpec): boolean {
+  return replicas.max > replicas.min;
 }

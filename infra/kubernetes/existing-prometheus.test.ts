@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { renderGroups } from "../observability/rendered-rules.ts";
+import { renderGroups } from "../observability/rule-files.ts";
 import { ruleGroups } from "../observability/rules/all.ts";
 import { parseConfig } from "../stack-config.ts";
 import { deployedStack, manifestNamed, manifestsOf, type Manifest } from "../testing/deployed-stack.ts";

@@ -1,11 +1,11 @@
 import type { types } from "@pulumi/kubernetes";
 import { dashboards } from "../observability/dashboards/all.ts";
-import { dashboardFiles } from "../observability/dashboards/grafana.ts";
-import { prometheusRule } from "../observability/rule-files.ts";
+import { dashboardFile, renderGrafanaJson } from "../observability/dashboards/grafana.ts";
+import { renderGroups, type RunbookOptions, buildPrometheusRule } from "../observability/rule-files.ts";
 import { ruleGroups } from "../observability/rules/all.ts";
 import type { ServiceSpec } from "../services/service-spec.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
-import { selectorLabels, stackLabels, type Labels } from "./labels.ts";
+import { buildSelectorLabels, buildStackLabels, type Labels } from "./labels.ts";
 
 /** An object of Prometheus's operator, which Kubernetes itself has no type for. */
 type Monitor = Readonly<{
@@ -19,34 +19,38 @@ type Monitor = Readonly<{
  * What tells an operator's Prometheus of the stack: a PodMonitor for each service with metrics, and the alerts. Pods, not Services, because
  * each replica counts for itself, and because a sidecar whose node is not ready has to be seen above all. The job is `<namespace>/<service>`.
  */
-export function monitors(specs: readonly ServiceSpec[], options: KubernetesOptions): readonly Monitor[] {
+export function buildMonitors(specs: readonly ServiceSpec[], options: KubernetesOptions): readonly Monitor[] {
   const { observability, namespace, prefix } = options;
   const existing = observability?.existing;
   if (observability === undefined || existing?.by !== "operator") return [];
-  const labels = { ...stackLabels(prefix), ...existing.labels };
-  const rule = prometheusRule(ruleGroups, { runbookBaseUrl: observability.runbookBaseUrl });
+  const labels = { ...buildStackLabels(prefix), ...existing.labels };
   return [
     ...specs.flatMap((spec) => podMonitor(spec, { options, labels, every: observability.scrapeIntervalSeconds })),
-    ...(existing.rules ? [{ ...rule, metadata: { name: rule.metadata.name, namespace, labels } }] : []),
+    ...(existing.rules ? [alerts({ observability, namespace, labels })] : []),
   ];
 }
 
+function alerts({
+  observability,
+  namespace,
+  labels,
+}: Readonly<{ observability: RunbookOptions; namespace: string; labels: Labels }>): Monitor {
+  const rule = buildPrometheusRule(renderGroups(ruleGroups, observability), labels);
+  return { ...rule, metadata: { ...rule.metadata, namespace } };
+}
+
 /** The dashboards as Grafana's sidecar (k8s-sidecar) finds them, one ConfigMap each: together they would be near the size that a ConfigMap may have. */
-export function dashboardMaps(options: KubernetesOptions): readonly types.input.core.v1.ConfigMap[] {
+export function buildDashboardMaps(options: KubernetesOptions): readonly types.input.core.v1.ConfigMap[] {
   const { observability, namespace, prefix } = options;
   const existing = observability?.existing;
   if (observability === undefined || existing?.dashboards !== true) return [];
-  const labels = { ...stackLabels(prefix), ...existing.dashboardLabels };
-  return Object.entries(dashboardFiles(dashboards, observability)).map(([path, text]) => {
-    const file = path.replace(/^dashboards\//, "");
-    const name = `dashboard-${file.replace(/\.json$/, "")}`;
-    return {
-      apiVersion: "v1",
-      kind: "ConfigMap",
-      metadata: { name, namespace, labels, annotations: { grafana_folder: "Gatehouse" } },
-      data: { [file]: text },
-    };
-  });
+  const labels = { ...buildStackLabels(prefix), ...existing.dashboardLabels };
+  return dashboards.map((dashboard) => ({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: `dashboard-${dashboard.uid}`, namespace, labels, annotations: { grafana_folder: "Gatehouse" } },
+    data: { [dashboardFile(dashboard)]: renderGrafanaJson(dashboard, observability) },
+  }));
 }
 
 function podMonitor(
@@ -62,7 +66,7 @@ function podMonitor(
       kind: "PodMonitor",
       metadata: { name, namespace: options.namespace, labels },
       spec: {
-        selector: { matchLabels: { ...selectorLabels(options.prefix, name) } },
+        selector: { matchLabels: { ...buildSelectorLabels(options.prefix, name) } },
         podMetricsEndpoints: [endpoint],
       },
     },

@@ -1,8 +1,8 @@
 import type { types } from "@pulumi/kubernetes";
 import type { Input } from "@pulumi/pulumi";
-import { filesDirectory, hasFiles, liveFilesOf, type FileSpec, type ServiceSpec } from "../services/service-spec.ts";
+import { filesDirectory, hasFiles, listLiveFiles, type FileSpec, type ServiceSpec } from "../services/service-spec.ts";
 import { filesVolume, liveFilesVolume, restricted } from "./container.ts";
-import { stackLabels } from "./labels.ts";
+import { buildStackLabels } from "./labels.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 
 type Container = types.input.core.v1.Container;
@@ -11,7 +11,10 @@ type Volume = types.input.core.v1.Volume;
 const incomingDirectory = "/run/gatehouse/incoming";
 
 /** The Secret that holds a service's files, secret or not; `undefined` when it has none. */
-export function filesSecret(spec: ServiceSpec, options: KubernetesOptions): types.input.core.v1.Secret | undefined {
+export function buildFilesSecret(
+  spec: ServiceSpec,
+  options: KubernetesOptions,
+): types.input.core.v1.Secret | undefined {
   return secretWith(spec.files, filesVolume(spec), options);
 }
 
@@ -19,8 +22,11 @@ export function filesSecret(spec: ServiceSpec, options: KubernetesOptions): type
  * The Secret with the files that a service reads again as they change; `undefined` when it has none. The pod's template has no checksum of it, so that a
  * change rolls nothing: the kubelet brings it into the running pods, within about a minute and a half.
  */
-export function liveFilesSecret(spec: ServiceSpec, options: KubernetesOptions): types.input.core.v1.Secret | undefined {
-  return secretWith(liveFilesOf(spec), liveFilesVolume(spec), options);
+export function buildLiveFilesSecret(
+  spec: ServiceSpec,
+  options: KubernetesOptions,
+): types.input.core.v1.Secret | undefined {
+  return secretWith(listLiveFiles(spec), liveFilesVolume(spec), options);
 }
 
 function secretWith(
@@ -32,20 +38,20 @@ function secretWith(
   return {
     apiVersion: "v1",
     kind: "Secret",
-    metadata: { name, namespace: options.namespace, labels: stackLabels(options.prefix) },
+    metadata: { name, namespace: options.namespace, labels: buildStackLabels(options.prefix) },
     type: "Opaque",
     stringData: Object.fromEntries(files.map((file) => [file.name, file.content])),
   };
 }
 
 /** The volumes that files need: the Secret as root delivers it, and memory for the service's own copies. */
-export function filesVolumes(spec: ServiceSpec): readonly Volume[] {
+export function buildFilesVolumes(spec: ServiceSpec): readonly Volume[] {
   return [...installedVolumes(spec), ...liveVolumes(spec)];
 }
 
 /** Mounted as a whole and as it is: a copy, or a path within it, would stay as the pod found it. */
 function liveVolumes(spec: ServiceSpec): readonly Volume[] {
-  if (liveFilesOf(spec).length === 0) return [];
+  if (listLiveFiles(spec).length === 0) return [];
   const name = liveFilesVolume(spec);
   return [{ name, secret: { secretName: name, defaultMode: 0o440 } }];
 }
@@ -67,7 +73,7 @@ function installedVolumes(spec: ServiceSpec): readonly Volume[] {
  * The init container that makes a service the owner of its files, mode 0400: Kubernetes delivers a Secret as files of root that a
  * group may read.
  */
-export function filesInstaller(spec: ServiceSpec, image: Input<string>): readonly Container[] {
+export function buildFilesInstaller(spec: ServiceSpec, image: Input<string>): readonly Container[] {
   if (!hasFiles(spec)) return [];
   return [
     {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { configSchema } from "../config/config-schema.ts";
-import { peerWarning } from "../services/peers.ts";
+import { warnOfPeers } from "../services/peers.ts";
 import { deployedStack, manifestNamed, manifestsOf } from "../testing/deployed-stack.ts";
 
 const digest = `sha256:${"a".repeat(64)}`;
@@ -64,8 +64,8 @@ describe("the network policies of a stack", { timeout: 30_000 }, () => {
 describe("a stack with a host port", () => {
   it("is warned of, because it costs its namespace the Pod Security level", () => {
     const parsed = configSchema.parse({ target: "kubernetes" });
-    expect(peerWarning({ ...parsed, peers: "node-port" })).toBeUndefined();
-    expect(peerWarning({ ...parsed, peers: "host-port" })).toMatch(
+    expect(warnOfPeers({ ...parsed, peers: "node-port" })).toBeUndefined();
+    expect(warnOfPeers({ ...parsed, peers: "host-port" })).toMatch(
       /^peers: found host-port, .* the namespace gatehouse lets in any pod\. Prefer node-port or load-balancer/,
     );
   });

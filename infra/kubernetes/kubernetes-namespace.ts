@@ -5,23 +5,20 @@ import { kubernetesAddresses } from "../services/addresses.ts";
 import { restoreTimeout } from "../services/restore-spec.ts";
 import type { ServiceSpec, VolumeSpec } from "../services/service-spec.ts";
 import type { RestartRoute } from "../services/sidecar-spec.ts";
-import { nodeAccess, nodePod } from "./access.ts";
-import { autoscalerOf } from "./autoscaler.ts";
+import { buildNodeAccess, nodePod, type ServiceAccess } from "./service-account.ts";
+import { buildAutoscaler, buildDeployment, buildDisruptionBudget } from "./deployment.ts";
 import { claimOf, leftToSidecar } from "./claims.ts";
-import { deploymentOf, disruptionBudget } from "./deployment.ts";
-import { filesSecret, liveFilesSecret } from "./files.ts";
+import { buildFilesSecret, buildLiveFilesSecret } from "./files.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
-import { denyAll, edgePolicies } from "./network-policies.ts";
-import { nodeConfMap } from "./node-conf-map.ts";
-import { nodeStatefulSet } from "./node-stateful-set.ts";
-import { dashboardMaps, monitors } from "./existing-prometheus.ts";
-import { publicIngress } from "./public-ingress.ts";
-import { publicRoutes } from "./public-routes.ts";
-import type { ServiceAccess } from "./service-account.ts";
-import { snapshotJob } from "./snapshot-job.ts";
-import { nodeServices, podsServiceOf, serviceOf } from "./services.ts";
+import { denyAll, buildEdgePolicies } from "./network-policies.ts";
+import { buildNodeConfMap } from "./node-conf-map.ts";
+import { buildNodeStatefulSet } from "./node-stateful-set.ts";
+import { buildDashboardMaps, buildMonitors } from "./existing-prometheus.ts";
+import { buildPublicIngress, buildPublicRoutes } from "./public-way.ts";
+import { buildSnapshotJob } from "./snapshot-job.ts";
+import { buildNodeServices, buildPodsService, buildKubernetesService } from "./services.ts";
 import type { types } from "@pulumi/kubernetes";
-import { stackLabels } from "./labels.ts";
+import { buildStackLabels } from "./labels.ts";
 
 /** How long a workload may take to become ready before `pulumi up` gives up. */
 const rolloutTimeout = "10m";
@@ -47,7 +44,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     this.#protectData = args.protectData;
     const exec = `kubectl exec -n ${args.namespace} ${nodePod} -c sidecar --`;
     this.restart = { driver: "kubernetes", strategy: args.restartStrategy, pod: nodePod, exec };
-    this.#namespace = new k8s.core.v1.Namespace(`${name}-namespace`, namespaceOf(args), {
+    this.#namespace = new k8s.core.v1.Namespace(`${name}-namespace`, buildNamespace(args), {
       parent: this,
       protect: args.protectData,
       retainOnDelete: args.protectData,
@@ -59,7 +56,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
 
   /** Allows the edges between the services of a stack; everything else stays denied. */
   allowEdges(specs: readonly ServiceSpec[]): void {
-    for (const policy of edgePolicies(specs, this.#options)) {
+    for (const policy of buildEdgePolicies(specs, this.#options)) {
       const { name } = policy.metadata as { name: string };
       new k8s.networking.v1.NetworkPolicy(`${this.#options.prefix}-allow-${name}`, policy, this.#inNamespace(this));
     }
@@ -67,11 +64,11 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
 
   announce(specs: readonly ServiceSpec[]): void {
     const { prefix } = this.#options;
-    for (const monitor of monitors(specs, this.#options)) {
+    for (const monitor of buildMonitors(specs, this.#options)) {
       const name = `${prefix}-${monitor.kind}-${monitor.metadata.name}`;
-      new k8s.apiextensions.CustomResource(name, unawaited(monitor), this.#inNamespace(this));
+      new k8s.apiextensions.CustomResource(name, markUnawaited(monitor), this.#inNamespace(this));
     }
-    for (const map of dashboardMaps(this.#options)) {
+    for (const map of buildDashboardMaps(this.#options)) {
       const { name } = map.metadata as { name: string };
       new k8s.core.v1.ConfigMap(`${prefix}-${name}`, map, this.#inNamespace(this));
     }
@@ -81,16 +78,16 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     const named = `${this.#options.prefix}-${spec.name}`;
     const claims = spec.volumes.map((volume) => this.#claim(volume));
     const secret = this.#secret(spec, parent);
-    new k8s.core.v1.Service(named, serviceOf(spec, this.#options), this.#inNamespace(parent));
-    const pods = podsServiceOf(spec, this.#options);
+    new k8s.core.v1.Service(named, buildKubernetesService(spec, this.#options), this.#inNamespace(parent));
+    const pods = buildPodsService(spec, this.#options);
     if (pods !== undefined) new k8s.core.v1.Service(`${named}-pods`, pods, this.#inNamespace(parent));
-    new k8s.policy.v1.PodDisruptionBudget(named, disruptionBudget(spec, this.#options), this.#inNamespace(parent));
-    const autoscaler = autoscalerOf(spec, this.#options);
+    new k8s.policy.v1.PodDisruptionBudget(named, buildDisruptionBudget(spec, this.#options), this.#inNamespace(parent));
+    const autoscaler = buildAutoscaler(spec, this.#options);
     if (autoscaler !== undefined) {
       // Whether it has metrics yet is the cluster's affair, and comes after the pods.
-      new k8s.autoscaling.v2.HorizontalPodAutoscaler(named, unawaited(autoscaler), this.#inNamespace(parent));
+      new k8s.autoscaling.v2.HorizontalPodAutoscaler(named, markUnawaited(autoscaler), this.#inNamespace(parent));
     }
-    return new k8s.apps.v1.Deployment(named, deploymentOf(spec, this.#options), {
+    return new k8s.apps.v1.Deployment(named, buildDeployment(spec, this.#options), {
       ...this.#inNamespace(parent),
       dependsOn: [...dependsOn, ...claims, ...secret],
       customTimeouts: { create: rolloutTimeout, update: rolloutTimeout },
@@ -98,39 +95,39 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
   }
 
   deployNode(specs: NodeSpecs, { parent, dependsOn }: Attachment): Resource {
-    const patience = specs.restore === undefined ? rolloutTimeout : restoreTimeout;
+    const readyTimeout = specs.restore === undefined ? rolloutTimeout : restoreTimeout;
     const named = `${this.#options.prefix}-node`;
     const here = this.#inNamespace(parent);
     const needed: Resource[] = [
-      ...this.#access(named, nodeAccess(this.#options), here),
+      ...this.#access(named, buildNodeAccess(this.#options), here),
       ...this.#nodeConf(specs.node, parent),
       ...[...specs.node.volumes, ...specs.sidecar.volumes].map((volume) => this.#claim(volume)),
       ...this.#secret(specs.node, parent),
       ...this.#secret(specs.sidecar, parent),
     ];
-    for (const service of nodeServices(specs, this.#options)) {
+    for (const service of buildNodeServices(specs, this.#options)) {
       const { name } = service.metadata as { name: string };
       new k8s.core.v1.Service(`${this.#options.prefix}-${name}-service`, service, here);
     }
-    new k8s.policy.v1.PodDisruptionBudget(named, disruptionBudget(specs.node, this.#options), here);
+    new k8s.policy.v1.PodDisruptionBudget(named, buildDisruptionBudget(specs.node, this.#options), here);
     if (specs.snapshots !== undefined) this.#snapshots(specs.snapshots, here);
-    return new k8s.apps.v1.StatefulSet(named, nodeStatefulSet(specs, this.#options), {
+    return new k8s.apps.v1.StatefulSet(named, buildNodeStatefulSet(specs, this.#options), {
       ...here,
       dependsOn: [...dependsOn, ...needed],
-      customTimeouts: { create: patience, update: patience },
+      customTimeouts: { create: readyTimeout, update: readyTimeout },
     });
   }
 
   /** Its address is the controller's affair; waiting for one would hang where no controller runs. */
   #publicWay({ ingress, gatewayApi, prefix }: KubernetesOptions): void {
     if (ingress !== undefined) {
-      const manifest = unawaited(publicIngress(this.#options, ingress));
+      const manifest = markUnawaited(buildPublicIngress(this.#options, ingress));
       new k8s.networking.v1.Ingress(`${prefix}-namespace-public`, manifest, this.#inNamespace(this));
     }
     if (gatewayApi === undefined) return;
-    for (const manifest of publicRoutes(this.#options, gatewayApi)) {
+    for (const manifest of buildPublicRoutes(this.#options, gatewayApi)) {
       const name = `${prefix}-route-${manifest.metadata.name}`;
-      new k8s.apiextensions.CustomResource(name, unawaited(manifest), this.#inNamespace(this));
+      new k8s.apiextensions.CustomResource(name, markUnawaited(manifest), this.#inNamespace(this));
     }
   }
 
@@ -138,7 +135,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     { spec, schedule }: NonNullable<NodeSpecs["snapshots"]>,
     here: Readonly<{ parent: ComponentResource; provider: k8s.Provider }>,
   ): void {
-    const { job, ...access } = snapshotJob(spec, schedule, this.#options);
+    const { job, ...access } = buildSnapshotJob(spec, schedule, this.#options);
     const named = `${this.#options.prefix}-${spec.name}`;
     const needed = this.#access(named, access, here);
     new k8s.batch.v1.CronJob(named, job, { ...here, dependsOn: [...needed] });
@@ -158,7 +155,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
 
   #nodeConf({ seed }: ServiceSpec, parent: ComponentResource): readonly Resource[] {
     if (seed === undefined) return [];
-    const manifest = nodeConfMap(seed, this.#options);
+    const manifest = buildNodeConfMap(seed, this.#options);
     return [new k8s.core.v1.ConfigMap(`${this.#options.prefix}-node-conf`, manifest, this.#inNamespace(parent))];
   }
 
@@ -166,8 +163,8 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     const { prefix } = this.#options;
     const made = (manifest: types.input.core.v1.Secret | undefined, kind: "files" | "live") =>
       manifest && new k8s.core.v1.Secret(`${prefix}-${spec.name}-${kind}`, manifest, this.#inNamespace(parent));
-    const files = made(filesSecret(spec, this.#options), "files");
-    const live = made(liveFilesSecret(spec, this.#options), "live");
+    const files = made(buildFilesSecret(spec, this.#options), "files");
+    const live = made(buildLiveFilesSecret(spec, this.#options), "live");
     return [files, live].filter((secret) => secret !== undefined);
   }
 
@@ -178,7 +175,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     const claim = new k8s.core.v1.PersistentVolumeClaim(
       `${this.#options.prefix}-${volume.name}`,
       // A claim of a class that binds late is bound only once a pod uses it, and the pod comes after the claim.
-      unawaited(claimOf(volume, this.#options)),
+      markUnawaited(claimOf(volume, this.#options)),
       {
         ...this.#inNamespace(this),
         protect: keep,
@@ -196,7 +193,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
 }
 
 /** The stack's namespace, in which only pods of the Pod Security Standard `restricted` are let in. A host port is beyond it. */
-export function namespaceOf(options: KubernetesOptions): types.input.core.v1.Namespace {
+export function buildNamespace(options: KubernetesOptions): types.input.core.v1.Namespace {
   const level = options.peers === "host-port" ? "privileged" : "restricted";
   return {
     apiVersion: "v1",
@@ -204,7 +201,7 @@ export function namespaceOf(options: KubernetesOptions): types.input.core.v1.Nam
     metadata: {
       name: options.namespace,
       labels: {
-        ...stackLabels(options.prefix),
+        ...buildStackLabels(options.prefix),
         "pod-security.kubernetes.io/enforce": level,
         "pod-security.kubernetes.io/warn": "restricted",
       },
@@ -215,7 +212,7 @@ export function namespaceOf(options: KubernetesOptions): types.input.core.v1.Nam
 type Annotated = Readonly<{ metadata?: unknown }>;
 
 /** The object, marked so that `pulumi up` goes on without waiting for what becomes of it. */
-export function unawaited<Manifest extends Annotated>(manifest: Manifest): Manifest {
+export function markUnawaited<Manifest extends Annotated>(manifest: Manifest): Manifest {
   const metadata = (manifest.metadata ?? {}) as Readonly<{ annotations?: Readonly<Record<string, string>> }>;
   const annotations = { ...metadata.annotations, "pulumi.com/skipAwait": "true" };
   return { ...manifest, metadata: { ...metadata, annotations } };

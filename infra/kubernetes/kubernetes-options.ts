@@ -31,7 +31,7 @@ export type KubernetesOptions = Readonly<{
 }>;
 
 /** The reference of an image. @throws {Error} when the stack was given none, which the configuration's check rules out. */
-export function imageOf(options: KubernetesOptions, name: ImageName): Input<string> {
+export function findImage(options: KubernetesOptions, name: ImageName): Input<string> {
   const image = options.images[name];
   if (image === undefined) throw new Error(`this namespace was given no image named ${name}`);
   return image;

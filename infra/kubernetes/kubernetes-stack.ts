@@ -3,18 +3,18 @@ import * as k8s from "@pulumi/kubernetes";
 import { log, secret, type Output } from "@pulumi/pulumi";
 import type { StackConfig } from "../config/config-schema.ts";
 import { devAccounts } from "../services/dev-accounts.ts";
-import { peerWarning } from "../services/peers.ts";
-import { imagesOf } from "../services/stack-images.ts";
+import { warnOfPeers } from "../services/peers.ts";
+import { listImages } from "../services/stack-images.ts";
 import { KubernetesNamespace } from "./kubernetes-namespace.ts";
-import { trustedProxiesWarning } from "../services/trusted-proxies.ts";
+import { warnOfTrustedProxies } from "../services/trusted-proxies.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 
 /** What a stack's configuration says of its namespace. */
-export function kubernetesOptions(config: StackConfig, prefix: string): KubernetesOptions {
+export function readKubernetesOptions(config: StackConfig, prefix: string): KubernetesOptions {
   return {
     prefix,
     namespace: config.namespace,
-    images: imagesOf(config),
+    images: listImages(config),
     storageClass: config.storageClass,
     nodeVolumeGibibytes: config.nodeVolumeGibibytes,
     volumeGrows: config.volumeGrowth !== undefined,
@@ -34,8 +34,8 @@ function revisionKey({ signerPrivateKey }: StackConfig): Output<string> {
   return secret(createHmac("sha256", signer).update("gatehouse revision of files").digest("hex"));
 }
 
-/** Makes the namespace of a stack, with the provider of its cluster. */
-export function kubernetesNamespaceOf(config: StackConfig, prefix: string): KubernetesNamespace {
+/** Creates the namespace of a stack, with the provider of its cluster. */
+export function createKubernetesNamespace(config: StackConfig, prefix: string): KubernetesNamespace {
   const provider = new k8s.Provider("cluster", {
     ...(config.kubernetesContext === undefined ? {} : { context: config.kubernetesContext }),
     ...(config.renderTo === undefined ? {} : { renderYamlToDirectory: config.renderTo }),
@@ -44,12 +44,12 @@ export function kubernetesNamespaceOf(config: StackConfig, prefix: string): Kube
     enableConfigMapMutable: true,
     enableSecretMutable: true,
   });
-  for (const warning of [peerWarning(config), trustedProxiesWarning(config)]) {
+  for (const warning of [warnOfPeers(config), warnOfTrustedProxies(config)]) {
     if (warning !== undefined) void log.warn(warning);
   }
   const { protectData } = config;
   return new KubernetesNamespace(`${prefix}-namespace`, {
-    ...kubernetesOptions(config, prefix),
+    ...readKubernetesOptions(config, prefix),
     provider,
     protectData,
   });

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { kubernetesOutputs } from "../stack-outputs.ts";
+import { buildKubernetesOutputs } from "../stack-outputs.ts";
 import { parseConfig } from "../stack-config.ts";
 import { deployedStack, manifestNamed, manifestsOf, type Manifest } from "../testing/deployed-stack.ts";
 import { expectGolden } from "../testing/golden.ts";
@@ -78,7 +78,7 @@ describe("a Kubernetes stack that brings its own Prometheus, Alertmanager and Gr
     const services = theirs().filter(({ kind }) => kind === "Service");
     expect(services.map(({ spec }) => spec["type"])).toEqual(["ClusterIP", "ClusterIP", "ClusterIP", "ClusterIP"]);
     expect(manifests.filter(({ kind }) => kind === "Ingress" || kind === "HTTPRoute")).toEqual([]);
-    expect(kubernetesOutputs(parseConfig(config)).urls.operations).toMatchObject({
+    expect(buildKubernetesOutputs(parseConfig(config)).urls.operations).toMatchObject({
       prometheus: "http://prometheus:9090",
       alertmanager: "http://alertmanager:9093",
       grafana: "http://grafana:3000",

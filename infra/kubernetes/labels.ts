@@ -4,7 +4,7 @@ import type { ServiceName } from "../services/service-spec.ts";
 export type Labels = Readonly<Record<string, string>>;
 
 /** The labels of a stack's objects. */
-export function stackLabels(prefix: string): Labels {
+export function buildStackLabels(prefix: string): Labels {
   return {
     "app.kubernetes.io/name": "gatehouse",
     "app.kubernetes.io/instance": prefix,
@@ -13,7 +13,7 @@ export function stackLabels(prefix: string): Labels {
 }
 
 /** The labels that select a service's pods. The sidecar stands in the node's pod, so its pods are the node's. */
-export function selectorLabels(prefix: string, service: ServiceName): Labels {
+export function buildSelectorLabels(prefix: string, service: ServiceName): Labels {
   const component = service === "sidecar" || service === "restore" ? "node" : service;
   return { "app.kubernetes.io/instance": prefix, "app.kubernetes.io/component": component };
 }

@@ -1,7 +1,7 @@
 import type { types } from "@pulumi/kubernetes";
-import { portNamed, type Edge, type ServiceName, type ServiceSpec } from "../services/service-spec.ts";
+import { findPort, type Edge, type ServiceName, type ServiceSpec } from "../services/service-spec.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
-import { selectorLabels, stackLabels } from "./labels.ts";
+import { buildSelectorLabels, buildStackLabels } from "./labels.ts";
 
 type NetworkPolicy = types.input.networking.v1.NetworkPolicy;
 type Egress = types.input.networking.v1.NetworkPolicyEgressRule;
@@ -13,13 +13,13 @@ export function denyAll(options: KubernetesOptions): NetworkPolicy {
 }
 
 /** One policy per pod kind, with exactly the edges of the services in it, both ways. */
-export function edgePolicies(specs: readonly ServiceSpec[], options: KubernetesOptions): readonly NetworkPolicy[] {
+export function buildEdgePolicies(specs: readonly ServiceSpec[], options: KubernetesOptions): readonly NetworkPolicy[] {
   const pods = [...new Set(specs.map((spec) => podOf(spec.name)))];
   return pods.map((pod) => {
     const inside = specs.filter((spec) => podOf(spec.name) === pod);
     const egress = inside.flatMap((spec) => spec.edges.flatMap((edge) => egressOf(edge, { specs, pod, options })));
     return policy(pod, options, {
-      podSelector: { matchLabels: { ...selectorLabels(options.prefix, pod) } },
+      podSelector: { matchLabels: { ...buildSelectorLabels(options.prefix, pod) } },
       policyTypes: ["Ingress", "Egress"],
       ingress: [
         ...ingressFromStack(inside, specs, options),
@@ -59,8 +59,8 @@ function egressOf(edge: Edge, { specs, pod, options }: EgressContext): readonly 
   if (target === undefined || podOf(target.name) === pod) return [];
   return [
     {
-      to: [{ podSelector: { matchLabels: { ...selectorLabels(options.prefix, target.name) } } }],
-      ports: [{ port: portNamed(target, edge.port).number, protocol: "TCP" }],
+      to: [{ podSelector: { matchLabels: { ...buildSelectorLabels(options.prefix, target.name) } } }],
+      ports: [{ port: findPort(target, edge.port).number, protocol: "TCP" }],
     },
   ];
 }
@@ -89,8 +89,8 @@ function ingressFromStack(
           if (edge.to !== target.name) return [];
           return [
             {
-              from: [{ podSelector: { matchLabels: { ...selectorLabels(options.prefix, source.name) } } }],
-              ports: [{ port: portNamed(target, edge.port).number, protocol: "TCP" }],
+              from: [{ podSelector: { matchLabels: { ...buildSelectorLabels(options.prefix, source.name) } } }],
+              ports: [{ port: findPort(target, edge.port).number, protocol: "TCP" }],
             },
           ];
         }),
@@ -129,7 +129,7 @@ function ingressFromPrometheus(
 ): readonly Ingress[] {
   const existing = observability?.existing;
   const ports = inside.flatMap((spec) =>
-    spec.metrics === undefined ? [] : [{ port: portNamed(spec, spec.metrics.port).number, protocol: "TCP" }],
+    spec.metrics === undefined ? [] : [{ port: findPort(spec, spec.metrics.port).number, protocol: "TCP" }],
   );
   if (existing === undefined || ports.length === 0) return [];
   const { namespace, podLabels } = existing;
@@ -149,7 +149,7 @@ function policy(
   return {
     apiVersion: "networking.k8s.io/v1",
     kind: "NetworkPolicy",
-    metadata: { name, namespace: options.namespace, labels: stackLabels(options.prefix) },
+    metadata: { name, namespace: options.namespace, labels: buildStackLabels(options.prefix) },
     spec,
   };
 }

@@ -1,24 +1,24 @@
 import type { types } from "@pulumi/kubernetes";
 import type { HostAddress, SeedSpec } from "../services/service-spec.ts";
-import { hostIpVariable } from "../services/seed-program.ts";
+import { hostIpVariable } from "../services/node-conf.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
-import { stackLabels } from "./labels.ts";
+import { buildStackLabels } from "./labels.ts";
 
 /** Name of the ConfigMap with the node's first configuration. */
 export const nodeConfName = "node-conf";
 
 /** The ConfigMap that node.conf is seeded from. */
-export function nodeConfMap(seed: SeedSpec, options: KubernetesOptions): types.input.core.v1.ConfigMap {
+export function buildNodeConfMap(seed: SeedSpec, options: KubernetesOptions): types.input.core.v1.ConfigMap {
   return {
     apiVersion: "v1",
     kind: "ConfigMap",
-    metadata: { name: nodeConfName, namespace: options.namespace, labels: stackLabels(options.prefix) },
+    metadata: { name: nodeConfName, namespace: options.namespace, labels: buildStackLabels(options.prefix) },
     data: { "node.conf": seed.content },
   };
 }
 
 /** The variable with the address that the node tells to its peers; the cluster fills in what only it knows (downward API). */
-export function hostIpOf(host: HostAddress): types.input.core.v1.EnvVar {
+export function buildHostIp(host: HostAddress): types.input.core.v1.EnvVar {
   if (host.kind === "fixed") return { name: hostIpVariable, value: host.address };
   const fieldPath = host.kind === "pod" ? "status.podIP" : "status.hostIP";
   return { name: hostIpVariable, valueFrom: { fieldRef: { fieldPath } } };

@@ -2,14 +2,14 @@ import type { types } from "@pulumi/kubernetes";
 import type { Input } from "@pulumi/pulumi";
 import type { NodeSpecs } from "../platform.ts";
 import { workspaceDirectory, workspaceVolume } from "../services/node-layout.ts";
-import { seedCommand, stagedBin } from "../services/seed-program.ts";
+import { seedCommand, stagedBin } from "../services/node-conf.ts";
 import type { ServiceSpec } from "../services/service-spec.ts";
-import { containerOf, programsVolume, restricted } from "./container.ts";
-import { filesInstaller, filesVolumes } from "./files.ts";
-import { type KubernetesOptions, imageOf } from "./kubernetes-options.ts";
-import { selectorLabels, stackLabels } from "./labels.ts";
-import { hostIpOf, nodeConfName } from "./node-conf-map.ts";
-import { filesChecksum, podLabels, podSecurity, scrapeAnnotations, temporaryVolume } from "./pod.ts";
+import { buildContainer, programsVolume, restricted } from "./container.ts";
+import { buildFilesInstaller, buildFilesVolumes } from "./files.ts";
+import { type KubernetesOptions, findImage } from "./kubernetes-options.ts";
+import { buildSelectorLabels, buildStackLabels } from "./labels.ts";
+import { buildHostIp, nodeConfName } from "./node-conf-map.ts";
+import { computeFilesChecksum, buildPodLabels, podSecurity, scrapeAnnotations, temporaryVolume } from "./pod.ts";
 
 type Container = types.input.core.v1.Container;
 
@@ -22,26 +22,26 @@ const seedDirectory = "/run/gatehouse/seed";
  * The StatefulSet of a node and its sidecar. The sidecar is a native one (an init container that keeps running), started before
  * the node: when its startup probe passes, node.conf is right, so that the node's first start is with the right one.
  */
-export function nodeStatefulSet(
+export function buildNodeStatefulSet(
   { node, sidecar, restore }: NodeSpecs,
   options: KubernetesOptions,
 ): types.input.apps.v1.StatefulSet {
-  const gatehouse = imageOf(options, "gatehouse");
+  const gatehouse = findImage(options, "gatehouse");
   const kept = [...new Map([...node.volumes, ...sidecar.volumes].map((volume) => [volume.name, volume])).values()];
   return {
     apiVersion: "apps/v1",
     kind: "StatefulSet",
-    metadata: { name: node.name, namespace: options.namespace, labels: stackLabels(options.prefix) },
+    metadata: { name: node.name, namespace: options.namespace, labels: buildStackLabels(options.prefix) },
     spec: {
       replicas: 1,
       serviceName: node.name,
       podManagementPolicy: "OrderedReady",
-      selector: { matchLabels: { ...selectorLabels(options.prefix, node.name) } },
+      selector: { matchLabels: { ...buildSelectorLabels(options.prefix, node.name) } },
       template: {
         metadata: {
-          labels: { ...podLabels(options.prefix, node) },
+          labels: { ...buildPodLabels(options.prefix, node) },
           annotations: {
-            "gatehouse.io/files": filesChecksum([node, sidecar], options),
+            "gatehouse.io/files": computeFilesChecksum([node, sidecar], options),
             ...scrapeAnnotations([node, sidecar], options),
           },
         },
@@ -53,20 +53,20 @@ export function nodeStatefulSet(
           securityContext: podSecurity,
           terminationGracePeriodSeconds: node.stopGraceSeconds,
           initContainers: [
-            ...(restore === undefined ? [] : [containerOf(restore, gatehouse)]),
+            ...(restore === undefined ? [] : [buildContainer(restore, gatehouse)]),
             ...copiedPrograms(node, options),
             ...seedConfiguration(gatehouse, node),
-            ...filesInstaller(sidecar, gatehouse),
-            ...filesInstaller(node, gatehouse),
-            { ...containerOf(sidecar, gatehouse), restartPolicy: "Always" },
+            ...buildFilesInstaller(sidecar, gatehouse),
+            ...buildFilesInstaller(node, gatehouse),
+            { ...buildContainer(sidecar, gatehouse), restartPolicy: "Always" },
           ],
           containers: [nodeContainer(node, options)],
           volumes: [
             temporaryVolume,
             ...(node.seed === undefined ? [] : [{ name: nodeConfName, configMap: { name: nodeConfName } }]),
             ...(node.programs === undefined ? [] : [{ name: programsVolume(node), emptyDir: programsRoom }]),
-            ...filesVolumes(sidecar),
-            ...filesVolumes(node),
+            ...buildFilesVolumes(sidecar),
+            ...buildFilesVolumes(node),
             ...kept.map(({ name }) => ({ name, persistentVolumeClaim: { claimName: name } })),
           ],
         },
@@ -76,7 +76,7 @@ export function nodeStatefulSet(
 }
 
 function nodeContainer(node: ServiceSpec, options: KubernetesOptions): Container {
-  const container = containerOf(node, imageOf(options, node.image));
+  const container = buildContainer(node, findImage(options, node.image));
   if (options.peers !== "host-port") return container;
   const ports = node.ports.map(({ name, number, audience }) => ({
     name,
@@ -96,7 +96,7 @@ function copiedPrograms(node: ServiceSpec, options: KubernetesOptions): readonly
   return [
     {
       name: "copy-programs",
-      image: imageOf(options, node.image),
+      image: findImage(options, node.image),
       command: ["cp", "-RP", `${node.programs}/.`, stagedBin],
       securityContext: { ...restricted, runAsUser: node.user.uid, runAsGroup: node.user.gid },
       resources: { limits: { cpu: "1", memory: "256Mi" }, requests: { cpu: "0.05", memory: "64Mi" } },
@@ -114,7 +114,7 @@ function seedConfiguration(image: Input<string>, node: ServiceSpec): readonly Co
       name: "seed-node-conf",
       image,
       command: ["node", ...seedCommand(seed, `${seedDirectory}/node.conf`)],
-      env: [hostIpOf(seed.host)],
+      env: [buildHostIp(seed.host)],
       securityContext: { ...restricted, runAsUser: user.uid, runAsGroup: user.gid },
       resources: { limits: { cpu: "0.5", memory: "128Mi" }, requests: { cpu: "0.05", memory: "64Mi" } },
       volumeMounts: [

@@ -1,9 +1,9 @@
 import { createHmac } from "node:crypto";
 import type { types } from "@pulumi/kubernetes";
 import { all, unsecret, type Output } from "@pulumi/pulumi";
-import { portNamed, serviceUser, type ServiceSpec } from "../services/service-spec.ts";
+import { findPort, serviceUser, type ServiceSpec } from "../services/service-spec.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
-import { selectorLabels, stackLabels, type Labels } from "./labels.ts";
+import { buildSelectorLabels, buildStackLabels, type Labels } from "./labels.ts";
 
 /** What all pods of a stack have in common: users, seccomp, no service account token unless asked for. */
 export const podSecurity: types.input.core.v1.PodSecurityContext = {
@@ -19,15 +19,18 @@ export const podSecurity: types.input.core.v1.PodSecurityContext = {
 export const temporaryVolume: types.input.core.v1.Volume = { name: "tmp", emptyDir: { sizeLimit: "128Mi" } };
 
 /** Labels of a service's pods. */
-export function podLabels(prefix: string, spec: ServiceSpec): Labels {
-  return { ...stackLabels(prefix), ...selectorLabels(prefix, spec.name) };
+export function buildPodLabels(prefix: string, spec: ServiceSpec): Labels {
+  return { ...buildStackLabels(prefix), ...buildSelectorLabels(prefix, spec.name) };
 }
 
 /**
  * A checksum of a pod's files for its template, because mounting changed data does not restart a pod by itself. Keyed, so that it
  * is of no use for guessing a secret to whoever may read pods but not Secrets.
  */
-export function filesChecksum(specs: readonly ServiceSpec[], { revisionKey }: KubernetesOptions): Output<string> {
+export function computeFilesChecksum(
+  specs: readonly ServiceSpec[],
+  { revisionKey }: KubernetesOptions,
+): Output<string> {
   const files = specs.flatMap((spec) => spec.files);
   const contents = all([revisionKey, ...files.map(({ content }) => content)]);
   const checksum = contents.apply(([key = "", ...texts]) => {
@@ -44,7 +47,7 @@ export function scrapeAnnotations(specs: readonly ServiceSpec[], { observability
   if (observability?.existing?.by !== "annotations" || scraped?.metrics === undefined) return {};
   return {
     "prometheus.io/scrape": "true",
-    "prometheus.io/port": String(portNamed(scraped, scraped.metrics.port).number),
+    "prometheus.io/port": String(findPort(scraped, scraped.metrics.port).number),
     "prometheus.io/path": "/metrics",
   };
 }

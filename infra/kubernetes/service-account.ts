@@ -1,6 +1,8 @@
 import type { types } from "@pulumi/kubernetes";
+import { workspaceVolume } from "../services/node-layout.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
-import { stackLabels } from "./labels.ts";
+import { buildStackLabels } from "./labels.ts";
+import { nodeAccount } from "./node-stateful-set.ts";
 
 const group = "rbac.authorization.k8s.io";
 
@@ -12,12 +14,12 @@ export type ServiceAccess = Readonly<{
 }>;
 
 /** An account with a role of its own, all three of one name. No pod gets its token unless the pod's template asks for it. */
-export function serviceAccess(
+export function buildServiceAccess(
   name: string,
   rules: readonly types.input.rbac.v1.PolicyRule[],
   { namespace, prefix }: KubernetesOptions,
 ): ServiceAccess {
-  const metadata = { name, namespace, labels: stackLabels(prefix) };
+  const metadata = { name, namespace, labels: buildStackLabels(prefix) };
   return {
     account: { apiVersion: "v1", kind: "ServiceAccount", metadata, automountServiceAccountToken: false },
     role: { apiVersion: `${group}/v1`, kind: "Role", metadata, rules: [...rules] },
@@ -29,4 +31,30 @@ export function serviceAccess(
       subjects: [{ kind: "ServiceAccount", name, namespace }],
     },
   };
+}
+
+/** The name of the node's only pod: StatefulSets number their pods from 0. */
+export const nodePod = "node-0";
+
+/** The account of the node's pod and what it may do: look at its own pod, run node_cli in it, and delete it for a restart. */
+export function buildNodeAccess(options: KubernetesOptions): ServiceAccess {
+  const resourceNames = [nodePod];
+  const rules = [
+    { apiGroups: [""], resources: ["pods"], verbs: podVerbs(options), resourceNames },
+    { apiGroups: [""], resources: ["pods/exec"], verbs: ["get", "create"], resourceNames },
+    ...(options.volumeGrows ? [ownClaim] : []),
+  ];
+  return buildServiceAccess(nodeAccount, rules, options);
+}
+
+/** The one claim that the sidecar may make larger. */
+const ownClaim: types.input.rbac.v1.PolicyRule = {
+  apiGroups: [""],
+  resources: ["persistentvolumeclaims"],
+  verbs: ["get", "patch"],
+  resourceNames: [workspaceVolume],
+};
+
+function podVerbs({ restartStrategy }: KubernetesOptions): string[] {
+  return restartStrategy === "delete-pod" ? ["get", "delete"] : ["get"];
 }

@@ -1,13 +1,13 @@
 import type { types } from "@pulumi/kubernetes";
 import { podsHost } from "../services/prometheus-spec.ts";
-import { portNamed, type PortSpec, type ServiceSpec } from "../services/service-spec.ts";
+import { findPort, type PortSpec, type ServiceSpec } from "../services/service-spec.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
-import { selectorLabels, stackLabels } from "./labels.ts";
+import { buildSelectorLabels, buildStackLabels } from "./labels.ts";
 
 type Service = types.input.core.v1.Service;
 
 /** The Service under which other services reach this one. */
-export function serviceOf(spec: ServiceSpec, options: KubernetesOptions): Service {
+export function buildKubernetesService(spec: ServiceSpec, options: KubernetesOptions): Service {
   return service({ name: spec.name, spec, ports: spec.ports, options, type: "ClusterIP" });
 }
 
@@ -15,9 +15,9 @@ export function serviceOf(spec: ServiceSpec, options: KubernetesOptions): Servic
  * The Service that is no address of its own but a name of all pods of a service with replicas, so that a Prometheus of the stack's own scrapes
  * each, ready or not; `undefined` where nobody asks for it.
  */
-export function podsServiceOf(spec: ServiceSpec, options: KubernetesOptions): Service | undefined {
+export function buildPodsService(spec: ServiceSpec, options: KubernetesOptions): Service | undefined {
   if (options.observability?.prometheus === undefined || spec.metrics === undefined || spec.replicas.max === 1) return;
-  const ports = [portNamed(spec, spec.metrics.port)];
+  const ports = [findPort(spec, spec.metrics.port)];
   const made = evenUnready(service({ name: podsHost(spec.name), spec, ports, options, type: "ClusterIP" }));
   return { ...made, spec: { ...made.spec, clusterIP: "None" } };
 }
@@ -26,7 +26,7 @@ export function podsServiceOf(spec: ServiceSpec, options: KubernetesOptions): Se
  * The Services of a node by audience: its own RPC for the facilitator, the gateway for the public way in, the sidecar's status for
  * operators, and its peers' port where it is exposed.
  */
-export function nodeServices(
+export function buildNodeServices(
   { node, sidecar }: Readonly<{ node: ServiceSpec; sidecar: ServiceSpec }>,
   options: KubernetesOptions,
 ): readonly Service[] {
@@ -66,10 +66,10 @@ function service({
   return {
     apiVersion: "v1",
     kind: "Service",
-    metadata: { name, namespace: options.namespace, labels: stackLabels(options.prefix) },
+    metadata: { name, namespace: options.namespace, labels: buildStackLabels(options.prefix) },
     spec: {
       type,
-      selector: { ...selectorLabels(options.prefix, spec.name) },
+      selector: { ...buildSelectorLabels(options.prefix, spec.name) },
       ports: ports.map(({ name: portName, number }) => ({
         name: portName,
         port: number,

@@ -1,10 +1,10 @@
 import type { types } from "@pulumi/kubernetes";
 import type { ServiceSpec } from "../services/service-spec.ts";
-import { containerOf } from "./container.ts";
-import { type KubernetesOptions, imageOf } from "./kubernetes-options.ts";
-import { stackLabels } from "./labels.ts";
-import { podLabels, podSecurity, temporaryVolume } from "./pod.ts";
-import { serviceAccess, type ServiceAccess } from "./service-account.ts";
+import { buildContainer } from "./container.ts";
+import { type KubernetesOptions, findImage } from "./kubernetes-options.ts";
+import { buildStackLabels } from "./labels.ts";
+import { buildPodLabels, podSecurity, temporaryVolume } from "./pod.ts";
+import { buildServiceAccess, type ServiceAccess } from "./service-account.ts";
 
 /** How long one job may take, tries included. */
 const jobDeadlineSeconds = 600;
@@ -20,15 +20,15 @@ const ownSnapshots: types.input.rbac.v1.PolicyRule = {
  * The objects that take snapshots of the node's volume on a schedule: a job, and an account that may take, list and delete
  * snapshots of its namespace.
  */
-export function snapshotJob(
+export function buildSnapshotJob(
   spec: ServiceSpec,
   schedule: string,
   options: KubernetesOptions,
 ): ServiceAccess & Readonly<{ job: types.input.batch.v1.CronJob }> {
   const { name } = spec;
-  const metadata = { name, namespace: options.namespace, labels: stackLabels(options.prefix) };
+  const metadata = { name, namespace: options.namespace, labels: buildStackLabels(options.prefix) };
   return {
-    ...serviceAccess(name, [ownSnapshots], options),
+    ...buildServiceAccess(name, [ownSnapshots], options),
     job: {
       apiVersion: "batch/v1",
       kind: "CronJob",
@@ -47,14 +47,14 @@ export function snapshotJob(
 
 function podTemplate(spec: ServiceSpec, options: KubernetesOptions): types.input.core.v1.PodTemplateSpec {
   return {
-    metadata: { labels: { ...podLabels(options.prefix, spec) } },
+    metadata: { labels: { ...buildPodLabels(options.prefix, spec) } },
     spec: {
       serviceAccountName: spec.name,
       automountServiceAccountToken: true,
       enableServiceLinks: false,
       restartPolicy: "Never",
       securityContext: podSecurity,
-      containers: [containerOf(spec, imageOf(options, spec.image))],
+      containers: [buildContainer(spec, findImage(options, spec.image))],
       volumes: [temporaryVolume],
     },
   };

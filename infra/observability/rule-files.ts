@@ -1,15 +1,5 @@
 import { stringify } from "yaml";
-import type { RuleGroup } from "./alert.ts";
-import { renderGroups, type RunbookOptions } from "./rendered-rules.ts";
-
-/** Where the runbooks are read, and what Prometheus's operator selects rules by. */
-export type RuleFilesOptions = RunbookOptions &
-  Readonly<{
-    /** Name of the `PrometheusRule`. */
-    name?: string;
-    /** Labels of the `PrometheusRule`; the operator's `ruleSelector` asks for some, such as `release: kube-prometheus-stack`. */
-    labels?: Readonly<Record<string, string>>;
-  }>;
+import { type RuleGroup, runbookFile, type Alert } from "./alert.ts";
 
 const notice = " Made by `npm run docs` from infra/observability/rules; do not edit.";
 
@@ -17,33 +7,66 @@ const notice = " Made by `npm run docs` from infra/observability/rules; do not e
  * Writes the rules in each form that is asked for, by path: a rule file of Prometheus, a `PrometheusRule` for its operator, and the two
  * files of a compiled mixin. The same input gives the same bytes.
  */
-export function ruleFiles(groups: readonly RuleGroup[], options: RuleFilesOptions): Readonly<Record<string, string>> {
+export function renderRuleFiles(
+  groups: readonly RuleGroup[],
+  options: RunbookOptions,
+): Readonly<Record<string, string>> {
   const whole = renderGroups(groups, options);
   const only = (kind: "alert" | "record") =>
     whole
       .map(({ name, rules }) => ({ name: `${name}.${kind}s`, rules: rules.filter((rule) => kind in rule) }))
       .filter(({ rules }) => rules.length > 0);
   return {
-    "prometheus-rules.yaml": toYaml({ groups: whole }),
-    "prometheus-rule-resource.yaml": toYaml(prometheusRule(groups, options)),
-    "mixin/prometheus_alerts.yaml": toYaml({ groups: only("alert") }),
-    "mixin/prometheus_rules.yaml": toYaml({ groups: only("record") }),
+    "prometheus-rules.yaml": renderRuleFile(whole),
+    "prometheus-rule-resource.yaml": toYaml(buildPrometheusRule(whole)),
+    "mixin/prometheus_alerts.yaml": renderRuleFile(only("alert")),
+    "mixin/prometheus_rules.yaml": renderRuleFile(only("record")),
   };
 }
 
-/** The rules as Prometheus's operator takes them. */
-export function prometheusRule(groups: readonly RuleGroup[], options: RuleFilesOptions) {
+/** The rules as a rule file of Prometheus, in YAML. */
+export function renderRuleFile(groups: readonly RenderedGroup[]): string {
+  return toYaml({ groups });
+}
+
+/**
+ * The rules as Prometheus's operator takes them.
+ *
+ * @param labels what the operator's `ruleSelector` asks for, such as `release: kube-prometheus-stack`.
+ */
+export function buildPrometheusRule(groups: readonly RenderedGroup[], labels: Readonly<Record<string, string>> = {}) {
   return {
     apiVersion: "monitoring.coreos.com/v1",
     kind: "PrometheusRule",
-    metadata: {
-      name: options.name ?? "gatehouse",
-      labels: { "app.kubernetes.io/name": "gatehouse", ...options.labels },
-    },
-    spec: { groups: renderGroups(groups, options) },
+    metadata: { name: "gatehouse", labels: { "app.kubernetes.io/name": "gatehouse", ...labels } },
+    spec: { groups },
   } as const;
 }
 
 function toYaml(value: unknown): string {
   return `#${notice}\n${stringify(value, { lineWidth: 0, aliasDuplicateObjects: false })}`;
+}
+
+/** Where the runbooks are read. */
+export type RunbookOptions = Readonly<{
+  /** URL of the folder of the runbooks, with or without a slash at its end. */
+  runbookBaseUrl: string;
+}>;
+
+/** A group of rules as a rule file of Prometheus has it. */
+type RenderedGroup = Readonly<{ name: string; rules: readonly Readonly<Record<string, unknown>>[] }>;
+
+/** The groups as Prometheus reads them: what is recorded, then the alerts. */
+export function renderGroups(groups: readonly RuleGroup[], options: RunbookOptions): readonly RenderedGroup[] {
+  return groups.map(({ name, recordings, alerts }) => ({
+    name,
+    rules: [...recordings, ...alerts.map((alert) => renderAlert(alert, options))],
+  }));
+}
+
+function renderAlert(alert: Alert, { runbookBaseUrl }: RunbookOptions): Readonly<Record<string, unknown>> {
+  const { name, expr, severity, summary, description } = alert;
+  const runbook = `${runbookBaseUrl.replace(/\/+$/, "")}/${runbookFile(name)}`;
+  const annotations = { summary, description, runbook_url: runbook };
+  return { alert: name, expr, for: alert.for, labels: { severity }, annotations };
 }

@@ -1,9 +1,9 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
-import { dashboardFiles } from "./dashboards/grafana.ts";
+import { renderDashboards } from "./dashboards/grafana.ts";
 import { dashboards } from "./dashboards/all.ts";
-import { ruleFiles } from "./rule-files.ts";
+import { renderRuleFiles } from "./rule-files.ts";
 import { ruleGroups } from "./rules/all.ts";
 
 const { values } = parseArgs({
@@ -13,7 +13,7 @@ const { values } = parseArgs({
   },
 });
 const links = { runbookBaseUrl: values["runbook-base-url"] };
-const files = { ...ruleFiles(ruleGroups, links), ...dashboardFiles(dashboards, links) };
+const files = { ...renderRuleFiles(ruleGroups, links), ...renderDashboards(dashboards, links) };
 for (const [name, text] of Object.entries(files)) {
   const path = join(values.out, name);
   await mkdir(dirname(path), { recursive: true });

@@ -1,4 +1,4 @@
-import { urlAuthority } from "#daemon/http/url-authority.ts";
+import { formatAuthority } from "#daemon/http/address.ts";
 
 /** A listener that answers Prometheus. */
 export type ScrapeTarget = Readonly<{
@@ -26,7 +26,7 @@ export type PrometheusOptions = Readonly<{
 const timeoutSeconds = 10;
 
 /** The configuration of Prometheus (2.42 and later), as its file has it: in YAML, or in JSON, which YAML contains. */
-export function prometheusConfig(options: PrometheusOptions): Readonly<Record<string, unknown>> {
+export function buildPrometheusConfig(options: PrometheusOptions): Readonly<Record<string, unknown>> {
   const { targets, intervalSeconds, ruleFile, alertmanager, externalLabels } = options;
   const every = `${intervalSeconds}s`;
   return {
@@ -48,6 +48,6 @@ function scrapeJob({ job, host, port, honorLabels, replicated }: ScrapeTarget, e
   const discovery =
     replicated === true
       ? { dns_sd_configs: [{ names: [host], type: "A", port, refresh_interval: every }] }
-      : { static_configs: [{ targets: [urlAuthority(host, port)] }] };
+      : { static_configs: [{ targets: [formatAuthority(host, port)] }] };
   return { job_name: job, ...(honorLabels && { honor_labels: true }), ...discovery };
 }

@@ -1,12 +1,12 @@
 import { z } from "zod";
 import type { StackConfig } from "../config/config-schema.ts";
 import { setCommand, type ConfigProblem } from "../config/config-problem.ts";
-import { watchersPorts } from "../services/observability-args.ts";
-import { peerPort } from "../services/peers.ts";
+import { listWatchersPorts } from "../services/observability-args.ts";
+import { choosePeerPort } from "../services/peers.ts";
 import type { ImageName } from "../services/service-spec.ts";
-import { imageKeys, imagesOf, unnamedImages } from "../services/stack-images.ts";
+import { imageKeys, listImages, findUnnamedImages } from "../services/stack-images.ts";
 import type { EngineClient } from "./engine-client.ts";
-import { programsMissing } from "./image-contents.ts";
+import { findMissingPrograms } from "./registry-images.ts";
 import { createServer } from "node:net";
 
 /** What looks at a Docker host are made with. */
@@ -32,7 +32,7 @@ const apiMinorMin = 41;
 const oldestNode = 24;
 
 /** What keeps a Docker host from taking a stack: no engine or one that is too old, taken ports, images that are nowhere. */
-export async function dockerProblems(config: StackConfig, look: DockerLook): Promise<readonly ConfigProblem[]> {
+export async function findDockerProblems(config: StackConfig, look: DockerLook): Promise<readonly ConfigProblem[]> {
   const engine = await engineProblems(config, look);
   if (engine.length > 0) return engine;
   const [ports, images] = await Promise.all([portProblems(config, look), imageProblems(config, look)]);
@@ -97,12 +97,12 @@ function wantedPorts(config: StackConfig): readonly WantedPort[] {
     ...(config.pushgatewayUrl === undefined
       ? [{ key: "pushgatewayPort", address: "127.0.0.1", port: config.pushgatewayPort }]
       : []),
-    ...Object.entries(watchersPorts(config)).map(([name, port]) => ({
+    ...Object.entries(listWatchersPorts(config)).map(([name, port]) => ({
       key: `observability.${name}.port`,
       address: "127.0.0.1",
       port,
     })),
-    ...(config.nodeImage === undefined ? [] : [{ key: "peerPort", address: "0.0.0.0", port: peerPort(config) }]),
+    ...(config.nodeImage === undefined ? [] : [{ key: "peerPort", address: "0.0.0.0", port: choosePeerPort(config) }]),
   ];
 }
 
@@ -117,7 +117,7 @@ function clashes(config: StackConfig): readonly ConfigProblem[] {
 }
 
 async function imageProblems(config: StackConfig, { ask }: DockerLook): Promise<readonly ConfigProblem[]> {
-  const named = Object.entries(imagesOf(config)).map(
+  const named = Object.entries(listImages(config)).map(
     ([name, reference]) => [imageKeys[name as ImageName], reference] as const,
   );
   const base = config.gatehouseImage === undefined ? [["baseImage", config.baseImage] as const] : [];
@@ -151,9 +151,9 @@ async function baseProblems(config: StackConfig, body: unknown, ask: EngineClien
     const isOld = Number.parseInt(version, 10) < oldestNode;
     return isOld ? problem(`has Node ${version}`, `Node ${oldestNode} or later`) : [];
   }
-  const buildsDevnet = unnamedImages(config).includes("devnet");
+  const buildsDevnet = findUnnamedImages(config).includes("devnet");
   const programs = buildsDevnet ? ["node", "/bin/sh"] : ["node"];
-  const missing = await programsMissing(ask, name, { programs, environment });
+  const missing = await findMissingPrograms(ask, name, { programs, environment });
   if (missing.length === 0) return [];
   const shell = buildsDevnet ? ", and with a shell for the devnet's" : "";
   return problem(`has no ${missing.join(" and no ")}`, `Node ${oldestNode} or later on its PATH${shell}`);

@@ -8,7 +8,7 @@ import { keyFiles } from "../services/node-keys.ts";
  * What is wrong with a node's keys in a directory of the Docker host, which is this machine: a key that is not there, belongs to another
  * user than the node's, or can be read or written by more than its owner. An engine would make an empty directory for a missing one.
  */
-export function hostKeyProblems({ nodeKeysDirectory, nodeUser }: StackConfig): readonly ConfigProblem[] {
+export function findHostKeyProblems({ nodeKeysDirectory, nodeUser }: StackConfig): readonly ConfigProblem[] {
   if (nodeKeysDirectory === undefined) return [];
   return Object.values(keyFiles).flatMap((name) => {
     const path = join(nodeKeysDirectory, name);

@@ -21,7 +21,7 @@ const kubeconfigSchema = z.object({
 const key = "kubernetesContext";
 
 /** What is wrong with the cluster that a stack names, or with the current one where it names none. */
-export function contextProblems(context: string | undefined, home: KubernetesHome): readonly ConfigProblem[] {
+export function findContextProblems(context: string | undefined, home: KubernetesHome): readonly ConfigProblem[] {
   const paths = (home.kubeconfig ?? "").split(delimiter).filter((path) => path !== "");
   const files = paths.length === 0 ? [join(home.home, ".kube/config")] : paths;
   const found = files.flatMap((path) => readKubeconfig(path));

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseConfig } from "../stack-config.ts";
 import { ConfigError } from "../config/config-problem.ts";
-import { contextProblems } from "./kubernetes-context.ts";
+import { findContextProblems } from "./kubernetes-context.ts";
 import { preflight } from "./preflight.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "gatehouse-preflight-"));
@@ -137,21 +137,23 @@ describe("the context of a Kubernetes stack", () => {
 
   it("has to be one of the kubeconfig's", () => {
     write("staging");
-    expect(contextProblems("production", home)).toEqual([]);
-    expect(contextProblems(undefined, home)).toEqual([]);
-    expect(contextProblems("prodution", home)[0]?.message).toBe(
+    expect(findContextProblems("production", home)).toEqual([]);
+    expect(findContextProblems(undefined, home)).toEqual([]);
+    expect(findContextProblems("prodution", home)[0]?.message).toBe(
       "found prodution, which the kubeconfig does not have; it has staging, production. Correct it with `pulumi config set kubernetesContext …`.",
     );
   });
 
   it("has to be named where none is current", () => {
     write("");
-    expect(contextProblems(undefined, home)[0]?.message).toMatch(/^missing, and the kubeconfig has no current context/);
+    expect(findContextProblems(undefined, home)[0]?.message).toMatch(
+      /^missing, and the kubeconfig has no current context/,
+    );
   });
 
   it("needs a kubeconfig, but for a program that runs in the cluster", () => {
     const none = { ...home, kubeconfig: join(directory, "none") };
-    expect(contextProblems(undefined, none)[0]?.message).toMatch(/^no kubeconfig found \(looked at .*none\)/);
-    expect(contextProblems(undefined, { ...none, inCluster: true })).toEqual([]);
+    expect(findContextProblems(undefined, none)[0]?.message).toMatch(/^no kubeconfig found \(looked at .*none\)/);
+    expect(findContextProblems(undefined, { ...none, inCluster: true })).toEqual([]);
   });
 });

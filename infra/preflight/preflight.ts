@@ -1,12 +1,12 @@
 import { homedir } from "node:os";
 import type { StackConfig } from "../config/config-schema.ts";
 import { ConfigError, type ConfigProblem } from "../config/config-problem.ts";
-import { dockerProblems, probePort } from "./docker-preflight.ts";
+import { findMissingKeys } from "../services/node-keys.ts";
+import { findDockerProblems, probePort } from "./docker-preflight.ts";
 import { createEngineClient } from "./engine-client.ts";
-import { hostKeyProblems } from "./host-keys.ts";
-import { contextProblems } from "./kubernetes-context.ts";
-import { missingValues } from "./missing-values.ts";
-import { registryProblems } from "./registry-images.ts";
+import { findHostKeyProblems } from "./host-keys.ts";
+import { findContextProblems } from "./kubernetes-context.ts";
+import { findRegistryProblems } from "./registry-images.ts";
 
 /** What the program looks at beside its configuration. */
 export type Surroundings = Readonly<{ prefix: string; environment: Readonly<Record<string, string | undefined>> }>;
@@ -18,7 +18,7 @@ export type Surroundings = Readonly<{ prefix: string; environment: Readonly<Reco
  * @throws {ConfigError} with all of it at once, a line each.
  */
 export async function preflight(config: StackConfig, surroundings: Surroundings): Promise<void> {
-  const problems = [...missingValues(config), ...(await targetProblems(config, surroundings))];
+  const problems = [...findMissingValues(config), ...(await targetProblems(config, surroundings))];
   if (problems.length > 0) throw new ConfigError(problems);
 }
 
@@ -28,16 +28,36 @@ async function targetProblems(
 ): Promise<readonly ConfigProblem[]> {
   if (config.target === "kubernetes") {
     if (config.renderTo !== undefined) return [];
-    const context = contextProblems(config.kubernetesContext, {
+    const context = findContextProblems(config.kubernetesContext, {
       kubeconfig: environment["KUBECONFIG"],
       home: homedir(),
       inCluster: environment["KUBERNETES_SERVICE_HOST"] !== undefined,
     });
-    return [...context, ...(await registryProblems(config, { fetch }))];
+    return [...context, ...(await findRegistryProblems(config, { fetch }))];
   }
   const ask = createEngineClient(config.dockerEngine, environment["DOCKER_CERT_PATH"] !== undefined);
   if (ask === undefined) return [];
   const isHere = config.dockerEngine.startsWith("unix:");
-  const keys = isHere ? hostKeyProblems(config) : [];
-  return [...keys, ...(await dockerProblems(config, { ask, probe: isHere ? probePort : undefined, prefix }))];
+  const keys = isHere ? findHostKeyProblems(config) : [];
+  return [...keys, ...(await findDockerProblems(config, { ask, probe: isHere ? probePort : undefined, prefix }))];
+}
+
+/** What a stack can't be without, told by the stack's own keys before the services' schemas would by theirs. */
+export function findMissingValues(config: StackConfig): readonly ConfigProblem[] {
+  const { devAccounts, signerPrivateKey, payTo, tokenAddress } = config;
+  return [
+    ...findMissingKeys(config),
+    ...(devAccounts || signerPrivateKey !== undefined
+      ? []
+      : [missing("--secret signerPrivateKey", "the key of the account that submits settlements")]),
+    ...(devAccounts || payTo !== undefined ? [] : [missing("payTo", "the account that is paid")]),
+    ...(tokenAddress !== undefined
+      ? []
+      : [missing("tokenAddress", "the contract of the token that prices are charged in")]),
+  ];
+}
+
+function missing(argument: string, expected: string): ConfigProblem {
+  const key = argument.split(" ").at(-1) ?? argument;
+  return { key, message: `missing; expected ${expected}. Set it with \`pulumi config set ${argument} …\`.` };
 }

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { configSchema } from "../config/config-schema.ts";
-import { registryProblems } from "./registry-images.ts";
+import { findRegistryProblems } from "./registry-images.ts";
 
 const parsed = configSchema.parse({ target: "kubernetes" });
 const challenge = 'Bearer realm="https://auth.example/token",service="registry.example",scope="repository:a/b:pull"';
@@ -27,10 +27,10 @@ it.each([{ guarded: false }, { guarded: true }])(
   "an image that its registry has not is named before anything is made: %o",
   async (kind) => {
     const { fetch } = registryOf(kind);
-    const there = await registryProblems({ ...parsed, gatehouseImage: "registry.example/a/b:1" }, { fetch });
+    const there = await findRegistryProblems({ ...parsed, gatehouseImage: "registry.example/a/b:1" }, { fetch });
     expect(there).toEqual([]);
     const wrong = `registry.example/a/b@sha256:${"1".repeat(64)}`;
-    const problems = await registryProblems({ ...parsed, nodeImage: wrong }, { fetch });
+    const problems = await findRegistryProblems({ ...parsed, nodeImage: wrong }, { fetch });
     expect(problems.map(({ key, message }) => `${key}: ${message}`)).toEqual([
       `nodeImage: found ${wrong}, but registry.example has no sha256:${"1".repeat(64)} in a/b. Push it, or correct it with \`pulumi config set nodeImage …\`.`,
     ]);
@@ -39,8 +39,10 @@ it.each([{ guarded: false }, { guarded: true }])(
 
 it("an image that a registry does not show to everybody is left to the cluster", async () => {
   const { fetch, asked } = registryOf({ guarded: false });
-  expect(await registryProblems({ ...parsed, gatehouseImage: "registry.example/hidden/b:1" }, { fetch })).toEqual([]);
-  expect(await registryProblems({ ...parsed, gatehouseImage: "b:1" }, { fetch })).toEqual([]);
+  expect(await findRegistryProblems({ ...parsed, gatehouseImage: "registry.example/hidden/b:1" }, { fetch })).toEqual(
+    [],
+  );
+  expect(await findRegistryProblems({ ...parsed, gatehouseImage: "b:1" }, { fetch })).toEqual([]);
   expect(asked).toEqual(["https://registry.example/v2/hidden/b/tags/list?n=1"]);
 });
 
@@ -49,11 +51,13 @@ it("an image that the stack does not run is not asked for", async () => {
   const nodeImage = "registry.example/a/b:1";
   const routes = { "GET /data": { upstream: "http://data.example" } };
   const config = { ...parsed, nodeImage, routes, devnetImage: "registry.example/a/b:2" };
-  expect(await registryProblems(config, { fetch })).toEqual([]);
+  expect(await findRegistryProblems(config, { fetch })).toEqual([]);
   expect(asked.join()).not.toContain("manifests/2");
 });
 
 it("a registry that can't be reached is no problem of the configuration", async () => {
   const config = { ...parsed, gatehouseImage: "registry.example/a/b:1" };
-  expect(await registryProblems(config, { fetch: () => Promise.reject(new TypeError("fetch failed")) })).toEqual([]);
+  expect(await findRegistryProblems(config, { fetch: () => Promise.reject(new TypeError("fetch failed")) })).toEqual(
+    [],
+  );
 });

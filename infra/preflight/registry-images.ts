@@ -1,9 +1,11 @@
+import { posix } from "node:path";
 import { z } from "zod";
 import { readText } from "#daemon/bytes.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import { setCommand, type ConfigProblem } from "../config/config-problem.ts";
 import type { ImageName } from "../services/service-spec.ts";
-import { imageKeys, imagesOf } from "../services/stack-images.ts";
+import { imageKeys, listImages } from "../services/stack-images.ts";
+import type { EngineClient } from "./engine-client.ts";
 
 /** How registries are asked. */
 export type RegistryLook = Readonly<{ fetch: typeof globalThis.fetch }>;
@@ -27,9 +29,9 @@ const tokenAnswerBytes = 65_536;
  * (OCI distribution specification, "Pulling manifests" and "Listing tags"). Pods would wait for such an image without end. What a registry
  * shows only to those whom it knows, or not from here, is left to the cluster, which has its own credentials.
  */
-export async function registryProblems(config: StackConfig, look: RegistryLook): Promise<readonly ConfigProblem[]> {
+export async function findRegistryProblems(config: StackConfig, look: RegistryLook): Promise<readonly ConfigProblem[]> {
   const problems = await Promise.all(
-    Object.entries(imagesOf(config)).map(async ([name, reference]): Promise<readonly ConfigProblem[]> => {
+    Object.entries(listImages(config)).map(async ([name, reference]): Promise<readonly ConfigProblem[]> => {
       const key = imageKeys[name as ImageName];
       const place = placeOf(reference);
       if (place === undefined || !(await isMissing(place, look))) return [];
@@ -92,4 +94,38 @@ async function anonymousToken(
   const answer = await fetch(url, { signal });
   const body = await readText(answer.body, tokenAnswerBytes);
   return answer.ok ? tokenAnswer.safeParse(JSON.parse(body)).data?.token : undefined;
+}
+
+const created = z.object({ Id: z.string() });
+
+/** What a program is looked for in where an image names no PATH (Docker's own default). */
+const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/**
+ * Which of some programs an image is known not to have, by the PATH of its environment. The engine shows files of containers only: one is made
+ * of the image, never started, and removed. Where the engine makes none, nothing is known before the build.
+ */
+export async function findMissingPrograms(
+  ask: EngineClient,
+  image: string,
+  { programs, environment }: Readonly<{ programs: readonly string[]; environment: readonly string[] }>,
+): Promise<readonly string[]> {
+  const path = environment.find((line) => line.startsWith("PATH="))?.slice("PATH=".length) ?? defaultPath;
+  const body = { Image: image, Entrypoint: ["node"], NetworkDisabled: true, Labels: { "io.gatehouse.look": "" } };
+  const made = await ask("/containers/create", { method: "POST", body });
+  const id = created.safeParse(made.body).data?.Id;
+  if (id === undefined) return [];
+  const has = async (file: string) =>
+    (await ask(`/containers/${id}/archive?path=${encodeURIComponent(file)}`, { method: "HEAD" })).status === 200;
+  try {
+    const found = await Promise.all(
+      programs.map(async (program) => {
+        const places = program.startsWith("/") ? [program] : path.split(":").map((at) => posix.join(at, program));
+        return (await Promise.all(places.map(has))).includes(true);
+      }),
+    );
+    return programs.filter((_, index) => found[index] === false);
+  } finally {
+    await ask(`/containers/${id}?force=true&v=true`, { method: "DELETE" });
+  }
 }

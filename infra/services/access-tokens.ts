@@ -19,7 +19,7 @@ const ed25519Prefix = Buffer.from("302e020100300506032b657004220420", "hex");
  *
  * @param signerPrivateKey absent where the stack has none, which the facilitator refuses.
  */
-export function accessTokensOf(
+export function deriveAccessTokens(
   signerPrivateKey: string | undefined,
   { prefix, addresses, secret }: TokenContext,
 ): AccessTokens {

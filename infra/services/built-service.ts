@@ -1,8 +1,17 @@
+import { createHash } from "node:crypto";
+import { output, type Output } from "@pulumi/pulumi";
 import type { SettingsDefinition } from "#daemon/settings/settings.ts";
+import { digestSettings } from "#daemon/settings/digest.ts";
 import type { ConfigProblem } from "../config/config-problem.ts";
-import { renderSettings, type LiveSettings } from "./rendered-settings.ts";
-import { oneReplica, serviceUser, type FileSpec, type ResourceLimits, type ServiceSpec } from "./service-spec.ts";
-import { mergeTrees, type SettingsTree } from "./settings-tree.ts";
+import { renderSettings, type LiveSettings, mergeTrees, type SettingsTree } from "./rendered-settings.ts";
+import {
+  oneReplica,
+  serviceUser,
+  type FileSpec,
+  type ResourceLimits,
+  type ServiceSpec,
+  listLiveFiles,
+} from "./service-spec.ts";
 
 /** A service's specification, and what its own schema has against its settings. */
 export type BuiltService = Readonly<{ spec: ServiceSpec; problems: readonly ConfigProblem[] }>;
@@ -57,4 +66,19 @@ export function buildService(outline: Outline, common: CommonArgs): BuiltService
     },
     problems: rendered.problems,
   };
+}
+
+/** What a service was given, as it tells itself what it runs with: digests of its settings, and of the files that it reads as they change by their names. */
+export type GivenConfiguration = Readonly<{
+  settingsSha256: string;
+  files: Readonly<Record<string, Output<string>>>;
+}>;
+
+/** What a specification gives its service. */
+export function givenConfiguration(definition: SettingsDefinition, spec: ServiceSpec): GivenConfiguration {
+  const files = listLiveFiles(spec).map(({ name, content }) => {
+    const digest = output(content).apply((text) => createHash("sha256").update(text).digest("hex"));
+    return [name, digest] as const;
+  });
+  return { settingsSha256: digestSettings(definition, spec.environment), files: Object.fromEntries(files) };
 }

@@ -3,7 +3,7 @@ import { buildService, type BuiltService, type CommonArgs } from "./built-servic
 import type { ConfigProblem } from "../config/config-problem.ts";
 import { daemonHealth } from "./health-spec.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
-import { ledgerParts, type Database } from "./replication.ts";
+import { buildLedgerParts, type Database } from "./replication.ts";
 import type { Replicas } from "./service-spec.ts";
 
 /** What a facilitator is deployed with. */
@@ -39,7 +39,7 @@ const missingKey: ConfigProblem = {
 
 /** Builds the facilitator: reached by the resource server only, reaching the node only, its ledger in a database or on a kept volume. */
 export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
-  const ledger = ledgerParts(args.database, { volume: "facilitator-ledger", file: "facilitator.sqlite" });
+  const ledger = buildLedgerParts(args.database, { volume: "facilitator-ledger", file: "facilitator.sqlite" });
   const built = buildService(
     {
       name: "facilitator",

@@ -1,6 +1,6 @@
 import { stringify } from "yaml";
 import { dashboards } from "../observability/dashboards/all.ts";
-import { dashboardFiles } from "../observability/dashboards/grafana.ts";
+import { dashboardFile, renderGrafanaJson } from "../observability/dashboards/grafana.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
 import type { BuiltService } from "./built-service.ts";
 import { prometheusPort } from "./prometheus-spec.ts";
@@ -47,7 +47,6 @@ const provider = {
  * where it takes from each file what belongs there. It opens no connection but to Prometheus: no report of use, no look for updates.
  */
 export function grafanaSpec(args: GrafanaArgs): BuiltService {
-  const shown = dashboardFiles(dashboards, { runbookBaseUrl: args.runbookBaseUrl });
   const spec: ServiceSpec = {
     name: "grafana",
     image: "grafana",
@@ -67,9 +66,9 @@ export function grafanaSpec(args: GrafanaArgs): BuiltService {
       { name: passwordFile, content: args.password.value, secret: true },
       { name: "datasource.yaml", content: stringify(datasource(args.prometheus)), secret: false },
       { name: "provider.yaml", content: stringify(provider), secret: false },
-      ...Object.entries(shown).map(([path, content]) => ({
-        name: path.replace(/^dashboards\//, ""),
-        content,
+      ...dashboards.map((dashboard) => ({
+        name: dashboardFile(dashboard),
+        content: renderGrafanaJson(dashboard, args),
         secret: false,
       })),
     ],

@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import { nodeReleases, releaseOfText, type NodeReleases } from "#node/versions.ts";
-import { chainDataDirectory, confPath, keysDirectory, nodePorts, programDirectory } from "./node-layout.ts";
+import { chainDataDirectory, confPath, keysDirectory, nodePorts, deriveProgramDirectory } from "./node-layout.ts";
 import { keyFiles } from "./node-keys.ts";
 import type { HostAddress, SeedSpec, ServiceSpec } from "./service-spec.ts";
 
@@ -28,25 +28,25 @@ export type ProgramPlace = Readonly<{
 }>;
 
 /** The devnet's first `node.conf`, where its version looks for it (specification, "Versioning", 1). */
-export function devnetConfSeed(args: NodeConfArgs, releases: NodeReleases = nodeReleases): SeedSpec {
+export function buildDevnetConfSeed(args: NodeConfArgs, releases: NodeReleases = nodeReleases): SeedSpec {
   const { layout } = releaseOfText(args.version, releases);
-  const path = `${programDirectory(layout, defaultNodeDirectory)}/node.conf`;
+  const path = `${deriveProgramDirectory(layout, defaultNodeDirectory)}/node.conf`;
   return { path, content: nodeConf(args, releases), host: args.host };
 }
 
 /** The directory of a node's container with its programs, whichever node it is. */
-export function binDirectoryOf({ seed }: Pick<ServiceSpec, "seed">): string | undefined {
+export function findBinDirectory({ seed }: Pick<ServiceSpec, "seed">): string | undefined {
   return seed === undefined ? undefined : (seed.places?.bin ?? posix.dirname(seed.path));
 }
 
 /** A real node's first `node.conf`, and where its container has what. */
-export function nodeConfSeed(
+export function buildNodeConfSeed(
   args: NodeConfArgs,
   { binDirectory, nodeDirectory = defaultNodeDirectory }: ProgramPlace,
   releases: NodeReleases = nodeReleases,
 ): SeedSpec {
-  const bin = binDirectory ?? programDirectory(releaseOfText(args.version, releases).layout, nodeDirectory);
-  const standard = releases.toReversed().map(({ layout }) => programDirectory(layout, nodeDirectory));
+  const bin = binDirectory ?? deriveProgramDirectory(releaseOfText(args.version, releases).layout, nodeDirectory);
+  const standard = releases.toReversed().map(({ layout }) => deriveProgramDirectory(layout, nodeDirectory));
   const formerConf = [...new Set([bin, ...standard])].map((directory) => `${directory}/node.conf`);
   const places = { bin, data: chainDataDirectory, keys: keysDirectory, formerConf };
   return { path: confPath, content: nodeConf(args, releases), host: args.host, places };
@@ -85,4 +85,39 @@ function nodeConf(args: NodeConfArgs, releases: NodeReleases): string {
     storage: { mygrid_conf: {}, mygrid_env: { storage_data_path: chainDataDirectory } },
   };
   return `${JSON.stringify(configuration, undefined, 2)}\n`;
+}
+
+/** The program in the image that puts the node's first configuration where it is missing. */
+const seedProgram = "/app/infra/images/seed-node-conf.ts";
+
+/** The variable in which it finds the address that the node tells to its peers. */
+export const hostIpVariable = "HOST_IP";
+
+/** Where that program finds the directory that the node is going to run in. */
+export const stagedBin = "/run/gatehouse/bin";
+
+/**
+ * The arguments of Node that run it.
+ *
+ * @param from the node's first configuration.
+ * @param programs where a target shows it the image's programs, if it is to copy them.
+ */
+export function seedCommand(seed: SeedSpec, from: string, programs?: string): string[] {
+  const { path, places } = seed;
+  if (places === undefined) return [seedProgram, from, path];
+  return [
+    seedProgram,
+    from,
+    path,
+    ...places.formerConf.flatMap((former) => ["--adopt", former]),
+    "--link",
+    `${stagedBin}/node.conf`,
+    ...(programs === undefined ? [] : ["--programs", programs]),
+    "--bin",
+    places.bin,
+    "--data",
+    places.data,
+    "--keys",
+    places.keys,
+  ];
 }

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { parseConfig } from "../stack-config.ts";
-import { hostKeyProblems } from "../preflight/host-keys.ts";
-import { missingValues } from "../preflight/missing-values.ts";
+import { findHostKeyProblems } from "../preflight/host-keys.ts";
+import { findMissingValues } from "../preflight/preflight.ts";
 
 const real = { nodeImage: "registry.example/node:0.16.2", nodeUser: "1000", hostIp: "203.0.113.10" };
 const cluster = {
@@ -15,7 +15,7 @@ const cluster = {
 };
 const keys = { domainKey: "one", stabilizingKey: "two" };
 const missing = (raw: Readonly<Record<string, string>>) =>
-  missingValues(parseConfig(raw))
+  findMissingValues(parseConfig(raw))
     .filter(({ key }) => key.endsWith("Key") && key !== "signerPrivateKey")
     .map(({ key, message }) => `${key}: ${message}`);
 
@@ -61,7 +61,7 @@ describe("keys in a directory of this Docker host", () => {
   const domain = join(directory, "domain.key");
   const user = process.getuid?.() ?? 0;
   const found = (nodeUser: number) =>
-    hostKeyProblems({ ...parseConfig({ ...real, nodeKeysDirectory: directory }), nodeUser }).map(
+    findHostKeyProblems({ ...parseConfig({ ...real, nodeKeysDirectory: directory }), nodeUser }).map(
       ({ message }) => message,
     );
   afterAll(() => rmSync(directory, { recursive: true }));

@@ -17,7 +17,7 @@ export const keyFiles = { domainKey: "domain.key", stabilizingKey: "stabilizing.
 const keyNames = ["domainKey", "stabilizingKey"] as const;
 
 /** A stack's keys of its node; the devnet has none. */
-export function nodeKeysOf(config: StackConfig, secret: (text: string) => DeploymentSecret): NodeKeys {
+export function readNodeKeys(config: StackConfig, secret: (text: string) => DeploymentSecret): NodeKeys {
   const names = Object.values(keyFiles);
   const { nodeKeysSecret, nodeKeysDirectory } = config;
   if (config.nodeImage === undefined) return { files: [], foreign: undefined };
@@ -33,7 +33,7 @@ export function nodeKeysOf(config: StackConfig, secret: (text: string) => Deploy
 }
 
 /** What is wrong with how a stack names its node's keys: each from one place, and a place that its target has. */
-export function nodeKeyProblems(config: StackConfig): readonly ConfigProblem[] {
+export function findNodeKeyProblems(config: StackConfig): readonly ConfigProblem[] {
   const given = keyNames.filter((key) => config[key] !== undefined);
   const { nodeImage, nodeKeysSecret, nodeKeysDirectory, target } = config;
   const ready = [
@@ -58,7 +58,7 @@ export function nodeKeyProblems(config: StackConfig): readonly ConfigProblem[] {
 }
 
 /** What a real node can't be without, told with every way to give it. */
-export function missingKeys(config: StackConfig): readonly ConfigProblem[] {
+export function findMissingKeys(config: StackConfig): readonly ConfigProblem[] {
   if (config.nodeImage === undefined) return [];
   if (config.nodeKeysSecret !== undefined || config.nodeKeysDirectory !== undefined) return [];
   return keyNames

@@ -1,4 +1,4 @@
-import { binDirectoryOf, type LayoutName } from "#node/versions.ts";
+import { deriveBinDirectory, type LayoutName } from "#node/versions.ts";
 import type { VolumeSpec } from "./service-spec.ts";
 
 /** Where the node listens inside its container (specification, sample of `node.conf`). */
@@ -41,6 +41,6 @@ export const confVolume: VolumeSpec = { ...workspace, directory: "conf", path: `
 export const confPath = `${confVolume.path}/node.conf`;
 
 /** The directory of the node's programs in a layout (specification, "Versioning", 1). */
-export function programDirectory(layout: LayoutName, nodeDirectory: string): string {
-  return `${workspaceDirectory}/${binDirectoryOf(layout, nodeDirectory)}`;
+export function deriveProgramDirectory(layout: LayoutName, nodeDirectory: string): string {
+  return `${workspaceDirectory}/${deriveBinDirectory(layout, nodeDirectory)}`;
 }

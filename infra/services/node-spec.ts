@@ -11,9 +11,9 @@ import {
   workspaceDirectory,
   workspace,
 } from "./node-layout.ts";
-import { devnetConfSeed, nodeConfSeed, type NodeConfArgs, type ProgramPlace } from "./node-conf.ts";
+import { buildDevnetConfSeed, buildNodeConfSeed, type NodeConfArgs, type ProgramPlace } from "./node-conf.ts";
 import type { NetworkHealth } from "./health-spec.ts";
-import { oneReplica, type Edge, type PortSpec, type ServiceSpec, nodeUser } from "./service-spec.ts";
+import { oneReplica, type Edge, type PortSpec, type ServiceSpec, chooseNodeUser } from "./service-spec.ts";
 
 /** What a node is deployed with. */
 export type NodeArgs = CommonArgs &
@@ -45,7 +45,7 @@ const ports: readonly PortSpec[] = [
 export function nodeSpec(args: NodeArgs): BuiltService {
   if (args.imageUser !== undefined) return { spec: realNode(args, args.imageUser), problems: [] };
   const { spec, problems } = devnetNode(args);
-  return { spec: { ...spec, seed: devnetConfSeed({ ...args.conf, version: args.version }) }, problems };
+  return { spec: { ...spec, seed: buildDevnetConfSeed({ ...args.conf, version: args.version }) }, problems };
 }
 
 function devnetNode(args: NodeArgs): BuiltService {
@@ -96,7 +96,7 @@ const replayMaxSeconds = 86_400;
 
 /** The operator's image starts by its own entry point; what could be run in it to ask for its health, only the operator knows. */
 function realNode(args: NodeArgs, uid: number): ServiceSpec {
-  const seed = nodeConfSeed({ ...args.conf, version: args.version }, args.programs);
+  const seed = buildNodeConfSeed({ ...args.conf, version: args.version }, args.programs);
   return {
     name: "node",
     image: "node",
@@ -112,7 +112,7 @@ function realNode(args: NodeArgs, uid: number): ServiceSpec {
     edges: [args.pushEdge, { to: "internet" }],
     health: { kind: "port", port: "http", command: args.healthCommand, startWithinSeconds: replayMaxSeconds },
     limits: args.limits ?? { cpus: 8, memoryMebibytes: 32_768 },
-    user: nodeUser(uid),
+    user: chooseNodeUser(uid),
     stopGraceSeconds: nodeStopGraceSeconds,
     replicas: oneReplica,
   };

@@ -1,4 +1,4 @@
-import { imageVersion } from "#node/versions.ts";
+import { parseImageVersion } from "#node/versions.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import type { ConfigProblem } from "../config/config-problem.ts";
 
@@ -9,13 +9,13 @@ const devnetVersion = "0.16.2";
  * The version that the first node.conf is made for, before the node has answered: the stack's own word, else the tag of a real node's
  * image, else the devnet's. `nodeVersionProblems` has told a real node without either.
  */
-export function nodeVersionOf({ nodeVersion, nodeImage }: StackConfig): string {
-  return nodeVersion ?? (nodeImage === undefined ? undefined : imageVersion(nodeImage)?.text) ?? devnetVersion;
+export function chooseNodeVersion({ nodeVersion, nodeImage }: StackConfig): string {
+  return nodeVersion ?? (nodeImage === undefined ? undefined : parseImageVersion(nodeImage)?.text) ?? devnetVersion;
 }
 
 /** A real node's version is never guessed: under the names of another version, the node would ignore its metrics' keys without a word. */
-export function nodeVersionProblems({ nodeVersion, nodeImage }: StackConfig): readonly ConfigProblem[] {
-  if (nodeVersion !== undefined || nodeImage === undefined || imageVersion(nodeImage) !== undefined) return [];
+export function findNodeVersionProblems({ nodeVersion, nodeImage }: StackConfig): readonly ConfigProblem[] {
+  if (nodeVersion !== undefined || nodeImage === undefined || parseImageVersion(nodeImage) !== undefined) return [];
   const message =
     "missing; expected the version of the node's release, because the tag of nodeImage does not tell it and the first node.conf is made before the node can be asked. Set it with `pulumi config set nodeVersion …`, e.g. 0.16.2.";
   return [{ key: "nodeVersion", message }];

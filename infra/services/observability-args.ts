@@ -1,6 +1,7 @@
 import { hkdfSync } from "node:crypto";
 import type { StackConfig } from "../config/config-schema.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
+import type { ConfigProblem } from "../config/config-problem.ts";
 import type { Addresses } from "./addresses.ts";
 import { alertmanagerImage, type AlertmanagerArgs } from "./alertmanager-spec.ts";
 import { grafanaImage, type GrafanaArgs } from "./grafana-spec.ts";
@@ -21,7 +22,7 @@ type Context = Readonly<{
 }>;
 
 /** What watches a stack; `undefined` where it brings nothing of its own. */
-export function observabilityArgsOf(
+export function buildObservabilityArgs(
   config: StackConfig,
   { prefix, addresses, secret }: Context,
   signerPrivateKey: string | undefined,
@@ -31,7 +32,7 @@ export function observabilityArgsOf(
   if (observability === undefined || prometheus === undefined) return undefined;
   const { runbookBaseUrl, scrapeIntervalSeconds: intervalSeconds } = observability;
   const { retentionDays, volumeGibibytes } = prometheus;
-  const password = grafanaPasswordOf(config, { prefix, signerPrivateKey });
+  const password = deriveGrafanaPassword(config, { prefix, signerPrivateKey });
   return {
     prometheus: {
       prefix,
@@ -65,7 +66,7 @@ export function observabilityArgsOf(
 }
 
 /** The images of what watches a stack, by their services. */
-export function observabilityImagesOf({ observability }: StackConfig) {
+export function listObservabilityImages({ observability }: StackConfig) {
   const { prometheus, alertmanager, grafana } = observability ?? {};
   return {
     prometheus: prometheus && (prometheus.image ?? prometheusImage),
@@ -75,7 +76,7 @@ export function observabilityImagesOf({ observability }: StackConfig) {
 }
 
 /** The host's ports of what watches a stack, by their services; those that the stack does not bring are absent. */
-export function watchersPorts({
+export function listWatchersPorts({
   observability,
 }: StackConfig): Partial<Record<"prometheus" | "alertmanager" | "grafana", number>> {
   const { prometheus, alertmanager, grafana } = observability ?? {};
@@ -90,11 +91,54 @@ export function watchersPorts({
  * The password of Grafana's admin: the stack's own, or one made of the signer's key (HKDF, RFC 5869), which every stack has, so that nothing more
  * has to be kept; who knows the one learns nothing about the other. `undefined` where the stack has neither, which the facilitator refuses.
  */
-export function grafanaPasswordOf(
+export function deriveGrafanaPassword(
   { grafanaPassword }: StackConfig,
   { prefix, signerPrivateKey }: Readonly<{ prefix: string; signerPrivateKey: string | undefined }>,
 ): string | undefined {
   if (grafanaPassword !== undefined || signerPrivateKey === undefined) return grafanaPassword;
   const bytes = hkdfSync("sha256", signerPrivateKey, prefix, "gatehouse grafana admin", 24);
   return Buffer.from(bytes).toString("base64url");
+}
+
+/** What is wrong with how a stack wants to be watched. */
+export function findObservabilityProblems(config: StackConfig): readonly ConfigProblem[] {
+  const { observability, target, alertmanagerConfig, grafanaPassword } = config;
+  const problems: ConfigProblem[] = [];
+  const refuse = (key: string, message: string) => problems.push({ key, message });
+  if (observability?.existing !== undefined && target !== "kubernetes") {
+    refuse(
+      "observability.existing",
+      "found beside target docker, where there is no registry of what Prometheus scrapes. Remove it with " +
+        "`pulumi config rm --path observability.existing`, and have your Prometheus scrape the URLs of the output `urls.operations`.",
+    );
+  }
+  if (observability?.existing !== undefined && observability.prometheus !== undefined) {
+    refuse(
+      "observability.prometheus",
+      "found beside observability.existing; two Prometheus would tell of every alert twice. Remove one of the two with `pulumi config rm --path`.",
+    );
+  }
+  for (const part of ["alertmanager", "grafana"] as const) {
+    if (observability?.[part] === undefined || observability.prometheus !== undefined) continue;
+    refuse(
+      `observability.${part}`,
+      "found without observability.prometheus, which it lives on. Set `pulumi config set --path observability.prometheus.retentionDays 15`, or remove it.",
+    );
+  }
+  if (alertmanagerConfig !== undefined && observability?.alertmanager === undefined) {
+    refuse("alertmanagerConfig", "found without observability.alertmanager, which reads it; set both or remove it.");
+  }
+  if (grafanaPassword !== undefined && observability?.grafana === undefined) {
+    refuse("grafanaPassword", "found without observability.grafana, which asks for it; set both or remove it.");
+  }
+  return problems;
+}
+
+/** What a person should know of a stack whose alerts reach nobody; `undefined` where they do, or where that is not the stack's to say. */
+export function warnOfSilentAlerts({ observability, alertmanagerConfig }: StackConfig): string | undefined {
+  if (observability?.prometheus === undefined || alertmanagerConfig !== undefined) return undefined;
+  if (observability.alertmanager === undefined) {
+    return "observability.prometheus: alerts fire in Prometheus and are told to nobody. `pulumi config set --path observability.alertmanager.port 9093` adds an Alertmanager.";
+  }
+  return "observability.alertmanager: no receiver is set, so that it shows alerts and tells nobody. Write an alertmanager.yml, and `pulumi config set --secret alertmanagerConfig < alertmanager.yml`.";
 }

@@ -13,12 +13,12 @@ const defaultNodePort = 30_900;
  * The TCP port that peers connect to. A node tells its peers the port that it listens on, so both are one number: with NodePort
  * it lies in that range.
  */
-export function peerPort({ peerPort: given, target, peers }: StackConfig): number {
+export function choosePeerPort({ peerPort: given, target, peers }: StackConfig): number {
   return given ?? (target === "kubernetes" && peers === "node-port" ? defaultNodePort : nodePorts.peers);
 }
 
 /** The address that the node tells to its peers, where the stack names none: what is right for how it is exposed. */
-export function hostAddress({ hostIp, target, peers }: StackConfig): HostAddress {
+export function chooseHostAddress({ hostIp, target, peers }: StackConfig): HostAddress {
   if (hostIp !== undefined) return { kind: "fixed", address: hostIp };
   if (target === "docker" || peers === "load-balancer") return { kind: "fixed", address: "127.0.0.1" };
   return { kind: peers === "none" ? "pod" : "machine" };
@@ -28,14 +28,14 @@ export function hostAddress({ hostIp, target, peers }: StackConfig): HostAddress
  * What a person should know of how peers reach the node before it is deployed; `undefined` when there is nothing. The Pod Security
  * Standards forbid host ports at `baseline` already, and a namespace can't make an exception for one pod.
  */
-export function peerWarning({ target, peers, namespace }: StackConfig): string | undefined {
+export function warnOfPeers({ target, peers, namespace }: StackConfig): string | undefined {
   if (target !== "kubernetes" || peers !== "host-port") return undefined;
   return `peers: found host-port, which Pod Security admission allows at the level privileged only, so the namespace ${namespace} lets in any pod. Prefer node-port or load-balancer, which keep it at restricted; else let nobody but this program make pods there.`;
 }
 
 /** What is wrong with how peers are to reach the node. */
-export function peerProblems(config: StackConfig): readonly ConfigProblem[] {
-  const port = peerPort(config);
+export function findPeerProblems(config: StackConfig): readonly ConfigProblem[] {
+  const port = choosePeerPort(config);
   const { first, last } = nodePortRange;
   const taken = Object.entries(nodePorts).find(([name, number]) => name !== "peers" && number === port);
   const outside = config.target === "kubernetes" && config.peers === "node-port" && (port < first || port > last);

@@ -1,11 +1,11 @@
 import { stringify } from "yaml";
-import { ruleFiles } from "../observability/rule-files.ts";
+import { renderGroups, renderRuleFile } from "../observability/rule-files.ts";
 import { ruleGroups } from "../observability/rules/all.ts";
-import { prometheusConfig, type ScrapeTarget } from "../observability/scrape-config.ts";
+import { buildPrometheusConfig, type ScrapeTarget } from "../observability/scrape-config.ts";
 import { alertmanagerPort } from "./alertmanager-spec.ts";
 import type { BuiltService } from "./built-service.ts";
 import { prometheusProject } from "./prometheus-project.ts";
-import { filesDirectory, portNamed, type ResourceLimits, type ServiceName, type ServiceSpec } from "./service-spec.ts";
+import { filesDirectory, findPort, type ResourceLimits, type ServiceName, type ServiceSpec } from "./service-spec.ts";
 
 /** What a Prometheus of the stack's own is deployed with. */
 export type PrometheusArgs = Readonly<{
@@ -37,7 +37,7 @@ const directory = "/prometheus";
 /** Of the volume, what blocks may take: the rest is for the write-ahead log and for compaction. */
 const blocksShare = 0.8;
 
-const ruleFile = "rules.yaml";
+const rulesName = "rules.yaml";
 
 /** The name, as DNS has it, of all addresses of a service with replicas on Kubernetes. */
 export function podsHost(service: ServiceName): string {
@@ -50,14 +50,13 @@ export function podsHost(service: ServiceName): string {
  */
 export function prometheusSpec(args: PrometheusArgs): BuiltService {
   const scraped = args.services.filter(({ metrics }) => metrics !== undefined);
-  const config = prometheusConfig({
+  const config = buildPrometheusConfig({
     targets: scraped.flatMap((service) => targetOf(service, args)),
     intervalSeconds: args.intervalSeconds,
-    ruleFile,
+    ruleFile: rulesName,
     alertmanager: args.alertmanager && `${args.alertmanager}:${alertmanagerPort}`,
     externalLabels: { stack: args.prefix },
   });
-  const rules = ruleFiles(ruleGroups, { runbookBaseUrl: args.runbookBaseUrl })["prometheus-rules.yaml"] ?? "";
   const spec: ServiceSpec = {
     ...prometheusProject({ name: "prometheus", port: prometheusPort }),
     arguments: [
@@ -71,7 +70,7 @@ export function prometheusSpec(args: PrometheusArgs): BuiltService {
     ],
     files: [
       { name: "prometheus.yaml", content: stringify(config, { lineWidth: 0 }), secret: false },
-      { name: ruleFile, content: rules, secret: false },
+      { name: rulesName, content: renderRuleFile(renderGroups(ruleGroups, args)), secret: false },
     ],
     volumes: [
       { name: "prometheus-data", path: directory, readOnly: false, keep: false, sizeGibibytes: args.volumeGibibytes },
@@ -94,7 +93,7 @@ function targetOf(service: ServiceSpec, { prefix, hosts }: PrometheusArgs): read
     {
       job: `${prefix}/${name}`,
       host: replicated ? podsHost(name) : (hosts[name] ?? name),
-      port: portNamed(service, metrics.port).number,
+      port: findPort(service, metrics.port).number,
       honorLabels: metrics.honorLabels,
       replicated,
     },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseConfig } from "../stack-config.ts";
 import { dockerAddresses } from "./addresses.ts";
-import { pushgatewayImageOf, pushTargetOf } from "./push-target.ts";
+import { findPushgatewayImage, pushTargetOf } from "./push-target.ts";
 
 const target = (pushgatewayUrl: string) => pushTargetOf(parseConfig({ pushgatewayUrl }), dockerAddresses);
 
@@ -13,8 +13,8 @@ describe("the Pushgateway of a stack", () => {
       port: 9_091,
       edge: { to: "pushgateway", port: "http" },
     });
-    expect(pushgatewayImageOf(config)).toMatch(/^prom\/pushgateway:v1\.11\.3@sha256:[0-9a-f]{64}$/);
-    expect(pushgatewayImageOf(parseConfig({ pushgatewayUrl: "http://push.example:9091" }))).toBeUndefined();
+    expect(findPushgatewayImage(config)).toMatch(/^prom\/pushgateway:v1\.11\.3@sha256:[0-9a-f]{64}$/);
+    expect(findPushgatewayImage(parseConfig({ pushgatewayUrl: "http://push.example:9091" }))).toBeUndefined();
   });
 
   it("is reached where the operator's URL says: a Service's namespace, an address, or a port of any host", () => {

@@ -1,11 +1,11 @@
 import { isIP } from "node:net";
-import { isLoopback } from "#daemon/http/loopback.ts";
+import { isLoopback } from "#daemon/http/address.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import type { Addresses } from "./addresses.ts";
 import type { ConfigProblem } from "../config/config-problem.ts";
 import { officialImage, pushgatewayPort } from "./pushgateway-spec.ts";
 import type { Edge } from "./service-spec.ts";
-import { serviceNamespace } from "./upstream-edges.ts";
+import { parseServiceNamespace } from "./upstream-edges.ts";
 
 /** Where the node pushes its metrics, and the edge by which it and its sidecar get there. */
 export type PushTarget = Readonly<{
@@ -21,7 +21,7 @@ export function pushTargetOf({ pushgatewayUrl }: StackConfig, addresses: Address
     return { host: addresses.pushgateway, port: pushgatewayPort, edge: { to: "pushgateway", port: "http" } };
   }
   const { host, port } = placeOf(pushgatewayUrl);
-  const namespace = serviceNamespace(host);
+  const namespace = parseServiceNamespace(host);
   if (namespace !== undefined) return { host, port, edge: { to: "namespace", namespace } };
   const family = isIP(host);
   const cidr = family === 0 ? undefined : `${host}/${family === 4 ? 32 : 128}`;
@@ -29,12 +29,12 @@ export function pushTargetOf({ pushgatewayUrl }: StackConfig, addresses: Address
 }
 
 /** The image of a stack's own Pushgateway; `undefined` where it runs none. */
-export function pushgatewayImageOf({ pushgatewayImage, pushgatewayUrl }: StackConfig): string | undefined {
+export function findPushgatewayImage({ pushgatewayImage, pushgatewayUrl }: StackConfig): string | undefined {
   return pushgatewayUrl === undefined ? (pushgatewayImage ?? officialImage) : undefined;
 }
 
 /** What is wrong with how a stack names its Pushgateway. */
-export function pushgatewayProblems({ pushgatewayImage, pushgatewayUrl }: StackConfig): readonly ConfigProblem[] {
+export function findPushgatewayProblems({ pushgatewayImage, pushgatewayUrl }: StackConfig): readonly ConfigProblem[] {
   if (pushgatewayUrl === undefined) return [];
   const problems: ConfigProblem[] = [];
   if (pushgatewayImage !== undefined) {

@@ -1,11 +1,9 @@
-import { settingsLeaves, type SettingsLeaf } from "#daemon/settings/leaf.ts";
-import { SettingsError } from "#daemon/settings/problem.ts";
-import { nearestWord } from "#daemon/settings/suggestion.ts";
+import { listSettingsLeaves, type SettingsLeaf } from "#daemon/settings/leaf.ts";
+import { SettingsError, findNearestWord } from "#daemon/settings/problem.ts";
 import { readSettings, type SettingsDefinition } from "#daemon/settings/settings.ts";
 import type { ConfigProblem } from "../config/config-problem.ts";
 import { isDeploymentSecret, type DeploymentSecret } from "../config/deployment-secret.ts";
 import { filesDirectory, type FileSpec } from "./service-spec.ts";
-import { leafPaths, valueAt, type SettingsTree } from "./settings-tree.ts";
 
 /** A service's settings as its container gets them: variables, and for each secret a variable that names its file. */
 export type RenderedSettings = Readonly<{
@@ -28,12 +26,12 @@ export function renderSettings(
   tree: SettingsTree,
   live?: LiveSettings,
 ): RenderedSettings {
-  const leaves = settingsLeaves(definition.service, definition.schema);
+  const leaves = listSettingsLeaves(definition.service, definition.schema);
   const environment: Record<string, string> = {};
   const checked: Record<string, string> = {};
   const files: FileSpec[] = [];
   for (const leaf of leaves) {
-    const value = valueAt(tree, leaf.path);
+    const value = findRenderedValue(tree, leaf.path);
     if (value === undefined) continue;
     const hidden = secretOf(leaf, value);
     if (isLive(leaf, live)) {
@@ -52,7 +50,7 @@ export function renderSettings(
     environment,
     files,
     liveFiles: live === undefined ? [] : [liveFileOf(tree, live)],
-    problems: [...strangers(definition, leaves, tree), ...refusals(definition, leaves, checked)],
+    problems: [...findUnknownKeys(definition, leaves, tree), ...refusals(definition, leaves, checked)],
   };
 }
 
@@ -63,7 +61,7 @@ function isLive({ path }: SettingsLeaf, live: LiveSettings | undefined): boolean
 
 /** The file is there, if empty, before the first of its settings is set: the service is told of it at its start. */
 function liveFileOf(tree: SettingsTree, { at, keys, file }: LiveSettings): FileSpec {
-  const found = keys.map((key) => [key, valueAt(tree, [...at, key])] as const);
+  const found = keys.map((key) => [key, findRenderedValue(tree, [...at, key])] as const);
   const content = Object.fromEntries(found.filter(([, value]) => value !== undefined));
   return { name: file, content: `${JSON.stringify(content, undefined, 2)}\n`, secret: false };
 }
@@ -80,7 +78,7 @@ function encode(leaf: SettingsLeaf, value: unknown): string {
   return leaf.shape === "text" && typeof value !== "object" ? String(value) : JSON.stringify(value);
 }
 
-function strangers(
+function findUnknownKeys(
   definition: SettingsDefinition,
   leaves: readonly SettingsLeaf[],
   tree: SettingsTree,
@@ -89,7 +87,7 @@ function strangers(
   return leafPaths(tree, (path) => known.has(path.join(".")))
     .filter((path) => !known.has(path.join(".")))
     .map((path) => {
-      const meant = nearestWord(path.join("."), [...known]);
+      const meant = findNearestWord(path.join("."), [...known]);
       const question = meant === undefined ? ";" : `; did you mean ${meant}?`;
       return {
         key: settingKey(definition.service, path),
@@ -118,4 +116,40 @@ function refusals(
 
 function settingKey(service: string, path: readonly string[]): string {
   return `settings.${service}.${path.join(".")}`;
+}
+
+/** A service's settings as the deployment sets them: the nested keys of the service's settings file, secrets included. */
+export type SettingsTree = Readonly<{ [key: string]: unknown }>;
+
+/** Whether a value is an inner part of a tree: an object that is neither a list nor a secret. */
+function isBranch(value: unknown): value is SettingsTree {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !isDeploymentSecret(value);
+}
+
+/** Lays `over` on `base`, key by key; where both have a value, `over` wins. */
+export function mergeTrees(base: SettingsTree, over: SettingsTree): SettingsTree {
+  const merged: Record<string, unknown> = { ...base };
+  for (const [key, value] of Object.entries(over)) {
+    const below = merged[key];
+    merged[key] = isBranch(below) && isBranch(value) ? mergeTrees(below, value) : value;
+  }
+  return merged;
+}
+
+/** What stands at a path, `undefined` when nothing does. */
+export function findRenderedValue(tree: SettingsTree, path: readonly string[]): unknown {
+  return path.reduce<unknown>((value, key) => (isBranch(value) ? value[key] : undefined), tree);
+}
+
+/** The paths of everything in a tree that is no branch, or a branch that `stop` names. */
+function leafPaths(
+  tree: SettingsTree,
+  stop: (path: readonly string[]) => boolean,
+  at: readonly string[] = [],
+): readonly (readonly string[])[] {
+  return Object.entries(tree).flatMap(([key, value]) => {
+    const path = [...at, key];
+    if (value === undefined) return [];
+    return isBranch(value) && !stop(path) ? leafPaths(value, stop, path) : [path];
+  });
 }

@@ -4,7 +4,7 @@ import type { ConfigProblem } from "../config/config-problem.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
 import { postgresPort, postgresRole } from "./postgres-spec.ts";
 import { stateDirectory, type Edge, type VolumeSpec } from "./service-spec.ts";
-import type { SettingsTree } from "./settings-tree.ts";
+import type { SettingsTree } from "./rendered-settings.ts";
 
 /** The PostgreSQL database that ledgers are kept in, and the edge by which its clients reach it. */
 export type Database = Readonly<{ url: DeploymentSecret; edge: Edge }>;
@@ -17,7 +17,7 @@ export type LedgerParts = Readonly<{
 }>;
 
 /** Puts a service's ledger into the database, or into a file of this name on a volume of its own. */
-export function ledgerParts(
+export function buildLedgerParts(
   database: Database | undefined,
   { volume, file }: Readonly<{ volume: string; file: string }>,
 ): LedgerParts {
@@ -32,7 +32,7 @@ export function ledgerParts(
 }
 
 /** The database of a stack, where it has one: by URL, or a server of the stack's own, which is entered with its password. */
-export function databaseOf(
+export function findDatabase(
   { databaseUrl, databaseCidr, postgresImage, postgresPassword }: StackConfig,
   { addresses, secret }: Readonly<{ addresses: Addresses; secret: (text: string) => DeploymentSecret }>,
 ): Database | undefined {
@@ -50,7 +50,7 @@ export function databaseOf(
 }
 
 /** What is wrong with a stack's replicas: several need one database, and Docker runs one container a service. */
-export function replicationProblems(config: StackConfig): readonly ConfigProblem[] {
+export function findReplicationProblems(config: StackConfig): readonly ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   for (const key of ["facilitatorReplicas", "resourceServerReplicas"] as const) {
     const { min, max } = config[key];

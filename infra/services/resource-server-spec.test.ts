@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { resourceServerSpec, payeesOf } from "./resource-server-spec.ts";
+import { resourceServerSpec, listPayees } from "./resource-server-spec.ts";
 
 const offer = { scheme: "exact", network: "eip155:1672", price: "$0.01" };
 const upstream = "https://api.example/data";
@@ -48,9 +48,9 @@ it("a stack's facilitator serves the account of the stack and those that its rou
     "GET /a": { accepts: { price: "0.01", payTo: first }, upstream },
     "GET /b": { accepts: [{ price: "0.01" }, { price: "0.02", payTo: second }, { payTo: "0xbb" }], upstream },
   };
-  expect(payeesOf(stack, routes).map((account) => account.toUpperCase())).toEqual(["0XAA", "0XBB", "0XCC"]);
+  expect(listPayees(stack, routes).map((account) => account.toUpperCase())).toEqual(["0XAA", "0XBB", "0XCC"]);
 });
 
 it("routes without the right form, and a stack without an account, name nobody", () => {
-  expect(payeesOf(undefined, { "GET /a": "wrong", "GET /b": { upstream }, "GET /c": { accepts: {} } })).toEqual([]);
+  expect(listPayees(undefined, { "GET /a": "wrong", "GET /b": { upstream }, "GET /c": { accepts: {} } })).toEqual([]);
 });

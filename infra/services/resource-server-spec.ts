@@ -3,10 +3,11 @@ import { resourceServerSettings } from "#resource-server/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
 import { daemonHealth } from "./health-spec.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
-import { ledgerParts, type Database } from "./replication.ts";
+import { operatorHosts, type Published } from "./published.ts";
+import { buildLedgerParts, type Database } from "./replication.ts";
 import { liveFilesDirectory, type Replicas } from "./service-spec.ts";
 import type { PublicProxies } from "./trusted-proxies.ts";
-import { upstreamEdges } from "./upstream-edges.ts";
+import { listUpstreamEdges } from "./upstream-edges.ts";
 import { z } from "zod";
 import type { Token } from "./facilitator-spec.ts";
 
@@ -30,6 +31,8 @@ export type ResourceServerArgs = CommonArgs &
     database?: Database | undefined;
     /** Default: one. */
     replicas?: Replicas | undefined;
+    /** How a host publishes the service; absent where none does. */
+    published?: Published | undefined;
     chainId: number;
     payTo: string | undefined;
     token: Token | undefined;
@@ -54,7 +57,7 @@ const routesFile = "routes.json5";
 /** Builds the resource server: public, reaching the facilitator and the routes' upstreams, its claims in the database or on a kept volume. */
 export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
   const { accessTokens: tokens } = args;
-  const ledger = ledgerParts(args.database, { volume: "resource-server-ledger", file: "claims.sqlite" });
+  const ledger = buildLedgerParts(args.database, { volume: "resource-server-ledger", file: "claims.sqlite" });
   const { spec, problems } = buildService(
     {
       name: "resource-server",
@@ -62,7 +65,11 @@ export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
       definition: resourceServerSettings,
       tree: {
         listen: { host: "0.0.0.0", port: resourceServerPort, ...args.publicProxies },
-        operations: { host: "0.0.0.0", port: resourceServerOperationsPort },
+        operations: {
+          host: "0.0.0.0",
+          port: resourceServerOperationsPort,
+          ...operatorHosts("resource-server", args.published),
+        },
         publicUrl: args.publicUrl,
         routesPath: `${liveFilesDirectory}/${routesFile}`,
         payTo: args.payTo,
@@ -82,7 +89,7 @@ export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
       edges: [
         { to: "facilitator", port: "http" },
         { to: "upstream", port: "http" },
-        ...upstreamEdges(args.routes),
+        ...listUpstreamEdges(args.routes),
         ...ledger.edges,
       ],
       metrics: { port: "operations" },
@@ -107,7 +114,7 @@ const offering = z.object({ accepts: z.union([z.array(offer), offer]) });
  * The accounts that a stack's resource server may be paid at: its `payTo`, and what single offers of its routes name instead. Routes
  * that have not the right form name none; the resource server's own schema refuses them.
  */
-export function payeesOf(payTo: string | undefined, routes: Routes): readonly string[] {
+export function listPayees(payTo: string | undefined, routes: Routes): readonly string[] {
   const named = Object.values(routes).flatMap((route) => {
     const parsed = offering.safeParse(route);
     return parsed.success ? [parsed.data.accepts].flat().map((accepted) => accepted.payTo ?? payTo) : [];

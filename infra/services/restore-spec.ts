@@ -1,7 +1,7 @@
 import { restoreSettings } from "#sidecar/restore/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
 import { chainDataDirectory, workspace } from "./node-layout.ts";
-import { nodeUser } from "./service-spec.ts";
+import { chooseNodeUser } from "./service-spec.ts";
 
 /** A snapshot that chain data are restored from before a node's first start. */
 export type RestoreArgs = CommonArgs &
@@ -32,7 +32,7 @@ export function restoreSpec(args: RestoreArgs): BuiltService {
       health: undefined,
       limits: { cpus: 2, memoryMebibytes: 1_024 },
       stopGraceSeconds: 30,
-      user: nodeUser(args.imageUser),
+      user: chooseNodeUser(args.imageUser),
     },
     args,
   );

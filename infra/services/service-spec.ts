@@ -157,18 +157,18 @@ export const filesDirectory = "/run/gatehouse/files";
 export const liveFilesDirectory = "/run/gatehouse/live";
 
 /** The files that a service reads again as they change. */
-export function liveFilesOf(spec: ServiceSpec): readonly FileSpec[] {
+export function listLiveFiles(spec: ServiceSpec): readonly FileSpec[] {
   return spec.liveFiles ?? [];
 }
 
 /** Where a service's files stand in its own container. */
-export function filesDirectoryOf(spec: ServiceSpec): string {
+export function findFilesDirectory(spec: ServiceSpec): string {
   return spec.filesDirectory ?? filesDirectory;
 }
 
 /** All places where a service's files stand in its own container. */
-export function filesDirectoriesOf(spec: ServiceSpec): readonly string[] {
-  return [filesDirectoryOf(spec), ...(spec.furtherFilesDirectories ?? [])];
+export function listFilesDirectories(spec: ServiceSpec): readonly string[] {
+  return [findFilesDirectory(spec), ...(spec.furtherFilesDirectories ?? [])];
 }
 
 /** Whether a service finds files at its start, its own or foreign ones. */
@@ -177,7 +177,7 @@ export function hasFiles({ files, foreignFiles }: ServiceSpec): boolean {
 }
 
 /** What tells a mounted volume, or a directory of one, from the others of a stack. */
-export function volumeKey({ name, directory }: VolumeSpec): string {
+export function toVolumeKey({ name, directory }: VolumeSpec): string {
   return directory === undefined ? name : `${name}-${directory}`;
 }
 
@@ -185,13 +185,13 @@ export function volumeKey({ name, directory }: VolumeSpec): string {
 export const stateDirectory = "/var/lib/gatehouse";
 
 /** The port of that name. @throws {Error} when the service has no such port, which is a mistake in a builder. */
-export function portNamed(spec: ServiceSpec, name: string): PortSpec {
+export function findPort(spec: ServiceSpec, name: string): PortSpec {
   const found = spec.ports.find((port) => port.name === name);
   if (found === undefined) throw new Error(`${spec.name} has no port named ${name}`);
   return found;
 }
 
 /** The user of a node's image, in the group that owns the workspace beside it; the devnet's is that of all of Gatehouse. */
-export function nodeUser(imageUser: number | undefined): ServiceSpec["user"] {
+export function chooseNodeUser(imageUser: number | undefined): ServiceSpec["user"] {
   return imageUser === undefined ? serviceUser : { uid: imageUser, gid: serviceUser.gid };
 }

@@ -1,4 +1,4 @@
-import { urlAuthority } from "#daemon/http/url-authority.ts";
+import { formatAuthority } from "#daemon/http/address.ts";
 import { policyShape } from "#gateway/settings/policy.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
@@ -11,10 +11,11 @@ import {
   workspaceDirectory,
   workspace,
 } from "./node-layout.ts";
+import { operatorHosts, type Published } from "./published.ts";
 import type { PushTarget } from "./push-target.ts";
 import type { AccessTokens } from "./resource-server-spec.ts";
-import { liveFilesDirectory, stateDirectory, type ServiceSpec, nodeUser } from "./service-spec.ts";
-import { valueAt, type SettingsTree } from "./settings-tree.ts";
+import { liveFilesDirectory, stateDirectory, type ServiceSpec, chooseNodeUser } from "./service-spec.ts";
+import { findRenderedValue, type SettingsTree } from "./rendered-settings.ts";
 import type { PublicProxies } from "./trusted-proxies.ts";
 
 /** How the sidecar restarts the node: through the engine proxy's socket, or through the Kubernetes API. */
@@ -50,6 +51,8 @@ export type SidecarArgs = CommonArgs &
     volumeGrowth: VolumeGrowth | undefined;
     /** The proxies before the gateway; absent where callers reach it themselves. */
     publicProxies: PublicProxies | undefined;
+    /** How a host publishes the sidecar; absent where none does. */
+    published?: Published | undefined;
   }>;
 
 /** When the node's volume grows, by how much and how far. */
@@ -91,7 +94,7 @@ const livePolicy = { at: ["gateway"], keys: Object.keys(policyShape), file: "pol
 
 /** Builds the sidecar of one node: keeps node.conf and pruning right, restarts the node, guards its RPC. */
 export function sidecarSpec(args: SidecarArgs): BuiltService {
-  const hasOwnPolicy = valueAt(args.settings ?? {}, ["gateway", "policyPath"]) !== undefined;
+  const hasOwnPolicy = findRenderedValue(args.settings ?? {}, ["gateway", "policyPath"]) !== undefined;
   return buildService(
     {
       name: "sidecar",
@@ -125,7 +128,7 @@ export function sidecarSpec(args: SidecarArgs): BuiltService {
       },
       limits: { cpus: 1, memoryMebibytes: 512 },
       stopGraceSeconds: 30,
-      user: nodeUser(args.nodeImageUser),
+      user: chooseNodeUser(args.nodeImageUser),
     },
     args,
   );
@@ -133,10 +136,10 @@ export function sidecarSpec(args: SidecarArgs): BuiltService {
 
 function sidecarTree(args: SidecarArgs): SettingsTree {
   return {
-    listen: { host: "0.0.0.0", port: sidecarStatusPort },
+    listen: { host: "0.0.0.0", port: sidecarStatusPort, ...operatorHosts("sidecar", args.published) },
     gateway: {
       public: { host: "0.0.0.0", port: gatewayPort },
-      callers: { ...args.publicProxies },
+      callers: { ...args.publicProxies, ...(args.published?.isPublicLoopback ? { corsOrigins: [] } : {}) },
       policyPath: `${liveFilesDirectory}/${livePolicy.file}`,
       ...tokenTree(args.accessTokens),
     },
@@ -150,7 +153,7 @@ function sidecarTree(args: SidecarArgs): SettingsTree {
       webSocketUrl: `ws://${args.nodeHost}:${nodePorts.webSocket}`,
       chainId: args.chainId,
     },
-    pushgateway: { url: `http://${urlAuthority(args.push.host, args.push.port)}` },
+    pushgateway: { url: `http://${formatAuthority(args.push.host, args.push.port)}` },
     monitor: {
       enabled: true,
       jobName: args.jobName,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { configSchema } from "../config/config-schema.ts";
-import { imagesOf, unnamedImages } from "./stack-images.ts";
+import { listImages, findUnnamedImages } from "./stack-images.ts";
 
 const nodeImage = "registry.example/node:0.16.2@sha256:0";
 const routes = { "GET /data": { upstream: "http://data.example" } };
@@ -9,22 +9,22 @@ const pushgatewayUrl = "http://push.example:9091";
 describe("the images of a stack", () => {
   it("are Gatehouse's two and the official Pushgateway, beside what the configuration names", () => {
     const config = configSchema.parse({ postgresImage: "postgres:17", devnetImage: "devnet:1" });
-    expect(imagesOf(config)).toEqual({
+    expect(listImages(config)).toEqual({
       devnet: "devnet:1",
       postgres: "postgres:17",
       pushgateway: expect.stringMatching(/^prom\/pushgateway:/) as string,
     });
-    expect(unnamedImages(config)).toEqual(["gatehouse"]);
-    expect(unnamedImages(configSchema.parse({}))).toEqual(["gatehouse", "devnet"]);
+    expect(findUnnamedImages(config)).toEqual(["gatehouse"]);
+    expect(findUnnamedImages(configSchema.parse({}))).toEqual(["gatehouse", "devnet"]);
   });
 
   it("have no devnet among them for a real node that sells routes of its own, even where one is named", () => {
     const config = configSchema.parse({ nodeImage, routes, pushgatewayUrl, devnetImage: "devnet:1" });
-    expect(imagesOf(config)).toEqual({ node: nodeImage });
-    expect(unnamedImages(config)).toEqual(["gatehouse"]);
+    expect(listImages(config)).toEqual({ node: nodeImage });
+    expect(findUnnamedImages(config)).toEqual(["gatehouse"]);
   });
 
   it("have the devnet's for the sample that a real node's stack sells while it names no routes", () => {
-    expect(unnamedImages(configSchema.parse({ nodeImage }))).toEqual(["gatehouse", "devnet"]);
+    expect(findUnnamedImages(configSchema.parse({ nodeImage }))).toEqual(["gatehouse", "devnet"]);
   });
 });

@@ -1,6 +1,6 @@
 import type { StackConfig } from "../config/config-schema.ts";
-import { observabilityImagesOf } from "./observability-args.ts";
-import { pushgatewayImageOf } from "./push-target.ts";
+import { listObservabilityImages } from "./observability-args.ts";
+import { findPushgatewayImage } from "./push-target.ts";
 import type { ImageName } from "./service-spec.ts";
 
 /** The keys of a stack's configuration that name images by reference. */
@@ -26,21 +26,21 @@ export function usesDevnetImage(config: Pick<StackConfig, "nodeImage" | "routes"
 }
 
 /** The images that a stack runs and that are named by reference. On Docker the two of Gatehouse are built where they are not. */
-export function imagesOf(config: StackConfig): Readonly<Partial<Record<ImageName, string>>> {
+export function listImages(config: StackConfig): Readonly<Partial<Record<ImageName, string>>> {
   const named = {
     gatehouse: config.gatehouseImage,
     devnet: usesDevnetImage(config) ? config.devnetImage : undefined,
     node: config.nodeImage,
     postgres: config.postgresImage,
-    pushgateway: pushgatewayImageOf(config),
-    ...observabilityImagesOf(config),
+    pushgateway: findPushgatewayImage(config),
+    ...listObservabilityImages(config),
   };
   return Object.fromEntries(Object.entries(named).filter(([, reference]) => reference !== undefined));
 }
 
 /** The images that a stack runs and that are named nowhere. */
-export function unnamedImages(config: StackConfig): readonly ("gatehouse" | "devnet")[] {
-  const named = imagesOf(config);
+export function findUnnamedImages(config: StackConfig): readonly ("gatehouse" | "devnet")[] {
+  const named = listImages(config);
   const own = usesDevnetImage(config) ? (["gatehouse", "devnet"] as const) : (["gatehouse"] as const);
   return own.filter((name) => named[name] === undefined);
 }

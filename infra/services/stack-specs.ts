@@ -1,28 +1,28 @@
 import type { StackConfig } from "../config/config-schema.ts";
 import { publicHosts } from "../config/public-way.ts";
-import { accessTokensOf } from "./access-tokens.ts";
+import { deriveAccessTokens } from "./access-tokens.ts";
 import type { Addresses } from "./addresses.ts";
 import { devAccounts, devnetMnemonic } from "./dev-accounts.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
 import type { FacilitatorArgs, Token } from "./facilitator-spec.ts";
 import { facilitatorPort } from "./facilitator-spec.ts";
 import type { ProgramPlace } from "./node-conf.ts";
-import { nodeKeysOf } from "./node-keys.ts";
+import { readNodeKeys } from "./node-keys.ts";
 import { nodePorts } from "./node-layout.ts";
 import type { NodeArgs } from "./node-spec.ts";
-import { nodeVersionOf } from "./node-version.ts";
-import { ownDatabaseOf } from "./own-database.ts";
-import { observabilityArgsOf, type ObservabilityArgs } from "./observability-args.ts";
-import { hostAddress, peerPort } from "./peers.ts";
-import type { PostgresArgs } from "./postgres-spec.ts";
+import { chooseNodeVersion } from "./node-version.ts";
+import { ownDatabaseOf, type PostgresArgs } from "./postgres-spec.ts";
+import { buildObservabilityArgs, type ObservabilityArgs } from "./observability-args.ts";
+import { chooseHostAddress, choosePeerPort } from "./peers.ts";
+import type { Published } from "./published.ts";
 import { pushTargetOf, type PushTarget } from "./push-target.ts";
 import type { PushgatewayArgs } from "./pushgateway-spec.ts";
 import type { RestoreArgs } from "./restore-spec.ts";
-import { databaseOf } from "./replication.ts";
-import { type ResourceServerArgs, type Routes, payeesOf } from "./resource-server-spec.ts";
+import { findDatabase } from "./replication.ts";
+import { type ResourceServerArgs, type Routes, listPayees } from "./resource-server-spec.ts";
 import { sellsSample } from "./stack-images.ts";
-import { valueAt } from "./settings-tree.ts";
-import { publicProxiesOf } from "./trusted-proxies.ts";
+import { findRenderedValue } from "./rendered-settings.ts";
+import { findPublicProxies } from "./trusted-proxies.ts";
 import type { RestartRoute, SidecarArgs } from "./sidecar-spec.ts";
 import type { CommonArgs } from "./built-service.ts";
 import type { VolumeSnapshotArgs } from "./volume-snapshot-spec.ts";
@@ -53,6 +53,8 @@ export type StackContext = Readonly<{
   /** Begins the names of the stack's resources, e.g. `gatehouse-dev`; also the job name of the node's metrics. */
   prefix: string;
   addresses: Addresses;
+  /** How a host publishes the services, where one does. */
+  published?: Published | undefined;
   restart: RestartRoute;
   /** Makes a secret of text, so that Pulumi encrypts it wherever it is stored. */
   secret: (text: string) => DeploymentSecret;
@@ -60,7 +62,7 @@ export type StackContext = Readonly<{
 
 /** Spreads a stack's configuration over the arguments of its components. Pure; checking is the builders' part. */
 export function stackArgs(config: StackConfig, context: StackContext): StackArgs {
-  const { addresses, prefix } = context;
+  const { addresses, prefix, published } = context;
   const accounts = config.devAccounts ? devAccounts : undefined;
   const signer = config.signerPrivateKey ?? accounts?.signer.privateKey;
   const payTo = config.payTo ?? accounts?.payee.address;
@@ -68,16 +70,16 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
   const imageUser = config.nodeImage === undefined ? undefined : config.nodeUser;
   const jobName = `${prefix}-node`;
   const push = pushTargetOf(config, addresses);
-  const database = databaseOf(config, context);
-  const tokens = accessTokensOf(signer, context);
-  const publicProxies = publicProxiesOf(config);
+  const database = findDatabase(config, context);
+  const tokens = deriveAccessTokens(signer, context);
+  const publicProxies = findPublicProxies(config);
   const sample = sellsSample(config);
   const routes = sample ? sampleRoutes(config, addresses, payTo) : config.routes;
   return {
     node: nodeArgs(config, context, { imageUser, jobName, push }),
     sidecar: {
       chainId: config.chainId,
-      nodeVersion: nodeVersionOf(config),
+      nodeVersion: chooseNodeVersion(config),
       nodeImage: config.nodeImage,
       nodeImageUser: imageUser,
       nodeHost: addresses.nodeOfSidecar,
@@ -88,6 +90,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
       accessTokens: tokens,
       volumeGrowth: config.volumeGrowth,
       publicProxies,
+      published,
       ...common(config, "sidecar"),
     },
     restore: config.restore && { ...config.restore, imageUser, ...common(config, "restore") },
@@ -99,7 +102,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
       rpcUrl: `http://${addresses.node}:${nodePorts.http}`,
       signerPrivateKey: signer === undefined ? undefined : context.secret(signer),
       tokens: token === undefined ? [] : [token],
-      payees: payeesOf(payTo, routes),
+      payees: listPayees(payTo, routes),
       database,
       replicas: config.facilitatorReplicas,
       ...common(config, "facilitator"),
@@ -114,11 +117,12 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
       publicUrl: publicUrlOf(config),
       publicProxies,
       database,
+      published,
       replicas: config.resourceServerReplicas,
       ...common(config, "resource-server"),
     },
     upstream: sample ? common(config, "upstream") : undefined,
-    observability: observabilityArgsOf(config, context, signer),
+    observability: buildObservabilityArgs(config, context, signer),
   };
 }
 
@@ -129,20 +133,20 @@ function nodeArgs(
 ): NodeArgs {
   return {
     chainId: config.chainId,
-    version: nodeVersionOf(config),
+    version: chooseNodeVersion(config),
     imageUser,
     pushEdge: push.edge,
     healthCommand: config.nodeHealthCommand,
     conf: {
-      host: hostAddress(config),
-      peerPort: peerPort(config),
+      host: chooseHostAddress(config),
+      peerPort: choosePeerPort(config),
       jobName,
       pushAddress: push.host,
       pushPort: push.port,
       pushIntervalSeconds: config.metricsPushIntervalSeconds,
     },
     programs: programPlace(config),
-    keys: nodeKeysOf(config, secret),
+    keys: readNodeKeys(config, secret),
     mnemonic: config.devAccounts ? secret(devnetMnemonic) : undefined,
     ...common(config, "node"),
   };
@@ -151,7 +155,7 @@ function nodeArgs(
 /** Where the sidecar is told that the node's programs are, which is where the deployment has to put them. */
 function programPlace({ settings }: StackConfig): ProgramPlace {
   const told = (path: readonly string[]) => {
-    const value = valueAt(settings.sidecar ?? {}, path);
+    const value = findRenderedValue(settings.sidecar ?? {}, path);
     return typeof value === "string" ? value : undefined;
   };
   return {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseConfig } from "../stack-config.ts";
 import { ConfigError } from "../config/config-problem.ts";
-import { publicProxiesOf, trustedProxiesWarning } from "./trusted-proxies.ts";
+import { findPublicProxies, warnOfTrustedProxies } from "./trusted-proxies.ts";
 
 const hosts = { gatewayHost: "rpc.example", resourceServerHost: "paid.example" };
 const ways = {
@@ -34,20 +34,20 @@ function problemsOf(make: () => unknown): readonly string[] {
 describe.each(["ingress", "gatewayApi"] as const)("a stack with %s", (way) => {
   it("believes the nearest proxy from private networks, and the preview says so", () => {
     const stack = stackWith(way);
-    expect(publicProxiesOf(stack)).toEqual({
+    expect(findPublicProxies(stack)).toEqual({
       trustedProxies: ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"],
       forwardedHops: 1,
     });
     const namespace = way === "ingress" ? "ingress-nginx" : "gateways";
-    expect(trustedProxiesWarning(stack)).toBe(
+    expect(warnOfTrustedProxies(stack)).toBe(
       `${way}.trustedProxies: not set, so X-Forwarded-For is believed from every private address (10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10, fc00::/7). That is right where network policies are enforced, since they let in the pods of ${namespace} alone, and where those pods have private addresses. Else write down the range that they have (\`kubectl get pods -n ${namespace} -o wide\` shows it): \`pulumi config set --path '${way}.trustedProxies[0]' 10.244.0.0/16\`.`,
     );
   });
 
   it("believes those that it names, without a word", () => {
     const stack = stackWith(way, { trustedProxies: ["10.244.0.0/16", "2001:db8::/64"] });
-    expect(publicProxiesOf(stack)).toEqual({ trustedProxies: ["10.244.0.0/16", "2001:db8::/64"] });
-    expect(trustedProxiesWarning(stack)).toBeUndefined();
+    expect(findPublicProxies(stack)).toEqual({ trustedProxies: ["10.244.0.0/16", "2001:db8::/64"] });
+    expect(warnOfTrustedProxies(stack)).toBeUndefined();
   });
 
   it.each([[[]], [["everybody"]], [["10.0.0.0/33"]], ["10.0.0.0/8"]])(
@@ -74,6 +74,6 @@ describe.each(["ingress", "gatewayApi"] as const)("a stack with %s", (way) => {
 
 it("believes nobody without a public way in", () => {
   const stack = parseConfig({ target: "docker" });
-  expect(publicProxiesOf(stack)).toBeUndefined();
-  expect(trustedProxiesWarning(stack)).toBeUndefined();
+  expect(findPublicProxies(stack)).toBeUndefined();
+  expect(warnOfTrustedProxies(stack)).toBeUndefined();
 });

@@ -1,6 +1,6 @@
 import type { StackConfig } from "../config/config-schema.ts";
 import type { ConfigProblem } from "../config/config-problem.ts";
-import { valueAt, type SettingsTree } from "./settings-tree.ts";
+import { findRenderedValue, type SettingsTree } from "./rendered-settings.ts";
 
 /** The proxies before a stack's public services, as settings of those take them. */
 export type PublicProxies = Readonly<{ trustedProxies: readonly string[]; forwardedHops?: number }>;
@@ -16,7 +16,7 @@ const podNetworks = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.
  * network policies let no other pod in, so by default any private address is the controller. It is believed for one hop: a client whose own
  * address is private, or became so on a load balancer's way, is still not believed itself.
  */
-export function publicProxiesOf({ ingress, gatewayApi }: StackConfig): PublicProxies | undefined {
+export function findPublicProxies({ ingress, gatewayApi }: StackConfig): PublicProxies | undefined {
   const way = ingress ?? gatewayApi;
   if (way === undefined) return undefined;
   const { trustedProxies } = way;
@@ -24,7 +24,7 @@ export function publicProxiesOf({ ingress, gatewayApi }: StackConfig): PublicPro
 }
 
 /** What a person should know of the proxies that are believed where the stack does not say which; `undefined` when there is nothing. */
-export function trustedProxiesWarning({ target, ingress, gatewayApi }: StackConfig): string | undefined {
+export function warnOfTrustedProxies({ target, ingress, gatewayApi }: StackConfig): string | undefined {
   const way = ingress ?? gatewayApi;
   if (target !== "kubernetes" || way === undefined || way.trustedProxies !== undefined) return undefined;
   const key = ingress === undefined ? "gatewayApi" : "ingress";
@@ -40,12 +40,12 @@ const lists = [
 ] as const;
 
 /** What is wrong with how a stack with a public way in says whom its services believe. */
-export function trustedProxiesProblems(config: StackConfig): readonly ConfigProblem[] {
-  if (publicProxiesOf(config) === undefined) return [];
+export function findTrustedProxiesProblems(config: StackConfig): readonly ConfigProblem[] {
+  if (findPublicProxies(config) === undefined) return [];
   const way = config.ingress === undefined ? "gatewayApi" : "ingress";
   return lists
     .filter(({ service, path }) => {
-      const given = valueAt((config.settings[service] ?? {}) as SettingsTree, path);
+      const given = findRenderedValue((config.settings[service] ?? {}) as SettingsTree, path);
       return Array.isArray(given) && given.length === 0;
     })
     .map(({ service, path }) => ({

@@ -9,7 +9,7 @@ const withUpstream = z.object({ upstream: z.url() });
 const serviceName = /^[^.]+\.(?<namespace>[^.]+)\.svc(\.|$)/;
 
 /** The namespace of a Service by its host name; `undefined` for a host that is none. */
-export function serviceNamespace(host: string): string | undefined {
+export function parseServiceNamespace(host: string): string | undefined {
   return serviceName.exec(host)?.groups?.["namespace"];
 }
 
@@ -17,7 +17,7 @@ export function serviceNamespace(host: string): string | undefined {
  * The connections that routes need to reach their upstreams: to the namespace that a Service's name tells, to an address that stands in the
  * URL, else to the internet. A name without a dot is one of the stack's own services, whose edges their builders know.
  */
-export function upstreamEdges(routes: Readonly<Record<string, unknown>>): readonly Edge[] {
+export function listUpstreamEdges(routes: Readonly<Record<string, unknown>>): readonly Edge[] {
   return Object.values(routes).flatMap((route) => {
     const parsed = withUpstream.safeParse(route);
     return parsed.success ? edgesTo(new URL(parsed.data.upstream)) : [];
@@ -31,7 +31,7 @@ function edgesTo({ protocol, hostname, port }: URL): readonly Edge[] {
     const number = port === "" ? ({ "https:": 443 }[protocol] ?? 80) : Number(port);
     return [{ to: "host", port: number, cidr: `${host}/${family === 4 ? 32 : 128}` }];
   }
-  const namespace = serviceNamespace(host);
+  const namespace = parseServiceNamespace(host);
   if (namespace !== undefined) return [{ to: "namespace", namespace }];
   return host.includes(".") ? [{ to: "internet" }] : [];
 }

@@ -2,6 +2,9 @@ import { join } from "node:path";
 import ts from "typescript";
 import { schemaModule, type Typed } from "./kubernetes-schema.ts";
 
+/** The published types, parsed once for all tests of a process. */
+const published = new Map<string, ts.SourceFile>();
+
 /**
  * Fields that no published schema knows, a line each: every object is written down as a literal of its kind's type, which is
  * generated from the OpenAPI schema, and the compiler refuses what the type does not have, at any depth.
@@ -13,6 +16,8 @@ export function unknownFields(manifests: readonly Typed[]): readonly string[] {
   const options: ts.CompilerOptions = {
     module: ts.ModuleKind.NodeNext,
     moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    // The types of objects need nothing of the runtime's or the browser's.
+    lib: ["lib.es5.d.ts"],
     noEmit: true,
     skipLibCheck: true,
     strict: true,
@@ -23,8 +28,10 @@ export function unknownFields(manifests: readonly Typed[]): readonly string[] {
   host.fileExists = (path) => files.has(path) || inherited.fileExists(path);
   host.getSourceFile = (path, language, ...rest) => {
     const manifest = files.get(path);
-    if (manifest === undefined) return inherited.getSourceFile(path, language, ...rest);
-    return ts.createSourceFile(path, literalOf(manifest), language);
+    if (manifest !== undefined) return ts.createSourceFile(path, literalOf(manifest), language);
+    const source = published.get(path) ?? inherited.getSourceFile(path, language, ...rest);
+    if (source !== undefined) published.set(path, source);
+    return source;
   };
   const program = ts.createProgram([...files.keys()], options, host);
   return [...files].flatMap(([path, manifest]) =>

@@ -1,10 +1,10 @@
 import { dirname, resolve } from "node:path";
-import { valueAt, type JsonObject } from "./document.ts";
+import { findConfValue, type JsonObject } from "./document.ts";
 
 /** The node's data directory: the setting, else `storage.mygrid_env.storage_data_path`, else the configuration's directory. */
-export function dataPathOf(setting: string | undefined, configPath: string, value: JsonObject | undefined): string {
+export function findDataPath(setting: string | undefined, configPath: string, value: JsonObject | undefined): string {
   const directory = dirname(configPath);
   if (setting !== undefined) return resolve(setting);
-  const path = valueAt(value, ["storage", "mygrid_env", "storage_data_path"]);
+  const path = findConfValue(value, ["storage", "mygrid_env", "storage_data_path"]);
   return typeof path === "string" && path !== "" ? resolve(directory, path) : directory;
 }

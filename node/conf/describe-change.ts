@@ -1,20 +1,20 @@
 import type { ConfigChange } from "./monitor-change.ts";
-import { shownValue } from "./shown-value.ts";
+import { formatValue } from "./shown-value.ts";
 
 /** One change as a person reads it, with its reason. */
 export function describeChange(change: ConfigChange): string {
-  return `${whatChanges(change)} (${change.reason})`;
+  return `${formatChange(change)} (${change.reason})`;
 }
 
 /** One change as a person reads it, without its reason. */
-export function whatChanges(change: ConfigChange): string {
+export function formatChange(change: ConfigChange): string {
   switch (change.kind) {
     case "create":
       return `chain.monitor_config made with ${Object.keys(change.value).join(", ")}`;
     case "insert":
       return `${change.key} added as ${JSON.stringify(change.value)}`;
     case "set":
-      return `${change.key} set to ${JSON.stringify(change.value)}, was ${shownValue(change.from)}`;
+      return `${change.key} set to ${JSON.stringify(change.value)}, was ${formatValue(change.from)}`;
     case "rename":
       return `${change.key} renamed to ${change.to}`;
     case "remove":

@@ -51,9 +51,9 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /** What stands in a value at a path of keys; undefined where the path does not lead there. */
-export function valueAt(value: unknown, [key, ...rest]: readonly string[]): unknown {
+export function findConfValue(value: unknown, [key, ...rest]: readonly string[]): unknown {
   if (key === undefined) return value;
-  return isJsonObject(value) && Object.hasOwn(value, key) ? valueAt(value[key], rest) : undefined;
+  return isJsonObject(value) && Object.hasOwn(value, key) ? findConfValue(value[key], rest) : undefined;
 }
 
 /** Names a JSON value's type as a person would. */

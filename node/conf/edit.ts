@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
-import { json5Key, json5NodeAt } from "#daemon/files/json5-tree.ts";
+import { readJson5Key, findJson5Node } from "#daemon/files/json5-tree.ts";
 import type { ConfigDocument, JsonObject } from "./document.ts";
 import { removeProperty, renameKey, setValue } from "./editor.ts";
-import { changedValue, type ConfigChange } from "./monitor-change.ts";
+import { applyChanges, type ConfigChange } from "./monitor-change.ts";
 import { parseText, type ParsedText } from "./parsed-text.ts";
 
 /** The text after an edit, or why the text was left alone. */
-export type ConfigEditResult = Readonly<{ ok: true; text: string } | { ok: false; message: string }>;
+type ConfigEditResult = Readonly<{ ok: true; text: string } | { ok: false; message: string }>;
 
 const monitorPath = ["chain", "monitor_config"];
 
@@ -18,7 +18,7 @@ export function editConfig(document: ConfigDocument, changes: readonly ConfigCha
   const twice = duplicateKey(document);
   if (twice !== undefined) return { ok: false, message: twice };
   const after = changes.reduce(applyChange, document as ParsedText | undefined);
-  const chain = { ...document.chain, monitor_config: changedValue(document.chain["monitor_config"], changes) };
+  const chain = { ...document.chain, monitor_config: applyChanges(document.chain["monitor_config"], changes) };
   const intended: JsonObject = { ...document.value, chain };
   if (after === undefined || !isDeepStrictEqual(after.value, intended)) {
     return {
@@ -53,10 +53,10 @@ function changedText(before: ParsedText, change: ConfigChange): string | undefin
 /** A key on the way to `chain.monitor_config`, or in it, that stands twice: readers differ in which one counts. */
 function duplicateKey({ root }: ParsedText): string | undefined {
   for (const path of [[], ["chain"], monitorPath]) {
-    const object = json5NodeAt(root, path);
+    const object = findJson5Node(root, path);
     const seen = new Set<string>();
     for (const member of object?.type === "Object" ? object.members : []) {
-      const name = json5Key(member);
+      const name = readJson5Key(member);
       const relevant = path.length === 2 || name === (path.length === 0 ? "chain" : "monitor_config");
       if (relevant && seen.has(name)) {
         const { line, column } = member.name.loc.start;
@@ -64,6 +64,46 @@ function duplicateKey({ root }: ParsedText): string | undefined {
       }
       seen.add(name);
     }
+  }
+  return undefined;
+}
+
+/**
+ * Writes a JSON5 document anew as JSON with the changes, if the settings allow it. Editors for JSON5 text do not exist, and its
+ * comments can't be kept; numbers that JSON can't hold are refused.
+ */
+export function rewriteConfig(
+  document: ConfigDocument,
+  changes: readonly ConfigChange[],
+  allowed: "refuse" | "rewrite",
+): ConfigEditResult {
+  if (allowed === "refuse") {
+    const message =
+      "is JSON5, which can't be edited in place; write it as JSON (comments may stay), or set upkeep.json5 to rewrite.";
+    return { ok: false, message };
+  }
+  const unsafe = unsafeNumber(document.value, []);
+  if (unsafe !== undefined) {
+    return {
+      ok: false,
+      message: `has a number at ${unsafe} that would change when rewritten; write the file as JSON.`,
+    };
+  }
+  const chain = { ...document.chain, monitor_config: applyChanges(document.chain["monitor_config"], changes) };
+  const eol = document.text.includes("\r\n") ? "\r\n" : "\n";
+  const text = JSON.stringify({ ...document.value, chain }, null, 2).replaceAll("\n", eol) + eol;
+  return { ok: true, text };
+}
+
+function unsafeNumber(value: unknown, path: readonly string[]): string | undefined {
+  if (typeof value === "number") {
+    const kept = Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
+    return kept ? undefined : path.join(".");
+  }
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const [key, child] of Object.entries(value)) {
+    const found = unsafeNumber(child, [...path, key]);
+    if (found !== undefined) return found;
   }
   return undefined;
 }

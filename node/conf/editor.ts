@@ -1,5 +1,5 @@
 import type { MemberNode, ObjectNode, ValueNode } from "@humanwhocodes/momoa";
-import { json5Key, json5NodeAt } from "#daemon/files/json5-tree.ts";
+import { readJson5Key, findJson5Node } from "#daemon/files/json5-tree.ts";
 import type { ParsedText } from "./parsed-text.ts";
 
 /*
@@ -13,12 +13,12 @@ import type { ParsedText } from "./parsed-text.ts";
  */
 export function setValue(parsed: ParsedText, path: readonly string[], value: unknown): string | undefined {
   const { text, root } = parsed;
-  const found = json5NodeAt(root, path);
+  const found = findJson5Node(root, path);
   if (found !== undefined) {
     return replace(text, found, renderValue(text, value, indentAt(text, found.loc.start.offset)));
   }
   const [key, ...rest] = path.slice(pathThatIsThere(root, path).length);
-  const object = json5NodeAt(root, pathThatIsThere(root, path));
+  const object = findJson5Node(root, pathThatIsThere(root, path));
   if (key === undefined || object?.type !== "Object") return undefined;
   const inner = rest.reduceRight((nested: unknown, name) => ({ [name]: nested }), value);
   return insert(text, object, key, inner);
@@ -54,14 +54,14 @@ export function removeProperty({ text, bare, root }: ParsedText, path: readonly 
 type Found = Readonly<{ member?: MemberNode | undefined; previous?: MemberNode | undefined }>;
 
 function memberAt(root: ValueNode | undefined, path: readonly string[]): Found {
-  const object = json5NodeAt(root, path.slice(0, -1));
+  const object = findJson5Node(root, path.slice(0, -1));
   if (object?.type !== "Object") return {};
-  const index = object.members.findIndex((member) => json5Key(member) === path.at(-1));
+  const index = object.members.findIndex((member) => readJson5Key(member) === path.at(-1));
   return { member: object.members[index], previous: object.members[index - 1] };
 }
 
 function pathThatIsThere(root: ValueNode | undefined, path: readonly string[]): readonly string[] {
-  const missing = path.findIndex((_, index) => json5NodeAt(root, path.slice(0, index + 1)) === undefined);
+  const missing = path.findIndex((_, index) => findJson5Node(root, path.slice(0, index + 1)) === undefined);
   return missing === -1 ? path : path.slice(0, missing);
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { nodeReleases, parseNodeVersion, type NodeReleases } from "../versions.ts";
 import { parseConfig, type ConfigDocument } from "./document.ts";
-import { hasSameMeaning, meaningOf } from "./meaning.ts";
+import { hasSameMeaning, deriveMeaning } from "./meaning.ts";
 
 function documentOf(text: string): ConfigDocument {
   const parsed = parseConfig(Buffer.from(text));
@@ -11,7 +11,7 @@ function documentOf(text: string): ConfigDocument {
 
 /** Whether a node has to be restarted when the one text replaces the other. */
 function matters(before: string, after: string, version = "0.16.2"): boolean {
-  return !hasSameMeaning(meaningOf(documentOf(before)), documentOf(after), parseNodeVersion(version));
+  return !hasSameMeaning(deriveMeaning(documentOf(before)), documentOf(after), parseNodeVersion(version));
 }
 
 const config =
@@ -127,7 +127,7 @@ test("of a meaning of the first format, too, the names of other versions do not 
 
 test("what is kept says the number of its format; another number, or any other text, is the meaning of no file", () => {
   const document = documentOf(config);
-  const kept = meaningOf(document);
+  const kept = deriveMeaning(document);
   expect(kept).toMatch(/^2;storage=[0-9a-f]{64};pamir=[0-9a-f]{64};rest=[0-9a-f]{64}$/);
   for (const text of ["unknown", "", kept.replace("2;", "3;"), kept.replace("pamir=", "lagoon=")]) {
     expect(hasSameMeaning(text, document, parseNodeVersion("0.16.2")), text).toBe(false);
@@ -141,12 +141,12 @@ test("a naming that becomes known later changes no meaning that was kept before,
   const releases: NodeReleases = [...nodeReleases, { ...newest, naming: "lagoon", monitorKeys: lagoonKeys }];
   const document = documentOf(config.replace('"own":2', '"lagoon_push_port":2'));
   const other = documentOf(config.replace('"own":2', '"lagoon_push_port":3'));
-  const kept = meaningOf(document);
+  const kept = deriveMeaning(document);
   for (const version of ["0.15.0", "0.16.2", "0.99.0", "unknown"].map(parseNodeVersion)) {
     expect(hasSameMeaning(kept, document, version, releases)).toBe(true);
     expect(hasSameMeaning(kept, other, version, releases)).toBe(false);
   }
-  const keptNow = meaningOf(document, releases);
+  const keptNow = deriveMeaning(document, releases);
   expect(hasSameMeaning(keptNow, other, parseNodeVersion("0.16.2"), releases)).toBe(true);
   expect(hasSameMeaning(keptNow, other, parseNodeVersion("0.99.0"), releases)).toBe(false);
 });

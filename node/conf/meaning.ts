@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import type { ObjectNode, ValueNode } from "@humanwhocodes/momoa";
-import { json5Key } from "#daemon/files/json5-tree.ts";
+import { readJson5Key } from "#daemon/files/json5-tree.ts";
 import type { ConfigDocument } from "./document.ts";
 import { nodeReleases, releaseOf, type MonitorKeys, type NodeReleases, type NodeVersion } from "../versions.ts";
 import { keySets, type KeySet } from "./monitor-keys.ts";
 
-/** Number of the format that {@link meaningOf} writes. The first one had no number. */
+/** Number of the format that {@link deriveMeaning} writes. The first one had no number. */
 const format = "2";
 
 /** The part with everything that no naming has a name for. */
@@ -19,7 +19,7 @@ const firstFormat = /^([0-9a-f]{64})-([0-9a-f]{64})-([0-9a-f]{64})$/;
  * naming and one of all else, e.g. `2;storage=…;pamir=…;rest=…`. Comments, blanks, trailing commas and the order of keys do not count.
  * Numbers count as they are written, because they may exceed 2^53. Pure.
  */
-export function meaningOf(document: ConfigDocument, releases: NodeReleases = nodeReleases): string {
+export function deriveMeaning(document: ConfigDocument, releases: NodeReleases = nodeReleases): string {
   const parts = [...partsOf(document, keySets(releases))].map(([name, hash]) => `${name}=${hash}`);
   return [format, ...parts].join(";");
 }
@@ -93,7 +93,7 @@ function isOf(keys: MonitorKeys, name: string): boolean {
 
 /** Of several equal keys the first one, as meanings were always kept; editing refuses such a file. */
 function firstValue(node: ValueNode | undefined, key: string): ValueNode | undefined {
-  return node?.type === "Object" ? node.members.find((member) => json5Key(member) === key)?.value : undefined;
+  return node?.type === "Object" ? node.members.find((member) => readJson5Key(member) === key)?.value : undefined;
 }
 
 type Keep = (object: ObjectNode, name: string) => boolean;
@@ -113,7 +113,7 @@ function canonicalObject(
   keep: Keep = () => true,
 ) {
   const properties = members.flatMap((member) => {
-    const name = json5Key(member);
+    const name = readJson5Key(member);
     return keepHere(name) ? [{ name, value: canonical(text, member.value, keep) }] : [];
   });
   const sorted = properties.toSorted((a, b) => (a.name === b.name ? 0 : a.name < b.name ? -1 : 1));

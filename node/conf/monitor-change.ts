@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "./document.ts";
-import { monitorFields, otherNames, type Naming } from "./monitor-keys.ts";
+import { monitorFields, listOtherNames, type Naming } from "./monitor-keys.ts";
 import type { MonitorValue, WantedMonitor } from "./monitor-values.ts";
 
 /** One change of `chain.monitor_config`, and why. */
@@ -13,12 +13,12 @@ export type ConfigChange = Readonly<{ reason: string }> &
   >;
 
 /** The changes that lead from what stands under `chain.monitor_config` to what is wanted there. None when it is right. */
-export function configChanges(current: unknown, wanted: WantedMonitor, naming: Naming): readonly ConfigChange[] {
+export function findConfigChanges(current: unknown, wanted: WantedMonitor, naming: Naming): readonly ConfigChange[] {
   if (!isJsonObject(current)) return created(current, wanted, naming);
   return monitorFields.flatMap((field): ConfigChange[] => {
     const own = naming.own[field];
     const hasOwn = Object.hasOwn(current, own);
-    const others = otherNames(naming, field).filter((name) => Object.hasOwn(current, name));
+    const others = listOtherNames(naming, field).filter((name) => Object.hasOwn(current, name));
     const renamed = hasOwn ? undefined : others[0];
     const left = others.filter((name) => name !== renamed);
     const changes: ConfigChange[] = [];
@@ -44,7 +44,7 @@ function created(current: unknown, wanted: WantedMonitor, naming: Naming): reado
 }
 
 /** The value that a `monitor_config` has after the changes; what an edit of the text is checked against. */
-export function changedValue(current: unknown, changes: readonly ConfigChange[]): JsonObject {
+export function applyChanges(current: unknown, changes: readonly ConfigChange[]): JsonObject {
   const next: Record<string, unknown> = isJsonObject(current) ? { ...current } : {};
   for (const change of changes) {
     switch (change.kind) {

@@ -59,7 +59,7 @@ export type Naming = Readonly<{
 }>;
 
 /** The naming of a node's version. */
-export function namingOf(version: NodeVersion, releases: NodeReleases = nodeReleases): Naming {
+export function findNaming(version: NodeVersion, releases: NodeReleases = nodeReleases): Naming {
   const release = releaseOf(version, releases);
   const { words, range } = keySetOf(release, releases);
   const others = keySets(releases).filter(({ name }) => name !== release.naming);
@@ -71,6 +71,9 @@ export function namingOf(version: NodeVersion, releases: NodeReleases = nodeRele
 }
 
 /** The names that other releases have for a field and this one ignores, newest first. */
-export function otherNames({ own, others }: Pick<Naming, "own" | "others">, field: MonitorField): readonly string[] {
+export function listOtherNames(
+  { own, others }: Pick<Naming, "own" | "others">,
+  field: MonitorField,
+): readonly string[] {
   return [...new Set(others.map((keys) => keys[field]))].filter((name) => name !== own[field]);
 }

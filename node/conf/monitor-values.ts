@@ -1,8 +1,7 @@
-import type { JsonObject } from "./document.ts";
-import { shownValue } from "./shown-value.ts";
-import type { DesiredMonitor } from "./desired.ts";
 import type { MonitorField } from "../versions.ts";
-import { otherNames, type Naming } from "./monitor-keys.ts";
+import type { JsonObject } from "./document.ts";
+import { formatValue } from "./shown-value.ts";
+import { listOtherNames, type Naming } from "./monitor-keys.ts";
 
 /** A value of `monitor_config`. */
 export type MonitorValue = string | number | boolean;
@@ -17,7 +16,7 @@ export type WantedMonitor = Readonly<Partial<Record<MonitorField, WantedValue>>>
  * Decides each value: the setting, else what the file has under the version's own naming, else under the newest of the
  * others, else the default. A value of the wrong type is read as what it was meant to be, where that is plain.
  */
-export function wantedMonitor(current: JsonObject | undefined, naming: Naming, desired: DesiredMonitor): WantedMonitor {
+export function decideMonitor(current: JsonObject | undefined, naming: Naming, desired: DesiredMonitor): WantedMonitor {
   if (!desired.enabled) return disabled(current, naming);
   const { fallback } = desired;
   const pick = (field: Exclude<MonitorField, "enabled">): WantedValue | undefined =>
@@ -36,7 +35,7 @@ export function wantedMonitor(current: JsonObject | undefined, naming: Naming, d
 
 /** Pushing off: only a switch that the file has is turned, and its other values stay. */
 function disabled(current: JsonObject | undefined, naming: Naming): WantedMonitor {
-  const names = [naming.own.enabled, ...otherNames(naming, "enabled")];
+  const names = [naming.own.enabled, ...listOtherNames(naming, "enabled")];
   const stands = current !== undefined && names.some((name) => Object.hasOwn(current, name));
   return stands ? { enabled: { value: false, reason: "metrics pushing is not desired (monitor.enabled)" } } : {};
 }
@@ -52,12 +51,12 @@ function fromDefault(field: MonitorField, value: MonitorValue | undefined): Want
 }
 
 function fromFile(field: MonitorField, current: JsonObject | undefined, naming: Naming): WantedValue | undefined {
-  for (const key of [naming.own[field], ...otherNames(naming, field)]) {
+  for (const key of [naming.own[field], ...listOtherNames(naming, field)]) {
     const found = current?.[key];
     const value = found === undefined ? undefined : parseMonitorValue(field, found);
     if (value === undefined) continue;
     const reason =
-      value === found ? `the file's own value of ${key}` : `${key} was ${shownValue(found)}; ${typeRule[field]}`;
+      value === found ? `the file's own value of ${key}` : `${key} was ${formatValue(found)}; ${typeRule[field]}`;
     return { value, reason };
   }
   return undefined;
@@ -105,3 +104,28 @@ function wholeNumber(value: unknown, max: number): number | undefined {
   const number = typeof value === "string" && /^\d{1,6}$/.test(value.trim()) ? Number(value) : value;
   return typeof number === "number" && Number.isInteger(number) && number >= 1 && number <= max ? number : undefined;
 }
+
+/** What metrics pushing is to be. An absent value keeps what the file has under any naming. */
+export type DesiredMonitor = Readonly<{
+  enabled: boolean;
+  jobName?: string | undefined;
+  /** Without protocol and port. */
+  pushAddress?: string | undefined;
+  pushPort?: number | undefined;
+  pushIntervalSeconds?: number | undefined;
+  /** Used when neither a setting nor the file has a value. */
+  fallback: Readonly<{
+    jobName?: string | undefined;
+    pushAddress?: string | undefined;
+    pushPort: number;
+    pushIntervalSeconds: number;
+  }>;
+}>;
+
+/** What the node is to be; made from settings alone. */
+export type Desired = Readonly<{
+  monitor: DesiredMonitor;
+  prune: Readonly<{ enabled: boolean }>;
+  /** What to do with a node.conf in JSON5, which can't be edited in place. */
+  json5: "refuse" | "rewrite";
+}>;

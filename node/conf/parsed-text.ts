@@ -33,7 +33,7 @@ export function parseText(text: string): ParseTextResult {
 }
 
 /** The comments of a text, with their places. */
-export function commentsOf({ format, text }: Pick<ParsedText, "format" | "text">): readonly Token[] {
+export function listComments({ format, text }: Pick<ParsedText, "format" | "text">): readonly Token[] {
   if (format === "json") return [];
   return (attempt(() => tokenize(text, { mode: format })) ?? []).filter(isComment);
 }

@@ -1,9 +1,8 @@
 import { nodeReleases, type NodeReleases } from "../versions.ts";
 import { isJsonObject, type ConfigDocument } from "./document.ts";
-import { configChanges } from "./monitor-change.ts";
-import type { DesiredMonitor } from "./desired.ts";
+import { findConfigChanges } from "./monitor-change.ts";
+import { type DesiredMonitor, decideMonitor } from "./monitor-values.ts";
 import { keySets } from "./monitor-keys.ts";
-import { wantedMonitor } from "./monitor-values.ts";
 
 const rule = "the version is not known";
 
@@ -21,8 +20,8 @@ export function isRightForSomeVersion(
   return sets.some(({ name, keys }) => {
     const others = sets.filter((other) => other.name !== name).map((other) => other.keys);
     const naming = { own: keys, others, rule };
-    const wanted = wantedMonitor(isJsonObject(current) ? current : undefined, naming, desired);
+    const wanted = decideMonitor(isJsonObject(current) ? current : undefined, naming, desired);
     if (desired.enabled && wanted.pushAddress === undefined) return false;
-    return configChanges(current, wanted, naming).every(({ kind }) => kind === "remove");
+    return findConfigChanges(current, wanted, naming).every(({ kind }) => kind === "remove");
   });
 }

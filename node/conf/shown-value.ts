@@ -2,7 +2,7 @@
 const shownMax = 80;
 
 /** A value of a configuration as a person may see it: short, and without the credentials of a URL. */
-export function shownValue(value: unknown): string {
+export function formatValue(value: unknown): string {
   const text = withoutCredentials(JSON.stringify(value) ?? "nothing");
   return text.length > shownMax ? `${text.slice(0, shownMax)}…` : text;
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { parseConfig, type ConfigDocument } from "./document.ts";
-import { namesOwner, ownershipDifference, tieDifference, tiesOf } from "./ties.ts";
+import { namesOwner, findOwnershipDifference, findTieDifference, readTies } from "./ties.ts";
 
 const configPath = "/srv/a/bin/node.conf";
 
@@ -18,7 +18,7 @@ function documentOf(change: (text: string) => string = (text) => text): ConfigDo
   return parsed.document;
 }
 
-const ties = tiesOf(documentOf(), configPath);
+const ties = readTies(documentOf(), configPath);
 
 test.each([
   ["/srv/a/data", "storage.mygrid_env.storage_data_path is /b there, the node has /srv/a/data"],
@@ -29,32 +29,34 @@ test.each([
     "chain.secret_config.stabilizing_key_path is /b there, the node has /srv/a/keys/stabilizing.key",
   ],
 ])("a copy with another %s is another node's", (value, words) => {
-  const copy = tiesOf(
+  const copy = readTies(
     documentOf((text) => text.replace(value, "/b")),
     configPath,
   );
-  expect([ownershipDifference(copy, ties), tieDifference(copy, ties)]).toEqual([words, words]);
+  expect([findOwnershipDifference(copy, ties), findTieDifference(copy, ties)]).toEqual([words, words]);
 });
 
 test("a port ties a running node to its configuration, but is no sign of another node", () => {
-  const copy = tiesOf(
+  const copy = readTies(
     documentOf((text) => text.replace("18200", "28200")),
     configPath,
   );
-  expect(ownershipDifference(copy, ties)).toBeUndefined();
-  expect(tieDifference(copy, ties)).toBe("chain.startup_config.init_config.ws_port is 28200 there, the node has 18200");
-  const without = tiesOf(
+  expect(findOwnershipDifference(copy, ties)).toBeUndefined();
+  expect(findTieDifference(copy, ties)).toBe(
+    "chain.startup_config.init_config.ws_port is 28200 there, the node has 18200",
+  );
+  const without = readTies(
     documentOf((text) => text.replace(',"ws_port":"18200"', "")),
     configPath,
   );
-  expect(tieDifference(without, ties)).toContain("ws_port is not set there");
+  expect(findTieDifference(without, ties)).toContain("ws_port is not set there");
 });
 
 test("what may drift does not tie, and a path is the same however it is written", () => {
-  const copy = tiesOf(
+  const copy = readTies(
     documentOf((text) => text.replace('"a"', '"b"').replace("/srv/a/data", "../data")),
     configPath,
   );
-  expect(tieDifference(copy, ties)).toBeUndefined();
+  expect(findTieDifference(copy, ties)).toBeUndefined();
   expect([namesOwner(ties), namesOwner({})]).toEqual([true, false]);
 });

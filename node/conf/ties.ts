@@ -1,5 +1,5 @@
 import { dirname, resolve } from "node:path";
-import { valueAt, type ConfigDocument, type JsonObject } from "./document.ts";
+import { findConfValue, type ConfigDocument, type JsonObject } from "./document.ts";
 
 /**
  * What ties a node.conf to one node: its data, its keys and its ports, by their place in the file (specification, "Node operations
@@ -23,7 +23,7 @@ const paths: readonly (readonly string[])[] = [
 const ports = ["http_port", "rpc_port", "tcp_port", "ws_port"].map((name) => initConfig.concat(name));
 
 /** Reads the ties of a node.conf that stands, or is to stand, at `configPath`. Pure. */
-export function tiesOf({ value }: ConfigDocument, configPath: string): ConfigTies {
+export function readTies({ value }: ConfigDocument, configPath: string): ConfigTies {
   const directory = dirname(configPath);
   const entries = [
     ...paths.map((path) => [path.join("."), textAt(value, path), (text: string) => resolve(directory, text)] as const),
@@ -33,12 +33,12 @@ export function tiesOf({ value }: ConfigDocument, configPath: string): ConfigTie
 }
 
 /** The first tie by which two differ, in words; undefined where all are the same. Pure. */
-export function tieDifference(copy: ConfigTies, node: ConfigTies): string | undefined {
+export function findTieDifference(copy: ConfigTies, node: ConfigTies): string | undefined {
   return firstDifference(copy, node, [...paths, ...ports]);
 }
 
-/** As {@link tieDifference}, of data and keys alone: a port may be corrected by going back, data and keys may not be exchanged. Pure. */
-export function ownershipDifference(copy: ConfigTies, node: ConfigTies): string | undefined {
+/** As {@link findTieDifference}, of data and keys alone: a port may be corrected by going back, data and keys may not be exchanged. Pure. */
+export function findOwnershipDifference(copy: ConfigTies, node: ConfigTies): string | undefined {
   return firstDifference(copy, node, paths);
 }
 
@@ -59,6 +59,6 @@ function firstDifference(
 }
 
 function textAt(value: JsonObject, path: readonly string[]): string | undefined {
-  const found = valueAt(value, path);
+  const found = findConfValue(value, path);
   return typeof found === "string" || typeof found === "number" ? String(found) : undefined;
 }

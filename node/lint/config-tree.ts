@@ -1,6 +1,6 @@
 import type { ValueNode } from "@humanwhocodes/momoa";
-import { json5Key, json5NodeAt } from "#daemon/files/json5-tree.ts";
-import { commentsOf, parseText, type ParsedText } from "../conf/parsed-text.ts";
+import { readJson5Key, findJson5Node } from "#daemon/files/json5-tree.ts";
+import { listComments, parseText, type ParsedText } from "../conf/parsed-text.ts";
 import type { TextPosition } from "../conf/problem.ts";
 
 /** A parsed text in which values can be found by path, with their place. */
@@ -27,7 +27,7 @@ export type FoundComment = Readonly<{ written: string; position: TextPosition }>
  * Makes a parsed text searchable. Of the rare forms of JSON5 whose places can't be told, the values are found, and all of them in line 1,
  * column 1.
  */
-export function configTree(parsed: ParsedText): ConfigTree {
+export function buildConfigTree(parsed: ParsedText): ConfigTree {
   if (parsed.root !== undefined) return treeOf(parsed, parsed.root, placeOf);
   const read = parseText(JSON.stringify(parsed.value));
   if (!read.ok || read.parsed.root === undefined) throw new Error("JSON that JSON.stringify wrote can't be parsed");
@@ -46,24 +46,24 @@ function treeOf(parsed: ParsedText, root: ValueNode, placed: (node: Located) => 
       return node.elements.flatMap(({ value }, index) => collect(value, [...path, `${index}`]));
     if (node.type !== "Object") return [];
     return node.members.flatMap((member) => {
-      const key = json5Key(member);
+      const key = readJson5Key(member);
       const here = [...path, key];
       const property = { ...found(member.value), path: here, key, keyPosition: placed(member.name) };
       return [property, ...collect(member.value, here)];
     });
   };
   const place = (path: readonly string[]): TextPosition => {
-    const node = json5NodeAt(root, path);
+    const node = findJson5Node(root, path);
     return node === undefined ? place(path.slice(0, -1)) : placed(node);
   };
   return {
     place,
     find: (path) => {
-      const node = json5NodeAt(root, path);
+      const node = findJson5Node(root, path);
       return node === undefined ? undefined : found(node);
     },
     properties: () => collect(root, []),
-    comments: () => commentsOf(parsed).map((token) => ({ written: written(token), position: placed(token) })),
+    comments: () => listComments(parsed).map((token) => ({ written: written(token), position: placed(token) })),
   };
 }
 

@@ -1,9 +1,9 @@
+import { withoutCredentials } from "../conf/shown-value.ts";
 import type { ConfigTree } from "./config-tree.ts";
-import type { LintFinding } from "./finding.ts";
-import { looksSecret, withoutSecretShapes } from "./secret-shapes.ts";
+import type { LintFinding } from "./lint-rules.ts";
 
 /** A key that stands twice in one object: readers differ in which one counts. */
-export function duplicateKeys(tree: ConfigTree): readonly LintFinding[] {
+export function findDuplicateKeys(tree: ConfigTree): readonly LintFinding[] {
   const seen = new Map<string, number>();
   return tree.properties().flatMap(({ path, keyPosition }): LintFinding[] => {
     const id = JSON.stringify(path);
@@ -18,7 +18,7 @@ export function duplicateKeys(tree: ConfigTree): readonly LintFinding[] {
 }
 
 /** Values that look like secrets (specification, "Authentication", 3: never in source or configuration files). */
-export function secretsInFile(tree: ConfigTree): readonly LintFinding[] {
+export function findSecretsInFile(tree: ConfigTree): readonly LintFinding[] {
   return tree.properties().flatMap(({ path, key, value, position }): LintFinding[] => {
     if (typeof value !== "string" || !looksSecret(key, value)) return [];
     const message = "looks like a secret; the node needs the path of a file that holds it.";
@@ -28,7 +28,7 @@ export function secretsInFile(tree: ConfigTree): readonly LintFinding[] {
 }
 
 /** Comments are read by whoever reads the file. */
-export function secretsInComments(tree: ConfigTree): readonly LintFinding[] {
+export function findSecretsInComments(tree: ConfigTree): readonly LintFinding[] {
   return tree.comments().flatMap(({ written, position }): LintFinding[] => {
     if (withoutSecretShapes(written) === written) return [];
     const message = "a comment holds what looks like a secret.";
@@ -37,9 +37,40 @@ export function secretsInComments(tree: ConfigTree): readonly LintFinding[] {
   });
 }
 
-/** The values that {@link secretsInFile} finds, as they are written and as JSON, for those who print parts of the file. */
-export function writtenSecrets(tree: ConfigTree): readonly string[] {
+/** The values that {@link findSecretsInFile} finds, as they are written and as JSON, for those who print parts of the file. */
+export function findWrittenSecrets(tree: ConfigTree): readonly string[] {
   return tree.properties().flatMap(({ key, value, written }) => {
     return typeof value === "string" && looksSecret(key, value) ? [written, JSON.stringify(value)] : [];
   });
+}
+
+const secretName = /(^|_)(private_?key|secret|password|passphrase|mnemonic|api_?key|token)$/i;
+const urlWithPassword = /:\/\/[^\s/@:]*:[^\s/@]+@/;
+
+/** Texts that are secrets wherever they stand: a key of 32 bytes in hexadecimal, a PEM key, a phrase of 12 to 24 words. */
+const shapes: readonly RegExp[] = [
+  /(?<![0-9a-zA-Z])(?:0x)?[0-9a-fA-F]{64}(?![0-9a-zA-Z])/g,
+  /-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----)?/g,
+  /(?<![a-z])(?:[a-z]{3,8}[ \t]+){11,23}[a-z]{3,8}(?![a-z])/g,
+];
+
+/** A line of a PEM key whose beginning is not shown; no path has all of this. */
+const pemLine = /(?<![\w+/.])(?!\/)(?=\S*[A-Z])(?=\S*[a-z])(?=\S*\d)[A-Za-z0-9+/]{60,}={0,2}/g;
+
+/** A name of a secret, then what stands in quotes, or what holds a digit and so is no word of a sentence. */
+const named =
+  /((?:private[ _-]?key|secret|password|passphrase|mnemonic|api[ _-]?key|token)["']?[ \t]*[:=][ \t]*)(?:(["'])[^"'\n/\\.]{4,}\2|(?=\S*\d)[^\s"',;/\\.]{6,}(?![/\\.]))/gi;
+
+/** Whether a property's value looks like a secret (specification, "Authentication", 3: never in a configuration file). */
+export function looksSecret(key: string, value: string): boolean {
+  if (urlWithPassword.test(value)) return true;
+  if (shapes.some((shape) => value.search(shape) !== -1)) return true;
+  return secretName.test(key) && value !== "" && !/[/\\.]/.test(value);
+}
+
+/** A text, say a comment, with what looks like a secret masked. Pure. */
+export function withoutSecretShapes(text: string): string {
+  return [...shapes, pemLine]
+    .reduce((before, shape) => before.replace(shape, "[secret]"), withoutCredentials(text))
+    .replace(named, "$1[secret]");
 }

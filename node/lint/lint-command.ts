@@ -1,13 +1,12 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
-import { readRegularFile, RegularFileError, unreadableReason } from "#daemon/files/regular-file.ts";
+import { readRegularFile, RegularFileError, explainUnreadable } from "#daemon/files/regular-file.ts";
 import { version as toolVersion } from "#daemon/version.ts";
 import { parseNodeVersion, type NodeVersion } from "../versions.ts";
 import { lintConfig } from "./lint-config.ts";
-import { githubReport } from "./report/github-report.ts";
+import { formatGithubReport } from "./report/github-report.ts";
 import type { LintDocument, LintedFile } from "./report/lint-document.ts";
 import { standardInput } from "./report/repository-place.ts";
-import { sarifReport } from "./report/sarif-report.ts";
-import { textReport } from "./report/text-report.ts";
+import { formatSarifReport } from "./report/sarif-report.ts";
 
 /** What `gatehouse lint` is asked. */
 export type LintCommandOptions = Readonly<{
@@ -31,7 +30,7 @@ const limitBytes = 16_777_216;
  * Prints what is wrong in each node.conf, with line, column and fix. Returns the exit status: 0 nothing, 2 findings, 1 when a file
  * can't be read, whatever the others have, or an option is wrong.
  */
-export async function lintCommand(options: LintCommandOptions, { output, stdin }: Dependencies): Promise<number> {
+export async function runLintCommand(options: LintCommandOptions, { output, stdin }: Dependencies): Promise<number> {
   const { configPaths, nodeVersion, docsUrl } = options;
   const version = nodeVersion === undefined ? undefined : parseNodeVersion(nodeVersion);
   if (nodeVersion !== undefined && version === undefined) {
@@ -64,7 +63,7 @@ async function lintedFile(
       configPath === standardInput ? await readAll(stdin) : (await readRegularFile(configPath, limitBytes)).bytes;
     return { configPath, findings: lintConfig(bytes, version) };
   } catch (error) {
-    return { configPath, findings: [], error: unreadableReason(error) };
+    return { configPath, findings: [], error: explainUnreadable(error) };
   }
 }
 
@@ -90,11 +89,11 @@ function render(files: readonly LintedFile[], options: LintCommandOptions, statu
     case "text":
       return textReport(files);
     case "github":
-      return githubReport(files, repository);
+      return formatGithubReport(files, repository);
     case "json":
       return json(documentOf(files));
     case "sarif":
-      return json(sarifReport(files, { toolVersion, docsUrl, repository, exitStatus: status }));
+      return json(formatSarifReport(files, { toolVersion, docsUrl, repository, exitStatus: status }));
   }
 }
 
@@ -106,4 +105,27 @@ function documentOf(files: readonly LintedFile[]): LintDocument {
 
 function json(document: object): string {
   return `${JSON.stringify(document, null, 2)}\n`;
+}
+
+/** Findings for a person: a line each, with place and fix. A file that could not be read is told of elsewhere. */
+function textReport(files: readonly LintedFile[]): string {
+  return files
+    .filter(({ error }) => error === undefined)
+    .map(fileText)
+    .join("");
+}
+
+function fileText({ configPath, findings }: LintedFile): string {
+  if (findings.length === 0) return `${configPath}: nothing to mend.\n`;
+  const lines = findings.map(({ line, column, path, message, fix, rule }) => {
+    const subject = path === "" ? message : `${path} ${message}`;
+    return visible(`${configPath}:${line}:${column}: ${subject} Fix: ${fix} [${rule}]`);
+  });
+  const count = findings.length === 1 ? "1 finding" : `${findings.length} findings`;
+  return `${lines.join("\n")}\n${count}.\n`;
+}
+
+/** Control characters as JSON writes them: a file's key can neither move a terminal's cursor nor begin a line of a pipeline's log. */
+function visible(text: string): string {
+  return text.replaceAll(/\p{Cc}/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

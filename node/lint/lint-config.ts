@@ -1,10 +1,10 @@
 import { parseConfig } from "../conf/document.ts";
 import { nodeReleases, type NodeReleases, type NodeVersion } from "../versions.ts";
-import { configTree, type ConfigTree } from "./config-tree.ts";
-import type { LintFinding } from "./finding.ts";
-import { duplicateKeys, secretsInComments, secretsInFile } from "./general-rules.ts";
+import { buildConfigTree, type ConfigTree } from "./config-tree.ts";
+import type { LintFinding } from "./lint-rules.ts";
+import { findDuplicateKeys, findSecretsInComments, findSecretsInFile } from "./general-rules.ts";
 import { monitorRules } from "./monitor-rules.ts";
-import { pathRules, portRules } from "./node-rules.ts";
+import { checkPaths, checkPorts } from "./node-rules.ts";
 
 /**
  * Judges a node.conf with no node at all: what can't be read, keys that stand twice, ports that clash, missing paths, a push
@@ -21,7 +21,7 @@ export function lintConfig(
     return [{ rule: "unreadable", path: "", line, column, message, fix: "write the file as JSON; comments may stay." }];
   }
   const { document } = parsed;
-  const findings = findingsOf(configTree(document), version, releases);
+  const findings = findingsOf(buildConfigTree(document), version, releases);
   if (document.format !== "json5") return findings;
   const fix = "write it as JSON; comments may stay.";
   const message = "is JSON5, which can't be corrected in place.";
@@ -34,12 +34,12 @@ function findingsOf(
   releases: NodeReleases,
 ): readonly LintFinding[] {
   const findings = [
-    ...duplicateKeys(tree),
-    ...portRules(tree),
-    ...pathRules(tree),
+    ...findDuplicateKeys(tree),
+    ...checkPorts(tree),
+    ...checkPaths(tree),
     ...monitorRules(tree, version, releases),
-    ...secretsInFile(tree),
-    ...secretsInComments(tree),
+    ...findSecretsInFile(tree),
+    ...findSecretsInComments(tree),
   ];
   return findings.sort((a, b) => a.line - b.line || a.column - b.column);
 }

@@ -1,5 +1,3 @@
-import type { LintRule } from "./finding.ts";
-
 /** What is said of a rule where its findings are listed. */
 type RuleWords = Readonly<{
   /** `error`: the node would not start, or not do what the file says. `warning`: the node may run, but somebody will be surprised. */
@@ -21,3 +19,29 @@ export const lintRules: Readonly<Record<LintRule, RuleWords>> = {
   "unknown-key": { level: "warning", summary: "No node reads this metrics key." },
   secret: { level: "error", summary: "A secret stands in the file." },
 };
+
+/** One thing that is wrong in a node.conf. */
+export type LintFinding = Readonly<{
+  rule: LintRule;
+  /** 1-based. */
+  line: number;
+  column: number;
+  /** Path of keys, e.g. `chain.monitor_config`; empty for the file as a whole. */
+  path: string;
+  /** What is wrong and what was expected. Never holds a value that may be secret. */
+  message: string;
+  /** What to do. */
+  fix: string;
+}>;
+
+export type LintRule =
+  | "unreadable"
+  | "json5"
+  | "duplicate-key"
+  | "missing-key"
+  | "wrong-type"
+  | "port-clash"
+  | "push-address"
+  | "other-version"
+  | "unknown-key"
+  | "secret";

@@ -1,9 +1,9 @@
 import type { MonitorField, MonitorKeys, NodeReleases, NodeVersion } from "../versions.ts";
-import { keySets, monitorFields, namingOf } from "../conf/monitor-keys.ts";
+import { keySets, monitorFields, findNaming } from "../conf/monitor-keys.ts";
 import { parseMonitorValue, typeRule } from "../conf/monitor-values.ts";
-import { shownValue } from "../conf/shown-value.ts";
+import { formatValue } from "../conf/shown-value.ts";
 import type { ConfigTree, FoundProperty } from "./config-tree.ts";
-import type { LintFinding } from "./finding.ts";
+import type { LintFinding } from "./lint-rules.ts";
 
 const monitorPath = ["chain", "monitor_config"];
 
@@ -66,7 +66,7 @@ function foreignFinding(
   version: NodeVersion,
   releases: NodeReleases,
 ): Judgement | undefined {
-  const { own, rule } = namingOf(version, releases);
+  const { own, rule } = findNaming(version, releases);
   if (own[field] === key) return undefined;
   const message = `is silently ignored: ${rule}.`;
   return { rule: "other-version", message, fix: `rename it to ${own[field]}.` };
@@ -89,7 +89,7 @@ function valueFinding(field: MonitorField, value: unknown): Judgement | undefine
   if (meant === value) return undefined;
   const fix =
     meant === undefined ? `write a value of this kind: ${typeRule[field]}.` : `write ${JSON.stringify(meant)}.`;
-  const message = `is ${shownValue(value)}; ${typeRule[field]}.`;
+  const message = `is ${formatValue(value)}; ${typeRule[field]}.`;
   const rule = field === "pushAddress" && typeof value === "string" ? "push-address" : "wrong-type";
   return { rule, message, fix };
 }

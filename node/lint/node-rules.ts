@@ -1,5 +1,5 @@
 import type { ConfigTree } from "./config-tree.ts";
-import type { LintFinding } from "./finding.ts";
+import type { LintFinding } from "./lint-rules.ts";
 
 const initPath = ["chain", "startup_config", "init_config"];
 
@@ -20,7 +20,7 @@ const paths = [
 ];
 
 /** Ports that are missing, of the wrong type, out of range, or taken twice. */
-export function portRules(tree: ConfigTree): readonly LintFinding[] {
+export function checkPorts(tree: ConfigTree): readonly LintFinding[] {
   const users = new Map<number, string>();
   return Object.keys(samplePorts).flatMap((name) => portFindings(tree, name, users));
 }
@@ -53,7 +53,7 @@ function portFindings(tree: ConfigTree, name: string, users: Map<number, string>
 }
 
 /** Paths that are missing, empty or of the wrong type. */
-export function pathRules(tree: ConfigTree): readonly LintFinding[] {
+export function checkPaths(tree: ConfigTree): readonly LintFinding[] {
   return paths.flatMap((path): LintFinding[] => {
     const found = tree.find(path);
     const name = path.at(-1) ?? "";

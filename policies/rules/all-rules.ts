@@ -1,10 +1,9 @@
 import type { Rule } from "../rule.ts";
 import { chainData } from "./chain-data.ts";
-import { confined } from "./confined.ts";
+import { confined, noHostAccess } from "./no-host-access.ts";
 import { defaultDeny } from "./default-deny.ts";
 import { engineSocket } from "./engine-socket.ts";
 import { imagePinned } from "./image-pinned.ts";
-import { noHostAccess } from "./no-host-access.ts";
 import { noPlainSecrets } from "./no-plain-secrets.ts";
 import { nodeConfiguration } from "./node-configuration.ts";
 import { nodeGrace } from "./node-grace.ts";

@@ -1,6 +1,6 @@
 import type { PolicyResource, ResourceRule } from "../rule.ts";
-import { fields, items, text } from "../values.ts";
-import { workloadOf } from "../workload-of.ts";
+import { readFields, readItems, readText } from "../values.ts";
+import { findWorkload } from "../workload-of.ts";
 
 /** Names of volumes and claims that hold what can't be made again in an hour: chain data and ledgers. */
 const precious = /workspace|ledger|chain|postgres(?!-files)/;
@@ -22,19 +22,19 @@ export const chainData: ResourceRule = {
 function unprotected({ type, name, props, protect }: PolicyResource): readonly string[] {
   if (protect) return [];
   // A directory of another volume, mounted as one: it holds nothing of its own.
-  if (fields(props["driverOpts"])["o"] === "bind") return [];
-  if (type === "docker:index/volume:Volume" && precious.test(text(props["name"]) ?? name)) {
+  if (readFields(props["driverOpts"])["o"] === "bind") return [];
+  if (type === "docker:index/volume:Volume" && precious.test(readText(props["name"]) ?? name)) {
     return ["holds chain data or a ledger and is not protected"];
   }
   if (type === "kubernetes:core/v1:PersistentVolumeClaim") {
-    const claim = text(fields(props["metadata"])["name"]) ?? name;
+    const claim = readText(readFields(props["metadata"])["name"]) ?? name;
     return precious.test(claim) ? ["holds chain data or a ledger and is not protected"] : [];
   }
   return [];
 }
 
 function temporary(resource: PolicyResource): readonly string[] {
-  const workload = workloadOf(resource);
+  const workload = findWorkload(resource);
   if (workload === undefined || workload.service() !== "node") return [];
   return workload
     .containers()
@@ -45,9 +45,9 @@ function temporary(resource: PolicyResource): readonly string[] {
 
 function deletedClaims({ type, props }: PolicyResource): readonly string[] {
   if (type !== "kubernetes:apps/v1:StatefulSet") return [];
-  const spec = fields(props["spec"]);
-  if (items(spec["volumeClaimTemplates"]).length === 0) return [];
-  const policy = fields(spec["persistentVolumeClaimRetentionPolicy"]);
+  const spec = readFields(props["spec"]);
+  if (readItems(spec["volumeClaimTemplates"]).length === 0) return [];
+  const policy = readFields(spec["persistentVolumeClaimRetentionPolicy"]);
   return [policy["whenDeleted"], policy["whenScaled"]].includes("Delete")
     ? ["deletes its claims with the StatefulSet or its replicas"]
     : [];

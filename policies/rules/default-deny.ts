@@ -1,6 +1,6 @@
 import type { PolicyResource, StackRule } from "../rule.ts";
-import { fields, items, text } from "../values.ts";
-import { workloadOf } from "../workload-of.ts";
+import { readFields, readItems, readText } from "../values.ts";
+import { findWorkload } from "../workload-of.ts";
 
 /** Rule 10: what may talk to what is said, and the rest is forbidden. */
 export const defaultDeny: StackRule = {
@@ -16,7 +16,7 @@ export const defaultDeny: StackRule = {
 function openNamespaces(resources: readonly PolicyResource[]): ReturnType<StackRule["check"]> {
   const denied = new Set(resources.filter(isDefaultDeny).map(namespaceOf));
   return resources
-    .filter((resource) => workloadOf(resource)?.kind === "kubernetes" && !denied.has(namespaceOf(resource)))
+    .filter((resource) => findWorkload(resource)?.kind === "kubernetes" && !denied.has(namespaceOf(resource)))
     .map((resource) => ({
       resource: resource.name,
       message: `runs in the namespace ${namespaceOf(resource)}, which has no default-deny NetworkPolicy`,
@@ -25,22 +25,22 @@ function openNamespaces(resources: readonly PolicyResource[]): ReturnType<StackR
 
 function isDefaultDeny({ type, props }: PolicyResource): boolean {
   if (type !== "kubernetes:networking.k8s.io/v1:NetworkPolicy") return false;
-  const spec = fields(props["spec"]);
-  const everyPod = Object.keys(fields(spec["podSelector"])).length === 0;
-  const kinds = items(spec["policyTypes"]);
-  const silent = items(spec["ingress"]).length === 0 && items(spec["egress"]).length === 0;
+  const spec = readFields(props["spec"]);
+  const everyPod = Object.keys(readFields(spec["podSelector"])).length === 0;
+  const kinds = readItems(spec["policyTypes"]);
+  const silent = readItems(spec["ingress"]).length === 0 && readItems(spec["egress"]).length === 0;
   return everyPod && silent && kinds.includes("Ingress") && kinds.includes("Egress");
 }
 
 function namespaceOf({ props }: PolicyResource): string {
-  return text(fields(props["metadata"])["namespace"]) ?? "default";
+  return readText(readFields(props["metadata"])["namespace"]) ?? "default";
 }
 
 function defaultNetworks(resources: readonly PolicyResource[]): ReturnType<StackRule["check"]> {
   return resources
     .filter(({ type, props }) => {
       if (type !== "docker:index/container:Container") return false;
-      const own = items(props["networksAdvanced"]).length > 0;
+      const own = readItems(props["networksAdvanced"]).length > 0;
       return !own && props["networkMode"] !== "none";
     })
     .map(({ name }) => ({

@@ -1,5 +1,5 @@
 import type { ResourceRule } from "../rule.ts";
-import { checkContainers } from "./containers-of.ts";
+import { checkContainers } from "../workload-of.ts";
 
 const socket = /\/(docker|containerd|crio|podman)[^/]*\.sock$/;
 

@@ -1,5 +1,5 @@
 import type { ResourceRule } from "../rule.ts";
-import { checkContainers } from "./containers-of.ts";
+import { checkContainers } from "../workload-of.ts";
 
 const byId = /^sha256:[0-9a-f]{64}$/;
 const byDigest = /^(?<name>[^@\s]+)@sha256:[0-9a-f]{64}$/;

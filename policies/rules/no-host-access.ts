@@ -1,6 +1,5 @@
 import type { ResourceRule } from "../rule.ts";
-import { workloadOf } from "../workload-of.ts";
-import { checkContainers } from "./containers-of.ts";
+import { findWorkload, checkContainers } from "../workload-of.ts";
 
 /** Directories of a host that hold what no container should read: the system's own, other containers', devices. */
 const sensitive = [
@@ -29,7 +28,7 @@ export const noHostAccess: ResourceRule = {
   why: "A privileged container, or one in the host's namespaces or system directories, is root on the host once it is taken over.",
   remedy: "Drop privileged, host namespaces and host paths; give the one device, port or volume that is needed.",
   check: (resource) => {
-    const namespaces = workloadOf(resource)?.hostNamespaces() ?? [];
+    const namespaces = findWorkload(resource)?.hostNamespaces() ?? [];
     return [
       ...namespaces.map((namespace) => `shares the host's ${namespace} namespace`),
       ...checkContainers(resource, (container) => [
@@ -49,3 +48,23 @@ function isSensitive(path: string): boolean {
   const plain = path.replace(/\/+$/, "") || "/";
   return sensitive.some((root) => plain === root || (root !== "/" && plain.startsWith(`${root}/`)));
 }
+
+/** Rule 5: no capabilities, no way to more, a system call filter. */
+export const confined: ResourceRule = {
+  scope: "resource",
+  name: "confined",
+  severity: "high",
+  why: "Capabilities, setuid programs and unfiltered system calls are the ways from a service to its host.",
+  remedy:
+    "Drop ALL capabilities, forbid new privileges, keep the engine's seccomp profile (Kubernetes: RuntimeDefault).",
+  check: (resource) =>
+    checkContainers(resource, (container) => [
+      ...(container.dropsAll() ? [] : ["does not drop ALL capabilities"]),
+      ...container
+        .addedCapabilities()
+        .filter((capability) => capability !== "NET_BIND_SERVICE")
+        .map((capability) => `adds the capability ${capability}`),
+      ...(container.noNewPrivileges() ? [] : ["allows new privileges"]),
+      ...(container.seccompUnconfined() ? ["has no seccomp profile"] : []),
+    ]),
+};

@@ -1,6 +1,6 @@
 import type { ResourceRule } from "../rule.ts";
 import type { Variable } from "../workload.ts";
-import { checkContainers } from "./containers-of.ts";
+import { checkContainers } from "../workload-of.ts";
 
 /** Names of variables that hold secrets; a name that ends in `_FILE` names a file and is what one should use. */
 const secretName =

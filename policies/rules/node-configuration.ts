@@ -1,7 +1,7 @@
-import { imageDisagreement, nodeConfigurationFindings } from "../node-configuration.ts";
+import { findImageDisagreement, lintNodeConfiguration } from "../node-configuration.ts";
 import type { PolicyResource, StackFinding, StackRule } from "../rule.ts";
-import { fields, items, text } from "../values.ts";
-import { workloadOf } from "../workload-of.ts";
+import { readFields, readItems, readText } from "../values.ts";
+import { findWorkload } from "../workload-of.ts";
 import type { Variable } from "../workload.ts";
 
 /** What a sidecar's settings have to say, and what it means when they do not. */
@@ -31,7 +31,7 @@ export const nodeConfiguration: StackRule = {
 type Sidecar = Readonly<{ resource: string; variables: readonly Variable[] }>;
 
 function sidecarOf(resource: PolicyResource): readonly Sidecar[] {
-  const workload = workloadOf(resource);
+  const workload = findWorkload(resource);
   if (workload === undefined) return [];
   const variables = workload
     .containers()
@@ -51,7 +51,7 @@ function settingFindings(resource: string, variables: readonly Variable[]): read
 function versionFindings(resource: string, variables: readonly Variable[]): readonly StackFinding[] {
   const told = valueOf(variables, "GATEHOUSE_SIDECAR_NODE_VERSION");
   const image = valueOf(variables, "GATEHOUSE_SIDECAR_NODE_IMAGE");
-  const message = told === undefined || image === undefined ? undefined : imageDisagreement(told, image);
+  const message = told === undefined || image === undefined ? undefined : findImageDisagreement(told, image);
   return message === undefined ? [] : [{ resource, message }];
 }
 
@@ -64,7 +64,7 @@ function renderedFindings(resource: PolicyResource, variables: readonly Variable
   const version = valueOf(variables, "GATEHOUSE_SIDECAR_NODE_VERSION");
   if (version === undefined) return [];
   return renderedConfigurations(resource).flatMap((configuration) =>
-    nodeConfigurationFindings(configuration, version).map((finding) => ({
+    lintNodeConfiguration(configuration, version).map((finding) => ({
       resource: resource.name,
       message: `node.conf ${finding}`,
     })),
@@ -72,11 +72,11 @@ function renderedFindings(resource: PolicyResource, variables: readonly Variable
 }
 
 function renderedConfigurations({ type, props }: PolicyResource): readonly string[] {
-  if (type === "kubernetes:core/v1:ConfigMap") return [text(fields(props["data"])["node.conf"]) ?? []].flat();
+  if (type === "kubernetes:core/v1:ConfigMap") return [readText(readFields(props["data"])["node.conf"]) ?? []].flat();
   if (type !== "docker:index/container:Container") return [];
-  return items(props["uploads"])
-    .map(fields)
+  return readItems(props["uploads"])
+    .map(readFields)
     .flatMap((upload) =>
-      text(upload["file"])?.endsWith("/node.conf") === true ? (text(upload["content"]) ?? []) : [],
+      readText(upload["file"])?.endsWith("/node.conf") === true ? (readText(upload["content"]) ?? []) : [],
     );
 }

@@ -1,5 +1,5 @@
 import type { ResourceRule } from "../rule.ts";
-import { workloadOf } from "../workload-of.ts";
+import { findWorkload } from "../workload-of.ts";
 
 const graceMinSeconds = 300;
 
@@ -11,7 +11,7 @@ export const nodeGrace: ResourceRule = {
   why: "A node that is killed while it writes can lose its chain data.",
   remedy: `Give the node at least ${graceMinSeconds} s to stop (Docker: stopTimeout; Kubernetes: terminationGracePeriodSeconds).`,
   check: (resource) => {
-    const workload = workloadOf(resource);
+    const workload = findWorkload(resource);
     if (workload === undefined || workload.service() !== "node") return [];
     const seconds = workload.stopGraceSeconds();
     if (seconds !== undefined && seconds >= graceMinSeconds) return [];

@@ -1,6 +1,6 @@
 import type { PolicyResource, ResourceRule } from "../rule.ts";
-import { fields, items, text, whole } from "../values.ts";
-import { workloadOf } from "../workload-of.ts";
+import { readFields, readItems, readText, readWhole } from "../values.ts";
+import { findWorkload } from "../workload-of.ts";
 
 /** Wants a token of each caller, so that an Ingress with TLS may hand it on; a plain port would show the tokens. */
 const privateGateway = 8_547;
@@ -30,7 +30,7 @@ export const privatePorts: ResourceRule = {
 };
 
 function containerPorts(resource: PolicyResource): readonly string[] {
-  const containers = workloadOf(resource)?.containers() ?? [];
+  const containers = findWorkload(resource)?.containers() ?? [];
   return containers
     .flatMap((container) => container.exposed())
     .filter(({ address }) => !loopback.test(address))
@@ -43,22 +43,22 @@ function containerPorts(resource: PolicyResource): readonly string[] {
 
 function servicePorts({ type, props }: PolicyResource): readonly string[] {
   if (type !== "kubernetes:core/v1:Service") return [];
-  const spec = fields(props["spec"]);
-  const kind = text(spec["type"]) ?? "ClusterIP";
-  if (kind !== "LoadBalancer" && kind !== "NodePort" && items(spec["externalIPs"]).length === 0) return [];
-  return items(spec["ports"]).flatMap((port) => {
-    const { port: number, targetPort } = fields(port);
-    const what = reserved[whole(number) ?? 0] ?? reserved[whole(targetPort) ?? 0];
+  const spec = readFields(props["spec"]);
+  const kind = readText(spec["type"]) ?? "ClusterIP";
+  if (kind !== "LoadBalancer" && kind !== "NodePort" && readItems(spec["externalIPs"]).length === 0) return [];
+  return readItems(spec["ports"]).flatMap((port) => {
+    const { port: number, targetPort } = readFields(port);
+    const what = reserved[readWhole(number) ?? 0] ?? reserved[readWhole(targetPort) ?? 0];
     return what === undefined ? [] : [`exposes ${what} by a Service of type ${kind}`];
   });
 }
 
 /** What an Ingress or a route of the Gateway API hands to the public. */
 function backendPorts({ type, props }: PolicyResource): readonly string[] {
-  const spec = fields(props["spec"]);
-  const rules = items(spec["rules"]).map(fields);
+  const spec = readFields(props["spec"]);
+  const rules = readItems(spec["rules"]).map(readFields);
   return publishedPorts(type, rules, spec).flatMap((number) => {
-    const what = reserved[whole(number) ?? 0];
+    const what = reserved[readWhole(number) ?? 0];
     return what === undefined || number === privateGateway ? [] : [`makes ${what} public`];
   });
 }
@@ -69,12 +69,12 @@ function publishedPorts(
   spec: Readonly<Record<string, unknown>>,
 ): readonly unknown[] {
   if (type === "kubernetes:networking.k8s.io/v1:Ingress") {
-    const paths = rules.flatMap((rule) => items(fields(rule["http"])["paths"]).map(fields));
+    const paths = rules.flatMap((rule) => readItems(readFields(rule["http"])["paths"]).map(readFields));
     const services = [...paths.map(({ backend }) => backend), spec["defaultBackend"]].map(
-      (backend) => fields(backend)["service"],
+      (backend) => readFields(backend)["service"],
     );
-    return services.map((service) => fields(fields(service)["port"])["number"]);
+    return services.map((service) => readFields(readFields(service)["port"])["number"]);
   }
   if (!/^kubernetes:gateway\.networking\.k8s\.io\/v1(beta1)?:HTTPRoute$/.test(type)) return [];
-  return rules.flatMap((rule) => items(rule["backendRefs"]).map((backend) => fields(backend)["port"]));
+  return rules.flatMap((rule) => readItems(rule["backendRefs"]).map((backend) => readFields(backend)["port"]));
 }

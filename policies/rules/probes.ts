@@ -1,5 +1,5 @@
 import type { ResourceRule } from "../rule.ts";
-import { checkContainers } from "./containers-of.ts";
+import { checkContainers } from "../workload-of.ts";
 
 /** Rule 8: someone notices when a service is not well. */
 export const probes: ResourceRule = {

@@ -1,6 +1,6 @@
 import type { PolicyResource, ResourceRule } from "../rule.ts";
-import { fields, items, text } from "../values.ts";
-import { workloadOf } from "../workload-of.ts";
+import { readFields, readItems, readText } from "../values.ts";
+import { findWorkload } from "../workload-of.ts";
 
 /** Rule 14: what is public speaks TLS, and the facilitator is not public. */
 export const publicTls: ResourceRule = {
@@ -15,59 +15,66 @@ export const publicTls: ResourceRule = {
 
 function ingress({ type, props }: PolicyResource): readonly string[] {
   if (type !== "kubernetes:networking.k8s.io/v1:Ingress") return [];
-  const spec = fields(props["spec"]);
+  const spec = readFields(props["spec"]);
   const secured = new Set(
-    items(spec["tls"]).flatMap((tls) => {
-      const { hosts, secretName } = fields(tls);
-      return text(secretName) === undefined ? [] : items(hosts).map(String);
+    readItems(spec["tls"]).flatMap((tls) => {
+      const { hosts, secretName } = readFields(tls);
+      return readText(secretName) === undefined ? [] : readItems(hosts).map(String);
     }),
   );
-  const rules = items(spec["rules"]).map(fields);
+  const rules = readItems(spec["rules"]).map(readFields);
   return [
     ...(rules.length === 0 ? ["has no rule with a host"] : []),
     ...rules
-      .map((rule) => text(rule["host"]) ?? "*")
+      .map((rule) => readText(rule["host"]) ?? "*")
       .filter((host) => !secured.has(host))
       .map((host) => `serves ${host} without TLS`),
     ...rules
-      .flatMap((rule) => items(fields(rule["http"])["paths"]))
-      .filter((path) => /facilitator/.test(text(fields(fields(fields(path)["backend"])["service"])["name"]) ?? ""))
+      .flatMap((rule) => readItems(readFields(rule["http"])["paths"]))
+      .filter((path) =>
+        /facilitator/.test(readText(readFields(readFields(readFields(path)["backend"])["service"])["name"]) ?? ""),
+      )
       .map(() => "makes the facilitator public"),
   ];
 }
 
 function gateway({ type, props }: PolicyResource): readonly string[] {
   if (!/^kubernetes:gateway\.networking\.k8s\.io\/v1(beta1)?:Gateway$/.test(type)) return [];
-  return items(fields(props["spec"])["listeners"])
-    .map(fields)
+  return readItems(readFields(props["spec"])["listeners"])
+    .map(readFields)
     .filter(({ protocol }) => protocol !== "HTTPS" && protocol !== "TLS")
-    .map(({ name }) => `has the listener ${text(name) ?? "unnamed"} without TLS`);
+    .map(({ name }) => `has the listener ${readText(name) ?? "unnamed"} without TLS`);
 }
 
 /** A route that names no listener is served by every listener of its Gateway, those without TLS too. */
 function route({ type, props }: PolicyResource): readonly string[] {
   if (!/^kubernetes:gateway\.networking\.k8s\.io\/v1(beta1)?:HTTPRoute$/.test(type)) return [];
-  const spec = fields(props["spec"]);
-  const parents = items(spec["parentRefs"]).map(fields);
-  const backends = items(spec["rules"]).flatMap((rule) => items(fields(rule)["backendRefs"]).map(fields));
+  const spec = readFields(props["spec"]);
+  const parents = readItems(spec["parentRefs"]).map(readFields);
+  const backends = readItems(spec["rules"]).flatMap((rule) =>
+    readItems(readFields(rule)["backendRefs"]).map(readFields),
+  );
   return [
     ...parents
-      .filter(({ sectionName }) => text(sectionName) === undefined)
+      .filter(({ sectionName }) => readText(sectionName) === undefined)
       .map(
-        ({ name }) => `names no listener of the Gateway ${text(name) ?? "unnamed"}, so it is served without TLS too`,
+        ({ name }) =>
+          `names no listener of the Gateway ${readText(name) ?? "unnamed"}, so it is served without TLS too`,
       ),
-    ...backends.filter(({ name }) => /facilitator/.test(text(name) ?? "")).map(() => "makes the facilitator public"),
+    ...backends
+      .filter(({ name }) => /facilitator/.test(readText(name) ?? ""))
+      .map(() => "makes the facilitator public"),
   ];
 }
 
 function facilitator(resource: PolicyResource): readonly string[] {
-  const workload = workloadOf(resource);
+  const workload = findWorkload(resource);
   if (workload?.kind === "docker" && workload.service() === "facilitator") {
     const ports = workload.containers().flatMap((container) => container.exposed());
     return ports.length === 0 ? [] : ["publishes the facilitator on the host"];
   }
   if (resource.type !== "kubernetes:core/v1:Service") return [];
-  const { selector, type } = fields(fields(resource.props)["spec"]);
-  const serves = fields(selector)["app.kubernetes.io/component"] === "facilitator";
+  const { selector, type } = readFields(readFields(resource.props)["spec"]);
+  const serves = readFields(selector)["app.kubernetes.io/component"] === "facilitator";
   return serves && (type === "LoadBalancer" || type === "NodePort") ? ["makes the facilitator public"] : [];
 }

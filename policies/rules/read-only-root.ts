@@ -1,5 +1,5 @@
 import type { ResourceRule } from "../rule.ts";
-import { checkContainers } from "./containers-of.ts";
+import { checkContainers } from "../workload-of.ts";
 
 /** Rule 6: what was deployed can't be changed by what runs. */
 export const readOnlyRoot: ResourceRule = {

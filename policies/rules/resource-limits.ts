@@ -1,5 +1,5 @@
 import type { ResourceRule } from "../rule.ts";
-import { checkContainers } from "./containers-of.ts";
+import { checkContainers } from "../workload-of.ts";
 
 /** Rule 7: one service can't starve the others. */
 export const resourceLimits: ResourceRule = {

@@ -3,7 +3,7 @@ import { unknownValue } from "@pulumi/pulumi/runtime/rpc.js";
 import { describe, expect, it } from "vitest";
 import type { PolicyResource, Rule } from "../rule.ts";
 import { dockerContainer, resource, statefulSet } from "../testing/sample-resources.ts";
-import { workloadOf } from "../workload-of.ts";
+import { findWorkload } from "../workload-of.ts";
 import { allRules } from "./all-rules.ts";
 
 /** The policy SDK's own wrapper of properties at preview; its type declarations leave it out. */
@@ -110,6 +110,6 @@ describe("a stack in which a secret changes, at preview", () => {
   });
 
   it("is read by service, whatever another label says", () => {
-    expect(workloadOf(atPreview(replaced))?.service()).toBe("facilitator");
+    expect(findWorkload(atPreview(replaced))?.service()).toBe("facilitator");
   });
 });

@@ -1,9 +1,8 @@
 import type { SettleResponse } from "@x402/core/types";
 import type { SqlStore, SqlValue } from "#daemon/sql/store.ts";
 import type { ClaimOwner } from "./claim-owner.ts";
-import { claimFromRow, claimKeyFromRow } from "./claim-row.ts";
-import type { ClaimKey, NewClaim, PaymentClaim } from "./payment-claim.ts";
-import type { SoldResponse } from "../sold-response.ts";
+import { claimFromRow, claimKeyFromRow } from "./claim-schema.ts";
+import type { ClaimKey, NewClaim, PaymentClaim, SoldResponse } from "./payment-claim.ts";
 
 /**
  * The claims on payments; see `payment-claim.ts` for the states. Each write commits before its promise resolves. A move that

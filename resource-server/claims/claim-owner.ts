@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Logger } from "#daemon/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { SqlStore } from "#daemon/sql/store.ts";
-import { backgroundPause } from "#daemon/time.ts";
+import { pauseInBackground } from "#daemon/time.ts";
 
 /**
  * This process as an owner of claims. What it owns nobody else touches while it lives; it lives while its row in `claim_owner` has
@@ -25,7 +25,7 @@ const graceAllMs = 1e14;
 const forgottenAfterMs = 86_400_000;
 
 /** Becomes the only owner of a store that no other process can open: whoever had claims before is gone. */
-export async function soleClaimOwner({ store }: Readonly<{ store: SqlStore }>): Promise<ClaimOwner> {
+export async function createSoleClaimOwner({ store }: Readonly<{ store: SqlStore }>): Promise<ClaimOwner> {
   const id = randomUUID();
   await store.transaction(async (connection) => {
     await connection.change("DELETE FROM claim_owner");
@@ -65,7 +65,7 @@ export async function joinClaimOwners({ store, log }: Readonly<{ store: SqlStore
   };
   const run = async (): Promise<void> => {
     while (!stop.signal.aborted) {
-      await backgroundPause(renewIntervalMs, stop.signal);
+      await pauseInBackground(renewIntervalMs, stop.signal);
       if (stop.signal.aborted) return;
       try {
         await renew();

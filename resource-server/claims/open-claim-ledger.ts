@@ -1,9 +1,9 @@
 import type { Logger } from "#daemon/log.ts";
-import { environmentName } from "#daemon/settings/leaf.ts";
+import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
 import { bothLedgers } from "#daemon/sql/postgres-settings.ts";
 import { createClaimLedger, type ClaimLedger } from "./claim-ledger.ts";
-import { joinClaimOwners, soleClaimOwner } from "./claim-owner.ts";
+import { joinClaimOwners, createSoleClaimOwner } from "./claim-owner.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { postgresClaimMigrations, sqliteClaimMigrations } from "./claim-schema.ts";
 import { resourceServerSettings, type ResourceServerSettings } from "../settings.ts";
@@ -32,7 +32,7 @@ export async function openClaimLedger(
       const store = resources.use(
         openSqliteStore({ ...place, migrations: sqliteClaimMigrations, rival: "the other resource server" }),
       );
-      return { store, owner: resources.use(await soleClaimOwner({ store })) };
+      return { store, owner: resources.use(await createSoleClaimOwner({ store })) };
     }
     // Loaded only when it is used: a start with SQLite does not pay for it.
     const { openPostgresStore } = await import("#daemon/sql/postgres-store.ts");
@@ -52,5 +52,5 @@ export async function openClaimLedger(
 }
 
 function setting(key: "path" | "url"): string {
-  return environmentName(resourceServerSettings.service, ["ledger", key]);
+  return toEnvironmentName(resourceServerSettings.service, ["ledger", key]);
 }

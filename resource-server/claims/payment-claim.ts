@@ -1,7 +1,6 @@
+import { createHash } from "node:crypto";
 import type { PaymentPayload, PaymentRequirements, SettleResponse } from "@x402/core/types";
 import type { PaymentKey } from "#x402/scheme.ts";
-import type { SoldResponse } from "../sold-response.ts";
-import { createHash } from "node:crypto";
 
 /**
  * How one payment becomes one response. The claim is the only place where money changes state; each move is one atomic write.
@@ -73,3 +72,10 @@ export function requestFingerprint(
     .digest("hex");
   return createHash("sha256").update(`${request.method} ${request.target}\n${body}`).digest("hex");
 }
+
+/** A response that a client buys, whole. */
+export type SoldResponse = Readonly<{
+  status: number;
+  headers: readonly (readonly [name: string, value: string])[];
+  body: Uint8Array<ArrayBuffer>;
+}>;

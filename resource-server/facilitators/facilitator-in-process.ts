@@ -11,7 +11,7 @@ import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { Secret } from "#daemon/secret.ts";
 import { answerTimeMs } from "../drain-time.ts";
 import { FacilitationError, type Facilitation, type PresentedPayment } from "./facilitation.ts";
-import { onceFit } from "./once-fit.ts";
+import { onceFit } from "./facilitator-watch.ts";
 import type { ResourceServerSettings } from "../settings.ts";
 
 /** What settling in this process needs above what selling does. */
@@ -35,7 +35,7 @@ export function settlementWithin(graceMs: number): FacilitatorOptions["settlemen
 }
 
 /** Verifies and settles in this process (specification, "States and transitions": "verifies locally"). */
-export async function facilitatorInProcess(
+export async function createFacilitatorInProcess(
   { privateKey, rpcUrl, rpcTimeoutMs, ledgerPath }: InProcessOptions,
   { chain, token, ledger: claims, shutdown }: Pick<ResourceServerSettings, "chain" | "token" | "ledger" | "shutdown">,
   dependencies: InProcessDependencies,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Secret } from "#daemon/secret.ts";
 import { createLog } from "#daemon/log.ts";
-import { facilitatorOverHttp } from "./facilitator-over-http.ts";
+import { createFacilitatorOverHttp } from "./facilitator-over-http.ts";
 import { offer, payload } from "../testing/payments.ts";
 import { settledAnswer } from "../testing/facilitation-stub.ts";
 
@@ -18,7 +18,7 @@ function facilitator(answer: Answer, { timeoutMs = 5_000, ...options }: Options 
     const body: unknown = text === "" ? undefined : JSON.parse(text);
     return Promise.race([answer(new URL(request.url).pathname, body, request.headers), late]);
   };
-  return facilitatorOverHttp(
+  return createFacilitatorOverHttp(
     {
       url: "http://facilitator.test/",
       verifyTimeoutMs: timeoutMs,

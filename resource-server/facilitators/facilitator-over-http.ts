@@ -1,12 +1,11 @@
 import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
 import type { z } from "zod";
-import { httpEndpoint } from "#daemon/http/endpoint.ts";
+import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { Secret } from "#daemon/secret.ts";
 import { schemes as knownSchemes } from "#x402/schemes.ts";
 import { readBody } from "#daemon/bytes.ts";
-import { FacilitationError, type Facilitation } from "./facilitation.ts";
-import { settleAnswer, supportedAnswer, verifyAnswer } from "./facilitator-answer.ts";
+import { FacilitationError, type Facilitation, settleAnswer, supportedAnswer, verifyAnswer } from "./facilitation.ts";
 import { watchFacilitator } from "./facilitator-watch.ts";
 
 /** Where a facilitator is, and how long it may take. */
@@ -40,11 +39,11 @@ type Question = Readonly<{ timeoutMs: number; body?: unknown; headers?: Readonly
  * reads answers of any size, hands the facilitator's raw text on, and does not tell a request that was never sent from one
  * whose outcome is unknown.
  */
-export function facilitatorOverHttp(
+export function createFacilitatorOverHttp(
   options: FacilitatorOverHttpOptions,
   { fetch, log, signal }: FacilitatorOverHttpDependencies,
 ): Facilitation {
-  const { url, headers: basic } = httpEndpoint(options.url);
+  const { url, headers: basic } = parseHttpEndpoint(options.url);
   const credentials = { ...basic, ...(options.apiKey && keyHeader(options.apiKey, "Authorization" in basic)) };
   const base = url.replace(/\/+$/, "");
 

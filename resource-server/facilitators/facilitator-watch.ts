@@ -1,8 +1,7 @@
 import type { Logger } from "#daemon/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
-import type { SupportedKinds } from "./facilitator-answer.ts";
-import { onceFit } from "./once-fit.ts";
-import { backgroundPause, poll } from "#daemon/time.ts";
+import { pauseInBackground, poll } from "#daemon/time.ts";
+import type { SupportedKinds } from "./facilitation.ts";
 
 /** Pause between two looks while the facilitator is fit, and while it is not. */
 const fitPauseMs = 10_000;
@@ -45,12 +44,25 @@ export function watchFacilitator(
 
   const intervalMs = () => (state.ok ? fitPauseMs : unfitPauseMs);
   const options = { name: "facilitator watch", intervalMs, signal: stop.signal };
-  const watching = poll(options, lookAndLog, { log, pause: backgroundPause });
+  const watching = poll(options, lookAndLog, { log, pause: pauseInBackground });
   return {
     readiness: () => state,
     async [Symbol.asyncDispose]() {
       stop.abort();
       await watching;
     },
+  };
+}
+
+/**
+ * Makes what follows whether payments can be judged: once they could, a failure is tolerated. What verifies and settles is the same for all
+ * replicas, a facilitator or the chain, so that a load balancer that took out each would have none left to say 503 with Retry-After, to name
+ * prices and to deliver what is paid. Before that it is not tolerated, so that a rollout with a wrong URL or key stops at its first replica.
+ */
+export function onceFit(): (check: ReadinessCheck) => ReadinessCheck {
+  let wasFit = false;
+  return (check) => {
+    wasFit ||= check.ok;
+    return wasFit && !check.ok ? { ...check, tolerated: true } : check;
   };
 }

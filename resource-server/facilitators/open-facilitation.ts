@@ -1,9 +1,9 @@
 import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
-import { environmentName } from "#daemon/settings/leaf.ts";
+import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 import type { Facilitation } from "./facilitation.ts";
-import { facilitatorOverHttp } from "./facilitator-over-http.ts";
+import { createFacilitatorOverHttp } from "./facilitator-over-http.ts";
 import { resourceServerSettings, type ResourceServerSettings } from "../settings.ts";
 
 /** What verification and settlement work with. */
@@ -35,7 +35,7 @@ export async function openFacilitation(
       );
     }
     const network = `eip155:${settings.chain.id}`;
-    return facilitatorOverHttp({ url, ...how, network, schemes }, dependencies);
+    return createFacilitatorOverHttp({ url, ...how, network, schemes }, dependencies);
   }
   const { privateKey, rpcUrl } = settings.settlement;
   if (privateKey === undefined || rpcUrl === undefined) {
@@ -47,10 +47,10 @@ export async function openFacilitation(
     );
   }
   // Loaded only when it is used: it takes most of the start's time.
-  const { facilitatorInProcess } = await import("./facilitator-in-process.ts");
-  return facilitatorInProcess({ ...settings.settlement, privateKey, rpcUrl }, settings, dependencies);
+  const { createFacilitatorInProcess } = await import("./facilitator-in-process.ts");
+  return createFacilitatorInProcess({ ...settings.settlement, privateKey, rpcUrl }, settings, dependencies);
 }
 
 function nameOf(...path: readonly string[]): string {
-  return environmentName(resourceServerSettings.service, path);
+  return toEnvironmentName(resourceServerSettings.service, path);
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { afterAll, expect, it } from "vitest";
-import { filesInForce } from "#daemon/files/files-in-force.ts";
+import { createFilesInForce } from "#daemon/files/files-in-force.ts";
 import { createLog } from "#daemon/log.ts";
 import { openLiveRoutes } from "./live-routes.ts";
 
@@ -37,7 +37,7 @@ async function openRoutes(product?: object) {
       check: () => undefined,
       took: ([route]) => reader.took(route?.accepts[0]?.amount ?? ""),
       log: createLog({ service: "test", level: "silent" }),
-      files: filesInForce(new Registry()),
+      files: createFilesInForce(new Registry()),
     },
   );
   return {

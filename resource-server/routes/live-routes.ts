@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { PaymentRequirements } from "@x402/core/types";
 import { openWatchedFile, type WatchedFileDependencies } from "#daemon/files/watched-file.ts";
 import type { Route } from "./route.ts";
-import { routesOf, type RouteOptions } from "./routes.ts";
+import { buildRoutes, type RouteOptions } from "./routes.ts";
 
 /** The routes that are sold, as they change while the server runs. */
 export type LiveRoutes = AsyncDisposable &
@@ -66,7 +66,7 @@ export async function openLiveRoutes(
       path,
       setting,
       read: async (content) => {
-        const made = await routesOf(content, making);
+        const made = await buildRoutes(content, making);
         return typeof made === "string" ? made : (check(made) ?? made);
       },
       take: (read: readonly Route[]) => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import "#daemon/settings/describe-issue.ts";
 import { Registry } from "prom-client";
-import { filesInForce } from "#daemon/files/files-in-force.ts";
+import { createFilesInForce } from "#daemon/files/files-in-force.ts";
 import { createLog } from "#daemon/log.ts";
 import { openLiveRoutes } from "./live-routes.ts";
 
@@ -34,7 +34,7 @@ function open(path: string) {
   const options = { path, setting: "routesPath", token, payTo, validitySeconds: 300, formerOfferMs: 0 };
   const dependencies = { clock: Date.now, check: () => undefined, took: () => undefined };
   const log = createLog({ service: "test", level: "silent" });
-  return openLiveRoutes(options, { ...dependencies, log, files: filesInForce(new Registry()) });
+  return openLiveRoutes(options, { ...dependencies, log, files: createFilesInForce(new Registry()) });
 }
 
 const offer = `{ scheme: "exact", price: "0.01", network: "eip155:1672" }`;

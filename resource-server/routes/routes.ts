@@ -17,7 +17,7 @@ export type RouteOptions = Readonly<{
 }>;
 
 /** The routes that the content of a routes file describes; a string has every problem of it, one a line, each with the route and the field. */
-export async function routesOf(content: unknown, options: RouteOptions): Promise<readonly Route[] | string> {
+export async function buildRoutes(content: unknown, options: RouteOptions): Promise<readonly Route[] | string> {
   const { schemes = knownSchemes } = options;
   const names = schemes.map(({ name }) => name);
   const problems = routeProblems(content, options.token.network, names);

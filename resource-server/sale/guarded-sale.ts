@@ -4,7 +4,7 @@ import { StoreError } from "#daemon/sql/store.ts";
 import { ClaimMovedError } from "../claims/claim-ledger.ts";
 
 /** Sells for at most `inFlightMax` requests at one time; what comes above that is `busy`, and nothing is done for it. */
-export function boundedSale(
+export function boundSale(
   inFlightMax: number,
   sell: (request: SaleRequest) => Promise<SaleOutcome>,
 ): (request: SaleRequest) => Promise<SaleOutcome> {

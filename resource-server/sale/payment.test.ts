@@ -1,7 +1,7 @@
 import { encodePaymentSignatureHeader } from "@x402/core/http";
 import { assert, property, string, uint8Array } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { acceptedOffer, readPayment } from "./payment.ts";
+import { findAcceptedOffer, readPayment } from "./payment.ts";
 import { offer, payload, payment } from "../testing/payments.ts";
 
 const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64");
@@ -55,7 +55,7 @@ describe("readPayment", () => {
 describe("acceptedOffer", () => {
   it("finds the offer, whatever the case of addresses", () => {
     const paid = payment(payload((p) => ({ ...p, accepted: { ...offer, asset: offer.asset.toLowerCase() } })));
-    expect(acceptedOffer(paid, [offer])).toBe(offer);
+    expect(findAcceptedOffer(paid, [offer])).toBe(offer);
   });
 
   it.each([
@@ -67,6 +67,6 @@ describe("acceptedOffer", () => {
     { extra: { ...offer.extra, version: "1" } },
   ])("takes no offer that the route does not make: %j", (change) => {
     const paid = payment(payload((p) => ({ ...p, accepted: { ...offer, ...change } })));
-    expect(acceptedOffer(paid, [offer])).toBeUndefined();
+    expect(findAcceptedOffer(paid, [offer])).toBeUndefined();
   });
 });

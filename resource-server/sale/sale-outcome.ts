@@ -1,6 +1,6 @@
 import type { SettleResponse } from "@x402/core/types";
 import type { FacilitationError } from "../facilitators/facilitation.ts";
-import type { SoldResponse } from "../sold-response.ts";
+import type { SoldResponse } from "../claims/payment-claim.ts";
 import type { UpstreamResult } from "../upstream/upstream.ts";
 
 /**

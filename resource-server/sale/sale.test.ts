@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { FacilitationError } from "../facilitators/facilitation.ts";
 import { createPaymentOwners } from "../claims/payment-owners.ts";
-import { acceptedOffer, type Payment } from "./payment.ts";
+import { findAcceptedOffer, type Payment } from "./payment.ts";
 import { resumeSettlement, sell, type SaleDependencies, type SaleRequest } from "./sale.ts";
 import { facilitationStub, pendingAnswer, settledAnswer, transaction } from "../testing/facilitation-stub.ts";
 import { openTestLedger } from "../testing/claim-store.ts";
@@ -28,7 +28,7 @@ async function shop(result: () => Promise<UpstreamResult> = async () => resource
   };
   const request = (paid: Payment, fingerprint = "request"): SaleRequest => ({
     payment: paid,
-    requirements: acceptedOffer(paid, offers),
+    requirements: findAcceptedOffer(paid, offers),
     route: "GET /data",
     fingerprint,
     async work() {

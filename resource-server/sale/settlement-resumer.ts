@@ -1,6 +1,6 @@
 import type { Logger } from "#daemon/log.ts";
 import type { ClaimLedger } from "../claims/claim-ledger.ts";
-import { backgroundPause } from "#daemon/time.ts";
+import { pauseInBackground } from "#daemon/time.ts";
 import { resumeSettlement, type SaleDependencies } from "./sale.ts";
 
 /** How settlements are taken up again. */
@@ -64,7 +64,7 @@ export function resumeSettlements(
       } catch (error) {
         log.error({ err: error }, "settlements can't be taken up; trying again");
       }
-      await backgroundPause(options.intervalMs, stop.signal);
+      await pauseInBackground(options.intervalMs, stop.signal);
     }
   }
 

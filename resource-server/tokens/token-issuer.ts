@@ -3,7 +3,7 @@ import { calculateJwkThumbprint, exportJWK, SignJWT, type JSONWebKeySet } from "
 import type { Secret } from "#daemon/secret.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 import type { Route, TokenTerms } from "../routes/route.ts";
-import type { SoldResponse } from "../sold-response.ts";
+import type { SoldResponse } from "../claims/payment-claim.ts";
 
 const keyName = "GATEHOUSE_RESOURCE_SERVER_ACCESS_TOKENS_PRIVATE_KEY";
 const keyForm = 'a private key in PEM (PKCS #8), P-256 or Ed25519, e.g. of "openssl genpkey -algorithm ed25519"';
@@ -36,13 +36,13 @@ export async function openTokenIssuer(
 ): Promise<TokenIssuer | undefined> {
   const { privateKey } = options;
   if (privateKey !== undefined) return createTokenIssuer({ ...options, privateKey }, { clock });
-  const unsigned = unsignedTokens(routes, options);
+  const unsigned = explainUnsignedTokens(routes, options);
   if (unsigned === undefined) return undefined;
   throw new StartupError(unsigned);
 }
 
 /** What is wrong where a route sells tokens and there is no key to sign them. */
-export function unsignedTokens(
+export function explainUnsignedTokens(
   routes: readonly Route[],
   { privateKey }: Pick<TokenIssuerOptions, "privateKey">,
 ): string | undefined {

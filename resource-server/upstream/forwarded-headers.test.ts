@@ -1,11 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { forwardedHeaders, soldHeaders } from "./forwarded-headers.ts";
+import { buildForwardedHeaders, buildSoldHeaders } from "./forwarded-headers.ts";
 
 const origin = { clientAddress: "192.0.2.7", protocol: "https", host: "shop.test", requestId: "r-1" } as const;
 
 describe("forwardedHeaders", () => {
   it("hands on what the client means for the resource, and says where the request came from", () => {
-    const headers = forwardedHeaders(new Headers({ Accept: "application/json", Authorization: "Bearer x" }), origin);
+    const headers = buildForwardedHeaders(
+      new Headers({ Accept: "application/json", Authorization: "Bearer x" }),
+      origin,
+    );
     expect(Object.fromEntries(headers)).toEqual({
       accept: "application/json",
       authorization: "Bearer x",
@@ -32,12 +35,12 @@ describe("forwardedHeaders", () => {
     ["If-None-Match", '"x"'],
     ["Expect", "100-continue"],
   ])("keeps %s back", (name, value) => {
-    expect(forwardedHeaders(new Headers({ [name]: value }), origin).has(name)).toBe(false);
+    expect(buildForwardedHeaders(new Headers({ [name]: value }), origin).has(name)).toBe(false);
   });
 
   it("keeps back what the client's Connection names, and never takes over its X-Forwarded-For", () => {
     const received = new Headers({ Connection: "close, X-Hop", "X-Hop": "1", "X-Forwarded-For": "127.0.0.1" });
-    const headers = forwardedHeaders(received, origin);
+    const headers = buildForwardedHeaders(received, origin);
     expect([headers.has("x-hop"), headers.get("x-forwarded-for")]).toEqual([false, "192.0.2.7"]);
   });
 });
@@ -53,7 +56,7 @@ describe("soldHeaders", () => {
       "Transfer-Encoding": "chunked",
       Link: "x".repeat(8_193),
     });
-    expect(soldHeaders(received)).toEqual([
+    expect(buildSoldHeaders(received)).toEqual([
       ["content-type", "text/plain"],
       ["etag", '"1"'],
     ]);

@@ -42,7 +42,7 @@ const keptBack = new Set([
 ]);
 
 /** Headers of a paid request as the upstream gets them. */
-export function forwardedHeaders(received: Headers, origin: RequestOrigin): Headers {
+export function buildForwardedHeaders(received: Headers, origin: RequestOrigin): Headers {
   const ofConnection = new Set((received.get("connection") ?? "").toLowerCase().split(/\s*,\s*/));
   const headers = new Headers();
   for (const [name, value] of received) {
@@ -77,7 +77,7 @@ const letThrough = [
 const headerBytesMax = 8_192;
 
 /** Headers of an upstream's response that a client gets; one that is longer than 8 KiB is left out. */
-export function soldHeaders(received: Headers): readonly (readonly [string, string])[] {
+export function buildSoldHeaders(received: Headers): readonly (readonly [string, string])[] {
   return letThrough.flatMap((name) => {
     const value = received.get(name);
     return value === null || value.length > headerBytesMax ? [] : [[name, value] as const];

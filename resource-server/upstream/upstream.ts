@@ -1,8 +1,8 @@
-import { httpEndpoint } from "#daemon/http/endpoint.ts";
+import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import { BodyTooLargeError, readBody } from "#daemon/bytes.ts";
-import { forwardedHeaders, soldHeaders, type RequestOrigin } from "./forwarded-headers.ts";
+import { buildForwardedHeaders, buildSoldHeaders, type RequestOrigin } from "./forwarded-headers.ts";
 import type { Route } from "../routes/route.ts";
-import type { SoldResponse } from "../sold-response.ts";
+import type { SoldResponse } from "../claims/payment-claim.ts";
 import type { TokenIssuer } from "../tokens/token-issuer.ts";
 
 /** A request that is forwarded once it is paid. */
@@ -41,8 +41,8 @@ export function createUpstream(
   return async (request) => {
     const { upstream } = request.route;
     if (upstream === undefined) return failed(502, "the route has no upstream");
-    const { url, headers: credentials } = httpEndpoint(upstreamUrl(upstream, request.target).href);
-    const headers = forwardedHeaders(request.headers, request.origin);
+    const { url, headers: credentials } = parseHttpEndpoint(upstreamUrl(upstream, request.target).href);
+    const headers = buildForwardedHeaders(request.headers, request.origin);
     // Those of the operator's URL are the seller's own; what a client calls itself is nothing to them.
     for (const [name, value] of Object.entries(credentials)) headers.set(name, value);
     const deadline = AbortSignal.timeout(options.timeoutMs);
@@ -73,7 +73,7 @@ async function judge(response: Response, route: Route, limitBytes: number): Prom
     await response.body?.cancel();
     return failed(502, `the upstream answered ${status}`);
   }
-  const headers = new Headers([...soldHeaders(response.headers)].map(([name, value]) => [name, value]));
+  const headers = new Headers([...buildSoldHeaders(response.headers)].map(([name, value]) => [name, value]));
   if (sellable && route.mimeType !== undefined) {
     const given = headers.get("content-type");
     if (given !== null && mediaType(given) !== mediaType(route.mimeType)) {

@@ -1,15 +1,21 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { extname } from "node:path";
 import type { App } from "#daemon/http/app.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
+import { nodeStatus, type NodeStatusSources, type ReportedNode } from "#health/node-status.ts";
 import type { Charts } from "#status/charts.ts";
 import type { EventLog } from "#status/event-log.ts";
-import { nodeStatus, type NodeStatusSources, type ToldNode } from "#health/node-status.ts";
 import type { UpkeepMode, Verdict } from "#status/verdict.ts";
+import type { Deployment } from "./advice/deployment.ts";
+import { figuresOf, type FigureSources } from "./figures.ts";
+import type { PageState } from "./page-state.ts";
+import { toldIncident, type Runbooks } from "./told-incidents.ts";
 
 /** Which node is told about, and how its page reads. */
-export type StatusOptions = ToldNode &
+export type StatusOptions = ReportedNode &
   Readonly<{
     mode: UpkeepMode;
-    /** From when on a chart's line that does not move is called unchanged. */
+    /** From when on what does not move is called unchanged. */
     stillAfterMs: Readonly<{ heights: number; pruning: number }>;
   }>;
 
@@ -19,14 +25,22 @@ export type StatusSources = NodeStatusSources &
     verdict: () => Verdict;
     events: EventLog;
     charts: Charts;
+    state: PageState;
+    /** The commands of this deployment. */
+    deployment: () => Deployment;
+    runbooks: Runbooks;
+    figures: () => Pick<FigureSources, "restarts" | "disk">;
     /** Whether the configuration is right, for `/startupz`. */
     configured: () => ReadinessCheck;
     /** What the sidecar would change, or is about to; undefined until it has looked. */
     plan: () => Readonly<{ steps: readonly string[]; problems: readonly string[] }> | undefined;
   }>;
 
+/** The disk is looked at once a minute. */
+const diskOldAfterMs = 150_000;
+
 /** Adds `GET /status` (conditions, health and events as JSON) and `GET /startupz` (200 once the configuration is right). */
-export function statusRoutes(app: App, options: StatusOptions, sources: StatusSources): void {
+export function addStatusRoutes(app: App, options: StatusOptions, sources: StatusSources): void {
   app.get("/startupz", (c) => {
     const state = sources.configured();
     return c.json({ status: state.ok ? "ok" : "unready", checks: { configured: state } }, state.ok ? 200 : 503);
@@ -35,15 +49,22 @@ export function statusRoutes(app: App, options: StatusOptions, sources: StatusSo
 }
 
 function statusOf(options: StatusOptions, sources: StatusSources) {
-  const { events, charts, plan } = sources;
+  const { events, charts, plan, state, deployment, runbooks } = sources;
   const verdict = sources.verdict();
+  const { headline, incidents } = state.look();
+  const commands = deployment();
   return {
     ...nodeStatus(options, sources),
     right: verdict.level === "right",
     verdict,
+    headline: { ...headline, ...sinceOf(state, headline.state, sources.board) },
+    incidents: incidents.map((incident) => toldIncident(incident, { deployment: commands, runbooks })),
+    figures: figures(options, sources),
+    traffic: state.history.traffic(),
     mode: options.mode,
     plan: plan(),
     events: events.list(),
+    history: { ranges: state.history.ranges(), outages: state.outages.list() },
     charts: {
       heights: charts.heights.list(),
       prunable: charts.prunable.list(),
@@ -51,4 +72,62 @@ function statusOf(options: StatusOptions, sources: StatusSources) {
       stillAfterMs: options.stillAfterMs,
     },
   };
+}
+
+/** A node that is down has been so since it last served, whatever was tried meanwhile; a hold is dated by its condition. */
+function sinceOf({ outages }: PageState, state: string, board: StatusSources["board"]) {
+  const last = outages.list().at(-1);
+  const hold = state === "Held" ? board.get("Unheld") : undefined;
+  if (hold !== undefined) return { since: hold.since, beganEarlier: false };
+  const began =
+    state === "Node down" && last !== undefined && last.toMs === undefined
+      ? { atMs: last.fromMs, beganEarlier: last.beganEarlier }
+      : outages.since();
+  return began && { since: new Date(began.atMs).toISOString(), beganEarlier: began.beganEarlier };
+}
+
+function figures({ stillAfterMs }: StatusOptions, { health, clock, state, ...sources }: StatusSources) {
+  return figuresOf(
+    { health: health(), traffic: state.history.traffic(), ...sources.figures() },
+    {
+      nowMs: clock.wallMs(),
+      monotonicMs: clock.monotonicMs(),
+      blockOldAfterMs: stillAfterMs.heights,
+      diskOldAfterMs,
+    },
+  );
+}
+
+const types: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+};
+
+/** Nothing from elsewhere, no inline code or style, no text read as HTML, no frame around the page. */
+const contentSecurityPolicy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
+
+/** Adds `GET /`, the status as a page for a person, which updates itself from `/status`, and the runbooks that it links to, as text. */
+export function addPageRoutes(app: App, runbooks: ReadonlyMap<string, string>): void {
+  const serve = (path: string, content: string, type: string) =>
+    app.get(path, (c) =>
+      c.body(content, 200, {
+        "Content-Type": type,
+        "Content-Security-Policy": contentSecurityPolicy,
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Cache-Control": "no-cache",
+      }),
+    );
+  const folder = new URL("assets/", import.meta.url);
+  for (const name of readdirSync(folder)) {
+    const type = types[extname(name)];
+    if (type === undefined) continue;
+    serve(name === "index.html" ? "/" : `/page/${name}`, readFileSync(new URL(name, folder), "utf8"), type);
+  }
+  for (const [name, text] of runbooks) serve(`/runbooks/${name}`, text, "text/plain; charset=utf-8");
 }

@@ -4,11 +4,10 @@ import { mkdir, open, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
-import { httpEndpoint } from "#daemon/http/endpoint.ts";
+import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import type { Logger } from "#daemon/log.ts";
 import { createProgress } from "./progress.ts";
-import { RestoreError } from "./restore-error.ts";
-import { readJson, type RestorePlace } from "./restore-place.ts";
+import { RestoreError, readJson, type RestorePlace } from "./restore-place.ts";
 import type { RestoreSettings } from "./settings.ts";
 
 export type DownloadDependencies = Readonly<{ log: Logger; fetch: typeof fetch; signal: AbortSignal }>;
@@ -34,7 +33,7 @@ export async function downloadArchive(
   const timer = setTimeout(() => stalled.abort(new Error(`no byte for ${settings.stallMs} ms`)), settings.stallMs);
   try {
     const signal = AbortSignal.any([dependencies.signal, stalled.signal]);
-    const endpoint = httpEndpoint(url);
+    const endpoint = parseHttpEndpoint(url);
     const headers = { ...endpoint.headers, ...(part.sizeBytes === 0 ? {} : rangeHeaders(part)) };
     const response = await dependencies.fetch(endpoint.url, { headers, signal });
     if (response.status === 416 && part.sizeBytes > 0) return await hashOf(part.sizeBytes, place.archive);
@@ -62,14 +61,17 @@ export async function downloadArchive(
     return hash.digest("hex");
   } catch (cause) {
     if (cause instanceof RestoreError || dependencies.signal.aborted) throw cause;
-    throw new RestoreError(`${shown(url)} can't be read to its end (${reasonOf(cause)})`, { retryable: true, cause });
+    throw new RestoreError(`${stripQuery(url)} can't be read to its end (${reasonOf(cause)})`, {
+      retryable: true,
+      cause,
+    });
   } finally {
     clearTimeout(timer);
   }
 }
 
 /** How many bytes of the archive are on the disk. */
-export async function downloadedBytes({ archive }: RestorePlace): Promise<number> {
+export async function countDownloadedBytes({ archive }: RestorePlace): Promise<number> {
   return stat(archive).then(
     ({ size }) => size,
     () => 0,
@@ -87,7 +89,7 @@ type Part = Readonly<{ sizeBytes: number; etag: string | undefined }>;
 async function keptPart(url: string, place: RestorePlace): Promise<Part> {
   const origin = originSchema.safeParse(await readJson(place.origin));
   if (!origin.success || origin.data.url !== url) return { sizeBytes: 0, etag: undefined };
-  return { sizeBytes: await downloadedBytes(place), etag: origin.data.etag };
+  return { sizeBytes: await countDownloadedBytes(place), etag: origin.data.etag };
 }
 
 function rangeHeaders({ sizeBytes, etag }: Part): Record<string, string> {
@@ -108,7 +110,7 @@ function startOf(response: Response, askedBytes: number, url: string): number {
   if (response.status === 206 && Number(begin) === askedBytes) return askedBytes;
   const retryable = response.status === 429 || response.status >= 500 || response.status === 206;
   const advice = retryable ? "" : "; correct the URL";
-  throw new RestoreError(`${shown(url)} answers HTTP ${response.status}${advice}`, { retryable });
+  throw new RestoreError(`${stripQuery(url)} answers HTTP ${response.status}${advice}`, { retryable });
 }
 
 function totalOf({ headers }: Response, fromBytes: number): number | undefined {
@@ -128,12 +130,12 @@ async function hashFile(hash: Hash, path: string, sizeBytes: number): Promise<vo
 
 function tooLarge(url: string, foundBytes: number, { archive }: RestoreSettings): RestoreError {
   return new RestoreError(
-    `${shown(url)} has ${foundBytes} bytes; at most ${archive.limitBytes} are taken (GATEHOUSE_RESTORE_ARCHIVE_LIMIT_BYTES)`,
+    `${stripQuery(url)} has ${foundBytes} bytes; at most ${archive.limitBytes} are taken (GATEHOUSE_RESTORE_ARCHIVE_LIMIT_BYTES)`,
   );
 }
 
 /** A URL without its query, which may sign it. */
-export function shown(url: string): string {
+export function stripQuery(url: string): string {
   const { origin, pathname } = new URL(url);
   return `${origin}${pathname}`;
 }

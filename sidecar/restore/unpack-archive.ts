@@ -6,8 +6,7 @@ import { createGunzip, createZstdDecompress } from "node:zlib";
 import { extract } from "tar";
 import type { Logger } from "#daemon/log.ts";
 import { createProgress, type Progress } from "./progress.ts";
-import { RestoreError } from "./restore-error.ts";
-import type { RestorePlace } from "./restore-place.ts";
+import { RestoreError, type RestorePlace } from "./restore-place.ts";
 import type { RestoreSettings } from "./settings.ts";
 
 /** What may stand in an archive of chain data. */

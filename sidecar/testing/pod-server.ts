@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { WebSocketServer } from "ws";
-import { kubernetesApi } from "../upkeep/drivers/kubernetes-api.ts";
+import { createKubernetesApi } from "../upkeep/drivers/kubernetes-api.ts";
 
 /**
  * An API server with one pod; it refuses every request but those that the sidecar's role allows.
@@ -46,7 +46,7 @@ export async function podServer(startedAt = "2026-05-01T12:00:00Z", restartedAt 
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   const apiUrl = `http://127.0.0.1:${port}`;
-  const api = kubernetesApi({ apiUrl, serviceAccountDirectory: directory, timeoutMs: 2_000 });
+  const api = createKubernetesApi({ apiUrl, serviceAccountDirectory: directory, timeoutMs: 2_000 });
   return {
     api,
     apiUrl,

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { Registry } from "prom-client";
-import { filesInForce } from "#daemon/files/files-in-force.ts";
+import { createFilesInForce } from "#daemon/files/files-in-force.ts";
 import { createMask } from "#daemon/mask.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { sidecar } from "../main.ts";
@@ -42,7 +42,7 @@ export async function runSidecar(
     const context = {
       log: pino({ level: "silent" }),
       metrics,
-      files: filesInForce(metrics),
+      files: createFilesInForce(metrics),
       configuration: () => ({ service: "sidecar", version: "0.0.0", settingsSha256: "", files: [] }),
       mask: createMask(),
       resources,

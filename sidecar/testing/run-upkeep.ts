@@ -15,7 +15,7 @@ import { createCharts } from "#status/charts.ts";
 import { createConditionBoard, type ConditionBoard } from "#status/condition-board.ts";
 import type { Condition, ConditionType } from "#status/condition.ts";
 import type { EventLog } from "#status/event-log.ts";
-import { storedEventLog } from "../upkeep/state/stored-event-log.ts";
+import { createStoredEventLog } from "../upkeep/state/stored-event-log.ts";
 import { listenControl } from "../upkeep/control/listen-control.ts";
 import { openUpkeepState, type UpkeepState } from "../upkeep/state/upkeep-state.ts";
 import { startUpkeep, type Upkeep } from "../upkeep/upkeep.ts";
@@ -62,7 +62,7 @@ export async function runUpkeep(
   const log = pino({ level: process.env["GATEHOUSE_TEST_LOG"] ?? "silent" });
   const metrics = new Registry();
   const state = openUpkeepState(stateDirectory);
-  const events = storedEventLog(state.store, clock);
+  const events = createStoredEventLog(state.store, clock);
   const board = createConditionBoard({ log, metrics, clock, events });
   const charts = createCharts();
   const eventLoop = { lateMs: () => 0, [Symbol.dispose]: () => undefined };

@@ -3,8 +3,7 @@ import { Registry } from "prom-client";
 import { expect } from "vitest";
 import { createConditionBoard } from "#status/condition-board.ts";
 import type { KubernetesApi } from "../upkeep/drivers/kubernetes-api.ts";
-import type { GrowthLimits } from "../volume/plan-growth.ts";
-import { volumeClaim } from "../volume/volume-claim.ts";
+import { type GrowthLimits, createVolumeClaim } from "../volume/volume-claim.ts";
 import { watchVolume } from "../volume/volume-watch.ts";
 
 const intervalMs = 5;
@@ -18,7 +17,7 @@ export function watchedVolume(
     disk,
     claim,
     mayAct = () => true,
-  }: Readonly<{ api: KubernetesApi; disk: { freeRatio: number }; claim: string; mayAct?: () => boolean }>,
+  }: Readonly<{ api: KubernetesApi; disk: { freeRatio: number | string }; claim: string; mayAct?: () => boolean }>,
 ) {
   const stopping = new AbortController();
   const time = { ms: 10_000_000 };
@@ -29,13 +28,18 @@ export function watchedVolume(
   const log = pino({ level: "silent" });
   const board = createConditionBoard({ log, metrics, clock, events });
   let grownAtMs: number | undefined;
+  const fails: { why: Error | undefined } = { why: undefined };
+  const keepGrownAt = (atMs: number | undefined) => {
+    if (fails.why !== undefined) throw fails.why;
+    grownAtMs = atMs;
+  };
   const done = watchVolume(
     { ...limits, intervalMs, signal: stopping.signal },
     {
-      claim: volumeClaim(claim, api),
+      claim: createVolumeClaim(claim, api),
       freeRatio: () => Promise.resolve(disk.freeRatio),
       mayAct,
-      grownAt: { get: () => grownAtMs, set: (atMs) => (grownAtMs = atMs) },
+      grownAt: { get: () => grownAtMs, set: keepGrownAt },
       board,
       events,
       metrics,
@@ -49,5 +53,5 @@ export function watchedVolume(
     stopping.abort();
     await done;
   };
-  return { time, told, metrics, condition, until, [Symbol.asyncDispose]: end };
+  return { time, told, fails, metrics, condition, until, [Symbol.asyncDispose]: end };
 }

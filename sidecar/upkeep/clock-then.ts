@@ -4,7 +4,7 @@ import type { Clock } from "#daemon/clock.ts";
 export type ClockThen = Readonly<{ wallMs: number; monotonicMs: number }>;
 
 /** Reads both clocks. */
-export function clockNow(clock: Clock): ClockThen {
+export function readClocks(clock: Clock): ClockThen {
   return { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() };
 }
 
@@ -13,6 +13,6 @@ const slewMs = 1_000;
 
 /** Whether the wall clock was not set since: only then can times of files be compared with times of processes. */
 export function hasHeld(then: ClockThen, clock: Clock): boolean {
-  const now = clockNow(clock);
+  const now = readClocks(clock);
   return Math.abs(now.wallMs - then.wallMs - (now.monotonicMs - then.monotonicMs)) < slewMs;
 }

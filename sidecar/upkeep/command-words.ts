@@ -1,4 +1,4 @@
-import { shellWord } from "#daemon/shell-word.ts";
+import { quoteShellWord } from "#daemon/shell-word.ts";
 import type { SidecarSettings } from "../settings.ts";
 
 /** Commands that change a running sidecar. */
@@ -9,13 +9,13 @@ type ControlVerb = (typeof controlVerbs)[number];
 /** The exact command for this deployment, as a person types it. */
 export type CommandWords = (verb: ControlVerb) => string;
 
-/** Makes the words: the prefix that the deployment gives, or the command of this machine with the sidecar's state. */
-export function commandWords(
+/** Creates the words: the prefix that the deployment gives, or the command of this machine with the sidecar's state. */
+export function createCommandWords(
   { commandPrefix }: Pick<SidecarSettings["upkeep"], "commandPrefix">,
   stateDirectory: string,
 ): CommandWords {
   return (verb) =>
     commandPrefix === undefined
-      ? `npx gatehouse-evm ${verb} --state-directory ${shellWord(stateDirectory)}`
+      ? `npx gatehouse-evm ${verb} --state-directory ${quoteShellWord(stateDirectory)}`
       : `${commandPrefix} ${verb}`;
 }

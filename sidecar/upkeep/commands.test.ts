@@ -5,8 +5,8 @@ import { Readable } from "node:stream";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { sidecarSettings } from "../settings.ts";
-import { lintCommand } from "#node/lint/lint-command.ts";
-import { planCommand } from "./plan-command.ts";
+import { runLintCommand } from "#node/lint/lint-command.ts";
+import { runPlanCommand } from "./plan-command.ts";
 import { planDocument } from "./plan/plan-document.ts";
 
 const settings = readSettings(sidecarSettings, { env: {} });
@@ -39,7 +39,7 @@ afterEach(() => rm(directory, { recursive: true }));
 const options = () => ({ configPath, nodeVersion: "0.16.2", json: false, write: false });
 
 test("gatehouse plan prints a diff and a reason for each change, and exits with 2", async () => {
-  expect(await planCommand(options(), settings, output)).toBe(2);
+  expect(await runPlanCommand(options(), settings, output)).toBe(2);
   expect(printed).toContain(
     '+    "monitor_config": { "storage_enable_cetina": true, "storage_cetina_push_address": "10.0.0.1",',
   );
@@ -56,23 +56,23 @@ test("gatehouse plan prints no secret of the lines around a change, to a person 
     .replace(" // ours", ' // ours; was "api_key": "k3y-of-ours"')
     .replace('  "chain": {', `  "chain": {\n    "secret_config": { "domain_key_path": "${key}" },`);
   await writeFile(configPath, text);
-  expect(await planCommand(options(), settings, output)).toBe(2);
-  expect(await planCommand({ ...options(), json: true }, settings, output)).toBe(2);
+  expect(await runPlanCommand(options(), settings, output)).toBe(2);
+  expect(await runPlanCommand({ ...options(), json: true }, settings, output)).toBe(2);
   expect(printed).toContain('"domain_key_path": "[secret]"');
   for (const secret of [key, "hunter2", "k3y-of-ours"]) expect(printed + errors).not.toContain(secret);
 });
 
 test("gatehouse plan --write corrects the file, leaves nothing beside it, and then has nothing to do", async () => {
-  expect(await planCommand({ ...options(), write: true }, settings, output)).toBe(0);
+  expect(await runPlanCommand({ ...options(), write: true }, settings, output)).toBe(0);
   expect(await readdir(directory)).toEqual(["node.conf"]);
   expect(await readFile(configPath, "utf8")).toContain("} // ours");
   printed = "";
-  expect(await planCommand(options(), settings, output)).toBe(0);
+  expect(await runPlanCommand(options(), settings, output)).toBe(0);
   expect(printed).toBe(`${configPath}: nothing to do.\n`);
 });
 
 test("gatehouse plan --json is one document", async () => {
-  expect(await planCommand({ ...options(), json: true }, settings, output)).toBe(2);
+  expect(await runPlanCommand({ ...options(), json: true }, settings, output)).toBe(2);
   expect(JSON.parse(printed)).toMatchObject({
     drift: true,
     problems: [],
@@ -81,16 +81,16 @@ test("gatehouse plan --json is one document", async () => {
 });
 
 test("gatehouse plan says what it can't do, and exits with 1", async () => {
-  expect(await planCommand({ ...options(), nodeVersion: "new" }, settings, output)).toBe(1);
+  expect(await runPlanCommand({ ...options(), nodeVersion: "new" }, settings, output)).toBe(1);
   expect(errors).toBe('plan: --node-version "new" is no version; expected one such as 0.16.2.\n');
   await writeFile(configPath, "{");
-  expect(await planCommand(options(), settings, output)).toBe(1);
+  expect(await runPlanCommand(options(), settings, output)).toBe(1);
   expect(errors).toContain(`plan: ${configPath}:1:2 is not complete JSON`);
 });
 
 test("gatehouse plan --json says that a file can't be read, and what --write did", async () => {
   const json = { ...options(), json: true };
-  expect(await planCommand({ ...json, configPath: join(directory, "none") }, settings, output)).toBe(1);
+  expect(await runPlanCommand({ ...json, configPath: join(directory, "none") }, settings, output)).toBe(1);
   expect(planDocument.parse(JSON.parse(printed))).toEqual({
     configPath: join(directory, "none"),
     nodeVersion: "0.16.2",
@@ -101,14 +101,14 @@ test("gatehouse plan --json says that a file can't be read, and what --write did
     diff: "",
   });
   printed = "";
-  expect(await planCommand({ ...json, write: true }, settings, output)).toBe(0);
+  expect(await runPlanCommand({ ...json, write: true }, settings, output)).toBe(0);
   expect(planDocument.parse(JSON.parse(printed))).toMatchObject({ drift: true, written: true });
 });
 
 test("gatehouse plan --json stays JSON, and shows no secret, whatever stands where a value should be", async () => {
   const odd = `{ "password": "hunter22", "note": "token: 'abc d1'", "to": "bob:hunter2@push" }`;
   await writeFile(configPath, drifted.replace('"10.0.0.1"', odd));
-  expect(await planCommand({ ...options(), json: true }, settings, output)).toBe(1);
+  expect(await runPlanCommand({ ...options(), json: true }, settings, output)).toBe(1);
   const document = planDocument.parse(JSON.parse(printed));
   expect(document.problems).toHaveLength(1);
   expect(document.drift).toBe(true);
@@ -123,8 +123,8 @@ test("gatehouse lint prints places and fixes, and exits with 2, 0 or 1", async (
     repository: "/",
   } as const;
   const dependencies = { output, stdin: Readable.from([]) };
-  expect(await lintCommand({ ...asked, configPaths: [configPath] }, dependencies)).toBe(2);
+  expect(await runLintCommand({ ...asked, configPaths: [configPath] }, dependencies)).toBe(2);
   expect(printed).toContain(`${configPath}:3:25: chain.monitor_config.enable_pamir_cetina is silently ignored`);
-  expect(await lintCommand({ ...asked, configPaths: [join(directory, "none")] }, dependencies)).toBe(1);
+  expect(await runLintCommand({ ...asked, configPaths: [join(directory, "none")] }, dependencies)).toBe(1);
   expect(errors).toContain("none can't be read (ENOENT); name a node.conf.");
 });

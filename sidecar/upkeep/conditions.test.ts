@@ -3,7 +3,7 @@ import { resolveVersion } from "./version/version-resolution.ts";
 import type { ConditionReport, ConditionType } from "#status/condition.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
 import { observeAdoption } from "./adoption/adoption-observation.ts";
-import { conditionsOf, type ConditionWords, type Observations } from "./conditions.ts";
+import { deriveConditions, type ConditionWords, type Observations } from "./conditions.ts";
 import { observeConfig, type ConfigComparison } from "./config/config-observation.ts";
 import type { Plan } from "./plan/plan.ts";
 import { observePruning } from "./prune/prune-observation.ts";
@@ -38,7 +38,7 @@ function conditions(found: Found, given = words): readonly ConditionReport[] {
     restarts: { ...nothing.restarts, ...found.restarts },
     upgrade: { ...nothing.upgrade, ...found.upgrade },
   };
-  return conditionsOf(seen, given);
+  return deriveConditions(seen, given);
 }
 
 const plan = { steps: ["one", "two"], problems: ["three."], digest: "d" };

@@ -1,15 +1,15 @@
 import type { ConditionReport } from "#status/condition.ts";
 import type { SidecarSettings } from "../settings.ts";
-import { adoptionConditions, type AdoptionObservation } from "./adoption/adoption-observation.ts";
+import { deriveAdoptionConditions, type AdoptionObservation } from "./adoption/adoption-observation.ts";
 import type { CommandWords } from "./command-words.ts";
-import { configConditions } from "./config/config-conditions.ts";
+import { deriveConfigConditions } from "./config/config-conditions.ts";
 import type { ConfigObservation } from "./config/config-observation.ts";
-import { pruneConditions, type PruneObservation } from "./prune/prune-observation.ts";
-import { restartConditions } from "./restart/restart-conditions.ts";
+import { derivePruneConditions, type PruneObservation } from "./prune/prune-observation.ts";
+import { deriveRestartConditions } from "./restart/restart-conditions.ts";
 import type { RestartObservation } from "./restart/restart-observation.ts";
-import { stateConditions, type StateObservation } from "./state/state-observation.ts";
-import { upgradeConditions, type UpgradeObservation } from "./upgrade/upgrade-observation.ts";
-import { versionConditions, type VersionObservation } from "./version/version-observation.ts";
+import { deriveStateConditions, type StateObservation } from "./state/state-observation.ts";
+import { deriveUpgradeConditions, type UpgradeObservation } from "./upgrade/upgrade-observation.ts";
+import { deriveVersionConditions, type VersionObservation } from "./version/version-observation.ts";
 
 /** What the passes have found, by noun. */
 export type Observations = Readonly<{
@@ -33,17 +33,17 @@ export type ConditionWords = Readonly<{
  * Says how the node is, from what the passes have found; a side that was not looked at yet is left out. Pure. What a watch beside the passes
  * finds (the RPC, node_cli, pushes, disk, the passes themselves), it says itself.
  */
-export function conditionsOf(
+export function deriveConditions(
   seen: Observations,
   { mode, driver, command }: ConditionWords,
 ): readonly ConditionReport[] {
   return [
-    ...stateConditions(seen.state),
-    ...versionConditions(seen.version),
-    ...configConditions(seen.config, command),
-    ...adoptionConditions(seen.adoption, mode, command),
-    ...pruneConditions(seen.prune),
-    ...restartConditions(seen.restarts, { driver, command }),
-    ...upgradeConditions(seen.upgrade),
+    ...deriveStateConditions(seen.state),
+    ...deriveVersionConditions(seen.version),
+    ...deriveConfigConditions(seen.config, command),
+    ...deriveAdoptionConditions(seen.adoption, mode, command),
+    ...derivePruneConditions(seen.prune),
+    ...deriveRestartConditions(seen.restarts, { driver, command }),
+    ...deriveUpgradeConditions(seen.upgrade),
   ];
 }

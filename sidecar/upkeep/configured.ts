@@ -1,6 +1,6 @@
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { Authority } from "./adoption/authority.ts";
-import { configCurrent } from "./config/config-conditions.ts";
+import { deriveConfigCurrent } from "./config/config-conditions.ts";
 import type { ConfigObservation } from "./config/config-observation.ts";
 
 /** Nothing but the started node can tell: held back for its version, it would be so for ever. */
@@ -15,7 +15,7 @@ export type StartSituation = Readonly<{
   passed: boolean;
   authority: Authority;
   isHeld: boolean;
-  config: Pick<ConfigObservation, "comparison" | "mayTellVersion">;
+  config: Pick<ConfigObservation, "comparison" | "mayReportVersion">;
 }>;
 
 /** Whether the configuration is right, so that the node may start, as `/startupz` answers it. Pure. */
@@ -26,9 +26,9 @@ export function configured({ passed, authority, isHeld, config }: StartSituation
   if (authority === "waits")
     return { ok: true, message: "The sidecar changes nothing before gatehouse adopt is said." };
   if (isHeld) return { ok: true, message: "A hold is in force." };
-  if (config.mayTellVersion) return { ok: true, message: tellsItself };
+  if (config.mayReportVersion) return { ok: true, message: tellsItself };
   if (config.comparison === undefined) return { ok: false, message: "node.conf can't be used yet." };
-  const { status, reason, message } = configCurrent(config.comparison);
+  const { status, reason, message } = deriveConfigCurrent(config.comparison);
   if (reason === "VersionUnknown") return { ok: false, message: `${message} ${heldBack}` };
   return { ok: status === "True", message };
 }

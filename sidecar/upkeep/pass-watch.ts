@@ -1,6 +1,6 @@
 import type { Clock } from "#daemon/clock.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import type { PassMetrics } from "./pass-metrics.ts";
+import type { PassMetrics } from "./upkeep-metrics.ts";
 
 /** What came of the passes, as condition and metric. */
 export type PassWatch = Readonly<{
@@ -37,7 +37,7 @@ export function watchPasses(
       failedSinceMs ??= clock.wallMs();
       metrics.failed();
       const words = (error instanceof Error ? error.message : String(error)).replace(/\.$/, "");
-      const message = `${words}. Each look since ${time(failedSinceMs)} has failed, and is tried again. ${old()}`;
+      const message = `${words}. Each look since ${time(failedSinceMs)} has failed; it is tried again every second. ${old()}`;
       board.set({ type, status: "False", reason: "Failing", message });
     },
     late: (waitsFor) => {

@@ -8,8 +8,8 @@ import { applyRestart, type ApplyRestartDependencies } from "./restart/apply-res
 import { tidyConfig } from "./config/tidy-config.ts";
 import { checkConfig, type CheckConfigDependencies, type Judgement } from "./config/check-config.ts";
 import type { ObservedAdoption } from "./adoption/adoption-observation.ts";
-import { authorityOf, whyIdle, type Authority } from "./adoption/authority.ts";
-import { saveConfigBeforeEdit } from "./config/config-before-edit.ts";
+import { decideAuthority, explainIdle, type Authority } from "./adoption/authority.ts";
+import { saveConfigBeforeEdit } from "./config/healthy-config.ts";
 import type { ObservedConfig } from "./config/config-observation.ts";
 import type { ConfigReading } from "./config/config-file.ts";
 import type { NodePlace } from "./config/node-place.ts";
@@ -18,9 +18,8 @@ import { planPass, type PlanPassDependencies } from "./plan-pass.ts";
 import { recordRunningConfig, type RunningConfigDependencies } from "./restart/running-config.ts";
 import type { PassWatch } from "./pass-watch.ts";
 import type { ObservedPruning } from "./prune/prune-observation.ts";
-import { isUnread, type ObservedProcess } from "./restart/process-observation.ts";
-import type { ObservedRestarts } from "./restart/restart-observation.ts";
-import { noteRollBack } from "./restart/roll-back-finding.ts";
+import { isUnread, type ObservedProcess, type ObservedRestarts } from "./restart/restart-observation.ts";
+import { noteRollBack } from "./restart/roll-back.ts";
 import { lookAtState, type ObservedState } from "./state/state-observation.ts";
 import type { UpkeepState } from "./state/upkeep-state.ts";
 import type { NodeObserver } from "./version/node-observer.ts";
@@ -98,7 +97,7 @@ export async function runPass(
   const { moved, doubt: doubtOfPlace } = await place.follow(version);
   noteVersion(resolution, doubtOfPlace, seen.version, dependencies);
   const { configPath } = place.layout();
-  const authority = authorityOf(settings.upkeep.mode, state);
+  const authority = decideAuthority(settings.upkeep.mode, state);
   progress.step = `reading ${configPath}`;
   const reading = await place.read();
   const isHanging = !reading.ok && reading.problem.reason === "Hanging";
@@ -117,7 +116,7 @@ export async function runPass(
   progress.step = `remembering what the node runs with in ${state.directory}`;
   await rememberRunning(reading, resolution, seen, dependencies);
   // Asked once a pass: what was adopted in the middle of one is done in the next.
-  const idle = whyIdle(authority, state);
+  const idle = explainIdle(authority, state);
   progress.step = `writing ${configPath}`;
   const written = await write(planned, reading, { idle, judged, resolution }, seen, dependencies);
   if (written?.again === true) {

@@ -1,15 +1,14 @@
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from "diff";
 import type { SidecarSettings } from "../settings.ts";
-import { writerLock } from "./config/writer-lock.ts";
+import { createWriterLock } from "./config/writer-lock.ts";
 import { writeConfig } from "./config/config-writer.ts";
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
-import { desiredState } from "./plan/desired-state.ts";
+import { createDesiredState } from "./plan/desired-state.ts";
 import { readConfigFile, type ConfigReading } from "./config/config-file.ts";
-import { dataPathOf } from "#node/conf/data-path.ts";
+import { findDataPath } from "#node/conf/data-path.ts";
 import { parseNodeVersion } from "#node/versions.ts";
-import { configTree } from "#node/lint/config-tree.ts";
-import { writtenSecrets } from "#node/lint/general-rules.ts";
-import { looksSecret, withoutSecretShapes } from "#node/lint/secret-shapes.ts";
+import { buildConfigTree } from "#node/lint/config-tree.ts";
+import { findWrittenSecrets, looksSecret, withoutSecretShapes } from "#node/lint/general-rules.ts";
 import { describeChange } from "#node/conf/describe-change.ts";
 import type { ConfigChange } from "#node/conf/monitor-change.ts";
 import { withoutCredentials } from "#node/conf/shown-value.ts";
@@ -29,7 +28,7 @@ export type PlanCommandOptions = Readonly<{
  * Prints how a node.conf differs from what the settings desire for a node of a version: a unified diff and a reason for each
  * change, or JSON. Returns the exit status: 0 nothing to do (or done, with `write`), 2 drift, 1 error.
  */
-export async function planCommand(
+export async function runPlanCommand(
   options: PlanCommandOptions,
   settings: SidecarSettings,
   output: CommandOutput,
@@ -47,8 +46,8 @@ export async function planCommand(
     output.error(`plan: ${message}\n`);
     return exitStatus.error;
   }
-  const dataPath = dataPathOf(settings.node.dataPath, configPath, reading.document.value);
-  const planned = plan({ document: reading.document, version }, desiredState(settings, dataPath));
+  const dataPath = findDataPath(settings.node.dataPath, configPath, reading.document.value);
+  const planned = plan({ document: reading.document, version }, createDesiredState(settings, dataPath));
   if (!options.json) output.out(render(configPath, reading, planned, output));
   for (const { message } of planned.problems) output.error(`plan: ${message}\n`);
   const written = await writtenOf(planned, { options, reading, settings });
@@ -75,7 +74,7 @@ async function writtenOf(planned: Plan, { options, reading, settings }: Writing)
   const text = textOf(planned);
   if (!options.write || text === undefined || planned.problems.length > 0) return undefined;
   const path = options.configPath;
-  using lock = writerLock(path);
+  using lock = createWriterLock(path);
   const content = Buffer.from(`${reading.document.byteOrderMark ? "\uFEFF" : ""}${text}`);
   const limitBytes = settings.upkeep.configLimitBytes;
   const write = { path, limitBytes, expectedHash: reading.contentHash, content };
@@ -142,7 +141,7 @@ function diffOf(configPath: string, reading: ReadConfig, planned: Plan): string 
 
 /** A pipeline's log is read by many: secrets of the lines around a change, comments included, are not printed. */
 function withoutSecrets(patch: string, { document }: ReadConfig): string {
-  const secrets = writtenSecrets(configTree(document));
+  const secrets = findWrittenSecrets(buildConfigTree(document));
   return withoutSecretShapes(secrets.reduce((before, secret) => before.replaceAll(secret, '"[secret]"'), patch));
 }
 

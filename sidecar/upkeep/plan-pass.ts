@@ -1,15 +1,15 @@
-import { dataPathOf } from "#node/conf/data-path.ts";
+import { findDataPath } from "#node/conf/data-path.ts";
 import { isRightForSomeVersion } from "#node/conf/right-for-some-version.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 import type { SidecarSettings } from "../settings.ts";
 import { noteAdoption, type ObservedAdoption } from "./adoption/adoption-observation.ts";
-import { authorityOf } from "./adoption/authority.ts";
+import { decideAuthority } from "./adoption/authority.ts";
 import type { ConfigReading } from "./config/config-file.ts";
 import type { ObservedConfig } from "./config/config-observation.ts";
 import type { NodePlace } from "./config/node-place.ts";
 import type { NodeDriver } from "./drivers/driver.ts";
 import type { NodeCli } from "./drivers/node-cli.ts";
-import { desiredHash, desiredState } from "./plan/desired-state.ts";
+import { hashDesiredState, createDesiredState } from "./plan/desired-state.ts";
 import { plan, type Plan } from "./plan/plan.ts";
 import { createPlanView } from "./plan/plan-view.ts";
 import { liftHoldIfChanged, type HoldDependencies } from "./restart/hold.ts";
@@ -19,7 +19,7 @@ import type { HeldState, UpkeepState } from "./state/upkeep-state.ts";
 import type { VersionResolution } from "./version/version-resolution.ts";
 
 /** What the pass knows by then. */
-export type PlanQuestion = Readonly<{
+export type PlanRequest = Readonly<{
   resolution: VersionResolution;
   doubtOfPlace: string | undefined;
 }>;
@@ -31,7 +31,7 @@ export type PlanPassDependencies = HoldDependencies &
   Readonly<{
     settings: SidecarSettings;
     state: Pick<UpkeepState, "adopted" | "identity" | "nodeHas" | "nodeTies">;
-    place: Pick<NodePlace, "layout" | "patience">;
+    place: Pick<NodePlace, "layout" | "fileDeadline">;
     observer: Readonly<{ pruneInfo: () => PruneInfo | undefined }>;
     nodeCli: NodeCli | undefined;
     driver: NodeDriver | undefined;
@@ -40,7 +40,7 @@ export type PlanPassDependencies = HoldDependencies &
 /** Plans what leads from what is seen to what is desired, and notes the plan for a person to see. */
 export async function planPass(
   reading: ConfigReading,
-  { resolution, doubtOfPlace }: PlanQuestion,
+  { resolution, doubtOfPlace }: PlanRequest,
   seen: PlanSeen,
   dependencies: PlanPassDependencies,
 ): Promise<Readonly<{ planned: Plan; desired: HeldState }>> {
@@ -50,19 +50,19 @@ export async function planPass(
   const document = reading.ok ? reading.document : undefined;
   const last = document ?? seen.config.now().document;
   seen.config.note({ document: last });
-  const desired = desiredState(settings, dataPathOf(settings.node.dataPath, configPath, last?.value));
-  const held = { hash: desiredHash(desired), release: version?.release };
+  const desired = createDesiredState(settings, findDataPath(settings.node.dataPath, configPath, last?.value));
+  const held = { hash: hashDesiredState(desired), release: version?.release };
   liftHoldIfChanged(held, seen.restarts, dependencies);
-  const { patience } = place;
-  if (document !== undefined) await saveNodeIdentity(document, configPath, { ...dependencies, patience });
+  const { fileDeadline } = place;
+  if (document !== undefined) await saveNodeIdentity(document, configPath, { ...dependencies, fileDeadline });
   const isUnjudged = version === undefined && document !== undefined;
-  seen.config.note({ mayTellVersion: isUnjudged && isRightForSomeVersion(document, desired.monitor) });
+  seen.config.note({ mayReportVersion: isUnjudged && isRightForSomeVersion(document, desired.monitor) });
   const pruneInfo = observer.pruneInfo();
   const doubt = resolution.doubt ?? doubtOfPlace;
   const planned = plan({ document, version, doubt, pruneInfo, nodeHas: state.nodeHas.get() }, desired);
   const means = { prunes: settings.prune.enabled && nodeCli !== undefined, restarts: driver !== undefined };
   const view = createPlanView(planned, pruneInfo, means);
-  const authority = authorityOf(settings.upkeep.mode, state);
+  const authority = decideAuthority(settings.upkeep.mode, state);
   noteAdoption({ plan: view, authority, adopted: state.adopted.get() }, seen.adoption, dependencies);
   return { planned, desired: held };
 }

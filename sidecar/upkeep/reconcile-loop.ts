@@ -1,6 +1,6 @@
 import type { Logger } from "#daemon/log.ts";
-import { aborted } from "#daemon/stop-signal.ts";
-import { pause, runningPause } from "#daemon/time.ts";
+import { waitForAbort } from "#daemon/stop-signal.ts";
+import { pause, pauseWhileRunning } from "#daemon/time.ts";
 import type { PassWatch } from "./pass-watch.ts";
 
 /** When the loop runs. */
@@ -58,9 +58,9 @@ export function startReconcileLoop(
       wanted = new AbortController();
       const over = new AbortController();
       const made = attempt().finally(() => over.abort());
-      await runningPause(deadlineMs, AbortSignal.any([signal, over.signal]));
+      await pauseWhileRunning(deadlineMs, AbortSignal.any([signal, over.signal]));
       if (!over.signal.aborted && !signal.aborted) watch.late(waitsFor());
-      const waitMs = await Promise.race([made, stopPatience(signal, over.signal)]);
+      const waitMs = await Promise.race([made, waitForStop(signal, over.signal)]);
       await pause(waitMs, AbortSignal.any([signal, wanted.signal]));
     }
   };
@@ -68,8 +68,8 @@ export function startReconcileLoop(
 }
 
 /** Ends some time after the stop began, or when the pass is over. */
-async function stopPatience(stopping: AbortSignal, over: AbortSignal): Promise<number> {
-  await aborted(AbortSignal.any([stopping, over]));
+async function waitForStop(stopping: AbortSignal, over: AbortSignal): Promise<number> {
+  await waitForAbort(AbortSignal.any([stopping, over]));
   await pause(stopWithinMs, over);
   return 0;
 }

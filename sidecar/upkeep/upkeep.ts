@@ -3,47 +3,45 @@ import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
 import { bootTime, type Clock } from "#daemon/clock.ts";
-import { authorityOf } from "./adoption/authority.ts";
+import { decideAuthority } from "./adoption/authority.ts";
 import { observeAdoption } from "./adoption/adoption-observation.ts";
-import { clockNow } from "./clock-then.ts";
-import { commandWords } from "./command-words.ts";
-import { upkeepControl, type UpkeepControl } from "./control/upkeep-control.ts";
+import { readClocks } from "./clock-then.ts";
+import { createCommandWords } from "./command-words.ts";
+import { createUpkeepControl, type UpkeepControl } from "./control/upkeep-control.ts";
 import type { SendRequest } from "#daemon/http/request.ts";
 import type { HealthWatch } from "#health/health-watch.ts";
 import type { SidecarSettings } from "../settings.ts";
 import type { Charts } from "#status/charts.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { EventLog } from "#status/event-log.ts";
-import { conditionsOf, type ConditionWords } from "./conditions.ts";
+import { deriveConditions, type ConditionWords } from "./conditions.ts";
 import { observeConfig } from "./config/config-observation.ts";
 import { configured } from "./configured.ts";
 import { observePruning } from "./prune/prune-observation.ts";
-import { observeProcess } from "./restart/process-observation.ts";
-import { observeRestarts } from "./restart/restart-observation.ts";
+import { observeProcess, observeRestarts } from "./restart/restart-observation.ts";
 import { observeState } from "./state/state-observation.ts";
 import { observeVersion } from "./version/version-observation.ts";
-import { configVersions } from "./config/config-versions.ts";
-import { correctionRate } from "./config/correction-rate.ts";
-import { versionsWithDeadline } from "./config/versions-with-deadline.ts";
-import { maintenanceWindow } from "./restart/maintenance-window.ts";
+import { createConfigVersions } from "./config/config-versions.ts";
+import { createCorrectionRate } from "./config/correction-rate.ts";
+import { versionsWithDeadline } from "./config/with-deadline.ts";
+import { createMaintenanceWindow } from "./restart/maintenance-window.ts";
 import { reachedDriver, reachedNodeCli, type NodeReach } from "./drivers/reached-node.ts";
 import { selectDriver, selectNodeCli } from "./drivers/select-driver.ts";
-import { dataPathOf } from "#node/conf/data-path.ts";
+import { findDataPath } from "#node/conf/data-path.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
 import { createFileDeadline } from "#daemon/files/file-deadline.ts";
 import { findNode } from "./config/node-place.ts";
 import { observeNode } from "./version/node-observer.ts";
-import { createPassMetrics } from "./pass-metrics.ts";
+import { createPassMetrics, createUpkeepMetrics } from "./upkeep-metrics.ts";
 import { watchPasses } from "./pass-watch.ts";
 import { runPass, type PassDependencies, type PassObservations, type PassProgress } from "./pass.ts";
 import { startReconcileLoop, type ReconcileLoop } from "./reconcile-loop.ts";
 import { createRestartBudget } from "./restart/restart-budget.ts";
 import type { UpkeepState } from "./state/upkeep-state.ts";
-import { nodeRpc } from "./upgrade/node-rpc.ts";
-import { portHolders } from "./upgrade/port-holders.ts";
+import { createNodeRpc } from "./upgrade/node-rpc.ts";
+import { createPortHolders } from "./upgrade/node-power.ts";
 import { observeUpgrade } from "./upgrade/upgrade-observation.ts";
 import { watchNodePushes } from "./pushgateway/node-pushes.ts";
-import { createUpkeepMetrics } from "./upkeep-metrics.ts";
 
 /** What the upkeep of a node works with. */
 export type UpkeepDependencies = Readonly<{
@@ -68,6 +66,10 @@ export type Upkeep = AsyncDisposable &
     wake: () => void;
     /** The directory of the node's data; undefined until node.conf or the settings say where it is. */
     dataPath: () => string | undefined;
+    /** Where the node's programs and node.conf are. */
+    places: () => Readonly<{ binDirectory: string; configPath: string }>;
+    /** Restarts of the last hour, and how many an hour may have. */
+    restarts: () => Readonly<{ used: number; perHour: number }>;
     /** Whether the sidecar may change anything now: it has been told to, and no hold is in force. */
     mayAct: () => boolean;
     /** What a person may ask of it and tell it. */
@@ -86,10 +88,10 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   const { signal } = stopping;
   const wake = () => loop.wake();
   const connections = new AsyncDisposableStack();
-  const window = maintenanceWindow(settings.restart);
+  const window = createMaintenanceWindow(settings.restart);
   // What may throw comes before what has to be ended.
   const layout = () => place.layout();
-  const reach: NodeReach = { directory: () => layout().binDirectory, patience: () => place.patience };
+  const reach: NodeReach = { directory: () => layout().binDirectory, fileDeadline: () => place.fileDeadline };
   const tool = selectNodeCli(settings, layout, connections);
   const nodeCli = tool && reachedNodeCli(tool, reach);
   const reaching = selectDriver(settings, layout, connections);
@@ -99,31 +101,31 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
     { ...settings.node, intervalMs: settings.prune.intervalMs, signal },
     { nodeCli, health: health.current, clock, board, log, onChange: wake },
   );
-  const command = commandWords(settings.upkeep, state.directory);
+  const command = createCommandWords(settings.upkeep, state.directory);
   const seen = observeAll(state, { mode, driver: settings.restart.driver, command }, board);
   const document = () => seen.config.now().document;
   const pushes = watchNodePushes(settings, document, { ...dependencies, version: observer.version, signal });
   // Held from the start, so that no other sidecar begins beside this one; what is wrong with it is told when it is needed.
   if (mode !== "observe") place.lock().acquire();
-  const authority = () => authorityOf(mode, state);
+  const authority = () => decideAuthority(mode, state);
   const isHeld = () => state.hold.get() !== undefined;
   const stateDeadline = createFileDeadline(
     { withinMs: fileTimeoutMs, setting: "upkeep.fileTimeoutMs", signal },
     { clock, onBack: wake },
   );
-  const versions = versionsWithDeadline(configVersions(state.directory), state.directory, stateDeadline);
+  const versions = versionsWithDeadline(createConfigVersions(state.directory), state.directory, stateDeadline);
   const budget = createRestartBudget(
     { perHour: settings.restart.budgetPerHour },
     { store: state.store, clock, boot: bootTime },
   );
   const node = { httpUrl: settings.node.httpUrl, answersWithinMs: settings.restart.answersWithinMs };
-  const holders = portHolders(node.httpUrl, reach.directory);
-  const rate = correctionRate(clock);
+  const rate = createCorrectionRate(clock);
   const metrics = createUpkeepMetrics(dependencies.metrics);
   metrics.commands(command);
-  const reached = { place, observer, nodeCli, driver, node, lastPush: pushes?.lastPush };
+  const asked = { rpc: createNodeRpc(node.httpUrl), holders: createPortHolders(node.httpUrl, reach.directory) };
+  const reached = { place, observer, nodeCli, driver, node, lastPush: pushes?.lastPush, ...asked };
   const kept = { state, stateDeadline, versions, budget, rate, window, command };
-  const means = { ...dependencies, ...reached, ...kept, settings, metrics, clockThen: clockNow(clock), signal, wake };
+  const means = { ...dependencies, ...reached, ...kept, settings, metrics, clockThen: readClocks(clock), signal, wake };
   const progress: PassProgress = { step: "beginning", passed: false };
   // The first pass waits for what the RPC says of the version.
   void health.looked.then(wake);
@@ -132,12 +134,14 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   return {
     wake,
     dataPath: () => dataPathIn(document(), settings, layout().configPath),
+    places: layout,
+    restarts: () => ({ used: budget.used(), perHour: settings.restart.budgetPerHour }),
     mayAct: () => authority() === "acts" && !isHeld(),
     configured: () =>
       configured({ passed: progress.passed, authority: authority(), isHeld: isHeld(), config: seen.config.now() }),
-    control: upkeepControl(
-      { document, plan: () => seen.adoption.now().plan, isRestarting, upgrade: seen.upgrade },
-      { ...means, authority, isRestarting, rpc: nodeRpc(node.httpUrl), holders },
+    control: createUpkeepControl(
+      { document, plan: () => seen.adoption.now().plan, isRestarting, config: seen.config, upgrade: seen.upgrade },
+      { ...means, authority, isRestarting },
     ),
     [Symbol.asyncDispose]: async () => {
       stopping.abort();
@@ -165,7 +169,7 @@ function observeAll(
       restarts: seen.restarts.now(),
       upgrade: seen.upgrade.now(),
     };
-    for (const condition of conditionsOf(found, words)) board.set(condition);
+    for (const condition of deriveConditions(found, words)) board.set(condition);
   };
   const seen = {
     state: observeState(directory, say),
@@ -203,5 +207,5 @@ function dataPathIn(
   { node }: SidecarSettings,
   configPath: string,
 ): string | undefined {
-  return document && dataPathOf(node.dataPath, configPath, document.value);
+  return document && findDataPath(node.dataPath, configPath, document.value);
 }

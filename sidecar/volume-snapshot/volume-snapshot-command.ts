@@ -1,15 +1,20 @@
-import { createLog } from "#daemon/log.ts";
+import { z } from "zod";
+import { createLog, type Logger } from "#daemon/log.ts";
 import type { Mask } from "#daemon/mask.ts";
 import type { Environment } from "#daemon/settings/environment.ts";
 import { SettingsError } from "#daemon/settings/problem.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { DriverError } from "../upkeep/drivers/driver.ts";
-import { kubernetesApi } from "../upkeep/drivers/kubernetes-api.ts";
-import { volumeSnapshotSettings } from "./settings.ts";
-import { takeSnapshot } from "./volume-snapshots.ts";
+import {
+  createKubernetesApi,
+  readKubernetesMessage,
+  type KubernetesApi,
+  type KubernetesResponse,
+} from "../upkeep/drivers/kubernetes-api.ts";
+import { volumeSnapshotSettings, type VolumeSnapshotSettings } from "./settings.ts";
 
 /** Takes one snapshot of a node's volume. Returns the exit status: 0 done, 1 refused, with the API server's words. */
-export async function volumeSnapshotCommand(
+export async function runVolumeSnapshotCommand(
   sources: Readonly<{ env: Environment; settingsFile: string | undefined }>,
   { signal, error, mask }: Readonly<{ signal: AbortSignal; error: (text: string) => void; mask: Mask }>,
 ): Promise<number> {
@@ -17,7 +22,7 @@ export async function volumeSnapshotCommand(
     const settings = readSettings(volumeSnapshotSettings, { env: sources.env, file: sources.settingsFile });
     mask.hide(settings);
     const log = createLog({ service: "volume-snapshot", level: settings.log.level, mask });
-    await using api = kubernetesApi(settings.kubernetes);
+    await using api = createKubernetesApi(settings.kubernetes);
     await takeSnapshot(settings, { api, log, signal, now: () => new Date() });
     return 0;
   } catch (cause) {
@@ -26,4 +31,71 @@ export async function volumeSnapshotCommand(
     else throw cause;
     return 1;
   }
+}
+
+/** The group of VolumeSnapshots, as a path of the API server. */
+const group = "/apis/snapshot.storage.k8s.io/v1";
+
+const path = "/volumesnapshots";
+
+/** The label by which the snapshots that this command made of a claim are found; others are never deleted. */
+const claimLabel = "gatehouse.io/claim";
+
+const listSchema = z.object({
+  items: z.array(z.object({ metadata: z.object({ name: z.string(), creationTimestamp: z.string() }) })),
+});
+
+export type SnapshotDependencies = Readonly<{ api: KubernetesApi; log: Logger; signal: AbortSignal; now: () => Date }>;
+
+/**
+ * Takes one snapshot of a claim and deletes the oldest of its own beyond `keep`. Returns the name of the new one.
+ *
+ * @throws {DriverError} when the API server refuses, in its words.
+ */
+export async function takeSnapshot(
+  { claim, className, keep }: Pick<VolumeSnapshotSettings, "claim" | "className" | "keep">,
+  { api, log, signal, now }: SnapshotDependencies,
+): Promise<string> {
+  const name = `${claim}-${now()
+    .toISOString()
+    .replaceAll(/[-:]|\.\d+/g, "")
+    .toLowerCase()}`;
+  const manifest = {
+    apiVersion: "snapshot.storage.k8s.io/v1",
+    kind: "VolumeSnapshot",
+    metadata: { name, labels: { [claimLabel]: claim } },
+    spec: {
+      source: { persistentVolumeClaimName: claim },
+      ...(className === undefined ? {} : { volumeSnapshotClassName: className }),
+    },
+  };
+  const made = await api.request("POST", path, signal, { group, body: manifest });
+  // A job that was killed after its request finds the snapshot there when it runs again within the same second.
+  if (made.status !== 201 && made.status !== 409) throw refused(`no snapshot of ${claim} was taken`, made, "create");
+  log.info({ name }, `took the snapshot ${name} of ${claim}`);
+  const query = `?labelSelector=${encodeURIComponent(`${claimLabel}=${claim}`)}`;
+  const listed = await api.request("GET", `${path}${query}`, signal, { group });
+  const parsed = listSchema.safeParse(listed.body);
+  if (listed.status !== 200 || !parsed.success) throw refused("the snapshots can't be listed", listed, "list");
+  for (const old of beyond(parsed.data.items, keep)) {
+    const gone = await api.request("DELETE", `${path}/${encodeURIComponent(old)}`, signal, { group });
+    if (![200, 202, 404].includes(gone.status)) throw refused(`the snapshot ${old} was not deleted`, gone, "delete");
+    log.info({ name: old }, `deleted the snapshot ${old}; ${keep} are kept`);
+  }
+  return name;
+}
+
+type Listed = z.output<typeof listSchema>["items"];
+
+/** The names of the oldest, without the `keep` newest; those of one second by name, which tells the same time. */
+function beyond(items: Listed, keep: number): readonly string[] {
+  const order = ({ metadata }: Listed[number]) => `${metadata.creationTimestamp} ${metadata.name}`;
+  const newestFirst = items.toSorted((a, b) => order(b).localeCompare(order(a)));
+  return newestFirst.slice(keep).map(({ metadata }) => metadata.name);
+}
+
+function refused(what: string, response: KubernetesResponse, verb: string): DriverError {
+  return new DriverError(
+    `${what}: ${readKubernetesMessage(response)}; grant ${verb} on volumesnapshots, and see to it that the cluster has the snapshot controller.`,
+  );
 }

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { DriverError } from "../upkeep/drivers/driver.ts";
-import { kubernetesMessage, type KubernetesApi } from "../upkeep/drivers/kubernetes-api.ts";
-import { quantityBytes } from "./plan-growth.ts";
+import { readKubernetesMessage, type KubernetesApi } from "../upkeep/drivers/kubernetes-api.ts";
 
 /** A PersistentVolumeClaim: how large it is to be, and is. */
 export type VolumeClaim = Readonly<{
@@ -11,7 +10,7 @@ export type VolumeClaim = Readonly<{
 }>;
 
 const quantity = z.string().transform((text, context) => {
-  const found = quantityBytes(text);
+  const found = parseQuantityBytes(text);
   if (found !== undefined) return found;
   context.addIssue("expected a quantity");
   return z.NEVER;
@@ -23,7 +22,7 @@ const claimSchema = z.object({
 });
 
 /** The claim of that name, as the pod's own service account may see and patch it. Calls throw {@link DriverError}. */
-export function volumeClaim(name: string, api: KubernetesApi): VolumeClaim {
+export function createVolumeClaim(name: string, api: KubernetesApi): VolumeClaim {
   const path = `/persistentvolumeclaims/${encodeURIComponent(name)}`;
   return {
     look: async (signal) => {
@@ -33,7 +32,7 @@ export function volumeClaim(name: string, api: KubernetesApi): VolumeClaim {
         const { spec, status } = parsed.data;
         return { requestedBytes: spec.resources.requests.storage, capacityBytes: status.capacity.storage };
       }
-      const found = response.status === 200 ? "it is not bound yet" : kubernetesMessage(response);
+      const found = response.status === 200 ? "it is not bound yet" : readKubernetesMessage(response);
       throw new DriverError(`the claim ${name} can't be looked at: ${found}; grant get on it.`);
     },
     resize: async (gibibytes, signal) => {
@@ -41,8 +40,69 @@ export function volumeClaim(name: string, api: KubernetesApi): VolumeClaim {
       const response = await api.request("PATCH", path, signal, { body });
       if (response.status === 200) return;
       throw new DriverError(
-        `the claim ${name} did not grow to ${gibibytes} GiB: ${kubernetesMessage(response)}; grant patch on it, and let its storage class say allowVolumeExpansion: true.`,
+        `the claim ${name} did not grow to ${gibibytes} GiB: ${readKubernetesMessage(response)}; grant patch on it, and let its storage class say allowVolumeExpansion: true.`,
       );
     },
   };
+}
+
+/** How full a volume is, and how large it is and is to be. */
+export type VolumeState = Readonly<{
+  /** Share of it that is free. */
+  freeRatio: number;
+  /** What the claim asks for. */
+  requestedBytes: number;
+  /** What it has. */
+  capacityBytes: number;
+  /** Time since it was last made to grow; undefined when it never was. */
+  grownMsAgo: number | undefined;
+}>;
+
+/** When and how far a volume may grow. */
+export type GrowthLimits = Readonly<{
+  growBelowFreeRatio: number;
+  stepGibibytes: number;
+  ceilingGibibytes: number;
+  pauseMs: number;
+}>;
+
+/** What is to be done about a volume. */
+export type GrowthPlan =
+  | Readonly<{ kind: "enough" | "growing" | "at-ceiling" }>
+  | Readonly<{ kind: "paused"; forMs: number }>
+  | Readonly<{ kind: "grow"; toGibibytes: number }>;
+
+const gibibyte = 2 ** 30;
+
+/** Decides what is to be done about a volume. It grows by one step, to the ceiling at most, and never shrinks. Pure. */
+export function planGrowth(volume: VolumeState, limits: GrowthLimits): GrowthPlan {
+  if (volume.freeRatio >= limits.growBelowFreeRatio) return { kind: "enough" };
+  if (volume.requestedBytes > volume.capacityBytes) return { kind: "growing" };
+  const nowGibibytes = Math.ceil(volume.requestedBytes / gibibyte);
+  const toGibibytes = Math.min(nowGibibytes + limits.stepGibibytes, limits.ceilingGibibytes);
+  if (toGibibytes * gibibyte <= volume.requestedBytes) return { kind: "at-ceiling" };
+  const pausedForMs = limits.pauseMs - (volume.grownMsAgo ?? Infinity);
+  if (pausedForMs > 0) return { kind: "paused", forMs: pausedForMs };
+  return { kind: "grow", toGibibytes };
+}
+
+const suffixes: Readonly<Record<string, number>> = {
+  "": 1,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  P: 1e15,
+  Ki: 2 ** 10,
+  Mi: 2 ** 20,
+  Gi: 2 ** 30,
+  Ti: 2 ** 40,
+  Pi: 2 ** 50,
+};
+
+/** The bytes of a Kubernetes quantity such as `500Gi`, `1T` or `1e12`; undefined when it is none. */
+export function parseQuantityBytes(text: string): number | undefined {
+  const found = /^(\d+(?:\.\d+)?(?:[eE]\d+)?)(|[kMGTP]|[KMGTP]i)$/.exec(text);
+  const factor = suffixes[found?.[2] ?? "?"];
+  return found === null || factor === undefined ? undefined : Number(found[1]) * factor;
 }

@@ -1,21 +1,22 @@
 import { statfs } from "node:fs/promises";
 import { Counter, type Registry } from "prom-client";
+import { HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadline.ts";
+import { explainUnreadable } from "#daemon/files/regular-file.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { EventLog } from "#status/event-log.ts";
-import { createSampleGauge } from "#status/sample-gauge.ts";
+import { createSampleGauge } from "#status/charts.ts";
 import { DriverError } from "../upkeep/drivers/driver.ts";
-import { planGrowth, type GrowthLimits, type GrowthPlan } from "./plan-growth.ts";
-import type { VolumeClaim } from "./volume-claim.ts";
+import { planGrowth, type GrowthLimits, type GrowthPlan, type VolumeClaim } from "./volume-claim.ts";
 
 export type VolumeWatchOptions = GrowthLimits & Readonly<{ intervalMs: number; signal: AbortSignal }>;
 
 export type VolumeWatchDependencies = Readonly<{
   claim: VolumeClaim;
-  /** Share of the volume that is free; undefined as long as nobody knows where the data are. */
-  freeRatio: () => Promise<number | undefined>;
+  /** Share of the volume that is free, or why nobody can tell; bounded in time. */
+  freeRatio: () => Promise<number | string>;
   /** When it was last made to grow, in wall-clock time; kept over restarts of the sidecar. */
   grownAt: Readonly<{ get: () => number | undefined; set: (atMs: number | undefined) => void }>;
   /** Whether the volume may be made to grow now; else it is only said. */
@@ -44,7 +45,7 @@ export async function watchVolume(options: VolumeWatchOptions, dependencies: Vol
   });
   const look = async (signal: AbortSignal): Promise<void> => {
     const freeRatio = await dependencies.freeRatio();
-    if (freeRatio === undefined) return;
+    if (typeof freeRatio === "string") return board.set(notReadable(freeRatio));
     const size = await claim.look(signal);
     requested.set(size.requestedBytes);
     const last = grownAt.get();
@@ -77,12 +78,20 @@ export async function watchVolume(options: VolumeWatchOptions, dependencies: Vol
       try {
         await look(signal);
       } catch (error) {
-        if (!(error instanceof DriverError) || signal.aborted) throw error;
-        board.set({ type: "VolumeLargeEnough", status: "False", reason: "NotGrown", message: error.message });
+        if (error instanceof DriverError && !signal.aborted) {
+          board.set({ type: "VolumeLargeEnough", status: "False", reason: "NotGrown", message: error.message });
+          return;
+        }
+        if (!signal.aborted) board.set(notReadable(`The volume could not be looked after: ${String(error)}.`));
+        throw error;
       }
     },
     { log },
   );
+}
+
+function notReadable(message: string): Parameters<ConditionBoard["set"]>[0] {
+  return { type: "VolumeLargeEnough", status: "Unknown", reason: "NotReadable", message };
 }
 
 function conditionOf(
@@ -119,8 +128,15 @@ function percent(ratio: number): string {
   return `${(ratio * 100).toFixed(0)} %`;
 }
 
-/** The share of a path's disk that is free for those who are not root. */
-export async function freeRatioOf(path: string): Promise<number> {
-  const { blocks, bfree, bavail } = await statfs(path);
-  return bavail / Math.max(1, blocks - bfree + bavail);
+/** The share of a path's disk that is free for those who are not root, or why that can't be told. */
+export async function freeRatioOf(path: string | undefined, fileDeadline: FileDeadline): Promise<number | string> {
+  if (path === undefined)
+    return "It is not known yet where the node's data are: node.conf could not be read, and node.dataPath is not set.";
+  try {
+    const { blocks, bfree, bavail } = await fileDeadline.call(`looking at the volume of ${path}`, () => statfs(path));
+    return bavail / Math.max(1, blocks - bfree + bavail);
+  } catch (error) {
+    if (error instanceof HangingFileSystem) return `${error.message}.`;
+    return `The node's data directory ${path} can't be looked at (${explainUnreadable(error)}); set node.dataPath, or mount it for the sidecar.`;
+  }
 }

@@ -6,7 +6,7 @@ import { configOf } from "../support/owned-node.ts";
 import { startService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
 
-/** What the deployment gives a sidecar (`infra/docker/container-args.ts`), and file descriptors as few as engines and pods give at least. */
+/** What the deployment gives a sidecar (`infra/docker/container-args.ts`), and fewer file descriptors than most engines and pods give. */
 export const limits = { memoryMebibytes: 512, cpus: 1, descriptors: 1_024 } as const;
 
 /** A sidecar before a node, to be attacked. */

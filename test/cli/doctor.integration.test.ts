@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { settingsDigest } from "#daemon/settings/digest.ts";
+import { digestSettings } from "#daemon/settings/digest.ts";
 import { gatewaySettings } from "#gateway/settings.ts";
 import { startBareAnvil } from "../support/bare-anvil.ts";
 import { freePorts } from "../support/free-ports.ts";
@@ -47,7 +47,7 @@ describe("gatehouse doctor --drift", () => {
   const outputs = async (given: Readonly<Record<string, string>> = environment) => {
     const operations = { status: "http://127.0.0.1:1/status", resourceServerMetrics: "http://127.0.0.1:1/metrics" };
     const configuration = {
-      gateway: { settingsSha256: settingsDigest(gatewaySettings, given), files: { "policy.json5": sha256(policy) } },
+      gateway: { settingsSha256: digestSettings(gatewaySettings, given), files: { "policy.json5": sha256(policy) } },
       facilitator: { settingsSha256: "", files: {} },
     };
     const path = join(folder, "outputs.json");
@@ -56,6 +56,15 @@ describe("gatehouse doctor --drift", () => {
   };
   const doctor = async (path: string, ...more: readonly string[]) =>
     runGatehouse(["doctor", "--drift", "--outputs", path, "--url", `gateway=${gateway.urls["operations"]}`, ...more]);
+
+  const filesCondition = async () => {
+    const { conditions } = (await (await fetch(`${gateway.urls["operations"]}/status`)).json()) as {
+      conditions: readonly { type: string; status: string; message: string }[];
+    };
+    const found = conditions.find(({ type }) => type === "FilesInForce");
+    if (found === undefined) throw new Error("the gateway says nothing of its files");
+    return found;
+  };
 
   it("ends with 0 where the service runs with what the stack gave it, and says who was not asked", async () => {
     const { status, stdout, stderr } = await doctor(await outputs());
@@ -90,8 +99,11 @@ describe("gatehouse doctor --drift", () => {
     await until("the refusal is seen", generousMs, async () =>
       (await seen()).includes("can't be used (ranges.logsBlocks"),
     );
+    await until("the condition tells of it", generousMs, async () => (await filesCondition()).status === "False");
+    expect((await filesCondition()).message).toContain("can't be used: ranges.logsBlocks");
     await writeFile(policyPath, policy);
     await until("the stack's own holds", generousMs, async () => (await doctor(path)).status === 0);
+    await until("the condition is right again", generousMs, async () => (await filesCondition()).status === "True");
   });
 
   it("ends with 1 where nobody answers", async () => {

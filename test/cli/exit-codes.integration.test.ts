@@ -26,8 +26,11 @@ const elsewhere: Readonly<Record<string, string>> = {
   "status 0": "status/status-command.test.ts",
   "status 2": "status/status-command.test.ts",
   "upgrade 0": "test/sidecar/upgrade-command.integration.test.ts",
+  "logs 0": "cli/logs/show-logs.test.ts",
   "services 0": "test/cli/gatehouse.integration.test.ts",
 };
+
+const gateway = { GATEHOUSE_GATEWAY_NODE_HTTP_URL: "http://127.0.0.1:8545", GATEHOUSE_GATEWAY_NODE_CHAIN_ID: "1" };
 
 const conf = {
   chain: {
@@ -77,7 +80,10 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   ],
   "pay 2": [{ args: ["pay"] }],
   "doctor 1": [
-    { args: ["doctor"] },
+    { args: ["doctor", "--url", "sidecar=http://127.0.0.1:1"] },
+    { args: ["doctor", "--outputs", files.right] },
+    { args: ["doctor", "--log", files.right] },
+    { args: ["doctor", "--url", "node=http://127.0.0.1:1"] },
     { args: ["doctor", "--drift", "--outputs", files.none] },
     { args: ["doctor", "--drift", "--outputs", files.right] },
     { args: ["doctor", "--drift", "--url", "sidecar"] },
@@ -92,7 +98,15 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   "completion 0": (["bash", "zsh", "fish"] as const).map((shell) => ({ args: ["completion", shell] })),
   "completion 1": [{ args: ["completion", "tcsh"] }],
   "status 1": [{ args: ["status", "--url", "http://127.0.0.1:1"] }, { args: ["status", "--url", "node"] }],
+  "logs 1": [{ args: ["logs", "--state-dir", files.none] }, { args: ["logs", "--since", "yesterday"] }],
   "upgrade 1": [{ args: ["upgrade", files.none, "--yes", "--state-directory", files.none] }, { args: ["upgrade"] }],
+  "install-service 0": [{ args: ["install-service", "gateway", "--dry-run"], env: gateway }],
+  "install-service 1": [
+    { args: ["install-service", "gateway", "--dry-run"] },
+    { args: ["install-service", "devnet"] },
+    { args: ["install-service", "gateway", "--root", "root"], env: gateway },
+    { args: ["install-service", "gateway", "--yes", "--root", "/dev/null"], env: gateway },
+  ],
   "services 1": services.map((name) => ({ args: [name, "--settings", files.none] })),
 };
 

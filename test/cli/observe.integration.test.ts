@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { freePorts } from "../support/free-ports.ts";
+import { runGatehouse } from "../support/run-command.ts";
 import { spawnStack } from "../support/running-stack.ts";
 import { generousMs, until } from "../support/until.ts";
 import { hasPrometheus, withoutPrometheus } from "../observability/live/prometheus.ts";
@@ -48,6 +49,14 @@ describe.skipIf(!hasPrometheus)(`npm start -- --observe${withoutPrometheus}`, ()
     });
     expect(judged.length).toBeGreaterThan(30);
     expect(judged.filter(({ health }) => health !== "ok")).toEqual([]);
+    const doctor = ["doctor", "--state-dir", stack.stateDirectory, "--prometheus", url];
+    const found = await until("the doctor finds nothing wrong", generousMs, async () => {
+      const { status, stdout } = await runGatehouse(doctor, stack.env);
+      return status === 0 && stdout;
+    });
+    expect(found).toContain(`right: prometheus: Prometheus: ${url} scrapes 4 targets, all of them up`);
+    expect(found).toMatch(/right: signer: facilitator: its signer 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 holds /);
+    expect(found).not.toMatch(/^(wrong|unknown|unasked): /m);
     expect(await stack.stop()).toBe(0);
     await expect(fetch(`${url}/-/ready`, { signal: AbortSignal.timeout(generousMs) })).rejects.toThrow();
   });

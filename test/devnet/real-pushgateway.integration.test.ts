@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { isOnPath } from "#devnet/pushgateway/is-on-path.ts";
+import { isOnPath } from "#devnet/pushgateway/real-pushgateway.ts";
 import { freePorts } from "../support/free-ports.ts";
 import { pushProtobuf } from "../support/pushed-protobuf.ts";
 import { startService } from "../support/service-process.ts";

@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { composeDriver } from "#sidecar/upkeep/drivers/compose-driver.ts";
-import { composeNodeCli } from "#sidecar/upkeep/drivers/compose-node-cli.ts";
+import { createComposeDriver } from "#sidecar/upkeep/drivers/compose-driver.ts";
+import { createComposeNodeCli } from "#sidecar/upkeep/drivers/compose-node-cli.ts";
 import { composeCommands, startComposeProject } from "../support/engine/compose-project.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { until } from "../support/until.ts";
@@ -41,14 +41,19 @@ describe.skipIf(!isThere)(`the compose driver over a real deployment${skipReason
       );
       const before = [await started("node"), await started("other")];
       const directory = () => project.directory;
-      await composeDriver({ command: [...command, "restart", "node"], directory, timeoutMs: 60_000, ...asks }).restart(
-        signal,
-      );
+      await createComposeDriver({
+        command: [...command, "restart", "node"],
+        directory,
+        timeoutMs: 60_000,
+        ...asks,
+      }).restart(signal);
       expect(Date.parse(await started("node"))).toBeGreaterThan(Date.parse(before[0] ?? ""));
       expect(await started("other")).toBe(before[1]);
       expect(await project.logs("node")).toMatch(/^up\nstopping/);
 
-      await composeDriver({ command: [...command, "restart"], directory, timeoutMs: 60_000, ...asks }).restart(signal);
+      await createComposeDriver({ command: [...command, "restart"], directory, timeoutMs: 60_000, ...asks }).restart(
+        signal,
+      );
       expect(Date.parse(await started("other"))).toBeGreaterThan(Date.parse(before[1] ?? ""));
     },
   );
@@ -58,7 +63,7 @@ describe.skipIf(!isThere)(`the compose driver over a real deployment${skipReason
     async (command) => {
       await using project = await startComposeProject(command, file);
       const words = (directory: string, args: readonly string[], timeoutMs = 60_000) =>
-        composeDriver({ command: [...command, ...args], directory: () => directory, timeoutMs, ...asks })
+        createComposeDriver({ command: [...command, ...args], directory: () => directory, timeoutMs, ...asks })
           .restart(signal)
           .then(
             () => "no error",
@@ -89,7 +94,7 @@ describe.skipIf(!isThere)(`the compose driver over a real deployment${skipReason
         `services:${service("node")}\n    volumes: ["${bin}:/data/bin:ro"]${service("other")}\n`,
       );
       const runner = (name: string, tool = "node_cli") =>
-        composeNodeCli(
+        createComposeNodeCli(
           { exec: [...command, "exec"], service: name, command: tool, timeoutMs: 60_000, outputLimitBytes: 10_000 },
           { directory: () => project.directory, binDirectory: () => "/data/bin" },
         );

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { dockerDriver } from "#sidecar/upkeep/drivers/docker-driver.ts";
-import { dockerEngine } from "#sidecar/upkeep/drivers/docker-engine.ts";
+import { createDockerDriver } from "#sidecar/upkeep/drivers/docker-driver.ts";
+import { createDockerEngine } from "#sidecar/upkeep/drivers/docker-engine.ts";
 import { generousMs, until } from "../support/until.ts";
 import { startContainer, uniqueName } from "../support/engine/container.ts";
 import { docker } from "../support/engine/docker.ts";
@@ -27,8 +27,8 @@ async function startNode(program: string) {
 }
 
 function driverOf(container: string, stopTimeoutSeconds: number) {
-  const connection = dockerEngine({ engine: engine.url, timeoutMs: 60_000 });
-  const driver = dockerDriver({ container, stopTimeoutSeconds }, connection);
+  const connection = createDockerEngine({ engine: engine.url, timeoutMs: 60_000 });
+  const driver = createDockerDriver({ container, stopTimeoutSeconds }, connection);
   return { ...driver, [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose]() };
 }
 

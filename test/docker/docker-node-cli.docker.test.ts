@@ -2,8 +2,8 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { dockerEngine } from "#sidecar/upkeep/drivers/docker-engine.ts";
-import { dockerNodeCli } from "#sidecar/upkeep/drivers/docker-node-cli.ts";
+import { createDockerEngine } from "#sidecar/upkeep/drivers/docker-engine.ts";
+import { createDockerNodeCli } from "#sidecar/upkeep/drivers/docker-node-cli.ts";
 import { startContainer, uniqueName, type TestContainer } from "../support/engine/container.ts";
 import { docker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
@@ -48,9 +48,13 @@ describe.skipIf(!found.ok)(`node_cli in a container of a real engine${skipReason
 
   /** Runs a tool once, and gives what a person would read with the container's name left out. */
   async function run(command: string, args: readonly string[], timeoutMs = 20_000) {
-    await using connection = dockerEngine({ engine: engine.url, timeoutMs });
+    await using connection = createDockerEngine({ engine: engine.url, timeoutMs });
     const options = { container: container.name, command, timeoutMs, outputLimitBytes: 1_000 };
-    const result = await dockerNodeCli(options, () => "/data/bin", connection)(args, new AbortController().signal);
+    const result = await createDockerNodeCli(
+      options,
+      () => "/data/bin",
+      connection,
+    )(args, new AbortController().signal);
     return result.ok ? result : { ...result, message: result.message.replaceAll(container.name, "node") };
   }
 
@@ -73,9 +77,9 @@ describe.skipIf(!found.ok)(`node_cli in a container of a real engine${skipReason
   });
 
   test("one that hangs is given up after its time, and not begun again while it runs", async () => {
-    await using connection = dockerEngine({ engine: engine.url, timeoutMs: 1_000 });
+    await using connection = createDockerEngine({ engine: engine.url, timeoutMs: 1_000 });
     const options = { container: container.name, command: "hangs", timeoutMs: 1_000, outputLimitBytes: 1_000 };
-    const nodeCli = dockerNodeCli(options, () => "/data/bin", connection);
+    const nodeCli = createDockerNodeCli(options, () => "/data/bin", connection);
     const words = async () => {
       const result = await nodeCli(["prune"], new AbortController().signal);
       return result.ok ? "" : `${result.reason}: ${result.message.replaceAll(container.name, "node")}`;
@@ -123,10 +127,10 @@ describe.skipIf(!found.ok)(`node_cli in a container of a real engine${skipReason
   });
 
   test("a container that is not there, or does not run, is said in the engine's words", async () => {
-    await using connection = dockerEngine({ engine: engine.url, timeoutMs: 20_000 });
+    await using connection = createDockerEngine({ engine: engine.url, timeoutMs: 20_000 });
     const { signal } = new AbortController();
     const nodeCliIn = (name: string) =>
-      dockerNodeCli(
+      createDockerNodeCli(
         { container: name, command: "prints", timeoutMs: 20_000, outputLimitBytes: 1_000 },
         () => "/data/bin",
         connection,

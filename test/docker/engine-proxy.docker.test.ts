@@ -3,9 +3,9 @@ import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { dockerDriver } from "#sidecar/upkeep/drivers/docker-driver.ts";
-import { dockerEngine } from "#sidecar/upkeep/drivers/docker-engine.ts";
-import { dockerNodeCli } from "#sidecar/upkeep/drivers/docker-node-cli.ts";
+import { createDockerDriver } from "#sidecar/upkeep/drivers/docker-driver.ts";
+import { createDockerEngine } from "#sidecar/upkeep/drivers/docker-engine.ts";
+import { createDockerNodeCli } from "#sidecar/upkeep/drivers/docker-node-cli.ts";
 import { startContainer, type TestContainer } from "../support/engine/container.ts";
 import { docker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
@@ -60,14 +60,14 @@ describe.skipIf(!isLocal)(`the engine proxy before a real engine${skipReason(fou
 
   test("the sidecar's restart and node_cli pass it", async () => {
     await using proxy = await startProxy();
-    await using connection = dockerEngine({ engine: proxy.urls["engine-proxy"] ?? "", timeoutMs: 60_000 });
-    const driver = dockerDriver({ container: container.name, stopTimeoutSeconds: 30 }, connection);
+    await using connection = createDockerEngine({ engine: proxy.urls["engine-proxy"] ?? "", timeoutMs: 60_000 });
+    const driver = createDockerDriver({ container: container.name, stopTimeoutSeconds: 30 }, connection);
     const before = Date.parse(await container.inspect("{{.State.StartedAt}}"));
     expect(await driver.startedAt?.(signal)).toBe(before);
     await driver.restart(signal);
     expect(await driver.startedAt?.(signal)).toBeGreaterThan(before);
     const options = { container: container.name, command: "node_cli", timeoutMs: 60_000, outputLimitBytes: 1_000 };
-    const run = dockerNodeCli(options, () => "/data/bin", connection);
+    const run = createDockerNodeCli(options, () => "/data/bin", connection);
     const query = ["prune", "--c", "./node.conf", "--get"];
     expect(await run(query, signal)).toEqual({ ok: true, output: "prune --c ./node.conf --get\n" });
     expect(await run(["id"], signal)).toMatchObject({
@@ -78,9 +78,9 @@ describe.skipIf(!isLocal)(`the engine proxy before a real engine${skipReason(fou
 
   test("a node_cli that hangs is given up through it; a proxy that was restarted keeps nobody from trying again", async () => {
     await docker("exec", container.name, "touch", "/tmp/hang");
-    await using connection = dockerEngine({ engine: `unix://${socketPath()}`, timeoutMs: 2_000 });
+    await using connection = createDockerEngine({ engine: `unix://${socketPath()}`, timeoutMs: 2_000 });
     const options = { container: container.name, command: "node_cli", timeoutMs: 2_000, outputLimitBytes: 1_000 };
-    const run = dockerNodeCli(options, () => "/data/bin", connection);
+    const run = createDockerNodeCli(options, () => "/data/bin", connection);
     {
       await using _proxy = await startProxy();
       expect(await run(["--version"], signal)).toMatchObject({ reason: "TimedOut" });

@@ -36,8 +36,8 @@ async function restartFrom(
   options: readonly string[] = [],
 ): Promise<string> {
   const program = `
-    import { signalDriver } from "/app/sidecar/upkeep/drivers/signal-driver.ts";
-    const driver = signalDriver({ processName: ${JSON.stringify(processName)}, timeoutMs: 20_000 });
+    import { createSignalDriver } from "/app/sidecar/upkeep/drivers/signal-driver.ts";
+    const driver = createSignalDriver({ processName: ${JSON.stringify(processName)}, timeoutMs: 20_000 });
     await driver.restart(new AbortController().signal).then(() => console.log("restarted"), (error) => console.log(error.message));`;
   const script = `node -e "setInterval(() => {}, 1000)" & node --input-type=module -e '${program}'; kill -0 $! && echo "the other one is alive"`;
   return docker("run", "--rm", ...shared, ...options, "--volume", `${root}:/app:ro`, image, "sh", "-c", script);
@@ -46,8 +46,8 @@ async function restartFrom(
 /** What the driver says of the node's start, in a container of its own. */
 async function startSeenFrom(options: readonly string[], processName: string): Promise<string> {
   const program = `
-    import { signalDriver } from "/app/sidecar/upkeep/drivers/signal-driver.ts";
-    console.log(await signalDriver({ processName: ${JSON.stringify(processName)}, timeoutMs: 1_000 }).startedAt());`;
+    import { createSignalDriver } from "/app/sidecar/upkeep/drivers/signal-driver.ts";
+    console.log(await createSignalDriver({ processName: ${JSON.stringify(processName)}, timeoutMs: 1_000 }).startedAt());`;
   const run = ["node", "--input-type=module", "-e", program];
   return docker("run", "--rm", ...options, "--volume", `${root}:/app:ro`, image, ...run);
 }

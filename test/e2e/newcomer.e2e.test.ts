@@ -9,6 +9,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stackProcesses } from "../support/stack-processes.ts";
+import { keptFiles } from "./kept-files.ts";
 import { generousMs, until } from "../support/until.ts";
 
 describe("gatehouse stack --once", () => {
@@ -27,8 +28,10 @@ describe("gatehouse stack --once", () => {
     expect(output).toContain("0.01 USDC more");
     expect(await Promise.all(Object.values(stack.ports).map(isListening))).not.toContain(true);
   });
+});
 
-  it("never prints a key or a signature, on the terminal or in a log", async () => {
+describe("gatehouse stack", () => {
+  it("never prints a key or a signature; at Ctrl-C it stops everything and ends only then; all that it keeps is for its user alone", async () => {
     await using stack = await startStack();
     const logs = ["sidecar", "facilitator", "resource-server", "upstream", "pushgateway"].map((name) =>
       readFileSync(`${stack.stateDirectory}/log/${name}.log`, "utf8"),
@@ -37,18 +40,35 @@ describe("gatehouse stack --once", () => {
     expect(printed).not.toContain("59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d");
     expect(printed).not.toContain("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80");
     expect(printed).not.toMatch(/0x[0-9a-fA-F]{130}/);
-  });
-});
-
-describe("gatehouse stack", () => {
-  it("stops everything at Ctrl-C and ends only then", async () => {
-    await using stack = await startStack();
+    const running = keptFiles(stack.stateDirectory);
     const pids = [...stackProcesses(stack).values()];
     // What does not stop by itself in its grace period is killed, so that this waits for no service.
     expect(await stack.stop()).toBe(0);
     // An ended process may stand in the table until its parent, or init, takes note.
     await until("no process is left", 2_000, () => pids.every((pid) => !existsSync(`/proc/${pid}`)));
     expect(await Promise.all(Object.values(stack.ports).map(isListening))).not.toContain(true);
+    const kept = [...new Map([...running, ...keptFiles(stack.stateDirectory)])];
+    expect(kept.map(([path]) => path)).toEqual(
+      expect.arrayContaining([
+        "stack.lock",
+        "routes.json5",
+        "keys/signer",
+        "keys/client",
+        "log/sidecar.log",
+        "facilitator.sqlite",
+        "facilitator.sqlite-wal",
+        "resource-server.sqlite",
+        "pushgateway.data",
+        "sidecar/upkeep.sqlite",
+        "sidecar/last-good.conf",
+        "sidecar/.sidecar.lock",
+        "sidecar/.sidecar.lock.json",
+        "sidecar/control/sidecar.sock",
+        "node/bin/.node.conf.lock",
+        "node/bin/.node.conf.lock.json",
+      ]),
+    );
+    expect(kept.filter(([, mode]) => mode !== "600" && mode !== "700")).toEqual([]);
   });
 
   it("stops at once when Ctrl-C comes while it starts", async () => {
@@ -58,8 +78,10 @@ describe("gatehouse stack", () => {
     expect(await Promise.all(Object.values(stack.ports).map(isListening))).not.toContain(true);
   });
 
-  it("leaves no process behind when it is killed, and runs on from its state at its next start", async () => {
+  it("never empties a folder that another stack runs on; killed, it leaves no process behind, and runs on from its state at its next start", async () => {
     await using killed = await startStack();
+    await using second = await spawnStack(["--once", "--fresh", "--state-dir", killed.stateDirectory]);
+    expect([await second.exited, second.output()]).toEqual([1, expect.stringContaining("another stack runs on")]);
     const pids = stackProcesses(killed);
     killed.process.kill("SIGKILL");
     await killed.exited;
@@ -72,10 +94,7 @@ describe("gatehouse stack", () => {
     expect(await next.exited, next.output()).toBe(0);
   });
 
-  it("never empties a folder that is not its own, nor one that another stack runs on", async () => {
-    await using running = await startStack();
-    await using second = await spawnStack(["--once", "--fresh", "--state-dir", running.stateDirectory]);
-    expect([await second.exited, second.output()]).toEqual([1, expect.stringContaining("another stack runs on")]);
+  it("never empties a folder that is not its own", async () => {
     const foreign = await mkdtemp(join(tmpdir(), "gatehouse-foreign-"));
     await writeFile(join(foreign, "thesis.txt"), "irreplaceable");
     await using third = await spawnStack(["--once", "--fresh", "--state-dir", foreign]);

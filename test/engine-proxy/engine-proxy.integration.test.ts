@@ -18,6 +18,7 @@ const execId = "ef".repeat(32);
 const seen: string[] = [];
 const metrics = new Registry();
 const restartsPerHour = 3;
+const execsPerMinute = 3;
 const state = { Status: "running", Running: true, StartedAt: "2026-01-02T03:04:05.678Z" };
 /** Answers as the Engine API gives them, with what a caller is not to see. */
 const answers: Readonly<Record<string, unknown>> = {
@@ -71,6 +72,14 @@ function ask(method: string, path: string, body?: unknown): Promise<{ status: nu
   });
 }
 
+function createExec() {
+  return ask("POST", "/v1.41/containers/gh-node/exec", { Cmd: ["./node_cli", "--version"] });
+}
+
+function execsMade(): number {
+  return seen.filter((line) => line.endsWith("/exec")).length;
+}
+
 beforeAll(async () => {
   engine = await startEngine();
   settings = readSettings(engineProxySettings, {
@@ -79,6 +88,7 @@ beforeAll(async () => {
       GATEHOUSE_ENGINE_PROXY_CONTAINER: "gh-node",
       GATEHOUSE_ENGINE_PROXY_LISTEN_SOCKET_PATH: socketPath,
       GATEHOUSE_ENGINE_PROXY_RESTARTS_PER_HOUR: String(restartsPerHour),
+      GATEHOUSE_ENGINE_PROXY_EXECS_PER_MINUTE: String(execsPerMinute),
     },
   });
   proxy = await startEngineProxy(settings, { log: pino({ level: "silent" }), metrics });
@@ -99,9 +109,7 @@ describe("the engine proxy", () => {
 
   it("lets an exec be followed only after it made it", async () => {
     expect(await ask("POST", `/exec/${execId}/start`, {})).toMatchObject({ status: 403 });
-    expect(await ask("POST", "/v1.41/containers/gh-node/exec", { Cmd: ["./node_cli", "--version"] })).toMatchObject({
-      status: 201,
-    });
+    expect(await createExec()).toMatchObject({ status: 201 });
     expect(await ask("POST", `/exec/${execId}/start`, {})).toMatchObject({ status: 200 });
   });
 
@@ -136,6 +144,21 @@ describe("the engine proxy", () => {
       ) as string,
     });
     expect(seen.filter((line) => line.includes("/restart"))).toHaveLength(restartsPerHour);
+  });
+
+  it("makes a bounded number of execs a minute, and says when the next is allowed", async () => {
+    const before = execsMade();
+    for (let count = before; count < execsPerMinute; count += 1) {
+      expect(await createExec()).toMatchObject({ status: 201 });
+    }
+    const answer = await createExec();
+    expect(answer.status).toBe(429);
+    expect(JSON.parse(answer.text)).toEqual({
+      message: expect.stringMatching(
+        /^gatehouse engine-proxy: node_cli was asked for 3 times within a minute \(execsPerMinute\); the next run is allowed in [1-6]?\d s$/,
+      ) as string,
+    });
+    expect(execsMade()).toBe(execsPerMinute);
   });
 
   it("answers what it refuses in the engine's error shape, and does not ask the engine", async () => {

@@ -176,7 +176,7 @@ describe("a connection of a trusted proxy that has to begin with a header", () =
     const bytes = Buffer.from(`PROXY TCP4 198.51.100.7 127.0.0.1 1 2\r\n${post}${post}`, "latin1");
     const singly = Array.from(bytes, (byte) => Buffer.of(byte));
     for (const pieces of [[bytes], singly, [bytes.subarray(0, 45), bytes.subarray(45)]]) {
-      const answers = await rawExchange(gateway.url, pieces, { expected: 2, quietMs: 50, patienceMs: 10_000 });
+      const answers = await rawExchange(gateway.url, pieces, { expected: 2, quietMs: 50, giveUpMs: 10_000 });
       expect(answers.match(/HTTP\/1\.1 (?:200|429) /g)).toHaveLength(2);
     }
     // Six calls of five allowed, all counted for the client that the header names.

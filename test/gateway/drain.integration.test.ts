@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
+import { pause } from "#daemon/time.ts";
 import { byHand, startFakeNode } from "#gateway/testing/fake-node.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { call, startTestGateway, until } from "#gateway/testing/test-gateway.ts";
@@ -8,7 +9,7 @@ import { call, startTestGateway, until } from "#gateway/testing/test-gateway.ts"
 describe("a gateway that stops", () => {
   it("answers the 1,000 calls under way and those that still come, and fails none", async () => {
     await using node = await startFakeNode();
-    const gateway = await startTestGateway(node, { tiers: { public: limitlessTier } });
+    const gateway = await startTestGateway(node, { tiers: { public: limitlessTier } }, undefined, pause);
     const waiting: (() => void)[] = [];
     node.answer(({ id }, response) => {
       waiting.push(() => {
@@ -32,7 +33,7 @@ describe("a gateway that stops", () => {
 
   it("does not wait for clients that leave their side of an idle connection open", async () => {
     await using node = await startFakeNode();
-    const gateway = await startTestGateway(node);
+    const gateway = await startTestGateway(node, {}, undefined, pause);
     const { hostname, port } = new URL(gateway.url);
     const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
     socket.on("error", () => socket.destroy());

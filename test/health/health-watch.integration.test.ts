@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { nodeReadiness } from "#status/node-readiness.ts";
+import { readNodeReadiness } from "#status/node-readiness.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import { until } from "#sidecar/testing/until.ts";
 import {
@@ -13,7 +13,7 @@ import {
 /** Readiness beside a gateway that serves. */
 function readiness(board: ConditionBoard) {
   board.set({ type: "GatewayServing", status: "True", reason: "Serving", message: "The gateway serves." });
-  return nodeReadiness(board);
+  return readNodeReadiness(board);
 }
 
 test("a node that is well is ready; its metrics say so", async () => {
@@ -91,6 +91,26 @@ test("an RPC of another chain", async () => {
   expect(await health.words("ChainIdExpected", "AnotherChain")).toBe(
     "The node answers chain id 1, expected 1672; correct node.httpUrl or node.chainId.",
   );
+});
+
+test("another node may take the place of this one without a look that fails: each look asks for the chain", async () => {
+  const asked = { heights: 0, chains: 0 };
+  const eth_blockNumber = () => {
+    asked.heights += 1;
+    return rising();
+  };
+  const eth_chainId = () => {
+    asked.chains += 1;
+    return asked.chains < 4 ? "0x688" : "0x1";
+  };
+  await using node = await serve(answersRpc({ ...good, eth_chainId, eth_blockNumber }));
+  await using health = watch(node.url);
+  await health.words("ChainIdExpected", "AnotherChain");
+  await until(
+    () => asked.heights,
+    (heights) => heights > 5,
+  );
+  expect(asked.heights - asked.chains).toBeLessThanOrEqual(1);
 });
 
 /** A node at a height that a test sets, as it appears in messages. */

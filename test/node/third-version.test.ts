@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
 import { monitorSettings } from "#devnet/monitor/monitor-settings.ts";
-import { nodeConfText } from "#devnet/workspace/node-conf-template.ts";
-import { workspaceOf } from "#devnet/workspace/workspace.ts";
-import { devnetConfSeed, nodeConfSeed } from "#infra/services/node-conf.ts";
-import type { Desired } from "#node/conf/desired.ts";
+import { formatNodeConf } from "#devnet/workspace/node-conf-template.ts";
+import { locateWorkspace } from "#devnet/workspace/workspace.ts";
+import { buildDevnetConfSeed, buildNodeConfSeed } from "#infra/services/node-conf.ts";
+import type { Desired } from "#node/conf/monitor-values.ts";
 import { parseConfig, type ConfigDocument } from "#node/conf/document.ts";
 import { isRightForSomeVersion } from "#node/conf/right-for-some-version.ts";
-import { meaningOf } from "#node/conf/meaning.ts";
+import { deriveMeaning } from "#node/conf/meaning.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
 import { nodeReleases, parseNodeVersion, releaseOfText, type MonitorKeys, type NodeReleases } from "#node/versions.ts";
-import { nodeConfigurationFindings } from "#policies/node-configuration.ts";
+import { lintNodeConfiguration } from "#policies/node-configuration.ts";
 import { plan } from "#sidecar/upkeep/plan/plan.ts";
 
 /** A made-up naming. Adding it to the table is all that this file does; no other code knows of it. */
@@ -107,7 +107,7 @@ test("a naming that keeps a key of the one before renames only the others", () =
 
 test("the plan restarts a node for its own names, and for no others", () => {
   const text = confOf(named(lagoonKeys), { [pamirKeys.pushPort]: 1, [storageKeys.pushPort]: 1 });
-  const nodeHas = meaningOf(documentOf(text), releases);
+  const nodeHas = deriveMeaning(documentOf(text), releases);
   const version = parseNodeVersion("0.99.1");
   const tidied = plan({ document: documentOf(text), version, nodeHas }, desired, releases);
   expect(tidied.actions.map(({ kind }) => kind)).toEqual(["write-config"]);
@@ -141,10 +141,10 @@ const target = { jobName: "node-7", pushAddress: "10.0.0.1", pushPort: 9292, pus
 
 test("the devnet writes a node.conf with the new names, and its node reads those alone", () => {
   const version = "0.99.0-rc.1";
-  const workspace = workspaceOf({ directory: "/srv/node", version, nodeDirectory: "node" }, releases);
+  const workspace = locateWorkspace({ directory: "/srv/node", version, nodeDirectory: "node" }, releases);
   expect(workspace.configPath).toBe("/srv/node/bin/node.conf");
   const ports = { http: 18_100, webSocket: 18_200, rpc: 20_000, tcp: 19_000 };
-  const text = nodeConfText({ version, workspace, hostIp: "127.0.0.1", ports, monitor: target }, releases);
+  const text = formatNodeConf({ version, workspace, hostIp: "127.0.0.1", ports, monitor: target }, releases);
   expect(monitorOf(text)).toEqual(named(lagoonKeys));
   expect(monitorSettings(version, named(lagoonKeys), releases)).toEqual(target);
   expect(monitorSettings(version, named(storageKeys), releases)).toBeUndefined();
@@ -158,14 +158,14 @@ test("a deployment writes it, for the devnet and for a real node", () => {
     host: { kind: "fixed", address: "10.0.0.9" },
     peerPort: 19_000,
   } as const;
-  for (const { content } of [devnetConfSeed(args, releases), nodeConfSeed(args, {}, releases)]) {
+  for (const { content } of [buildDevnetConfSeed(args, releases), buildNodeConfSeed(args, {}, releases)]) {
     expect(monitorOf(content)).toEqual(named(lagoonKeys));
   }
 });
 
 /** What the policies have against a `monitor_config`. */
 function policyFindings(monitor: Readonly<Record<string, unknown>>): readonly string[] {
-  const findings = nodeConfigurationFindings(confOf(monitor), "0.99.0", releases);
+  const findings = lintNodeConfiguration(confOf(monitor), "0.99.0", releases);
   return findings.filter((finding) => finding.includes("monitor_config"));
 }
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runbookFile } from "#infra/observability/alert.ts";
 import { dashboards } from "#infra/observability/dashboards/all.ts";
-import { dashboardFiles } from "#infra/observability/dashboards/grafana.ts";
+import { renderDashboards } from "#infra/observability/dashboards/grafana.ts";
 import { metricCatalogue } from "#infra/observability/metric-catalogue.ts";
 import { ruleGroups } from "#infra/observability/rules/all.ts";
 
@@ -19,7 +19,7 @@ type Written = Readonly<{
   panels: readonly Readonly<{ id: number; gridPos: Readonly<Record<"x" | "y" | "w" | "h", number>> }>[];
 }>;
 
-const files = dashboardFiles(dashboards, { runbookBaseUrl: "https://gatehouse.example/docs/runbooks" });
+const files = renderDashboards(dashboards, { runbookBaseUrl: "https://gatehouse.example/docs/runbooks" });
 
 describe("the dashboards", () => {
   it("name no metric that no service exposes, and no recording that is not made", () => {

@@ -41,9 +41,28 @@ export const nodeCases: readonly AlertCase[] = [
     type: "HeightAdvancing",
     reason: "Stalled",
     forMinutes: 3,
-    beside: [sample("gatehouse_node_height_unchanged_seconds", {}, steady(240))],
+    beside: [sample("gatehouse_node_height_unchanged_seconds", {}, steady(240)), up(steady(1))],
     summary: `The node behind ${who} has had no new block for 4m 0s: Stalled.`,
   }),
+  {
+    ...conditionCase({
+      alert: "GatehouseHeadStale",
+      type: "HeightAdvancing",
+      reason: "NoNewBlock",
+      forMinutes: 3,
+      beside: [sample("gatehouse_node_height_unchanged_seconds", {}, steady(240)), up(steady(1))],
+      summary: `The node behind ${who} has had no new block for 4m 0s: NoNewBlock.`,
+    }),
+    // A node that does not answer is down, and has its own alert.
+    nearMiss: {
+      series: [
+        ...wrong("HeightAdvancing", "NoNewBlock"),
+        sample("gatehouse_node_height_unchanged_seconds", {}, steady(240)),
+        up(phases("1", "0")),
+      ],
+      silentAt: [14, 30, 59],
+    },
+  },
   conditionCase({
     alert: "GatehouseNodeBehind",
     type: "HeightCurrent",

@@ -4,8 +4,7 @@ import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { runbookFile, type Alert } from "#infra/observability/alert.ts";
 import { metricCatalogue } from "#infra/observability/metric-catalogue.ts";
-import { renderGroups } from "#infra/observability/rendered-rules.ts";
-import { ruleFiles } from "#infra/observability/rule-files.ts";
+import { renderGroups, renderRuleFiles } from "#infra/observability/rule-files.ts";
 import { ruleGroups } from "#infra/observability/rules/all.ts";
 import type { AlertCase } from "./alert-case.ts";
 import { gatewayCases } from "./gateway-cases.ts";
@@ -15,7 +14,7 @@ import { hasPromtool, runPromtool, withoutPromtool } from "./promtool.ts";
 import { upkeepCases } from "./upkeep-cases.ts";
 
 const runbookBaseUrl = "https://runbooks.example/gatehouse/";
-const files = ruleFiles(ruleGroups, { runbookBaseUrl });
+const files = renderRuleFiles(ruleGroups, { runbookBaseUrl });
 const alerts = ruleGroups.flatMap((group) => group.alerts);
 const cases = [...nodeCases, ...upkeepCases, ...gatewayCases, ...paymentCases];
 
@@ -113,7 +112,7 @@ describe("the rules", () => {
   });
 
   it("are committed as they are made, in each form", () => {
-    const committed = ruleFiles(ruleGroups, { runbookBaseUrl: "https://gatehouse.example/docs/runbooks" });
+    const committed = renderRuleFiles(ruleGroups, { runbookBaseUrl: "https://gatehouse.example/docs/runbooks" });
     const folder = join(import.meta.dirname, "../../infra/observability/generated");
     for (const [name, text] of Object.entries(committed)) expect(readFileSync(join(folder, name), "utf8")).toBe(text);
   });

@@ -141,4 +141,23 @@ export const upkeepCases: readonly AlertCase[] = [
     summary: `The clock of ${who} and Prometheus's clock differ by 2m 0s.`,
     nearMiss: { series: [sample("gatehouse_time_seconds", {}, "5+60x90")], silentAt: [21, 60] },
   },
+  {
+    alert: "GatehouseFileRefused",
+    series: [sample("gatehouse_file_in_force", { setting: "gateway.policyPath" }, phases("1", "0"))],
+    silentAt: [9, 11],
+    firesAt: 13,
+    resolvedAt: 61,
+    labels: { ...target, setting: "gateway.policyPath" },
+    summary: `The file of gateway.policyPath at ${who} is refused (0 of 1): what stood there before is in force.`,
+    nearMiss: {
+      series: [
+        sample(
+          "gatehouse_file_in_force",
+          { setting: "gateway.policyPath" },
+          phases("1", "0", { from: 10, to: 11, end: 90 }),
+        ),
+      ],
+      silentAt: [11, 13],
+    },
+  },
 ];

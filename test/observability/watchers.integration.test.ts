@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { buildWatchers } from "#infra/components/watchers.ts";
+import { buildWatchers } from "#infra/components/gatehouse.ts";
 import { dockerAddresses } from "#infra/services/addresses.ts";
 import { facilitatorSpec } from "#infra/services/facilitator-spec.ts";
 import { pushgatewaySpec } from "#infra/services/pushgateway-spec.ts";

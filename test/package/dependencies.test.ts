@@ -1,9 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import packageJson from "../../package.json" with { type: "json" };
+import { isBundled } from "../../package/build/bundled-packages.ts";
 import { root } from "../style/rooms.ts";
 
 type LockedPackage = Readonly<{
+  dependencies?: Readonly<Record<string, string>>;
   license?: string;
   hasInstallScript?: boolean;
   dev?: boolean;
@@ -27,6 +30,27 @@ const installed = Object.entries(lock.packages)
     script: hasInstallScript ? "yes" : "no",
   }));
 
+/** Names of the packages that come with those asked for, from package-lock.json as npm lays it out. */
+function closure(asked: readonly string[]): ReadonlySet<string> {
+  const seen = new Set<string>();
+  const visit = (name: string, from: string): void => {
+    const path = lockedPath(name, from);
+    if (seen.has(path)) return;
+    seen.add(path);
+    for (const needed of Object.keys(lock.packages[path]?.dependencies ?? {})) visit(needed, path);
+  };
+  for (const name of asked) visit(name, "");
+  return new Set([...seen].map((path) => path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length)));
+}
+
+function lockedPath(name: string, from: string): string {
+  for (let at = from; ; at = at.slice(0, Math.max(0, at.lastIndexOf("/node_modules/")))) {
+    const path = `${at}${at === "" ? "" : "/"}node_modules/${name}`;
+    if (lock.packages[path] !== undefined) return path;
+    if (at === "") throw new Error(`package-lock.json has no ${name}, which ${from} needs`);
+  }
+}
+
 const page = readFileSync(join(root, "docs/dependencies.md"), "utf8");
 const explained: readonly Explained[] = [...page.matchAll(/^\| `(.+)$/gm)].map(([row]) => {
   const [, name = "", why = "", licence = "", , script = ""] = row.split("|").map((cell) => cell.trim());
@@ -38,7 +62,16 @@ describe("docs/dependencies.md", () => {
     const names = [...new Set(installed.map(({ name }) => name))];
     expect(explained.map(({ name }) => name).toSorted()).toEqual(names.toSorted());
     expect(explained.filter(({ why }) => why.length < 3)).toEqual([]);
-    expect(page).toContain(`**${names.length} packages, `);
+    expect(page).toContain(`**In a clone and in the images: ${names.length} packages, `);
+  });
+
+  it("names what the npm package brings along instead of asking npm for it", () => {
+    const asked = Object.keys(packageJson.dependencies);
+    const installedBeside = closure(asked.filter((name) => !isBundled(name)));
+    const bundled = [...closure(asked)].filter((name) => !installedBeside.has(name)).toSorted();
+    const [, told = ""] = /^- \*\*Bundled\*\*: (.*?)\. /ms.exec(page) ?? [];
+    expect([...told.matchAll(/`([^`]+)`/g)].map(([, name]) => name)).toEqual(bundled);
+    expect(page).toContain(`**In the npm package: ${installedBeside.size} packages, `);
   });
 
   it("tells their licences, and which of them run a script when they are installed", () => {

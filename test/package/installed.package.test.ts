@@ -1,17 +1,19 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, globSync, readFileSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { builtinModules } from "node:module";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { preProcessFile } from "typescript";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { driftedConfig } from "#sidecar/testing/fake-node.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { nodeNeeded, oldNode } from "../support/old-node.ts";
 import { stackPorts } from "../support/running-stack.ts";
 import { root } from "../style/rooms.ts";
-import { directoryBytes, installedBytes } from "./installed-size.ts";
+import { isBundled } from "../../package/build/bundled-packages.ts";
+import { installedBytes } from "./installed-size.ts";
 import { installPackage, type InstalledPackage } from "./installed-package.ts";
 
 const megabytes = 1_000_000;
@@ -19,38 +21,43 @@ let installed: InstalledPackage;
 
 beforeAll(async () => {
   installed = await installPackage();
-}, 600_000);
-afterAll(() => installed[Symbol.asyncDispose]());
+}, 900_000);
+afterAll(() => installed?.[Symbol.asyncDispose]());
 
 /** The package's own files that match, as paths in it. */
-const files = (pattern: string) => globSync(pattern, { cwd: installed.directory });
+const files = (pattern: string) => globSync(pattern, { cwd: installed.directory, exclude: ["node_modules/**"] });
+
+const manifest = () => JSON.parse(readFileSync(inPackage("package.json"), "utf8")) as typeof packageJson;
 
 describe("what is packed", () => {
   it("is small, compiled, and free of tests and sources", () => {
     expect(installed.unpackedBytes).toBeLessThanOrEqual(5 * megabytes);
     const paths = installed.files.map(({ path }) => path);
-    expect(paths).toEqual(expect.arrayContaining(["LICENSE", "README.md", "cli/gatehouse.js", "dist/cli/launch.js"]));
+    expect(paths).toEqual(
+      expect.arrayContaining(["LICENSE", "README.md", "bundled/LICENSES.md", "cli/gatehouse.js", "cli/launch.js"]),
+    );
     expect(paths.filter((path) => /\.test\.|(^|\/)(testing|test)\//.test(path))).toEqual([]);
     expect(paths.filter((path) => /(?<!\.d)\.m?ts$/.test(path))).toEqual([]);
   });
 
   it("has a source map for every compiled file, and declarations for every export", () => {
-    const compiled = files("dist/**/*.js").filter((path) =>
+    const compiled = files("**/*.js").filter((path) =>
       readFileSync(inPackage(path), "utf8").includes("sourceMappingURL"),
     );
     expect(compiled.length).toBeGreaterThan(500);
     expect(compiled.filter((path) => !existsSync(inPackage(`${path}.map`)))).toEqual([]);
-    const exported = Object.values(packageJson.exports).filter((path) => path.endsWith(".js"));
+    const exported = Object.values(manifest().exports).filter((path) => path.endsWith(".js"));
+    expect(exported.length).toBe(Object.keys(packageJson.exports).length - 1);
     expect(exported.filter((path) => !existsSync(inPackage(path.replace(/\.js$/, ".d.ts"))))).toEqual([]);
   });
 
   it("imports nothing but its own files, Node, its dependencies and its optional peers", () => {
     const allowed = new Set([
-      ...Object.keys(packageJson.dependencies),
-      ...Object.keys(packageJson.peerDependencies),
+      ...Object.keys(manifest().dependencies),
+      ...Object.keys(manifest().peerDependencies),
       ...builtinModules,
     ]);
-    const foreign = files("dist/**/*.{js,mjs,d.ts}").flatMap((path) => {
+    const foreign = files("**/*.{js,mjs,d.ts}").flatMap((path) => {
       return importsIn(readFileSync(inPackage(path), "utf8"))
         .filter((name) => !/^(?:[.#]|node:)/.test(name) && !allowed.has(packageOf(name)))
         .map((name) => `${path} imports ${name}`);
@@ -59,13 +66,47 @@ describe("what is packed", () => {
   });
 });
 
+describe("what a release has beside the package", () => {
+  it("are checksums of it, and an SBOM that names what is bundled", () => {
+    const artifacts = dirname(installed.tarball);
+    const sums = spawnSync("sha256sum", ["--check", "SHA256SUMS"], { cwd: artifacts, encoding: "utf8" });
+    expect(sums.stdout).toBe(`${basename(installed.tarball)}: OK\ngatehouse-evm.cdx.json: OK\n`);
+    const sbom = JSON.parse(readFileSync(join(artifacts, "gatehouse-evm.cdx.json"), "utf8")) as {
+      components: readonly Readonly<{ name: string; version: string }>[];
+    };
+    const names = new Set(sbom.components.map(({ name }) => name));
+    expect(Object.keys(packageJson.dependencies).filter((name) => !names.has(name))).toEqual([]);
+    expect(sbom.components).toContainEqual(
+      expect.objectContaining({ name: "viem", version: packageJson.dependencies.viem }),
+    );
+    expect(names).not.toContain("vitest");
+  });
+});
+
 describe("what is installed", () => {
-  it("takes no more room than docs/dependencies.md says", () => {
+  it("takes at most 60 MB without Node, and no more than docs/dependencies.md says", () => {
     const page = readFileSync(join(root, "docs/dependencies.md"), "utf8");
-    const told = Number(/\*\*\d+ packages, (\d+) MB\*\*/.exec(page)?.[1]) * megabytes;
-    const measured = installedBytes(installed.directory) - directoryBytes(installed.directory);
+    const told = Number(/npm package: \d+ packages, (\d+) MB/.exec(page)?.[1]) * megabytes;
+    const measured = installedBytes(installed.directory);
     process.stdout.write(`installed without optional packages and peers: ${(measured / megabytes).toFixed(1)} MB\n`);
+    expect(measured).toBeLessThanOrEqual(60 * megabytes);
     expect(measured).toBeLessThanOrEqual(told * 1.05);
+  });
+
+  it("has the licence of everything that is bundled", () => {
+    const text = readFileSync(inPackage("bundled/LICENSES.md"), "utf8");
+    const parts = text.split(/^# (?=\S+ \d+\.\d+\.\d+$)/m).slice(1);
+    const titles = parts.map((part) => part.split(" ")[0]);
+    expect(titles).toEqual(
+      expect.arrayContaining(["viem", "ox", "@noble/curves", "@x402/core", "@opentelemetry/core"]),
+    );
+    expect(parts.filter((part) => !/Permission is hereby granted|Apache License|Licence: \S+/.test(part))).toEqual([]);
+  });
+
+  it("has nothing of it from npm", () => {
+    const names = Object.keys(manifest().dependencies);
+    expect(names.filter(isBundled)).toEqual([]);
+    expect(existsSync(join(installed.folder, "node_modules/viem"))).toBe(false);
   });
 });
 
@@ -154,8 +195,7 @@ describe("the installed library", () => {
   it("compiles for a strict consumer that resolves as a bundler does, or as Node 16 did", async () => {
     expect(await compile("without-pulumi.mts", "--module", "esnext", "--moduleResolution", "bundler")).toEqual([]);
     const told = await compile("without-pulumi.mts", "--module", "node16", "--moduleResolution", "node16");
-    // viem's own declarations require ES modules there, which that setting knows nothing of.
-    expect(told.filter((line) => !/^node_modules\/(?:viem|ox)\/.*TS(?:1479|154[12]):/.test(line))).toEqual([]);
+    expect(told).toEqual([]);
   });
 
   it("is there for require", async () => {
@@ -188,7 +228,7 @@ describe("the installed library", () => {
     expect(stderr).toBe("");
     expect(stdout).toMatch(/^image-pinned: shop /m);
     const pack = spawn(process.execPath, ["."], {
-      cwd: inPackage("dist/policies"),
+      cwd: inPackage("policies"),
       stdio: ["ignore", "pipe", "inherit"],
     });
     const ended = once(pack, "exit");
@@ -198,6 +238,41 @@ describe("the installed library", () => {
     pack.kill();
     await ended;
   });
+});
+
+/** Other package managers, each with how it installs a tarball into an empty folder. */
+const managers = {
+  pnpm: ["add", "--ignore-scripts"],
+  bun: ["add", "--ignore-scripts"],
+} as const;
+
+describe.each(Object.entries(managers))("installed by %s", (manager, args) => {
+  const isThere = spawnSync(manager, ["--version"]).status === 0;
+  it.skipIf(!isThere)(
+    `runs, and gives what it exports${isThere ? "" : ` (skipped: no ${manager} on PATH; npm install --global ${manager})`}`,
+    async () => {
+      const folder = await mkdtemp(join(tmpdir(), `gatehouse-${manager}-`));
+      onTestFinished(() => rm(folder, { recursive: true }));
+      await writeFile(join(folder, "package.json"), '{"private":true,"type":"module"}');
+      const inFolder = (program: string, more: readonly string[]) => {
+        const { status, stdout, stderr } = spawnSync(program, more, {
+          cwd: folder,
+          encoding: "utf8",
+          timeout: 240_000,
+        });
+        return { status, stdout, said: stdout + stderr };
+      };
+      const added = inFolder(manager, [...args, installed.tarball]);
+      expect(added, added.said).toMatchObject({ status: 0 });
+      const version = inFolder(join(folder, "node_modules/.bin/gatehouse"), ["--version"]);
+      expect(version, version.said).toMatchObject({ status: 0, stdout: `${packageJson.version}\n` });
+      const print = 'import { lintConfig } from "gatehouse-evm/lint"; console.log(typeof lintConfig);';
+      expect(inFolder(process.execPath, ["--input-type=module", "--eval", print])).toMatchObject({
+        status: 0,
+        stdout: "function\n",
+      });
+    },
+  );
 });
 
 /** Every specifier that a file imports, as TypeScript reads it. */

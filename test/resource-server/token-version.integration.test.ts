@@ -1,7 +1,7 @@
 import { decodePaymentRequiredHeader } from "@x402/core/http";
 import { createPublicClient, createWalletClient, erc20Abi, http, type Abi, type Address, type Hex } from "viem";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { compileToken, tokenSource } from "#devnet/token/compiler.ts";
+import { compileToken, readTokenSource } from "#devnet/token/compiler.ts";
 import { testAccount } from "../support/payment-chain.ts";
 import { openMarket, payee, payer, paymentFor, temporaryFolder, urlOf, type Market } from "./shop.ts";
 
@@ -13,7 +13,7 @@ afterAll(() => market?.[Symbol.asyncDispose]());
 
 /** Deploys a token whose EIP-712 domain has another version than the devnet's. */
 async function deployVersion(version: string): Promise<Address> {
-  const token = compileToken(tokenSource().replace('EIP712("USDC", "2")', `EIP712("USDC", "${version}")`));
+  const token = compileToken(readTokenSource().replace('EIP712("USDC", "2")', `EIP712("USDC", "${version}")`));
   const transport = http(market.chain.url);
   const hash = await createWalletClient({ account: testAccount(4).account, transport }).deployContract({
     abi: token.abi as Abi,

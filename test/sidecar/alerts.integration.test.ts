@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { stringify } from "yaml";
-import { ruleFiles } from "#infra/observability/rule-files.ts";
+import { renderGroups, renderRuleFile } from "#infra/observability/rule-files.ts";
 import { ruleGroups } from "#infra/observability/rules/all.ts";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
@@ -8,7 +8,7 @@ import { hasPromtool, runPromtool, withoutPromtool } from "../observability/prom
 import { generousMs, until } from "../support/until.ts";
 
 const runbookBaseUrl = "https://runbooks.example";
-const rules = ruleFiles(ruleGroups, { runbookBaseUrl })["prometheus-rules.yaml"] ?? "";
+const rules = renderRuleFile(renderGroups(ruleGroups, { runbookBaseUrl }));
 const target = { job: "sidecar", instance: "node-7:9600" };
 
 /** A scrape as promtool's tests take it, each series standing still for an hour; their clock begins at the scrape. */

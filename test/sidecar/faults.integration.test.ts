@@ -11,13 +11,9 @@ import { configOf } from "../support/owned-node.ts";
 import { seed, slice } from "../support/run-size.ts";
 import { generousMs, until } from "../support/until.ts";
 import { beginsAs, type Fault, type StruckNode } from "./faults/fault.ts";
-import { fileFaults } from "./faults/file-faults.ts";
-import { nodeFaults } from "./faults/node-faults.ts";
-import { processFaults } from "./faults/process-faults.ts";
-import { faultsReference } from "./faults/reference.ts";
+import { conditionStatus, metricValues } from "./faults/condition-status.ts";
+import { faultsReference, strikingFaults } from "./faults/reference.ts";
 import { refusals } from "./faults/refusals.ts";
-import { restartFaults } from "./faults/restart-faults.ts";
-import { upkeepFaults } from "./faults/upkeep-faults.ts";
 
 const withinMs = generousMs;
 const isPossible = await mayMount();
@@ -93,9 +89,7 @@ async function expectTold({ told, settings, prepare, strike }: Fault): Promise<v
   );
   const condition = found.conditions.find((each) => each.type === type);
   expect(condition?.message).toMatch(beginsAs(told.reads));
-  expect(found.metrics).toContain(
-    `gatehouse_condition{type="${type}"} ${{ True: 1, False: 0, Unknown: -1 }[condition?.status ?? "True"]}`,
-  );
+  expect(found.metrics).toContain(`gatehouse_condition{type="${type}"} ${metricValues[conditionStatus(type, reason)]}`);
 }
 
 async function untilTold(
@@ -122,9 +116,7 @@ async function untilTold(
 
 /** `npm test` strikes with a quarter of them, another quarter by each seed. */
 const shares = 4;
-const faults = [...nodeFaults, ...fileFaults, ...upkeepFaults, ...restartFaults, ...processFaults];
-
-for (const fault of slice(faults, shares)) {
+for (const fault of slice(strikingFaults, shares)) {
   const isSkipped = fault.mounts === true && !isPossible;
   test.skipIf(isSkipped)(`${fault.what}${isSkipped ? " (skipped: this user may not mount a file system)" : ""}`, () =>
     expectTold(fault),

@@ -2,11 +2,11 @@ import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { deployedStack, manifestsOf, type Manifest } from "#infra/testing/deployed-stack.ts";
 import { watchedVolume } from "#sidecar/testing/watched-volume.ts";
-import { kubernetesApi, type KubernetesApi } from "#sidecar/upkeep/drivers/kubernetes-api.ts";
-import { kubernetesDriver } from "#sidecar/upkeep/drivers/kubernetes-driver.ts";
-import { kubernetesNodeCli } from "#sidecar/upkeep/drivers/kubernetes-node-cli.ts";
-import { volumeClaim } from "#sidecar/volume/volume-claim.ts";
-import { takeSnapshot } from "#sidecar/volume-snapshot/volume-snapshots.ts";
+import { createKubernetesApi, type KubernetesApi } from "#sidecar/upkeep/drivers/kubernetes-api.ts";
+import { createKubernetesDriver } from "#sidecar/upkeep/drivers/kubernetes-driver.ts";
+import { createKubernetesNodeCli } from "#sidecar/upkeep/drivers/kubernetes-node-cli.ts";
+import { createVolumeClaim } from "#sidecar/volume/volume-claim.ts";
+import { takeSnapshot } from "#sidecar/volume-snapshot/volume-snapshot-command.ts";
 import { apiServerMissing, preparationMs, startApiServer, type ApiServer } from "../support/kubernetes/api-server.ts";
 import { applyStack, podsOf } from "../support/kubernetes/apply-stack.ts";
 import type { ClusterObject } from "../support/kubernetes/cluster-client.ts";
@@ -75,12 +75,12 @@ describe.skipIf(missing !== undefined)(`rights on an API server${skipped}`, { ti
 
   async function apiOf(strategy: Strategy, account: string): Promise<KubernetesApi> {
     const serviceAccountDirectory = await cluster.accountDirectory(stacks[strategy], account);
-    return resources.use(kubernetesApi({ apiUrl: cluster.url, serviceAccountDirectory, timeoutMs: 5_000 }));
+    return resources.use(createKubernetesApi({ apiUrl: cluster.url, serviceAccountDirectory, timeoutMs: 5_000 }));
   }
 
   const driverOf = async (strategy: Strategy) => {
     const api = await apiOf(strategy, "node");
-    return kubernetesDriver({ pod: "node-0", container: "node", timeoutMs: deadlineMs }, api);
+    return createKubernetesDriver({ pod: "node-0", container: "node", timeoutMs: deadlineMs }, api);
   };
 
   it("let the sidecar delete its pod, and see the new one run", async () => {
@@ -114,7 +114,8 @@ describe.skipIf(missing !== undefined)(`rights on an API server${skipped}`, { ti
       timeoutMs: 5_000,
       outputLimitBytes: 100,
     };
-    const run = (pod: string) => kubernetesNodeCli({ ...options, pod }, () => "/data/bin", api)(["--version"], signal);
+    const run = (pod: string) =>
+      createKubernetesNodeCli({ ...options, pod }, () => "/data/bin", api)(["--version"], signal);
     // Nothing runs the pod, which is as far as a right leads here.
     expect(await run("node-0")).toMatchObject({ message: expect.stringMatching(/pod node-0 does not have a host/) });
     expect(await run("facilitator-0")).toMatchObject({
@@ -151,10 +152,12 @@ describe.skipIf(missing !== undefined)(`rights on an API server${skipped}`, { ti
     await expect.poll(requested, { timeout: deadlineMs }).toBe("650Gi");
     await becomes("650Gi");
     await watched.until("AtCeiling");
-    await expect(volumeClaim("node-workspace", api).resize(400, signal)).rejects.toThrow(
+    await expect(createVolumeClaim("node-workspace", api).resize(400, signal)).rejects.toThrow(
       /^the claim node-workspace did not grow to 400 GiB: 422: .*can not be less than/,
     );
-    await expect(volumeClaim("sidecar-state", api).look(signal)).rejects.toThrow(/403: .*"sidecar-state" is forbidden/);
+    await expect(createVolumeClaim("sidecar-state", api).look(signal)).rejects.toThrow(
+      /403: .*"sidecar-state" is forbidden/,
+    );
   });
 
   it("let the snapshot job take snapshots and delete its own old ones, and refuse it everything else", async () => {

@@ -1,7 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { isOnPath } from "#devnet/pushgateway/is-on-path.ts";
-import { startRealPushgateway } from "#devnet/pushgateway/real-pushgateway.ts";
+import { isOnPath, startRealPushgateway } from "#devnet/pushgateway/real-pushgateway.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { startDevnetWorkspace } from "../support/devnet-workspace.ts";
 import { freePorts } from "../support/free-ports.ts";

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 const run = promisify(execFile);
 
-const runOps = join(import.meta.dirname, "../../cli/stack/run-ops.ts");
+const runOps = join(import.meta.dirname, "../../cli/stack/node-process.ts");
 
 /** Takes every descriptor of a process with few, and runs programs then and afterwards. */
 const program = `

@@ -1,6 +1,8 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
+import { startFakeNode } from "#gateway/testing/fake-node.ts";
+import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
 import { until } from "#sidecar/testing/until.ts";
@@ -40,7 +42,12 @@ async function startSidecar(node: FakeNode, environment: Readonly<Record<string,
     const { result, error } = (await response.json()) as { result?: unknown; error?: { message: string } };
     return error?.message ?? result;
   };
-  return { answer, url: running.urls["sidecar"]!, [Symbol.asyncDispose]: () => running[Symbol.asyncDispose]() };
+  return {
+    answer,
+    url: running.urls["sidecar"]!,
+    gateway: running.urls["gateway"]!,
+    [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
+  };
 }
 
 const isBehind = "the node is behind the chain's head; try again later";
@@ -118,9 +125,32 @@ test("callers of a node on another chain than the expected one are refused", asy
   await using node = await createFakeNode();
   await node.start();
   await using running = await startSidecar(node, { GATEHOUSE_SIDECAR_NODE_CHAIN_ID: "4242" });
-  await until(
-    () => running.answer("eth_chainId"),
-    (answer) => answer === isElsewhere,
-  );
+  // From the first call on.
   expect(await running.answer("eth_sendRawTransaction")).toBe(isElsewhere);
+  expect(await running.answer("eth_chainId")).toBe(isElsewhere);
+});
+
+test("another node in the place of this one is found at the next look: its subscriptions are closed and its callers refused", async () => {
+  await using workspace = await createFakeNode();
+  await using node = await startFakeNode();
+  let chainId = "0x688";
+  node.answer(({ method }) => (method === "eth_chainId" ? chainId : "0x3e8"));
+  await using running = await startSidecar(workspace, {
+    GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
+    GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: node.webSocketUrl,
+    // So rare that only the node's WebSocket, which opens again, can lead to the look.
+    GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "3600000",
+    GATEHOUSE_SIDECAR_GATEWAY_WEB_SOCKET_RECONNECT_MS: "20",
+  });
+  expect(await running.answer("eth_gasPrice")).toBe("0x3e8");
+  await using client = await connectTestClient(running.gateway);
+  await until(
+    () => client.ask('{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}'),
+    (answer) => answer.includes('"result"'),
+  );
+  chainId = "0x1";
+  node.cutLink();
+  expect((await client.closed)[0]).toBe(1012);
+  expect(await running.answer("eth_sendRawTransaction")).toBe(isElsewhere);
+  expect(node.requests.filter(({ method }) => method === "eth_sendRawTransaction")).toEqual([]);
 });

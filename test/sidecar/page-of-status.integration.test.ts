@@ -1,17 +1,9 @@
-import { pino } from "pino";
-import { Registry } from "prom-client";
-import type { Browser } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createApp } from "#daemon/http/app.ts";
-import { listenHttp } from "#daemon/http/listener.ts";
-import type { NodeHealth } from "#health/node-health.ts";
-import { createCharts } from "#status/charts.ts";
-import { createConditionBoard } from "#status/condition-board.ts";
-import { pageRoutes } from "#sidecar/page/page-routes.ts";
-import { statusRoutes } from "#sidecar/page/status-routes.ts";
-import { verdictOf } from "#status/verdict.ts";
-import type { PlanView } from "#sidecar/upkeep/plan/plan-view.ts";
+import type { Traffic } from "#gateway/observe/traffic.ts";
+import type { ConditionReport, ConditionType } from "#status/condition.ts";
 import { findChromium, startChromium } from "../support/chromium.ts";
+import { servePage, type ServedPageOptions } from "../support/served-page.ts";
 import { expectWellMade, openStatusPage, waitForLevel } from "../support/status-page.ts";
 
 const executablePath = findChromium();
@@ -30,130 +22,398 @@ afterAll(() => resources.disposeAsync());
 const secondMs = 1_000;
 const minuteMs = 60_000;
 
-/** The page of a node whose past and present a test decides. The sidecar's own clock stands at noon. */
-async function servePage(health: Partial<NodeHealth>, plan?: PlanView) {
-  const nowMs = Date.parse("2026-03-04T12:00:00Z");
-  const clock = { wallMs: () => nowMs, monotonicMs: () => 0 };
-  const log = pino({ level: "silent" });
-  const metrics = new Registry();
-  const events = { add: () => undefined, list: () => [] };
-  const board = createConditionBoard({ log, metrics, clock, events });
-  const charts = createCharts();
-  const app = createApp({ bodyLimitBytes: 1_024 }, { log, metrics });
-  const known = { answers: 1, chainId: 1672, clientVersion: "node/v0.16.2", height: 300, latencyMs: 3 };
-  statusRoutes(
-    app,
-    {
-      name: "node-7",
-      httpUrl: "http://127.0.0.1:18100",
-      mode: "enforce",
-      stillAfterMs: { heights: 30 * secondMs, pruning: 10 * minuteMs },
-    },
-    {
-      board,
-      events,
-      health: () => ({ ...known, answeredAtMs: nowMs, ...health }),
-      charts,
-      clock,
-      configured: () => ({ ok: true, message: "" }),
-      plan: () => plan,
-      verdict: () => verdictOf(board.list(), { mode: "enforce", watched: [] }),
-    },
-  );
-  pageRoutes(app);
-  const listening = { host: "127.0.0.1", port: 0, requestTimeoutMs: 5_000, setting: "-" };
-  const { url, ...listener } = await listenHttp(app, listening);
-  const served = new AsyncDisposableStack();
-  served.use(listener);
-  return { url, board, charts, nowMs, [Symbol.asyncDispose]: () => served.disposeAsync() };
+const sides: readonly ConditionType[] = [
+  "RpcAnswering",
+  "ChainIdExpected",
+  "HeightAdvancing",
+  "WebSocketAnswering",
+  "GatewayServing",
+  "StateKept",
+  "ConfigValid",
+  "UpkeepCurrent",
+  "ConfigCurrent",
+  "VersionAgreed",
+  "NodeCliWorking",
+  "AutoPruneOn",
+  "PruneAdvancing",
+  "MetricsArriving",
+  "DiskSpaceLeft",
+  "RestartSettled",
+  "RollBackReady",
+  "Unheld",
+  "Adopted",
+];
+
+/** What a gateway has counted since its start, by seconds of an even load. */
+function trafficAfter(seconds: number): Traffic {
+  const call = (method: string, tier: string, outcome: Traffic["calls"][number]["outcome"], perSecond: number) => ({
+    method,
+    tier,
+    outcome,
+    count: Math.round(perSecond * seconds),
+  });
+  return {
+    calls: [
+      call("eth_call", "public", "node", 18),
+      call("eth_getBalance", "public", "cache", 12),
+      call("eth_getLogs", "paid", "node", 6),
+      call("eth_blockNumber", "paid", "cache", 4),
+      call("eth_getLogs", "paid", "failed", 0.6),
+      call("eth_call", "public", "limited", 2),
+    ],
+    limited: [{ limit: "rate", tier: "public", count: Math.round(2 * seconds) }],
+  };
 }
 
-looking(`a height that stands still is no speed, and pruning that stands still is drawn so${skipped}`, async () => {
-  await using node = await servePage({});
-  for (let agoMs = 10 * minuteMs; agoMs >= 0; agoMs -= secondMs) {
-    const atMs = node.nowMs - agoMs;
-    node.charts.heights.add({ atMs, value: Math.min(300, 600 - agoMs / secondMs) });
-  }
-  for (let agoMs = 60 * minuteMs; agoMs >= 0; agoMs -= 30 * secondMs) {
-    const atMs = node.nowMs - agoMs;
-    node.charts.prunable.add({ atMs, value: 90_000 - agoMs / secondMs });
-    node.charts.pruned.add({ atMs, value: 50_000 - Math.max(agoMs, 11 * minuteMs) / secondMs });
-  }
+const refused = {
+  reason: "Refused",
+  message: "http://127.0.0.1:18100 can't be reached (ECONNREFUSED); is the node running, and is this its address?",
+} as const;
+
+/** What stands on the board while the node's process is gone. */
+const nodeGone: readonly ConditionReport[] = [
+  { type: "RpcAnswering", status: "False", ...refused },
+  {
+    type: "WebSocketAnswering",
+    status: "False",
+    reason: "Refused",
+    message:
+      "ws://127.0.0.1:18200 can't be reached (ECONNREFUSED); subscribers are not served. Switch the node's WebSocket on, or correct node.webSocketUrl.",
+  },
+  { type: "HeightAdvancing", status: "False", reason: "NoNewBlock", message: "Blocks came steadily and come no more." },
+  {
+    type: "GatewayServing",
+    status: "Unknown",
+    reason: "NodeUnfit",
+    message: "The gateway refuses calls: its node is unfit.",
+  },
+  { type: "PruneAdvancing", status: "False", reason: "PruningStalled", message: "Pruning does not advance." },
+  { type: "MetricsArriving", status: "False", reason: "Stale", message: 'The last push of job "node-7" is 75 s old.' },
+  { type: "RestartSettled", status: "False", reason: "BudgetExhausted", message: "A restart waits for its budget." },
+];
+
+/** A node that was right for some minutes; a block a second, a load of 40 calls a second. */
+async function rightNode(options: ServedPageOptions = {}, minutes = 10) {
+  const node = await servePage(options);
+  node.setRight(sides);
+  const end = minutes * minuteMs;
+  await node.live(end, (sinceMs) => ({
+    height: 5_400_000 + Math.floor(sinceMs / secondMs),
+    latencyMs: 3 + 2 * Math.sin(sinceMs / minuteMs),
+    prunable: 90_000 + sinceMs / secondMs,
+    pruned: 89_940 + sinceMs / secondMs - 20 * Math.abs(Math.sin(sinceMs / minuteMs)),
+    traffic: trafficAfter(sinceMs / secondMs),
+  }));
+  return { ...node, seconds: end / secondMs, height: 5_400_000 + end / secondMs };
+}
+
+/** The same after its process has ended. */
+async function deadNode(forMs: number, options: ServedPageOptions = {}) {
+  const node = await rightNode(options, 8);
+  node.set(...nodeGone);
+  await node.live(forMs, () => ({ failure: refused }));
+  return node;
+}
+
+async function captionOf(page: Page, id: string): Promise<string> {
+  return page.locator(`#${id} figcaption`).innerText();
+}
+
+looking(`a node that is right: one look says so, with figures, rates and folded checks${skipped}`, async () => {
+  await using node = await rightNode();
   await using seen = await openStatusPage(browser, node.url);
   const { page } = seen;
-  const height = page.getByRole("img", {
-    name: "Block height: Unchanged for 5 min; before that 60 a minute over 5 min.",
-  });
-  await height.waitFor();
-  const pruning = page.getByRole("img", {
-    name: "Pruned before version: Unchanged for 11 min; before that 60 a minute over 49 min; dashed: may be pruned before 90,000.",
-  });
-  await pruning.waitFor();
-  const steps = (await pruning.locator("path.line:not(.compared)").getAttribute("d"))!.slice(1).split("L");
-  const drawn = steps.map((step) => step.split(" ").map(Number) as [x: number, y: number]);
-  const [end, start] = [drawn.at(-1)!, drawn[0]!];
-  const stillFrom = drawn.find(([, y]) => y === end[1])!;
-  // 11 of 60 minutes at the right are level.
-  expect((end[0] - stillFrom[0]) / (end[0] - start[0])).toBeCloseTo(11 / 60, 2);
-  await expectWellMade(page, "standing-still");
+  await waitForLevel(page, "right");
+  expect(await page.locator("#verdict").innerText()).toBe("Healthy\n\nAll 19 checks pass.");
+  expect(await page.getByRole("status").textContent()).toBe("Healthy. All 19 checks pass.");
+  expect((await page.locator("#figures > div").allInnerTexts()).map((text) => text.replaceAll("\n", " "))).toEqual([
+    "Last block 5,400,600 0 s ago",
+    expect.stringMatching(/^RPC latency [\d.]+ ms 0 s ago$/),
+    "Requests 42.6 per second",
+    "Errors 1.4 % 2/s limited",
+    "Restarts left 6 of 6 per hour",
+    "Disk free 62 % 310 GiB",
+  ]);
+  expect(await page.locator("#to-do-section").isVisible()).toBe(false);
+  expect(await captionOf(page, "blocks-chart")).toMatch(/^Blocks per minute\s+60$/);
+  expect(await page.locator("#checks-summary").innerText()).toBe("19 of 19 pass");
+  expect(await page.locator("#checks").isVisible()).toBe(false);
+  await page.locator("#checks-summary").click();
+  expect(await page.locator("#checks li").count()).toBe(19);
+  await expectWellMade(page, "healthy");
   expect(seen.complaints()).toEqual([]);
 });
 
-looking(`after a stall, the speed is that of the time since${skipped}`, async () => {
-  await using node = await servePage({});
-  for (let agoMs = 10 * minuteMs; agoMs >= 0; agoMs -= secondMs) {
-    const value = agoMs > 8 * minuteMs ? -agoMs / secondMs : Math.max(-480, -360 - agoMs / secondMs);
-    node.charts.heights.add({ atMs: node.nowMs - agoMs, value: 1_000 + value });
-  }
-  await using seen = await openStatusPage(browser, node.url);
-  await seen.page.getByRole("img", { name: "Block height: 60 a minute over 2 min." }).waitFor();
-});
+looking(
+  `one dead node is one card: its cause, steps with commands, and what follows folded into it${skipped}`,
+  async () => {
+    await using node = await deadNode(75 * secondMs);
+    await using seen = await openStatusPage(browser, node.url);
+    const { page } = seen;
+    await waitForLevel(page, "down");
+    expect(await page.locator("#verdict").innerText()).toBe(
+      "Node down for 1 min 15 s\n\nIts RPC refuses connections. Gatehouse has used up its restarts of this hour.",
+    );
+    expect(await page.locator("#to-do > li").count()).toBe(1);
+    const card = page.locator("#to-do > li");
+    expect(await card.getByRole("heading").innerText()).toBe("The RPC does not answer");
+    expect(await card.locator(".command code").allInnerTexts()).toEqual([
+      "docker ps --all --filter name=gatehouse-prod-node",
+      "docker logs --tail 50 gatehouse-prod-node",
+      "docker start gatehouse-prod-node",
+      expect.stringMatching(/^curl .* http:\/\/127\.0\.0\.1:18100$/),
+    ]);
+    expect(await card.locator("summary").innerText()).toMatch(/^6 more checks do not pass because of this: /);
+    expect((await page.locator("body").innerText()).split("ECONNREFUSED").length - 1).toBe(1);
+    await card.getByRole("link", { name: "runbook" }).click();
+    expect(await page.locator("body").innerText()).toContain("# The node is down");
+    await page.goBack();
+    await waitForLevel(page, "down");
+    expect(await page.locator("#blocks-chart .band").count()).toBe(1);
+    expect(await page.locator("#figures .old dt").allInnerTexts()).toEqual([
+      expect.stringMatching(/^LAST BLOCK\s+OLD$/i),
+    ]);
+    await expectWellMade(page, "down");
+    expect(seen.complaints()).toEqual([]);
+  },
+);
 
-looking(`what a node told that no longer answers stands in quiet ink, with its time${skipped}`, async () => {
-  const message =
-    "http://127.0.0.1:18100 can't be reached (ECONNREFUSED); is the node running, and is this its address?";
-  const nowMs = Date.parse("2026-03-04T12:00:00Z");
-  await using node = await servePage({
-    failure: { reason: "Refused", message },
-    answeredAtMs: nowMs - 7 * minuteMs,
-  });
-  node.board.set({ type: "RpcAnswering", status: "False", reason: "Refused", message });
-  for (let agoMs = 17 * minuteMs; agoMs >= 7 * minuteMs; agoMs -= secondMs) {
-    node.charts.heights.add({ atMs: nowMs - agoMs, value: 1_320 - agoMs / secondMs });
-  }
-  await using seen = await openStatusPage(browser, node.url);
-  const { page } = seen;
-  await waitForLevel(page, "down");
-  const facts = page.locator("#facts");
-  expect(await facts.locator("dd.old").allInnerTexts()).toEqual(["1672", "node/v0.16.2", "300"]);
-  expect(await facts.innerText()).toMatch(/Answers in\s+no answer\s+Last answer\s+\d\d:\d\d:\d\d, 7 min ago/);
-  const ink = (selector: string) =>
-    page.evaluate<string>(`getComputedStyle(document.querySelector("${selector}")).color`);
-  expect(await ink("#facts dd.old")).toBe(await ink("#facts dt"));
-  expect(await ink("#facts dd:not(.old)")).not.toBe(await ink("#facts dt"));
-  await page.getByRole("img", { name: "Block height: 60 a minute over 10 min; last seen 7 min ago." }).waitFor();
-  await expectWellMade(page, "not-answering");
-  await node[Symbol.asyncDispose]();
-  await waitForLevel(page, "stale");
-  expect(await facts.locator("dd:not(.old)").allInnerTexts()).toEqual([expect.stringMatching(/ago$/)]);
-  await expectWellMade(page, "gone");
-});
+looking(
+  `a card that a reader has opened stays open while the page updates, and its command is copied${skipped}`,
+  async () => {
+    await using node = await deadNode(30 * secondMs);
+    await using seen = await openStatusPage(browser, node.url);
+    const { page } = seen;
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await waitForLevel(page, "down");
+    const card = page.locator("#to-do > li");
+    await card.locator("summary").click();
+    expect(await card.locator(".consequences li").count()).toBe(6);
+    const button = card.getByRole("button", { name: "Copy" }).first();
+    await button.focus();
+    await page.keyboard.press("Enter");
+    await card.getByRole("button", { name: "Copied" }).waitFor();
+    expect(await page.evaluate("navigator.clipboard.readText()")).toBe(
+      "docker ps --all --filter name=gatehouse-prod-node",
+    );
+    // What is told anew each time must not close the card, nor take the focus from its button.
+    node.set({ type: "MetricsArriving", status: "False", reason: "Stale", message: "The last push is 99 s old." });
+    await card.locator(".consequences", { hasText: "99 s old" }).waitFor();
+    expect(await card.locator("details").getAttribute("open")).toBe("");
+    expect(await page.evaluate("document.activeElement.tagName")).toBe("BUTTON");
+    expect(seen.complaints()).toEqual([]);
+  },
+);
+
+looking(
+  `the values of the charts are told under the pointer and by the keyboard, all at one time${skipped}`,
+  async () => {
+    await using node = await rightNode();
+    node.events.add("restart", "Restarting the node (docker): node.conf was changed.");
+    node.set(...nodeGone);
+    await node.live(60 * secondMs, () => ({ failure: refused }));
+    node.setRight(sides);
+    await node.live(2 * minuteMs, (sinceMs) => ({ height: node.height + Math.floor(sinceMs / secondMs) }));
+    await using seen = await openStatusPage(browser, node.url);
+    const { page } = seen;
+    await waitForLevel(page, "right");
+    const blocks = page.getByRole("slider", { name: "Blocks per minute" });
+    await blocks.focus();
+    expect(await blocks.getAttribute("aria-valuetext")).toMatch(/^60 at 12:13:00$/);
+    await page.keyboard.press("Home");
+    expect(await blocks.getAttribute("aria-valuetext")).toMatch(/ at 12:0\d:\d\d$/);
+    await page.keyboard.press("End");
+    for (let looks = 0; looks < 29; looks += 1) await page.keyboard.press("ArrowLeft");
+    expect(await blocks.getAttribute("aria-valuetext")).toBe("not known at 12:10:35");
+    expect(await page.getByRole("slider", { name: "RPC latency" }).getAttribute("aria-valuetext")).toBe(
+      "not known at 12:10:35",
+    );
+    expect(await page.locator("#at-cursor").innerText()).toBe("12:10:35: not serving from 12:10:00, for 60 s");
+    for (let looks = 0; looks < 7; looks += 1) await page.keyboard.press("ArrowLeft");
+    expect(await page.locator("#at-cursor").innerText()).toBe(
+      "12:10:00: restart: Restarting the node (docker): node.conf was changed.; not serving from 12:10:00, for 60 s",
+    );
+    await page.keyboard.press("Escape");
+    expect(await page.locator("#at-cursor").innerText()).toBe("");
+    expect(await page.locator("#requests-chart .flag").count()).toBe(1);
+    expect(await page.locator("#requests-chart .band").count()).toBe(1);
+    const box = (await page.locator("#rpc-chart svg").boundingBox())!;
+    await page.mouse.move(box.x + box.width - 60, box.y + 40);
+    expect(await page.locator("#rpc-chart figcaption").innerText()).toMatch(/^RPC latency at 12:1\d:\d\d\s+3 ms$/);
+    expect(await page.locator("#blocks-chart .cursor").getAttribute("visibility")).toBe("visible");
+    await page.mouse.move(2, 2);
+    expect(await page.locator("#blocks-chart .cursor").getAttribute("visibility")).toBe("hidden");
+    await page.getByText("24 hours").click();
+    expect(await page.locator("#blocks-chart figcaption").innerText()).toMatch(/^Blocks per minute\s/);
+    await expectWellMade(page, "back-again");
+    expect(seen.complaints()).toEqual([]);
+  },
+);
 
 looking(`a sidecar that waits for adopt: the page shows the plan and the command${skipped}`, async () => {
   const steps = [
     "node.conf: a renamed to b (the version reads b)",
     "the node is restarted (it reads node.conf at its start)",
   ];
-  await using node = await servePage({}, { steps, problems: [], digest: "0" });
-  const command = "docker exec gatehouse-dev-sidecar node /app/cli/gatehouse.js adopt";
-  node.board.set({ type: "RpcAnswering", status: "True", reason: "Answering", message: "It answers." });
-  const message = `The sidecar has changed nothing yet. To let it act, run \`${command}\`.`;
-  node.board.set({ type: "Adopted", status: "False", reason: "WaitingForAdopt", message });
+  await using node = await rightNode({ mode: "adopt", plan: { steps, problems: [], digest: "0" } }, 1);
+  node.set(
+    { type: "Adopted", status: "False", reason: "WaitingForAdopt", message: "Gatehouse has changed nothing yet." },
+    { type: "ConfigCurrent", status: "False", reason: "Drift", message: "node.conf is not as desired." },
+  );
   await using seen = await openStatusPage(browser, node.url);
   const { page } = seen;
   await waitForLevel(page, "waiting");
   expect(await page.locator("#plan li").allInnerTexts()).toEqual(steps);
-  expect(await page.locator("#to-do li").first().innerText()).toContain(command);
+  expect(await page.locator("#to-do > li").count()).toBe(1);
+  expect(await page.locator("#to-do .command code").allInnerTexts()).toEqual([
+    "docker exec gatehouse-prod-sidecar gatehouse adopt",
+  ]);
   await expectWellMade(page, "waiting");
   expect(seen.complaints()).toEqual([]);
+});
+
+/** The other states that a page can be in, each with the headline and the cards that it has to have. */
+const states: readonly Readonly<{
+  name: string;
+  level: string;
+  conditions: readonly ConditionReport[];
+  title: RegExp;
+  cards: readonly string[];
+  down?: boolean;
+}>[] = [
+  {
+    name: "held",
+    level: "held",
+    conditions: [
+      ...nodeGone,
+      {
+        type: "Unheld",
+        status: "False",
+        reason: "Held",
+        message:
+          "The node did not come back after a restart. Run `docker exec gatehouse-prod-sidecar gatehouse resume`.",
+      },
+    ],
+    title: /^Node down for 1 min$/,
+    cards: ["Held: the sidecar does not act"],
+    down: true,
+  },
+  {
+    name: "restarting",
+    level: "working",
+    conditions: [
+      ...nodeGone.slice(0, 4),
+      {
+        type: "RestartSettled",
+        status: "False",
+        reason: "Running",
+        message: "Restarting the node: node.conf changed.",
+      },
+    ],
+    title: /^Restarting the node for 1 min$/,
+    cards: ["The node is being restarted"],
+    down: true,
+  },
+  {
+    name: "not-looked-after",
+    level: "unknown",
+    conditions: [
+      {
+        type: "UpkeepCurrent",
+        status: "False",
+        reason: "Failing",
+        message: "The disk is gone. Each look since 03:41 has failed, and is tried again.",
+      },
+    ],
+    title: /^Not looked after$/,
+    cards: ["The node is not looked after"],
+  },
+  {
+    name: "faults",
+    level: "wrong",
+    conditions: [
+      { type: "DiskSpaceLeft", status: "False", reason: "Low", message: "4.1 GiB (2 %) are free at /data." },
+      {
+        type: "NodeCliWorking",
+        status: "False",
+        reason: "NotFound",
+        message: "/srv/node-7/bin/node_cli is not there; set the program's name or put it there.",
+      },
+      {
+        type: "AutoPruneOn",
+        status: "False",
+        reason: "NotFound",
+        message: "/srv/node-7/bin/node_cli is not there; set the program's name or put it there.",
+      },
+    ],
+    title: /^Serving, with a fault$/,
+    cards: ["The disk is nearly full", "node_cli does not work"],
+  },
+  {
+    name: "starting",
+    level: "unknown",
+    conditions: [
+      {
+        type: "UpkeepCurrent",
+        status: "Unknown",
+        reason: "NotPassed",
+        message: "The node has not been looked at yet.",
+      },
+    ],
+    title: /^Starting$/,
+    cards: [],
+  },
+];
+
+looking.each(states)(
+  `$name: headline, cards, and a page that is well made${skipped}`,
+  async ({ name, level, conditions, title, cards, down }) => {
+    await using node = await rightNode({}, 3);
+    node.set(...conditions);
+    await node.live(minuteMs, (sinceMs) =>
+      down === true ? { failure: refused } : { height: node.height + Math.floor(sinceMs / secondMs) },
+    );
+    await using seen = await openStatusPage(browser, node.url);
+    const { page } = seen;
+    await waitForLevel(page, level);
+    expect(await page.locator("#verdict-title").innerText()).toMatch(title);
+    expect(await page.locator("#to-do > li h3").allInnerTexts()).toEqual(cards);
+    await expectWellMade(page, name);
+    expect(seen.complaints()).toEqual([]);
+  },
+);
+
+looking(
+  `a sidecar that knows nothing yet, and one that goes away: the page says so, and what it shows is marked as old${skipped}`,
+  async () => {
+    await using node = await servePage({ watched: ["RpcAnswering"] });
+    await using seen = await openStatusPage(browser, node.url);
+    const { page } = seen;
+    await waitForLevel(page, "unknown");
+    expect(await page.locator("#figures dt").allInnerTexts()).toEqual(["Restarts left", "Disk free"]);
+    await expectWellMade(page, "knows-nothing");
+    await node[Symbol.asyncDispose]();
+    await waitForLevel(page, "stale");
+    expect(await page.getByRole("status").innerText()).toMatch(/^The sidecar does not answer\. What is below is old/);
+    expect(await page.locator("#figures .mark").count()).toBe(2);
+    await expectWellMade(page, "gone");
+  },
+);
+
+looking(`what a node says is shown as text, whatever it says${skipped}`, async () => {
+  await using node = await rightNode({}, 1);
+  const message = `answered with <img src=x onerror="document.title='taken'"> and \`<b>code</b>\``;
+  node.set({ type: "RpcAnswering", status: "False", reason: "NotJsonRpc", message });
+  node.events.add("write", "<script>document.title='taken'</script>", "<i>why</i>");
+  await using seen = await openStatusPage(browser, node.url);
+  const { page } = seen;
+  await waitForLevel(page, "down");
+  expect(await page.locator("#to-do > li").innerText()).toContain(
+    `answered with <img src=x onerror="document.title='taken'"> and <b>code</b>`,
+  );
+  expect(await page.locator("#changes li").innerText()).toContain(
+    "<script>document.title='taken'</script> Why: <i>why</i>",
+  );
+  expect(await page.locator("main :is(img, script, b b, i)").count()).toBe(0);
+  expect(await page.title()).toBe("Node down: validator-eu-1 · Gatehouse");
 });

@@ -1,81 +1,12 @@
 import { existsSync } from "node:fs";
-import { readdir, readFile, rename, writeFile } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { until } from "#sidecar/testing/until.ts";
-import { resumeCommand } from "#sidecar/upkeep/control/resume-command.ts";
 import { waitForReason } from "../support/owned-node.ts";
 import { startService } from "../support/service-process.ts";
-import { startUpkeepProcess } from "../support/upkeep-process.ts";
-import { another, bad, desiredNode, half, ops, patient, restarted, version } from "./restarts-at-night/desired-node.ts";
-
-test("a restart that failed, and what it went back to as well: resume tries it again once the cause is mended, and says so", async () => {
-  const { node, stateDirectory, good } = await desiredNode();
-  await using _ = node;
-  await using upkeep = await runUpkeep(node, patient, { stateDirectory });
-  await upkeep.reason("RestartSettled", "Idle");
-  const key = resolve(
-    dirname(node.configPath),
-    (JSON.parse(good) as { chain: { secret_config: { domain_key_path: string } } }).chain.secret_config.domain_key_path,
-  );
-  await rename(key, `${key}.gone`);
-  await writeFile(node.configPath, another(good));
-  await until(
-    () => upkeep.board.get("Unheld")?.message ?? "",
-    (message) => message.includes("One more restart did not help"),
-    50_000,
-  );
-  await upkeep.reason("RpcAnswering", "Refused");
-  await rename(`${key}.gone`, key);
-  const printed: string[] = [];
-  const output = {
-    out: (text: string) => printed.push(text),
-    error: (text: string) => printed.push(text),
-    isColored: false,
-  };
-  expect(await resumeCommand({ kind: "socket", stateDirectories: [stateDirectory] }, output)).toBe(0);
-  expect(printed.join("")).toMatch(
-    /is lifted\. It was: .*\nWhat failed is tried again: a restart of the node \(.*\)\.\n$/s,
-  );
-  const running = await upkeep.reason("RestartSettled", "Running");
-  expect(running.message).toMatch(
-    /^(Restarting the node: gatehouse resume was run, so what failed is tried again: |The node is being restarted)/,
-  );
-  await upkeep.reason("RpcAnswering", "Answering", 30_000);
-  await upkeep.reason("RestartSettled", "Idle", 30_000);
-  expect(upkeep.board.get("Unheld")?.reason).toBe("NoHold");
-  expect(upkeep.events.list().map(({ message }) => message)).toContainEqual(
-    expect.stringMatching(
-      /^The hold is lifted: gatehouse resume was run\. What failed is tried again: a restart of the node/,
-    ),
-  );
-  expect(upkeep.state.retry.get()).toBeUndefined();
-});
-
-test("a sidecar killed in the middle of a restart, node.conf left half written by another writer: the last good one is written, then the node started", async () => {
-  const { node, stateDirectory, good } = await desiredNode();
-  await using _ = node;
-  const stopped = join(node.workspace, "stopped");
-  await ops(node, `if [ "$1" = stop ]; then ./ops-itself "$@"; touch ${stopped}; sleep 3; exit 0; fi`);
-  const killed = startUpkeepProcess(node, "ops");
-  await killed.right();
-  await writeFile(node.configPath, another(good));
-  await until(() => existsSync(stopped), Boolean, 30_000);
-  await killed.kill();
-  const last = await readFile(node.configPath, "utf8");
-  await writeFile(node.configPath, half(last));
-  await using upkeep = await runUpkeep(
-    node,
-    { ...patient, GATEHOUSE_SIDECAR_NODE_VERSION: version },
-    { stateDirectory },
-  );
-  await upkeep.reason("RpcAnswering", "Answering", 40_000);
-  await upkeep.reason("RestartSettled", "Idle", 40_000);
-  expect(await readFile(node.configPath, "utf8")).toBe(last);
-  expect(upkeep.board.get("Unheld")?.reason).toBe("NoHold");
-  expect(upkeep.events.list().filter(({ kind }) => kind === "hold" || kind === "roll-back")).toEqual([]);
-});
+import { another, bad, desiredNode, ops, patient, restarted, version } from "./restarts-at-night/desired-node.ts";
 
 test("a hand edit that only moves the data or a key elsewhere is gone back from as well", async () => {
   const { node, stateDirectory, good } = await desiredNode();
@@ -107,33 +38,6 @@ test("what was edited after the node's start is not taken for what it runs with,
   const versions = join(upkeep.stateDirectory, "versions");
   const texts = await Promise.all((await readdir(versions)).map((name) => readFile(join(versions, name), "utf8")));
   expect(texts).toContain(another(good));
-});
-
-test.each([
-  [
-    "lint refuses",
-    (text: string) => text.replace(/"http_port": "(\d+)"/, '"http_port": "$1x"'),
-    /node\.conf:\d+:\d+ chain\.startup_config\.init_config\.http_port is "\d+x"; expected a port from 1 to 65535 as a string\. To mend it, write the port as a string, e\.g\. "18100"\./,
-  ],
-  [
-    "names a key file that is not there",
-    (text: string) => text.replace(/"domain_key_path": "([^"]*)"/, '"domain_key_path": "$1.typo"'),
-    /chain\.secret_config\.domain_key_path: there is no file \S+\.typo\. Correct the path, or put the file there\./,
-  ],
-])("a hand edit that %s does not take the node down", async (_, edit, words) => {
-  const { node, good } = await desiredNode();
-  await using _node = node;
-  await using upkeep = await runUpkeep(node, patient);
-  await upkeep.reason("RestartSettled", "Idle");
-  await upkeep.reason("ConfigCurrent", "AsDesired");
-  await writeFile(node.configPath, edit(good));
-  const { message } = await upkeep.reason("RestartSettled", "EditRefused");
-  expect(message).toMatch(words);
-  expect(message).toContain("The node runs on with what it has read. Correct node.conf;");
-  expect(upkeep.board.get("RpcAnswering")?.reason).toBe("Answering");
-  await writeFile(node.configPath, good);
-  await upkeep.reason("RestartSettled", "Idle");
-  expect(upkeep.events.list().filter(({ kind }) => kind === "restart")).toEqual([]);
 });
 
 test("a change that restart.checkCommand refuses is not restarted for", async () => {

@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { makeRelease, type NewVersion } from "#devnet/testing/new-version.ts";
-import { upgradeCommand } from "#sidecar/upkeep/control/upgrade-command.ts";
+import { runUpgradeCommand } from "#sidecar/upkeep/control/upgrade-command.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { until } from "#sidecar/testing/until.ts";
 import { callRpc } from "../support/call-rpc.ts";
@@ -30,7 +30,7 @@ async function upgrade(upkeep: RunningUpkeep, source: string, more: Partial<{ dr
   };
   const options = { source, version: undefined, dryRun: false, yes: true, confirm: undefined, ...more };
   const target = { kind: "socket", stateDirectories: [upkeep.stateDirectory] } as const;
-  const status = await upgradeCommand(target, options, output);
+  const status = await runUpgradeCommand(target, options, output);
   return { status, printed, errors };
 }
 

@@ -14,8 +14,8 @@ const once = [
     what: "pause",
     home: "daemon/time.ts",
     sign: /from "node:timers\/promises"|new Promise[^;]{0,40}setTimeout\(resolve,/,
-    // The client imports no other room; the listener waits once, for its connections at its end.
-    except: ["client/repeating-fetch.ts", "gateway/listener/listener.ts"],
+    // The client imports no other room.
+    except: ["client/repeating-fetch.ts"],
   },
   {
     what: "flag of the settings",

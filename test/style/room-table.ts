@@ -1,3 +1,5 @@
+import { formatTable, withMarked } from "#daemon/markdown.ts";
+
 /** One room, a top-level folder: what it is, and which files of other rooms it may import, as globs from the root. */
 export type Room = Readonly<{ what: string; mayImport: readonly string[] }>;
 
@@ -36,7 +38,16 @@ export const roomTable: Readonly<Record<string, Room>> = {
   },
   sidecar: {
     what: "Keeps one node as desired: configuration, pruning, restarts, volume; composes health and gateway; status page",
-    mayImport: ["daemon/**", "node/**", "status/**", "health/**", "gateway/guarded-node.ts", "gateway/settings/*.ts"],
+    mayImport: [
+      "daemon/**",
+      "node/**",
+      "status/**",
+      "health/**",
+      "gateway/guarded-node.ts",
+      "gateway/settings/*.ts",
+      // Types alone: the page shows what the gateway counts.
+      "gateway/observe/traffic.ts",
+    ],
   },
   facilitator: {
     what: "Verifies x402 payments and settles them on the chain",
@@ -65,8 +76,9 @@ export const roomTable: Readonly<Record<string, Room>> = {
       // mask: no URL in a message shows its password. loopback: what a container can't reach is recognized as the services recognize it.
       "daemon/settings/*.ts",
       // bytes, request: what answers a look before a deployment is no more trusted than what answers a service.
-      "daemon/{bytes,mask,version}.ts",
-      "daemon/http/{loopback,request,url-authority}.ts",
+      // markdown: the table of the stack's keys is printed as every other table of the docs is.
+      "daemon/{bytes,markdown,mask,version}.ts",
+      "daemon/http/{address,request}.ts",
       "{sidecar,sidecar/restore,sidecar/volume-snapshot,engine-proxy,facilitator,resource-server,devnet,devnet/upstream}/settings.ts",
       "resource-server/routes/route-problems.ts",
       // Types alone: an alert on a condition, a reason, an outcome or a limit that does not exist must not compile.
@@ -95,7 +107,7 @@ export const roomTable: Readonly<Record<string, Room>> = {
       // The settings say where a running sidecar answers commands; nothing else of the upkeep does.
       "sidecar/upkeep/control/control-places.ts",
       // npm start -- --observe runs Prometheus with the rules that a deployment has, configured as there.
-      "infra/observability/{rendered-rules,scrape-config,rules/all}.ts",
+      "infra/observability/{rule-files,scrape-config,rules/all}.ts",
     ],
   },
   package: {
@@ -103,7 +115,7 @@ export const roomTable: Readonly<Record<string, Room>> = {
     mayImport: [
       "package.json",
       "client/{paying-fetch,payment-choice,token-reader}.ts",
-      "node/lint/{finding,lint-config,lint-rules}.ts",
+      "node/lint/{lint-rules,lint-config}.ts",
       "node/versions.ts",
       "daemon/settings/{settings,problem}.ts",
       "{sidecar,sidecar/restore,sidecar/volume-snapshot,gateway,engine-proxy,facilitator,resource-server,devnet}/settings.ts",
@@ -130,13 +142,8 @@ export function printedRoomTable(): string {
     what,
     mayImport.map((glob) => `\`${glob}\``).join(", ") || "nothing",
   ]);
-  const header = ["room", "what it is", "may import"];
-  const widths = header.map((title, at) => Math.max(title.length, ...rows.map((row) => row[at]?.length ?? 0)));
-  const line = (cells: readonly string[]) => `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(" | ")} |`;
-  return [line(header), `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`, ...rows.map(line)].join("\n");
+  return formatTable(["room", "what it is", "may import"], rows).join("\n");
 }
-
-const between = /(?<=<!-- rooms:[^\n]*-->\n\n)[\s\S]*?(?=\n\n<!-- \/rooms -->)/;
 
 /**
  * Puts the table in place of the one that a text has between the comments `<!-- rooms: … -->` and `<!-- /rooms -->`.
@@ -144,7 +151,5 @@ const between = /(?<=<!-- rooms:[^\n]*-->\n\n)[\s\S]*?(?=\n\n<!-- \/rooms -->)/;
  * @throws {Error} when the text has no such comments.
  */
 export function withRoomTable(text: string): string {
-  if (!between.test(text))
-    throw new Error("docs/architecture.md has no comments <!-- rooms: … --> and <!-- /rooms -->");
-  return text.replace(between, () => printedRoomTable());
+  return withMarked(text, { page: "docs/architecture.md", mark: "rooms", marked: printedRoomTable() });
 }

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { findAnvil } from "#devnet/anvil/anvil-binary.ts";
+import { findAnvil } from "#devnet/anvil/anvil-process.ts";
 import { within } from "#daemon/time.ts";
 
 const startDeadlineMs = 20_000;

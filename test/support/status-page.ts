@@ -12,8 +12,8 @@ export type StatusPage = AsyncDisposable & Readonly<{ page: Page; complaints: ()
 const looks = [
   { name: "desktop-light", width: 1_280, colorScheme: "light" },
   { name: "desktop-dark", width: 1_280, colorScheme: "dark" },
-  { name: "phone-light", width: 360, colorScheme: "light" },
-  { name: "phone-dark", width: 360, colorScheme: "dark" },
+  { name: "phone-light", width: 320, colorScheme: "light" },
+  { name: "phone-dark", width: 320, colorScheme: "dark" },
 ] as const;
 
 /** Both widths and both schemes; all four pairs in a long run. */
@@ -51,7 +51,7 @@ export async function waitForLevel(page: Page, level: string, withinMs = 30_000)
 export async function expectWellMade(page: Page, state: string): Promise<void> {
   const folder = process.env["GATEHOUSE_TEST_SCREENSHOTS"];
   for (const { name, width, colorScheme } of looked) {
-    await page.setViewportSize({ width, height: width === 360 ? 740 : 900 });
+    await page.setViewportSize({ width, height: width === 320 ? 740 : 900 });
     await page.emulateMedia({ colorScheme });
     const where = `${state}, ${name}`;
     expect(await page.evaluate<number>("document.documentElement.scrollWidth"), where).toBeLessThanOrEqual(width);

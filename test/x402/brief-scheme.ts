@@ -9,7 +9,7 @@ import { parsePart } from "#x402/malformed-payment-error.ts";
 import { priceToAmount } from "#x402/price.ts";
 import { isRefusal, reason } from "#x402/reason.ts";
 import type { Order, Scheme, Transfers } from "#x402/scheme.ts";
-import { signedPayment } from "#x402/signed-payment.ts";
+import { toSignedPayment } from "#x402/signed-payment.ts";
 import type { Authorization } from "#x402/typed-data.ts";
 
 const briefPayload = z.object({
@@ -99,7 +99,7 @@ function judge({ payment, requirements }: Order<BriefPayment>, { assets, isSigne
   const judged =
     asset === undefined
       ? { reason: reason.requirements, message: "this token is not settled here." }
-      : signedPayment(terms, { asset, isSigned });
+      : toSignedPayment(terms, { asset, isSigned });
   if (!isRefusal(judged)) return judged;
   return { answer: { state: "refused", refusal: judged }, payer: payment.payer } as const;
 }

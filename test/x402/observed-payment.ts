@@ -3,19 +3,18 @@ import { Registry } from "prom-client";
 import { pino } from "pino";
 import type { PaymentRequirements } from "@x402/core/types";
 import { createFacilitatorMetrics } from "#facilitator/facilitator-metrics.ts";
-import { createOperations } from "#facilitator/schemes/operations.ts";
+import { createOperations, type PaymentRequest } from "#facilitator/schemes/operations.ts";
 import { createTransfers } from "#facilitator/schemes/transfers.ts";
-import type { PaymentQuestion } from "#facilitator/schemes/payment-question.ts";
 import { createPaymentOwners } from "#resource-server/claims/payment-owners.ts";
 import type { NewClaim } from "#resource-server/claims/payment-claim.ts";
-import { facilitatorOverHttp } from "#resource-server/facilitators/facilitator-over-http.ts";
-import { acceptedOffer, readPayment } from "#resource-server/sale/payment.ts";
+import { createFacilitatorOverHttp } from "#resource-server/facilitators/facilitator-over-http.ts";
+import { findAcceptedOffer, readPayment } from "#resource-server/sale/payment.ts";
 import { sell } from "#resource-server/sale/sale.ts";
 import { openTestLedger } from "#resource-server/testing/claim-store.ts";
 import { createRecentVerdicts } from "#facilitator/payment/recent-verdicts.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import { exact } from "#x402/exact.ts";
-import { domainSeparator } from "#x402/typed-data.ts";
+import { computeDomainSeparator } from "#x402/typed-data.ts";
 
 /** The token that is settled. */
 const token = {
@@ -50,10 +49,10 @@ export async function observeInProcess(paymentPayload: unknown, paymentRequireme
   return observeFacilitator({ read: reading.payment.read, paymentRequirements });
 }
 
-async function observeFacilitator(question: PaymentQuestion): Promise<object> {
+async function observeFacilitator(request: PaymentRequest): Promise<object> {
   const registry = new Registry();
   const settled: object[] = [];
-  const separator = domainSeparator(token);
+  const separator = computeDomainSeparator(token);
   const terms = {
     assets: new Map([[token.address.toLowerCase(), { ...token, separator }]]),
     payees: new Set<string>(),
@@ -78,8 +77,8 @@ async function observeFacilitator(question: PaymentQuestion): Promise<object> {
     { network, signer: `0x${"05".repeat(20)}`, schemes },
     { transfersFor, metrics: createFacilitatorMetrics([registry]) },
   );
-  const verified = await answerOf(verify(question, {}));
-  const settling = await answerOf(settle(question, {}));
+  const verified = await answerOf(verify(request, {}));
+  const settling = await answerOf(settle(request, {}));
   return { verified, settling, settled, counted: await outcomesOf(registry) };
 }
 
@@ -118,14 +117,14 @@ async function observeSeller(payload: unknown, offers: readonly PaymentRequireme
   const asked: string[] = [];
   const claims: NewClaim[] = [];
   await using ledger = await openTestLedger(":memory:", clock);
-  await using facilitation = facilitatorOverHttp(
+  await using facilitation = createFacilitatorOverHttp(
     { url: "http://facilitator.test", network, verifyTimeoutMs: 1_000, settleTimeoutMs: 1_000 },
     { fetch: agreeing(asked), log, signal: new AbortController().signal },
   );
   const outcome = await sell(
     {
       payment,
-      requirements: acceptedOffer(payment, offers),
+      requirements: findAcceptedOffer(payment, offers),
       route: "GET /data",
       fingerprint: "request",
       work: async () => ({ kind: "resource", response: { status: 200, headers: [], body: new Uint8Array([1]) } }),

@@ -14,15 +14,15 @@ import { payingFetch, PaymentRefusedError } from "#client/paying-fetch.ts";
 import { createApp, type App } from "#daemon/http/app.ts";
 import { clientAddress } from "#daemon/http/proxies/client-address.ts";
 import { createFacilitatorMetrics } from "#facilitator/facilitator-metrics.ts";
-import { facilitatorRoutes } from "#facilitator/http.ts";
+import { addFacilitatorRoutes } from "#facilitator/http.ts";
 import { createOperations } from "#facilitator/schemes/operations.ts";
 import { createPaymentOwners } from "#resource-server/claims/payment-owners.ts";
 import type { Facilitation } from "#resource-server/facilitators/facilitation.ts";
 import { askInProcess } from "#resource-server/facilitators/facilitator-in-process.ts";
-import { facilitatorOverHttp } from "#resource-server/facilitators/facilitator-over-http.ts";
-import { paidRoutes } from "#resource-server/http.ts";
+import { createFacilitatorOverHttp } from "#resource-server/facilitators/facilitator-over-http.ts";
+import { addPaidRoutes } from "#resource-server/http.ts";
 import { openLiveRoutes, type LiveRoutesOptions } from "#resource-server/routes/live-routes.ts";
-import { filesInForce } from "#daemon/files/files-in-force.ts";
+import { createFilesInForce } from "#daemon/files/files-in-force.ts";
 import { createPaymentMetrics } from "#resource-server/sale/payment-metrics.ts";
 import { sell } from "#resource-server/sale/sale.ts";
 import { openTestLedger } from "#resource-server/testing/claim-store.ts";
@@ -58,10 +58,10 @@ async function openShop(where: "over HTTP" | "in process") {
     { transfersFor: () => noTransfers, metrics },
   );
   const facilitatorApp = createApp({ bodyLimitBytes: 65_536 }, { log });
-  facilitatorRoutes(facilitatorApp, { facilitator: { ...operations, network }, apiKeys: undefined, log });
+  addFacilitatorRoutes(facilitatorApp, { facilitator: { ...operations, network }, apiKeys: undefined, log });
   const facilitatorUrl = await listen(facilitatorApp, resources);
   const remote = resources.use(
-    facilitatorOverHttp(
+    createFacilitatorOverHttp(
       { url: facilitatorUrl, network, schemes: ["tab"], verifyTimeoutMs: 5_000, settleTimeoutMs: 5_000 },
       { fetch, log, signal: new AbortController().signal },
     ),
@@ -72,7 +72,7 @@ async function openShop(where: "over HTTP" | "in process") {
   const schemes = [exact, tab];
   const app = createApp({ bodyLimitBytes: 65_536 }, { log });
   let served = 0;
-  paidRoutes(
+  addPaidRoutes(
     app,
     {
       routes: resources.use(await openShopRoutes(schemes)),
@@ -103,7 +103,7 @@ async function openShopRoutes(schemes: NonNullable<LiveRoutesOptions["schemes"]>
     await writeFile(path, JSON.stringify({ "GET /data": { accepts: offers, upstream: "http://upstream.test/data" } }));
     const options = { path, setting: "routesPath", token, payTo, validitySeconds: 300, formerOfferMs: 0, schemes };
     const dependencies = { clock: Date.now, check: () => undefined, took: () => undefined };
-    return await openLiveRoutes(options, { ...dependencies, log, files: filesInForce(new Registry()) });
+    return await openLiveRoutes(options, { ...dependencies, log, files: createFilesInForce(new Registry()) });
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { exactScheme, moneyConversion } from "./money-conversion.ts";
+import { createExactScheme, moneyConversion } from "./money-conversion.ts";
 
 const token = {
   network: "eip155:1672",
@@ -30,6 +30,6 @@ describe("moneyConversion", () => {
 
 describe("exactScheme", () => {
   it("prices with the conversion, not with the SDK's default token", async () => {
-    expect(await exactScheme(token).parsePrice("$0.01", "eip155:1672")).toEqual(expected);
+    expect(await createExactScheme(token).parsePrice("$0.01", "eip155:1672")).toEqual(expected);
   });
 });

@@ -1,5 +1,5 @@
 import { ExactEvmScheme } from "@x402/evm/exact/server";
-import type { AssetAmount, MoneyParser, Network } from "@x402/core/types";
+import type { AssetAmount, MoneyParser, Network, SchemeNetworkServer } from "@x402/core/types";
 import { priceToAmount } from "../price.ts";
 import type { ChargedToken } from "../scheme.ts";
 
@@ -19,7 +19,7 @@ export function moneyConversion(token: ChargedToken): (price: string, network: N
 }
 
 /** The SDK's server side of scheme `exact` with the conversion registered on it. */
-export function exactScheme(token: ChargedToken): ExactEvmScheme {
+export function createExactScheme(token: ChargedToken): SchemeNetworkServer {
   const convert: MoneyParser = async (price, network) => moneyConversion(token)(String(price), network);
   return new ExactEvmScheme().registerMoneyParser(convert);
 }

@@ -1,7 +1,7 @@
 import type { Answered } from "../answer.ts";
 import { isRefusal, reason, type Refusal } from "../reason.ts";
 import type { Order, Settling, Transfers } from "../scheme.ts";
-import { signedPayment, type SignedPayment } from "../signed-payment.ts";
+import { toSignedPayment, type SignedPayment } from "../signed-payment.ts";
 import type { ExactPayment } from "./payload.ts";
 import { judgeTerms } from "./terms.ts";
 import { readTransfer } from "./transfer.ts";
@@ -36,7 +36,7 @@ function judge(
   const asset = judgeTerms(transfer, assets);
   const judged = isRefusal(asset)
     ? asset
-    : signedPayment({ authorization, signature, payTo, amount }, { asset, isSigned });
+    : toSignedPayment({ authorization, signature, payTo, amount }, { asset, isSigned });
   if (!isRefusal(judged)) return judged;
   return { answer: { state: "refused", refusal: judged }, payer: authorization.from };
 }

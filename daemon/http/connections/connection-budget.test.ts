@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { connect, type AddressInfo, type Socket } from "node:net";
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createConnectionBudget, type ConnectionBudget } from "./connection-budget.ts";
+import { createConnectionBudget, type ConnectionBudget, NewConnections } from "./connection-budget.ts";
 import type { ListenerConnections } from "./listener-connections.ts";
 
 const resources: AsyncDisposableStack[] = [];
@@ -16,7 +16,11 @@ beforeEach(() => {
 });
 afterEach(() => resources.pop()?.disposeAsync());
 
-function budgetOf(limit: number, used: () => number, settings: Readonly<Record<string, number>> = {}) {
+function budgetOf(
+  limit: number,
+  used: () => number,
+  { memoryBytes = Number.POSITIVE_INFINITY, ...settings }: Readonly<Record<string, number>> = {},
+) {
   const metrics = new Registry();
   const budget = createConnectionBudget(
     {
@@ -26,7 +30,7 @@ function budgetOf(limit: number, used: () => number, settings: Readonly<Record<s
       descriptorReserve: 192,
       ...settings,
     },
-    { descriptors: { limit, used }, metrics, clock: () => now },
+    { descriptors: { limit, used }, memoryBytes, metrics, clock: () => now },
   );
   resources.at(-1)?.use(budget);
   return Object.assign(budget, { metrics });
@@ -87,6 +91,16 @@ describe("how many connections a process may hold", () => {
     const budget = budgetOf(limit, () => used);
     budget.listener({ name: "public" });
     expect(mostOf(budget)).toBe(most);
+  });
+
+  test.each([
+    ["a quarter of the memory at 40 KiB each", { memoryBytes: 536_870_912 }, 3_276, "memory"],
+    ["what the setting says, where there is memory", { memoryBytes: 8_589_934_592 }, 20_000, "setting"],
+    ["a few, however little memory there is", { memoryBytes: 1_048_576 }, 64, "memory"],
+  ])("%s", (_, settings, most, bound) => {
+    const budget = budgetOf(1_048_576, () => 40, settings);
+    budget.listener({ name: "public" });
+    expect(budget.state()).toMatchObject({ most, bound });
   });
 
   test("a listener for anybody leaves a quarter to the others, and the operators' is not counted", async () => {
@@ -218,4 +232,26 @@ describe("one address", () => {
       'gatehouse_connections_refused_total{listener="public",reason="rate"} 1',
     );
   });
+});
+
+const times = (count: number, made: () => boolean) => Array.from({ length: count }, made).filter(Boolean).length;
+
+test("an address makes its burst at once, and then its rate; others have their own", () => {
+  let nowMs = 0;
+  const made = new NewConnections({ perSecond: 100, burst: 300 }, () => nowMs);
+  expect(times(1_000, () => made.mayMake("a"))).toBe(300);
+  expect(made.mayMake("b")).toBe(true);
+  nowMs += 100;
+  expect(times(1_000, () => made.mayMake("a"))).toBe(10);
+  nowMs += 60_000;
+  expect(times(1_000, () => made.mayMake("a"))).toBe(300);
+});
+
+test("a hundred thousand addresses are remembered, and of more those that came last", () => {
+  const made = new NewConnections({ perSecond: 1, burst: 3 }, () => 0);
+  times(3, () => made.mayMake("first"));
+  expect(made.mayMake("first")).toBe(false);
+  for (let at = 0; at < 100_000; at += 1) made.mayMake(String(at));
+  times(3, () => made.mayMake("last"));
+  expect([made.mayMake("first"), made.mayMake("last")]).toEqual([true, false]);
 });

@@ -1,10 +1,10 @@
+import { performance } from "node:perf_hooks";
 import type { Registry } from "prom-client";
-import { connectionMetrics } from "./connection-metrics.ts";
+import { processMemoryBytes } from "../../process-memory.ts";
+import type { ConnectionSettings } from "../settings.ts";
+import { createConnectionMetrics } from "./connection-metrics.ts";
 import { type Descriptors, ownDescriptors } from "./descriptors.ts";
 import { ListenerConnections } from "./listener-connections.ts";
-import { NewConnections } from "./new-connections.ts";
-import type { ConnectionSettings } from "./settings.ts";
-import { performance } from "node:perf_hooks";
 
 /** How a listener shares in the connections of the process. */
 export type ListenerShare = Readonly<{
@@ -21,8 +21,8 @@ export type ConnectionState = Readonly<{
   most: number;
   /** File descriptors of the process; `used` is undefined where the system does not tell. */
   descriptors: Readonly<{ used: number | undefined; limit: number }>;
-  /** Whether descriptors, not settings, are what bounds connections. */
-  isBoundByDescriptors: boolean;
+  /** What bounds connections. */
+  bound: "descriptors" | "memory" | "setting";
   /** Milliseconds since a connection was last refused or closed for want of room; undefined: never. */
   fullForMs: number | undefined;
 }>;
@@ -40,10 +40,21 @@ export type ConnectionBudget = Disposable &
 /** What the budget works with. */
 export type ConnectionBudgetDependencies = Readonly<{
   descriptors: Descriptors;
+  /** Bytes that the process may use. */
+  memoryBytes: number;
   metrics: Registry;
   clock: () => number;
 }>;
 
+/**
+ * What a connection may hold of the memory before its bytes are counted: its socket (9 KiB, measured), and up to 16 KiB of a request that is not whole, in
+ * a buffer that may be twice as large.
+ */
+const connectionBytes = 40 * 1_024;
+/** Connections may take this part of the memory; what is counted has its own quarter, and may stand in memory twice for a moment. */
+const memoryShare = 1 / 4;
+/** However little memory there is, these may come. */
+const memoryLeast = 64;
 /** Time between two looks at what the process has open. */
 const lookMs = 1_000;
 /** Under a low limit the reserve is this part of it, so that clients have the rest. */
@@ -65,11 +76,11 @@ const anybodyShare = 3 / 4;
 /** Creates the budget of a process's connections, and keeps it by looking at what else the process has open. */
 export function createConnectionBudget(
   { connections, connectionsPerAddress, newConnectionsPerAddress, descriptorReserve }: ConnectionSettings,
-  { descriptors, metrics: registry, clock }: ConnectionBudgetDependencies,
+  { descriptors, memoryBytes, metrics: registry, clock }: ConnectionBudgetDependencies,
 ): ConnectionBudget {
+  const mostByMemory = Math.max(memoryLeast, Math.floor((memoryBytes * memoryShare) / connectionBytes));
+  const mostByDescriptors = descriptorsFor(descriptors.limit, descriptorReserve);
   const { limit } = descriptors;
-  const reserve = Math.min(descriptorReserve, Math.floor(limit * reserveShare));
-  const spare = Math.min(spareDescriptors, Math.floor(limit * spareShare));
   const shared: ListenerConnections[] = [];
   // What an address may have open it may also make at once.
   const burst = Math.max(connectionsPerAddress, burstSeconds * newConnectionsPerAddress);
@@ -80,15 +91,14 @@ export function createConnectionBudget(
   const look = () => {
     state.used = descriptors.used();
     const clients = byName.values().reduce((all, { size, leaving }) => all + size + leaving, 0);
-    const others = (state.used ?? 0) - clients;
-    state.most = Math.max(1, limit - Math.max(reserve, others + spare));
+    state.most = Math.max(1, Math.min(mostByMemory, mostByDescriptors((state.used ?? 0) - clients)));
     const surplus = open() - state.most;
     if (surplus > 0) shared.some((listener) => listener.shed(surplus));
   };
   look();
   const looks = setInterval(look, lookMs).unref();
   const most = () => Math.min(state.most, connections * shared.length);
-  const metrics = connectionMetrics(registry, {
+  const metrics = createConnectionMetrics(registry, {
     open: () => new Map([...byName].map(([name, { size }]) => [name, size])),
     most,
   });
@@ -128,22 +138,76 @@ export function createConnectionBudget(
       open: open(),
       most: most(),
       descriptors: { used: state.used, limit },
-      isBoundByDescriptors: state.most < connections,
+      bound: boundOf(state.most, { mostByMemory, connections }),
       fullForMs: state.fullAtMs === undefined ? undefined : clock() - state.fullAtMs,
     }),
     [Symbol.dispose]: () => clearInterval(looks),
   };
 }
 
-/** The connections that this process's listeners may hold, by the file descriptors that it may have open. */
+/** How many descriptors clients' connections may have beside the `others` that are open. */
+function descriptorsFor(limit: number, descriptorReserve: number): (others: number) => number {
+  const reserve = Math.min(descriptorReserve, Math.floor(limit * reserveShare));
+  const spare = Math.min(spareDescriptors, Math.floor(limit * spareShare));
+  return (others) => limit - Math.max(reserve, others + spare);
+}
+
+function boundOf(
+  most: number,
+  { mostByMemory, connections }: Readonly<{ mostByMemory: number; connections: number }>,
+): ConnectionState["bound"] {
+  if (most >= connections) return "setting";
+  return most === mostByMemory ? "memory" : "descriptors";
+}
+
+/** The connections that this process's listeners may hold, by its memory and by the file descriptors that it may have open. */
 export function processConnections(
   settings: ConnectionSettings,
   { metrics }: Readonly<{ metrics: Registry }>,
 ): ConnectionBudget {
   return createConnectionBudget(settings, {
     descriptors: ownDescriptors(),
+    memoryBytes: processMemoryBytes(),
     metrics,
     // That of the gateway's fast path, whose connections tell their own times.
     clock: () => performance.now(),
   });
+}
+
+/** Addresses that are remembered; of more the ones that made none for longest are forgotten. */
+const rememberedMost = 100_000;
+const msOfSecond = 1_000;
+
+/** How fast addresses make connections. Only those are remembered that have made some within their burst's time. */
+export class NewConnections {
+  readonly #stepMs: number;
+  readonly #burstMs: number;
+  readonly #clock: () => number;
+  /** When each will have its whole burst again; who made a connection last stands last. */
+  readonly #settledAtMs = new Map<string, number>();
+
+  /** An address that has made none for long makes `burst` at once: a page, or a client that comes back, makes many and then none. */
+  constructor({ perSecond, burst }: Readonly<{ perSecond: number; burst: number }>, clock: () => number) {
+    this.#stepMs = msOfSecond / perSecond;
+    this.#burstMs = burst * this.#stepMs;
+    this.#clock = clock;
+  }
+
+  /** Whether an address may make one more now, which then counts. What is refused does not. */
+  mayMake(address: string): boolean {
+    const nowMs = this.#clock();
+    const settledAtMs = Math.max(nowMs, this.#settledAtMs.get(address) ?? nowMs);
+    if (settledAtMs + this.#stepMs - nowMs > this.#burstMs) return false;
+    this.#settledAtMs.delete(address);
+    this.#settledAtMs.set(address, settledAtMs + this.#stepMs);
+    this.#forget(nowMs);
+    return true;
+  }
+
+  #forget(nowMs: number): void {
+    for (const [address, settledAtMs] of this.#settledAtMs) {
+      if (settledAtMs > nowMs && this.#settledAtMs.size <= rememberedMost) return;
+      this.#settledAtMs.delete(address);
+    }
+  }
 }

@@ -13,7 +13,7 @@ export type ConnectionMetrics = Readonly<{
 export type ShownConnections = Readonly<{ open: () => ReadonlyMap<string, number>; most: () => number }>;
 
 /** Counts connections for Prometheus. What the process has open of all kinds is `process_open_fds`, beside `process_max_fds`. */
-export function connectionMetrics(registry: Registry, { open, most }: ShownConnections): ConnectionMetrics {
+export function createConnectionMetrics(registry: Registry, { open, most }: ShownConnections): ConnectionMetrics {
   const registers = [registry];
   const gauge = (configuration: Omit<GaugeConfiguration<"listener">, "registers">) =>
     new Gauge({ ...configuration, registers });

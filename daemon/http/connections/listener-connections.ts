@@ -1,11 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { addressKey } from "../proxies/address-key.ts";
+import { toAddressKey } from "../proxies/client-address.ts";
 import { admitBefore, putBefore } from "../raw-connections.ts";
 import type { ConnectionMetrics, ConnectionRefusal } from "./connection-metrics.ts";
-import { HeldConnection, type ConnectionServer } from "./held-connection.ts";
-import { refusalText, refuseConnection } from "./refused-connection.ts";
-import { chooseToShed } from "./shed-connections.ts";
+import { HeldConnection, type ConnectionServer, chooseToShed } from "./held-connection.ts";
+import { formatRefusal, refuseConnection } from "./refused-connection.ts";
 
 /** What a listener's connections have of the process. */
 export type ListenerRoom = Readonly<{
@@ -36,8 +35,8 @@ const lookAgainMs = 100;
 /** Connections that are closing, or are told that they are refused, at one time, out of the reserve; more are closed without a word. */
 const leavingMost = 16;
 
-const full = refusalText("503 Service Unavailable", "too many connections; try again", ["Retry-After: 1"]);
-const addressFull = refusalText("429 Too Many Requests", "too many connections of this address; close some first", [
+const full = formatRefusal("503 Service Unavailable", "too many connections; try again", ["Retry-After: 1"]);
+const addressFull = formatRefusal("429 Too Many Requests", "too many connections of this address; close some first", [
   "Retry-After: 1",
 ]);
 
@@ -90,7 +89,7 @@ export class ListenerConnections {
    */
   boundAddresses(server: Server, isProxy: (remoteAddress: string) => boolean): void {
     admitBefore(server, (remoteAddress) => {
-      const mayCome = isProxy(remoteAddress) || this.#room.mayMake(addressKey(remoteAddress));
+      const mayCome = isProxy(remoteAddress) || this.#room.mayMake(toAddressKey(remoteAddress));
       if (!mayCome) this.#room.metrics.refused(this.#room.name, "rate");
       return mayCome;
     });
@@ -151,7 +150,7 @@ export class ListenerConnections {
   #admitAddress(socket: Socket, remoteAddress: string): boolean {
     const held = this.#held.get(socket);
     if (held === undefined) return true;
-    const address = addressKey(remoteAddress);
+    const address = toAddressKey(remoteAddress);
     const nowMs = this.#room.clock();
     const known = this.#byAddress.get(address);
     const isFull = known !== undefined && known.size >= this.#room.mostOfAddress();

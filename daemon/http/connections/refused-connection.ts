@@ -21,7 +21,7 @@ export function refuseConnection(socket: Socket, answer: string): void {
 }
 
 /** An answer in plain text after which the connection closes; `headers` are whole lines. */
-export function refusalText(status: string, message: string, headers: readonly string[] = []): string {
+export function formatRefusal(status: string, message: string, headers: readonly string[] = []): string {
   const lines = [
     `HTTP/1.1 ${status}`,
     "Content-Type: text/plain; charset=utf-8",

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { clientAddress, networkList } from "./client-address.ts";
+import { clientAddress, createNetworkList, toAddressKey } from "./client-address.ts";
 
 const settings = {
   trustedProxies: ["10.0.0.0/8", "192.0.2.1"],
@@ -61,9 +61,22 @@ describe("clientAddress", () => {
 });
 
 it("knows the addresses of its networks, also IPv4 ones mapped into IPv6", () => {
-  const isIn = networkList(["10.0.0.0/8", "192.0.2.7", "fc00::/7", "::1"]);
+  const isIn = createNetworkList(["10.0.0.0/8", "192.0.2.7", "fc00::/7", "::1"]);
   const inside = ["10.1.2.3", "::ffff:10.1.2.3", "192.0.2.7", "::ffff:192.0.2.7", "fd00::1", "::1"];
   const outside = ["11.0.0.1", "::ffff:11.0.0.1", "192.0.2.8", "2001:db8::1", "::2", "", "nonsense"];
   for (const address of inside) expect([address, isIn(address)]).toEqual([address, true]);
   for (const address of outside) expect([address, isIn(address)]).toEqual([address, false]);
+});
+
+it.each([
+  ["192.0.2.7", "192.0.2.7"],
+  ["::ffff:192.0.2.7", "192.0.2.7"],
+  ["::ffff:c000:207", "192.0.2.7"],
+  ["2001:db8::1", "2001:db8:0:0::/64"],
+  ["2001:0DB8:0:0:ffff::1", "2001:db8:0:0::/64"],
+  ["fe80::1%eth0", "fe80:0:0:0::/64"],
+  ["::1", "0:0:0:0::/64"],
+  ["", ""],
+])("counts %s by %s", (address, key) => {
+  expect(toAddressKey(address)).toBe(key);
 });

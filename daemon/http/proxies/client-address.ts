@@ -1,8 +1,9 @@
-import { plainAddress } from "./address-key.ts";
-import { forwardedHops, type ForwardedBy } from "./forwarded-hops.ts";
+import { isIP, BlockList, isIPv6, isIPv4 } from "node:net";
+import type { IncomingHttpHeaders } from "node:http";
+import ipaddr from "ipaddr.js";
+import { parse } from "forwarded-parse";
 import { memoize } from "../../memoize.ts";
-import type { ProxySettings } from "./settings.ts";
-import { isIP, BlockList, isIPv6 } from "node:net";
+import type { ProxySettings } from "../settings.ts";
 
 /** Finds out which address requests really come from. */
 export type ClientAddress = Readonly<{
@@ -27,7 +28,7 @@ export function clientAddress({
   forwardedHeader,
   forwardedHops: hopsMax,
 }: Omit<ProxySettings, "proxyProtocol">): ClientAddress {
-  const isProxy = networkList(trustedProxies);
+  const isProxy = createNetworkList(trustedProxies);
   const isTrusted = trustedProxies.length === 0 ? () => false : memoize(keptPeers, isProxy);
   return {
     isTrusted,
@@ -38,7 +39,7 @@ export function clientAddress({
       const hops = forwardedHops(forwardedHeader, told);
       const believed = Math.min(hops.length, hopsMax);
       for (let hop = 1; hop <= believed && isProxy(client); hop += 1) {
-        const address = addressOfNode(hops[hops.length - hop] ?? "");
+        const address = readNodeAddress(hops[hops.length - hop] ?? "");
         if (address === undefined) break;
         client = address;
       }
@@ -54,14 +55,14 @@ const withPort = /^([\d.]+):\d{1,5}$/;
  * The address in what a proxy calls a node, with or without a port (RFC 7239, section 6); some write ports into X-Forwarded-For too.
  * Undefined for `unknown`, a hidden name and whatever else is no address.
  */
-export function addressOfNode(node: string): string | undefined {
+export function readNodeAddress(node: string): string | undefined {
   const text = node.trim();
   const host = bracketed.exec(text)?.[1] ?? withPort.exec(text)?.[1] ?? text;
   return isIP(host) === 0 ? undefined : plainAddress(host);
 }
 
 /** Whether an address lies in one of these networks, given as addresses and CIDR ranges; an IPv4 address mapped into IPv6 counts as itself. */
-export function networkList(networks: readonly string[]): (address: string) => boolean {
+export function createNetworkList(networks: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
   for (const network of networks) {
     const [address = "", prefix] = network.split("/");
@@ -70,4 +71,56 @@ export function networkList(networks: readonly string[]): (address: string) => b
     else list.addSubnet(address, Number(prefix), family);
   }
   return (address) => list.check(address, isIPv6(address) ? "ipv6" : "ipv4");
+}
+
+/** Groups of an IPv6 address, 16 bits each, that name the network which one client has to itself. */
+const networkGroups = 4;
+
+/**
+ * What a client is counted by, wherever something is bounded by address: an IPv4 address, also one that came mapped into IPv6, or the /64
+ * that an IPv6 client has to itself (RFC 4291, section 2.5.4). What is no address is its own key.
+ *
+ * @example
+ * addressKey("::ffff:192.0.2.7"); // "192.0.2.7"
+ * addressKey("2001:db8::1"); // "2001:db8:0:0::/64"
+ */
+export function toAddressKey(address: string): string {
+  if (isIPv4(address) || !ipaddr.isValid(address)) return address;
+  const parsed = ipaddr.process(address);
+  if (!(parsed instanceof ipaddr.IPv6)) return parsed.toString();
+  const network = parsed.parts.slice(0, networkGroups).map((group) => group.toString(16));
+  return `${network.join(":")}::/64`;
+}
+
+/** An address in its plain form: IPv4 as it is, also when it came mapped into IPv6. Undefined for what is none. */
+function plainAddress(text: string): string | undefined {
+  if (isIPv4(text)) return text;
+  return ipaddr.isValid(text) ? ipaddr.process(text).toString() : undefined;
+}
+
+/** What a request says about the way that it came; each header joined by commas where it was sent several times. */
+export type ForwardedBy = Readonly<{ forwardedFor: string | undefined; forwarded: string | undefined }>;
+
+/** What the headers that node:http has read say of the way. */
+export function forwardedBy(headers: IncomingHttpHeaders): ForwardedBy {
+  return { forwardedFor: joined(headers["x-forwarded-for"]), forwarded: joined(headers["forwarded"]) };
+}
+
+function joined(value: string | readonly string[] | undefined): string | undefined {
+  return typeof value === "object" ? value.join(",") : value;
+}
+
+/**
+ * The nodes that a header names, the nearest last: X-Forwarded-For, or `for` of RFC 7239's Forwarded, empty where an element has none. A
+ * header that can't be read names nobody.
+ */
+function forwardedHops(header: "x-forwarded-for" | "forwarded", value: string): readonly string[] {
+  if (header === "x-forwarded-for") return value.split(",");
+  try {
+    // An empty element, as nginx makes of a header that a request lacks, means nothing (RFC 9110, section 5.6.1).
+    return parse(value.replace(/^[\t ,]+/, "")).map((element) => element["for"] ?? "");
+  } catch {
+    // A client may send what no proxy would write; then the proxy's own address is all that is known.
+    return [];
+  }
 }

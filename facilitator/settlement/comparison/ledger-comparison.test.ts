@@ -1,9 +1,9 @@
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
-import { integerWord, type Hex } from "#x402/hex.ts";
+import { encodeInteger, type Hex } from "#x402/hex.ts";
 import type { Receipt } from "../../chain/chain.ts";
-import { addressTopic, transferTopic } from "../../chain/token.ts";
+import { encodeAddressTopic, transferTopic } from "../../chain/token.ts";
 import { sampleMs, sampleSettlement } from "../../testing/sample-settlement.ts";
 import { createFinishedSettlements } from "../ledger/finished-settlements.ts";
 import { sqliteLedgerMigrations } from "../ledger/schema.ts";
@@ -21,8 +21,8 @@ afterEach(() => void vi.useRealTimers());
 
 /** What the chain has of a settlement that was paid. */
 function receiptOf(transactionHash: Hex): Receipt {
-  const topics = [transferTopic, addressTopic(payer), addressTopic(payTo)];
-  const logs = [{ address: asset, topics, data: `0x${integerWord(amount)}` as const }];
+  const topics = [transferTopic, encodeAddressTopic(payer), encodeAddressTopic(payTo)];
+  const logs = [{ address: asset, topics, data: `0x${encodeInteger(amount)}` as const }];
   return { status: 1, blockNumber: 1, transactionHash, logs };
 }
 

@@ -1,7 +1,7 @@
 import type { Hex } from "#x402/hex.ts";
 import type { Chain, Head, Receipt } from "../../chain/chain.ts";
 import type { FinishedSettlement, FinishedSettlements, LedgerPlace } from "../ledger/finished-settlements.ts";
-import { showsTransfer } from "../track/transfer-proof.ts";
+import { showsTransfer } from "../track/diagnosis.ts";
 
 /** A settlement that the ledger has and the chain has not. */
 export type Mismatch = FinishedSettlement &

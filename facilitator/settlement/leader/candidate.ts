@@ -2,8 +2,7 @@ import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { StoreError } from "#daemon/sql/store.ts";
 import { createWakeablePause } from "#daemon/time.ts";
 import type { SettlingDependencies, SettlingOptions } from "../settling.ts";
-import { createLeaseDeadline, type LeaseClaim } from "./lease-deadline.ts";
-import { leaseTrustMs } from "./settler-lease.ts";
+import { createLeaseDeadline, type LeaseClaim, leaseTrustMs } from "./settler-lease.ts";
 import type { SharedLedger } from "./shared-ledger.ts";
 import { startLeaderTerm, type Term } from "./term.ts";
 

@@ -1,6 +1,6 @@
-import { StoreError, valuesText, type SqlConnection, type SqlStore } from "#daemon/sql/store.ts";
+import { StoreError, formatValues, type SqlConnection, type SqlStore } from "#daemon/sql/store.ts";
 import type { Hex } from "#x402/hex.ts";
-import { authorizationKey, settlementColumns, settlementRow, toRecorded, toSettlement } from "../ledger/rows.ts";
+import { toAuthorizationKey, settlementColumns, toSettlementRow, toRecorded, toSettlement } from "../ledger/rows.ts";
 import type { Recorded, Settlement } from "../settlement.ts";
 
 /**
@@ -64,11 +64,11 @@ export function createRequests(
 ): Requests & LeaderRequests {
   return {
     ask: async (settlement) => {
-      const row = settlementRow(chainId, settlement, clock());
-      const text = `INSERT INTO settlement (${settlementColumns}) VALUES ${valuesText([row])} ON CONFLICT DO NOTHING`;
+      const row = toSettlementRow(chainId, settlement, clock());
+      const text = `INSERT INTO settlement (${settlementColumns}) VALUES ${formatValues([row])} ON CONFLICT DO NOTHING`;
       for (let attempt = 1; attempt <= askAttemptsMax; attempt += 1) {
         if ((await store.change(text, row)) === 1) return true;
-        const found = await store.rows(inTheWaySql, [chainId, settlement.id, ...authorizationKey(settlement)]);
+        const found = await store.rows(inTheWaySql, [chainId, settlement.id, ...toAuthorizationKey(settlement)]);
         if (found.some(({ id }) => id === settlement.id)) return true;
         if (found.length > 0) return false;
         // What was in the way has been declined since: nobody else wants the authorization, and it is free.

@@ -4,7 +4,7 @@ import { createMemoryDatabase } from "../../testing/memory-database.ts";
 import { openMemoryLedger } from "../../testing/memory-ledger.ts";
 import { sampleAttempt, sampleMs } from "../../testing/sample-settlement.ts";
 import { saleOf, samplePayments } from "../../testing/simulated-sales.ts";
-import { settlementOf } from "../settler.ts";
+import { toSettlement } from "../settler.ts";
 import { createOutcomeWatch } from "./outcome-watch.ts";
 import { createSharedSettler } from "./shared-settler.ts";
 
@@ -63,7 +63,7 @@ test("a sale whose request was declined is not told the success of the next one'
   expect(watch.size(), "the first sale waits").toBe(1);
   const leader = inTerm((await lease.acquire()) ?? 0);
   await leader.requests.decline(payment.id, "the chain asks too much");
-  const settlement = settlementOf(payment, "second");
+  const settlement = toSettlement(payment, "second");
   expect(await requests.ask(settlement)).toBe(true);
   await leader.ledger.begin([{ settlement, attempt: sampleAttempt }]);
   await leader.ledger.finish(new Map([[payment.id, { state: "settled", transaction: sampleAttempt.hash }]]));
@@ -81,7 +81,7 @@ test("a sale whose request is declined while it asks again, in a replica that st
     isStopping: true,
   });
   await using _ = watch;
-  expect(await requests.ask(settlementOf(payment, "first"))).toBe(true);
+  expect(await requests.ask(toSettlement(payment, "first"))).toBe(true);
   const leader = inTerm((await lease.acquire()) ?? 0);
   onTake = () => leader.requests.decline(payment.id, "the chain asks too much");
   const { caller } = saleOf(payment, "first");

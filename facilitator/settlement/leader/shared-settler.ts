@@ -1,20 +1,24 @@
-import { ChainError } from "../../chain/chain-error.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { Refusal } from "#x402/reason.ts";
 import type { Pause } from "#daemon/time.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
+import { ChainError } from "../../chain/chain-error.ts";
 import { refuseTime } from "../../payment/validity.ts";
 import { answerFor, type Ownership } from "../ownership.ts";
 import {
   nonceUsed,
-  settlementOf,
+  toSettlement,
   type Settler,
   type SettlerOptions,
   OverloadError,
-  withinReceiptTimeout,
+  waitWithinReceiptTimeout,
 } from "../settler.ts";
-import type { EndedRecord, OutcomeWatch } from "./outcome-watch.ts";
+import type { Engine, EngineDependencies } from "../engine.ts";
+import type { SettlingOptions } from "../settling.ts";
+import { type EndedRecord, type OutcomeWatch, createOutcomeWatch } from "./outcome-watch.ts";
 import type { Requests } from "./requests.ts";
+import { startCandidate } from "./candidate.ts";
+import type { SharedLedger } from "./shared-ledger.ts";
 
 /** What settling in one of several replicas works with. */
 export type SharedSettlerDependencies = Readonly<{
@@ -47,7 +51,7 @@ export function createSharedSettler(options: SettlerOptions, dependencies: Share
       if (state === undefined) {
         const refusal = refuseTime(payment.authorization, clock()) ?? (await check(payment));
         if (refusal === undefined) {
-          if (!(await requests.ask(settlementOf(payment, caller.owner)))) {
+          if (!(await requests.ask(toSettlement(payment, caller.owner)))) {
             return { state: "refused", refusal: nonceUsed };
           }
           onAsked();
@@ -79,7 +83,7 @@ async function waitFor(
 ): Promise<EndedRecord | Readonly<{ state: "pending"; transaction: Hex | "" }>> {
   const watched = watch.watch(id);
   try {
-    const ended = await withinReceiptTimeout(watched.ended, options, wait);
+    const ended = await waitWithinReceiptTimeout(watched.ended, options, wait);
     if (ended === undefined) return { state: "pending", transaction: watched.transaction() ?? "" };
     if (ended !== "gone") return ended;
     const why = (await requests.unsentReason(id)) ?? "it was withdrawn";
@@ -87,4 +91,33 @@ async function waitFor(
   } finally {
     watched.leave();
   }
+}
+
+/**
+ * Starts the engine of one of several replicas. Each takes payments, judges them and tells their outcome; one at a time settles for
+ * all, because the signer's nonces follow one another, and the next one takes over when it is gone. They meet in the database only.
+ */
+export function startSharedEngine(
+  options: SettlingOptions,
+  dependencies: EngineDependencies & Readonly<{ shared: SharedLedger }>,
+): Engine {
+  const { shared } = dependencies;
+  const { requests, ownership } = shared;
+  const candidate = startCandidate(options, dependencies);
+  const intervalMs = options.settlement.pollIntervalMs;
+  const watch = createOutcomeWatch({ intervalMs }, { ...dependencies, requests });
+  const onAsked = () => candidate.term()?.wake();
+  return {
+    ...createSharedSettler(options.settlement, { ...dependencies, requests, ownership, watch, onAsked }),
+    noteVerified: ownership.noteVerified,
+    progress: async ({ id }) => (await requests.states([id])).get(id),
+    inFlight: () => candidate.term()?.settling.book.size() ?? 0,
+    nextNonce: () => candidate.term()?.settling.nextNonce(),
+    onHead: () => candidate.term()?.settling.onHead(),
+    readiness: candidate.readiness,
+    [Symbol.asyncDispose]: async () => {
+      await watch[Symbol.asyncDispose]();
+      await candidate[Symbol.asyncDispose]();
+    },
+  };
 }

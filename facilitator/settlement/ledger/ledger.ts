@@ -1,11 +1,11 @@
-import { valuesText, type SqlConnection, type SqlStore, type SqlValue } from "#daemon/sql/store.ts";
+import { formatValues, type SqlConnection, type SqlStore, type SqlValue } from "#daemon/sql/store.ts";
 import type { Hex } from "#x402/hex.ts";
 import {
   attemptColumns,
-  attemptRow,
-  authorizationKey,
+  toAttemptRow,
+  toAuthorizationKey,
   settlementColumns,
-  settlementRow,
+  toSettlementRow,
   toAttempt,
   toRecorded,
   toSettlement,
@@ -80,7 +80,7 @@ export function createLedger(
       return row === undefined ? undefined : toRecorded(row);
     },
     hasRival: async (settlement) => {
-      const rows = await store.rows(rivalSql, [chainId, ...authorizationKey(settlement), settlement.id]);
+      const rows = await store.rows(rivalSql, [chainId, ...toAuthorizationKey(settlement), settlement.id]);
       return rows.length > 0;
     },
     begin: async (begun) => {
@@ -108,13 +108,13 @@ async function insertBegun(
   begun: readonly Begun[],
   nowMs: number,
 ): Promise<void> {
-  const settlements = begun.map(({ settlement }) => settlementRow(chainId, settlement, nowMs));
+  const settlements = begun.map(({ settlement }) => toSettlementRow(chainId, settlement, nowMs));
   await connection.change(
-    `INSERT INTO settlement (${settlementColumns}) VALUES ${valuesText(settlements)} ON CONFLICT (chain_id, id) DO NOTHING`,
+    `INSERT INTO settlement (${settlementColumns}) VALUES ${formatValues(settlements)} ON CONFLICT (chain_id, id) DO NOTHING`,
     settlements.flat(),
   );
-  const attempts = begun.map(({ settlement, attempt }) => attemptRow(chainId, settlement.id, attempt));
-  await connection.change(`INSERT INTO attempt (${attemptColumns}) VALUES ${valuesText(attempts)}`, attempts.flat());
+  const attempts = begun.map(({ settlement, attempt }) => toAttemptRow(chainId, settlement.id, attempt));
+  await connection.change(`INSERT INTO attempt (${attemptColumns}) VALUES ${formatValues(attempts)}`, attempts.flat());
 }
 
 /** Notes outcomes; both databases name the columns of VALUES `column1`, `column2`, …. */
@@ -132,7 +132,7 @@ async function updateFinished(
   await connection.change(
     `UPDATE settlement SET state = column2, transaction_hash = column3, reason = column4, message = column5,
         finished_at_ms = $${values.length + 1}
-      FROM (VALUES ${valuesText(rows)}) AS outcome WHERE chain_id = $${values.length + 2} AND id = column1`,
+      FROM (VALUES ${formatValues(rows)}) AS outcome WHERE chain_id = $${values.length + 2} AND id = column1`,
     [...values, nowMs, chainId],
   );
 }

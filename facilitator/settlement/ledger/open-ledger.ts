@@ -1,6 +1,6 @@
 import type { Logger } from "#daemon/log.ts";
 import { bothLedgers, type PostgresSettings } from "#daemon/sql/postgres-settings.ts";
-import { environmentName } from "#daemon/settings/leaf.ts";
+import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
 import type { SqlStore } from "#daemon/sql/store.ts";
 import { postgresLedgerMigrations, sqliteLedgerMigrations } from "./schema.ts";
@@ -37,5 +37,5 @@ export async function openLedgerStore(
 }
 
 function setting(key: "path" | "url"): string {
-  return environmentName("facilitator", ["ledger", key]);
+  return toEnvironmentName("facilitator", ["ledger", key]);
 }

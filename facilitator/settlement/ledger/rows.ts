@@ -4,7 +4,7 @@ import type { Reason } from "#x402/reason.ts";
 import type { Attempt, Recorded, Settlement } from "../settlement.ts";
 
 /** What names an authorization. Addresses are kept in lower case, so that equal ones are equal. */
-export function authorizationKey({
+export function toAuthorizationKey({
   asset,
   payer,
   authorizationNonce,
@@ -13,25 +13,25 @@ export function authorizationKey({
 }
 
 /** A begun settlement as a row of table `settlement`, in the order of `settlementColumns`. */
-export function settlementRow(chainId: number, settlement: Settlement, nowMs: number): readonly SqlValue[] {
+export function toSettlementRow(chainId: number, settlement: Settlement, nowMs: number): readonly SqlValue[] {
   const { id, payTo, amount, validBefore, callData, owner = null } = settlement;
-  const [asset, payer, nonce] = authorizationKey(settlement);
+  const [asset, payer, nonce] = toAuthorizationKey(settlement);
   const texts = [String(amount), nonce, String(validBefore), callData] as const;
   return [chainId, id, asset, payer, payTo, ...texts, nowMs, "begun", owner];
 }
 
-/** Columns that {@link settlementRow} gives. */
+/** Columns that {@link toSettlementRow} gives. */
 export const settlementColumns =
   "chain_id, id, asset, payer, pay_to, amount, authorization_nonce, valid_before, call_data, begun_at_ms, state, owner";
 
 /** An attempt as a row of table `attempt`, in the order of `attemptColumns`. */
-export function attemptRow(chainId: number, settlementId: Hex, attempt: Attempt): readonly SqlValue[] {
+export function toAttemptRow(chainId: number, settlementId: Hex, attempt: Attempt): readonly SqlValue[] {
   const { hash, signer, nonce, rawTransaction, maxFeePerGas, maxPriorityFeePerGas, signedAtMs } = attempt;
   const fees = [String(maxFeePerGas), String(maxPriorityFeePerGas)] as const;
   return [chainId, settlementId, hash, signer, nonce, rawTransaction, ...fees, signedAtMs];
 }
 
-/** Columns that {@link attemptRow} gives. */
+/** Columns that {@link toAttemptRow} gives. */
 export const attemptColumns =
   "chain_id, settlement_id, hash, signer, nonce, raw_transaction, max_fee_per_gas, max_priority_fee_per_gas, signed_at_ms";
 

@@ -1,8 +1,7 @@
 import type { Logger } from "#daemon/log.ts";
 import type { Chain } from "../../chain/chain.ts";
-import { ChainError } from "../../chain/chain-error.ts";
-import { type FeeQuotes, feeLimit, raisedFees, type Fees } from "../../chain/fees.ts";
-import type { SendOutcome } from "../../chain/send-outcome.ts";
+import { ChainError, type SendOutcome } from "../../chain/chain-error.ts";
+import { type FeeQuotes, computeFeeLimit, raiseFees, type Fees } from "../../chain/fees.ts";
 import type { InFlightBook, InFlight } from "../in-flight.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { TransactionSigner } from "../../chain/transaction-signer.ts";
@@ -136,12 +135,12 @@ function signBatch(
   options: SigningOptions,
   { signer, nonces, clock }: SigningDependencies,
 ): readonly SignedJob[] {
-  const limit = feeLimit(options.maxFeePerGasGwei);
+  const limit = computeFeeLimit(options.maxFeePerGasGwei);
   return jobs.flatMap((job): SignedJob[] => {
     const { entry, replaced } = job;
     if (entry.abandoned) return [];
     const before = entry.attempts.at(-1);
-    const fees = before === undefined ? now : raisedFees(before, now, { percent: options.bumpPercent, limit });
+    const fees = before === undefined ? now : raiseFees(before, now, { percent: options.bumpPercent, limit });
     if (fees === undefined) return [];
     const nonce = replaced === undefined ? nonces.take() : replaced.nonce;
     const { asset, callData } = entry.settlement;

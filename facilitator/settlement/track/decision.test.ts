@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Receipt } from "../../chain/chain.ts";
-import { addressTopic, transferTopic } from "../../chain/token.ts";
-import { integerWord } from "#x402/hex.ts";
+import { encodeAddressTopic, transferTopic } from "../../chain/token.ts";
+import { encodeInteger } from "#x402/hex.ts";
 import { sampleAttempt, sampleMs, sampleSettlement } from "../../testing/sample-settlement.ts";
 import { decide, type Observation } from "./decision.ts";
 import { createInFlightBook } from "../in-flight.ts";
@@ -17,8 +17,8 @@ function attempt(changes: Partial<Attempt> = {}): Attempt {
 
 function receipt(changes: Partial<Receipt> = {}): Receipt {
   const { asset, payer, payTo, amount } = settlement;
-  const topics = [transferTopic, addressTopic(payer), addressTopic(payTo)];
-  const logs = [{ address: asset, topics, data: `0x${integerWord(amount)}` as const }];
+  const topics = [transferTopic, encodeAddressTopic(payer), encodeAddressTopic(payTo)];
+  const logs = [{ address: asset, topics, data: `0x${encodeInteger(amount)}` as const }];
   return { status: 1, blockNumber: 100, transactionHash: attempt().hash, logs, ...changes };
 }
 
@@ -51,7 +51,7 @@ test("it is final with the confirmations that were asked for, not before", () =>
 });
 
 test("success without the transfer is no settlement", () => {
-  const other = receipt({ logs: [{ ...receipt().logs[0]!, data: `0x${integerWord(9_999n)}` }] });
+  const other = receipt({ logs: [{ ...receipt().logs[0]!, data: `0x${encodeInteger(9_999n)}` }] });
   expect(decide(entry(), seen({ nextNonce: 6, receipt: other }), options)).toMatchObject({
     outcome: { state: "failed", reason: "invalid_exact_evm_transfer_event_mismatch", transaction },
   });
@@ -83,7 +83,7 @@ test("a used nonce without a receipt is lost after a while, not at once", () => 
   });
 });
 
-test("what an examination left open is looked into again when it is due, and at once for another cause", () => {
+test("what a diagnosis left open is looked into again when it is due, and at once for another cause", () => {
   const diagnosed = (cause: string, againAtMs: number) =>
     entry([attempt()], { sentAtMs: nowMs, lostSinceMs: 0, diagnosed: { cause, times: 1, againAtMs } });
   expect(decide(diagnosed("lost", nowMs + 1), seen({ nextNonce: 6 }), options)).toEqual({ kind: "wait" });

@@ -1,11 +1,10 @@
 import type { Head, Receipt } from "../../chain/chain.ts";
-import { feeLimit, raisedFees } from "../../chain/fees.ts";
+import { computeFeeLimit, raiseFees } from "../../chain/fees.ts";
 import type { Hex } from "#x402/hex.ts";
 import { reason } from "#x402/reason.ts";
-import type { Cause } from "./diagnosis.ts";
+import { type Cause, showsTransfer } from "./diagnosis.ts";
 import type { InFlight } from "../in-flight.ts";
 import type { Attempt, Outcome } from "../settlement.ts";
-import { showsTransfer } from "./transfer-proof.ts";
 
 /** What the chain showed at one moment. */
 export type Observation = Readonly<{
@@ -59,14 +58,14 @@ export function decide(entry: InFlight, seen: Observation, options: DecisionOpti
   const mayStillSettle = entry.attempts.some((attempt) => isOpen(attempt, seen));
   const reverted = receipts.at(-1);
   if (reverted !== undefined && !mayStillSettle) {
-    return isConfirmed(reverted, seen, options) ? examination(entry, "reverted", seen) : wait;
+    return isConfirmed(reverted, seen, options) ? diagnoseWhenDue(entry, "reverted", seen) : wait;
   }
   if (BigInt(seen.head.timestamp) > entry.settlement.validBefore + expiryMarginSeconds) {
-    return examination(entry, "expired", seen);
+    return diagnoseWhenDue(entry, "expired", seen);
   }
   if (!mayStillSettle) {
     const lostForMs = entry.lostSinceMs === undefined ? 0 : seen.nowMs - entry.lostSinceMs;
-    return lostForMs >= lostAfterMs ? examination(entry, "lost", seen) : wait;
+    return lostForMs >= lostAfterMs ? diagnoseWhenDue(entry, "lost", seen) : wait;
   }
   // Comes before `replace`, so that a fee that can't be had just now does not keep the node from getting the bytes again.
   if (seen.nowMs - entry.sentAtMs >= resendAfterMs) return { kind: "resend" };
@@ -76,14 +75,14 @@ export function decide(entry: InFlight, seen: Observation, options: DecisionOpti
   return isReplaced ? { kind: "replace" } : wait;
 }
 
-/** An examination, unless the last one for the same cause found nothing certain and it is too early for another. */
-function examination({ diagnosed }: InFlight, cause: Cause, { nowMs }: Observation): Decision {
+/** A diagnosis, unless the last one for the same cause found nothing certain and it is too early for another. */
+function diagnoseWhenDue({ diagnosed }: InFlight, cause: Cause, { nowMs }: Observation): Decision {
   return diagnosed?.cause === cause && nowMs < diagnosed.againAtMs ? wait : { kind: "diagnose", cause };
 }
 
 function canPayMore(newest: Attempt, { bumpPercent, maxFeePerGasGwei }: DecisionOptions): boolean {
   // The limit holds for quotes as well, so the older fee alone decides whether there is room.
-  return raisedFees(newest, newest, { percent: bumpPercent, limit: feeLimit(maxFeePerGasGwei) }) !== undefined;
+  return raiseFees(newest, newest, { percent: bumpPercent, limit: computeFeeLimit(maxFeePerGasGwei) }) !== undefined;
 }
 
 /** Whether a transaction could still get into a block: nothing has used its nonce yet. */

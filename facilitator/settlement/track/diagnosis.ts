@@ -1,15 +1,19 @@
-import type { Chain } from "../../chain/chain.ts";
-import { authorizationStateCall } from "../../chain/token.ts";
-import { integerWord, type Hex } from "#x402/hex.ts";
+import { encodeInteger, type Hex } from "#x402/hex.ts";
 import { reason } from "#x402/reason.ts";
+import type { Chain, EventLog, Receipt } from "../../chain/chain.ts";
+import {
+  encodeAuthorizationState,
+  encodeAddressTopic,
+  authorizationUsedTopic,
+  transferTopic,
+} from "../../chain/token.ts";
 import type { InFlight } from "../in-flight.ts";
-import type { Outcome } from "../settlement.ts";
-import { authorizationUseTopics, showsAuthorizedTransfer } from "./transfer-proof.ts";
+import type { Outcome, Settlement } from "../settlement.ts";
 
 /** Why a settlement is diagnosed: see `Decision`. */
 export type Cause = "reverted" | "lost" | "expired";
 
-/** What the examination found: the outcome, that it is to be sent anew, or nothing certain yet. */
+/** What the diagnosis found: the outcome, that it is to be sent again, or nothing certain yet. */
 export type Finding = Readonly<{ kind: "outcome"; outcome: Outcome } | { kind: "send_anew" } | { kind: "uncertain" }>;
 
 /**
@@ -27,12 +31,12 @@ export async function diagnose(
   const newest = attempts.at(-1);
   if (newest === undefined) return { kind: "uncertain" };
   const { asset, payer, authorizationNonce } = settlement;
-  const state = await chain.read({ to: asset, data: authorizationStateCall(payer, authorizationNonce) });
+  const state = await chain.read({ to: asset, data: encodeAuthorizationState(payer, authorizationNonce) });
   const failed = (code: Extract<Outcome, { state: "failed" }>["reason"], message: string): Finding => ({
     kind: "outcome",
     outcome: { state: "failed", transaction: newest.hash, reason: code, message },
   });
-  if (state.slice(2) !== integerWord(1n)) {
+  if (state.slice(2) !== encodeInteger(1n)) {
     if (cause === "lost") return { kind: "send_anew" };
     if (cause === "expired")
       return failed(reason.validBefore, "the authorization ended before a block took the settlement.");
@@ -52,4 +56,46 @@ async function foreignSettlement(
   const hash = uses.at(-1)?.transactionHash;
   const receipt = hash === undefined ? undefined : await chain.receipt(hash);
   return receipt !== undefined && showsAuthorizedTransfer(receipt, settlement) ? receipt.transactionHash : undefined;
+}
+
+/** Whether a receipt of a transaction of ours shows the transfer that the settlement is about. */
+export function showsTransfer(receipt: Receipt, settlement: Settlement): boolean {
+  return receipt.logs.some((log) => isTransfer(log, settlement));
+}
+
+/**
+ * Whether a foreign transaction carried out this very authorization: the token tells of the authorization's use right before it
+ * tells of the transfer. A transfer elsewhere in the transaction may belong to another authorization of the same payer.
+ */
+export function showsAuthorizedTransfer(receipt: Receipt, settlement: Settlement): boolean {
+  return receipt.logs.some((log, index) => {
+    const next = receipt.logs[index + 1];
+    return isAuthorizationUse(log, settlement) && next !== undefined && isTransfer(next, settlement);
+  });
+}
+
+/** Topics by which the use of a settlement's authorization is found. */
+function authorizationUseTopics({ payer, authorizationNonce }: Settlement): readonly Hex[] {
+  return [authorizationUsedTopic, encodeAddressTopic(payer), authorizationNonce];
+}
+
+function isTransfer({ address, topics, data }: EventLog, { asset, payer, payTo, amount }: Settlement): boolean {
+  return (
+    sameHex(address, asset) &&
+    sameTopics(topics, [transferTopic, encodeAddressTopic(payer), encodeAddressTopic(payTo)]) &&
+    data.length === 66 &&
+    BigInt(data) === amount
+  );
+}
+
+function isAuthorizationUse({ address, topics }: EventLog, settlement: Settlement): boolean {
+  return sameHex(address, settlement.asset) && sameTopics(topics, authorizationUseTopics(settlement));
+}
+
+function sameTopics(found: readonly Hex[], expected: readonly Hex[]): boolean {
+  return found.length === expected.length && expected.every((topic, index) => sameHex(topic, found[index]));
+}
+
+function sameHex(a: Hex, b: Hex | undefined): boolean {
+  return a.toLowerCase() === b?.toLowerCase();
 }

@@ -1,6 +1,5 @@
 import type { Logger } from "#daemon/log.ts";
-import { createBackoff } from "#daemon/backoff.ts";
-import { createWakeablePause, type Pause } from "#daemon/time.ts";
+import { createBackoff, createWakeablePause, type Pause } from "#daemon/time.ts";
 
 /** How often to look. */
 export type PollOptions = Readonly<{ intervalMs: number }>;

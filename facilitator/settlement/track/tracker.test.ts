@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import type { Chain } from "../../chain/chain.ts";
-import { integerWord } from "#x402/hex.ts";
+import { encodeInteger } from "#x402/hex.ts";
 import { sampleAttempt, sampleMs, sampleSettlement } from "../../testing/sample-settlement.ts";
 import { createInFlightBook } from "../in-flight.ts";
 import { createNonces } from "../submit/nonces.ts";
@@ -22,7 +22,7 @@ function startLost() {
     head: async () => ({ number: 100, timestamp: Math.floor(state.nowMs / 1_000), baseFeePerGas: 1n }),
     transactionCount: async () => state.nextNonce,
     receipt: async () => undefined,
-    read: async () => `0x${integerWord(0n)}`,
+    read: async () => `0x${encodeInteger(0n)}`,
     send: async () => ({ kind: "accepted" }),
   } as unknown as Chain;
   const tracker = createTracker(options, {

@@ -30,9 +30,9 @@ export type Tracker = Readonly<{
 /** Nonces below ours that nobody fills: time until ours are signed anew. Shorter than that, ours may just have been faster. */
 const gapAfterMs = 1_000;
 
-/** Time from an examination that found nothing certain to the next one: at first, doubled each time, and at most. */
-const examineAgainMs = 1_000;
-const examineAgainMaxMs = 30_000;
+/** Time from a diagnosis that found nothing certain to the next one: at first, doubled each time, and at most. */
+const diagnoseAgainMs = 1_000;
+const diagnoseAgainMaxMs = 30_000;
 
 /** Creates the tracker of one signing account's transactions. */
 export function createTracker(options: DecisionOptions, dependencies: TrackerDependencies): Tracker {
@@ -95,7 +95,7 @@ async function carryOut(
     if (decision.kind === "finish") outcomes.set(entry, decision.outcome);
     if (decision.kind === "replace") submitter.replace(entry);
     if (decision.kind === "resend") later.push(resend(entry, seen, chain));
-    if (decision.kind === "diagnose") later.push(resolveByExamination(entry, decision.cause, seen, dependencies));
+    if (decision.kind === "diagnose") later.push(resolveByDiagnosis(entry, decision.cause, seen, dependencies));
   }
   // One may fail while others are under way: all are waited for, since nobody else looks at how they end.
   const ends = await Promise.allSettled([finish(outcomes, dependencies), ...later]);
@@ -103,7 +103,7 @@ async function carryOut(
   if (failure !== undefined) throw failure.reason;
 }
 
-async function resolveByExamination(
+async function resolveByDiagnosis(
   entry: InFlight,
   cause: Cause,
   { head, nowMs }: Observation,
@@ -111,7 +111,7 @@ async function resolveByExamination(
 ): Promise<void> {
   const times = entry.diagnosed?.cause === cause ? entry.diagnosed.times : 0;
   if (times === 0) log.warn({ settlement: entry.settlement.id, cause }, "looking for what became of a settlement");
-  const waitMs = Math.min(examineAgainMs * 2 ** times, examineAgainMaxMs);
+  const waitMs = Math.min(diagnoseAgainMs * 2 ** times, diagnoseAgainMaxMs);
   entry.diagnosed = { cause, times: times + 1, againAtMs: nowMs + waitMs };
   const finding = await diagnose(entry, cause, head.number, { chain });
   if (finding.kind === "outcome") await finish(new Map([[entry, finding.outcome]]), { ledger, book });

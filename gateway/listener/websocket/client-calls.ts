@@ -1,7 +1,7 @@
 import type { AnswerFlow } from "../../answers/answer-sink.ts";
 import type { MessageHandler } from "../../calls/message-handler.ts";
-import { textSink, type LongAnswer, type TextAnswer } from "../../answers/text-sink.ts";
-import { errorText } from "../../json-rpc/answer-text.ts";
+import { createTextSink, type LongAnswer, type TextAnswer } from "../../answers/text-sink.ts";
+import { errorText } from "../../json-rpc/read-answer.ts";
 import { isBatch, readMessage } from "../../json-rpc/read-message.ts";
 import { collectionErrors, type CollectionFailure } from "../../errors.ts";
 import { HeldScope } from "../../memory/held-scope.ts";
@@ -57,7 +57,7 @@ export function createClientCalls(
       const take = (answer: TextAnswer | CollectionFailure) =>
         done(typeof answer === "string" ? failedAnswer(message, answer, limits) : answer.text);
       const takeLong = ({ parts }: LongAnswer) => done(parts);
-      const sink = textSink(answerBytes(message, limits), held, take, takeLong);
+      const sink = createTextSink(answerBytes(message, limits), held, take, takeLong);
       const own = subscriptions.forMessage((run) => afterReply.push(run));
       flow = handle(message, { caller, memory: held, traceContext, subscriptions: own }, sink);
       if (!isDone) flows.add(flow);

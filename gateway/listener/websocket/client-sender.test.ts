@@ -3,7 +3,7 @@ import type { WebSocket } from "ws";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { roomyMemory } from "../../testing/roomy-memory.ts";
 import { createClientSender } from "./client-sender.ts";
-import { serializeNotification, notificationPrefix } from "../../notifications/notification.ts";
+import { serializeNotification, buildNotificationPrefix } from "../../notifications/notification.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -41,41 +41,41 @@ function startSender() {
       droppedAsSlow: () => (seen.dropped += 1),
     },
   );
-  const news = (bytes: number) =>
-    sender.sendNews(notificationPrefix('"0x1"'), serializeNotification(`"${"n".repeat(bytes)}"`));
-  return { seen, sender, news };
+  const notify = (bytes: number) =>
+    sender.sendNotification(buildNotificationPrefix('"0x1"'), serializeNotification(`"${"n".repeat(bytes)}"`));
+  return { seen, sender, notify };
 }
 
 it("closes a client with 1013 when too many notifications wait for it, and lets it go a little later", () => {
-  const { seen, news } = startSender();
-  news(700);
+  const { seen, notify } = startSender();
+  notify(700);
   expect(seen.closed).toEqual([]);
-  news(700);
+  notify(700);
   expect([seen.closed, seen.dropped, seen.isTerminated]).toEqual([[1013, "too slow"], 1, false]);
   const { unsent } = seen;
-  news(700);
+  notify(700);
   expect([seen.unsent, seen.dropped]).toEqual([unsent, 1]);
   vi.advanceTimersByTime(1_000);
   expect(seen.isTerminated).toBe(true);
 });
 
 it("does not hold an answer against the client that asked for it, but no more than one of the longest", () => {
-  const { seen, sender, news } = startSender();
+  const { seen, sender, notify } = startSender();
   sender.send("a".repeat(4_900));
-  news(500);
+  notify(500);
   expect(seen.closed).toEqual([]);
   sender.send("a".repeat(4_900));
   expect(seen.closed).toEqual([1013, "too slow"]);
 });
 
 it("forgets answers that were taken", () => {
-  const { seen, sender, news } = startSender();
+  const { seen, sender, notify } = startSender();
   sender.send("a".repeat(4_900));
   seen.unsent = 0;
-  news(10);
+  notify(10);
   seen.unsent = 0;
-  news(700);
-  news(700);
+  notify(700);
+  notify(700);
   expect(seen.closed).toEqual([1013, "too slow"]);
 });
 

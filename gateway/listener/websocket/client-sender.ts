@@ -2,7 +2,7 @@ import type { ClientBytes } from "../../memory/connection-memory.ts";
 import { ClientBacklog } from "../../wire/client-backlog.ts";
 import type { ConnectedClient } from "./connected-client.ts";
 import type { Notification } from "../../notifications/notification.ts";
-import { isOneFrame, textFrames, writeTextFrame } from "./text-frame.ts";
+import { isOneFrame, encodeTextFrames, writeTextFrame } from "./text-frame.ts";
 
 /** Bounds of what waits for a client to take it. */
 export type ClientSenderOptions = Readonly<{
@@ -23,7 +23,7 @@ export type ClientSenderDependencies = Readonly<{
 export type ClientSender = Readonly<{
   /** Sends an answer: a binary string, or its parts, of which a client that takes nothing gets no frame made. */
   send: (answer: string | readonly Buffer[]) => void;
-  sendNews: (start: Buffer, news: Notification) => void;
+  sendNotification: (start: Buffer, news: Notification) => void;
   /** Bytes that the client has not taken. */
   unsentBytes: () => number;
   /** The connection can take more. */
@@ -63,7 +63,7 @@ export function createClientSender(
   };
   const write = (parts: readonly Buffer[]) => {
     let isWithin = true;
-    for (const { head, bytes } of textFrames(parts)) isWithin = backlog.write(bytes, head);
+    for (const { head, bytes } of encodeTextFrames(parts)) isWithin = backlog.write(bytes, head);
     dropIfSlow(isWithin);
   };
   return {
@@ -74,7 +74,7 @@ export function createClientSender(
       for (const { length } of parts) answered += length;
       write(parts);
     },
-    sendNews: (start, { tail }) => {
+    sendNotification: (start, { tail }) => {
       if (socket.readyState !== socket.OPEN) return;
       if (unsentBytes() === 0) answered = 0;
       if (backlog.isWaiting || !isOneFrame(start.length + tail.length)) write([Buffer.concat([start, tail])]);

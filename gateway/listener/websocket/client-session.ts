@@ -1,19 +1,16 @@
-import type { RawData } from "ws";
+import type { RawData, WebSocket } from "ws";
 import { fallbackTier } from "../../callers/caller.ts";
 import type { MessageHandler } from "../../calls/message-handler.ts";
 import type { Meter } from "../../observe/meter.ts";
 import type { PolicySource } from "../../policy/policy.ts";
 import type { SharedTurns } from "../../wire/shared-turns.ts";
-import { answerPings } from "./answered-pings.ts";
+import type { SubscriptionHub } from "../../notifications/subscription-hub.ts";
+import { answerPings, watchLiveness } from "./client-liveness.ts";
 import { createClientCalls } from "./client-calls.ts";
-import { createClientInbox } from "./client-inbox.ts";
-import { watchLiveness } from "./client-liveness.ts";
+import { createClientInbox, holdPartialMessages } from "./client-inbox.ts";
 import { createClientSender } from "./client-sender.ts";
 import { createClientSubscriptions } from "./client-subscriptions.ts";
 import type { ConnectedClient } from "./connected-client.ts";
-import { createGracefulClose } from "./graceful-close.ts";
-import { holdPartialMessages } from "./partial-messages.ts";
-import type { SubscriptionHub } from "../../notifications/subscription-hub.ts";
 
 /** Bounds of one WebSocket client. */
 export type ClientSessionOptions = Readonly<{ callsInFlight: number; queueBytes: number }>;
@@ -60,7 +57,7 @@ export function serveClient(
   const subscriptions = createClientSubscriptions({
     caller: caller.key,
     hub,
-    send: sender.sendNews,
+    send: sender.sendNotification,
     limit: () => (policy().tiers.get(caller.tierName) ?? fallbackTier).subscriptions,
     limited: () => limited("subscriptions", caller.tierName),
     lost: () => {
@@ -116,4 +113,46 @@ export function serveClient(
 function asBuffer(data: RawData): Buffer {
   if (Buffer.isBuffer(data)) return data;
   return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data);
+}
+
+/** Close code of a server that stops (RFC 6455, section 7.4.1). */
+const goingAway = 1001;
+
+/** A client's way out when the gateway stops: it is closed when the calls that it has under way are answered. */
+export type GracefulClose = Readonly<{
+  hasBegun: () => boolean;
+  /** Reads nothing more of the client, and closes it when nothing is under way. */
+  begin: (callsUnderWay: number) => void;
+  /** Tells how many calls are still under way. */
+  left: (callsUnderWay: number) => void;
+  /** The client is gone by itself. */
+  gone: () => void;
+  /** Settles when the client is closed, or gone. */
+  done: Promise<void>;
+}>;
+
+/** Creates the way out of one client; `afterAll` runs something once all that it was sent is written. */
+function createGracefulClose(socket: WebSocket, afterAll: (run: () => void) => void): GracefulClose {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let hasBegun = false;
+  const left = (callsUnderWay: number) => {
+    if (!hasBegun || callsUnderWay > 0) return;
+    // The client's own part of the closing has to be read.
+    socket.resume();
+    afterAll(() => {
+      socket.close(goingAway, "going away");
+      resolve();
+    });
+  };
+  return {
+    hasBegun: () => hasBegun,
+    begin: (callsUnderWay) => {
+      hasBegun = true;
+      socket.pause();
+      left(callsUnderWay);
+    },
+    left,
+    gone: resolve,
+    done: promise,
+  };
 }

@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import type { SubscriptionAnswer, Subscriptions } from "../../calls/subscriptions.ts";
-import { elementsOf } from "../../json-rpc/read-object.ts";
+import { splitElements } from "../../json-rpc/read-object.ts";
 import { invalidParams, rpcErrors, tooManySubscriptions, unknownSubscription } from "../../errors.ts";
-import { fieldsOf, flatValue, maxFields, parseParams } from "../../limits/checked-params.ts";
-import { asBinary } from "../../json-rpc/answer-text.ts";
+import { readFields, parseFlatValue, maxFields, parseParams } from "../../limits/checked-params.ts";
+import { asBinary } from "../../json-rpc/read-answer.ts";
 import { readSelection } from "../../limits/log-filter.ts";
-import { notificationPrefix, type Notification } from "../../notifications/notification.ts";
+import { buildNotificationPrefix, type Notification } from "../../notifications/notification.ts";
 import type { SubscriptionHub } from "../../notifications/subscription-hub.ts";
 
 /** One client's subscriptions, and the end of all of them. */
@@ -46,7 +46,7 @@ export function createClientSubscriptions(dependencies: ClientSubscriptionDepend
       return error(tooManySubscriptions(dependencies.limit()));
     }
     const id = `"0x${randomBytes(16).toString("hex")}"`;
-    const start = notificationPrefix(id);
+    const start = buildNotificationPrefix(id);
     let held: Notification[] | undefined = [];
     const notify = (news: Notification) => {
       if (held === undefined) dependencies.send(start, news);
@@ -101,13 +101,13 @@ function error(rpcError: ReturnType<typeof invalidParams>): SubscriptionAnswer {
 
 /** Parameters of eth_subscribe in the one form that equal subscriptions share. */
 function canonicalParams(params: string): SubscriptionAnswer | Readonly<{ kind: "params"; json: string }> {
-  const [name, filter = "null", ...rest] = elementsOf(params);
-  const type = flatValue(name);
+  const [name, filter = "null", ...rest] = splitElements(params);
+  const type = parseFlatValue(name);
   if (typeof type !== "string") return error(invalidParams("expected subscription name as first argument"));
   if (type !== "newHeads" && type !== "logs") return error(unknownSubscription(asBinary(type)));
   if (rest.length > 0) return error(invalidParams("too many arguments, want at most 2"));
   if (type === "newHeads") return { kind: "params", json: '["newHeads"]' };
-  const fields = fieldsOf(filter === "null" ? "{}" : filter);
+  const fields = readFields(filter === "null" ? "{}" : filter);
   if (fields === undefined) return error(invalidParams(`expected a log filter object, of at most ${maxFields} fields`));
   const selection = readSelection(fields);
   if (typeof selection === "string") return error(invalidParams(selection));

@@ -10,10 +10,10 @@ const policyViolation = 1008;
 const goneWithinMs = 1_000;
 
 /**
- * Makes the check whether a connected client is still who it was when it connected. One whose key or token was withdrawn, has expired or has got another
+ * Creates the check whether a connected client is still who it was when it connected. One whose key or token was withdrawn, has expired or has got another
  * tier is closed with 1008: it can connect again with what is good then, and its subscriptions end with what they were allowed by.
  */
-export function credentialCheck(
+export function createCredentialCheck(
   { socket, caller }: Pick<ConnectedClient, "socket" | "caller">,
   identifyAgain: IdentifyAgain,
   withdrawn: () => void,

@@ -37,7 +37,7 @@ export function isOneFrame(lengthBytes: number): boolean {
 export type TextFrame = Readonly<{ head: Buffer; bytes: Buffer }>;
 
 /** The frames of a text message, which is given in parts; a server's are not masked. */
-export function* textFrames(parts: readonly Buffer[]): Generator<TextFrame> {
+export function* encodeTextFrames(parts: readonly Buffer[]): Generator<TextFrame> {
   const pieces = parts.flatMap(piecesOf);
   if (pieces.length === 0) pieces.push(nothing);
   for (const [at, bytes] of pieces.entries()) {

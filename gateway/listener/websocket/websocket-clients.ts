@@ -1,19 +1,18 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import type { WebSocket } from "ws";
+import { type WebSocket, WebSocketServer } from "ws";
 import { fallbackTier, type Caller, type CallerIdentity } from "../../callers/caller.ts";
 import { httpErrors, tooManyWebSockets, unauthorized } from "../http-errors.ts";
 import { refuseUpgrade } from "../http-refusals.ts";
-import { serveClient, type ClientSession, type ClientSessionDependencies } from "./client-session.ts";
 import type { Tier } from "../../settings/policy.ts";
 import { ConnectionMemory } from "../../memory/connection-memory.ts";
 import type { MemoryBudget } from "../../memory/memory-budget.ts";
 import type { SlowReaders } from "../../wire/slow-readers.ts";
 import type { TraceContext } from "../../wire/trace-context.ts";
+import { serveClient, type ClientSession, type ClientSessionDependencies } from "./client-session.ts";
 import type { ConnectedClient } from "./connected-client.ts";
-import { credentialCheck, type IdentifyAgain } from "./credential-check.ts";
-import { startPingRounds } from "./ping-rounds.ts";
-import { sizedServers } from "./sized-servers.ts";
+import { createCredentialCheck, type IdentifyAgain } from "./credential-check.ts";
+import { startPingRounds } from "./client-liveness.ts";
 
 /** Bounds of one listener's WebSocket clients. */
 export type WebSocketClientsOptions = Readonly<{
@@ -82,7 +81,7 @@ export function createWebSocketClients(
     const { readers, dropped } = dependencies;
     readers.add(connection, () => dropAsSlow(client, dropped));
     pings.add(session);
-    const check = credentialCheck(client, identifyAgain, () => dependencies.dropped("withdrawn"));
+    const check = createCredentialCheck(client, identifyAgain, () => dependencies.dropped("withdrawn"));
     checks?.add(check);
     socket.on("close", () => {
       sessions.delete(socket);
@@ -124,6 +123,40 @@ export function createWebSocketClients(
       checks?.[Symbol.dispose]();
       for (const socket of sessions.keys()) socket.terminate();
       servers[Symbol.dispose]();
+    },
+  };
+}
+
+/** Most sizes of message for which a WebSocket server is kept; sizes come from settings. */
+const keptServers = 64;
+
+/** Most frames of one message; browsers and libraries send one, or one for each 16 KiB and more. */
+const maxFragments = 1_024;
+
+/** WebSocket servers by the largest message that their clients may send. */
+export type SizedServers = Disposable & Readonly<{ serverFor: (messageBytes: number) => WebSocketServer }>;
+
+/** Makes servers as sizes are asked for. Messages are never compressed, so none can grow when it is read; pings are the session's to answer. */
+function sizedServers(): SizedServers {
+  const servers = new Map<number, WebSocketServer>();
+  return {
+    serverFor: (messageBytes) => {
+      const kept = servers.get(messageBytes);
+      if (kept !== undefined) return kept;
+      if (servers.size >= keptServers) servers.clear();
+      const server = new WebSocketServer({
+        noServer: true,
+        clientTracking: false,
+        perMessageDeflate: false,
+        maxPayload: messageBytes,
+        maxFragments,
+        autoPong: false,
+      });
+      servers.set(messageBytes, server);
+      return server;
+    },
+    [Symbol.dispose]: () => {
+      for (const server of servers.values()) server.close();
     },
   };
 }

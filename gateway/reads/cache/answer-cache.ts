@@ -1,5 +1,4 @@
-import { createFrequencySketch } from "./frequency-sketch.ts";
-import { createSecondChanceStore, type SecondChanceStore } from "./second-chance-store.ts";
+import { createFrequencySketch, createSecondChanceStore, type SecondChanceStore } from "./second-chance-store.ts";
 
 /**
  * Entries, and the share of all bytes, below which everything is kept: what nobody asks for again costs nothing to speak of in a cache

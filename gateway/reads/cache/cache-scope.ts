@@ -1,5 +1,5 @@
 import type { Method } from "../../catalogue/method.ts";
-import { elementAt, readObject } from "../../json-rpc/read-object.ts";
+import { findElement, readObject } from "../../json-rpc/read-object.ts";
 import type { ChainHead } from "../../chain/head.ts";
 
 /**
@@ -12,7 +12,7 @@ export type CacheScope = "none" | "head" | "ever";
 export const knownParamsBytes = 65_536;
 
 /** The scope of the answer to a call; `params` is the JSON text of an array. */
-export function cacheScope(method: Method, params: string, head: ChainHead | undefined): CacheScope {
+export function deriveCacheScope(method: Method, params: string, head: ChainHead | undefined): CacheScope {
   if (params.length > knownParamsBytes) return "none";
   const { cache } = method;
   switch (cache.kind) {
@@ -25,7 +25,7 @@ export function cacheScope(method: Method, params: string, head: ChainHead | und
     case "head":
       return perHead(head);
     case "block":
-      return blockScope(elementAt(params, cache.at), head);
+      return blockScope(findElement(params, cache.at), head);
     case "logs":
       return filterScope(params, head);
   }
@@ -52,7 +52,7 @@ function blockScope(block: string | undefined, head: ChainHead | undefined): Cac
 
 /** The scope of a range of blocks: that of its upper bound, unless a block is named by its hash. */
 function filterScope(params: string, head: ChainHead | undefined): CacheScope {
-  const filter = readObject(elementAt(params, 0) ?? "");
+  const filter = readObject(findElement(params, 0) ?? "");
   if (filter === undefined) return "none";
   if (filter.has("blockHash")) return "ever";
   const from = blockScope(filter.get("fromBlock"), head);

@@ -1,5 +1,4 @@
-import type { Dashboard } from "./dashboard.ts";
-import { each, perInstance, quantile, rateBy, selected } from "./selected.ts";
+import { type Dashboard, each, perInstance, quantile, rateBy, selected } from "./dashboard.ts";
 
 const calls = "gatehouse_gateway_call_duration_seconds_count";
 const callBuckets = "gatehouse_gateway_call_duration_seconds_bucket";

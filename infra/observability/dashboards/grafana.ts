@@ -1,9 +1,6 @@
 import { runbookFile } from "../alert.ts";
-import type { Dashboard, Panel } from "./dashboard.ts";
-import { selected, variables } from "./selected.ts";
-
-/** Where the runbooks are read. */
-export type GrafanaOptions = Readonly<{ runbookBaseUrl: string }>;
+import type { RunbookOptions } from "../rule-files.ts";
+import { type Dashboard, type Panel, selected, variables } from "./dashboard.ts";
 
 /** JSON of Grafana, whose schema nobody publishes as a whole. */
 type Json = Readonly<Record<string, unknown>>;
@@ -28,17 +25,22 @@ const yesNo = {
 };
 
 /** Writes each dashboard, by path. The same input gives the same bytes. */
-export function dashboardFiles(
+export function renderDashboards(
   dashboards: readonly Dashboard[],
-  options: GrafanaOptions,
+  options: RunbookOptions,
 ): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    dashboards.map((dashboard) => [`dashboards/${dashboard.uid}.json`, grafanaJson(dashboard, options)]),
+    dashboards.map((dashboard) => [`dashboards/${dashboardFile(dashboard)}`, renderGrafanaJson(dashboard, options)]),
   );
 }
 
+/** The name of a dashboard's file. */
+export function dashboardFile({ uid }: Dashboard): string {
+  return `${uid}.json`;
+}
+
 /** A dashboard as Grafana imports it (schema version 39, Grafana 10.3 and later). */
-function grafanaJson(dashboard: Dashboard, options: GrafanaOptions): string {
+export function renderGrafanaJson(dashboard: Dashboard, options: RunbookOptions): string {
   const { uid, title, description } = dashboard;
   const whole = {
     uid,
@@ -61,7 +63,7 @@ function grafanaJson(dashboard: Dashboard, options: GrafanaOptions): string {
 }
 
 /** Rows one below the other; the panels of each beside one another as far as there is room. */
-function panelsOf({ rows }: Dashboard, options: GrafanaOptions): readonly Json[] {
+function panelsOf({ rows }: Dashboard, options: RunbookOptions): readonly Json[] {
   const placed: Json[] = [];
   let y = 0;
   for (const row of rows) {
@@ -93,7 +95,7 @@ function panelsOf({ rows }: Dashboard, options: GrafanaOptions): readonly Json[]
   return placed;
 }
 
-function panelJson(panel: Panel, options: GrafanaOptions): Json {
+function panelJson(panel: Panel, options: RunbookOptions): Json {
   const { title, description, queries, kind = "timeseries", alerts = [], onlyWith } = panel;
   return {
     type: kind === "states" ? "state-timeline" : kind,
@@ -155,7 +157,7 @@ function viewOptions(kind: NonNullable<Panel["kind"]>): Json {
   return { reduceOptions, textMode: "value_and_name", colorMode: "value", graphMode: "none", orientation: "auto" };
 }
 
-function baseOf({ runbookBaseUrl }: GrafanaOptions): string {
+function baseOf({ runbookBaseUrl }: RunbookOptions): string {
   return runbookBaseUrl.replace(/\/+$/, "");
 }
 

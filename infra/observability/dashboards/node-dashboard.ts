@@ -1,5 +1,4 @@
-import type { Dashboard } from "./dashboard.ts";
-import { each, perInstance, quantile, rateBy, selected } from "./selected.ts";
+import { type Dashboard, each, perInstance, quantile, rateBy, selected } from "./dashboard.ts";
 
 /** The node and what the sidecar does for it. */
 export const nodeDashboard: Dashboard = {

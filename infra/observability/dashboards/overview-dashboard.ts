@@ -1,5 +1,4 @@
-import type { Dashboard } from "./dashboard.ts";
-import { each, perInstance, quantile, rateBy, selected, variables } from "./selected.ts";
+import { type Dashboard, each, perInstance, quantile, rateBy, selected, variables } from "./dashboard.ts";
 
 /** A whole stack on one page: what fires, what runs, and one picture of each part. */
 export const overviewDashboard: Dashboard = {
@@ -108,14 +107,14 @@ export const overviewDashboard: Dashboard = {
           description: "Which version of each service runs, and on which Node.",
           unit: "none",
           kind: "stat",
-          width: 12,
+          width: 8,
           queries: [{ expr: selected("gatehouse_build_info"), legend: "{{service}} {{version}}" }],
         },
         {
           title: "Clock",
           description: "How far each service's clock is from Prometheus's.",
           unit: "s",
-          width: 12,
+          width: 8,
           queries: [
             {
               expr: `${selected("gatehouse_time_seconds")} - timestamp(${selected("gatehouse_time_seconds")})`,
@@ -123,6 +122,15 @@ export const overviewDashboard: Dashboard = {
             },
           ],
           alerts: ["GatehouseClockDrift"],
+        },
+        {
+          title: "Files in force",
+          description:
+            "Files that a service reads again as they change (policy, keys, routes): 0 while what stands there is refused, and what was there before holds.",
+          unit: "none",
+          width: 8,
+          queries: [{ expr: selected("gatehouse_file_in_force"), legend: "{{job}} {{instance}} {{setting}}" }],
+          alerts: ["GatehouseFileRefused"],
         },
       ],
     },

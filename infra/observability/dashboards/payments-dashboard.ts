@@ -1,5 +1,4 @@
-import type { Dashboard } from "./dashboard.ts";
-import { each, perInstance, quantile, rateBy, selected } from "./selected.ts";
+import { type Dashboard, each, perInstance, quantile, rateBy, selected } from "./dashboard.ts";
 
 const settle = "gatehouse_facilitator_settle_duration_seconds_bucket";
 const balance = selected("gatehouse_facilitator_signer_balance_native");

@@ -22,7 +22,7 @@ const serving: readonly Alert[] = [
   },
   {
     name: "GatehouseHeadStale",
-    expr: `${series("gatehouse_node_height_unchanged_seconds")} and ${sameTarget} ${condition("HeightAdvancing")} == 0`,
+    expr: `${series("gatehouse_node_height_unchanged_seconds")} and ${sameTarget} ${condition("HeightAdvancing")} == 0 and ${sameTarget} ${up} == 1`,
     for: "3m",
     severity: "critical",
     summary: `The node behind {{ $labels.instance }} has had no new block for {{ $value | humanizeDuration }}: ${shownReason("HeightAdvancing")}.`,

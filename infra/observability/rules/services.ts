@@ -42,7 +42,17 @@ const alerts: readonly Alert[] = [
     description:
       "Payments are refused as not yet valid or expired, and times in logs mislead. Synchronise the clock of {{ $labels.instance }}, or Prometheus's.",
   },
+  {
+    name: "GatehouseFileRefused",
+    expr: `${series("gatehouse_file_in_force")} == 0`,
+    for: "2m",
+    severity: "warning",
+    summary:
+      "The file of {{ $labels.setting }} at {{ $labels.instance }} is refused ({{ $value }} of 1): what stood there before is in force.",
+    description:
+      "Whoever changed {{ $labels.setting }} may believe that the change holds; it does not. The log of {{ $labels.instance }} says what is wrong with the file.",
+  },
 ];
 
-/** Alerts on the services' processes. */
+/** Alerts on the services' processes, and on what they were told. */
 export const serviceRules: RuleGroup = { name: "gatehouse-services", recordings: [], alerts };

@@ -8,7 +8,7 @@ import { placeInRepository } from "./repository-place.ts";
  *
  * @param repository Directory that the runner takes paths to be relative to.
  */
-export function githubReport(files: readonly LintedFile[], repository: string): string {
+export function formatGithubReport(files: readonly LintedFile[], repository: string): string {
   return files.flatMap((file) => commandsOf(file, placeInRepository(file.configPath, repository).path)).join("");
 }
 

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { lintRules } from "../lint-rules.ts";
-import type { LintRule } from "../finding.ts";
+import { lintRules, type LintRule } from "../lint-rules.ts";
 
 const position = z.int().min(1);
 const finding = z

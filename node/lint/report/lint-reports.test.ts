@@ -7,7 +7,7 @@ import sarifSchema from "@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.jso
 import { Ajv } from "ajv";
 import type { Log } from "sarif";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { lintCommand, type LintCommandOptions } from "../lint-command.ts";
+import { runLintCommand, type LintCommandOptions } from "../lint-command.ts";
 import { lintRules } from "../lint-rules.ts";
 import { lintDocument } from "./lint-document.ts";
 
@@ -46,7 +46,10 @@ async function lint(format: LintCommandOptions["format"], configPaths: readonly 
     repository: directory,
     docsUrl: "https://git.example/docs/",
   };
-  const status = await lintCommand(asked, { output, stdin: Readable.from(stdin.map((piece) => Buffer.from(piece))) });
+  const status = await runLintCommand(asked, {
+    output,
+    stdin: Readable.from(stdin.map((piece) => Buffer.from(piece))),
+  });
   return { status, printed, errors };
 }
 

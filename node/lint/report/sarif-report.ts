@@ -1,6 +1,5 @@
 import type { Location, Log, Notification, ReportingDescriptor, Result } from "sarif";
-import type { LintFinding } from "../finding.ts";
-import { lintRules } from "../lint-rules.ts";
+import { type LintFinding, lintRules } from "../lint-rules.ts";
 import type { LintedFile } from "./lint-document.ts";
 import { placeInRepository } from "./repository-place.ts";
 
@@ -18,7 +17,7 @@ export type SarifOptions = Readonly<{
 const names = Object.keys(lintRules);
 
 /** Findings as SARIF 2.1.0 (OASIS Standard, 2020), for code scanning and editors. Says nothing of the machine, so equal files give equal logs. */
-export function sarifReport(files: readonly LintedFile[], options: SarifOptions): Log {
+export function formatSarifReport(files: readonly LintedFile[], options: SarifOptions): Log {
   const page = `${options.docsUrl.replace(/\/+$/, "")}/lint.md`;
   const notifications = files.flatMap((file): Notification[] => {
     if (file.error === undefined) return [];

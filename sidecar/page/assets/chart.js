@@ -1,74 +1,161 @@
-import { find, setText, svgElement } from "./elements.js";
-import { describe } from "./chart-words.js";
+import { element, svgElement } from "./elements.js";
 import { timeOfDay } from "./times.js";
 
 /** Measures of a drawing in pixels; its width is that of its place, so that text is as large on a phone as on a desk. */
-const height = 170;
-const [top, bottom, right] = [10, 24, 12];
-const characterWidth = 7;
+const height = 132;
+const [top, bottom, left, right] = [12, 22, 46, 10];
 
-const shown = (value) => value.toLocaleString("en");
+const shown = (value) => value.toLocaleString("en", { maximumSignificantDigits: 3 });
+const short = (value) =>
+  value.toLocaleString("en", { notation: value >= 10_000 ? "compact" : "standard", maximumSignificantDigits: 3 });
 
-/** Whole steps of 1, 2 or 5 times a power of ten, three or four of them from below the lowest value to above the highest. */
+/** A value in words, with its unit. */
+export function valueWords(value, unit) {
+  return value === null || value === undefined ? "not known" : `${shown(value)}${unit === "" ? "" : ` ${unit}`}`;
+}
+
+/** Zero and two or three whole steps of 1, 2 or 5 times a power of ten, up to above the highest value. */
 function ticksOf(values) {
-  const [low, high] = [Math.min(...values), Math.max(...values)];
-  const rough = Math.max(1, (high - low) / 3);
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= rough);
-  const first = Math.floor(low / step) * step;
-  const last = Math.max(Math.ceil(high / step) * step, first + 2 * step);
-  return Array.from({ length: Math.round((last - first) / step) + 1 }, (_, index) => first + index * step);
+  const high = Math.max(1, ...values) * 1.05;
+  const power = 10 ** Math.floor(Math.log10(high / 2));
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate * 3 >= high);
+  return Array.from({ length: Math.ceil(high / step) + 1 }, (_, index) => index * step);
 }
 
-function scale([from, to], [start, end]) {
-  return (value) => start + ((end - start) * (value - from)) / Math.max(1, to - from);
+/** Values that follow one another without a gap, as drawn lines; one alone is a dot. */
+function segmentsOf(points) {
+  const segments = [];
+  let isOpen = false;
+  for (const point of points) {
+    if (point.value === null) {
+      isOpen = false;
+      continue;
+    }
+    if (isOpen) segments.at(-1).push(point);
+    else segments.push([point]);
+    isOpen = true;
+  }
+  return segments;
 }
 
-function axes(ticks, times, { x, y, left, width }) {
+/** The scales of a drawing; all drawings of a page have the same of time. */
+function scalesOf({ from, to, width, ticks }) {
+  const x = (ms) => left + ((width - left - right) * (ms - from)) / Math.max(1, to - from);
+  const y = (value) => height - bottom - ((height - bottom - top) * value) / ticks.at(-1);
+  const timeAt = (px) => from + ((to - from) * (px - left)) / Math.max(1, width - left - right);
+  return { x, y, timeAt };
+}
+
+function axes({ x, y }, { from, to, ticks, width }) {
   const levels = ticks.flatMap((value) => [
     svgElement("line", { class: "grid", x1: left, x2: width - right, y1: y(value), y2: y(value) }),
-    svgElement("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, shown(value)),
+    svgElement("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, short(value)),
   ]);
-  const seconds = times.at(-1) - times[0] < 1_800_000;
-  const anchors = ["start", "middle", "end"];
-  const moments = times.map((ms, index) =>
-    svgElement("text", { x: x(ms), y: height - 6, "text-anchor": anchors[index] }, timeOfDay(ms, { seconds })),
+  const seconds = to - from < 300_000;
+  const times = [
+    [from, "start"],
+    [(from + to) / 2, "middle"],
+    [to, "end"],
+  ].map(([ms, anchor]) =>
+    svgElement("text", { x: x(ms), y: height - 5, "text-anchor": anchor }, timeOfDay(ms, { seconds })),
   );
-  return [...levels, ...moments];
+  return [...levels, ...times];
+}
+
+/** Bands for the times in which the node did not serve. */
+function bands({ x }, { from, to, outages, width }) {
+  return outages.flatMap(({ fromMs, toMs = to }) => {
+    const [start, end] = [Math.max(left, x(fromMs)), Math.min(width - right, x(toMs))];
+    if (toMs < from || end < start) return [];
+    const size = { x: start, y: top, width: Math.max(2, end - start), height: height - bottom - top };
+    const band = svgElement("rect", { class: "band", ...size });
+    if (toMs !== to) return [band];
+    const words = `down since ${timeOfDay(fromMs, { seconds: true })}`;
+    return [
+      band,
+      svgElement("text", { class: "since", x: width - right - 4, y: top + 14, "text-anchor": "end" }, words),
+    ];
+  });
+}
+
+/** A mark for each restart: a dashed line with a small flag. */
+function marks({ x }, { from, to, events }) {
+  const seen = new Set();
+  return events.flatMap(({ atMs }) => {
+    const place = Math.round(x(atMs) / 3);
+    if (atMs < from || atMs > to || seen.has(place)) return [];
+    seen.add(place);
+    const line = { class: "event", x1: x(atMs), x2: x(atMs), y1: top, y2: height - bottom };
+    return [svgElement("line", line), svgElement("path", { class: "flag", d: `M${x(atMs) - 4} ${top - 7}h8l-4 7z` })];
+  });
+}
+
+function lines({ x, y }, series) {
+  return series.flatMap(({ points, kind }) =>
+    segmentsOf(points).map((segment) => {
+      if (segment.length === 1) {
+        return svgElement("circle", { class: kind, cx: x(segment[0].atMs), cy: y(segment[0].value), r: 2 });
+      }
+      const steps = segment.map(({ atMs, value }) => `${x(atMs).toFixed(1)} ${y(value).toFixed(1)}`);
+      return svgElement("path", { class: `line ${kind}`, d: `M${steps.join("L")}` });
+    }),
+  );
 }
 
 /**
- * Draws lines over one time axis that ends now: the first is the one that counts, the others are what it is compared with.
+ * Draws series over one time axis.
  *
- * @param selector of the figure
- * @param lines each `{ name, points: [{ atMs, value }] }`
- * @param options `nowMs`: the sidecar's time; `stillAfterMs`: how long a line does not move before it is called unchanged
+ * @param svg where
+ * @param view `{ from, to, outages, events, series: [{ points: [{ atMs, value }], kind }] }`; values of null are gaps
+ * @returns the scales, for a cursor
  */
-export function drawChart(selector, lines, { nowMs, stillAfterMs }) {
-  const [svg, caption, words] = ["svg", "strong", "p"].map((name) => find(`${selector} ${name}`));
-  const points = lines.flatMap((line) => line.points);
-  const main = lines[0].points;
-  setText(caption, main.length === 0 ? "not known yet" : shown(main.at(-1).value));
-  const said = describe(lines, { nowMs, stillAfterMs });
-  setText(words, said);
-  svg.setAttribute("aria-label", `${lines[0].name}: ${said}`);
-  const width = svg.clientWidth;
-  if (main.length === 0) {
-    svg.replaceChildren(svgElement("text", { x: width / 2, y: height / 2, "text-anchor": "middle" }, "No values yet"));
-    return;
-  }
-  const ticks = ticksOf(points.map(({ value }) => value));
-  const left = 12 + characterWidth * Math.max(...ticks.map((value) => shown(value).length));
-  const from = Math.min(...points.map(({ atMs }) => atMs));
-  const to = Math.max(nowMs, ...points.map(({ atMs }) => atMs));
-  const x = scale([from, to], [left, width - right]);
-  const y = scale([ticks[0], ticks.at(-1)], [height - bottom, top]);
-  const paths = lines.toReversed().map((line) => {
-    const steps = line.points.map(({ atMs, value }) => `${x(atMs).toFixed(1)} ${y(value).toFixed(1)}`);
-    return svgElement("path", { class: line === lines[0] ? "line" : "line compared", d: `M${steps.join("L")}` });
-  });
-  const last = main.at(-1);
-  const dot = svgElement("circle", { cx: x(last.atMs), cy: y(last.value), r: 3.5 });
-  const times = to > from ? [from, (from + to) / 2, to] : [from];
-  svg.replaceChildren(...axes(ticks, times, { x, y, left, width }), ...paths, dot);
+export function draw(svg, view) {
+  const width = Math.max(200, svg.clientWidth);
+  const values = view.series.flatMap(({ points }) => points.map(({ value }) => value ?? 0));
+  const ticks = ticksOf(values);
+  const scales = scalesOf({ ...view, width, ticks });
+  const parts = { ...view, ticks, width };
+  const cursor = svgElement("line", { class: "cursor", y1: top, y2: height - bottom, visibility: "hidden" });
+  svg.setAttribute("height", height);
+  svg.replaceChildren(
+    ...bands(scales, parts),
+    ...axes(scales, parts),
+    ...lines(scales, view.series),
+    ...marks(scales, parts),
+    cursor,
+  );
+  return { ...scales, showCursor: (ms) => moveCursor(cursor, ms === undefined ? undefined : scales.x(ms)) };
+}
+
+function moveCursor(cursor, x) {
+  cursor.setAttribute("visibility", x === undefined ? "hidden" : "visible");
+  if (x === undefined) return;
+  cursor.setAttribute("x1", x);
+  cursor.setAttribute("x2", x);
+}
+
+/** The frame of a drawing: its title, its value, its keyboard handle. */
+export function chartFrame({ id, title }) {
+  const svg = svgElement("svg", { "aria-hidden": "true" });
+  const handle = element(
+    "div",
+    {
+      className: "handle",
+      role: "slider",
+      tabindex: "0",
+      "aria-label": title,
+      "aria-valuemin": "0",
+      "aria-valuenow": "0",
+    },
+    svg,
+  );
+  const value = element("strong", {});
+  const note = element("span", { className: "quiet" });
+  const figure = element(
+    "figure",
+    { id },
+    element("figcaption", {}, element("span", {}, title, " ", note), value),
+    handle,
+  );
+  return { figure, svg, handle, value, note };
 }

@@ -32,22 +32,33 @@ export function setText(target, text) {
   if (target.textContent !== text) target.textContent = text;
 }
 
+/** A text in which words between backticks are code. */
+export function withCode(text) {
+  const made = document.createDocumentFragment();
+  const parts = text.split(/`([^`]+)`/);
+  made.append(...parts.map((part, index) => (index % 2 === 0 ? part : element("code", {}, part))));
+  return made;
+}
+
 const keys = new WeakMap();
 
 /**
  * Shows one element for each item. Elements of items that are the same as before stay untouched, so that a reader's selection
  * and place in the list are kept while the page updates.
+ *
+ * @param same `keyOf`: what an item is known by, where that is less than all of it; `update` then writes the rest
  */
-export function showList(list, items, makeItem) {
+export function showList(list, items, makeItem, { keyOf = JSON.stringify, update = () => undefined } = {}) {
   const kept = new Map([...list.children].map((child) => [keys.get(child), child]));
   const seen = new Map();
   const wanted = items.map((item) => {
-    const text = JSON.stringify(item);
+    const text = keyOf(item);
     const count = (seen.get(text) ?? 0) + 1;
     seen.set(text, count);
     const key = `${count}:${text}`;
     const made = kept.get(key) ?? makeItem(item);
     keys.set(made, key);
+    update(made, item);
     return made;
   });
   const stays = new Set(wanted);

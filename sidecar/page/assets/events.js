@@ -1,7 +1,7 @@
-import { element, find, showList } from "./elements.js";
+import { element, find, showList, withCode } from "./elements.js";
 import { timeElement } from "./times.js";
 
-/** How many changes stand at the top; older ones are among the events. */
+/** How many changes stand open; older ones are among the events. */
 const changesShown = 8;
 
 /** What was seen, not done. */
@@ -11,9 +11,14 @@ function eventItem({ at, kind, message, why }) {
   return element(
     "li",
     { "data-event": kind },
-    element("p", { className: "quiet" }, timeElement(at, "at"), " · ", element("code", {}, kind)),
-    element("p", {}, message),
-    ...(why === undefined ? [] : [element("p", { className: "why" }, element("strong", {}, "Why: "), why)]),
+    element("span", { className: "quiet at" }, timeElement(at, "clock")),
+    element("code", {}, kind),
+    element(
+      "p",
+      {},
+      withCode(message),
+      ...(why === undefined ? [] : [" ", element("span", { className: "why quiet" }, "Why: ", withCode(why))]),
+    ),
   );
 }
 

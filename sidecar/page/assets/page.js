@@ -1,10 +1,13 @@
-import { drawChart } from "./chart.js";
-import { showConditions } from "./conditions.js";
+import { showCharts } from "./charts.js";
+import { showChecks } from "./checks.js";
 import { find, setText } from "./elements.js";
 import { showEvents } from "./events.js";
+import { showFigures } from "./figures.js";
+import { showName, showVerdict, titleOf } from "./headline.js";
+import { showIncidents } from "./incidents.js";
 import { showPlan } from "./plan.js";
 import { duration, refreshTimes, timeOfDay } from "./times.js";
-import { showFacts, showVerdict } from "./verdict.js";
+import { showTraffic } from "./traffic.js";
 
 /** Time between two updates, and until a question counts as unanswered. */
 const intervalMs = 2_000;
@@ -13,27 +16,23 @@ const timeoutMs = 5_000;
 /** The last answer, and by this page's clock when it came. */
 let last;
 
-function showCharts(charts, nowMs) {
-  const { heights, pruned, prunable, stillAfterMs } = charts;
-  drawChart("#height-chart", [{ name: "Block height", points: heights }], {
-    nowMs,
-    stillAfterMs: stillAfterMs.heights,
-  });
-  const pruning = [
-    { name: "Pruned before version", points: pruned },
-    { name: "may be pruned before", points: prunable },
-  ];
-  drawChart("#prune-chart", pruning, { nowMs, stillAfterMs: stillAfterMs.pruning });
+function isDiskLow({ conditions }) {
+  return conditions.some(({ type, status }) => type === "DiskSpaceLeft" && status === "False");
 }
 
 function show(status) {
-  showVerdict(status.verdict, status.node.name);
-  showFacts(status.node, status.mode, { live: true });
-  showConditions(status.conditions);
-  showPlan(status.plan, status.conditions);
-  showEvents(status.events);
+  const { headline, verdict, node } = status;
   const nowMs = Date.parse(status.at);
-  showCharts(status.charts, nowMs);
+  const title = titleOf(headline, verdict.level, nowMs);
+  showVerdict({ level: verdict.level, state: headline.state, title, cause: headline.cause }, node.name);
+  showName(node, status.mode, { live: true });
+  showFigures(status.figures, { live: true, isDiskLow: isDiskLow(status) });
+  showIncidents(status.incidents);
+  showPlan(status.plan, status.conditions);
+  showCharts(status.history, status.events, nowMs);
+  showEvents(status.events);
+  showTraffic(status.traffic);
+  showChecks(status.conditions);
   refreshTimes(nowMs);
   setText(find("#updated"), `Live: updated at ${timeOfDay(Date.now(), { seconds: true })}.`);
 }
@@ -41,21 +40,21 @@ function show(status) {
 /** Says loudly that what is shown is old; it stays, because it is the last that is known. */
 function showStale(why) {
   const retry = `It is asked again every ${intervalMs / 1_000} seconds.`;
-  const title = "The sidecar does not answer";
+  const state = "The sidecar does not answer";
   if (last === undefined) {
-    showVerdict({ level: "stale", title, message: `Nothing is known of the node: ${why}. ${retry}` }, "node");
+    const cause = `Nothing is known of the node: ${why}. ${retry}`;
+    showVerdict({ level: "stale", state, title: state, cause }, "node");
     return;
   }
-  const message = `What is below is old, and the node is not looked after: ${why}. Is the sidecar running, and can you reach its machine? ${retry}`;
-  showVerdict({ level: "stale", title, message }, last.status.node.name);
-  showFacts(last.status.node, last.status.mode, { live: false });
-  const ageMs = Date.now() - last.atMs;
-  setText(
-    find("#updated"),
-    `Stale: last updated at ${timeOfDay(last.atMs, { seconds: true })}, ${duration(ageMs)} ago.`,
-  );
-  const nowMs = Date.parse(last.status.at) + ageMs;
-  showCharts(last.status.charts, nowMs);
+  const { status, atMs } = last;
+  const cause = `What is below is old, and the node is not looked after: ${why}. Is the sidecar running, and can you reach its machine? ${retry}`;
+  showVerdict({ level: "stale", state, title: state, cause }, status.node.name);
+  showName(status.node, status.mode, { live: false });
+  showFigures(status.figures, { live: false, isDiskLow: isDiskLow(status) });
+  const ageMs = Date.now() - atMs;
+  setText(find("#updated"), `Stale: last updated at ${timeOfDay(atMs, { seconds: true })}, ${duration(ageMs)} ago.`);
+  const nowMs = Date.parse(status.at) + ageMs;
+  showCharts(status.history, status.events, nowMs);
   refreshTimes(nowMs);
 }
 
@@ -71,15 +70,20 @@ function words(error) {
   return error instanceof TypeError ? "it can't be reached" : error.message;
 }
 
+/** Asks, and shows the answer; an answer that this page can't show is not taken for a sidecar that is away. */
 async function update() {
   try {
-    const status = await ask();
-    last = { status, atMs: Date.now() };
-    show(status);
+    const status = await ask().catch((error) => showStale(words(error)));
+    if (status !== undefined) {
+      last = { status, atMs: Date.now() };
+      show(status);
+    }
   } catch (error) {
-    showStale(words(error));
+    showStale(`this page can't show its answer (${error.message}); reload the page`);
+    throw error;
+  } finally {
+    document.body.classList.toggle("stale", find("#verdict").dataset.level === "stale");
   }
-  document.body.classList.toggle("stale", find("#verdict").dataset.level === "stale");
 }
 
 /** Waits for the next update; a page that is looked at again does not wait. */
@@ -97,6 +101,6 @@ function nextUpdate() {
 
 setText(find("#time-zone"), Intl.DateTimeFormat().resolvedOptions().timeZone);
 for (;;) {
-  await update();
+  await update().catch(reportError);
   await nextUpdate();
 }

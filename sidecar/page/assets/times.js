@@ -12,7 +12,7 @@ export function timeOfDay(ms, { seconds }) {
 }
 
 /** A time, with its date when it is not today's. */
-function moment(ms, nowMs) {
+export function moment(ms, nowMs) {
   const today = day.format(ms) === day.format(nowMs);
   return today ? clock.format(ms) : `${day.format(ms)} ${clock.format(ms)}`;
 }
@@ -27,18 +27,39 @@ export function duration(ms) {
   return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} days`;
 }
 
-/** A time that {@link refreshTimes} keeps up to date: `at` reads "… ago", `since` reads "for …". */
+/** The same in two units, where each counts: `1 min 15 s`. */
+export function longDuration(ms) {
+  const seconds = Math.max(0, Math.floor(ms / 1_000));
+  const [days, hours] = [Math.floor(seconds / 86_400), Math.floor(seconds / 3_600) % 24];
+  const [minutes, rest] = [Math.floor(seconds / 60) % 60, seconds % 60];
+  const units = [
+    [days, days === 1 ? "day" : "days"],
+    [hours, "h"],
+    [minutes, "min"],
+    [rest, "s"],
+  ];
+  const first = units.findIndex(([count]) => count > 0);
+  if (first === -1) return "0 s";
+  const shown = units.slice(first, first + 2).filter(([count]) => count > 0);
+  return shown.map(([count, unit]) => `${count} ${unit}`).join(" ");
+}
+
+/** A time that {@link refreshTimes} keeps up to date: `at` reads "… ago", `since` reads "for …", `age` is the age alone. */
 export function timeElement(iso, kind) {
   return element("time", { datetime: iso, "data-kind": kind });
 }
 
 /** Writes all times anew; `nowMs` is the sidecar's own time. */
 export function refreshTimes(nowMs) {
+  const words = {
+    at: (ms, age) => `${moment(ms, nowMs)}, ${age} ago`,
+    since: (ms, age) => `since ${moment(ms, nowMs)}, for ${age}`,
+    clock: (ms) => moment(ms, nowMs),
+    age: (_, age) => `${age} ago`,
+  };
   for (const time of document.querySelectorAll("time")) {
     const ms = Date.parse(time.dateTime);
-    const age = duration(nowMs - ms);
-    const text =
-      time.dataset.kind === "since" ? `since ${moment(ms, nowMs)}, for ${age}` : `${moment(ms, nowMs)}, ${age} ago`;
+    const text = words[time.dataset.kind](ms, duration(nowMs - ms));
     if (time.textContent !== text) time.textContent = text;
   }
 }

@@ -45,7 +45,7 @@ const adoptedBy = {
 } as const;
 
 /** Says whether the sidecar may act on this node; one that waits shows its plan, and says how it is let go. Pure. */
-export function adoptionConditions(
+export function deriveAdoptionConditions(
   { plan, authority, adopted }: AdoptionObservation,
   mode: SidecarSettings["upkeep"]["mode"],
   command: CommandWords,

@@ -5,7 +5,7 @@ import type { UpkeepState } from "../state/upkeep-state.ts";
 export type Authority = "acts" | "waits" | "observes";
 
 /** What the setting and the node's adoption allow. */
-export function authorityOf(
+export function decideAuthority(
   mode: SidecarSettings["upkeep"]["mode"],
   { adopted }: Pick<UpkeepState, "adopted">,
 ): Authority {
@@ -14,7 +14,7 @@ export function authorityOf(
 }
 
 /** Why a sidecar changes nothing at its node now, as the end of a sentence; undefined when it may. */
-export function whyIdle(
+export function explainIdle(
   authority: Authority,
   { hold, store, upgrade }: Pick<UpkeepState, "hold" | "store" | "upgrade">,
 ): string | undefined {

@@ -7,11 +7,11 @@ import type { SidecarSettings } from "../../settings.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
 import { readConfigFile } from "../config/config-file.ts";
 import { resolveNodeLayout } from "#node/layout.ts";
-import { writerLock } from "../config/writer-lock.ts";
-import { identifyNode, identityWords, layoutPaths, type NodeIdentity } from "../state/node-identity.ts";
+import { createWriterLock } from "../config/writer-lock.ts";
+import { identifyNode, formatIdentity, listLayoutPaths, type NodeIdentity } from "../state/node-identity.ts";
 import { compareCopies, hasActed, oldStateDirectory, takeOldState } from "./old-state.ts";
-import { holderWords, processLock, type LockHolder } from "../state/process-lock.ts";
-import { nodeDifferences, type NodeDifference } from "./same-node.ts";
+import { formatHolder, createProcessLock, type LockHolder } from "../state/process-lock.ts";
+import { findNodeDifferences, type NodeDifference } from "./same-node.ts";
 import { chooseStatePlace, mayWrite } from "../state/state-place.ts";
 import { openUpkeepState, upkeepLockFile, upkeepStateFile, type UpkeepState } from "../state/upkeep-state.ts";
 
@@ -43,13 +43,13 @@ export async function claimState(settings: SidecarSettings, dependencies: ClaimD
   const found = identifyNode(settings, configPath, document);
   await requireOnlyWriter(settings, configPath, signal);
   createDirectory(directory);
-  const lock = processLock(join(directory, upkeepLockFile), found.configPath);
+  const lock = createProcessLock(join(directory, upkeepLockFile), found.configPath);
   await requireLock(lock, directory, signal);
   try {
     const isNew = !existsSync(join(directory, upkeepStateFile));
     if (isNew && settings.upkeep.stateDirectory === undefined) {
       const from = resolve(dependencies.oldStateDirectory ?? oldStateDirectory);
-      const places = [configPath, ...layoutPaths(settings.node)];
+      const places = [configPath, ...listLayoutPaths(settings.node)];
       await takeOldState(from, directory, { places, document, movedFrom: settings.upkeep.movedFrom }, { log });
     }
     const state = openUpkeepState(directory);
@@ -84,9 +84,9 @@ async function identify(state: UpkeepState, found: NodeIdentity, claim: Claim): 
   const remembered = state.identity.get();
   const taken = remembered === undefined ? await judgeOld(state, found, claim) : "known";
   if (remembered !== undefined) {
-    const layouts = layoutPaths(settings.node);
+    const layouts = listLayoutPaths(settings.node);
     const facts = { movedFrom: settings.upkeep.movedFrom, layouts, isThere: existsSync };
-    const differences = nodeDifferences(remembered, found, facts);
+    const differences = findNodeDifferences(remembered, found, facts);
     if (differences.length > 0) throw anotherNodes(state.directory, remembered, found, differences);
     if (remembered.configPath !== found.configPath || remembered.host.name !== found.host.name) {
       log.info({ was: remembered, is: found }, "the node was moved, and keeps its state");
@@ -115,12 +115,12 @@ async function judgeOld(
   found: NodeIdentity,
   { settings, configPath, document }: Claim,
 ): Promise<"acted" | "same" | "unknown"> {
-  const places = [configPath, ...layoutPaths(settings.node)];
+  const places = [configPath, ...listLayoutPaths(settings.node)];
   const match = await compareCopies(state.directory, { places, document, movedFrom: settings.upkeep.movedFrom });
   if (match.kind === "another") {
     throw new StartupError(
       `the state in ${state.directory} belongs to another node (of its copies of node.conf, ${match.why}); this sidecar was pointed at ` +
-        `${identityWords(found)}. Name a state directory of this node's own in GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY. If it is the same ` +
+        `${formatIdentity(found)}. Name a state directory of this node's own in GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY. If it is the same ` +
         `node, moved on purpose, start the sidecar once with GATEHOUSE_SIDECAR_UPKEEP_MOVED_FROM=${match.remembered}`,
     );
   }
@@ -136,8 +136,8 @@ function anotherNodes(
   const others = differences.map(({ what }) => what).join(" and ");
   const before = differences.map((difference) => difference.remembered).join(",");
   return new StartupError(
-    `the state in ${directory} belongs to another node: ${identityWords(remembered)}; this sidecar was pointed at ` +
-      `${identityWords(found)}, of another ${others}. Name a state directory of this node's own in ` +
+    `the state in ${directory} belongs to another node: ${formatIdentity(remembered)}; this sidecar was pointed at ` +
+      `${formatIdentity(found)}, of another ${others}. Name a state directory of this node's own in ` +
       "GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY. If it is the same node, moved on purpose, start the sidecar once with " +
       `GATEHOUSE_SIDECAR_UPKEEP_MOVED_FROM=${before}`,
   );
@@ -156,11 +156,11 @@ function createDirectory(directory: string): void {
 }
 
 async function requireLock(
-  lock: ReturnType<typeof processLock>,
+  lock: ReturnType<typeof createProcessLock>,
   directory: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const result = await withPatience(lock.acquire, signal);
+  const result = await retryWhileLocked(lock.acquire, signal);
   if (result.ok) return;
   if (result.reason === "CannotLock") {
     throw new StartupError(`the state directory ${directory} can't be locked ${result.why}.`);
@@ -176,20 +176,20 @@ async function requireLock(
 
 function inUse(holder: LockHolder | undefined): string {
   if (holder === undefined) return "another process has it.";
-  return `${holderWords(holder)} looks after ${holder.node} with it.`;
+  return `${formatHolder(holder)} looks after ${holder.node} with it.`;
 }
 
 /** A sidecar that never writes may stand beside the one that does; two that write are refused before either has done anything. */
 async function requireOnlyWriter({ upkeep }: SidecarSettings, configPath: string, signal: AbortSignal): Promise<void> {
   if (upkeep.mode === "observe") return;
-  using lock = writerLock(configPath);
-  const result = await withPatience(lock.acquire, signal);
+  using lock = createWriterLock(configPath);
+  const result = await retryWhileLocked(lock.acquire, signal);
   // A directory that is not there yet, or can't be written, is told by a condition: it may come to be.
   if (result.ok || result.reason === "CannotLock") return;
   throw new StartupError(`${result.message} To look on without writing, set GATEHOUSE_SIDECAR_UPKEEP_MODE=observe.`);
 }
 
-async function withPatience<Result extends Readonly<{ ok: boolean; reason?: string }>>(
+async function retryWhileLocked<Result extends Readonly<{ ok: boolean; reason?: string }>>(
   acquire: () => Result,
   signal: AbortSignal,
 ): Promise<Result> {

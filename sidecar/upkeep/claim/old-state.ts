@@ -3,9 +3,9 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Logger } from "#daemon/log.ts";
-import { configVersions } from "../config/config-versions.ts";
+import { createConfigVersions } from "../config/config-versions.ts";
 import { parseConfig, type ConfigDocument } from "#node/conf/document.ts";
-import { dataTie, namesOwner, ownershipDifference, tiesOf } from "#node/conf/ties.ts";
+import { dataTie, namesOwner, findOwnershipDifference, readTies } from "#node/conf/ties.ts";
 import { upkeepStateFile, type UpkeepState } from "../state/upkeep-state.ts";
 
 /** Where the state was by default before it belonged to its node: in whatever directory the sidecar was started in. */
@@ -34,18 +34,18 @@ export async function compareCopies(
   directory: string,
   { places, document, movedFrom }: CopiesOwner,
 ): Promise<CopiesMatch> {
-  const versions = configVersions(directory);
+  const versions = createConfigVersions(directory);
   const bytes = (await versions.recall("last-good")) ?? (await versions.recall("healthy"));
   const copy = bytes === undefined ? undefined : parseConfig(bytes);
   if (document === undefined || copy?.ok !== true) return { kind: "unknown" };
   const [configPath = ""] = places;
-  const own = tiesOf(document, configPath);
-  const copies = places.map((place) => tiesOf(copy.document, place));
-  const isSame = copies.some((copied) => ownershipDifference(copied, own) === undefined);
+  const own = readTies(document, configPath);
+  const copies = places.map((place) => readTies(copy.document, place));
+  const isSame = copies.some((copied) => findOwnershipDifference(copied, own) === undefined);
   if (isSame) return { kind: namesOwner(own) ? "same" : "unknown" };
   const data = copies.map((copied) => copied[dataTie] ?? "none");
   if (data.some((path) => movedFrom.includes(path))) return { kind: "same" };
-  const why = ownershipDifference(copies[0] ?? {}, own) ?? "it has other data or keys";
+  const why = findOwnershipDifference(copies[0] ?? {}, own) ?? "it has other data or keys";
   return { kind: "another", why, remembered: data[0] ?? "none" };
 }
 

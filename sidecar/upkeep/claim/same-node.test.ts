@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { NodeIdentity } from "../state/node-identity.ts";
-import { nodeDifferences } from "./same-node.ts";
+import { findNodeDifferences } from "./same-node.ts";
 
 const node: NodeIdentity = {
   configPath: "/srv/a/bin/node.conf",
@@ -37,13 +37,13 @@ test.each<[string, Partial<NodeIdentity>, Partial<NodeIdentity>, string]>([
 ])("%s is another node, until the move is said", (_, before, change, what) => {
   const remembered = { ...node, ...before };
   const found = { ...remembered, ...change };
-  const differences = nodeDifferences(remembered, found, facts);
+  const differences = findNodeDifferences(remembered, found, facts);
   expect(differences.map((difference) => difference.what)).toEqual([what]);
   const movedFrom = differences.map((difference) => difference.remembered);
-  expect(nodeDifferences(remembered, found, { ...facts, movedFrom })).toEqual([]);
+  expect(findNodeDifferences(remembered, found, { ...facts, movedFrom })).toEqual([]);
   // What was said of one move says nothing of the next.
   const next = { ...found, chainId: 99 };
-  expect(nodeDifferences(found, next, { ...facts, movedFrom })[0]?.what).toBe("chain");
+  expect(findNodeDifferences(found, next, { ...facts, movedFrom })[0]?.what).toBe("chain");
 });
 
 test.each<[string, Partial<NodeIdentity>, Partial<NodeIdentity>, Partial<typeof facts>]>([
@@ -66,22 +66,22 @@ test.each<[string, Partial<NodeIdentity>, Partial<NodeIdentity>, Partial<typeof 
   ["whose expected chain was set wrong at first", { answeredChainId: 7 }, { chainId: 7 }, {}],
 ])("the same node: %s", (_, before, change, more) => {
   const remembered = { ...node, ...before };
-  expect(nodeDifferences(remembered, { ...remembered, ...change }, { ...facts, ...more })).toEqual([]);
+  expect(findNodeDifferences(remembered, { ...remembered, ...change }, { ...facts, ...more })).toEqual([]);
 });
 
 test("the layout of another version of the same workspace is the same node", () => {
   const legacy = "/srv/a/node/domain/client/bin/node.conf";
   const remembered = { ...node, configPath: legacy, namedPath: legacy };
-  expect(nodeDifferences(remembered, node, { ...facts, layouts: [legacy, node.configPath] })).toEqual([]);
-  expect(nodeDifferences(remembered, node, facts).map(({ what }) => what)).toEqual(["node.conf"]);
+  expect(findNodeDifferences(remembered, node, { ...facts, layouts: [legacy, node.configPath] })).toEqual([]);
+  expect(findNodeDifferences(remembered, node, facts).map(({ what }) => what)).toEqual(["node.conf"]);
 });
 
 test("two changes at once are told at once, and said at once", () => {
   const found = { ...node, chainId: 7, dataPath: "/srv/b/data" };
-  const differences = nodeDifferences(node, found, facts);
+  const differences = findNodeDifferences(node, found, facts);
   expect(differences).toEqual([
     { what: "chain", remembered: "1672" },
     { what: "data path", remembered: "/srv/a/data" },
   ]);
-  expect(nodeDifferences(node, found, { ...facts, movedFrom: ["1672", "/srv/a/data"] })).toEqual([]);
+  expect(findNodeDifferences(node, found, { ...facts, movedFrom: ["1672", "/srv/a/data"] })).toEqual([]);
 });

@@ -18,7 +18,7 @@ export type MoveFacts = Readonly<{
  * another host name; a pod that its controller made anew; a node.conf behind a link that points elsewhere now, of the other
  * layout of the same workspace, or moved while its data stayed. Pure but for `isThere`.
  */
-export function nodeDifferences(
+export function findNodeDifferences(
   remembered: NodeIdentity,
   found: NodeIdentity,
   { movedFrom, layouts, isThere }: MoveFacts,

@@ -2,15 +2,15 @@ import { basename, join } from "node:path";
 import type { Clock } from "#daemon/clock.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { ConfigWriteResult } from "./config-writer.ts";
-import { configCurrent } from "./config-conditions.ts";
+import { deriveConfigCurrent } from "./config-conditions.ts";
 import type { ObservedConfig, OtherWriter } from "./config-observation.ts";
 import type { ConfigVersions } from "./config-versions.ts";
 import type { CorrectionRate } from "./correction-rate.ts";
 import type { NodePlace } from "./node-place.ts";
-import { writeWithDeadline } from "./write-with-deadline.ts";
+import { writeWithDeadline } from "./with-deadline.ts";
 import type { ConfigReading } from "./config-file.ts";
 import { hasSameMeaning } from "#node/conf/meaning.ts";
-import { whatChanges } from "#node/conf/describe-change.ts";
+import { formatChange } from "#node/conf/describe-change.ts";
 import { writeOf, type Plan } from "../plan/plan.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { NodeVersion } from "#node/versions.ts";
@@ -22,7 +22,7 @@ type UsableReading = Extract<ConfigReading, { ok: true }>;
 
 /** What a write of node.conf takes. */
 export type ApplyConfigDependencies = Readonly<{
-  place: Pick<NodePlace, "layout" | "lock" | "patience">;
+  place: Pick<NodePlace, "layout" | "lock" | "fileDeadline">;
   versions: ConfigVersions;
   state: Pick<UpkeepState, "nodeHas">;
   rate: CorrectionRate;
@@ -53,13 +53,14 @@ export async function applyConfig(
   forgetWhatNodeHas(reading, version, config, state);
   const path = place.layout().configPath;
   const write = { path, limitBytes, expectedHash: reading.contentHash, content };
-  const result = await writeWithDeadline(write, { patience: place.patience, lock: place.lock(), versions });
+  const result = await writeWithDeadline(write, { fileDeadline: place.fileDeadline, lock: place.lock(), versions });
   if (!result.ok) return { result, again: result.reason === "ChangedMeanwhile" };
   // What could not be written was no correction, and nobody took it back.
   rate.record(reading.contentHash);
-  config.note({ corrected: action.changes.map(whatChanges) });
+  config.note({ corrected: action.changes.map(formatChange) });
   metrics.corrected();
-  for (const change of action.changes) events.add("write", `${basename(path)}: ${whatChanges(change)}.`, change.reason);
+  for (const change of action.changes)
+    events.add("write", `${basename(path)}: ${formatChange(change)}.`, change.reason);
   return { result, again: true };
 }
 
@@ -104,7 +105,7 @@ export async function compareConfig(
   if (result?.ok === true || applied?.again === true || !reading.ok) return;
   const comparison = { planned, result, idle };
   config.note({ comparison });
-  if (configCurrent(comparison).status === "True" && config.now().goodHash !== reading.contentHash) {
+  if (deriveConfigCurrent(comparison).status === "True" && config.now().goodHash !== reading.contentHash) {
     await keepGood(reading, config, dependencies);
   }
 }

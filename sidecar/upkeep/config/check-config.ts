@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import type { Clock } from "#daemon/clock.ts";
-import { isAnswering, type NodeFacts } from "#health/node-facts.ts";
+import { isAnswering, type NodeFacts } from "#health/node-health.ts";
 import { parseConfig } from "#node/conf/document.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { ConfigReading } from "./config-file.ts";
@@ -10,8 +10,8 @@ import type { ConfigValidity, ObservedConfig } from "./config-observation.ts";
 import type { ConfigVersions } from "./config-versions.ts";
 import type { ConfigWriteResult } from "./config-writer.ts";
 import type { NodePlace } from "./node-place.ts";
-import { writeWithDeadline } from "./write-with-deadline.ts";
-import { restorable } from "./restorable.ts";
+import { writeWithDeadline } from "./with-deadline.ts";
+import { judgeRestorable } from "./restorable.ts";
 import { hasHeld, type ClockThen } from "../clock-then.ts";
 import type { Authority } from "../adoption/authority.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
@@ -36,7 +36,7 @@ export type CheckConfigOptions = Readonly<{
 }>;
 
 export type CheckConfigDependencies = Readonly<{
-  place: Pick<NodePlace, "layout" | "lock" | "patience">;
+  place: Pick<NodePlace, "layout" | "lock" | "fileDeadline">;
   versions: ConfigVersions;
   state: Pick<UpkeepState, "directory" | "hold" | "nodeHas" | "nodeTies" | "restartInFlight" | "retry">;
   health: Readonly<{ facts: () => NodeFacts }>;
@@ -115,7 +115,7 @@ async function lastGood(
   if (state.hold.get() !== undefined && !isOwedStart) return undefined;
   const content = (await versions.recall("last-good")) ?? (await versions.recall("healthy"));
   if (content === undefined || !parseConfig(content).ok) return undefined;
-  const judged = restorable(content, place.layout().configPath, {}, state);
+  const judged = judgeRestorable(content, place.layout().configPath, {}, state);
   return judged.ok ? { ok: true, content } : judged;
 }
 
@@ -135,7 +135,7 @@ async function writeBack(
   if (!isAnswering(health.facts()) || !unreadableToNode.has(problem.reason)) state.nodeHas.set("unknown");
   const written = await writeWithDeadline(
     { path, limitBytes, expectedHash, expectedProblem: problem.reason, content },
-    { patience: place.patience, lock: place.lock(), versions },
+    { fileDeadline: place.fileDeadline, lock: place.lock(), versions },
   );
   if (written.ok) {
     events.add("write", `${basename(path)}: restored to the last good content.`, problem.message);

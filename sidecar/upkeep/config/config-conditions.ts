@@ -5,14 +5,14 @@ import { writeOf } from "../plan/plan.ts";
 import type { ConfigComparison, ConfigObservation, ConfigValidity, OtherWriter } from "./config-observation.ts";
 
 /** Says how node.conf is, as far as it was looked at. Pure. */
-export function configConditions(
+export function deriveConfigConditions(
   { validity, comparison, otherWriter, corrected }: ConfigObservation,
   command: CommandWords,
 ): readonly ConditionReport[] {
   return [
     ...(validity === undefined ? [] : [configValid(validity)]),
     ...(otherWriter === undefined ? [] : [soleWriter(otherWriter, corrected, command)]),
-    ...(comparison === undefined ? [] : [configCurrent(comparison)]),
+    ...(comparison === undefined ? [] : [deriveConfigCurrent(comparison)]),
   ];
 }
 
@@ -34,7 +34,7 @@ function nextWords(next: Extract<ConfigValidity, { ok: false }>["next"]): string
 export const locked = "this sidecar may not write it (SoleWriter)";
 
 /** Says whether node.conf is as desired. Pure. */
-export function configCurrent(comparison: ConfigComparison): ConditionReport<"ConfigCurrent"> {
+export function deriveConfigCurrent(comparison: ConfigComparison): ConditionReport<"ConfigCurrent"> {
   const type = "ConfigCurrent";
   if ("notPutBack" in comparison) {
     return { type, status: "False", reason: comparison.notPutBack, message: comparison.message };
@@ -50,7 +50,8 @@ export function configCurrent(comparison: ConfigComparison): ConditionReport<"Co
     };
   }
   if (result?.ok === false && result.reason !== "ChangedMeanwhile") {
-    return { type, status: "False", reason: result.reason, message: result.message };
+    const message = `${result.message} It is tried again at each look at node.conf (upkeep.rereadIntervalMs).`;
+    return { type, status: "False", reason: result.reason, message };
   }
   for (const { reason, message } of planned.problems) {
     if (reason !== "PruneStaysOn") return { type, status: "False", reason, message: sentence(message) };

@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, open, rm, symlink, writeFile } from "node:fs/pro
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { meaningOf } from "#node/conf/meaning.ts";
+import { deriveMeaning } from "#node/conf/meaning.ts";
 import { readConfigFile } from "./config-file.ts";
 
 const limitBytes = 1_048_576;
@@ -26,7 +26,7 @@ async function wordsAbout(content: string | Uint8Array): Promise<string> {
 async function hashOf(text: string): Promise<string | undefined> {
   await writeFile(path, text);
   const reading = await readConfigFile(path, limitBytes);
-  return reading.ok ? meaningOf(reading.document) : undefined;
+  return reading.ok ? deriveMeaning(reading.document) : undefined;
 }
 
 /** Reads as a user who owns nothing, because root may read everything. */

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
+import { lstat, readlink } from "node:fs/promises";
+import { dirname, join, parse, resolve } from "node:path";
 import { readRegularFile, RegularFileError, type RegularFile } from "#daemon/files/regular-file.ts";
 import { parseConfig, type ConfigDocument } from "#node/conf/document.ts";
 import type { ConfigProblem } from "#node/conf/problem.ts";
-import { linksChangedAt } from "./link-changes.ts";
 
 /** One look at node.conf; `changedAtMs`: when the file, or a link that leads to it, last changed (`ctime`, milliseconds since 1970). */
 export type ConfigReading = Readonly<
@@ -12,7 +13,7 @@ export type ConfigReading = Readonly<
 >;
 
 /** Hash of a file's bytes. */
-export function contentHashOf(bytes: Uint8Array): string {
+export function hashContent(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
@@ -26,7 +27,7 @@ export async function readConfigFile(path: string, limitBytes: number): Promise<
   }
   const { bytes } = file;
   const changedAtMs = Math.max(file.changedAtMs, await linksChangedAt(path));
-  const contentHash = contentHashOf(bytes);
+  const contentHash = hashContent(bytes);
   const parsed = parseConfig(bytes);
   if (parsed.ok) return { ok: true, document: parsed.document, bytes, contentHash, changedAtMs };
   const { line, column } = parsed.problem;
@@ -58,4 +59,41 @@ function openFailure(path: string, cause: unknown): ConfigReading {
 function unreadable(path: string, why: string): ConfigReading {
   const message = `${path} can't be read (${why}); let the sidecar's user read it.`;
   return { ok: false, problem: { reason: "Unreadable", message } };
+}
+
+/** How many links a path may lead through (Linux, path_resolution(7)). */
+const linksMax = 40;
+
+/**
+ * When a symbolic link on the way to a file last changed (`ctime`, milliseconds since 1970); 0 where there is none. A link that was made to point
+ * elsewhere changes what stands at the path, and leaves the times of the file behind it as they were.
+ */
+async function linksChangedAt(path: string): Promise<number> {
+  let changedAtMs = 0;
+  let links = 0;
+  let { root: walked } = parse(resolve(path));
+  const names = namesOf(resolve(path));
+  for (let name = names.shift(); name !== undefined; name = names.shift()) {
+    const here = join(walked, name);
+    const stats = await lstat(here).catch(() => undefined);
+    // What is not there, or not to be looked at, is told by the reading itself.
+    if (stats === undefined || links > linksMax) return changedAtMs;
+    if (!stats.isSymbolicLink()) {
+      walked = here;
+      continue;
+    }
+    links += 1;
+    changedAtMs = Math.max(changedAtMs, stats.ctimeMs);
+    const target = resolve(dirname(here), await readlink(here));
+    walked = parse(target).root;
+    names.unshift(...namesOf(target));
+  }
+  return changedAtMs;
+}
+
+function namesOf(path: string): string[] {
+  return path
+    .slice(parse(path).root.length)
+    .split("/")
+    .filter((name) => name !== "");
 }

@@ -23,6 +23,15 @@ export type OtherWriter = Readonly<
   | { kind: "contested"; perMinute: number | undefined; untilMs: number; path: string }
 >;
 
+/**
+ * What `restart.checkCommand` said of a content. What lets the content pass holds; a refusal, for which something else than node.conf may be the
+ * cause, is asked for again.
+ */
+export type CheckedEdit = Readonly<{
+  contentHash: string;
+  refusal: Readonly<{ words: string; count: number; /** Monotonic. */ againAtMs: number }> | undefined;
+}>;
+
 /** What is known of node.conf; lost when the sidecar ends, which only costs time. */
 export type ConfigObservation = Readonly<{
   /** What it held at the last pass, and since when (monotonic). */
@@ -35,7 +44,7 @@ export type ConfigObservation = Readonly<{
   problemReason: ConfigProblemReason | undefined;
   validity: ConfigValidity | undefined;
   /** Whether the node's version is not known, and node.conf is right for a node of some version. */
-  mayTellVersion: boolean;
+  mayReportVersion: boolean;
   /** The last document that could be used. */
   document: ConfigDocument | undefined;
   /** What it held when it could last be used. */
@@ -52,7 +61,7 @@ export type ConfigObservation = Readonly<{
   /** Why what is right now could not be remembered as good, and what to do. */
   goodNotKept: string | undefined;
   /** What `restart.checkCommand` said of a content. */
-  checked: Readonly<{ contentHash: string; refusal: string | undefined }> | undefined;
+  checked: CheckedEdit | undefined;
 }>;
 
 export type ObservedConfig = Observation<ConfigObservation>;
@@ -67,7 +76,7 @@ export function observeConfig(onChange?: () => void): ObservedConfig {
       otherAtMs: 0,
       problemReason: undefined,
       validity: undefined,
-      mayTellVersion: false,
+      mayReportVersion: false,
       document: undefined,
       lastUsable: undefined,
       previousMeaning: undefined,

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { removeTemporaries, replaceFile } from "#daemon/files/atomic-file.ts";
-import { contentHashOf } from "./config-file.ts";
+import { hashContent } from "./config-file.ts";
 
 /** A content that is remembered by what it was: last seen healthy with, or last seen as desired. */
 type ConfigSlot = "healthy" | "last-good";
@@ -22,14 +22,14 @@ export type ConfigVersions = Readonly<{
 const versionsKept = 5;
 
 /** Keeps versions in a directory; they may hold what the configuration holds, so only the owner reads them. */
-export function configVersions(directory: string): ConfigVersions {
+export function createConfigVersions(directory: string): ConfigVersions {
   const versions = join(directory, "versions");
   const slotPath = (slot: ConfigSlot) => join(directory, `${slot}.conf`);
   return {
     keep: async (bytes) => {
       await mkdir(versions, { recursive: true, mode: 0o700 });
       const names = await namesIn(versions);
-      const hash = contentHashOf(bytes).slice(0, 12);
+      const hash = hashContent(bytes).slice(0, 12);
       const newest = names.at(-1);
       if (newest?.endsWith(`-${hash}.conf`)) return join(versions, newest);
       const next = newest === undefined ? 1 : Number(newest.slice(0, 8)) + 1;

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { correctionRate } from "./correction-rate.ts";
+import { createCorrectionRate } from "./correction-rate.ts";
 
 const minuteMs = 60_000;
 
 function rateWithClock() {
   const time = { nowMs: 1_000 };
-  return { time, rate: correctionRate({ wallMs: () => time.nowMs, monotonicMs: () => time.nowMs }) };
+  return { time, rate: createCorrectionRate({ wallMs: () => time.nowMs, monotonicMs: () => time.nowMs }) };
 }
 
 test("more than 60 corrections a minute are a contest, until a minute of calm", () => {

@@ -37,8 +37,8 @@ const minuteMs = 60_000;
 
 type Correction = Readonly<{ atMs: number; contentHash: string }>;
 
-/** Makes an empty record; it never holds more than a minute's corrections and the last few contents. */
-export function correctionRate(clock: Clock): CorrectionRate {
+/** Creates an empty record; it never holds more than a minute's corrections and the last few contents. */
+export function createCorrectionRate(clock: Clock): CorrectionRate {
   let timesMs: readonly number[] = [];
   let contents: readonly Correction[] = [];
   const recent = () => {

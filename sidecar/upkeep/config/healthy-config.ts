@@ -1,8 +1,9 @@
 import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log.ts";
-import { contentHashOf } from "./config-file.ts";
-import type { ConfigVersions } from "./config-versions.ts";
 import type { HealthyProof, UpkeepState } from "../state/upkeep-state.ts";
+import { hashContent, type ConfigReading } from "./config-file.ts";
+import type { ConfigVersions } from "./config-versions.ts";
+import type { ObservedConfig } from "./config-observation.ts";
 
 /** What is remembered as healthy; undefined where nothing is, or it can't be read. */
 export async function loadHealthyConfig({
@@ -30,11 +31,36 @@ export async function saveHealthyConfig(
 ): Promise<boolean> {
   try {
     // First what it is: a kill in between leaves a copy that is not the one that is told of, and so counts for less, never for more.
-    state.healthy.set({ hash: contentHashOf(bytes), proof, atMs: clock.wallMs() });
+    state.healthy.set({ hash: hashContent(bytes), proof, atMs: clock.wallMs() });
     await versions.remember("healthy", bytes);
     return true;
   } catch (error) {
     log.error({ err: error }, "the healthy configuration could not be kept; look at upkeep.stateDirectory");
     return false;
+  }
+}
+
+/**
+ * Keeps what node.conf held before somebody changed it, for a person to find and to judge the change by; that of before the sidecar's own start,
+ * known at the first pass alone, is what was last right then.
+ */
+export async function saveConfigBeforeEdit(
+  reading: ConfigReading,
+  { config, isFirst }: Readonly<{ config: ObservedConfig; isFirst: boolean }>,
+  { versions, state, log }: Readonly<{ versions: ConfigVersions; state: Pick<UpkeepState, "store">; log: Logger }>,
+): Promise<void> {
+  const { lastUsable } = config.now();
+  if (!reading.ok || reading.contentHash === lastUsable?.contentHash) return;
+  // The same disk: what can't be written now would throw, or hang.
+  if (state.store.failure() !== undefined) return;
+  config.note({ lastUsable: { contentHash: reading.contentHash, bytes: reading.bytes } });
+  try {
+    const before = lastUsable?.bytes ?? (isFirst ? await versions.recall("last-good") : undefined);
+    if (before !== undefined && Buffer.compare(before, reading.bytes) !== 0) {
+      await versions.keep(before);
+    }
+  } catch (error) {
+    // The change is judged all the same, and a correction keeps what it replaces or is not made.
+    log.warn({ err: error }, "what node.conf held before it was changed could not be kept");
   }
 }

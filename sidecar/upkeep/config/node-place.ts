@@ -1,13 +1,13 @@
 import { stat } from "node:fs/promises";
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "#daemon/clock.ts";
-import { writerLock, type WriterLock } from "./writer-lock.ts";
+import { createWriterLock, type WriterLock } from "./writer-lock.ts";
 import { createFileDeadline, HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadline.ts";
 import type { ConfigReading } from "./config-file.ts";
 import { watchConfig, type ConfigWatch } from "./config-watch.ts";
 import { resolveNodeLayout, type NodeLayout, type NodeLayoutSettings } from "#node/layout.ts";
 import type { NodeVersion } from "#node/versions.ts";
-import { readWithDeadline } from "./read-with-deadline.ts";
+import { readWithDeadline } from "./with-deadline.ts";
 
 /** Where the node is, with the watch on its configuration and the right to write it. */
 export type NodePlace = AsyncDisposable &
@@ -18,7 +18,7 @@ export type NodePlace = AsyncDisposable &
     /** Reads node.conf; one whose file system hangs is a problem as any other. */
     read: () => Promise<ConfigReading>;
     /** For calls of the file system that node.conf is on. */
-    patience: FileDeadline;
+    fileDeadline: FileDeadline;
     /** Follows a node whose upgrade changed its layout, once that layout is there. */
     follow: (version: NodeVersion | undefined) => Promise<PlaceFollowed>;
   }>;
@@ -37,8 +37,8 @@ export function findNode(
   { log, clock, signal, onEvent }: Readonly<{ log: Logger; clock: Clock; signal: AbortSignal; onEvent: () => void }>,
 ): NodePlace {
   let layout = resolveNodeLayout(settings);
-  let lock = writerLock(layout.configPath);
-  const patience = createFileDeadline(
+  let lock = createWriterLock(layout.configPath);
+  const fileDeadline = createFileDeadline(
     { withinMs: fileTimeoutMs, setting: "upkeep.fileTimeoutMs", signal },
     { clock, onBack: onEvent },
   );
@@ -46,7 +46,7 @@ export function findNode(
   /** Undefined while its file system hangs. */
   const isThere = async (path: string) => {
     try {
-      return (await patience.call(`looking at ${path}`, () => stat(path).catch(() => undefined))) !== undefined;
+      return (await fileDeadline.call(`looking at ${path}`, () => stat(path).catch(() => undefined))) !== undefined;
     } catch (error) {
       if (!(error instanceof HangingFileSystem)) throw error;
       return undefined;
@@ -56,8 +56,8 @@ export function findNode(
     layout: () => layout,
     lock: () => lock,
     watch,
-    patience,
-    read: () => readWithDeadline(layout.configPath, configLimitBytes, patience),
+    fileDeadline,
+    read: () => readWithDeadline(layout.configPath, configLimitBytes, fileDeadline),
     follow: async (version) => {
       // What follows asks the file system without a time limit.
       const isHere = await isThere(layout.binDirectory);
@@ -71,13 +71,13 @@ export function findNode(
       layout = next;
       if (!moved) return { moved };
       lock[Symbol.dispose]();
-      lock = writerLock(next.configPath);
+      lock = createWriterLock(next.configPath);
       await watch.renew(next.configPath);
       return { moved };
     },
     [Symbol.asyncDispose]: async () => {
       // The end of the process closes both; asking a file system that hangs to do it would keep the process from ending.
-      if (patience.hangs()) return;
+      if (fileDeadline.hangs()) return;
       await watch[Symbol.asyncDispose]();
       lock[Symbol.dispose]();
     },

@@ -1,11 +1,13 @@
 import { stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import type { Clock } from "#daemon/clock.ts";
 import { runProcess } from "#daemon/bounded-process.ts";
+import type { CommandWords } from "../command-words.ts";
 import { loadHealthyConfig } from "./healthy-config.ts";
 import { isJsonObject, parseConfig } from "#node/conf/document.ts";
 import type { ConfigReading } from "./config-file.ts";
 import type { NodeVersion } from "#node/versions.ts";
-import type { LintRule } from "#node/lint/finding.ts";
+import type { LintRule } from "#node/lint/lint-rules.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { ObservedConfig } from "./config-observation.ts";
@@ -39,10 +41,18 @@ export type EditOptions = Readonly<{
 
 export type RefusedEditDependencies = Readonly<{
   config: ObservedConfig;
+  clock: Clock;
+  command: CommandWords;
   place: Pick<NodePlace, "layout">;
   versions: ConfigVersions;
   log: Logger;
 }>;
+
+/** Why an edit is refused; `wakeInMs`: when it is judged anew although it is the same. */
+export type EditRefusal = Readonly<{ words: string; wakeInMs?: number }>;
+
+/** Time until `restart.checkCommand` is asked again of what it refused: at first, and at most; it doubles each time. */
+const askAgainMs = { first: 10_000, most: 600_000 };
 
 /** One reason why a node would not start; `id` is the same for the same fault of another content. */
 type Fault = Readonly<{ id: string; words: string }>;
@@ -52,11 +62,11 @@ type Fault = Readonly<{ id: string; words: string }>;
  * what it runs with does not have, a key file that is not there (where the sidecar sees the node's files), or the word of
  * `restart.checkCommand`. Undefined where nothing speaks against it.
  */
-export async function refusedEdit(
+export async function explainRefusedEdit(
   reading: UsableReading,
   options: EditOptions,
   dependencies: RefusedEditDependencies,
-): Promise<string | undefined> {
+): Promise<EditRefusal | undefined> {
   const { version, seesFiles } = options;
   const { configPath } = dependencies.place.layout();
   const before = await contentBefore(reading, options, dependencies);
@@ -64,7 +74,7 @@ export async function refusedEdit(
   const judged = { version, configPath, seesFiles };
   const known = new Set((await faultsOf(before, judged)).map(({ id }) => id));
   const fault = (await faultsOf(reading.bytes, judged)).find(({ id }) => !known.has(id));
-  return fault?.words ?? dryStart(reading, options, dependencies);
+  return fault ?? dryStart(reading, options, dependencies);
 }
 
 /** What the node is known, or taken, to run with; "the same" where that is what stands there. */
@@ -124,20 +134,41 @@ async function isMissing(path: string): Promise<boolean> {
   }
 }
 
-/** Asks `restart.checkCommand`, once for each content. */
+/** Forgets what `restart.checkCommand` refused, so that it is asked at once; false when it has refused nothing. */
+export function forgetRefusal(config: ObservedConfig): boolean {
+  if (config.now().checked?.refusal === undefined) return false;
+  config.note({ checked: undefined });
+  return true;
+}
+
+/** Asks `restart.checkCommand`: of a content that passes once, of one that it refuses again and again, ever more rarely. */
 async function dryStart(
   { contentHash }: UsableReading,
   { checkCommand, timeoutMs, signal }: EditOptions,
-  { config, place }: RefusedEditDependencies,
-): Promise<string | undefined> {
+  { config, place, clock, command }: RefusedEditDependencies,
+): Promise<EditRefusal | undefined> {
   const [file, ...args] = checkCommand ?? [];
   if (file === undefined) return undefined;
   const { checked } = config.now();
-  if (checked?.contentHash === contentHash) return checked.refusal;
+  const before = checked?.contentHash === contentHash ? checked : undefined;
+  const leftMs = (before?.refusal?.againAtMs ?? 0) - clock.monotonicMs();
+  if (before !== undefined && before.refusal === undefined) return undefined;
+  if (before?.refusal !== undefined && leftMs > 0) return { words: before.refusal.words, wakeInMs: leftMs };
   const directory = place.layout().binDirectory;
   const result = await runProcess({ command: [file, ...args], directory, timeoutMs, outputLimitBytes, signal });
-  if (signal.aborted) return "the sidecar stops";
-  const refusal = result.ok ? undefined : `restart.checkCommand refuses it: ${result.message.replace(/\.$/, "")}`;
-  config.note({ checked: { contentHash, refusal } });
-  return refusal;
+  if (signal.aborted) return { words: "the sidecar stops" };
+  if (result.ok) {
+    config.note({ checked: { contentHash, refusal: undefined } });
+    return undefined;
+  }
+  const count = before?.refusal?.count ?? 0;
+  const wakeInMs = Math.min(askAgainMs.first * 2 ** count, askAgainMs.most);
+  // A program that did not end by itself has said nothing of node.conf.
+  const what = result.exitStatus === undefined ? "gives no answer" : "refuses it";
+  const again = new Date(clock.wallMs() + wakeInMs).toISOString();
+  const words = `restart.checkCommand ${what}: ${result.message.replace(/\.$/, "")}; it is asked again at ${again}, or at once by ${command("resume")}`;
+  config.note({
+    checked: { contentHash, refusal: { words, count: count + 1, againAtMs: clock.monotonicMs() + wakeInMs } },
+  });
+  return { words, wakeInMs };
 }

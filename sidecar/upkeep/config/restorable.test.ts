@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { parseConfig } from "#node/conf/document.ts";
-import { meaningOf } from "#node/conf/meaning.ts";
-import { tiesOf, type ConfigTies } from "#node/conf/ties.ts";
-import { restorable } from "./restorable.ts";
+import { deriveMeaning } from "#node/conf/meaning.ts";
+import { readTies, type ConfigTies } from "#node/conf/ties.ts";
+import { judgeRestorable } from "./restorable.ts";
 
 const configPath = "/srv/a/bin/node.conf";
 const nameless = '{ "chain": { "monitor_config": {} } }';
@@ -15,10 +15,10 @@ function documentOf(text: string) {
 }
 
 /** Judges a copy for a node that last ran with a configuration. */
-function judge(copy: string, lastRan: string, over: Parameters<typeof restorable>[2] = {}) {
-  const ties: ConfigTies = tiesOf(documentOf(lastRan), configPath);
+function judge(copy: string, lastRan: string, over: Parameters<typeof judgeRestorable>[2] = {}) {
+  const ties: ConfigTies = readTies(documentOf(lastRan), configPath);
   const nodeTies = { get: () => ties, set: () => undefined };
-  const judged = restorable(Buffer.from(copy), configPath, over, { nodeTies });
+  const judged = judgeRestorable(Buffer.from(copy), configPath, over, { nodeTies });
   return judged.ok ? "restored" : judged.why;
 }
 
@@ -27,10 +27,10 @@ test("a copy that names neither data nor keys may be any node's", () => {
 });
 
 test("what the node ran with until now is its own, whatever it names and whatever stands there now", () => {
-  expect(judge(nameless, nameless, { ran: meaningOf(documentOf(nameless)) })).toBe("restored");
+  expect(judge(nameless, nameless, { ran: deriveMeaning(documentOf(nameless)) })).toBe("restored");
   const standing = documentOf(owned("/srv/b/data"));
   expect(judge(owned("../data"), owned("../data"), { standing })).toContain("storage_data_path is /srv/a/data there");
-  const ran = meaningOf(documentOf(owned("../data")));
+  const ran = deriveMeaning(documentOf(owned("../data")));
   expect(judge(owned("../data"), owned("../data"), { standing, ran })).toBe("restored");
 });
 
@@ -44,6 +44,6 @@ test("what the node ran with may have been kept by an earlier version", () => {
 });
 
 test("a copy with other data than those that the node last ran with is never restored", () => {
-  const ran = meaningOf(documentOf(owned("/srv/b/data")));
+  const ran = deriveMeaning(documentOf(owned("/srv/b/data")));
   expect(judge(owned("/srv/b/data"), owned("../data"), { ran })).toContain("storage_data_path is /srv/b/data there");
 });

@@ -1,6 +1,6 @@
 import { parseConfig, type ConfigDocument } from "#node/conf/document.ts";
 import { hasSameMeaning } from "#node/conf/meaning.ts";
-import { namesOwner, ownershipDifference, tieDifference, tiesOf, type ConfigTies } from "#node/conf/ties.ts";
+import { namesOwner, findOwnershipDifference, findTieDifference, readTies, type ConfigTies } from "#node/conf/ties.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 
 /** Whether a remembered copy may stand in for node.conf, and if not, why. */
@@ -19,7 +19,7 @@ export type RestoreOver = Readonly<{
  * of the node as it last ran is restored. Unless the node is known to have run with this very copy until now, the copy has to name data or
  * keys, and those of the node.conf that stands there have to be the same.
  */
-export function restorable(
+export function judgeRestorable(
   copy: Uint8Array,
   configPath: string,
   { standing, ran }: RestoreOver,
@@ -27,16 +27,21 @@ export function restorable(
 ): Restorable {
   const parsed = parseConfig(copy);
   if (!parsed.ok) return { ok: false, why: "it can't be used itself" };
-  const ties = tiesOf(parsed.document, configPath);
+  const ties = readTies(parsed.document, configPath);
   const lastRan = nodeTies.get();
   const hasRun = ran !== undefined && hasSameMeaning(ran, parsed.document, undefined);
   if (lastRan === undefined) return { ok: false, why: "what the node runs with is not known yet" };
-  const another = tieDifference(ties, lastRan) ?? (hasRun ? undefined : strangeness(ties, configPath, standing));
+  const another =
+    findTieDifference(ties, lastRan) ?? (hasRun ? undefined : describeMismatch(ties, configPath, standing));
   return another === undefined ? { ok: true, document: parsed.document } : { ok: false, why: another };
 }
 
 /** Why a copy that this node is not known to have run with may be another's. */
-function strangeness(copy: ConfigTies, configPath: string, standing: ConfigDocument | undefined): string | undefined {
+function describeMismatch(
+  copy: ConfigTies,
+  configPath: string,
+  standing: ConfigDocument | undefined,
+): string | undefined {
   if (!namesOwner(copy)) return "it names neither data nor keys, so nothing tells whether it is this node's";
-  return standing === undefined ? undefined : ownershipDifference(copy, tiesOf(standing, configPath));
+  return standing === undefined ? undefined : findOwnershipDifference(copy, readTies(standing, configPath));
 }

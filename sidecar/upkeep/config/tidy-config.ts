@@ -10,12 +10,12 @@ export async function tidyConfig({
   versions,
   log,
 }: Readonly<{
-  place: Pick<NodePlace, "layout" | "lock" | "patience">;
+  place: Pick<NodePlace, "layout" | "lock" | "fileDeadline">;
   versions: ConfigVersions;
   log: Logger;
 }>): Promise<void> {
   const { configPath } = place.layout();
-  const locked = await place.patience.call(`looking at ${dirname(configPath)}`, place.lock().acquireOnceReached);
+  const locked = await place.fileDeadline.call(`looking at ${dirname(configPath)}`, place.lock().acquireOnceReached);
   if (!locked.ok) return;
   try {
     await versions.tidy();

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { writerLock } from "./writer-lock.ts";
+import { createWriterLock } from "./writer-lock.ts";
 
 test("one file by two different links, and by its own name, is one file", async () => {
   const directory = await realpath(await mkdtemp(join(tmpdir(), "gatehouse-lock-")));
@@ -11,14 +11,14 @@ test("one file by two different links, and by its own name, is one file", async 
     const path = (name: string) => join(directory, name, "node.conf");
     await writeFile(path("real"), "{}");
     for (const name of ["a", "b"]) await symlink(path("real"), path(name));
-    using first = writerLock(path("a"));
+    using first = createWriterLock(path("a"));
     expect(first.acquire()).toEqual({ ok: true });
     for (const name of ["b", "real"]) {
-      using second = writerLock(path(name));
+      using second = createWriterLock(path(name));
       expect(second.acquire()).toMatchObject({ ok: false, reason: "Locked" });
     }
     first[Symbol.dispose]();
-    using third = writerLock(path("b"));
+    using third = createWriterLock(path("b"));
     expect(third.acquire()).toEqual({ ok: true });
   } finally {
     await rm(directory, { recursive: true });

@@ -1,7 +1,7 @@
 import { realpathSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { holderWords, processLock, type ProcessLock, type ProcessLockResult } from "../state/process-lock.ts";
+import { formatHolder, createProcessLock, type ProcessLock, type ProcessLockResult } from "../state/process-lock.ts";
 
 /** Whether this process may write the file, or why not. */
 type WriterLockResult = Readonly<{ ok: true } | { ok: false; reason: "Locked" | "CannotLock"; message: string }>;
@@ -23,10 +23,10 @@ export type WriterLock = Disposable &
 type HeldLock = Readonly<{ lockPath: string; lock: ProcessLock }>;
 
 /**
- * Makes the lock of a file; it stands beside the file, see {@link processLock}. Where the file is a symbolic link to one elsewhere, a second lock
+ * Creates the lock of a file; it stands beside the file, see {@link createProcessLock}. Where the file is a symbolic link to one elsewhere, a second lock
  * stands beside that one: two sidecars may name it by different links.
  */
-export function writerLock(path: string): WriterLock {
+export function createWriterLock(path: string): WriterLock {
   const named = lockOf(path, path);
   let behind: HeldLock | undefined;
   const followLink = () => {
@@ -69,7 +69,7 @@ function lockPathOf(path: string): string {
 
 function lockOf(path: string, node: string): HeldLock {
   const lockPath = lockPathOf(path);
-  return { lockPath, lock: processLock(lockPath, node) };
+  return { lockPath, lock: createProcessLock(lockPath, node) };
 }
 
 /** The file that a link leads to; undefined where the path leads to a file of its own, or to none. */
@@ -93,7 +93,7 @@ function acquired({ lockPath, lock }: HeldLock, path: string): WriterLockResult 
     const message = `whether another process looks after ${path} can't be told: ${result.why}.`;
     return { ok: false, reason: "Locked", message };
   }
-  const who = result.holder === undefined ? "it" : holderWords(result.holder);
+  const who = result.holder === undefined ? "it" : formatHolder(result.holder);
   const message = `another process looks after ${path} (${who} holds ${lockPath}); stop it, only one may write the file.`;
   return { ok: false, reason: "Locked", message };
 }

@@ -19,7 +19,7 @@ const planAgainMs = 500;
  * Shows what a running sidecar would change at its node, and lets it act from now on. Returns the exit status: 0 the sidecar may act (now, or
  * before); 1 it may not, because nobody said so, the plan became another one, or no sidecar answered.
  */
-export async function adoptCommand(
+export async function runAdoptCommand(
   target: ControlTarget,
   { yes, confirm }: AdoptOptions,
   output: CommandOutput,

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { Agent } from "undici";
 import type { z } from "zod";
-import { runningTimeout } from "#daemon/time.ts";
+import { createRunningTimeout } from "#daemon/time.ts";
 import { controlPath } from "./control-answers.ts";
-import { socketPath, socketPlace } from "./control-socket.ts";
+import { findSocketPath, socketPlace } from "./control-socket.ts";
 
 /** Where a running sidecar is asked: by the socket in its state directory, or by its URL with its token. */
 export type ControlTarget = Readonly<
@@ -17,7 +17,7 @@ export class ControlError extends Error {
 }
 
 /** One question; a body makes it a POST. */
-type ControlQuestion<Schema extends z.ZodType> = Readonly<{
+type ControlRequest<Schema extends z.ZodType> = Readonly<{
   path: "" | "/resume" | "/adopt" | "/upgrade";
   body?: unknown;
   /** Default: ten seconds. */
@@ -35,7 +35,7 @@ const responseLimitBytes = 1_048_576;
  */
 export async function requestControl<Schema extends z.ZodType>(
   target: ControlTarget,
-  question: ControlQuestion<Schema>,
+  question: ControlRequest<Schema>,
 ): Promise<z.output<Schema>> {
   if (target.kind === "url") return askAt(target.url, target.url, {}, question, target.token);
   const directories = target.stateDirectories.filter((directory) => existsSync(socketPlace(directory)));
@@ -60,9 +60,9 @@ export async function requestControl<Schema extends z.ZodType>(
 
 async function askBySocket<Schema extends z.ZodType>(
   stateDirectory: string,
-  question: ControlQuestion<Schema>,
+  question: ControlRequest<Schema>,
 ): Promise<z.output<Schema>> {
-  await using socket = await socketPath(stateDirectory);
+  await using socket = await findSocketPath(stateDirectory);
   return askAt("http://sidecar", socketPlace(stateDirectory), { connect: { socketPath: socket.path } }, question);
 }
 
@@ -76,7 +76,7 @@ async function askAt<Schema extends z.ZodType>(
   origin: string,
   place: string,
   options: Agent.Options,
-  { path, body, answer, timeoutMs = defaultTimeoutMs }: ControlQuestion<Schema>,
+  { path, body, answer, timeoutMs = defaultTimeoutMs }: ControlRequest<Schema>,
   token?: string,
 ): Promise<z.output<Schema>> {
   const agent = new Agent({ ...options, maxResponseSize: responseLimitBytes });
@@ -90,7 +90,7 @@ async function askAt<Schema extends z.ZodType>(
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
       },
       body: path === "" ? null : JSON.stringify(body ?? {}),
-      signal: runningTimeout(timeoutMs),
+      signal: createRunningTimeout(timeoutMs),
     });
     const text = await response.body.text();
     if (response.statusCode !== 200) throw new ControlError(refusal(place, response.statusCode));

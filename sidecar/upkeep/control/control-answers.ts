@@ -41,6 +41,8 @@ export const resumeAnswer = z.object({
   next: z.string().optional(),
   /** Whether another program counted as writing node.conf, which is forgotten now. */
   wasContested: z.boolean().optional(),
+  /** Whether `restart.checkCommand`, which refused a change of node.conf, is asked again. */
+  asksAgain: z.boolean().optional(),
   node: controlView.shape.node,
 });
 

@@ -1,11 +1,14 @@
 import { resolve } from "node:path";
 import { resolveNodeLayout } from "#node/layout.ts";
-import { statePlaces, type StatePlaceSettings } from "../state/state-place.ts";
+import { listStatePlaces, type StatePlaceSettings } from "../state/state-place.ts";
 
 /** Where a sidecar with these settings has its state, and so its control; undefined where they name neither a node nor a place. */
-export function controlPlaces(settings: StatePlaceSettings, userStateDirectory: string): readonly string[] | undefined {
+export function findControlPlaces(
+  settings: StatePlaceSettings,
+  userStateDirectory: string,
+): readonly string[] | undefined {
   const { node, upkeep } = settings;
   if (upkeep.stateDirectory !== undefined) return [resolve(upkeep.stateDirectory)];
   if (node.workspace === undefined && node.configPath === undefined) return undefined;
-  return statePlaces(settings, resolveNodeLayout(node).configPath, userStateDirectory);
+  return listStatePlaces(settings, resolveNodeLayout(node).configPath, userStateDirectory);
 }

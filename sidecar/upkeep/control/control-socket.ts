@@ -29,7 +29,7 @@ export async function prepareSocket(stateDirectory: string): Promise<void> {
  * Finds a path for the socket that is short enough to bind or connect to: its own, or through the descriptor of its open directory, as Linux
  * has it (proc(5), /proc/self/fd).
  */
-export async function socketPath(stateDirectory: string): Promise<SocketPath> {
+export async function findSocketPath(stateDirectory: string): Promise<SocketPath> {
   const path = socketPlace(stateDirectory);
   const isShort = Buffer.byteLength(path) <= pathBytesMax;
   let directory: FileHandle | undefined;

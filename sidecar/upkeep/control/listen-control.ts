@@ -2,13 +2,15 @@ import type { Server } from "node:http";
 import { chmod } from "node:fs/promises";
 import { createAdaptorServer } from "@hono/node-server";
 import { Registry } from "prom-client";
-import { beginListening } from "#daemon/http/begin-listening.ts";
-import { createApp } from "#daemon/http/app.ts";
+import { bearerAuth } from "hono/bearer-auth";
+import { beginListening } from "#daemon/http/listening-sockets.ts";
+import { createApp, type App } from "#daemon/http/app.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { Mask } from "#daemon/mask.ts";
-import { controlRoutes } from "./control-routes.ts";
-import { prepareSocket, socketPath, socketPlace } from "./control-socket.ts";
+import type { Secret } from "#daemon/secret.ts";
+import { prepareSocket, findSocketPath, socketPlace } from "./control-socket.ts";
 import type { UpkeepControl } from "./upkeep-control.ts";
+import { adoptRequest, controlPath, upgradeRequest } from "./control-answers.ts";
 
 /** Bodies that the control takes: a digest, or the path of a release. */
 const bodyLimitBytes = 8_192;
@@ -34,7 +36,7 @@ export async function listenControl(
   const resources = new AsyncDisposableStack();
   try {
     await prepareSocket(stateDirectory);
-    const socket = resources.use(await socketPath(stateDirectory));
+    const socket = resources.use(await findSocketPath(stateDirectory));
     await beginListening(server, { path: socket.path });
     resources.defer(() => close(server));
     await chmod(place, 0o600);
@@ -53,4 +55,36 @@ async function close(server: Server): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeAllConnections();
   await closed;
+}
+
+const starting = { error: "the sidecar is starting; ask again in a moment" };
+
+/** Adds what `gatehouse resume`, `adopt` and `upgrade` ask a sidecar. Whoever reaches these routes may change the node. */
+function controlRoutes(app: App, current: () => UpkeepControl | undefined): void {
+  app.get(controlPath, (c) => {
+    const control = current();
+    return control === undefined ? c.json(starting, 503) : c.json(control.look());
+  });
+  app.post(`${controlPath}/resume`, (c) => {
+    const control = current();
+    return control === undefined ? c.json(starting, 503) : c.json(control.resume());
+  });
+  app.post(`${controlPath}/adopt`, async (c) => {
+    const request = adoptRequest.safeParse(await c.req.json().catch(() => undefined));
+    if (!request.success) return c.json({ error: 'expected {"digest": "…"} of the plan that was seen' }, 400);
+    const control = current();
+    return control === undefined ? c.json(starting, 503) : c.json(control.adopt(request.data.digest));
+  });
+  app.post(`${controlPath}/upgrade`, async (c) => {
+    const request = upgradeRequest.safeParse(await c.req.json().catch(() => undefined));
+    if (!request.success) return c.json({ error: 'expected {"source": "/a/directory"}' }, 400);
+    const control = current();
+    return control === undefined ? c.json(starting, 503) : c.json(await control.upgrade(request.data));
+  });
+}
+
+/** Adds the same routes where others reach the listener, for callers with the token (compared in constant time). */
+export function addGuardedControlRoutes(app: App, current: () => UpkeepControl | undefined, token: Secret): void {
+  app.use(`${controlPath}/*`, bearerAuth({ token: token.reveal() }));
+  controlRoutes(app, current);
 }

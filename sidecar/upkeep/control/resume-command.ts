@@ -6,9 +6,9 @@ import { resumeAnswer } from "./control-answers.ts";
  * Has a running sidecar lift the hold that it set when the node did not come back, and try again what failed. Returns the exit status: 0 when that sidecar said that
  * the hold is lifted, or that none is in force; 1 when no sidecar said so.
  */
-export async function resumeCommand(target: ControlTarget, output: CommandOutput): Promise<number> {
+export async function runResumeCommand(target: ControlTarget, output: CommandOutput): Promise<number> {
   try {
-    const { result, hold, next, wasContested, node } = await requestControl(target, {
+    const { result, hold, next, wasContested, asksAgain, node } = await requestControl(target, {
       path: "/resume",
       answer: resumeAnswer,
     });
@@ -28,6 +28,9 @@ export async function resumeCommand(target: ControlTarget, output: CommandOutput
       output.out(
         "That another program kept writing node.conf is forgotten: the next correction may restart the node again.\n",
       );
+    }
+    if (asksAgain === true) {
+      output.out("restart.checkCommand, which refused the change of node.conf, is asked again.\n");
     }
     return exitStatus.clean;
   } catch (error) {

@@ -28,7 +28,7 @@ const awayMs = 120_000;
  * Shows what an upgrade of a node would do, has a running sidecar do it once a person agrees, and follows it to its end. Returns the exit status: 0 the
  * new version is proved (dry run: it could begin); 1 it was refused, taken back, or nobody agreed.
  */
-export async function upgradeCommand(
+export async function runUpgradeCommand(
   target: ControlTarget,
   options: UpgradeOptions,
   output: CommandOutput,

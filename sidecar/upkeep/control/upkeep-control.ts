@@ -1,9 +1,11 @@
 import { hostname } from "node:os";
-import { authorityOf } from "../adoption/authority.ts";
+import { decideAuthority } from "../adoption/authority.ts";
 import { endHold, type HoldDependencies } from "../restart/hold.ts";
-import { identifyNode, identityWords } from "../state/node-identity.ts";
+import { identifyNode, formatIdentity } from "../state/node-identity.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
+import type { ObservedConfig } from "../config/config-observation.ts";
 import type { CorrectionRate } from "../config/correction-rate.ts";
+import { forgetRefusal } from "../config/refused-edit.ts";
 import type { PlanView } from "../plan/plan-view.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import { beginUpgrade } from "../upgrade/begin-upgrade.ts";
@@ -14,7 +16,7 @@ import type { AdoptAnswer, ControlView, ResumeAnswer, UpgradeAnswer, UpgradeAske
 /** What a person may ask of a running sidecar, and tell it. Each change is on disk when its call returns. */
 export type UpkeepControl = Readonly<{
   look: () => ControlView;
-  /** Lifts a hold, has what failed tried again, and takes another writer of node.conf for stopped. */
+  /** Lifts a hold, has what failed tried again, takes another writer of node.conf for stopped, and has an edit that was refused judged anew. */
   resume: () => ResumeAnswer;
   /** Lets the sidecar act on this node, if its plan is still the one with that digest. */
   adopt: (digest: string) => AdoptAnswer;
@@ -29,6 +31,7 @@ export type ControlSeen = Readonly<{
   /** What is to be done, once it was planned. */
   plan: () => PlanView | undefined;
   isRestarting: () => boolean;
+  config: ObservedConfig;
   upgrade: ObservedUpgrade;
 }>;
 
@@ -40,13 +43,13 @@ export type ControlDependencies = HoldDependencies &
     wake: () => void;
   }>;
 
-/** Makes the control of an upkeep. */
-export function upkeepControl(seen: ControlSeen, dependencies: ControlDependencies): UpkeepControl {
+/** Creates the control of an upkeep. */
+export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDependencies): UpkeepControl {
   const { settings, state, place, rate, events, clock, wake } = dependencies;
   const { mode } = settings.upkeep;
   const node = () => {
     const identity = state.identity.get() ?? identifyNode(settings, place.layout().configPath, seen.document());
-    return { name: settings.monitor.jobName ?? identity.host.name, words: identityWords(identity) };
+    return { name: settings.monitor.jobName ?? identity.host.name, words: formatIdentity(identity) };
   };
   const held = () => {
     const hold = state.hold.get();
@@ -58,7 +61,7 @@ export function upkeepControl(seen: ControlSeen, dependencies: ControlDependenci
       node: node(),
       sidecar: { pid: process.pid, host: hostname(), stateDirectory: state.directory },
       mode,
-      authority: authorityOf(mode, state),
+      authority: decideAuthority(mode, state),
       ...held(),
       ...(plan === undefined ? {} : { plan: plan as ControlView["plan"] }),
       ...shownUpgrade(seen.upgrade.now().record),
@@ -68,16 +71,17 @@ export function upkeepControl(seen: ControlSeen, dependencies: ControlDependenci
     const before = held();
     const wasContested = rate.contested() || rate.repeated();
     rate.forget();
-    if (wasContested) wake();
-    if (before.hold === undefined) return { result: "none", wasContested, node: node() };
+    const asksAgain = forgetRefusal(seen.config);
+    if (wasContested || asksAgain) wake();
+    if (before.hold === undefined) return { result: "none", wasContested, asksAgain, node: node() };
     // A roll-back sets its hold first and again at its end: one that is lifted in between would only seem to be.
     if (seen.isRestarting()) return { result: "busy", ...before, node: node() };
     const next = endHold({ why: "gatehouse resume was run", isAsked: true }, dependencies);
     wake();
-    return { result: "lifted", ...before, next, wasContested, node: node() };
+    return { result: "lifted", ...before, next, wasContested, asksAgain, node: node() };
   };
   const adopt = (digest: string): AdoptAnswer => {
-    const authority = authorityOf(mode, state);
+    const authority = decideAuthority(mode, state);
     if (authority !== "waits") return { result: authority === "acts" ? "already" : "observes", view: look() };
     if (seen.plan()?.digest !== digest) return { result: "another", view: look() };
     state.adopted.set({ by: "command", atMs: clock.wallMs() });

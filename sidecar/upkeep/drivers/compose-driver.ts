@@ -24,7 +24,7 @@ const listed = z.object({ State: z.string() });
 const alive: ReadonlySet<string> = new Set(["running", "paused", "created"]);
 
 /** Restarts a container deployment with `docker compose restart` (specification, "Node command line"). */
-export function composeDriver(options: ComposeDriverOptions): NodeDriver {
+export function createComposeDriver(options: ComposeDriverOptions): NodeDriver {
   const { command, directory, timeoutMs } = options;
   return {
     name: "compose",

@@ -1,7 +1,6 @@
 import { runProcess, type ProcessResult } from "#daemon/bounded-process.ts";
 import { pause } from "#daemon/time.ts";
-import type { NodeCliRunner } from "./node-cli.ts";
-import { exitFailure } from "./exit-failure.ts";
+import { type NodeCliRunner, exitFailure } from "./node-cli.ts";
 
 /** How the tool is run in a service of a compose deployment. */
 export type ComposeNodeCliOptions = Readonly<{
@@ -21,7 +20,7 @@ export type ComposeNodeCliPlaces = Readonly<{ directory: () => string; binDirect
  * terminal, no shell. Ending compose does not end the program that it began in the container, so one that takes too long is only no
  * longer waited for, and while it still runs, no other is begun.
  */
-export function composeNodeCli(options: ComposeNodeCliOptions, places: ComposeNodeCliPlaces): NodeCliRunner {
+export function createComposeNodeCli(options: ComposeNodeCliOptions, places: ComposeNodeCliPlaces): NodeCliRunner {
   const { exec, service, timeoutMs } = options;
   const name = `./${options.command} in service ${service}`;
   let isLeftRunning = false;

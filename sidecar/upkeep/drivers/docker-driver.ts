@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { engineMessage, type DockerEngine } from "./docker-engine.ts";
+import { readEngineMessage, type DockerEngine } from "./docker-engine.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 
 /** Which container is the node. */
@@ -8,7 +8,7 @@ export type DockerDriverOptions = Readonly<{ container: string; stopTimeoutSecon
 const inspection = z.object({ State: z.object({ Running: z.boolean(), StartedAt: z.string() }) });
 
 /** Restarts the node's container through the Docker Engine API. */
-export function dockerDriver(options: DockerDriverOptions, engine: DockerEngine): NodeDriver {
+export function createDockerDriver(options: DockerDriverOptions, engine: DockerEngine): NodeDriver {
   const container = `/containers/${encodeURIComponent(options.container)}`;
   return {
     name: "docker",
@@ -16,12 +16,12 @@ export function dockerDriver(options: DockerDriverOptions, engine: DockerEngine)
       const path = `${container}/restart?t=${options.stopTimeoutSeconds}`;
       const response = await engine.request({ method: "POST", path, signal });
       if (response.status === 204) return {};
-      throw new DriverError(`container ${options.container} was not restarted: ${engineMessage(response)}`);
+      throw new DriverError(`container ${options.container} was not restarted: ${readEngineMessage(response)}`);
     },
     startedAt: async (signal) => {
       const response = await engine.request({ method: "GET", path: `${container}/json`, signal });
       if (response.status !== 200) {
-        throw new DriverError(`container ${options.container} can't be inspected: ${engineMessage(response)}`);
+        throw new DriverError(`container ${options.container} can't be inspected: ${readEngineMessage(response)}`);
       }
       const parsed = inspection.safeParse(JSON.parse(new TextDecoder().decode(response.body)));
       if (!parsed.success) return "unknown";

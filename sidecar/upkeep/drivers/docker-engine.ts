@@ -1,7 +1,7 @@
 import type { Agent } from "undici";
 import { readBodyStart } from "#daemon/bytes.ts";
 import { DriverError } from "./driver.ts";
-import { runningTimeout } from "#daemon/time.ts";
+import { createRunningTimeout } from "#daemon/time.ts";
 
 /** Where the Docker Engine API is. */
 export type DockerEngineOptions = Readonly<{
@@ -39,7 +39,7 @@ export class EngineTimeout extends DriverError {
  * Connects to an engine when first asked. A request throws {@link EngineTimeout} when its answer takes longer than `timeoutMs`,
  * {@link DriverError} when the engine can't be reached.
  */
-export function dockerEngine({ engine, timeoutMs }: DockerEngineOptions): DockerEngine {
+export function createDockerEngine({ engine, timeoutMs }: DockerEngineOptions): DockerEngine {
   const socketPath = engine.startsWith("unix://") ? engine.slice("unix://".length) : undefined;
   const origin = socketPath === undefined ? engine.replace(/\/$/, "") : "http://docker";
   // One deadline covers the whole answer; a tool that prints nothing for a while is no reason to end it earlier.
@@ -48,7 +48,7 @@ export function dockerEngine({ engine, timeoutMs }: DockerEngineOptions): Docker
   let agent: Promise<Agent> | undefined;
   return {
     request: async ({ method, path, body, signal, responseLimitBytes = defaultResponseLimitBytes }) => {
-      const deadline = runningTimeout(timeoutMs);
+      const deadline = createRunningTimeout(timeoutMs);
       try {
         agent ??= createAgent(options);
         const response = await (
@@ -82,7 +82,7 @@ async function createAgent(options: Agent.Options): Promise<Agent> {
 }
 
 /** The words of an engine's error answer. */
-export function engineMessage({ status, body }: EngineResponse): string {
+export function readEngineMessage({ status, body }: EngineResponse): string {
   const text = new TextDecoder().decode(body);
   try {
     const { message } = JSON.parse(text) as { message?: unknown };

@@ -1,10 +1,8 @@
 import { z } from "zod";
 import { endedWell, firstLine, type ProcessResult } from "#daemon/bounded-process.ts";
-import type { NodeCliRunner } from "./node-cli.ts";
-import { engineMessage, EngineTimeout, type DockerEngine, type EngineResponse } from "./docker-engine.ts";
+import { type NodeCliRunner, exitFailure } from "./node-cli.ts";
+import { readEngineMessage, EngineTimeout, type DockerEngine, type EngineResponse } from "./docker-engine.ts";
 import { DriverError } from "./driver.ts";
-import { standardOutput } from "./docker-stream.ts";
-import { exitFailure } from "./exit-failure.ts";
 
 /** How the tool is run inside the node's container. */
 export type DockerNodeCliOptions = Readonly<{
@@ -30,7 +28,7 @@ const streamOverheadFactor = 2;
  * Runs the tool in the node's container (Engine API exec) in its bin directory; no shell. The engine can't end a program that it
  * began, so while one that was given up still runs, no other is begun. `engine`'s own time limit is that of a run.
  */
-export function dockerNodeCli(
+export function createDockerNodeCli(
   options: DockerNodeCliOptions,
   binDirectory: () => string,
   engine: DockerEngine,
@@ -111,11 +109,38 @@ async function startExec(
 
 function expectStatus(response: EngineResponse, status: number): EngineResponse {
   if (response.status === status) return response;
-  throw new DriverError(`the Docker engine refused to run node_cli: ${engineMessage(response)}`);
+  throw new DriverError(`the Docker engine refused to run node_cli: ${readEngineMessage(response)}`);
 }
 
 function parse<T>(schema: z.ZodType<T>, response: EngineResponse): T {
   const parsed = schema.safeParse(JSON.parse(new TextDecoder().decode(response.body)));
   if (parsed.success) return parsed.data;
   throw new DriverError("the Docker engine answered an exec with another shape; is docker.engine a Docker engine?");
+}
+
+/** What a program in a container wrote. */
+export type ContainerOutput = Readonly<{ output: string; errors: string }>;
+
+const headerBytes = 8;
+const standardError = 2;
+
+/**
+ * Takes the engine's multiplexed stream apart: frames of one byte for the stream (1 output, 2 errors), three zero bytes, the
+ * length as four bytes, big endian, and the content (Docker Engine API, "Attach to a container", stream format). A frame that is
+ * cut off counts as far as it came.
+ */
+function standardOutput(bytes: Uint8Array): ContainerOutput {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const chunks: Record<"output" | "errors", Uint8Array[]> = { output: [], errors: [] };
+  let offset = 0;
+  while (offset + headerBytes <= bytes.length) {
+    const end = offset + headerBytes + view.getUint32(offset + 4);
+    const target = bytes[offset] === standardError ? "errors" : "output";
+    chunks[target].push(bytes.subarray(offset + headerBytes, end));
+    offset = end;
+  }
+  return {
+    output: Buffer.concat(chunks.output).toString("utf8"),
+    errors: Buffer.concat(chunks.errors).toString("utf8"),
+  };
 }

@@ -30,7 +30,7 @@ export type NodeDriver = Readonly<{
 }>;
 
 /** What `incarnation` says, or undefined where the driver has no such thing or does not reach the node. */
-export async function instanceIdOf(driver: NodeDriver, signal: AbortSignal): Promise<string | undefined> {
+export async function readInstanceId(driver: NodeDriver, signal: AbortSignal): Promise<string | undefined> {
   try {
     return await driver.incarnation?.(signal);
   } catch (error) {

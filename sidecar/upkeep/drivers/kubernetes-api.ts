@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Agent } from "undici";
 import { readText, type Body } from "#daemon/bytes.ts";
 import { DriverError } from "./driver.ts";
-import { runningTimeout } from "#daemon/time.ts";
+import { createRunningTimeout } from "#daemon/time.ts";
 
 /** How the API server is reached. */
 export type KubernetesApiOptions = Readonly<{
@@ -50,7 +50,7 @@ export type KubernetesResponse = Readonly<{ status: number; body: unknown }>;
 const responseLimitBytes = 4_194_304;
 
 /** Connects to the API server when first asked. Requests throw {@link DriverError} when it can't be reached. */
-export function kubernetesApi(options: KubernetesApiOptions): KubernetesApi {
+export function createKubernetesApi(options: KubernetesApiOptions): KubernetesApi {
   const { apiUrl, serviceAccountDirectory: directory, timeoutMs } = options;
   let agent: Readonly<{ ca: string | undefined; agent: Agent }> | undefined;
   const credentials = async (): Promise<KubernetesCredentials> => {
@@ -91,9 +91,9 @@ export function kubernetesApi(options: KubernetesApiOptions): KubernetesApi {
             ...(body === undefined ? {} : { "content-type": contentTypes[method] }),
           },
           ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-          signal: AbortSignal.any([signal, runningTimeout(timeoutMs)]),
+          signal: AbortSignal.any([signal, createRunningTimeout(timeoutMs)]),
         });
-        return await kubernetesResponse(response.statusCode, response.body);
+        return await readKubernetesResponse(response.statusCode, response.body);
       } catch (cause) {
         const code = (cause as NodeJS.ErrnoException).code ?? (cause as Error).message;
         throw new DriverError(`the API server at ${apiUrl} can't be asked (${code}); set kubernetes.apiUrl.`, {
@@ -106,7 +106,7 @@ export function kubernetesApi(options: KubernetesApiOptions): KubernetesApi {
 }
 
 /** Reads an answer of the API server. @throws {Error} when it is larger than any that is asked for here. */
-export async function kubernetesResponse(status: number, stream: Body): Promise<KubernetesResponse> {
+export async function readKubernetesResponse(status: number, stream: Body): Promise<KubernetesResponse> {
   return { status, body: parse(await readText(stream, responseLimitBytes)) };
 }
 
@@ -120,7 +120,7 @@ function parse(text: string): unknown {
 }
 
 /** The words of a refusal: a Kubernetes Status object's message. */
-export function kubernetesMessage({ status, body }: KubernetesResponse): string {
+export function readKubernetesMessage({ status, body }: KubernetesResponse): string {
   const message = (body as { message?: unknown } | null)?.message;
   return `${status}: ${typeof message === "string" ? message : "no message"}`;
 }

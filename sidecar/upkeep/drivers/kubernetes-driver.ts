@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { pause, runningTimeout } from "#daemon/time.ts";
+import { pause, createRunningTimeout } from "#daemon/time.ts";
 import { DriverError, type NodeDriver, type NodeStart } from "./driver.ts";
-import { kubernetesMessage, type KubernetesApi } from "./kubernetes-api.ts";
+import { readKubernetesMessage, type KubernetesApi } from "./kubernetes-api.ts";
 
 /** Which pod and container are the node. */
 export type KubernetesDriverOptions = Readonly<{ pod: string; container: string; timeoutMs: number }>;
@@ -24,14 +24,16 @@ const lookIntervalMs = 500;
  * Restarts the node by deleting its pod, which its StatefulSet makes again, and waits for the new pod's container to run. Needs
  * `get` and `delete` of that one pod, nothing more.
  */
-export function kubernetesDriver(options: KubernetesDriverOptions, api: KubernetesApi): NodeDriver {
+export function createKubernetesDriver(options: KubernetesDriverOptions, api: KubernetesApi): NodeDriver {
   const path = `/pods/${encodeURIComponent(options.pod)}`;
   const look = async (signal: AbortSignal): Promise<Pod | undefined> => {
     const response = await api.request("GET", path, signal);
     if (response.status === 404) return undefined;
     const parsed = podSchema.safeParse(response.body);
     if (response.status === 200 && parsed.success) return parsed.data;
-    throw new DriverError(`pod ${options.pod} can't be looked at: ${kubernetesMessage(response)}; grant get on it.`);
+    throw new DriverError(
+      `pod ${options.pod} can't be looked at: ${readKubernetesMessage(response)}; grant get on it.`,
+    );
   };
   return {
     name: "kubernetes",
@@ -40,10 +42,10 @@ export function kubernetesDriver(options: KubernetesDriverOptions, api: Kubernet
       const response = await api.request("DELETE", path, signal);
       if (![200, 202, 404].includes(response.status)) {
         throw new DriverError(
-          `pod ${options.pod} was not deleted: ${kubernetesMessage(response)}; grant delete on it.`,
+          `pod ${options.pod} was not deleted: ${readKubernetesMessage(response)}; grant delete on it.`,
         );
       }
-      const deadline = AbortSignal.any([signal, stopping, runningTimeout(options.timeoutMs)]);
+      const deadline = AbortSignal.any([signal, stopping, createRunningTimeout(options.timeoutMs)]);
       while (!deadline.aborted) {
         const now = await look(signal);
         const isAnother = now !== undefined && now.metadata.uid !== before?.metadata.uid;

@@ -2,11 +2,10 @@ import type { IncomingMessage } from "node:http";
 import { WebSocket } from "ws";
 import { z } from "zod";
 import { endedWell, firstLine, type ProcessResult } from "#daemon/bounded-process.ts";
-import type { NodeCliRunner } from "./node-cli.ts";
+import { type NodeCliRunner, exitFailure } from "./node-cli.ts";
 import { DriverError } from "./driver.ts";
-import { exitFailure } from "./exit-failure.ts";
-import { kubernetesMessage, kubernetesResponse, type KubernetesApi } from "./kubernetes-api.ts";
-import { runningTimeout } from "#daemon/time.ts";
+import { readKubernetesMessage, readKubernetesResponse, type KubernetesApi } from "./kubernetes-api.ts";
+import { createRunningTimeout } from "#daemon/time.ts";
 
 /** How the tool is run inside the node's pod. */
 export type KubernetesNodeCliOptions = Readonly<{
@@ -31,7 +30,7 @@ const execStatus = z.object({
 });
 
 /** Runs the tool in the node's container (pod exec over WebSocket). Needs `create` (and `get`) on that pod's `exec`. */
-export function kubernetesNodeCli(
+export function createKubernetesNodeCli(
   options: KubernetesNodeCliOptions,
   binDirectory: () => string,
   api: KubernetesApi,
@@ -75,7 +74,7 @@ async function collect(
   signal: AbortSignal,
 ): Promise<ProcessResult> {
   const text = { output: "", errors: "", status: "" };
-  const deadline = AbortSignal.any([signal, runningTimeout(timeoutMs)]);
+  const deadline = AbortSignal.any([signal, createRunningTimeout(timeoutMs)]);
   try {
     return await new Promise<ProcessResult>((resolve) => {
       const fail = (reason: "TimedOut" | "TooMuchOutput" | "Failed", words: string) =>
@@ -111,8 +110,8 @@ async function collect(
 
 /** Why the API server opened no stream, in its words: a right that is missing, or a container that does not run yet. */
 async function refusal(response: IncomingMessage): Promise<string> {
-  const answer = await kubernetesResponse(response.statusCode ?? 0, response);
-  return `${kubernetesMessage(answer)}${answer.status === 403 ? "; grant create on pods/exec." : ""}`;
+  const answer = await readKubernetesResponse(response.statusCode ?? 0, response);
+  return `${readKubernetesMessage(answer)}${answer.status === 403 ? "; grant create on pods/exec." : ""}`;
 }
 
 function resultOf(name: string, text: Readonly<{ output: string; errors: string; status: string }>): ProcessResult {

@@ -1,4 +1,5 @@
-import type { ProcessFailureReason, ProcessResult } from "#daemon/bounded-process.ts";
+import { isAbsolute, join } from "node:path";
+import { type ProcessFailureReason, type ProcessResult, runProcess } from "#daemon/bounded-process.ts";
 import { parsePruneInfo, type PruneInfo } from "#node/prune-info.ts";
 
 /** Runs the node's command-line tool with arguments, wherever it is, within its limits. */
@@ -46,4 +47,33 @@ export function createNodeCli(form: () => NodeCliForm, run: NodeCliRunner): Node
 
 function complaintOf(result: ProcessResult): NodeCliResult<string> {
   return result.ok ? { ok: true, value: result.complaint ?? "" } : result;
+}
+
+/**
+ * What a program's end in a container means, told from its exit status and words. A container's runtime says 127 of a program that is
+ * not there and 126 of one that can't be executed, but older engines (Docker 20.10) say 126 for both, and only the words differ.
+ */
+export function exitFailure(name: string, exitCode: number | null, said: string): ProcessResult {
+  const isAbsent = /no such file or directory|not found/.test(said);
+  if (exitCode === 127 || (exitCode === 126 && isAbsent)) {
+    const message = `${name} is not there (${said}); set nodeCli.command, or nodeCli.containerBinDirectory.`;
+    return { ok: false, reason: "NotFound", message };
+  }
+  if (exitCode === 126) {
+    return { ok: false, reason: "NotExecutable", message: `${name} can't be executed (${said}); run chmod +x on it.` };
+  }
+  const why = said === "" ? "." : `: ${said}`;
+  return { ok: false, reason: "Failed", message: `${name} exited with status ${exitCode}${why}` };
+}
+
+/** How the tool is run on this machine. */
+export type LocalNodeCliOptions = Readonly<{ command: string; timeoutMs: number; outputLimitBytes: number }>;
+
+/** Runs the tool in the node's bin directory. */
+export function createLocalNodeCli(options: LocalNodeCliOptions, binDirectory: () => string): NodeCliRunner {
+  return (args, signal) => {
+    const directory = binDirectory();
+    const file = isAbsolute(options.command) ? options.command : join(directory, options.command);
+    return runProcess({ ...options, command: [file, ...args], directory, signal });
+  };
 }

@@ -1,5 +1,5 @@
 import { runProcess, type ProcessResult } from "#daemon/bounded-process.ts";
-import { processesIn } from "./processes-in.ts";
+import { findProcessesIn } from "./host-processes.ts";
 import { DriverError, StartFailed, type NodeDriver, type RestartReport } from "./driver.ts";
 
 /** Commands of a binary deployment, run in the bin directory. */
@@ -12,7 +12,7 @@ const outputLimitBytes = 1_048_576;
  * Restarts a binary deployment: `./ops stop --force`, then `./ops start --config ./node.conf` (specification, "Node command
  * line"). A stop that fails does not keep it from starting: the node may have been down.
  */
-export function opsDriver(options: OpsDriverOptions, binDirectory: () => string): NodeDriver {
+export function createOpsDriver(options: OpsDriverOptions, binDirectory: () => string): NodeDriver {
   const run = async (command: readonly string[], signal: AbortSignal) => {
     const [file = "", ...args] = command;
     const { timeoutMs } = options;
@@ -27,7 +27,7 @@ export function opsDriver(options: OpsDriverOptions, binDirectory: () => string)
     name: "ops",
     stop: (signal) => runOrThrow(options.stop, signal),
     start: (signal) => runOrThrow(options.start, signal),
-    processes: () => processesIn(binDirectory()),
+    processes: () => findProcessesIn(binDirectory()),
     restart: async (signal) => {
       const stopped = await run(options.stop, signal);
       const started = await run(options.start, signal);

@@ -3,8 +3,8 @@ import { HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadlin
 import type { NodeCli } from "./node-cli.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 
-/** Where programs of the node are run, and the patience with its file system. */
-export type NodeReach = Readonly<{ directory: () => string; patience: () => FileDeadline }>;
+/** Where programs of the node are run, and the deadline for calls of its file system. */
+export type NodeReach = Readonly<{ directory: () => string; fileDeadline: () => FileDeadline }>;
 
 /**
  * Asks the file system of the node's directory before each run of `node_cli`: the system call that begins a program returns only when the
@@ -40,11 +40,11 @@ export function reachedDriver(driver: NodeDriver, reach: NodeReach): NodeDriver 
   };
 }
 
-async function whyOutOfReach({ directory, patience }: NodeReach): Promise<string | undefined> {
+async function whyOutOfReach({ directory, fileDeadline }: NodeReach): Promise<string | undefined> {
   const path = directory();
   try {
     // What is not there is told by the run itself.
-    await patience().call(`looking at ${path}`, () => stat(path).catch(() => undefined));
+    await fileDeadline().call(`looking at ${path}`, () => stat(path).catch(() => undefined));
     return undefined;
   } catch (error) {
     if (error instanceof HangingFileSystem) return `${error.message}.`;

@@ -1,20 +1,19 @@
 import { StartupError } from "#daemon/startup-error.ts";
 import type { SidecarSettings } from "../../settings.ts";
-import { localNodeCli } from "./local-node-cli.ts";
+import { createLocalNodeCli, createNodeCli, type NodeCli, type NodeCliRunner } from "./node-cli.ts";
 import type { NodeLayout } from "#node/layout.ts";
-import { binDirectoryOf } from "#node/versions.ts";
-import { createNodeCli, type NodeCli, type NodeCliRunner } from "./node-cli.ts";
-import { composeDriver } from "./compose-driver.ts";
-import { composeNodeCli } from "./compose-node-cli.ts";
-import { dockerDriver } from "./docker-driver.ts";
-import { dockerEngine } from "./docker-engine.ts";
-import { dockerNodeCli } from "./docker-node-cli.ts";
+import { deriveBinDirectory } from "#node/versions.ts";
+import { createComposeDriver } from "./compose-driver.ts";
+import { createComposeNodeCli } from "./compose-node-cli.ts";
+import { createDockerDriver } from "./docker-driver.ts";
+import { createDockerEngine } from "./docker-engine.ts";
+import { createDockerNodeCli } from "./docker-node-cli.ts";
 import type { NodeDriver } from "./driver.ts";
-import { kubernetesApi } from "./kubernetes-api.ts";
-import { kubernetesDriver } from "./kubernetes-driver.ts";
-import { kubernetesNodeCli } from "./kubernetes-node-cli.ts";
-import { opsDriver } from "./ops-driver.ts";
-import { signalDriver } from "./signal-driver.ts";
+import { createKubernetesApi } from "./kubernetes-api.ts";
+import { createKubernetesDriver } from "./kubernetes-driver.ts";
+import { createKubernetesNodeCli } from "./kubernetes-node-cli.ts";
+import { createOpsDriver } from "./ops-driver.ts";
+import { createSignalDriver } from "./signal-driver.ts";
 
 /**
  * Makes the driver that `restart.driver` names; undefined when the node may not be restarted.
@@ -29,9 +28,9 @@ export function selectDriver(
   const { timeoutMs, driver } = settings.restart;
   switch (driver) {
     case "ops":
-      return opsDriver({ ...settings.ops, timeoutMs }, () => layout().binDirectory);
+      return createOpsDriver({ ...settings.ops, timeoutMs }, () => layout().binDirectory);
     case "compose":
-      return composeDriver({
+      return createComposeDriver({
         ...settings.compose,
         directory: composeDirectory(settings, layout),
         timeoutMs,
@@ -39,15 +38,15 @@ export function selectDriver(
       });
     case "docker": {
       const container = needed("docker.container", settings.docker.container);
-      const engine = resources.use(dockerEngine({ ...settings.docker, timeoutMs }));
-      return dockerDriver({ ...settings.docker, container }, engine);
+      const engine = resources.use(createDockerEngine({ ...settings.docker, timeoutMs }));
+      return createDockerDriver({ ...settings.docker, container }, engine);
     }
     case "kubernetes": {
       const { strategy } = settings.kubernetes;
-      if (strategy === "signal") return signalDriver({ ...settings.kubernetes, timeoutMs });
+      if (strategy === "signal") return createSignalDriver({ ...settings.kubernetes, timeoutMs });
       const pod = needed("kubernetes.pod", settings.kubernetes.pod);
-      const api = resources.use(kubernetesApi({ ...settings.kubernetes, timeoutMs }));
-      return kubernetesDriver({ ...settings.kubernetes, pod, timeoutMs }, api);
+      const api = resources.use(createKubernetesApi({ ...settings.kubernetes, timeoutMs }));
+      return createKubernetesDriver({ ...settings.kubernetes, pod, timeoutMs }, api);
     }
     case "none":
       return undefined;
@@ -87,7 +86,7 @@ function configPathFor(runner: Runner, settings: SidecarSettings, layout: NodeLa
 }
 
 function containerBinDirectory({ nodeCli, node }: SidecarSettings, { kind }: NodeLayout): string {
-  return nodeCli.containerBinDirectory ?? `/data/${binDirectoryOf(kind, node.nodeDirectory)}`;
+  return nodeCli.containerBinDirectory ?? `/data/${deriveBinDirectory(kind, node.nodeDirectory)}`;
 }
 
 function nodeCliRunner(
@@ -97,23 +96,23 @@ function nodeCliRunner(
   resources: AsyncDisposableStack,
 ): NodeCliRunner {
   const { nodeCli } = settings;
-  if (runner === "local") return localNodeCli(nodeCli, () => layout().binDirectory);
+  if (runner === "local") return createLocalNodeCli(nodeCli, () => layout().binDirectory);
   const binDirectory = () => containerBinDirectory(settings, layout());
   const { timeoutMs } = nodeCli;
   if (runner === "compose") {
     const { exec, service } = settings.compose;
     if (service === undefined) throw new StartupError(noService);
     const directory = composeDirectory(settings, layout);
-    return composeNodeCli({ ...nodeCli, exec, service }, { directory, binDirectory });
+    return createComposeNodeCli({ ...nodeCli, exec, service }, { directory, binDirectory });
   }
   if (runner === "docker") {
     const container = needed("docker.container", settings.docker.container);
-    const engine = resources.use(dockerEngine({ ...settings.docker, timeoutMs }));
-    return dockerNodeCli({ ...nodeCli, container }, binDirectory, engine);
+    const engine = resources.use(createDockerEngine({ ...settings.docker, timeoutMs }));
+    return createDockerNodeCli({ ...nodeCli, container }, binDirectory, engine);
   }
   const pod = needed("kubernetes.pod", settings.kubernetes.pod);
-  const api = resources.use(kubernetesApi({ ...settings.kubernetes, timeoutMs }));
-  return kubernetesNodeCli({ ...nodeCli, ...settings.kubernetes, pod }, binDirectory, api);
+  const api = resources.use(createKubernetesApi({ ...settings.kubernetes, timeoutMs }));
+  return createKubernetesNodeCli({ ...nodeCli, ...settings.kubernetes, pod }, binDirectory, api);
 }
 
 function composeDirectory({ compose, node }: SidecarSettings, layout: () => NodeLayout): () => string {

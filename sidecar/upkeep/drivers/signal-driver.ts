@@ -1,9 +1,9 @@
 import { readdir, readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { systemClock } from "#daemon/clock.ts";
-import { pause, runningTimeout } from "#daemon/time.ts";
+import { pause, createRunningTimeout } from "#daemon/time.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
-import { processStart } from "./process-start.ts";
+import { processStart } from "./host-processes.ts";
 
 /** Which process is the node. */
 export type SignalDriverOptions = Readonly<{
@@ -21,7 +21,7 @@ const nameLength = 15;
  * Restarts a node in the same process namespace (`shareProcessNamespace`) with SIGTERM: its container ends, and Kubernetes
  * starts it again, waiting longer each time it does so soon. Waits for a new process of that name.
  */
-export function signalDriver({ processName, timeoutMs }: SignalDriverOptions): NodeDriver {
+export function createSignalDriver({ processName, timeoutMs }: SignalDriverOptions): NodeDriver {
   return {
     name: "kubernetes",
     restart: async (signal) => {
@@ -32,7 +32,7 @@ export function signalDriver({ processName, timeoutMs }: SignalDriverOptions): N
         );
       }
       for (const pid of before) terminate(pid, processName);
-      const deadline = AbortSignal.any([signal, runningTimeout(timeoutMs)]);
+      const deadline = AbortSignal.any([signal, createRunningTimeout(timeoutMs)]);
       while (!deadline.aborted) {
         const now = await processesNamed(processName);
         if (now.some((pid) => !before.includes(pid)) && !now.some((pid) => before.includes(pid))) return {};

@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import { hostname } from "node:os";
+import { urlPort } from "#daemon/http/address.ts";
 import type { SidecarSettings } from "../../settings.ts";
-import type { Desired } from "#node/conf/desired.ts";
+import type { Desired } from "#node/conf/monitor-values.ts";
 
-/** Makes the desired state of the settings; `dataPath` makes the default job name unique on a host with several nodes. */
-export function desiredState(settings: SidecarSettings, dataPath: string): Desired {
+/** Creates the desired state of the settings; `dataPath` makes the default job name unique on a host with several nodes. */
+export function createDesiredState(settings: SidecarSettings, dataPath: string): Desired {
   const { monitor, prune, upkeep, pushgateway } = settings;
   const gateway = pushgateway.url === undefined ? undefined : new URL(pushgateway.url);
   return {
@@ -13,7 +14,7 @@ export function desiredState(settings: SidecarSettings, dataPath: string): Desir
       fallback: {
         jobName: defaultJobName(hostname(), dataPath),
         pushAddress: gateway?.hostname.replace(/^\[|\]$/g, ""),
-        pushPort: portOf(gateway) ?? 9091,
+        pushPort: gateway === undefined ? 9091 : urlPort(gateway),
         pushIntervalSeconds: 10,
       },
     },
@@ -23,7 +24,7 @@ export function desiredState(settings: SidecarSettings, dataPath: string): Desir
 }
 
 /** Tells two desired states apart by what is set; the default job name depends on the file, and a change of that is no new wish. */
-export function desiredHash({ monitor, ...desired }: Desired): string {
+export function hashDesiredState({ monitor, ...desired }: Desired): string {
   const { jobName: _, ...fallback } = monitor.fallback;
   return createHash("sha256")
     .update(JSON.stringify({ ...desired, monitor: { ...monitor, fallback } }))
@@ -34,10 +35,4 @@ export function desiredHash({ monitor, ...desired }: Desired): string {
 function defaultJobName(host: string, dataPath: string): string {
   const place = createHash("sha256").update(dataPath).digest("hex").slice(0, 8);
   return `node-${host.replace(/[^A-Za-z0-9-]/g, "-").slice(0, 60)}-${place}`;
-}
-
-function portOf(url: URL | undefined): number | undefined {
-  if (url === undefined) return undefined;
-  if (url.port !== "") return Number(url.port);
-  return url.protocol === "https:" ? 443 : 80;
 }

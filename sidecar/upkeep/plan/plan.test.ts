@@ -3,9 +3,9 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseConfig, type ConfigDocument } from "#node/conf/document.ts";
 import { nodeReleases, parseNodeVersion } from "#node/versions.ts";
-import { meaningOf } from "#node/conf/meaning.ts";
-import type { Desired } from "#node/conf/desired.ts";
-import { monitorFields, namingOf } from "#node/conf/monitor-keys.ts";
+import { deriveMeaning } from "#node/conf/meaning.ts";
+import type { Desired } from "#node/conf/monitor-values.ts";
+import { monitorFields, findNaming } from "#node/conf/monitor-keys.ts";
 import { plan, type Plan } from "./plan.ts";
 
 const fallback = { jobName: "made-up", pushAddress: "gateway.example", pushPort: 9091, pushIntervalSeconds: 10 };
@@ -125,7 +125,7 @@ describe("plan", () => {
         const after = written(planText(text, nodeVersion)) ?? text;
         const parsed = parseNodeVersion(nodeVersion);
         if (parsed === undefined) throw new Error("no version");
-        const { own, others } = namingOf(parsed);
+        const { own, others } = findNaming(parsed);
         const keys = Object.keys(documentOf(after).chain["monitor_config"] as object);
         expect(keys).toEqual(expect.arrayContaining(Object.values(own)));
         for (const key of others.flatMap(Object.values<string>)) expect(keys).not.toContain(key);
@@ -212,10 +212,10 @@ describe("plan", () => {
     const text = written(planText('{"chain":{}}', "0.16.2")) ?? "";
     const document = documentOf(text);
     const observed = { document, version: parseNodeVersion("0.16.2") };
-    expect(plan({ ...observed, nodeHas: meaningOf(document) }, desired).actions).toEqual([]);
+    expect(plan({ ...observed, nodeHas: deriveMeaning(document) }, desired).actions).toEqual([]);
     expect(plan({ ...observed, nodeHas: "unknown" }, desired).actions).toMatchObject([{ kind: "restart" }]);
     const commented = documentOf(`// words\n${text}`);
-    expect(plan({ ...observed, document: commented, nodeHas: meaningOf(document) }, desired).actions).toEqual([]);
+    expect(plan({ ...observed, document: commented, nodeHas: deriveMeaning(document) }, desired).actions).toEqual([]);
   });
 
   test("a version in doubt corrects values under the names that stand there, and renames, adds and restarts nothing", () => {

@@ -2,12 +2,10 @@ import { nodeReleases, type NodeReleases, type NodeVersion } from "#node/version
 import type { PruneInfo } from "#node/prune-info.ts";
 import { isJsonObject, parseConfig, type ConfigDocument } from "#node/conf/document.ts";
 import { hasSameMeaning } from "#node/conf/meaning.ts";
-import { configChanges, type ConfigChange } from "#node/conf/monitor-change.ts";
-import { editConfig } from "#node/conf/edit.ts";
-import type { Desired } from "#node/conf/desired.ts";
-import { rewriteConfig } from "#node/conf/rewrite.ts";
-import { monitorFields, namingOf, otherNames, type Naming } from "#node/conf/monitor-keys.ts";
-import { wantedMonitor } from "#node/conf/monitor-values.ts";
+import { findConfigChanges, type ConfigChange } from "#node/conf/monitor-change.ts";
+import { editConfig, rewriteConfig } from "#node/conf/edit.ts";
+import { type Desired, decideMonitor } from "#node/conf/monitor-values.ts";
+import { monitorFields, findNaming, listOtherNames, type Naming } from "#node/conf/monitor-keys.ts";
 
 /** What is known of a node. What is absent is not known now; nothing is planned on what is not known. */
 export type Observed = Readonly<{
@@ -69,14 +67,14 @@ function planConfig(
     problems.push({ reason: "VersionUnknown", message });
     return undefined;
   }
-  const naming = namingOf(version, releases);
+  const naming = findNaming(version, releases);
   const current = document.chain["monitor_config"];
-  const wanted = wantedMonitor(isJsonObject(current) ? current : undefined, naming, desired.monitor);
+  const wanted = decideMonitor(isJsonObject(current) ? current : undefined, naming, desired.monitor);
   if (desired.monitor.enabled && wanted.pushAddress === undefined) {
     const message = "metrics pushing is desired, but no Pushgateway is known; set monitor.pushAddress.";
     problems.push({ reason: "PushAddressUnknown", message });
   }
-  const changes = configChanges(current, wanted, naming);
+  const changes = findConfigChanges(current, wanted, naming);
   if (changes.length === 0) return undefined;
   if (doubt !== undefined && !isNamedFor(naming, current)) {
     const message = `which names monitor_config has to have is not certain, so they stay: ${doubt}.`;
@@ -97,7 +95,7 @@ function planConfig(
 function isNamedFor(naming: Naming, monitor: unknown): boolean {
   if (!isJsonObject(monitor)) return false;
   const has = (key: string) => Object.hasOwn(monitor, key);
-  return Object.values(naming.own).some(has) && !monitorFields.some((field) => otherNames(naming, field).some(has));
+  return Object.values(naming.own).some(has) && !monitorFields.some((field) => listOtherNames(naming, field).some(has));
 }
 
 function planPrune(observed: Observed, desired: Desired, problems: PlanProblem[]): PlanAction | undefined {

@@ -50,7 +50,7 @@ export function observePruning(onChange?: () => void): ObservedPruning {
 }
 
 /** Says whether auto-pruning is as desired, and whether pruning advances. Pure. */
-export function pruneConditions({ autoPrune, progress, looked }: PruneObservation): readonly ConditionReport[] {
+export function derivePruneConditions({ autoPrune, progress, looked }: PruneObservation): readonly ConditionReport[] {
   return [
     ...(autoPrune === undefined ? [] : [autoPruneOn(autoPrune)]),
     ...(progress === undefined || looked === undefined ? [] : [pruneCondition(looked.info, progress, looked)]),

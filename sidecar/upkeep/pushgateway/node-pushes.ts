@@ -7,7 +7,7 @@ import { isJsonObject, type ConfigDocument } from "#node/conf/document.ts";
 import type { NodeVersion } from "#node/versions.ts";
 import { watchPushes, type PushIdentity, type PushWatch } from "./push-watch.ts";
 import type { VersionResolution } from "../version/version-resolution.ts";
-import { namingOf } from "#node/conf/monitor-keys.ts";
+import { findNaming } from "#node/conf/monitor-keys.ts";
 
 /** Watches what the node pushes by the last node.conf that could be used; undefined when `pushgateway.url` is not set. */
 export function watchNodePushes(
@@ -29,14 +29,15 @@ export function watchNodePushes(
   return watchPushes({ ...pushgateway, url, signal }, { ...dependencies, identity });
 }
 
-/** What a node of a version pushes as; undefined when it pushes nothing. Pure. */
-function pushIdentity(
+/** What a node of a version pushes as; "unknown" where it can't be told, undefined when it pushes nothing. Pure. */
+export function pushIdentity(
   document: ConfigDocument | undefined,
   version: NodeVersion | undefined,
-): PushIdentity | undefined {
-  const monitor = document?.chain["monitor_config"];
-  if (!isJsonObject(monitor) || version === undefined) return undefined;
-  const { own } = namingOf(version);
+): PushIdentity | "unknown" | undefined {
+  if (document === undefined || version === undefined) return "unknown";
+  const monitor = document.chain["monitor_config"];
+  if (!isJsonObject(monitor)) return undefined;
+  const { own } = findNaming(version);
   const job = monitor[own.jobName];
   const interval = monitor[own.pushIntervalSeconds];
   if (monitor[own.enabled] !== true || typeof job !== "string") return undefined;

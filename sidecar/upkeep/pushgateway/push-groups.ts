@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
-import { BodyTooLargeError, boundedChunks } from "#daemon/bytes.ts";
+import { BodyTooLargeError, boundChunks } from "#daemon/bytes.ts";
 import { requestFailureCode, type SendRequest } from "#daemon/http/request.ts";
-import { httpEndpoint } from "#daemon/http/endpoint.ts";
-import { runningTimeout } from "#daemon/time.ts";
+import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
+import { createRunningTimeout } from "#daemon/time.ts";
 
 /** One group at a Pushgateway: its job and when it was last pushed to (seconds since 1970). */
 type PushGroup = Readonly<{ job: string; labels: string; pushTimeSeconds: number }>;
@@ -19,10 +19,10 @@ export async function readPushGroups(
   signal: AbortSignal,
   dependencies: Readonly<{ ask: SendRequest }>,
 ): Promise<PushGroupsResult> {
-  const { url, headers } = httpEndpoint(`${options.url.replace(/\/$/, "")}/metrics`);
+  const { url, headers } = parseHttpEndpoint(`${options.url.replace(/\/$/, "")}/metrics`);
   const shown = new URL(url);
   const where = `${shown.origin}${shown.pathname}`;
-  const deadline = AbortSignal.any([signal, runningTimeout(options.timeoutMs)]);
+  const deadline = AbortSignal.any([signal, createRunningTimeout(options.timeoutMs)]);
   try {
     const answer = await dependencies.ask({ url, method: "GET", headers, signal: deadline });
     if (answer.statusCode !== 200) {
@@ -44,7 +44,7 @@ async function parseGroups(answer: IncomingMessage, limitBytes: number): Promise
   const groups: PushGroup[] = [];
   const decoder = new TextDecoder();
   let rest = "";
-  for await (const chunk of boundedChunks(answer, limitBytes)) {
+  for await (const chunk of boundChunks(answer, limitBytes)) {
     const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
     rest = lines.pop() ?? "";
     groups.push(...lines.flatMap((line) => parseLine(line) ?? []));

@@ -3,9 +3,8 @@ import type { Clock } from "#daemon/clock.ts";
 import type { SendRequest } from "#daemon/http/request.ts";
 import { pause } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import type { ConditionReport, ReasonOf } from "#status/condition.ts";
+import type { ConditionReport } from "#status/condition.ts";
 import { readPushGroups, type PushgatewayOptions } from "./push-groups.ts";
-import { countPush, isShared, type PushesSeen } from "./push-sharing.ts";
 
 /** What the node pushes as, by its configuration. */
 export type PushIdentity = Readonly<{ job: string; intervalSeconds: number }>;
@@ -13,8 +12,8 @@ export type PushIdentity = Readonly<{ job: string; intervalSeconds: number }>;
 export type PushWatchOptions = PushgatewayOptions & Readonly<{ staleAfterMs: number; signal: AbortSignal }>;
 
 export type PushWatchDependencies = Readonly<{
-  /** Undefined while pushing is not configured. */
-  identity: () => PushIdentity | undefined;
+  /** Undefined while pushing is not configured, "unknown" while nobody can tell. */
+  identity: () => PushIdentity | "unknown" | undefined;
   board: ConditionBoard;
   clock: Clock;
   ask: SendRequest;
@@ -49,8 +48,8 @@ export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDe
 
   const look = async (signal: AbortSignal): Promise<PushLook> => {
     const pushes = identity();
-    if (pushes === undefined) {
-      say(notChecked("NotPushing", "The node is not configured to push metrics."));
+    if (pushes === undefined || pushes === "unknown") {
+      say(pushes === undefined ? notPushing : identityUnknown);
       return { state: "notPushing" };
     }
     if (pushes.job !== job) seen = undefined;
@@ -82,7 +81,9 @@ export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDe
       await look(options.signal).catch((error: unknown) =>
         log.error({ err: error }, "looking at the Pushgateway failed"),
       );
-      await pause(((identity()?.intervalSeconds ?? 10) * 1_000) / looksPerInterval, options.signal);
+      const pushes = identity();
+      const intervalSeconds = typeof pushes === "object" ? pushes.intervalSeconds : 10;
+      await pause((intervalSeconds * 1_000) / looksPerInterval, options.signal);
     }
   };
   return { lastPush: look, done: run() };
@@ -91,12 +92,20 @@ export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDe
 /** Often enough to tell two pushes within an interval apart. */
 const looksPerInterval = 4;
 
-function notChecked(
-  reason: ReasonOf<"MetricsArriving", "Unknown">,
-  message: string,
-): ConditionReport<"MetricsArriving"> {
-  return { type: "MetricsArriving", status: "Unknown", reason, message };
-}
+const notPushing: ConditionReport<"MetricsArriving"> = {
+  type: "MetricsArriving",
+  status: "Unknown",
+  reason: "NotPushing",
+  message: "The node is not configured to push metrics.",
+};
+
+const identityUnknown: ConditionReport<"MetricsArriving"> = {
+  type: "MetricsArriving",
+  status: "Unknown",
+  reason: "IdentityUnknown",
+  message:
+    "What the node pushes its metrics as is not known: node.conf could not be read yet, or the node's version is not known (ConfigValid, VersionAgreed).",
+};
 
 function judge(
   { job, intervalSeconds }: PushIdentity,
@@ -122,4 +131,45 @@ function judge(
     return { type, status: "False", reason: "JobShared", message };
   }
   return { type, status: "True", reason: "Fresh", message: `Job "${job}" was pushed ${age} ago.` };
+}
+
+/** Pushes that were seen of one job; a plain value, replaced at each look. */
+export type PushesSeen = Readonly<{
+  /** Monotonic time of the first look. */
+  sinceMs: number;
+  lastPushSeconds: number;
+  /** Monotonic time at which the last push was first seen; a jump of the wall clock does not make it old. */
+  lastPushSeenMs: number;
+  /** Distinct pushes after the first one. */
+  count: number;
+}>;
+
+/** Pushes that one node makes in the time that is looked at; enough for two nodes to differ from one. */
+const intervalsLookedAt = 6;
+
+/** Counts pushes. Starts anew when enough were seen. Pure. */
+export function countPush(
+  before: PushesSeen | undefined,
+  { lastPushSeconds, ageMs }: Readonly<{ lastPushSeconds: number; ageMs: number }>,
+  nowMs: number,
+  intervalSeconds: number,
+): PushesSeen {
+  if (before === undefined) {
+    return { sinceMs: nowMs, lastPushSeconds, lastPushSeenMs: nowMs - Math.max(0, ageMs), count: 0 };
+  }
+  const isNew = before.lastPushSeconds !== lastPushSeconds;
+  const lastPushSeenMs = isNew ? nowMs : before.lastPushSeenMs;
+  const isOver = nowMs - before.sinceMs > intervalsLookedAt * intervalSeconds * 1_500;
+  if (isOver) return { sinceMs: nowMs, lastPushSeconds, lastPushSeenMs, count: 0 };
+  return { ...before, lastPushSeconds, lastPushSeenMs, count: before.count + (isNew ? 1 : 0) };
+}
+
+/**
+ * Whether more pushes came than one node makes: two nodes under one job overwrite each other, and nothing else tells. Undefined
+ * as long as too few intervals have passed to say. Pure.
+ */
+export function isShared(seen: PushesSeen, nowMs: number, intervalSeconds: number): boolean | undefined {
+  const intervals = (nowMs - seen.sinceMs) / (intervalSeconds * 1_000);
+  if (intervals < intervalsLookedAt) return undefined;
+  return seen.count > intervals * 1.5;
 }

@@ -4,19 +4,19 @@ import type { CommandWords } from "../command-words.ts";
 import type { ConfigReading } from "../config/config-file.ts";
 import type { ObservedConfig } from "../config/config-observation.ts";
 import type { CorrectionRate } from "../config/correction-rate.ts";
-import { refusedEdit, type EditOptions, type RefusedEditDependencies } from "../config/refused-edit.ts";
+import { explainRefusedEdit, type EditOptions, type RefusedEditDependencies } from "../config/refused-edit.ts";
 import { isUselessToNode } from "#node/conf/problem.ts";
 import type { NodeVersion } from "#node/versions.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { HeldState, UpkeepState } from "../state/upkeep-state.ts";
 import { beginRestart, type BeginRestartDependencies, type RestartSeen } from "./begin-restart.ts";
-import { dueRestart, recognizeMade, type DueRestartDependencies } from "./due-restart.ts";
+import { findDueRestart, recognizeMade, type DueRestartDependencies } from "./due-restart.ts";
 import type { MaintenanceWindow } from "./maintenance-window.ts";
 import { hasReadAlready, isAsBeforeDrift, type ReadAlreadyDependencies } from "./read-already.ts";
 import { decideRestart } from "./restart-decision.ts";
 
 /** What the pass found until now. */
-export type RestartQuestion = Readonly<{
+export type RestartRequest = Readonly<{
   planned: Plan;
   reading: ConfigReading;
   version: NodeVersion | undefined;
@@ -40,7 +40,7 @@ export type ApplyRestartDependencies = BeginRestartDependencies &
 
 /** Begins a restart if one is due and may be, and notes why not otherwise. The restart goes on beside later passes. */
 export async function applyRestart(
-  question: RestartQuestion,
+  question: RestartRequest,
   seen: ApplyRestartSeen,
   dependencies: ApplyRestartDependencies,
 ): Promise<Readonly<{ wakeInMs?: number }>> {
@@ -52,7 +52,7 @@ export async function applyRestart(
   const isRestarting = restarts.now().running !== undefined;
   const lag = { isRestarted: settings.lag.restart, restartAfterMs: settings.lag.restartAfterMs };
   const limits = { isRestarting, unhealthy: lag, answersWithinMs, hungAfterMs };
-  const due = await dueRestart(planned, process, limits, dependencies);
+  const due = await findDueRestart(planned, process, limits, dependencies);
   const found = { config: config.now(), process, version };
   if (due?.cause === "configuration" && (await hasReadAlready(reading, found, dependencies))) return { wakeInMs: 1 };
   const decision = decideRestart(
@@ -77,10 +77,13 @@ export async function applyRestart(
   );
   metrics.restartsInLastHour(budget.used());
   if (decision.go && decision.due.cause === "configuration" && reading.ok) {
-    const refusal = await refusedEdit(reading, editOptions(question, seen, dependencies), { ...dependencies, config });
+    const refusal = await explainRefusedEdit(reading, editOptions(question, seen, dependencies), {
+      ...dependencies,
+      config,
+    });
     if (refusal !== undefined) {
-      restarts.note({ settled: { refusedEdit: refusal } });
-      return {};
+      restarts.note({ settled: { refusedEdit: refusal.words } });
+      return refusal.wakeInMs === undefined ? {} : { wakeInMs: refusal.wakeInMs };
     }
   }
   if (decision.go && driver !== undefined) beginRestart(decision.due, { desired, driver }, seen, dependencies);
@@ -89,7 +92,7 @@ export async function applyRestart(
 }
 
 function editOptions(
-  { version }: RestartQuestion,
+  { version }: RestartRequest,
   { process, restarts }: ApplyRestartSeen,
   { settings, driver, signal }: Pick<ApplyRestartDependencies, "settings" | "driver" | "signal">,
 ): EditOptions {
@@ -109,7 +112,7 @@ function editOptions(
  * likely has what stands there, because it had it before: a restart for each correction would be a storm, however slow.
  */
 function contested(
-  { reading, version }: RestartQuestion,
+  { reading, version }: RestartRequest,
   config: ObservedConfig,
   {
     rate,

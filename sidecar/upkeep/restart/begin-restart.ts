@@ -6,10 +6,9 @@ import type { NodePlace } from "../config/node-place.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
 import type { HeldState } from "../state/upkeep-state.ts";
 import { beforeRestart } from "./process-watch.ts";
-import type { ObservedProcess } from "./process-observation.ts";
+import type { ObservedProcess, ObservedRestarts } from "./restart-observation.ts";
 import type { DueRestart } from "./restart-decision.ts";
 import { runRestart, type RestartIncident, type RestartIncidentDependencies } from "./restart-incident.ts";
-import type { ObservedRestarts } from "./restart-observation.ts";
 import { rollBack } from "./roll-back.ts";
 
 /** What a restart takes that goes on beside the passes. */
@@ -19,7 +18,7 @@ export type BeginRestartDependencies = Pick<
 > &
   Readonly<{
     settings: SidecarSettings;
-    place: Pick<NodePlace, "layout" | "lock" | "patience">;
+    place: Pick<NodePlace, "layout" | "lock" | "fileDeadline">;
     health: Pick<HealthWatch, "look">;
     metrics: Readonly<{ restarted: (cause: string) => void }>;
     /** Asks node_cli. */
@@ -59,7 +58,7 @@ export function beginRestart(
   const running = restartOrGoBack(incident, {
     ...dependencies,
     lock: place.lock(),
-    patience: place.patience,
+    fileDeadline: place.fileDeadline,
     driver,
     look: health.look,
     beforeRestart: () => beforeRestart(driver),

@@ -1,12 +1,12 @@
 import type { HealthWatch } from "#health/health-watch.ts";
 import type { EventLog } from "#status/event-log.ts";
-import { instanceIdOf, type NodeDriver } from "../drivers/driver.ts";
+import { readInstanceId, type NodeDriver } from "../drivers/driver.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import { isBack } from "./hold.ts";
-import type { ObservedProcess } from "./process-observation.ts";
+import type { ObservedProcess } from "./restart-observation.ts";
 import type { DueRestart } from "./restart-decision.ts";
-import { whyHung, whyUnhealthy, type HealthDependencies } from "./unhealthy.ts";
+import { explainHung, explainUnhealthy, type HealthDependencies } from "./unhealthy.ts";
 
 /** When a node counts as one that a restart may mend. */
 export type DueRestartOptions = Readonly<{
@@ -27,7 +27,7 @@ export type DueRestartDependencies = HealthDependencies &
   }>;
 
 /** Finds why the node is to be restarted: to end a restart that was interrupted, to try again what failed, for its health, or for node.conf. */
-export async function dueRestart(
+export async function findDueRestart(
   planned: Plan,
   process: ObservedProcess,
   options: DueRestartOptions,
@@ -51,8 +51,8 @@ export async function dueRestart(
     return { cause: "retried", reason, firstReason: retry.reason, urgent: true, isCharged };
   }
   const sick =
-    (await whyUnhealthy(process, { ...options.unhealthy, answersWithinMs }, dependencies)) ??
-    (await whyHung(process, options, dependencies));
+    (await explainUnhealthy(process, { ...options.unhealthy, answersWithinMs }, dependencies)) ??
+    (await explainHung(process, options, dependencies));
   if (sick !== undefined) return { cause: "unwell", reason: sick, urgent: true };
   const restart = planned.actions.find((action) => action.kind === "restart");
   // A file that is still to be corrected is no file to start the node with.
@@ -92,7 +92,7 @@ export async function recognizeMade({
   const interrupted = state.restartInFlight.get();
   if (driver === undefined || interrupted?.phase !== "commanded") return;
   if (interrupted.incarnation === undefined) return;
-  const now = await instanceIdOf(driver, signal);
+  const now = await readInstanceId(driver, signal);
   if (now === undefined || now === interrupted.incarnation) return;
   state.restartInFlight.set({ ...interrupted, phase: "verifying" });
 }

@@ -22,7 +22,7 @@ export type HeightProgress = Readonly<{
 }>;
 
 /** Starts with nothing known; every look is handed to `see`. */
-export function heightProgress(clock: Clock): HeightProgress {
+export function createHeightProgress(clock: Clock): HeightProgress {
   let advanced = false;
   let commandDone = false;
   let doneMs = 0;

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
 import type { NodeHealth } from "#health/node-health.ts";
 import { begunUpgrade } from "../../testing/begun-upgrade.ts";
-import { storedEventLog } from "../state/stored-event-log.ts";
+import { createStoredEventLog } from "../state/stored-event-log.ts";
 import { openUpkeepState, type UpkeepState } from "../state/upkeep-state.ts";
 import { endHold, isBack } from "./hold.ts";
 
@@ -47,7 +47,7 @@ function liftStranded(health: NodeHealth, isAsked = true) {
   state.upgrade.set({ ...begunUpgrade, stage: "back-data", attempts: 3, end: "stranded" });
   const failed = { reason: "the upgrade to 0.16.2", isDown: true };
   state.hold.set({ desired: { hash: "h" }, message: "m", sinceMs: 1, failed });
-  const events = storedEventLog(state.store, systemClock);
+  const events = createStoredEventLog(state.store, systemClock);
   const log = pino({ level: "silent" });
   return endHold(
     { why: "gatehouse resume was run", isAsked },

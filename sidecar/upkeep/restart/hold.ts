@@ -1,10 +1,9 @@
 import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log.ts";
-import { hasBeenAsked, type NodeHealth } from "#health/node-health.ts";
+import { hasBeenPolled, type NodeHealth } from "#health/node-health.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { FailedRestart, HeldState, UpkeepState } from "../state/upkeep-state.ts";
-import type { UpgradeRecord } from "../state/upgrade-record.ts";
-import { afterHold } from "../state/stranded-upgrade.ts";
+import { type UpgradeRecord, afterHold } from "../state/upgrade-record.ts";
 import type { ObservedRestarts } from "./restart-observation.ts";
 
 /** What ending a hold takes. */
@@ -84,7 +83,7 @@ function nextOfStranded(
  */
 export function isBack({ height: before, isDown }: FailedRestart, health: NodeHealth): boolean {
   const { height, failure } = health;
-  if (!hasBeenAsked(health) || failure !== undefined || height === undefined) return false;
+  if (!hasBeenPolled(health) || failure !== undefined || height === undefined) return false;
   if (before === undefined || height > before) return true;
   return height === before && isDown === true && isAtRest(height, health);
 }

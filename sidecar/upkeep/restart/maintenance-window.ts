@@ -14,8 +14,8 @@ export type MaintenanceOptions = Readonly<{
   maintenanceTimeZone: string;
 }>;
 
-/** Makes the windows of a cron expression, which the settings' schema has checked; without one, it is always open. */
-export function maintenanceWindow(options: MaintenanceOptions): MaintenanceWindow {
+/** Creates the windows of a cron expression, which the settings' schema has checked; without one, it is always open. */
+export function createMaintenanceWindow(options: MaintenanceOptions): MaintenanceWindow {
   const { maintenanceCron: expression, maintenanceMs, maintenanceTimeZone: timezone } = options;
   if (expression === undefined) return { isOpen: () => true, opensAtMs: (wallMs) => wallMs };
   const cron = new Cron(expression, { paused: true, timezone });

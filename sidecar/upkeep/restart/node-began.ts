@@ -1,13 +1,13 @@
-import { isLoopback } from "#daemon/http/loopback.ts";
-import { hasHeld, type ClockThen } from "../clock-then.ts";
-import type { NodeBegan, NodeDriver } from "../drivers/driver.ts";
-import { listenerStart } from "../drivers/listening-process.ts";
-import { nodeStart } from "./node-start.ts";
+import { isLoopback, urlPort } from "#daemon/http/address.ts";
 import type { Clock } from "#daemon/clock.ts";
 import type { NodeHealth } from "#health/node-health.ts";
+import { createRunningTimeout } from "#daemon/time.ts";
+import { hasHeld, type ClockThen } from "../clock-then.ts";
+import { type NodeBegan, type NodeDriver, startOf, type NodeStart } from "../drivers/driver.ts";
+import { findListenerStart } from "../drivers/host-processes.ts";
 import type { ConfigObservation } from "../config/config-observation.ts";
 import type { NodePlace } from "../config/node-place.ts";
-import type { ObservedProcess } from "./process-observation.ts";
+import type { ObservedProcess } from "./restart-observation.ts";
 
 /** A process reads its configuration a moment after its start, which is told to some 20 ms only. */
 const precisionMs = 100;
@@ -53,13 +53,26 @@ export async function nodeBegan(
     // By the file's own time alone: a look that found nothing, say while its file system hung, makes no content a new one.
     return startedAtMs + node.answersWithinMs < fileChangedAtMs ? "before" : "unknown";
   };
-  const told = await nodeStart(process, dependencies);
+  const told = await readNodeStart(process, dependencies);
   const byDriver = typeof told === "number" ? judge(told) : "unknown";
   if (byDriver === "after") return byDriver;
-  const { hostname, port, protocol } = new URL(node.httpUrl);
-  if (!isLoopback(hostname.replace(/^\[|\]$/g, ""))) return byDriver;
-  const defaultPort = protocol === "https:" ? 443 : 80;
-  const started = await listenerStart(port === "" ? defaultPort : Number(port), place.layout().binDirectory, clock);
+  const url = new URL(node.httpUrl);
+  if (!isLoopback(url.hostname.replace(/^\[|\]$/g, ""))) return byDriver;
+  const started = await findListenerStart(urlPort(url), place.layout().binDirectory, clock);
   if (started === undefined) return byDriver;
   return started.monotonicMs > contentSinceMs ? "after" : judge(started.wallMs - precisionMs);
+}
+
+/** How long a driver may take to tell when the node started; a restart may take longer, a look not. */
+const askWithinMs = 3_000;
+
+/** When the node's process started, as its driver tells: asked once a pass, however many of its steps want to know. */
+export function readNodeStart(
+  process: ObservedProcess,
+  { driver, signal }: Readonly<{ driver: NodeDriver | undefined; signal: AbortSignal }>,
+): Promise<NodeStart> {
+  const started =
+    process.now().started ?? startOf(driver, AbortSignal.any([signal, createRunningTimeout(askWithinMs)]));
+  process.note({ started });
+  return started;
 }

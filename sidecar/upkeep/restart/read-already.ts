@@ -1,14 +1,13 @@
 import { startPrecisionMs } from "../drivers/driver.ts";
 import type { ConfigReading } from "../config/config-file.ts";
-import { nodeBegan, type NodeBeganDependencies } from "./node-began.ts";
-import { nodeStart } from "./node-start.ts";
-import { hasSameMeaning, meaningOf } from "#node/conf/meaning.ts";
-import { tiesOf } from "#node/conf/ties.ts";
+import { nodeBegan, type NodeBeganDependencies, readNodeStart } from "./node-began.ts";
+import { hasSameMeaning, deriveMeaning } from "#node/conf/meaning.ts";
+import { readTies } from "#node/conf/ties.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { NodeVersion } from "#node/versions.ts";
 import type { ConfigObservation } from "../config/config-observation.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
-import type { ObservedProcess } from "./process-observation.ts";
+import type { ObservedProcess } from "./restart-observation.ts";
 
 /** Whether node.conf means again what the node had read before somebody changed it. */
 export function isAsBeforeDrift(
@@ -45,8 +44,8 @@ export async function hasReadAlready(
 ): Promise<boolean> {
   if (!reading.ok) return false;
   const { state, events, place } = dependencies;
-  const started = await nodeStart(process, dependencies);
-  const meaning = meaningOf(reading.document);
+  const started = await readNodeStart(process, dependencies);
+  const meaning = deriveMeaning(reading.document);
   const { previousMeaning } = config;
   const isEarlier =
     previousMeaning !== undefined &&
@@ -59,7 +58,7 @@ export async function hasReadAlready(
   state.atomically(() => {
     state.nodeHas.set(meaning);
     state.startedWith.set(isLater || isEarlier ? meaning : undefined);
-    state.nodeTies.set(tiesOf(reading.document, place.layout().configPath));
+    state.nodeTies.set(readTies(reading.document, place.layout().configPath));
     events.add("restart", `No restart is needed: the node ${why}.`);
   });
   return true;

@@ -7,7 +7,7 @@ import type { RestartObservation, RollBackFinding } from "./restart-observation.
 export type RestartWords = Readonly<{ command: CommandWords; /** `restart.driver`. */ driver: string }>;
 
 /** Says how restarts are: whether one is due, a hold in force, and a node.conf kept to go back to. Pure. */
-export function restartConditions(
+export function deriveRestartConditions(
   { settled, hold, rollBack }: RestartObservation,
   words: RestartWords,
 ): readonly ConditionReport[] {

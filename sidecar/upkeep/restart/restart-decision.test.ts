@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { RestartBudget } from "./restart-budget.ts";
-import { maintenanceWindow } from "./maintenance-window.ts";
+import { createMaintenanceWindow } from "./maintenance-window.ts";
 import { decideRestart, type RestartSituation } from "./restart-decision.ts";
 
-const open = maintenanceWindow({ maintenanceMs: 1, maintenanceTimeZone: "UTC" });
+const open = createMaintenanceWindow({ maintenanceMs: 1, maintenanceTimeZone: "UTC" });
 const budget: RestartBudget = {
   used: () => 0,
   allows: () => true,
@@ -121,7 +121,7 @@ test("a restart that an earlier sidecar began is ended although the budget is us
 });
 
 describe("a maintenance window", () => {
-  const window = maintenanceWindow({
+  const window = createMaintenanceWindow({
     maintenanceCron: "0 3 * * *",
     maintenanceMs: 3_600_000,
     maintenanceTimeZone: "Europe/Berlin",

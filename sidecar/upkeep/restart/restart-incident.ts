@@ -1,21 +1,24 @@
-import { hasSameMeaning, meaningOf } from "#node/conf/meaning.ts";
+import { hasSameMeaning, deriveMeaning } from "#node/conf/meaning.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import type { FileDeadline } from "#daemon/files/file-deadline.ts";
-import { pause } from "#daemon/time.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { NodeDriver, RestartReport } from "../drivers/driver.ts";
-import { DriverError, instanceIdOf, StartFailed } from "../drivers/driver.ts";
+import { DriverError, readInstanceId, StartFailed } from "../drivers/driver.ts";
 import type { ConfigReading } from "../config/config-file.ts";
 import { isUselessToNode, type ConfigProblemReason } from "#node/conf/problem.ts";
-import { readWithDeadline } from "../config/read-with-deadline.ts";
+import { readWithDeadline, writeWithDeadline } from "../config/with-deadline.ts";
 import type { CommandWords } from "../command-words.ts";
-import { tiesOf } from "#node/conf/ties.ts";
+import { readTies } from "#node/conf/ties.ts";
+import {
+  waitForAnswer,
+  restartAndVerify,
+  type Verification,
+  type VerificationDependencies,
+} from "./restart-verification.ts";
 import type { RestartBudget } from "./restart-budget.ts";
 import type { HeldState, RestartInFlight, UpkeepState } from "../state/upkeep-state.ts";
 import type { ConfigVersions } from "../config/config-versions.ts";
-import { writeWithDeadline } from "../config/write-with-deadline.ts";
-import { restartAndVerify, type Verification, type VerificationDependencies } from "./restart-verification.ts";
 import type { WriterLock } from "../config/writer-lock.ts";
 
 /** One restart, from the command to the proof. */
@@ -45,7 +48,7 @@ export type RestartIncidentDependencies = VerificationDependencies &
     versions: ConfigVersions;
     lock: WriterLock;
     /** For calls of the file system that node.conf is on. */
-    patience: FileDeadline;
+    fileDeadline: FileDeadline;
     events: EventLog;
     clock: Clock;
     command: CommandWords;
@@ -59,10 +62,6 @@ type UsableReading = Extract<ConfigReading, { ok: true }>;
 
 /** What came of a try; `startedWith` is absent where node.conf changed while the node was restarted, so that nobody can tell. */
 export type RestartAttempt = Readonly<{ verified: Verification; startedWith?: UsableReading | undefined }>;
-
-/** How long a node that the start command could not start may take to answer, if somebody else started it. */
-const startedElsewhereMs = 5_000;
-const lookAgainMs = 250;
 
 /**
  * Restarts the node and proves that it is back; tells what failed otherwise. Everything is on disk before it is done, so that a sidecar killed at
@@ -103,16 +102,16 @@ function noteStartedWith(
   { configPath }: RestartIncident,
   { state }: RestartIncidentDependencies,
 ): void {
-  state.nodeTies.set(tiesOf(document, configPath));
-  state.startedWith.set(meaningOf(document));
+  state.nodeTies.set(readTies(document, configPath));
+  state.startedWith.set(deriveMeaning(document));
 }
 
 /** Reads what the node is, or was, to start with. */
 export function readConfig(
   { configPath, configLimitBytes }: RestartIncident,
-  { patience }: Pick<RestartIncidentDependencies, "patience">,
+  { fileDeadline }: Pick<RestartIncidentDependencies, "fileDeadline">,
 ): Promise<ConfigReading> {
-  return readWithDeadline(configPath, configLimitBytes, patience);
+  return readWithDeadline(configPath, configLimitBytes, fileDeadline);
 }
 
 function mayNotStart(reason: ConfigProblemReason): boolean {
@@ -156,13 +155,13 @@ export async function attemptRestart(
   dependencies: RestartIncidentDependencies,
 ): Promise<RestartAttempt> {
   const { state, budget, events, driver } = dependencies;
-  const incarnation = await instanceIdOf(driver, incident.signal);
+  const incarnation = await readInstanceId(driver, incident.signal);
   state.atomically(() => {
     budget.record(purpose === "ordinary" ? incident.reason : purpose);
     enter({ phase: "commanded", incarnation }, incident, dependencies);
     state.retry.set(undefined);
     state.startedWith.set(undefined);
-    state.nodeHas.set(before.ok ? meaningOf(before.document) : "unknown");
+    state.nodeHas.set(before.ok ? deriveMeaning(before.document) : "unknown");
     if (purpose === "ordinary") events.add("restart", `Restarting the node (${driver.name}): ${incident.reason}.`);
   });
   let startedWith: UsableReading | undefined;
@@ -229,7 +228,7 @@ async function restartNode(
   try {
     return await dependencies.driver.restart(signal, stopping);
   } catch (error) {
-    if (!(error instanceof StartFailed) || !(await answersSoon(signal, dependencies))) throw error;
+    if (!(error instanceof StartFailed) || !(await waitForAnswer(signal, dependencies))) throw error;
     const why = error.message.replace(/\.$/, "");
     dependencies.events.add(
       "restart",
@@ -237,13 +236,4 @@ async function restartNode(
     );
     return {};
   }
-}
-
-async function answersSoon(signal: AbortSignal, { clock, look }: VerificationDependencies): Promise<boolean> {
-  const untilMs = clock.monotonicMs() + startedElsewhereMs;
-  while (clock.monotonicMs() < untilMs) {
-    if ((await look(signal)).failure === undefined) return true;
-    await pause(lookAgainMs, signal);
-  }
-  return false;
 }

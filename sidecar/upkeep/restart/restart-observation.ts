@@ -1,5 +1,6 @@
 import { createObservation, type Observation } from "#health/observation.ts";
 import type { HealthyProof } from "../state/upkeep-state.ts";
+import type { NodeBegan, NodeStart } from "../drivers/driver.ts";
 import type { RestartDecision } from "./restart-decision.ts";
 
 /** What is remembered to go back to. `failedUntilMs` (monotonic): it could not be kept, and is tried again then. */
@@ -44,4 +45,59 @@ export function observeRestarts(onChange?: () => void): ObservedRestarts {
     },
     onChange,
   );
+}
+
+/** What was told when it was asked whether the node began with a content. */
+export type StartAsked = Readonly<{
+  contentHash: string;
+  startedAfterMs: number | undefined;
+  atMs: number;
+  /** Absent until it is told. */
+  began?: NodeBegan;
+}>;
+
+/** A node's RPC that gives no answer. */
+export type Silence = Readonly<{
+  /** Since when (`HealthWatch.ranMs`). */
+  sinceMs: number;
+  /** Whether its port was seen closed since: what runs now is not what answered before. */
+  portWasClosed: boolean;
+}>;
+
+/** What is known of the node's process beside what its RPC answers. */
+export type ProcessObservation = Readonly<{
+  /** When it was last asked (monotonic) since when the node runs, for a content and a start that was seen. */
+  startAsked: StartAsked | undefined;
+  /** When the node started, as its driver told in this pass. */
+  started: Promise<NodeStart> | undefined;
+  /** That the node has not answered. */
+  silence: Silence | undefined;
+  /** Whether the process was seen while the node answered: one that is not seen any more has ended. */
+  wasSeen: boolean;
+  /** Since when (wall clock) no process of a node that answered last is seen. */
+  missedAtMs: number | undefined;
+  /** Until when a silent node may still be starting (wall clock). */
+  startingUntilMs: number | undefined;
+  /** Since when the node has been unwell (`HealthWatch.ranMs`). */
+  unwellSinceMs: number | undefined;
+}>;
+
+export type ObservedProcess = Observation<ProcessObservation>;
+
+/** Nothing is known of the process yet. */
+export function observeProcess(): ObservedProcess {
+  return createObservation<ProcessObservation>({
+    startAsked: undefined,
+    started: undefined,
+    silence: undefined,
+    wasSeen: false,
+    missedAtMs: undefined,
+    startingUntilMs: undefined,
+    unwellSinceMs: undefined,
+  });
+}
+
+/** Whether the node is known not to have read a content: it began long before that came, so that nobody knows what it runs with. */
+export function isUnread({ startAsked }: ProcessObservation, contentHash: string | undefined): boolean {
+  return startAsked?.began === "before" && startAsked.contentHash === contentHash;
 }

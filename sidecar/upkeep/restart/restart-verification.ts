@@ -1,9 +1,9 @@
 import type { Clock } from "#daemon/clock.ts";
-import { pause, runningTimeout } from "#daemon/time.ts";
+import { pause, createRunningTimeout } from "#daemon/time.ts";
 import type { NodeHealth } from "#health/node-health.ts";
 import type { RestartReport } from "../drivers/driver.ts";
 import type { PushLook } from "../pushgateway/push-watch.ts";
-import { heightProgress, type HeightProgress } from "./height-progress.ts";
+import { createHeightProgress, type HeightProgress } from "./height-progress.ts";
 import { watchProcess, type LookAtProcess } from "./process-watch.ts";
 
 /** Whether a node came back. */
@@ -55,7 +55,7 @@ export async function restartAndVerify(
   const beganMs = clock.monotonicMs();
   const lookAt = await dependencies.beforeRestart?.();
   const pushBefore = await lastPush?.(options.signal);
-  const progress = heightProgress(clock);
+  const progress = createHeightProgress(clock);
   progress.see(await look(options.signal));
   const ended = new AbortController();
   const watching = watchHeight(progress, look, clock, AbortSignal.any([options.signal, ended.signal]));
@@ -153,7 +153,7 @@ async function pushIsMissing(
   lastPush: (signal: AbortSignal) => Promise<PushLook>,
   options: VerificationOptions,
 ): Promise<boolean> {
-  const deadline = AbortSignal.any([options.signal, runningTimeout(options.metricsWithinMs)]);
+  const deadline = AbortSignal.any([options.signal, createRunningTimeout(options.metricsWithinMs)]);
   const beforeSeconds = before?.state === "pushed" ? before.lastPushSeconds : undefined;
   let isMissing = false;
   while (!deadline.aborted) {
@@ -166,4 +166,21 @@ async function pushIsMissing(
     await pause(slowLookMs, deadline);
   }
   return isMissing;
+}
+
+/** How long a node that the start command could not start may take to answer, if it runs already. */
+const withinMs = 5_000;
+const lookAgainMs = 250;
+
+/** Whether a node that could not be started answers all the same: somebody else, or an earlier sidecar, has started it. */
+export async function waitForAnswer(
+  signal: AbortSignal,
+  { clock, look }: Pick<VerificationDependencies, "clock" | "look">,
+): Promise<boolean> {
+  const untilMs = clock.monotonicMs() + withinMs;
+  while (!signal.aborted && clock.monotonicMs() < untilMs) {
+    if ((await look(signal)).failure === undefined) return true;
+    await pause(lookAgainMs, signal);
+  }
+  return false;
 }

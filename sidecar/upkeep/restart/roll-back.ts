@@ -1,13 +1,19 @@
-import { contentHashOf } from "../config/config-file.ts";
-import { meaningOf } from "#node/conf/meaning.ts";
-import { writeWithDeadline } from "../config/write-with-deadline.ts";
-import { restorable } from "../config/restorable.ts";
+import { deriveMeaning } from "#node/conf/meaning.ts";
+import type { Logger } from "#daemon/log.ts";
+import { isAnswering, type NodeFacts } from "#health/node-health.ts";
+import { hashContent } from "../config/config-file.ts";
+import { writeWithDeadline } from "../config/with-deadline.ts";
+import { judgeRestorable } from "../config/restorable.ts";
+import type { ConfigVersions } from "../config/config-versions.ts";
+import type { UpkeepState } from "../state/upkeep-state.ts";
 import {
   attemptRestart,
   readConfig,
   type RestartIncident,
   type RestartIncidentDependencies,
 } from "./restart-incident.ts";
+import type { KeptConfig, ObservedRestarts, RollBackFinding } from "./restart-observation.ts";
+import { readKeptHealthy } from "./running-config.ts";
 
 /**
  * Goes back after a restart from which the node did not come back: the last configuration that it was healthy with is restored, the node is
@@ -48,7 +54,7 @@ export async function rollBack(
       `The node did not come back after a restart: ${failure}. ${restored} ${end}`,
       verified.ok ? undefined : failed,
     );
-    if (verified.ok && startedWith !== undefined) state.startedWith.set(meaningOf(startedWith.document));
+    if (verified.ok && startedWith !== undefined) state.startedWith.set(deriveMeaning(startedWith.document));
     state.restartInFlight.set(undefined);
     events.add(
       "hold",
@@ -72,7 +78,7 @@ async function restoreHealthy(
     return `The configuration that is remembered in ${state.directory} can't be read (${(error as Error).message}), so none was restored.`;
   }
   if (healthy === undefined) return "There is no earlier configuration to go back to.";
-  const hash = contentHashOf(healthy);
+  const hash = hashContent(healthy);
   const { hash: told, proof } = state.healthy.get() ?? { hash, proof: "advanced" };
   const isProved = told === hash && proof === "advanced";
   const now = await readConfig(incident, dependencies);
@@ -81,7 +87,7 @@ async function restoreHealthy(
       ? "Its configuration is the one that it was last healthy with."
       : "No other configuration is known: the one that is kept, which stands there, may never have been started with.";
   }
-  const judged = restorable(healthy, configPath, { standing: now.ok ? now.document : undefined, ran }, state);
+  const judged = judgeRestorable(healthy, configPath, { standing: now.ok ? now.document : undefined, ran }, state);
   if (!judged.ok) {
     return `The remembered configuration in ${state.directory} was not restored: ${judged.why}. Put node.conf right by hand.`;
   }
@@ -100,4 +106,45 @@ async function restoreHealthy(
     : "What stood in node.conf while it answered, without being known to have started with it,";
   if (!written.ok) return `${what} could not be restored: ${written.message}`;
   return `${what} was restored.`;
+}
+
+/** What there is to go back to is judged by. */
+export type RollBackSituation = Readonly<{
+  /** Whether the sidecar restarts the node at all. */
+  restarts: boolean;
+  /** Whether the node is known not to have read what stands in node.conf. */
+  isUnread: boolean;
+  facts: NodeFacts;
+}>;
+
+/** Notes whether there is a node.conf to go back to when the node does not come back after a restart. */
+export async function noteRollBack(
+  situation: RollBackSituation,
+  seen: ObservedRestarts,
+  {
+    state,
+    versions,
+    log,
+  }: Readonly<{
+    state: Pick<UpkeepState, "directory" | "healthy" | "nodeHas" | "store">;
+    versions: ConfigVersions;
+    log: Logger;
+  }>,
+): Promise<void> {
+  if (state.store.failure() !== undefined) return;
+  const kept = seen.now().kept ?? (await readKeptHealthy({ state, versions, log }));
+  seen.note({ kept, rollBack: rollBackFinding(kept, situation, state) });
+}
+
+function rollBackFinding(
+  { hash, proof, failedUntilMs }: KeptConfig,
+  { restarts, isUnread, facts }: RollBackSituation,
+  { directory, nodeHas }: Pick<UpkeepState, "directory" | "nodeHas">,
+): RollBackFinding {
+  if (!restarts) return { kind: "noRestarts" };
+  if (failedUntilMs !== undefined) return { kind: "notKept", directory };
+  if (proof === "advanced") return { kind: "advanced", directory };
+  if (hash !== undefined) return { kind: "assumed", directory };
+  if (!isAnswering(facts) && nodeHas.get() !== "unknown") return { kind: "nothing", because: "notYet" };
+  return { kind: "nothing", because: isUnread ? "unread" : "unknown" };
 }

@@ -1,8 +1,8 @@
 import { saveHealthyConfig, loadHealthyConfig } from "../config/healthy-config.ts";
-import { contentHashOf, type ConfigReading } from "../config/config-file.ts";
-import { isAnswering } from "#health/node-facts.ts";
+import { hashContent, type ConfigReading } from "../config/config-file.ts";
+import { isAnswering } from "#health/node-health.ts";
 import { nodeBegan, type NodeBeganDependencies } from "./node-began.ts";
-import { hasSameMeaning, meaningOf } from "#node/conf/meaning.ts";
+import { hasSameMeaning, deriveMeaning } from "#node/conf/meaning.ts";
 import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { HealthWatch } from "#health/health-watch.ts";
@@ -10,8 +10,7 @@ import type { NodeVersion } from "#node/versions.ts";
 import type { ConfigObservation } from "../config/config-observation.ts";
 import type { ConfigVersions } from "../config/config-versions.ts";
 import type { HealthyProof, UpkeepState } from "../state/upkeep-state.ts";
-import { isUnread, type ObservedProcess } from "./process-observation.ts";
-import type { KeptConfig, ObservedRestarts } from "./restart-observation.ts";
+import { isUnread, type ObservedProcess, type KeptConfig, type ObservedRestarts } from "./restart-observation.ts";
 
 type UsableReading = Extract<ConfigReading, { ok: true }>;
 
@@ -60,7 +59,7 @@ export async function recordRunningConfig(
   const known = state.startedWith.get();
   const isKnown = known !== undefined && hasSameMeaning(known, document, version);
   const proof: HealthyProof = isKnown && advances(reading, restarts, dependencies) ? "advanced" : "assumed";
-  const kept = restarts.now().kept ?? (await keptHealthy(dependencies));
+  const kept = restarts.now().kept ?? (await readKeptHealthy(dependencies));
   restarts.note({ kept });
   if (proof === "assumed" && isUnread(seen.process.now(), seen.config.contentHash)) return;
   const isNew = kept.hash === undefined || (kept.hash !== reading.contentHash && !isWeaker(proof, kept.proof));
@@ -77,7 +76,7 @@ function isWeaker(proof: HealthyProof, than: HealthyProof | undefined): boolean 
 }
 
 /** What is remembered now; nothing, where it can't be read. */
-export async function keptHealthy({
+export async function readKeptHealthy({
   state,
   versions,
   log,
@@ -88,7 +87,7 @@ export async function keptHealthy({
 }>): Promise<KeptConfig> {
   const bytes = await loadHealthyConfig({ versions, log });
   if (bytes === undefined) return {};
-  const hash = contentHashOf(bytes);
+  const hash = hashContent(bytes);
   const healthy = state.healthy.get();
   // State of an older version remembered only what was proved.
   return { hash, proof: healthy === undefined ? "advanced" : healthy.hash === hash ? healthy.proof : "assumed" };
@@ -111,7 +110,7 @@ async function noteStart(
   process.note({ startAsked: now });
   const began = await nodeBegan(changedAtMs, config, process, dependencies);
   process.note({ startAsked: { ...now, began } });
-  if (began === "after") state.startedWith.set(meaningOf(document));
+  if (began === "after") state.startedWith.set(deriveMeaning(document));
 }
 
 /** Whether the height has risen since this content was first seen in force, or the references have no block after it. */

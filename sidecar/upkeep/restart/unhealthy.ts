@@ -1,9 +1,9 @@
 import type { Clock } from "#daemon/clock.ts";
 import type { HealthWatch } from "#health/health-watch.ts";
-import { faultsOf } from "#health/node-facts.ts";
+import { findFaults } from "#health/node-health.ts";
 import { startPrecisionMs, type NodeDriver } from "../drivers/driver.ts";
-import { nodeStart } from "./node-start.ts";
-import type { ObservedProcess, Silence } from "./process-observation.ts";
+import { readNodeStart } from "./node-began.ts";
+import type { ObservedProcess, Silence } from "./restart-observation.ts";
 
 /** How the node and its process are seen. */
 export type HealthDependencies = Readonly<{
@@ -14,7 +14,7 @@ export type HealthDependencies = Readonly<{
 }>;
 
 /** Why the node is to be restarted for its health, if that is allowed and it has been unwell for long enough. */
-export async function whyUnhealthy(
+export async function explainUnhealthy(
   process: ObservedProcess,
   {
     isRestarted,
@@ -29,7 +29,7 @@ export async function whyUnhealthy(
   process.note({ startingUntilMs });
   // It has not been well or unwell before it answers.
   if (wasStarting && process.now().silence === undefined) process.note({ unwellSinceMs: undefined });
-  const [first] = faultsOf(health.facts());
+  const [first] = findFaults(health.facts());
   if (first === undefined) {
     process.note({ unwellSinceMs: undefined });
     return undefined;
@@ -47,7 +47,7 @@ export async function whyUnhealthy(
  * has not for `restart.hungAfterMs`. One that replays its log has not answered since its start, and is left to it, however long that
  * takes; so is one whose driver can't tell when it started.
  */
-export async function whyHung(
+export async function explainHung(
   process: ObservedProcess,
   { hungAfterMs }: Readonly<{ hungAfterMs: number }>,
   dependencies: HealthDependencies,
@@ -58,7 +58,7 @@ export async function whyHung(
   const silentForMs = health.ranMs() - silence.sinceMs;
   const { answeredAtMs } = health.current();
   if (hungAfterMs === 0 || silentForMs < hungAfterMs || answeredAtMs === undefined) return undefined;
-  const startedAt = await nodeStart(process, dependencies);
+  const startedAt = await readNodeStart(process, dependencies);
   if (typeof startedAt !== "number" || startedAt > answeredAtMs) return undefined;
   return `the node hangs: it runs since ${new Date(startedAt).toISOString()} and has not answered for ${Math.round(silentForMs / 1_000)} s`;
 }
@@ -89,7 +89,7 @@ async function startupDeadline(
     return undefined;
   }
   if (process.now().wasSeen && !runs) return undefined;
-  const startedAtMs = await nodeStart(process, dependencies);
+  const startedAtMs = await readNodeStart(process, dependencies);
   if (startedAtMs === "not-running") return undefined;
   const silentSinceMs = clock.wallMs() - (health.ranMs() - silence.sinceMs);
   const untilMs = (startedAtMs === "unknown" ? silentSinceMs : startedAtMs) + answersWithinMs;

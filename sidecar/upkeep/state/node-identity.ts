@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import { resolve } from "node:path";
 import type { SidecarSettings } from "../../settings.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
-import { dataPathOf } from "#node/conf/data-path.ts";
+import { findDataPath } from "#node/conf/data-path.ts";
 import { resolveNodeLayout } from "#node/layout.ts";
 import { nodeReleases, parseNodeVersion } from "#node/versions.ts";
 
@@ -43,20 +43,20 @@ export function identifyNode(
     configPath: realPath,
     namedPath: resolve(configPath),
     // Not node.dataPath, which only says whose disk is watched.
-    dataPath: document === undefined ? undefined : dataPathOf(undefined, configPath, document.value),
+    dataPath: document === undefined ? undefined : findDataPath(undefined, configPath, document.value),
     chainId: node.chainId,
     host: hostOf(settings),
   };
 }
 
 /** Where node.conf is in each layout of a workspace. */
-export function layoutPaths(node: IdentitySettings["node"]): readonly string[] {
+export function listLayoutPaths(node: IdentitySettings["node"]): readonly string[] {
   const paths = nodeReleases.map(({ since }) => resolveNodeLayout(node, parseNodeVersion(since)).configPath);
   return [...new Set(paths.map(realPathOf))];
 }
 
 /** A node in words, for a person who has two of them. */
-export function identityWords({ configPath, dataPath, chainId, host }: NodeIdentity): string {
+export function formatIdentity({ configPath, dataPath, chainId, host }: NodeIdentity): string {
   return `${configPath} (data ${dataPath ?? "not known"}, chain ${chainId}, ${host.kind} ${host.name})`;
 }
 

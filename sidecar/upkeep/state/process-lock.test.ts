@@ -1,8 +1,9 @@
+import { execFileSync } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { processLock } from "./process-lock.ts";
+import { createProcessLock } from "./process-lock.ts";
 
 const nobody = 65_534;
 const isRoot = process.getuid?.() === 0;
@@ -20,8 +21,8 @@ afterEach(() => {
 });
 
 test("one has it at a time; the other is told who", () => {
-  using first = processLock(path, "/data/bin/node.conf");
-  using second = processLock(path, "/data/bin/node.conf");
+  using first = createProcessLock(path, "/data/bin/node.conf");
+  using second = createProcessLock(path, "/data/bin/node.conf");
   expect(first.acquire()).toEqual({ ok: true });
   expect(second.acquire()).toMatchObject({
     ok: false,
@@ -38,7 +39,7 @@ test.skipIf(!isRoot).each([0o644, 0o600])(
     chmodSync(directory, 0o777);
     writeFileSync(path, "", { mode });
     process.seteuid?.(nobody);
-    using lock = processLock(path, "/data/bin/node.conf");
+    using lock = createProcessLock(path, "/data/bin/node.conf");
     expect(lock.acquire()).toEqual({
       ok: false,
       reason: "NotOurs",
@@ -46,3 +47,13 @@ test.skipIf(!isRoot).each([0o644, 0o600])(
     });
   },
 );
+
+test("a named pipe where the holder's words stand is neither waited for nor believed", () => {
+  execFileSync("mkfifo", [`${path}.json`]);
+  using first = createProcessLock(path, "/data/bin/node.conf");
+  expect(first.acquire()).toEqual({ ok: true });
+  rmSync(`${path}.json`);
+  execFileSync("mkfifo", [`${path}.json`]);
+  using second = createProcessLock(path, "/data/bin/node.conf");
+  expect(second.acquire()).toEqual({ ok: false, reason: "Locked" });
+});

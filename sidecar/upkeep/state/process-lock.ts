@@ -1,8 +1,9 @@
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import { keepPrivate } from "#daemon/files/atomic-file.ts";
+import { readRegularText } from "#daemon/files/regular-file.ts";
 
 const lockHolder = z.object({ pid: z.int(), host: z.string(), since: z.string(), node: z.string() });
 
@@ -27,6 +28,9 @@ export type ProcessLock = Disposable &
     remove: () => void;
   }>;
 
+/** More than a holder's words take. */
+const holderBytes = 65_536;
+
 /** SQLite's result codes SQLITE_BUSY, _READONLY, _FULL and _CANTOPEN; extended ones have theirs in the lowest byte. */
 const busy = 5;
 const cannotOpen = 14;
@@ -34,10 +38,10 @@ const readOnly = 8;
 const full = 13;
 
 /**
- * Makes a lock: an exclusive SQLite transaction that writes to a file, since one on a file that this user may only read locks nothing. The operating system gives it up when the process ends, however it ends, so
+ * Creates a lock: an exclusive SQLite transaction that writes to a file, since one on a file that this user may only read locks nothing. The operating system gives it up when the process ends, however it ends, so
  * a crash leaves nothing to clean up. Who holds it stands beside it in `<lockPath>.json`; `node` is the node.conf it is held for.
  */
-export function processLock(lockPath: string, node: string): ProcessLock {
+export function createProcessLock(lockPath: string, node: string): ProcessLock {
   const holderPath = `${lockPath}.json`;
   let held: Readonly<{ database: DatabaseSync; inode: number }> | undefined;
   const release = () => {
@@ -73,14 +77,16 @@ export function processLock(lockPath: string, node: string): ProcessLock {
 }
 
 /** Who holds a lock, as the subject of a sentence: `process 123 on host a, since 2026-01-01T00:00:00.000Z,`. */
-export function holderWords({ pid, host, since }: LockHolder): string {
+export function formatHolder({ pid, host, since }: LockHolder): string {
   return `process ${pid} on host ${host}, since ${since},`;
 }
 
 function tellHolder(path: string, node: string): void {
   const holder: LockHolder = { pid: process.pid, host: hostname(), since: new Date().toISOString(), node };
   try {
-    writeFileSync(path, JSON.stringify(holder), { mode: 0o600 });
+    // Anew: a named pipe in its place, which anybody who may write here can put there, would be waited at for ever.
+    rmSync(path, { force: true });
+    writeFileSync(path, JSON.stringify(holder), { mode: 0o600, flag: "wx" });
     keepPrivate(path);
   } catch {
     // The lock counts, not who is said to have it: on a full disk others read of "another process".
@@ -108,9 +114,9 @@ function lockFailure(cause: Error & { errcode?: number }, lockPath: string, hold
 
 function readHolder(path: string): LockHolder | undefined {
   try {
-    return lockHolder.parse(JSON.parse(readFileSync(path, "utf8")));
+    return lockHolder.parse(JSON.parse(readRegularText(path, holderBytes)));
   } catch {
-    // Its holder has only just begun, or could not write it.
+    // Its holder has only just begun, or could not write it, or somebody put something else there.
     return undefined;
   }
 }

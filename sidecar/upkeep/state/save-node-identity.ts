@@ -1,7 +1,7 @@
 import { realpath } from "node:fs/promises";
 import type { ConfigDocument } from "#node/conf/document.ts";
-import { meaningOf } from "#node/conf/meaning.ts";
-import { tiesOf } from "#node/conf/ties.ts";
+import { deriveMeaning } from "#node/conf/meaning.ts";
+import { readTies } from "#node/conf/ties.ts";
 import type { FileDeadline } from "#daemon/files/file-deadline.ts";
 import type { NodeHealth } from "#health/node-health.ts";
 import { identifyNode, type IdentitySettings } from "./node-identity.ts";
@@ -19,22 +19,22 @@ export async function saveNodeIdentity(
   {
     settings,
     state,
-    patience,
+    fileDeadline,
     health,
   }: Readonly<{
     settings: IdentitySettings;
     state: Pick<UpkeepState, "identity" | "nodeHas" | "nodeTies">;
     /** For calls of the file system that node.conf is on. */
-    patience: FileDeadline;
+    fileDeadline: FileDeadline;
     health: Readonly<{ current: () => NodeHealth }>;
   }>,
 ): Promise<void> {
-  const realPath = await patience.call(`resolving ${configPath}`, () =>
+  const realPath = await fileDeadline.call(`resolving ${configPath}`, () =>
     // A file that is gone by now has no other path than the one it had.
     realpath(configPath).catch(() => configPath),
   );
-  if (state.nodeHas.get() === undefined) state.nodeHas.set(meaningOf(document));
-  if (state.nodeTies.get() === undefined) state.nodeTies.set(tiesOf(document, configPath));
+  if (state.nodeHas.get() === undefined) state.nodeHas.set(deriveMeaning(document));
+  if (state.nodeTies.get() === undefined) state.nodeTies.set(readTies(document, configPath));
   const remembered = state.identity.get();
   const answeredChainId = health.current().chainId ?? remembered?.answeredChainId;
   const now = { ...identifyNode(settings, configPath, document, realPath), answeredChainId };

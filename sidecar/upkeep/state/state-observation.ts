@@ -41,9 +41,11 @@ export async function lookAtState(
   seen.note({ isLookedAt: true, failure: store.failure(), copyNotKept });
 }
 
-async function hangingState(directory: string, patience: FileDeadline): Promise<StoreFailure | undefined> {
+async function hangingState(directory: string, fileDeadline: FileDeadline): Promise<StoreFailure | undefined> {
   try {
-    await patience.call(`looking at the state directory ${directory}`, () => stat(directory).catch(() => undefined));
+    await fileDeadline.call(`looking at the state directory ${directory}`, () =>
+      stat(directory).catch(() => undefined),
+    );
     return undefined;
   } catch (error) {
     if (!(error instanceof HangingFileSystem)) throw error;
@@ -52,7 +54,7 @@ async function hangingState(directory: string, patience: FileDeadline): Promise<
 }
 
 /** Says whether all of the state is on the disk. Pure. */
-export function stateConditions({
+export function deriveStateConditions({
   directory,
   isLookedAt,
   failure,

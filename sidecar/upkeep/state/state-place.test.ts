@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { readSettings } from "#daemon/settings/settings.ts";
-import { userStateDirectory } from "#daemon/user-state-directory.ts";
+import { findUserStateDirectory } from "#daemon/user-state-directory.ts";
 import { sidecarSettings } from "../../settings.ts";
-import { chooseStatePlace, statePlaces } from "./state-place.ts";
+import { chooseStatePlace, listStatePlaces } from "./state-place.ts";
 
 let root: string;
 
@@ -50,9 +50,9 @@ test("no state is made elsewhere while the workspace is not mounted yet", () => 
 });
 
 test("the user's state directory is that of the XDG Base Directory Specification", () => {
-  expect(userStateDirectory({ XDG_STATE_HOME: "/state" })).toBe("/state/gatehouse");
+  expect(findUserStateDirectory({ XDG_STATE_HOME: "/state" })).toBe("/state/gatehouse");
   for (const env of [{}, { XDG_STATE_HOME: "" }, { XDG_STATE_HOME: "relative" }]) {
-    expect(userStateDirectory(env)).toMatch(/^\/.*\/\.local\/state\/gatehouse$/);
+    expect(findUserStateDirectory(env)).toMatch(/^\/.*\/\.local\/state\/gatehouse$/);
   }
 });
 
@@ -60,7 +60,7 @@ test("without a directory that is set there are two places to look for a sidecar
   const settings = readSettings(sidecarSettings, {
     env: { GATEHOUSE_SIDECAR_NODE_CONFIG_PATH: join(root, "n/node.conf") },
   });
-  expect(statePlaces(settings, join(root, "n/node.conf"), root)).toEqual([
+  expect(listStatePlaces(settings, join(root, "n/node.conf"), root)).toEqual([
     join(root, "n/.gatehouse"),
     expect.stringMatching(new RegExp(`^${root}/[0-9a-f]{16}$`)),
   ]);

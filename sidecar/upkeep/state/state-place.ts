@@ -23,7 +23,7 @@ const workspaceState = ".gatehouse";
  * Places where the state of a node may be, the likeliest first: the one that is set, else in the node's workspace, else the user's, by
  * the node. Never the current directory: another node's sidecar may be started there tomorrow.
  */
-export function statePlaces(
+export function listStatePlaces(
   settings: StatePlaceSettings,
   configPath: string,
   userStateDirectory: string,
@@ -49,7 +49,7 @@ export function chooseStatePlace(
   configPath: string,
   { userStateDirectory, isWritable }: StatePlaceFacts,
 ): string {
-  const places = statePlaces(settings, configPath, userStateDirectory);
+  const places = listStatePlaces(settings, configPath, userStateDirectory);
   const used = places.find((place) => existsSync(join(place, upkeepStateFile)));
   if (used !== undefined) return used;
   const [first, ...others] = places;

@@ -32,8 +32,8 @@ export type StateStore = Readonly<{
 /** How long another process's lock on the database is waited for; the process does nothing else meanwhile. */
 const busyTimeoutMs = 50;
 
-/** Makes the store of an open database; `path` is its file, for messages. */
-export function stateStore(database: DatabaseSync, path: string): StateStore {
+/** Creates the store of an open database; `path` is its file, for messages. */
+export function createStateStore(database: DatabaseSync, path: string): StateStore {
   database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
   const pending = new Map<string, StoreWrite>();
   let failed: StoreFailure | undefined;

@@ -10,7 +10,7 @@ type StoredEvent = Readonly<{ event: SidecarEvent; atMs: number }>;
  * Keeps the last events in memory, and in the sidecar's state as far as that can be written: what tells must not depend on a disk. What was
  * not written for long is written with what is left of it, never more than is kept.
  */
-export function storedEventLog(store: StateStore, clock: Clock): EventLog {
+export function createStoredEventLog(store: StateStore, clock: Clock): EventLog {
   const { database } = store;
   const insert = database.prepare("INSERT INTO event (at_ms, kind, message, why) VALUES (?, ?, ?, ?)");
   const prune = database.prepare("DELETE FROM event WHERE id <= (SELECT max(id) FROM event) - ?");

@@ -3,7 +3,7 @@ import { openSqlite } from "#daemon/sql/sqlite.ts";
 import type { DiskHistory } from "#health/disk-forecast.ts";
 import type { ConfigTies } from "#node/conf/ties.ts";
 import type { NodeIdentity } from "./node-identity.ts";
-import { stateStore, type StateStore } from "./state-store.ts";
+import { createStateStore, type StateStore } from "./state-store.ts";
 import type { UpgradeRecord } from "./upgrade-record.ts";
 
 /** What was desired, and of which release of the node, when a hold was set. */
@@ -111,7 +111,7 @@ const migrations = [
 export function openUpkeepState(directory: string): UpkeepState {
   const path = join(directory, upkeepStateFile);
   const database = openSqlite(path, migrations, "GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY");
-  const store = stateStore(database, path);
+  const store = createStateStore(database, path);
   return {
     directory,
     identity: fact(store, "identity"),

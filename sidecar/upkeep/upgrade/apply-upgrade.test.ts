@@ -6,18 +6,16 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { bootTime, systemClock } from "#daemon/clock.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { sidecarSettings } from "../../settings.ts";
-import { desiredHash, desiredState } from "../plan/desired-state.ts";
+import { hashDesiredState, createDesiredState } from "../plan/desired-state.ts";
 import { createRestartBudget } from "../restart/restart-budget.ts";
-import { storedEventLog } from "../state/stored-event-log.ts";
-import type { UpgradeRecord } from "../state/upgrade-record.ts";
-import { afterHold } from "../state/stranded-upgrade.ts";
+import { createStoredEventLog } from "../state/stored-event-log.ts";
+import { type UpgradeRecord, afterHold } from "../state/upgrade-record.ts";
 import { begunUpgrade } from "../../testing/begun-upgrade.ts";
 import { observeConfig } from "../config/config-observation.ts";
-import { observeProcess } from "../restart/process-observation.ts";
-import { observeRestarts } from "../restart/restart-observation.ts";
+import { observeProcess, observeRestarts } from "../restart/restart-observation.ts";
 import { openUpkeepState, type UpkeepState } from "../state/upkeep-state.ts";
 import { applyUpgrade, type ApplyUpgradeDependencies } from "./apply-upgrade.ts";
-import { observeUpgrade, upgradeConditions } from "./upgrade-observation.ts";
+import { observeUpgrade, deriveUpgradeConditions } from "./upgrade-observation.ts";
 
 const nothing = async () => ({});
 const ops = { name: "ops", restart: nothing, stop: nothing, start: nothing };
@@ -62,8 +60,10 @@ function unreadable(restarts: number) {
     budget,
     driver: ops,
     nodeCli: undefined,
+    rpc: { blockHash: async () => undefined, peers: async () => undefined },
+    holders: { now: async () => [], runs: async () => false },
     clock: systemClock,
-    events: storedEventLog(state.store, systemClock),
+    events: createStoredEventLog(state.store, systemClock),
     place: {
       ...({} as ApplyUpgradeDependencies["place"]),
       layout: () => ({ configPath: "/n/bin/node.conf" }) as ReturnType<ApplyUpgradeDependencies["place"]["layout"]>,
@@ -85,7 +85,7 @@ test("a stranded upgrade is held by what is desired when it ends, so that a chan
   applyUpgrade("acts", seen, unreadable(0));
   await seen.restarts.now().running;
   expect(state.upgrade.get()).toMatchObject({ end: "stranded" });
-  const desired = { hash: desiredHash(desiredState(settings, "/n/data")) };
+  const desired = { hash: hashDesiredState(createDesiredState(settings, "/n/data")) };
   expect(state.hold.get()).toMatchObject({ desired });
 });
 
@@ -112,7 +112,7 @@ test.each([
   // Of a blocked upgrade nothing else is asked.
   const dependencies: Partial<ApplyUpgradeDependencies> = { state, driver };
   applyUpgrade(authority, seen, dependencies as ApplyUpgradeDependencies);
-  const [condition] = upgradeConditions(seen.upgrade.now());
+  const [condition] = deriveUpgradeConditions(seen.upgrade.now());
   expect(condition).toMatchObject({ status: "False", reason: "Blocked", message: expect.stringContaining(words) });
   expect(seen.restarts.now().running).toBeUndefined();
 });

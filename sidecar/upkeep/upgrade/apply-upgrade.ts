@@ -1,9 +1,9 @@
 import type { ServiceContext } from "#daemon/service.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { EventLog } from "#status/event-log.ts";
-import { dataPathOf } from "#node/conf/data-path.ts";
-import { meaningOf } from "#node/conf/meaning.ts";
-import { tiesOf } from "#node/conf/ties.ts";
+import { findDataPath } from "#node/conf/data-path.ts";
+import { deriveMeaning } from "#node/conf/meaning.ts";
+import { readTies } from "#node/conf/ties.ts";
 import type { Authority } from "../adoption/authority.ts";
 import { saveHealthyConfig } from "../config/healthy-config.ts";
 import type { ObservedConfig } from "../config/config-observation.ts";
@@ -11,19 +11,16 @@ import type { ConfigVersions } from "../config/config-versions.ts";
 import type { NodePlace } from "../config/node-place.ts";
 import type { NodeCli } from "../drivers/node-cli.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
-import { desiredHash, desiredState } from "../plan/desired-state.ts";
-import type { ObservedProcess } from "../restart/process-observation.ts";
+import { hashDesiredState, createDesiredState } from "../plan/desired-state.ts";
+import type { ObservedProcess, ObservedRestarts } from "../restart/restart-observation.ts";
 import type { RestartBudget } from "../restart/restart-budget.ts";
-import type { ObservedRestarts } from "../restart/restart-observation.ts";
 import type { VerificationDependencies } from "../restart/restart-verification.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { SidecarSettings } from "../../settings.ts";
-import { isRecordKept, whyNotKept } from "./kept-record.ts";
-import { hasPower, type PowerDriver } from "./node-power.ts";
-import { nodeRpc } from "./node-rpc.ts";
-import { portHolders } from "./port-holders.ts";
-import { runUpgrade } from "./run-upgrade.ts";
+import { isRecordKept, explainNotKept, runUpgrade } from "./run-upgrade.ts";
+import { hasPower, type PowerDriver, type PortHolders } from "./node-power.ts";
+import type { NodeRpc } from "./node-rpc.ts";
 import { upgradeWords, type ObservedUpgrade } from "./upgrade-observation.ts";
 import { upgradeSteps, type UpgradeStepsDependencies } from "./upgrade-steps.ts";
 
@@ -43,6 +40,8 @@ export type ApplyUpgradeDependencies = Pick<VerificationDependencies, "clock" | 
     place: NodePlace;
     driver: NodeDriver | undefined;
     nodeCli: NodeCli | undefined;
+    rpc: NodeRpc;
+    holders: PortHolders;
     health: Readonly<{ look: VerificationDependencies["look"] }>;
     observer: Readonly<{ look: (signal: AbortSignal) => Promise<void> }>;
     budget: RestartBudget;
@@ -102,7 +101,7 @@ function whyBlocked(
     return "It can't go on: restart.driver is none that stops and starts the node; set it back to ops.";
   if (waitsForBudget === true && !budget.allows("roll-back"))
     return "The way back waits until the restart budget of the hour allows it (restart.budgetPerHour).";
-  return whyNotKept(state.store);
+  return explainNotKept(state.store);
 }
 
 async function carryOn(
@@ -158,7 +157,7 @@ function finishOrRemember(
     const failed = end === "stranded" ? { failed: { reason: `the upgrade to ${now.to}`, isDown: true } } : {};
     // Without a release: that another version answers is no reason to act again by itself.
     // What is desired now: another wish than the one at its beginning would lift the hold at once, and try again, for ever.
-    const hash = desiredHash(desiredState(settings, ""));
+    const hash = hashDesiredState(createDesiredState(settings, ""));
     state.hold.set({ desired: { hash }, message, sinceMs: clock.wallMs(), ...failed });
     seen.restarts.note({ hold: { message } });
   });
@@ -177,13 +176,11 @@ function stepsDependencies(
     ...dependencies,
     driver,
     look: health.look,
-    rpc: nodeRpc(settings.node.httpUrl),
-    holders: portHolders(settings.node.httpUrl, () => place.layout().binDirectory),
-    patience: place.patience,
+    fileDeadline: place.fileDeadline,
     lock: place.lock,
     limitBytes: settings.upkeep.configLimitBytes,
     desired: (document) =>
-      desiredState(settings, dataPathOf(settings.node.dataPath, place.layout().configPath, document.value)),
+      createDesiredState(settings, findDataPath(settings.node.dataPath, place.layout().configPath, document.value)),
     waitsFor: (stage) => {
       seen.restarts.note({ stage });
       wake();
@@ -194,7 +191,7 @@ function stepsDependencies(
       if (!reading.ok) throw new Error(reading.problem.message);
       seen.config.note({ document: reading.document });
       state.atomically(() => {
-        state.nodeHas.set(meaningOf(reading.document));
+        state.nodeHas.set(deriveMeaning(reading.document));
         state.startedWith.set(undefined);
         state.retry.set(undefined);
       });
@@ -207,10 +204,10 @@ async function noteRunning({ end, configPath }: UpgradeRecord, dependencies: App
   const { place, state } = dependencies;
   if (end === "stranded") return;
   const reading = await place.read();
-  if (!reading.ok || state.nodeHas.get() !== meaningOf(reading.document)) return;
+  if (!reading.ok || state.nodeHas.get() !== deriveMeaning(reading.document)) return;
   state.atomically(() => {
-    state.startedWith.set(meaningOf(reading.document));
-    state.nodeTies.set(tiesOf(reading.document, configPath));
+    state.startedWith.set(deriveMeaning(reading.document));
+    state.nodeTies.set(readTies(reading.document, configPath));
   });
   await saveHealthyConfig(reading.bytes, "advanced", dependencies);
 }

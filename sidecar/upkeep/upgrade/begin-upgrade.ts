@@ -1,4 +1,4 @@
-import { whyNotNow, type WhyNotNowDependencies } from "./check-node.ts";
+import { findObstacles, type WhyNotNowDependencies } from "./check-node.ts";
 import type { UpgradeCheck } from "./check-upgrade.ts";
 import type { ObservedUpgrade } from "./upgrade-observation.ts";
 import type { UpgradePlan } from "./upgrade-plan.ts";
@@ -25,7 +25,7 @@ export function beginUpgrade(
   if (record === undefined) return { result: "refused", plan };
   if (digest === undefined) return { result: "shown", plan };
   if (digest !== plan.digest) return { result: "another", plan };
-  const problems = [...whyNotNow(dependencies)];
+  const problems = [...findObstacles(dependencies)];
   if (problems.length > 0) return { result: "refused", plan: { ...plan, steps: [], problems } };
   dependencies.state.upgrade.set(record);
   seen.upgrade.note({ record, agreedMs: record.beganMs });

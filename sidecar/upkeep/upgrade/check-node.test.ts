@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { nodeWarnings } from "./check-node.ts";
+import { findNodeWarnings } from "./check-node.ts";
 
 const healthy = {
   rpc: { blockHash: async () => undefined, peers: async () => 3 },
@@ -9,6 +9,6 @@ const healthy = {
 
 test("that a node tells no block to prove its data by is said before it is upgraded", async () => {
   const before = { height: 9, autoPrune: false, tellsVersion: true };
-  expect(await nodeWarnings(before, healthy)).toEqual([expect.stringContaining("eth_getBlockByNumber")]);
-  expect(await nodeWarnings({ ...before, block: { number: 1, hash: "0x1" } }, healthy)).toEqual([]);
+  expect(await findNodeWarnings(before, healthy)).toEqual([expect.stringContaining("eth_getBlockByNumber")]);
+  expect(await findNodeWarnings({ ...before, block: { number: 1, hash: "0x1" } }, healthy)).toEqual([]);
 });

@@ -1,5 +1,4 @@
-import { isAnswering, type NodeFacts } from "#health/node-facts.ts";
-import type { NodeHealth } from "#health/node-health.ts";
+import { isAnswering, type NodeFacts, type NodeHealth } from "#health/node-health.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import { isBetweenVersions, type Authority } from "../adoption/authority.ts";
@@ -7,10 +6,9 @@ import type { NodeDriver } from "../drivers/driver.ts";
 import type { RestartBudget } from "../restart/restart-budget.ts";
 import type { NodeBefore } from "../state/upgrade-record.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
-import { hasPower } from "./node-power.ts";
+import { hasPower, type PortHolders } from "./node-power.ts";
 import type { NodeRpc } from "./node-rpc.ts";
-import type { PortHolders } from "./port-holders.ts";
-import { toldVersion } from "./prove-version.ts";
+import { readReportedVersion } from "./prove-version.ts";
 
 export type CheckNodeDependencies = Readonly<{
   settings: SidecarSettings;
@@ -37,7 +35,7 @@ export type WhyNotNowDependencies = Pick<
 const settledBlocks = 64;
 
 /** Why the sidecar may not upgrade its node now, whatever the new version is. */
-export function* whyNotNow({
+export function* findObstacles({
   driver,
   state,
   authority,
@@ -58,7 +56,7 @@ export function* whyNotNow({
 }
 
 /** What is known of the running node, to prove either version by; undefined where it does not answer. */
-export async function nodeBefore({
+export async function readNodeBefore({
   health,
   observer,
   settings,
@@ -71,7 +69,7 @@ export async function nodeBefore({
   if (height === undefined || !isAnswering(health.facts())) return undefined;
   const number = Math.max(0, height - settledBlocks);
   const hash = await rpc.blockHash(number, signal);
-  const tellsVersion = toldVersion(now, settings.node.clientName) !== undefined;
+  const tellsVersion = readReportedVersion(now, settings.node.clientName) !== undefined;
   const autoPrune = observer.pruneInfo()?.autoPrune === true;
   const [process] = await holders.now();
   const block = hash === undefined ? undefined : { number, hash };
@@ -79,7 +77,7 @@ export async function nodeBefore({
 }
 
 /** What of the running node should be known before it is stopped. */
-export async function nodeWarnings(
+export async function findNodeWarnings(
   before: NodeBefore | undefined,
   {
     health,

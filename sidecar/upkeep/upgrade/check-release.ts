@@ -1,9 +1,8 @@
 import { isAbsolute } from "node:path";
-import { nodeCliVersion, parseNodeVersion, releaseOf, type NodeVersion } from "#node/versions.ts";
+import { parseNodeCliVersion, parseNodeVersion, releaseOf, type NodeVersion } from "#node/versions.ts";
 import type { SidecarSettings } from "../../settings.ts";
-import { localNodeCli } from "../drivers/local-node-cli.ts";
-import { createNodeCli } from "../drivers/node-cli.ts";
-import { realOf } from "./data-bounds.ts";
+import { createLocalNodeCli, createNodeCli } from "../drivers/node-cli.ts";
+import { findRealPath } from "./data-stores.ts";
 import { listRelease, ReleaseError } from "./program-files.ts";
 
 /** What a person asks for. */
@@ -17,7 +16,7 @@ type CheckReleaseDependencies = Readonly<{
 }>;
 
 /** Why a node can't go from one version to another. Pure. */
-export function wrongVersions(from: NodeVersion | undefined, to: NodeVersion | undefined): readonly string[] {
+export function findVersionProblems(from: NodeVersion | undefined, to: NodeVersion | undefined): readonly string[] {
   if (from === undefined) return ["the version that runs now is not known (VersionAgreed says what to set)"];
   if (to === undefined) return [];
   if (from.release === to.release) return [`the node is ${from.text} already`];
@@ -33,7 +32,7 @@ export async function readRelease(
   { settings, binDirectory, signal }: CheckReleaseDependencies,
 ) {
   if (!isAbsolute(source)) return `${source} is no absolute path`;
-  if ((await realOf(source)) === (await realOf(binDirectory))) {
+  if ((await findRealPath(source)) === (await findRealPath(binDirectory))) {
     return `${source} is the node's bin directory, whose programs would be gone before they are kept; unpack the release into a directory of its own`;
   }
   try {
@@ -42,10 +41,10 @@ export async function readRelease(
     const hasTool = files.some(({ name }) => name === command);
     const tool = createNodeCli(
       () => ({ takesConfig: true, configArgument: "" }),
-      localNodeCli(settings.nodeCli, () => source),
+      createLocalNodeCli(settings.nodeCli, () => source),
     );
     const said = hasTool ? await tool.version(signal) : undefined;
-    const told = said?.ok === true ? nodeCliVersion(said.value) : undefined;
+    const told = said?.ok === true ? parseNodeCliVersion(said.value) : undefined;
     const wanted = asked === undefined ? undefined : parseNodeVersion(asked);
     if (asked !== undefined && wanted === undefined) return `"${asked}" is no version; expected one such as 0.16.2`;
     if (told !== undefined && wanted !== undefined && told.release !== wanted.release) {

@@ -1,18 +1,18 @@
 import type { Clock } from "#daemon/clock.ts";
-import { dataPathOf } from "#node/conf/data-path.ts";
+import { findDataPath } from "#node/conf/data-path.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
-import type { LintFinding } from "#node/lint/finding.ts";
+import type { LintFinding } from "#node/lint/lint-rules.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
 import type { NodeVersion } from "#node/versions.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { ConfigReading } from "../config/config-file.ts";
 import type { NodePlace } from "../config/node-place.ts";
-import { desiredState } from "../plan/desired-state.ts";
+import { createDesiredState } from "../plan/desired-state.ts";
 import { plan, writeOf } from "../plan/plan.ts";
 import type { UpgradeRecord, UpgradeStore } from "../state/upgrade-record.ts";
 import type { VersionResolution } from "../version/version-resolution.ts";
-import { nodeBefore, nodeWarnings, whyNotNow, type CheckNodeDependencies } from "./check-node.ts";
-import { readRelease, wrongVersions, type UpgradeRequest } from "./check-release.ts";
+import { readNodeBefore, findNodeWarnings, findObstacles, type CheckNodeDependencies } from "./check-node.ts";
+import { readRelease, findVersionProblems, type UpgradeRequest } from "./check-release.ts";
 import { copyCost, findStores, type CopyCost, type FoundStores } from "./data-stores.ts";
 import { planUpgrade, type UpgradePlan } from "./upgrade-plan.ts";
 
@@ -46,17 +46,17 @@ export async function checkUpgrade(
   const found = config.document && (await storesOf(config.document, source, to, dependencies));
   const stores = found?.ok === true ? found.stores : [];
   const costs = await Promise.all(stores.map((store) => copyCost(store, { timeoutMs: measureWithinMs, signal })));
-  const before = await nodeBefore(dependencies);
+  const before = await readNodeBefore(dependencies);
   const problems = [
-    ...whyNotNow(dependencies),
+    ...findObstacles(dependencies),
     ...(typeof release === "string" ? [release] : []),
-    ...wrongVersions(from, to),
+    ...findVersionProblems(from, to),
     ...config.problems,
     ...(found?.ok === false ? [found.problem] : []),
     ...roomProblems(stores, costs, settings.upgrade.snapshot),
     ...(before === undefined ? [noAnswer] : []),
   ];
-  const warnings = [...config.warnings, ...(await nodeWarnings(before, dependencies))];
+  const warnings = [...config.warnings, ...(await findNodeWarnings(before, dependencies))];
   const { write } = config;
   const shown = planUpgrade({ source, from, to, files, stores, costs, write, problems, warnings, settings });
   if (problems.length > 0 || from === undefined || to === undefined || before === undefined || found?.ok !== true) {
@@ -93,9 +93,9 @@ function checkConfig(
   { settings, place }: Readonly<{ settings: SidecarSettings; place: Pick<NodePlace, "layout"> }>,
 ) {
   const document = reading.ok ? reading.document : undefined;
-  const desired = desiredState(
+  const desired = createDesiredState(
     settings,
-    dataPathOf(settings.node.dataPath, place.layout().configPath, document?.value),
+    findDataPath(settings.node.dataPath, place.layout().configPath, document?.value),
   );
   const common = { document };
   if (!reading.ok) return { ...common, write: undefined, problems: [reading.problem.message], warnings: [] };

@@ -4,11 +4,11 @@ import { replaceFile } from "#daemon/files/atomic-file.ts";
 import type { FileDeadline } from "#daemon/files/file-deadline.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
 import { parseNodeVersion } from "#node/versions.ts";
-import type { Desired } from "#node/conf/desired.ts";
-import { readWithDeadline } from "../config/read-with-deadline.ts";
+import type { Desired } from "#node/conf/monitor-values.ts";
+import type { ConfigReading } from "../config/config-file.ts";
+import { readWithDeadline, writeWithDeadline } from "../config/with-deadline.ts";
 import type { ConfigVersions } from "../config/config-versions.ts";
 import type { WriterLock } from "../config/writer-lock.ts";
-import { writeWithDeadline } from "../config/write-with-deadline.ts";
 import { plan, writeOf } from "../plan/plan.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import type { StepOutcome } from "./next-stage.ts";
@@ -17,7 +17,7 @@ import { isThere } from "./data-copy.ts";
 export type ConfigStepDependencies = Readonly<{
   desired: (document: ConfigDocument) => Desired;
   limitBytes: number;
-  patience: FileDeadline;
+  fileDeadline: FileDeadline;
   lock: () => WriterLock;
   versions: ConfigVersions;
 }>;
@@ -30,11 +30,11 @@ function keptConfig({ directory }: UpgradeRecord): string {
 /** Keeps node.conf as it is before anything is changed. */
 export async function keepConfig(
   record: UpgradeRecord,
-  { limitBytes, patience }: ConfigStepDependencies,
+  { limitBytes, fileDeadline }: ConfigStepDependencies,
 ): Promise<void> {
   const kept = keptConfig(record);
   if (await isThere(kept)) return;
-  const reading = await readWithDeadline(record.configPath, limitBytes, patience);
+  const reading = await readWithDeadline(record.configPath, limitBytes, fileDeadline);
   if (!reading.ok) throw new Error(reading.problem.message);
   await mkdir(dirname(kept), { recursive: true, mode: 0o700 });
   await replaceFile(kept, reading.bytes);
@@ -42,8 +42,8 @@ export async function keepConfig(
 
 /** Gives node.conf the keys of the new version, as the upkeep would once it answers: so the version is proved with the file that it keeps. */
 export async function migrateConfig(record: UpgradeRecord, dependencies: ConfigStepDependencies): Promise<StepOutcome> {
-  const { limitBytes, patience, desired } = dependencies;
-  const reading = await readWithDeadline(record.configPath, limitBytes, patience);
+  const { limitBytes, fileDeadline, desired } = dependencies;
+  const reading = await readWithDeadline(record.configPath, limitBytes, fileDeadline);
   if (!reading.ok) return { ok: false, why: reading.problem.message };
   const version = parseNodeVersion(record.to);
   const planned = plan({ document: reading.document, version }, desired(reading.document));
@@ -51,34 +51,32 @@ export async function migrateConfig(record: UpgradeRecord, dependencies: ConfigS
   if (problem !== undefined) return { ok: false, why: problem.message };
   const write = writeOf(planned);
   if (write === undefined) return { ok: true };
-  return writeOver(record.configPath, reading.contentHash, Buffer.from(write.text), dependencies);
+  return writeOver(record.configPath, reading, Buffer.from(write.text), dependencies);
 }
 
 /** Puts the node.conf of before back; nothing to do where none was kept, or it stands there. */
 export async function putConfigBack(record: UpgradeRecord, dependencies: ConfigStepDependencies): Promise<StepOutcome> {
-  const { limitBytes, patience } = dependencies;
+  const { limitBytes, fileDeadline } = dependencies;
   const kept = keptConfig(record);
   if (!(await isThere(kept))) return { ok: true };
-  const before = await readWithDeadline(kept, limitBytes, patience);
+  const before = await readWithDeadline(kept, limitBytes, fileDeadline);
   if (!before.ok) return { ok: false, why: before.problem.message };
-  const now = await readWithDeadline(record.configPath, limitBytes, patience);
+  const now = await readWithDeadline(record.configPath, limitBytes, fileDeadline);
   if (now.contentHash === before.contentHash) return { ok: true };
-  if (now.ok) return writeOver(record.configPath, now.contentHash, before.bytes, dependencies);
-  const write = { path: record.configPath, limitBytes, expectedHash: now.contentHash, content: before.bytes };
-  const lock = dependencies.lock();
-  const written = await writeWithDeadline({ ...write, expectedProblem: now.problem.reason }, { ...dependencies, lock });
-  return written.ok ? { ok: true } : { ok: false, why: written.message };
+  return writeOver(record.configPath, now, before.bytes, dependencies);
 }
 
+/** Writes node.conf, if it still is what was read. */
 async function writeOver(
   path: string,
-  expectedHash: string,
+  now: ConfigReading,
   content: Uint8Array,
   dependencies: ConfigStepDependencies,
 ): Promise<StepOutcome> {
   const { limitBytes, lock } = dependencies;
+  const expected = { expectedHash: now.contentHash, expectedProblem: now.ok ? undefined : now.problem.reason };
   const written = await writeWithDeadline(
-    { path, limitBytes, expectedHash, content },
+    { path, limitBytes, ...expected, content },
     { ...dependencies, lock: lock() },
   );
   return written.ok ? { ok: true } : { ok: false, why: written.message };

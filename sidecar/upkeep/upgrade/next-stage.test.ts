@@ -1,6 +1,11 @@
 import { describe, expect, it, test } from "vitest";
-import { backwardStages, forwardStages, type UpgradeRecord, type UpgradeStage } from "../state/upgrade-record.ts";
-import { afterHold } from "../state/stranded-upgrade.ts";
+import {
+  backwardStages,
+  forwardStages,
+  type UpgradeRecord,
+  type UpgradeStage,
+  afterHold,
+} from "../state/upgrade-record.ts";
 import { begunUpgrade as begun } from "../../testing/begun-upgrade.ts";
 import { afterInterruption, afterStep, backAttempts, interruptionsMax } from "./next-stage.ts";
 

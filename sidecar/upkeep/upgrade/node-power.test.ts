@@ -6,8 +6,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
 import { DriverError } from "../drivers/driver.ts";
-import { stopNode, type NodePowerDependencies } from "./node-power.ts";
-import { portHolders } from "./port-holders.ts";
+import { stopNode, type NodePowerDependencies, createPortHolders } from "./node-power.ts";
 
 const mark = { pid: 4_711, startTicks: 1 };
 
@@ -71,7 +70,7 @@ test.skipIf(process.platform !== "linux")("the process that holds a port is foun
   const [line] = (await once(ops.stdout, "data")) as [Buffer];
   const [port, pid = 0] = line.toString().trim().split(" ").map(Number);
   try {
-    const { now, runs } = portHolders(`http://127.0.0.1:${port}`, () => directory);
+    const { now, runs } = createPortHolders(`http://127.0.0.1:${port}`, () => directory);
     const [found] = await now();
     expect(found?.pid).toBe(pid);
     if (found === undefined) return;

@@ -1,10 +1,12 @@
 import type { Clock } from "#daemon/clock.ts";
 import { pause } from "#daemon/time.ts";
 import type { NodeHealth } from "#health/node-health.ts";
+import { urlPort } from "#daemon/http/address.ts";
 import { DriverError, type NodeDriver, type RestartReport } from "../drivers/driver.ts";
+import { waitForAnswer } from "../restart/restart-verification.ts";
 import type { ProcessMark } from "../state/upgrade-record.ts";
+import { findListeners, startTicks } from "../drivers/host-processes.ts";
 import type { StepOutcome } from "./next-stage.ts";
-import type { PortHolders } from "./port-holders.ts";
 
 /** A driver that stops and starts the node in two steps: between them its files are nobody's. */
 export type PowerDriver = NodeDriver & Required<Pick<NodeDriver, "stop" | "start">>;
@@ -18,9 +20,6 @@ export type NodePowerDependencies = Readonly<{
 }>;
 
 const lookAgainMs = 100;
-
-/** How long a node that the start command could not start may take to answer, if it runs already. */
-const runsAlreadyMs = 5_000;
 
 /** Looks that have to find the port closed, one after the other: a supervisor may be about to start the node again. */
 const closedLooks = 3;
@@ -106,16 +105,30 @@ export async function startNode(
     return await driver.start(new AbortController().signal);
   } catch (error) {
     if (!(error instanceof DriverError)) throw error;
-    if (mayRun || (await answersSoon(dependencies))) return {};
+    if (mayRun || (await waitForAnswer(signal, dependencies))) return {};
     throw error;
   }
 }
 
-async function answersSoon({ look, clock, signal }: NodePowerDependencies): Promise<boolean> {
-  const untilMs = clock.monotonicMs() + runsAlreadyMs;
-  while (!signal.aborted && clock.monotonicMs() < untilMs) {
-    if ((await look(signal)).failure === undefined) return true;
-    await pause(lookAgainMs, signal);
-  }
-  return false;
+/** The processes that hold the node's port, as far as the sidecar sees them. */
+export type PortHolders = Readonly<{
+  now: () => Promise<readonly ProcessMark[]>;
+  runs: (mark: ProcessMark) => Promise<boolean>;
+}>;
+
+/** Looks for them by the node's URL among the processes of its bin directory. */
+export function createPortHolders(httpUrl: string, binDirectory: () => string): PortHolders {
+  const port = urlPort(new URL(httpUrl));
+  return {
+    now: async () => {
+      const pids = await findListeners(port, binDirectory());
+      return (await Promise.all(pids.map(markOf))).filter((mark) => mark !== undefined);
+    },
+    runs: async (mark) => (await startTicks(mark.pid)) === mark.startTicks,
+  };
+}
+
+async function markOf(pid: number): Promise<ProcessMark | undefined> {
+  const ticks = await startTicks(pid);
+  return ticks === undefined ? undefined : { pid, startTicks: ticks };
 }

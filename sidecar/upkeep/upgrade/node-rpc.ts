@@ -14,7 +14,7 @@ const block = z.object({ hash: z.string() });
 const quantity = z.string().regex(/^0x[0-9a-f]+$/i);
 
 /** Creates the questions for a node. */
-export function nodeRpc(url: string): NodeRpc {
+export function createNodeRpc(url: string): NodeRpc {
   const call = createJsonRpcClient({ url, timeoutMs, answerBytesMax });
   const ask = async <T>(schema: z.ZodType<T>, method: string, params: readonly unknown[], signal: AbortSignal) => {
     try {

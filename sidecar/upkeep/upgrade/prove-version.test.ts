@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
 import type { NodeHealth } from "#health/node-health.ts";
+import { skipWaits } from "../../testing/skipped-waits.ts";
 import { proveVersion, type ProofDependencies, type ProofOptions } from "./prove-version.ts";
+
+skipWaits();
 
 const hash = `0x${"5".repeat(64)}`;
 
@@ -10,7 +13,6 @@ const options: ProofOptions = {
   before: { height: 10, block: { number: 2, hash }, autoPrune: true, tellsVersion: true },
   clientName: undefined,
   answersWithinMs: 20_000,
-  // Each failing proof waits for that long.
   healthyWithinMs: 1_000,
   metricsWithinMs: 1_000,
   isResumed: false,

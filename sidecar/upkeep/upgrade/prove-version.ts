@@ -1,7 +1,13 @@
 import type { Clock } from "#daemon/clock.ts";
 import { pause } from "#daemon/time.ts";
 import type { NodeHealth } from "#health/node-health.ts";
-import { binaryVersion, clientVersion, nodeCliVersion, parseNodeVersion, type NodeVersion } from "#node/versions.ts";
+import {
+  parseBinaryVersion,
+  parseClientVersion,
+  parseNodeCliVersion,
+  parseNodeVersion,
+  type NodeVersion,
+} from "#node/versions.ts";
 import type { NodeCli } from "../drivers/node-cli.ts";
 import { DriverError } from "../drivers/driver.ts";
 import { beforeRestart } from "../restart/process-watch.ts";
@@ -74,24 +80,25 @@ async function isVersion(
 ): Promise<string | undefined> {
   const wanted = parseNodeVersion(version);
   const health = await look(signal);
-  const told = toldVersion(health, clientName) ?? (before.tellsVersion ? undefined : await installed(nodeCli, signal));
+  const told =
+    readReportedVersion(health, clientName) ?? (before.tellsVersion ? undefined : await installed(nodeCli, signal));
   if (told === undefined) return `it does not tell its version, which has to be ${version}`;
   return told.release === wanted?.release ? undefined : `it runs as ${told.text}, not as ${version}`;
 }
 
 /** The version that a running node tells itself. */
-export function toldVersion(
+export function readReportedVersion(
   { failure, binaryVersion: binary, clientVersion: client }: NodeHealth,
   clientName: string | undefined,
 ): NodeVersion | undefined {
   if (failure !== undefined) return undefined;
-  const told = binary?.isCurrent === true ? binaryVersion(binary.text) : undefined;
-  return told ?? (client === undefined ? undefined : clientVersion(client, clientName));
+  const told = binary?.isCurrent === true ? parseBinaryVersion(binary.text) : undefined;
+  return told ?? (client === undefined ? undefined : parseClientVersion(client, clientName));
 }
 
 async function installed(nodeCli: NodeCli | undefined, signal: AbortSignal): Promise<NodeVersion | undefined> {
   const asked = await nodeCli?.version(signal);
-  return asked?.ok === true ? nodeCliVersion(asked.value) : undefined;
+  return asked?.ok === true ? parseNodeCliVersion(asked.value) : undefined;
 }
 
 async function hasData({ before }: ProofOptions, { rpc, signal }: ProofDependencies): Promise<string | undefined> {

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { begunUpgrade } from "../../testing/begun-upgrade.ts";
 import { backwardStages, forwardStages, type UpgradeStage } from "../state/upgrade-record.ts";
-import { isRecordKept } from "./kept-record.ts";
-import { runUpgrade, type UpgradeSteps } from "./run-upgrade.ts";
+import { isRecordKept, runUpgrade, type UpgradeSteps } from "./run-upgrade.ts";
 
 /** Steps that all work, and only note that they were made. */
 function notedSteps() {

@@ -1,6 +1,6 @@
 import { createObservation, type Observation } from "#health/observation.ts";
 import type { ConditionReport } from "#status/condition.ts";
-import { shellWord } from "#daemon/shell-word.ts";
+import { quoteShellWord } from "#daemon/shell-word.ts";
 import { backwardStages, forwardStages, upgradeDirectories, type UpgradeRecord } from "../state/upgrade-record.ts";
 import { isBackward, stageWords } from "./next-stage.ts";
 
@@ -22,7 +22,7 @@ export function observeUpgrade(record: UpgradeRecord | undefined, onChange?: () 
 }
 
 /** Says how the last upgrade stands; nothing where there was none. Pure. */
-export function upgradeConditions({ record, blocked }: UpgradeObservation): readonly ConditionReport[] {
+export function deriveUpgradeConditions({ record, blocked }: UpgradeObservation): readonly ConditionReport[] {
   if (record === undefined) return [];
   const type = "UpgradeProved";
   const message = [upgradeWords(record), blocked].filter(Boolean).join(" ");
@@ -47,14 +47,14 @@ export function upgradeWords(record: UpgradeRecord): string {
   const asides = stores.map(({ aside }) => aside).join(" and ");
   if (end === "rolled-back") {
     const kept = record.newRan
-      ? ` The data as they were with ${to} in place are in ${asides}; remove them when they are of no use: rm -r -- ${upgradeDirectories(record).map(shellWord).join(" ")}`
+      ? ` The data as they were with ${to} in place are in ${asides}; remove them when they are of no use: rm -r -- ${upgradeDirectories(record).map(quoteShellWord).join(" ")}`
       : "";
     return `${what} was taken back: the node runs as ${from} again, with its data and node.conf of before.${why}${more}${kept}`;
   }
   if (end === "settled") {
     return (
       `${what} failed, and so did the way back; the node answers again since, so nothing more is tried.${why}${more} ` +
-      `What is kept is in these directories; remove them when they are of no use: rm -r -- ${upgradeDirectories(record).map(shellWord).join(" ")}`
+      `What is kept is in these directories; remove them when they are of no use: rm -r -- ${upgradeDirectories(record).map(quoteShellWord).join(" ")}`
     );
   }
   if (end === "stranded") {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
 import { begunUpgrade } from "../../testing/begun-upgrade.ts";
-import { configVersions } from "../config/config-versions.ts";
+import { createConfigVersions } from "../config/config-versions.ts";
 import type { UpgradeRecord, UpgradeStage } from "../state/upgrade-record.ts";
 import { runUpgrade } from "./run-upgrade.ts";
 import { upgradeSteps, type UpgradeStepsDependencies } from "./upgrade-steps.ts";
@@ -73,9 +73,9 @@ function steps() {
     nodeCli: undefined,
     desired: never,
     limitBytes: 1_000,
-    patience: { call: (_, call) => call(), hangs: () => false },
+    fileDeadline: { call: (_, call) => call(), hangs: () => false },
     lock: never,
-    versions: configVersions(root),
+    versions: createConfigVersions(root),
     readConfig: async () => undefined,
     charge: () => undefined,
   };

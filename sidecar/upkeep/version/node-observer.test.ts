@@ -3,9 +3,12 @@ import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import { unknownHealth, type NodeHealth } from "#health/node-health.ts";
 import { createConditionBoard } from "#status/condition-board.ts";
+import { skipWaits } from "../../testing/skipped-waits.ts";
 import { until } from "../../testing/until.ts";
 import type { NodeCliResult } from "../drivers/node-cli.ts";
 import { observeNode } from "./node-observer.ts";
+
+skipWaits();
 
 const log = pino({ level: "silent" });
 const hourMs = 3_600_000;

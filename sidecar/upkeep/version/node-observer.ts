@@ -1,11 +1,11 @@
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "#daemon/clock.ts";
-import { hasBeenAsked, type NodeHealth } from "#health/node-health.ts";
+import { hasBeenPolled, type NodeHealth } from "#health/node-health.ts";
 import { pause, poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import type { NodeCli, NodeCliResult } from "../drivers/node-cli.ts";
-import { nodeCliVersion } from "#node/versions.ts";
+import { parseNodeCliVersion } from "#node/versions.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 import { resolveVersion, type VersionResolution } from "./version-resolution.ts";
 
@@ -81,7 +81,7 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
     if (signal.aborted) return;
     pruneInfo = asked.ok ? asked.value : undefined;
     failures = asked.ok ? 0 : failures + 1;
-    board.set(nodeCliCondition(asked));
+    board.set(nodeCliCondition(asked, clock.wallMs() + waitMs(failures, options.intervalMs)));
     onChange();
   };
   const version = () => {
@@ -116,7 +116,7 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
   const intervalMs = Math.min(checkMs, options.intervalMs);
   const done = poll({ name: "node_cli", intervalMs, signal: options.signal }, lookWhenDue, dependencies);
   const beganMs = clock.monotonicMs();
-  const hasHeardNode = () => hasBeenAsked(health()) || clock.monotonicMs() - beganMs > firstWordMs;
+  const hasHeardNode = () => hasBeenPolled(health()) || clock.monotonicMs() - beganMs > firstWordMs;
   return { version, pruneInfo: () => pruneInfo, look, hasLooked: () => hasLooked, hasHeardNode, done };
 }
 
@@ -140,7 +140,7 @@ async function believedVersion(
 }
 
 function isAnotherVersion(printed: string | undefined, before: string | undefined): boolean {
-  const [now, then] = [printed, before].map((text) => (text === undefined ? undefined : nodeCliVersion(text)));
+  const [now, then] = [printed, before].map((text) => (text === undefined ? undefined : parseNodeCliVersion(text)));
   return now !== undefined && then !== undefined && now.release !== then.release;
 }
 
@@ -153,8 +153,9 @@ function waitMs(failures: number, intervalMs: number): number {
   return failures === 0 ? intervalMs : Math.min(intervalMs, checkMs * 2 ** (failures - 1));
 }
 
-function nodeCliCondition(asked: NodeCliResult<PruneInfo>): ConditionReport {
+function nodeCliCondition(asked: NodeCliResult<PruneInfo>, againAtMs: number): ConditionReport {
   const type = "NodeCliWorking";
   if (asked.ok) return { type, status: "True", reason: "Working", message: "node_cli prune --get answers." };
-  return { type, status: "False", reason: asked.reason, message: asked.message };
+  const message = `${asked.message} It is asked again at ${new Date(againAtMs).toISOString()}.`;
+  return { type, status: "False", reason: asked.reason, message };
 }

@@ -39,7 +39,7 @@ export function noteVersion(
 }
 
 /** Says which version the node has, and whether all that tell it agree, the node's place included. Pure. */
-export function versionConditions({ resolution, doubtOfPlace }: VersionObservation): readonly ConditionReport[] {
+export function deriveVersionConditions({ resolution, doubtOfPlace }: VersionObservation): readonly ConditionReport[] {
   const type = "VersionAgreed";
   if (resolution === undefined) return [];
   const { version, source, disagreements } = resolution;

@@ -1,9 +1,9 @@
 import type { ReportedVersion } from "#health/node-health.ts";
 import {
-  binaryVersion,
-  clientVersion,
-  imageVersion,
-  nodeCliVersion,
+  parseBinaryVersion,
+  parseClientVersion,
+  parseImageVersion,
+  parseNodeCliVersion,
   parseNodeVersion,
   releaseOf,
   type NodeVersion,
@@ -65,11 +65,11 @@ function candidatesOf(sources: VersionSources): readonly Candidate[] {
   const { binary, setting, nodeCli, clientVersion: client, clientName, image } = sources;
   const { isCurrent = false } = binary ?? {};
   const told: readonly (readonly [string, NodeVersion | undefined])[] = [
-    [isCurrent ? sourceNames.binary : sourceNames.lastBinary, binary && binaryVersion(binary.text)],
+    [isCurrent ? sourceNames.binary : sourceNames.lastBinary, binary && parseBinaryVersion(binary.text)],
     [sourceNames.setting, setting === undefined ? undefined : parseNodeVersion(setting)],
-    [sourceNames.nodeCli, nodeCli === undefined ? undefined : nodeCliVersion(nodeCli)],
-    [sourceNames.image, image === undefined ? undefined : imageVersion(image)],
-    [sourceNames.client, client === undefined ? undefined : clientVersion(client, clientName)],
+    [sourceNames.nodeCli, nodeCli === undefined ? undefined : parseNodeCliVersion(nodeCli)],
+    [sourceNames.image, image === undefined ? undefined : parseImageVersion(image)],
+    [sourceNames.client, client === undefined ? undefined : parseClientVersion(client, clientName)],
   ];
   return told.flatMap(([source, version]) => (version === undefined ? [] : [{ source, version }]));
 }

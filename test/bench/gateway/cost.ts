@@ -4,9 +4,9 @@ import { createHead } from "#gateway/chain/head.ts";
 import { discardedAnswer, finishedFlow } from "#gateway/answers/answer-sink.ts";
 import { createCallHandler } from "#gateway/calls/call-handler.ts";
 import { createLoadGate } from "#gateway/limits/load-gate.ts";
-import { rememberChecks } from "#gateway/limits/remembered-checks.ts";
+import { rememberChecks } from "#gateway/limits/checked-params.ts";
 import { processRateLimiter } from "#gateway/limits/rate-limiter.ts";
-import { prometheusMeter } from "#gateway/observe/call-metrics.ts";
+import { createPrometheusMeter } from "#gateway/observe/call-metrics.ts";
 import { createPolicy } from "#gateway/policy/policy.ts";
 import { roomyMemory } from "#gateway/testing/roomy-memory.ts";
 import { gatewaySection } from "#gateway/settings/gateway.ts";
@@ -29,12 +29,12 @@ export function costOfChecks(): void {
     reads: {
       cached: () => undefined,
       lasting: () => undefined,
-      read: (_read, reader) => {
-        reader.done("answered");
+      read: (read) => {
+        read.done("answered");
         return finishedFlow;
       },
     },
-    meter: prometheusMeter(new Registry()),
+    meter: createPrometheusMeter(new Registry()),
     openRpc: openRpcTexts(),
     now,
   });

@@ -1,9 +1,9 @@
 import { setFlagsFromString } from "node:v8";
 import { Registry } from "prom-client";
-import { filesInForce } from "#daemon/files/files-in-force.ts";
+import { createFilesInForce } from "#daemon/files/files-in-force.ts";
 import { createLog } from "#daemon/log.ts";
 import { startGateway } from "#gateway/gateway.ts";
-import { settingNames } from "#gateway/settings/names.ts";
+import { createSettingNames } from "#gateway/settings/names.ts";
 import { gatewaySection } from "#gateway/settings/gateway.ts";
 import v8Flags from "../../../gateway/v8-flags.json" with { type: "json" };
 import { roomyTier } from "./roomy-tier.ts";
@@ -28,9 +28,9 @@ const metrics = new Registry();
 await using gateway = await startGateway(settings, {
   log: createLog({ service: "bench", level: "error" }),
   metrics,
-  files: filesInForce(metrics),
-  node: { httpUrl, webSocketUrl, fitness: () => "fit" },
-  settingNames: settingNames("bench"),
+  files: createFilesInForce(metrics),
+  node: { httpUrl, webSocketUrl, fitness: () => "fit", linkOpened: () => undefined },
+  settingNames: createSettingNames("bench"),
   connections: processConnections(settings.listener, { metrics }),
 });
 await new Promise<void>((resolve) => process.once("SIGTERM", () => resolve()));

@@ -9,7 +9,7 @@ import { mnemonicToAccount } from "viem/accounts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { within } from "#daemon/time.ts";
 import { startAnvil, type Anvil } from "#devnet/anvil/anvil.ts";
-import { parentGuard } from "#devnet/parent-guard.ts";
+import { findParentGuard } from "#devnet/parent-guard.ts";
 import type { ChainBlock } from "#devnet/anvil/chain.ts";
 
 const mnemonic = "test test test test test test test test test test test junk";
@@ -153,7 +153,7 @@ test("kill -9 of the node, again and again while blocks are made: numbers rise, 
     const gone = once(child, "exit");
     child.kill("SIGKILL");
     await gone;
-    if (parentGuard() === undefined) continue;
+    if (findParentGuard() === undefined) continue;
     const deadline = Date.now() + 5_000;
     while (isRunning(pid) && Date.now() < deadline) await new Promise((resolve) => setImmediate(resolve));
     expect(isRunning(pid)).toBe(false);

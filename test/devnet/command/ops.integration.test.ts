@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createPublicClient, createWalletClient, http, parseAbi, parseEther, publicActions, type Address } from "viem";
 import { mnemonicToAccount } from "viem/accounts";
 import { describe, expect, test, vi } from "vitest";
-import { runningNode } from "#devnet/node/running-node.ts";
+import { findRunningNode } from "#devnet/node/running-node.ts";
 import { createTestNode } from "#devnet/testing/test-node.ts";
 import { tokenAddress } from "#devnet/token/address.ts";
 import { generousMs } from "#test/support/until.ts";
@@ -135,7 +135,7 @@ describe("ops", () => {
     const { runDirectory, dataDirectory } = node.workspace;
     await node.run("ops", "start", "--config", "./node.conf");
     process.kill(Number(await readFile(join(dataDirectory, "chain", "anvil.pid"), "utf8")), "SIGKILL");
-    await vi.waitFor(async () => expect(await runningNode(runDirectory)).toBeUndefined(), { timeout: generousMs });
+    await vi.waitFor(async () => expect(await findRunningNode(runDirectory)).toBeUndefined(), { timeout: generousMs });
     expect(await readFile(join(runDirectory, "node.log"), "utf8")).toContain("the chain is lost; stopping");
     expect((await node.run("ops", "start", "--config", "./node.conf")).status).toBe(0);
     await node.blocks(1n);

@@ -4,12 +4,11 @@ import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { Counter, Gauge, Histogram, Registry, Summary } from "prom-client";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { isOnPath } from "#devnet/pushgateway/is-on-path.ts";
-import { startRealPushgateway } from "#devnet/pushgateway/real-pushgateway.ts";
+import { isOnPath, startRealPushgateway } from "#devnet/pushgateway/real-pushgateway.ts";
 import { freePorts } from "#devnet/testing/free-ports.ts";
 import { createTestNode } from "#devnet/testing/test-node.ts";
 import { nodeProfile } from "#devnet/node-profile.ts";
-import { pushFormatOf } from "#devnet/monitor/push-format.ts";
+import { choosePushFormat } from "#devnet/monitor/metrics-pusher.ts";
 import { generousMs } from "#test/support/until.ts";
 
 const program = "prometheus-pushgateway";
@@ -57,7 +56,7 @@ describe.skipIf(!isThere)(`pushed to Prometheus's own Pushgateway${skipped}`, ()
     const gateway = await startGateway();
     const metrics = exampleMetrics();
     for (const profile of nodeProfile.options) {
-      const { headers, body } = await (await pushFormatOf(profile))(metrics);
+      const { headers, body } = await (await choosePushFormat(profile))(metrics);
       const answer = await fetch(`${gateway.url}/metrics/job/${profile}`, { method: "PUT", headers, body });
       expect([await answer.text(), answer.status]).toEqual(["", 200]);
     }

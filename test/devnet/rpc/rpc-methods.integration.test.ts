@@ -3,7 +3,7 @@ import * as Rlp from "ox/Rlp";
 import { createPublicClient, defineChain, http, type Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { validatorAddresses } from "#devnet/anvil/validators.ts";
-import { methodShapes } from "#devnet/rpc/method-shapes.ts";
+import { listMethodShapes } from "#devnet/rpc/method-shapes.ts";
 import { createSubject, type TestSubject } from "#devnet/testing/rpc-subject.ts";
 import { otherSender, sender, startTestNode, testChainId, type TestNode } from "#devnet/testing/rpc-fixture.ts";
 
@@ -23,7 +23,7 @@ function contentOf(raw: Hex): unknown {
 }
 
 test("every method of the specification's tables answers with its shape", async () => {
-  for (const [method, params, shape] of methodShapes(subject)) {
+  for (const [method, params, shape] of listMethodShapes(subject)) {
     const parsed = shape.safeParse(await node.ask(method, ...params));
     expect.soft(parsed.error?.issues ?? [], method).toEqual([]);
   }

@@ -8,7 +8,7 @@ import { createLog } from "#daemon/log.ts";
 import { startFakeNode } from "#gateway/testing/fake-node.ts";
 import { post, startTestGateway, until } from "#gateway/testing/test-gateway.ts";
 import { processRateLimiter } from "#gateway/limits/rate-limiter.ts";
-import { redisRateLimiter } from "#gateway/limits/redis-rate-limiter.ts";
+import { createRedisRateLimiter } from "#gateway/limits/redis-rate-limiter.ts";
 
 const hasRedis = spawnSync("redis-server", ["--version"]).status === 0;
 const rates = { requestsPerSecond: 0.5, requestBurst: 40, computeUnitsPerSecond: 1, computeUnitBurst: 1_000 };
@@ -27,7 +27,10 @@ const now = () => performance.now();
 
 function limiterAt(port: number) {
   const fallback = processRateLimiter({ clients: 10 }, { now });
-  return redisRateLimiter({ url: `redis://127.0.0.1:${port}`, timeoutMs: 2_000, clients: 10 }, { log, fallback, now });
+  return createRedisRateLimiter(
+    { url: `redis://127.0.0.1:${port}`, timeoutMs: 2_000, clients: 10 },
+    { log, fallback, now },
+  );
 }
 
 /** A store on a port; what it held is gone with it. */

@@ -100,7 +100,7 @@ describe("the fast path", () => {
     const answer = await rawExchange(impatient.url, [Buffer.from(start)], {
       expected: 1,
       quietMs: 50,
-      patienceMs: 5_000,
+      giveUpMs: 5_000,
     });
     expect(answer).toBe("HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n");
     expect(performance.now() - startedAt).toBeGreaterThan(300);

@@ -9,7 +9,7 @@ import { clientAddress } from "#daemon/http/proxies/client-address.ts";
 import { finishedFlow } from "#gateway/answers/answer-sink.ts";
 import { identifyByAddress } from "#gateway/callers/identify.ts";
 import { serveFastConnections } from "#gateway/listener/fast-connections.ts";
-import { peerAddress } from "#gateway/listener/peer-address.ts";
+import { createPeerAddress } from "#gateway/listener/listeners.ts";
 import { MemoryBudget } from "#gateway/memory/memory-budget.ts";
 import { createPolicy } from "#gateway/policy/policy.ts";
 import { testSettings } from "#gateway/testing/test-gateway.ts";
@@ -34,7 +34,12 @@ async function startFastPath(later: (run: () => void) => void = (run) => void se
   const policy = createPolicy(testSettings());
   const budget = createConnectionBudget(
     { connections: 1_000, connectionsPerAddress: 1_000, newConnectionsPerAddress: 1_000, descriptorReserve: 0 },
-    { descriptors: { limit: 2_000, used: () => 0 }, metrics: new Registry(), clock: () => clock.now },
+    {
+      descriptors: { limit: 2_000, used: () => 0 },
+      memoryBytes: 2 ** 33,
+      metrics: new Registry(),
+      clock: () => clock.now,
+    },
   );
   const server = createServer();
   const waits = { idleTimeoutMs: 60_000, requestTimeoutMs: 60_000, slowReaderTimeoutMs: 60_000 };
@@ -54,7 +59,7 @@ async function startFastPath(later: (run: () => void) => void = (run) => void se
       { totalBytes: 1e9, addressBytes: 1e9, connectionBytes: 1e9 },
       { cache: { bytes: () => 0, giveUp: () => undefined } },
     ),
-    addressOf: peerAddress(client),
+    addressOf: createPeerAddress(client),
     isAllowedHost: () => true,
     bodies: { isLarge: () => false, waitSeconds: () => undefined, refused: () => undefined },
     ageHeaders: () => [],

@@ -1,6 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { pause } from "#daemon/time.ts";
 import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { post, startTestGateway, until } from "#gateway/testing/test-gateway.ts";
@@ -25,14 +26,10 @@ const paths = [
   ["node:http", false],
 ] as const;
 
-describe.each(paths)("a listener that stops, on %s", (_, fastPath) => {
-  let node: FakeNode;
-  beforeAll(async () => {
-    node = await startFakeNode();
-  });
-  afterAll(() => node[Symbol.asyncDispose]());
-  const start = (listener: object = {}) =>
-    startTestGateway(node, { tiers: { public: limitlessTier }, listener: { fastPath, ...listener } });
+// Each test has a node of its own and does little but wait, so that they wait at one time.
+describe.concurrent.each(paths)("a listener that stops, on %s", (_, fastPath) => {
+  const start = (node: FakeNode, listener: object = {}) =>
+    startTestGateway(node, { tiers: { public: limitlessTier }, listener: { fastPath, ...listener } }, undefined, pause);
 
   it.each([
     ["nothing yet", ""],
@@ -40,7 +37,8 @@ describe.each(paths)("a listener that stops, on %s", (_, fastPath) => {
     ["half of a body", `${head}\r\n${body.slice(0, 9)}`],
     ["half of a request behind one that was answered", `${head}\r\n${body}${head}\r\n${body.slice(0, 9)}`],
   ])("ends soon though a client has sent %s and leaves its connection open", async (_what, sent) => {
-    const gateway = await start({ requestTimeoutMs: 60_000 });
+    await using node = await startFakeNode();
+    const gateway = await start(node, { requestTimeoutMs: 60_000 });
     node.answer(() => false);
     const client = open(gateway.url);
     client.socket.write(sent);
@@ -60,7 +58,8 @@ describe.each(paths)("a listener that stops, on %s", (_, fastPath) => {
   });
 
   it("answers a request that becomes whole after the stop has begun, and closes the connection", async () => {
-    const gateway = await start();
+    await using node = await startFakeNode();
+    const gateway = await start(node);
     node.answer(() => "late");
     const client = open(gateway.url);
     client.socket.write(`${head}\r\n${body.slice(0, 9)}`);
@@ -79,7 +78,8 @@ describe.each(paths)("a listener that stops, on %s", (_, fastPath) => {
   });
 
   it("waits for a call under way beyond that", async () => {
-    const gateway = await start();
+    await using node = await startFakeNode();
+    const gateway = await start(node);
     let finish: (() => void) | undefined;
     node.answer(({ id }, response) => {
       finish = () => response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":"finished"}`);

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Registry } from "prom-client";
-import { filesInForce } from "#daemon/files/files-in-force.ts";
+import { createFilesInForce } from "#daemon/files/files-in-force.ts";
 import { createLog } from "#daemon/log.ts";
 import { until } from "#gateway/testing/test-gateway.ts";
 import { watchFile } from "#daemon/files/watched-file.ts";
@@ -29,7 +29,7 @@ describe("a watched file", () => {
     const taken: unknown[] = [];
     const log = createLog({ service: "test", level: "info" }, { write: (line) => void lines.push(line) });
     const options = { path, setting: "a.setting", read: (content: unknown) => content as object };
-    const files = filesInForce(metrics);
+    const files = createFilesInForce(metrics);
     const watcher = watchFile({ ...options, take: (value) => void taken.push(value) }, { log, files });
     return { taken, files, last: () => taken.at(-1), [Symbol.asyncDispose]: () => watcher[Symbol.asyncDispose]() };
   };

@@ -5,11 +5,12 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { call, post, startTestGateway, until } from "#gateway/testing/test-gateway.ts";
-import type { NodeFitness } from "#gateway/chain/node-fitness.ts";
+import type { NodeFitness } from "#gateway/chain/head.ts";
 
 const behind = { code: -32603, message: "the node is behind the chain's head; try again later" };
 const down = { code: -32603, message: "the node does not answer; try again later" };
 const anotherChain = { code: -32603, message: "the node is on another chain than this endpoint; try again later" };
+const chainUnknown = { code: -32603, message: "the node has not told yet which chain it is on; try again later" };
 const request = (id: number, method: string, params: readonly unknown[] = []) =>
   JSON.stringify({ jsonrpc: "2.0", id, method, params });
 const hash = `0x${"ab".repeat(32)}`;
@@ -91,21 +92,27 @@ describe.each([
     expect(node.requests.length).toBe(before);
   });
 
-  it("is asked nothing while it is on another chain, and nothing is said for it: no transaction lands there", async () => {
-    await using gateway = await start();
-    await using client = await connectTestClient(gateway.url);
-    await call(gateway.url, "eth_chainId");
-    fitness = "anotherChain";
-    const before = node.requests.length;
-    for (const method of ["eth_blockNumber", "eth_chainId", "eth_syncing", "eth_sendRawTransaction"]) {
-      expect((await call(gateway.url, method)).error).toEqual(anotherChain);
-    }
-    const subscribe = await client.ask(request(1, "eth_subscribe", ["newHeads"]));
-    expect(JSON.parse(subscribe)).toEqual({ jsonrpc: "2.0", id: 1, error: anotherChain });
-    expect(node.requests.length).toBe(before);
-    fitness = "fit";
-    expect((await call(gateway.url, "eth_chainId")).result).toBe("eth_chainId");
-  });
+  it.each([
+    ["is on another chain", "anotherChain", anotherChain],
+    ["has not told its chain yet", "chainUnknown", chainUnknown],
+  ] as const)(
+    "is asked nothing while it %s, and nothing is said for it: no transaction lands there",
+    async (_now, unfit, error) => {
+      await using gateway = await start();
+      await using client = await connectTestClient(gateway.url);
+      await call(gateway.url, "eth_chainId");
+      fitness = unfit;
+      const before = node.requests.length;
+      for (const method of ["eth_blockNumber", "eth_chainId", "eth_syncing", "eth_sendRawTransaction"]) {
+        expect((await call(gateway.url, method)).error).toEqual(error);
+      }
+      const subscribe = await client.ask(request(1, "eth_subscribe", ["newHeads"]));
+      expect(JSON.parse(subscribe)).toEqual({ jsonrpc: "2.0", id: 1, error });
+      expect(node.requests.length).toBe(before);
+      fitness = "fit";
+      expect((await call(gateway.url, "eth_chainId")).result).toBe("eth_chainId");
+    },
+  );
 
   it("is read from while it is behind when settings say so, from the moment they do", async () => {
     const folder = await mkdtemp(join(tmpdir(), "gatehouse-policy-"));

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { stringify } from "yaml";
 import { within } from "#daemon/time.ts";
 import type { RuleGroup } from "#infra/observability/alert.ts";
-import { ruleFiles } from "#infra/observability/rule-files.ts";
+import { renderGroups, renderRuleFile } from "#infra/observability/rule-files.ts";
 import { freePorts } from "../../support/free-ports.ts";
 import { until } from "../../support/until.ts";
 
@@ -101,9 +101,9 @@ async function writeFiles(folder: string, { rules, intervalMs }: PrometheusOptio
     rule_files: ["rules.yaml"],
     scrape_configs: [{ job_name: "gatehouse", file_sd_configs: [discovery] }],
   };
-  const written = ruleFiles(rules, { runbookBaseUrl: "https://runbooks.example" })["prometheus-rules.yaml"] ?? "";
+  const groups = renderGroups(rules, { runbookBaseUrl: "https://runbooks.example" });
   await writeFile(join(folder, "prometheus.yaml"), stringify(config));
-  await writeFile(join(folder, "rules.yaml"), written);
+  await writeFile(join(folder, "rules.yaml"), renderRuleFile(groups));
   await writeTargets(folder, {});
 }
 

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { withMarked } from "#daemon/markdown.ts";
 import { until } from "../../support/until.ts";
 import type { ActiveAlert, RunningPrometheus } from "./prometheus.ts";
 
@@ -57,18 +58,13 @@ export function printQuietHour({ scale, seconds, looks, pendingMeanwhile }: Quie
   return `Scale 1 : ${scale}, ${seconds} s, ${looks} looks at ${alerts} alerts. No alert fired, and none was pending at the end. ${meanwhile}`;
 }
 
-const between = /(?<=<!-- quiet-hour:[^\n]*-->\n\n)[\s\S]*?(?=\n\n<!-- \/quiet-hour -->)/;
-
 /**
  * Puts the paragraph in place of the one between the comments `<!-- quiet-hour: … -->` and `<!-- /quiet-hour -->`.
  *
  * @throws {Error} when the text has no such comments.
  */
 export function withQuietHour(text: string, paragraph: string): string {
-  if (!between.test(text)) {
-    throw new Error("docs/verified.md has no comments <!-- quiet-hour: … --> and <!-- /quiet-hour -->");
-  }
-  return text.replace(between, () => paragraph);
+  return withMarked(text, { page: "docs/verified.md", mark: "quiet-hour", marked: paragraph });
 }
 
 function nameOf({ labels }: ActiveAlert): string {

@@ -1,3 +1,4 @@
+import { formatTable, withMarked } from "#daemon/markdown.ts";
 import type { RuleGroup } from "#infra/observability/alert.ts";
 import type { SeenFault } from "./live-fault.ts";
 
@@ -5,6 +6,8 @@ import type { SeenFault } from "./live-fault.ts";
 const notMade: Readonly<Record<string, string>> = {
   GatehouseUpgradeFailed:
     "a version that fails is put on a devnet node in `test/sidecar/upgrade-command.integration.test.ts`, which reads the condition",
+  GatehouseFileRefused:
+    "a policy that can't be used is put before a gateway in `test/cli/doctor.integration.test.ts`, which reads the condition; promtool fires the alert",
   GatehouseNotLookedAfter:
     "a `node_cli` that never ends does not keep the sidecar from whole passes, and a file system of the node's programs that hangs stops the whole process, which is told as GatehouseSidecarDown; promtool alone fires it",
   GatehouseLedgerMismatch:
@@ -30,23 +33,16 @@ export function printSeenFaults(seen: readonly SeenFault[], groups: readonly Rul
         one.besides.map((other) => `\`${other.slice("Gatehouse".length)}\``).join(", "),
       ]),
   );
-  const cells = [header, ...rows];
-  const widths = header.map((_, at) => Math.max(...cells.map((row) => row[at]?.length ?? 0)));
-  const line = (row: readonly string[]) => `| ${row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(" | ")} |`;
   const missing = alerts
     .filter(({ name }) => !seen.some(({ alert }) => alert === name))
     .map(({ name }) => `- \`${name}\`: ${notMade[name] ?? "not tried in this run"}.`);
   return [
     `Scale 1 : ${scale}. "Waits for" is the rule's own \`for\`, before it is divided.`,
     "",
-    line(header),
-    `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`,
-    ...rows.map(line),
+    ...formatTable(header, rows),
     ...(missing.length === 0 ? [] : ["", "Not made here:", "", ...missing]),
   ].join("\n");
 }
-
-const between = /(?<=<!-- alerts:[^\n]*-->\n\n)[\s\S]*?(?=\n\n<!-- \/alerts -->)/;
 
 /**
  * Puts the table in place of the one between the comments `<!-- alerts: … -->` and `<!-- /alerts -->`.
@@ -54,6 +50,5 @@ const between = /(?<=<!-- alerts:[^\n]*-->\n\n)[\s\S]*?(?=\n\n<!-- \/alerts -->)
  * @throws {Error} when the text has no such comments.
  */
 export function withSeenFaults(text: string, table: string): string {
-  if (!between.test(text)) throw new Error("docs/verified.md has no comments <!-- alerts: … --> and <!-- /alerts -->");
-  return text.replace(between, () => table);
+  return withMarked(text, { page: "docs/verified.md", mark: "alerts", marked: table });
 }

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { until } from "#sidecar/testing/until.ts";
 import { mountHangingDisk, mountSmallDisk, type SmallDisk } from "#sidecar/testing/small-disk.ts";
-import { writerLock } from "#sidecar/upkeep/config/writer-lock.ts";
+import { createWriterLock } from "#sidecar/upkeep/config/writer-lock.ts";
 import { configOf } from "../../support/owned-node.ts";
 import type { Fault, StruckNode } from "./fault.ts";
 
@@ -217,7 +217,7 @@ export const fileFaults: readonly Fault[] = [
     strike: async (struck) => {
       const { configPath } = struck.node;
       await rm(join(dirname(configPath), ".node.conf.lock"));
-      struck.resources.use(writerLock(configPath)).acquire();
+      struck.resources.use(createWriterLock(configPath)).acquire();
       await struck.node.save(drifted(struck));
     },
     told: {

@@ -1,10 +1,23 @@
+import { formatTable } from "#daemon/markdown.ts";
+import type { ConditionType } from "#status/condition.ts";
+import { conditionStatus, metricValues } from "./condition-status.ts";
 import type { Fault, Refusal } from "./fault.ts";
 import { fileFaults } from "./file-faults.ts";
 import { nodeFaults } from "./node-faults.ts";
 import { processFaults } from "./process-faults.ts";
 import { refusals } from "./refusals.ts";
 import { restartFaults } from "./restart-faults.ts";
+import { toldConditions, type ToldCondition } from "./told-conditions.ts";
 import { upkeepFaults } from "./upkeep-faults.ts";
+
+/** The faults that a sidecar is struck with. */
+export const strikingFaults: readonly Fault[] = [
+  ...nodeFaults,
+  ...fileFaults,
+  ...upkeepFaults,
+  ...restartFaults,
+  ...processFaults,
+];
 
 /** The page of faults: the very table that the tests strike a node with. */
 export function faultsReference(): string {
@@ -14,7 +27,7 @@ export function faultsReference(): string {
     "Printed by `npm run docs` from the table that the tests run, over a node of each devnet profile: each fault is brought about beside a real sidecar, and",
     "verdict, condition, `/readyz` and metrics have to say the same. Times are the tests'. `…` stands for what differs from node to node.",
     "",
-    'The metric is `gatehouse_verdict{level="…"} 1` for the verdict, and `gatehouse_condition_info{type="…",reason="…"} 1` for the condition; the verdict',
+    'Beside the metric that is named, `gatehouse_verdict{level="…"}` is 1 for the verdict, and `gatehouse_condition_info{type="…",reason="…"}` for the reason; the verdict',
     "`unknown` means that something was not, or could not be, looked at. What a person reads is the beginning of the condition's message, as the page, `/status`",
     "and the log have it.",
     "",
@@ -23,6 +36,13 @@ export function faultsReference(): string {
     ...section("node_cli, the Pushgateway and the data's disk", upkeepFaults),
     ...section("Restarts, upgrades, the clock and the first contact", restartFaults),
     ...section("The sidecar's own process", processFaults),
+    "## Every other reason",
+    "",
+    "What a node is called of which one condition alone is not right, for the reasons that no fault above has as its main one. A fault often has several:",
+    "a node that does not answer has `RpcAnswering` False, and `HeightAdvancing` and `GatewayServing` Unknown.",
+    "",
+    ...table(["what happened", "verdict", "condition", "`/readyz`", "metric"], toldConditions.map(conditionRow)),
+    "",
     "## Faults at which the sidecar does not start",
     "",
     ...table(["what happened", "the process ends with status 1 and"], refusals.map(refusalRow)),
@@ -31,13 +51,28 @@ export function faultsReference(): string {
 }
 
 function section(title: string, faults: readonly Fault[]): readonly string[] {
-  const heads = ["what happened", "verdict", "condition", "`/readyz`", "what a person reads"];
+  const heads = ["what happened", "verdict", "condition", "`/readyz`", "metric", "what a person reads"];
   return [`## ${title}`, "", ...table(heads, faults.map(faultRow)), ""];
 }
 
 function faultRow({ what, told }: Fault): readonly string[] {
-  const [type, reason] = told.condition;
-  return [what, `\`${told.verdict}\``, `\`${type}\`: ${reason}`, String(told.readyz), told.reads];
+  return [...toldCells(what, told), told.reads];
+}
+
+function conditionRow({ what, ...told }: ToldCondition): readonly string[] {
+  return toldCells(what, told);
+}
+
+function toldCells(
+  what: string,
+  {
+    verdict,
+    condition: [type, reason],
+    readyz,
+  }: Readonly<{ verdict: string; condition: readonly [ConditionType, string]; readyz: number }>,
+): readonly string[] {
+  const metric = `gatehouse_condition{type="${type}"} ${metricValues[conditionStatus(type, reason)]}`;
+  return [what, `\`${verdict}\``, `\`${type}\`: ${reason}`, String(readyz), `\`${metric}\``];
 }
 
 function refusalRow({ what, reads }: Refusal): readonly string[] {
@@ -45,8 +80,6 @@ function refusalRow({ what, reads }: Refusal): readonly string[] {
 }
 
 function table(heads: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
-  const cells = [heads, ...rows].map((row) => row.map((cell) => cell.replaceAll("|", "\\|")));
-  const widths = heads.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
-  const lines = cells.map((row) => `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`);
-  return [lines[0] ?? "", `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`, ...lines.slice(1)];
+  const escaped = rows.map((row) => row.map((cell) => cell.replaceAll("|", "\\|")));
+  return formatTable(heads, escaped);
 }

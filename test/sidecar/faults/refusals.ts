@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { writerLock } from "#sidecar/upkeep/config/writer-lock.ts";
+import { createWriterLock } from "#sidecar/upkeep/config/writer-lock.ts";
 import type { Refusal } from "./fault.ts";
 
 /** Faults at which the sidecar does not start. */
@@ -8,7 +8,7 @@ export const refusals: readonly Refusal[] = [
   {
     what: "Another sidecar looks after the node",
     settings: ({ node, resources }) => {
-      const lock = resources.use(writerLock(node.configPath));
+      const lock = resources.use(createWriterLock(node.configPath));
       lock.acquire();
       return Promise.resolve({ GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" });
     },

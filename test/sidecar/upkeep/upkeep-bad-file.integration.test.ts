@@ -124,7 +124,7 @@ test.skipIf(!isRoot)(
       return (await upkeep.reason("ConfigCurrent", "NotWritten")).message;
     });
     expect(words.replace(node.configPath, "node.conf")).toBe(
-      "node.conf can't be written (EPERM: the sidecar's user may not give the new file the old one's owner; run it as the file's owner).",
+      "node.conf can't be written (EPERM: the sidecar's user may not give the new file the old one's owner; run it as the file's owner). It is tried again at each look at node.conf (upkeep.rereadIntervalMs).",
     );
     expect(await until(node.config, () => true)).toBe(driftedConfig);
   },

@@ -43,14 +43,14 @@ async function putBefore(node: FakeNode, script: string): Promise<void> {
   await writeFile(ops, script, { mode: 0o755 });
 }
 
-test("ops: a node that crashes after a start that ended with status 0 is rolled back as soon as its process is gone", async () => {
+test.concurrent("ops: a node that crashes after a start that ended with status 0 is rolled back as soon as its process is gone", async () => {
   await using node = await startFakeNode();
   await putBefore(node, crashesLate);
   await using upkeep = await runUpkeep(node, patient);
   expect(await rolledBack(node, upkeep)).toContain("within 5000 ms after the restart: its process ended");
 });
 
-test.each([
+test.concurrent.each([
   ["a line for each container", (state: string) => `{"Service":"node","State":"${state}"}`],
   ["one array", (state: string) => `[{"Service":"node","State":"${state}"}]`],
 ])(

@@ -8,7 +8,7 @@ const idleConfig = driftedConfig.replace("node-7", "frozen-7");
 
 const watchedForMs = 500;
 
-test("a chain that makes no block does not keep a restart from being proven, once that is known of it", async () => {
+test.concurrent("a chain that makes no block does not keep a restart from being proven, once that is known of it", async () => {
   await using node = await createFakeNode(idleConfig);
   await node.start();
   await using upkeep = await runUpkeep(node, {
@@ -24,7 +24,7 @@ test("a chain that makes no block does not keep a restart from being proven, onc
   expect(await node.running()).toContain("storage_enable_cetina");
 });
 
-test("a chain that was at rest before anybody watched it has all of the time to make a block, and then its head is proof", async () => {
+test.concurrent("a chain that was at rest before anybody watched it has all of the time to make a block, and then its head is proof", async () => {
   await using node = await createFakeNode(idleConfig);
   await node.start();
   await using upkeep = await runUpkeep(node);

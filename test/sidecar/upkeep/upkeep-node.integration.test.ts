@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { createFakeNode, startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { until } from "#sidecar/testing/until.ts";
-import { resumeCommand } from "#sidecar/upkeep/control/resume-command.ts";
+import { runResumeCommand } from "#sidecar/upkeep/control/resume-command.ts";
 
 /** Puts another node_cli in place and returns what a person reads about it. */
 async function wordsAbout(text: string | undefined, reason: string, mode = 0o755): Promise<string> {
@@ -20,7 +20,9 @@ async function wordsAbout(text: string | undefined, reason: string, mode = 0o755
   });
   const { message } = await upkeep.reason("NodeCliWorking", reason);
   await upkeep.reason("ConfigCurrent", "AsDesired");
-  return message.replace(`${node.binDirectory}/`, "");
+  const again = / It is asked again at \d{4}-\d\d-\d\dT[\d:.]+Z\.$/;
+  expect(message).toMatch(again);
+  return message.replace(`${node.binDirectory}/`, "").replace(again, "");
 }
 
 test.each<[string, string | undefined, string, string, number?]>([
@@ -117,12 +119,12 @@ test("a node that answers but stays at its height is rolled back; gatehouse resu
     isColored: false,
   };
   expect(message).toContain(`run \`npx gatehouse-evm resume --state-directory ${upkeep.stateDirectory}\` when`);
-  expect(await resumeCommand({ kind: "socket", stateDirectories: [upkeep.stateDirectory] }, output)).toBe(0);
+  expect(await runResumeCommand({ kind: "socket", stateDirectories: [upkeep.stateDirectory] }, output)).toBe(0);
   expect(printed[0]).toMatch(/^The hold since .* is lifted\. It was: The node did not come back/);
   expect(printed[0]).toContain(`on ${node.configPath} (data ${join(node.workspace, "data")}, chain 1672, machine `);
   await upkeep.reason("Unheld", "NoHold");
   const elsewhere = join(node.workspace, "elsewhere");
-  expect(await resumeCommand({ kind: "socket", stateDirectories: [elsewhere] }, output)).toBe(1);
+  expect(await runResumeCommand({ kind: "socket", stateDirectories: [elsewhere] }, output)).toBe(1);
   expect(printed.at(-1)).toContain(`resume: no sidecar runs with its state in ${elsewhere}. Start it, or name the one`);
 });
 

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { until } from "#sidecar/testing/until.ts";
-import { resumeCommand } from "#sidecar/upkeep/control/resume-command.ts";
+import { runResumeCommand } from "#sidecar/upkeep/control/resume-command.ts";
 import { openUpkeepState } from "#sidecar/upkeep/state/upkeep-state.ts";
 
 async function temporary() {
@@ -31,7 +31,7 @@ test("gatehouse resume takes another writer of node.conf for stopped", async () 
   const printed: string[] = [];
   const write = (text: string) => void printed.push(text);
   const output = { out: write, error: write, isColored: false };
-  expect(await resumeCommand({ kind: "socket", stateDirectories: [upkeep.stateDirectory] }, output)).toBe(0);
+  expect(await runResumeCommand({ kind: "socket", stateDirectories: [upkeep.stateDirectory] }, output)).toBe(0);
   await upkeep.reason("SoleWriter", "OnlyWriter");
 });
 

@@ -4,7 +4,7 @@ import { startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { until } from "#sidecar/testing/until.ts";
 
-test("drift is corrected on disk, the node is restarted with it and comes back", async () => {
+test.concurrent("drift is corrected on disk, the node is restarted with it and comes back", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node);
   const running = await until(node.running, (text) => text.includes('"storage_cetina_job_name": "node-7"'));
@@ -20,7 +20,7 @@ test("drift is corrected on disk, the node is restarted with it and comes back",
   );
 });
 
-test("a node that does not come back gets its last healthy configuration, and a hold", async () => {
+test.concurrent("a node that does not come back gets its last healthy configuration, and a hold", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node);
   await until(node.starts, (starts) => starts === 2);
@@ -38,7 +38,7 @@ test("a node that does not come back gets its last healthy configuration, and a 
   expect(await node.running()).toBe(healthy);
 });
 
-test("a half-written node.conf is named with line and column, then mended from the last good one", async () => {
+test.concurrent("a half-written node.conf is named with line and column, then mended from the last good one", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_UPKEEP_RESTORE_AFTER_MS: "300" });
   await until(node.starts, (starts) => starts === 2);

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { volumeSnapshotCommand } from "#sidecar/volume-snapshot/volume-snapshot-command.ts";
+import { runVolumeSnapshotCommand } from "#sidecar/volume-snapshot/volume-snapshot-command.ts";
 
 type Snapshot = { name: string; creationTimestamp: string; claim: string };
 
@@ -54,7 +54,7 @@ async function clusterOf(snapshots: Snapshot[], { serves = true } = {}) {
     const said: string[] = [];
     const { signal } = new AbortController();
     const output = { signal, error: (text: string) => void said.push(text), mask: createMask() };
-    const status = await volumeSnapshotCommand({ env: { ...env, ...change }, settingsFile: undefined }, output);
+    const status = await runVolumeSnapshotCommand({ env: { ...env, ...change }, settingsFile: undefined }, output);
     return { status, said: said.join("") };
   };
   const close = async () => {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { watchedVolume } from "#sidecar/testing/watched-volume.ts";
-import { kubernetesApi } from "#sidecar/upkeep/drivers/kubernetes-api.ts";
+import { createKubernetesApi } from "#sidecar/upkeep/drivers/kubernetes-api.ts";
 
 const limits = { growBelowFreeRatio: 0.15, stepGibibytes: 100, ceilingGibibytes: 650, pauseMs: 1_000 };
 
@@ -40,7 +40,7 @@ async function clusterOf(claim: { requested: string; capacity: string; expandabl
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const apiUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const api = kubernetesApi({ apiUrl, serviceAccountDirectory: directory, timeoutMs: 2_000 });
+  const api = createKubernetesApi({ apiUrl, serviceAccountDirectory: directory, timeoutMs: 2_000 });
   const close = async () => {
     await api[Symbol.asyncDispose]();
     server.closeAllConnections();
@@ -97,4 +97,21 @@ test("another claim is beyond the role", async () => {
   await using watched = watchedVolume(limits, { api: cluster.api, disk: { freeRatio: 0.1 }, claim: "ledger" });
   await watched.until("NotGrown");
   expect(watched.condition()?.message).toContain("persistentvolumeclaims/ledger is forbidden");
+});
+
+test("a volume that can't be looked at, or after, is not known, and nothing is said of before", async () => {
+  await using cluster = await clusterOf({ requested: "500Gi", capacity: "500Gi", expandable: true });
+  const disk: { freeRatio: number | string } = { freeRatio: 0.5 };
+  await using watched = watchedVolume(limits, { api: cluster.api, disk, claim: "node-workspace" });
+  await watched.until("Enough");
+  disk.freeRatio = "Looking at it has not come back: its file system hangs.";
+  await watched.until("NotReadable");
+  expect(watched.condition()).toMatchObject({ status: "Unknown", message: disk.freeRatio });
+  disk.freeRatio = 0.1;
+  watched.fails.why = new Error("the state can't be written");
+  await expect
+    .poll(() => watched.condition()?.message, { timeout: 40_000 })
+    .toBe("The volume could not be looked after: Error: the state can't be written.");
+  expect(watched.condition()).toMatchObject({ status: "Unknown", reason: "NotReadable" });
+  expect(cluster.patches).toEqual([]);
 });

@@ -1,17 +1,20 @@
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { docker } from "./docker.ts";
 
 const run = promisify(execFile);
-const deadlineMs = 120_000;
+const deadlineMs = 240_000;
+const maxBuffer = 16_777_216;
 
 /** A compose deployment in a directory of its own, taken down when disposed of. */
 export type ComposeProject = AsyncDisposable &
   Readonly<{
     directory: string;
+    /** Runs another command of compose, and gives what it printed. */
+    compose: (...args: readonly string[]) => Promise<string>;
     /** One field of `docker inspect` of a service's container, as a Go template. */
     inspect: (service: string, template: string) => Promise<string>;
     logs: (service: string) => Promise<string>;
@@ -39,19 +42,44 @@ export async function startComposeProject(
   file: string,
 ): Promise<ComposeProject> {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-compose-"));
-  await writeFile(join(directory, "docker-compose.yml"), file);
-  const [program, ...first] = command;
-  const compose = (...args: readonly string[]) =>
-    run(program, [...first, ...args], { cwd: directory, timeout: deadlineMs });
-  await compose("up", "--detach");
-  const container = async (service: string) => (await compose("ps", "--quiet", service)).stdout.trim();
+  const path = join(directory, "docker-compose.yml");
+  await writeFile(path, file);
+  const project = await startComposeFile(command, path, {});
   return {
+    ...project,
+    [Symbol.asyncDispose]: async () => {
+      await project[Symbol.asyncDispose]();
+      await rm(directory, { recursive: true });
+    },
+  };
+}
+
+/** Brings up the deployment of a compose file where it stands, with the variables that it asks for. */
+export async function startComposeFile(
+  [program, ...first]: readonly [string, ...string[]],
+  path: string,
+  variables: Readonly<Record<string, string>>,
+): Promise<ComposeProject> {
+  const directory = dirname(path);
+  const env = { ...process.env, ...variables };
+  const compose = (...args: readonly string[]) =>
+    run(program, [...first, "--file", path, ...args], { cwd: directory, timeout: deadlineMs, env, maxBuffer });
+  const container = async (service: string) => (await compose("ps", "--quiet", service)).stdout.trim();
+  const project: ComposeProject = {
     directory,
+    compose: async (...args) => (await compose(...args)).stdout,
     inspect: async (service, template) => docker("inspect", "--format", template, await container(service)),
     logs: async (service) => docker("logs", await container(service)),
     [Symbol.asyncDispose]: async () => {
       await compose("down", "--volumes", "--timeout", "1");
-      await rm(directory, { recursive: true });
     },
   };
+  try {
+    await compose("up", "--detach");
+    return project;
+  } catch (error) {
+    const said = await project.compose("logs", "--no-color", "--tail=20");
+    await project[Symbol.asyncDispose]();
+    throw new Error(`${String(error)}\n${said}`, { cause: error });
+  }
 }

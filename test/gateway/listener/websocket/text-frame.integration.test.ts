@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
-import { isOneFrame, textFrames, writeTextFrame } from "#gateway/listener/websocket/text-frame.ts";
+import { isOneFrame, encodeTextFrames, writeTextFrame } from "#gateway/listener/websocket/text-frame.ts";
 
 const textOf = (length: number) => `${"x".repeat(length)}é`;
 
@@ -17,7 +17,7 @@ it("messages of every length are read as they were meant, between those that the
       for (const length of lengths) {
         const tail = Buffer.from(textOf(length));
         if (isOneFrame(start.length + tail.length)) writeTextFrame(connection, start, tail);
-        for (const { head: frameHead, bytes } of textFrames([start, tail])) {
+        for (const { head: frameHead, bytes } of encodeTextFrames([start, tail])) {
           connection.write(Buffer.concat([frameHead, bytes]));
           socket.ping();
         }

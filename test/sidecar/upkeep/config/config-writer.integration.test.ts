@@ -3,10 +3,10 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { contentHashOf } from "#sidecar/upkeep/config/config-file.ts";
-import { configVersions } from "#sidecar/upkeep/config/config-versions.ts";
+import { hashContent } from "#sidecar/upkeep/config/config-file.ts";
+import { createConfigVersions } from "#sidecar/upkeep/config/config-versions.ts";
 import { writeConfig } from "#sidecar/upkeep/config/config-writer.ts";
-import { writerLock } from "#sidecar/upkeep/config/writer-lock.ts";
+import { createWriterLock } from "#sidecar/upkeep/config/writer-lock.ts";
 
 /** A file system of its own that is full or read-only needs the right to mount; without it these tests can't be made. */
 async function mounted(options: string) {
@@ -25,8 +25,8 @@ const canMount = await (async () => {
 })();
 
 async function replace(path: string, content: Uint8Array): Promise<string> {
-  using lock = writerLock(path);
-  const expectedHash = contentHashOf(await readFile(path));
+  using lock = createWriterLock(path);
+  const expectedHash = hashContent(await readFile(path));
   const result = await writeConfig(
     { path, limitBytes: 1_000_000, expectedHash, content },
     { lock, versions: undefined },
@@ -62,10 +62,10 @@ test("what is too large for a copy to be kept is not replaced, and neither is wh
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-write-"));
   const path = join(directory, "node.conf");
   await writeFile(path, "x".repeat(2_000));
-  using lock = writerLock(path);
+  using lock = createWriterLock(path);
   const content = Buffer.from("ours");
   const write = { path, limitBytes: 1_000, expectedHash: undefined, expectedProblem: "TooLarge", content } as const;
-  const versions = configVersions(join(directory, "state"));
+  const versions = createConfigVersions(join(directory, "state"));
   const result = await writeConfig(write, { lock, versions });
   expect(result).toMatchObject({ reason: "NotKept" });
   expect(result.ok ? "" : result.message).toMatch(/larger than 1000 bytes .* No copy can be kept, so it stays\.$/);
@@ -77,8 +77,8 @@ test("a writer that comes between the reading and the renaming wins, and is not 
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-write-"));
   const path = join(directory, "node.conf");
   await writeFile(path, "theirs");
-  using lock = writerLock(path);
-  const expectedHash = contentHashOf(Buffer.from("what was read"));
+  using lock = createWriterLock(path);
+  const expectedHash = hashContent(Buffer.from("what was read"));
   const write = { path, limitBytes: 1_000, expectedHash, content: Buffer.from("ours") };
   expect(await writeConfig(write, { lock, versions: undefined })).toMatchObject({ reason: "ChangedMeanwhile" });
   expect(await readFile(path, "utf8")).toBe("theirs");

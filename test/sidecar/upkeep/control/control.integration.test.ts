@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createMask } from "#daemon/mask.ts";
-import { commandWords } from "#sidecar/upkeep/command-words.ts";
+import { createCommandWords } from "#sidecar/upkeep/command-words.ts";
 import { requestControl } from "#sidecar/upkeep/control/ask-control.ts";
 import { controlView, resumeAnswer, type ControlView } from "#sidecar/upkeep/control/control-answers.ts";
 import { socketPlace } from "#sidecar/upkeep/control/control-socket.ts";
@@ -87,11 +87,11 @@ test("the socket that a killed sidecar left does not hide the one that runs", as
 
 test("the command is the one for this deployment, and safe to paste", () => {
   const commandPrefix = "docker exec gatehouse-dev-sidecar node /app/cli/gatehouse.js";
-  expect(commandWords({ commandPrefix }, "/state")("resume")).toBe(`${commandPrefix} resume`);
-  expect(commandWords({}, "/srv/a/.gatehouse")("adopt")).toBe(
+  expect(createCommandWords({ commandPrefix }, "/state")("resume")).toBe(`${commandPrefix} resume`);
+  expect(createCommandWords({}, "/srv/a/.gatehouse")("adopt")).toBe(
     "npx gatehouse-evm adopt --state-directory /srv/a/.gatehouse",
   );
-  expect(commandWords({}, "/srv/the node's")("resume")).toBe(
+  expect(createCommandWords({}, "/srv/the node's")("resume")).toBe(
     String.raw`npx gatehouse-evm resume --state-directory '/srv/the node'\''s'`,
   );
 });

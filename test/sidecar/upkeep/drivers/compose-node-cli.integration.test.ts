@@ -6,7 +6,7 @@ import { readSettings } from "#daemon/settings/settings.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 import { until } from "#sidecar/testing/until.ts";
 import { resolveNodeLayout } from "#node/layout.ts";
-import { composeNodeCli } from "#sidecar/upkeep/drivers/compose-node-cli.ts";
+import { createComposeNodeCli } from "#sidecar/upkeep/drivers/compose-node-cli.ts";
 import { selectNodeCli } from "#sidecar/upkeep/drivers/select-driver.ts";
 
 const signal = new AbortController().signal;
@@ -19,7 +19,7 @@ async function composeThat(does: string, timeoutMs = 5_000) {
   await writeFile(compose, `#!/bin/sh\n${does}\n`);
   await chmod(compose, 0o755);
   const options = { exec: [compose, "exec"], service: "node", command: "node_cli", timeoutMs, outputLimitBytes: 1_000 };
-  const run = composeNodeCli(options, { directory: () => directory, binDirectory: () => "/data/bin" });
+  const run = createComposeNodeCli(options, { directory: () => directory, binDirectory: () => "/data/bin" });
   const remove = () => rm(directory, { recursive: true });
   return { run, directory, [Symbol.asyncDispose]: remove };
 }

@@ -3,9 +3,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { dockerDriver } from "#sidecar/upkeep/drivers/docker-driver.ts";
-import { dockerEngine, type DockerEngine } from "#sidecar/upkeep/drivers/docker-engine.ts";
-import { dockerNodeCli } from "#sidecar/upkeep/drivers/docker-node-cli.ts";
+import { createDockerDriver } from "#sidecar/upkeep/drivers/docker-driver.ts";
+import { createDockerEngine, type DockerEngine } from "#sidecar/upkeep/drivers/docker-engine.ts";
+import { createDockerNodeCli } from "#sidecar/upkeep/drivers/docker-node-cli.ts";
 
 type Answer = Readonly<{ status: number; body?: string | Uint8Array }>;
 
@@ -24,7 +24,7 @@ beforeEach(async () => {
   const server = createServer((request, response) => void answer(request, response));
   const socketPath = join(directory, "engine.sock");
   await new Promise<void>((resolve) => server.listen(socketPath, resolve));
-  engine = dockerEngine({ engine: `unix://${socketPath}`, timeoutMs: 2_000 });
+  engine = createDockerEngine({ engine: `unix://${socketPath}`, timeoutMs: 2_000 });
   stop = async () => {
     await engine[Symbol.asyncDispose]();
     await new Promise((resolve) => server.close(resolve));
@@ -55,12 +55,12 @@ function frame(stream: 1 | 2, text: string): Uint8Array {
 
 test("a restart is one request, with the time that the node has to stop", async () => {
   answers.set("POST /v1.41/containers/node/restart?t=300", { status: 204 });
-  await dockerDriver({ container: "node", stopTimeoutSeconds: 300 }, engine).restart(signal);
+  await createDockerDriver({ container: "node", stopTimeoutSeconds: 300 }, engine).restart(signal);
   expect(requests).toEqual(["POST /v1.41/containers/node/restart?t=300"]);
 });
 
 test("a container that is not there is named in the engine's words", async () => {
-  const driver = dockerDriver({ container: "gone", stopTimeoutSeconds: 1 }, engine);
+  const driver = createDockerDriver({ container: "gone", stopTimeoutSeconds: 1 }, engine);
   await expect(driver.restart(signal)).rejects.toThrow("container gone was not restarted: 404: no such container");
 });
 
@@ -70,7 +70,7 @@ function inspected(running: boolean): string {
 
 test("when the node started is read from the inspection", async () => {
   answers.set("GET /v1.41/containers/node/json", { status: 200, body: inspected(true) });
-  const driver = dockerDriver({ container: "node", stopTimeoutSeconds: 1 }, engine);
+  const driver = createDockerDriver({ container: "node", stopTimeoutSeconds: 1 }, engine);
   expect(await driver.startedAt?.(signal)).toBe(Date.parse("2026-05-01T12:00:00.123Z"));
   answers.set("GET /v1.41/containers/node/json", { status: 200, body: inspected(false) });
   expect(await driver.startedAt?.(signal)).toBe("not-running");
@@ -83,7 +83,7 @@ async function exec(stream: Uint8Array, exitCode: number) {
   const state = JSON.stringify({ Running: false, ExitCode: exitCode });
   answers.set("GET /v1.41/exec/e1/json", { status: 200, body: state });
   const options = { container: "node", command: "node_cli", timeoutMs: 2_000, outputLimitBytes: 1_000 };
-  return dockerNodeCli(options, () => "/data/bin", engine)(["prune", "--get"], signal);
+  return createDockerNodeCli(options, () => "/data/bin", engine)(["prune", "--get"], signal);
 }
 
 test("node_cli runs in the container's bin directory, as an argument array", async () => {
@@ -103,8 +103,8 @@ test("node_cli that fails, is missing, or prints too much is said in words", asy
 });
 
 test("an engine that is not there is named with its setting", async () => {
-  await using gone = dockerEngine({ engine: "unix:///nowhere/engine.sock", timeoutMs: 500 });
-  const driver = dockerDriver({ container: "node", stopTimeoutSeconds: 1 }, gone);
+  await using gone = createDockerEngine({ engine: "unix:///nowhere/engine.sock", timeoutMs: 500 });
+  const driver = createDockerDriver({ container: "node", stopTimeoutSeconds: 1 }, gone);
   await expect(driver.restart(signal)).rejects.toThrow(
     "the Docker engine at unix:///nowhere/engine.sock can't be asked (ENOENT); set docker.engine.",
   );

@@ -5,14 +5,14 @@ import { readSettings } from "#daemon/settings/settings.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 import { podServer } from "#sidecar/testing/pod-server.ts";
 import { resolveNodeLayout } from "#node/layout.ts";
-import { kubernetesDriver } from "#sidecar/upkeep/drivers/kubernetes-driver.ts";
+import { createKubernetesDriver } from "#sidecar/upkeep/drivers/kubernetes-driver.ts";
 import { selectNodeCli } from "#sidecar/upkeep/drivers/select-driver.ts";
 
 const signal = new AbortController().signal;
 
 test("the pod is deleted, and the new one waited for until its container runs", async () => {
   await using server = await podServer();
-  const driver = kubernetesDriver({ pod: "node-0", container: "node", timeoutMs: 5_000 }, server.api);
+  const driver = createKubernetesDriver({ pod: "node-0", container: "node", timeoutMs: 5_000 }, server.api);
   await driver.restart(signal);
   const pod = "/api/v1/namespaces/chain/pods/node-0";
   expect(server.requests.slice(0, 2)).toEqual([`GET ${pod}`, `DELETE ${pod}`]);
@@ -22,7 +22,7 @@ test("the pod is deleted, and the new one waited for until its container runs", 
 
 test("a sidecar in the pod that it has deleted does not wait for the next one when it is told to stop", async () => {
   await using server = await podServer();
-  const driver = kubernetesDriver({ pod: "node-0", container: "node", timeoutMs: 60_000 }, server.api);
+  const driver = createKubernetesDriver({ pod: "node-0", container: "node", timeoutMs: 60_000 }, server.api);
   const before = await driver.incarnation?.(signal);
   await driver.restart(signal, AbortSignal.abort());
   expect(server.requests.at(-1)).toMatch(/^DELETE /);
@@ -32,7 +32,7 @@ test("a sidecar in the pod that it has deleted does not wait for the next one wh
 test("a refusal is named in the API server's words, with the right that is missing", async () => {
   await using server = await podServer();
   await writeFile(join(server.directory, "token"), "another");
-  const driver = kubernetesDriver({ pod: "node-0", container: "node", timeoutMs: 500 }, server.api);
+  const driver = createKubernetesDriver({ pod: "node-0", container: "node", timeoutMs: 500 }, server.api);
   await expect(driver.restart(signal)).rejects.toThrow(
     'pod node-0 can\'t be looked at: 403: pods "node-0" is forbidden; grant get on it.',
   );

@@ -1,0 +1,90 @@
+import { z } from "zod";
+import { getText, type Got } from "#daemon/http/get.ts";
+import { parseJson } from "#daemon/json-rpc.ts";
+import type { KnownService } from "./known-service.ts";
+
+/** What a service runs with, as it says itself. */
+const inUse = z.object({
+  service: z.string(),
+  version: z.string(),
+  files: z.array(z.object({ setting: z.string(), path: z.string(), refused: z.string().optional() })),
+});
+/** What a service answers at `/readyz`. */
+export const readiness = z.object({
+  checks: z.record(z.string(), z.object({ ok: z.boolean(), message: z.string(), tolerated: z.boolean().optional() })),
+});
+/** What a service that has a node answers at `/status`, as far as it is read here. */
+export const status = z.object({
+  conditions: z.array(z.object({ type: z.string(), status: z.string(), message: z.string() })),
+});
+
+/** A service's answers as they came, by the names under which a bundle keeps them. */
+type Answers = Readonly<{
+  "configuration.json": Got<string>;
+  "readyz.json": Got<string>;
+  "metrics.txt": Got<string>;
+  /** Of what has a node; absent of other services. */
+  "status.json"?: Got<string>;
+}>;
+
+/** How long a look waits for one answer, and how much of it is read. */
+export const checkLimits = { timeoutMs: 5_000, answerBytesMax: 8 * 1_024 * 1_024 } as const;
+
+/** A service with what it said. */
+export type AskedService = KnownService &
+  Readonly<{
+    /** Its answers as they came; undefined where its address is not known. */
+    answers: Answers | undefined;
+    configuration: z.output<typeof inUse> | undefined;
+    readiness: z.output<typeof readiness> | undefined;
+    status: z.output<typeof status> | undefined;
+    /** A sample of its metrics without labels. */
+    metric: (name: string) => number | undefined;
+    /** This machine's clock halfway through the request for its metrics. */
+    askedAtMs: number;
+  }>;
+
+/** Asks a service for all that checks and bundles are made of, once. */
+export async function askService(known: KnownService, clock: () => number): Promise<AskedService> {
+  const { url } = known;
+  const nothing = { configuration: undefined, readiness: undefined, status: undefined };
+  if (url === undefined) {
+    return { ...known, ...nothing, answers: undefined, metric: () => undefined, askedAtMs: clock() };
+  }
+  const get = (path: string) => getText(new URL(path, url).href, checkLimits);
+  const hasNode = known.service === "sidecar" || known.service === "gateway";
+  const [configuration, ready, told] = await Promise.all([
+    get("/configuration"),
+    get("/readyz"),
+    hasNode ? get("/status") : undefined,
+  ]);
+  // Alone, so that its time is no other answer's.
+  const beganAtMs = clock();
+  const metrics = await get("/metrics");
+  const askedAtMs = (beganAtMs + clock()) / 2;
+  const answers = {
+    "configuration.json": configuration,
+    "readyz.json": ready,
+    "metrics.txt": metrics,
+    ...(told === undefined ? {} : { "status.json": told }),
+  };
+  return {
+    ...known,
+    answers,
+    configuration: read(configuration, inUse),
+    readiness: read(ready, readiness),
+    status: told && read(told, status),
+    metric: (name) => (metrics.ok ? sample(metrics.body, name) : undefined),
+    askedAtMs,
+  };
+}
+
+function read<Shape>(got: Got<string>, shape: z.ZodType<Shape>): Shape | undefined {
+  return got.ok ? shape.safeParse(parseJson(got.body)).data : undefined;
+}
+
+/** The value of a series without labels in Prometheus's text format. */
+function sample(text: string, name: string): number | undefined {
+  const value = new RegExp(String.raw`^${name} (\S+)`, "m").exec(text)?.[1];
+  return value === undefined ? undefined : Number(value);
+}

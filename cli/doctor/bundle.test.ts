@@ -1,0 +1,42 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { extract } from "tar";
+import { expect, onTestFinished, test } from "vitest";
+import { doctor, facilitator, key, serviceThat } from "./testing/doctored.ts";
+
+test("a bundle holds all of it, is its owner's alone, has no planted secret, and replaces no file", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "gatehouse-doctor-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const log = join(folder, "facilitator.log");
+  await writeFile(
+    log,
+    `${"x".repeat(99)}\n`.repeat(30_000) + `{"msg":"sent","key":"${key}"}\nBearer planted-token-1\n`,
+  );
+  const url = await serviceThat({
+    service: "facilitator",
+    checks: { chain: { ok: false, message: "https://user:planted-password@node.example/ is away" } },
+  });
+  const bundle = join(folder, "bundle.tgz");
+  const env = facilitator("http://me:planted-pass@127.0.0.1:1/");
+  const run = await doctor({ env, urls: { facilitator: url }, bundle, logs: [log] });
+  expect(run.error).toContain(`${bundle} is written`);
+  expect((await stat(bundle)).mode & 0o777).toBe(0o600);
+  await extract({ file: bundle, cwd: folder });
+  const read = (name: string) => readFile(join(folder, name), "utf8");
+  expect(JSON.parse(await read("findings.json"))).toHaveLength(run.findings.length);
+  expect(await read("facilitator/settings.json")).toContain('"[secret]"');
+  expect(await read("facilitator/readyz.json")).toContain("node.example/ is away");
+  const end = await read("log/facilitator.log");
+  expect(end).toContain('"msg":"sent"');
+  expect(end.length).toBeLessThan(2_200_000);
+  const names = ["README.txt", "findings.json", "versions.json", "log/facilitator.log"];
+  const answers = ["settings.json", "configuration.json", "readyz.json", "metrics.txt"].map(
+    (name) => `facilitator/${name}`,
+  );
+  const all = (await Promise.all([...names, ...answers].map(read))).join("\n");
+  for (const secret of [key.slice(2), "planted-token", "planted-pass"]) expect(all).not.toContain(secret);
+  const before = await readFile(bundle);
+  expect((await doctor({ env, bundle })).error).toContain("it is there already; name another file");
+  expect(await readFile(bundle)).toEqual(before);
+});

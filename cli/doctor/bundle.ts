@@ -1,0 +1,121 @@
+import { createWriteStream } from "node:fs";
+import { mkdir, mkdtemp, open, rm, writeFile } from "node:fs/promises";
+import { arch, platform, release, tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { create } from "tar";
+import type { Mask } from "#daemon/mask.ts";
+import { version } from "#daemon/version.ts";
+import type { AskedService } from "./answers.ts";
+import type { Finding } from "./finding.ts";
+import { redact } from "./redact.ts";
+
+/** What goes into a bundle for a bug report. */
+export type BundleSources = Readonly<{
+  findings: readonly Finding[];
+  services: readonly AskedService[];
+  /** Log files whose ends are added. */
+  logs: readonly string[];
+  /** Milliseconds since 1970. */
+  clock: () => number;
+  mask: Mask;
+}>;
+
+/** Most of one file: of a log its end, of anything else its beginning. */
+const entryBytesMax = 2 * 1_024 * 1_024;
+/** Most files of a bundle. */
+const entriesMax = 64;
+
+const introduction = `What "gatehouse doctor --bundle" found, for a bug report.
+
+findings.json        what was looked at, and what was found
+versions.json        versions of Gatehouse, Node and the system
+<service>/           settings with the origin of each, and what the service answered: /configuration, /readyz, /status, /metrics
+log/                 the ends of log files
+
+Taken out: what the settings know to be secret, credentials in URLs, and what looks like a key, a token, a password or a signature. Every
+hexadecimal number of 32 bytes or more is a mark of its own, transaction hashes among them: [hex 1a2b3c4d].
+Left in: host names, IP addresses, accounts, paths. Look through it before you publish it.
+`;
+
+/**
+ * Writes a bundle (tar, gzip) that its owner alone can read.
+ *
+ * @throws the file system's own error; `EEXIST` where the file is there already, which stays as it is.
+ */
+export async function writeBundle(path: string, sources: BundleSources): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "gatehouse-doctor-"));
+  try {
+    const texts = await entriesOf(sources);
+    for (const [name, text] of texts) {
+      await mkdir(dirname(join(folder, name)), { recursive: true, mode: 0o700 });
+      await writeFile(join(folder, name), bounded(redact(text, sources.mask)), { mode: 0o600 });
+    }
+    const names = texts.map(([name]) => name);
+    // Portable: without the names of this machine's users.
+    await pipeline(
+      create({ gzip: true, portable: true, cwd: folder }, names),
+      createWriteStream(path, { flags: "wx", mode: 0o600 }),
+    );
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+type Entry = readonly [name: string, text: string];
+
+async function entriesOf({ findings, services, logs, clock }: BundleSources): Promise<readonly Entry[]> {
+  const versions = {
+    at: new Date(clock()).toISOString(),
+    gatehouse: version,
+    node: process.version,
+    system: `${platform()} ${release()} ${arch()}`,
+  };
+  const ends = await Promise.all(logs.map(async (log) => [`log/${logName(log, logs)}`, await endOf(log)] as const));
+  return [
+    ["README.txt", introduction] as const,
+    ["findings.json", json(findings)] as const,
+    ["versions.json", json(versions)] as const,
+    ...services.flatMap((service) => entriesOfService(service)),
+    ...ends,
+  ].slice(0, entriesMax);
+}
+
+function entriesOfService({ service, source, settings, answers }: AskedService): readonly Entry[] {
+  const own = settings?.ok === true ? settings.values : settings?.problems;
+  const told = Object.entries(answers ?? {}).map(([name, got]): Entry => {
+    if (!got.ok) return [`${service}/${name}`, `no answer: ${got.why}\n`];
+    return [`${service}/${name}`, got.status === 200 ? got.body : `HTTP ${got.status}\n${got.body}`];
+  });
+  return [[`${service}/settings.json`, json({ source, settings: own ?? "not known" })], ...told];
+}
+
+/** A log's name, with its place among the logs where another has the same. */
+function logName(log: string, all: readonly string[]): string {
+  const isAlone = all.filter((other) => basename(other) === basename(log)).length === 1;
+  return isAlone ? basename(log) : `${all.indexOf(log)}-${basename(log)}`;
+}
+
+async function endOf(path: string): Promise<string> {
+  try {
+    await using file = await open(path, "r");
+    const stats = await file.stat();
+    if (!stats.isFile()) return "this is no regular file\n";
+    const from = Math.max(0, stats.size - entryBytesMax);
+    const bytes = Buffer.alloc(Math.min(stats.size, entryBytesMax));
+    const { bytesRead } = await file.read(bytes, 0, bytes.length, from);
+    const text = bytes.subarray(0, bytesRead).toString("utf8");
+    // The first line may be a part of one, and a secret in it no longer what it looks like.
+    return from === 0 ? text : text.slice(text.indexOf("\n") + 1);
+  } catch (error) {
+    return `it can't be read (${(error as NodeJS.ErrnoException).code ?? "unknown"})\n`;
+  }
+}
+
+function bounded(text: string): string {
+  return text.length <= entryBytesMax ? text : `${text.slice(0, entryBytesMax)}\n… the rest is left out\n`;
+}
+
+function json(value: unknown): string {
+  return `${JSON.stringify(value, undefined, 2)}\n`;
+}

@@ -1,0 +1,26 @@
+import type { AskedService } from "./answers.ts";
+import type { Finding } from "./finding.ts";
+
+/** What a check judges. */
+export type Diagnosis = Readonly<{
+  services: readonly AskedService[];
+  /** Prometheus, as its web interface is reached; undefined where nobody named one. */
+  prometheusUrl: string | undefined;
+  /** Milliseconds since 1970. */
+  clock: () => number;
+}>;
+
+/** One kind of look. It changes nothing, and ends within its own deadlines. */
+export type Check = (diagnosis: Diagnosis) => Promise<readonly Finding[]>;
+
+/** Makes findings of one check. */
+export function looking(check: string) {
+  return (subject: string, state: Finding["state"], message: string): Finding => ({ check, subject, state, message });
+}
+
+/** The services that said who they are. Of the others the check of services tells that nothing more is known. */
+export function answering(services: readonly AskedService[]) {
+  return services.flatMap((service) =>
+    service.configuration === undefined ? [] : [{ service, configuration: service.configuration }],
+  );
+}

@@ -1,0 +1,23 @@
+import { answering, looking, type Check } from "../check.ts";
+
+const look = looking("clock");
+
+/** From when two clocks differ; payments are valid for minutes, and an authorization begins a few seconds in the past. */
+const toleratedMs = 5_000;
+
+/** Whether the clocks of the services agree with this machine's. Whose of the two is wrong is not known from here; a node's blocks tell more. */
+export const clockCheck: Check = async ({ services }) =>
+  answering(services).flatMap(({ service: { service, metric, askedAtMs } }) => {
+    const seconds = metric("gatehouse_time_seconds");
+    if (seconds === undefined) return [look(service, "unknown", "its clock is not known: it gives no metrics")];
+    const offMs = seconds * 1_000 - askedAtMs;
+    if (Math.abs(offMs) <= toleratedMs) return [look(service, "right", "its clock and this machine's agree")];
+    const direction = offMs > 0 ? "ahead of" : "behind";
+    return [
+      look(
+        service,
+        "wrong",
+        `its clock is ${Math.round(Math.abs(offMs) / 1_000)} s ${direction} this machine's: payments are refused as expired or not valid yet; \`timedatectl status\` on both machines tells which is not synchronised`,
+      ),
+    ];
+  });

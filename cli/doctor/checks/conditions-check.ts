@@ -1,0 +1,27 @@
+import { answering, looking, type Check } from "../check.ts";
+
+const look = looking("conditions");
+
+/** What a sidecar or gateway that runs says about its node, side by side. */
+export const conditionsCheck: Check = async ({ services }) =>
+  answering(services)
+    .filter(({ service: { service } }) => service === "sidecar" || service === "gateway")
+    .flatMap(({ service: { service, status } }) => {
+      if (status === undefined) return [look(service, "unknown", "it tells nothing of its node: no answer at /status")];
+      const wrong = status.conditions.filter((condition) => condition.status === "False");
+      const unknown = status.conditions.filter((condition) => condition.status === "Unknown");
+      if (status.conditions.length === 0)
+        return [look(service, "unknown", "it has just started and tells nothing of its node yet")];
+      if (wrong.length === 0) {
+        const others = unknown.length === 0 ? "" : `; not known: ${unknown.map(({ type }) => type).join(", ")}`;
+        const told = status.conditions.length - unknown.length;
+        return [
+          look(
+            service,
+            "right",
+            `${told} of ${status.conditions.length} sides of its node are looked at and right${others}`,
+          ),
+        ];
+      }
+      return wrong.map(({ type, message }) => look(service, "wrong", `${type}: ${message}`));
+    });

@@ -1,0 +1,20 @@
+import { looking, type Check } from "../check.ts";
+
+const look = looking("settings");
+
+/** Whether each service could start with its settings; every problem is a finding. */
+export const settingsCheck: Check = async ({ services }) =>
+  services.flatMap(({ service, source, settings, configuration }) => {
+    if (settings === undefined) {
+      if (configuration === undefined) return [];
+      return [
+        look(
+          service,
+          "unasked",
+          `only its address is known (${source}); where it runs, or with --settings ${service}=<file>, they can be read`,
+        ),
+      ];
+    }
+    if (settings.ok) return [look(service, "right", `can be read (${source})`)];
+    return settings.problems.map((problem) => look(service, "wrong", problem));
+  });

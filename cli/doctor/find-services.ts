@@ -1,0 +1,99 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Mask } from "#daemon/mask.ts";
+import { findReachedHost } from "#daemon/http/reached-host.ts";
+import { formatAuthority } from "#daemon/http/address.ts";
+import { toEnvironmentName } from "#daemon/settings/leaf.ts";
+import { SettingsError } from "#daemon/settings/problem.ts";
+import { deriveEmbeddedAccounts } from "../stack/accounts.ts";
+import { planStack } from "../stack/stack-plan.ts";
+import { locateStateDirectory } from "../stack/state-directory.ts";
+import { doctoredServices, type DoctoredService, type KnownService, type KnownSettings } from "./known-service.ts";
+import { readKnownSettings } from "./service-facts.ts";
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+/** How a person says what is to be looked at. */
+export type NamedServices = Readonly<{
+  /** Services by the address of their operators' listener. */
+  urls: Readonly<Record<string, string>>;
+  /** Settings files by service. */
+  settings: Readonly<Record<string, string>>;
+  /** Folder of a stack on this machine. */
+  stateDirectory: string;
+  env: Variables;
+}>;
+
+/**
+ * Finds the services to look at: those that are named by URL, settings file or environment variables; where none is, those of the stack
+ * in its folder; where there is no stack, whoever answers where services listen by default.
+ */
+export function findServices(named: NamedServices, { mask }: Readonly<{ mask: Mask }>): readonly KnownService[] {
+  const { urls, settings, stateDirectory: folder, env } = named;
+  mask.hide(urls);
+  const areNamed = Object.keys(urls).length > 0 || Object.keys(settings).length > 0;
+  // A stack takes the person's variables over its own, so that they tell of the stack.
+  if (!areNamed && existsSync(join(folder, "stack.lock"))) return servicesOfStack(folder, env, { mask });
+  const known = doctoredServices.flatMap((service) => namedService(service, named, { mask }));
+  return known.length > 0 ? known : servicesByDefault;
+}
+
+function namedService(
+  service: DoctoredService,
+  { urls, settings, env }: NamedServices,
+  { mask }: Readonly<{ mask: Mask }>,
+): readonly KnownService[] {
+  const [url, file] = [urls[service], settings[service]];
+  if (file !== undefined || isInEnvironment(service, env)) {
+    const own = readKnownSettings(service, { env, file }, { mask });
+    return [{ service, source: file ?? "the environment", url: url ?? operationsUrl(own), settings: own }];
+  }
+  return url === undefined ? [] : [{ service, source: "--url", url, settings: undefined }];
+}
+
+/** The address of a service's operators' listener by its settings. */
+function operationsUrl(settings: KnownSettings): string | undefined {
+  if (!settings.ok) return undefined;
+  const { host, port } = settings.facts.operations;
+  return `http://${formatAuthority(findReachedHost(host), port)}`;
+}
+
+function isInEnvironment(service: DoctoredService, env: Variables): boolean {
+  const prefix = `${toEnvironmentName(service, [])}_`;
+  return Object.keys(env).some((name) => name.startsWith(prefix));
+}
+
+function servicesOfStack(folder: string, env: Variables, { mask }: Readonly<{ mask: Mask }>): readonly KnownService[] {
+  const directory = locateStateDirectory(folder);
+  const source = `the stack in ${folder}`;
+  const stacked = ["sidecar", "facilitator", "resource-server"] as const;
+  try {
+    const signerKeyFile = join(directory.keys, "signer");
+    const { environments } = planStack({ directory, accounts: deriveEmbeddedAccounts(), signerKeyFile, env });
+    return stacked.map((service) => {
+      const settings = readKnownSettings(service, { env: environments[service] }, { mask });
+      return { service, source, url: operationsUrl(settings), settings };
+    });
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    const settings = { ok: false, problems: error.message.split("\n") } as const;
+    return [{ service: "sidecar", source, url: undefined, settings }];
+  }
+}
+
+/** What a service that nobody named is known by. */
+export const defaultSource = "its default port";
+
+/** Who answers where services listen by default. */
+const servicesByDefault: readonly KnownService[] = (
+  [
+    ["sidecar", 9600],
+    ["facilitator", 9602],
+    ["resource-server", 9601],
+  ] as const
+).map(([service, port]) => ({
+  service,
+  source: defaultSource,
+  url: `http://127.0.0.1:${port}`,
+  settings: undefined,
+}));

@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { createMask } from "#daemon/mask.ts";
+import { Secret } from "#daemon/secret.ts";
+import { redact } from "./redact.ts";
+
+const key = `0x${"a1b2c3d4".repeat(8)}`;
+const token = "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJl";
+const words = "legal winner thank year wave sausage worth useful legal winner thank yellow";
+const pem = `-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49\n-----END PRIVATE KEY-----`;
+
+test.each([
+  ["a private key", `signer ${key} is used`, key.slice(2)],
+  ["a private key without 0x, in upper case", key.slice(2).toUpperCase(), key.slice(2).toUpperCase()],
+  ["a signature", `"signature":"0x${"ab".repeat(65)}"`, "abab"],
+  ["a token", `Authorization: Bearer ${token}`, "eyJ"],
+  ["a token alone", `caller ${token} came`, "eyJ"],
+  ["a key of an API", `x-api-key: sk_live_0123456789abcdef`, "sk_live"],
+  ["a key in JSON", `{"apiKey":"sk_live_0123456789abcdef","b":1}`, "sk_live"],
+  ["a key in JSON in JSON", String.raw`{"text":"{\"apiKey\":\"sk_live_0123456789\"}"}`, "sk_live"],
+  ["a password in a query", `GET /x?password=hunter2-hunter2&a=1`, "hunter2"],
+  ["a password of a database", `postgres://user:hunter2@db/ledger`, "hunter2"],
+  ["a variable", `GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY=abcdef`, "abcdef"],
+  ["a wallet's words", `wallet of ${words} is open`, "sausage"],
+  ["a PEM key", `key\n${pem}\nend`, "MIGHA"],
+  ["a PEM key in JSON", JSON.stringify({ text: pem }), "MIGHA"],
+  ["a PEM key that is cut off", pem.slice(0, 40), "MIGHA"],
+])("takes out %s", (_, text, secret) => {
+  expect(text).toContain(secret);
+  expect(redact(text, createMask())).not.toContain(secret);
+});
+
+test("takes out what the settings know to be secret, whatever it looks like", () => {
+  const mask = createMask();
+  mask.hide({ controlToken: new Secret("plain-words-as-a-token") });
+  expect(redact("it was plain-words-as-a-token", mask)).toBe("it was [masked]");
+});
+
+test("gives the same number the same mark, and another another", () => {
+  const other = `0x${"00".repeat(31)}01`;
+  const [first, second, third] = redact(`${key} ${key.slice(2).toUpperCase()} ${other}`, createMask()).split(
+    /(?<=\]) /,
+  );
+  expect(first).toMatch(/^\[hex [0-9a-f]{8}\]$/);
+  expect(second).toBe(first);
+  expect(third).not.toBe(first);
+});
+
+test.each([
+  "payer 0x70997970C51812dc3A010C7d01b50e0d17dc79C8 at 10.0.0.7:9600",
+  "Settlements that the ledger says are settled and the chain does not have, found in the last hour",
+  '{"key":"token.address","value":"0x70997970C51812dc3A010C7d01b50e0d17dc79C8"}',
+  '{"secret":{"a":1},"tokens":["USDC"]}',
+  "f408412a-e24d-4ca0-99de-8c142223e1b2 GET /data 200",
+])("leaves what tells of the fault: %s", (text) => {
+  expect(redact(text, createMask())).toBe(text);
+});

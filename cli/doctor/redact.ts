@@ -1,0 +1,39 @@
+import { createHash } from "node:crypto";
+import type { Mask } from "#daemon/mask.ts";
+import { withoutWalletWords } from "./wallet-words.ts";
+
+const shownInstead = "[masked]";
+
+/** What stands for a secret wherever it turns up, whoever wrote it. */
+const secretShapes: readonly RegExp[] = [
+  /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g,
+  // JSON Web Tokens (RFC 7519).
+  /\beyJ[\w-]{4,}\.[\w-]{4,}\.[\w-]*/g,
+  /\b(?:Bearer|Basic)\s+[\w.~+/=-]{8,}/gi,
+];
+
+/** A value whose name says that it is a secret: in JSON, in a header, in a query, in a variable. */
+const namedSecret =
+  /((?:private[-_]?key|secret|passw(?:or)?d|mnemonic|token|api[-_]?key|authorization|signature|cookie|credential)s?\\?["']?\s*[:=]\s*)("(?:[^"\\]|\\.)*"|\\"[^"]*"|[^\s,;&{}[\]"]+)/gi;
+
+/** 32 bytes and more in hexadecimal. A private key looks like a hash, so both go. */
+const longHex = /(?:0x)?[0-9a-f]{64,}/gi;
+
+/**
+ * A text as it may be given to strangers: without what this process knows to be secret, and without what looks like it. Every hexadecimal number of 32 bytes and
+ * more becomes a mark, the same for the same number, so that lines still tell of the same transaction.
+ */
+export function redact(text: string, mask: Mask): string {
+  const known = withoutWalletWords(mask.text(text), shownInstead);
+  const shaped = secretShapes.reduce((shown, shape) => shown.replaceAll(shape, shownInstead), known);
+  const named = shaped.replaceAll(namedSecret, (_, name: string, value: string) => {
+    if (value.startsWith('\\"')) return String.raw`${name}\"${shownInstead}\"`;
+    return value.startsWith('"') ? `${name}"${shownInstead}"` : `${name}${shownInstead}`;
+  });
+  return named.replaceAll(longHex, (hex) => `[hex ${markOf(hex)}]`);
+}
+
+function markOf(hex: string): string {
+  const digits = hex.toLowerCase().replace(/^0x/, "");
+  return createHash("sha256").update(digits).digest("hex").slice(0, 8);
+}

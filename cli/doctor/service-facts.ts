@@ -1,0 +1,150 @@
+import type { Mask } from "#daemon/mask.ts";
+import { toEnvironmentName, listSettingsLeaves } from "#daemon/settings/leaf.ts";
+import { SettingsError } from "#daemon/settings/problem.ts";
+import { readSettings, type SettingsDefinition, type SettingsSources } from "#daemon/settings/settings.ts";
+import { facilitatorSettings, type FacilitatorSettings } from "#facilitator/settings.ts";
+import { gatewaySettings, type GatewayAloneSettings } from "#gateway/settings.ts";
+import { resourceServerSettings, type ResourceServerSettings } from "#resource-server/settings.ts";
+import { sidecarSettings, type SidecarSettings } from "#sidecar/settings.ts";
+import { dumpSettings } from "../config-dump.ts";
+import type { DoctoredService, GasPayer, GivenSecret, KnownSettings, ServiceFacts } from "./known-service.ts";
+
+/** Reads a service's settings as the service would. What they hold is hidden by `mask` from then on. */
+export function readKnownSettings(
+  service: DoctoredService,
+  sources: SettingsSources,
+  { mask }: Readonly<{ mask: Mask }>,
+): KnownSettings {
+  const read = readers[service];
+  try {
+    const facts = read.facts(sources);
+    const values = dumpSettings(read.definition, sources, { mask });
+    return { ok: true, facts, secrets: givenSecrets(read.definition, sources), values };
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    return { ok: false, problems: error.message.split("\n") };
+  }
+}
+
+type Reader = Readonly<{ definition: SettingsDefinition; facts: (sources: SettingsSources) => ServiceFacts }>;
+
+const readers: Readonly<Record<DoctoredService, Reader>> = {
+  sidecar: {
+    definition: sidecarSettings,
+    facts: (sources) => factsOfSidecar(readSettings(sidecarSettings, sources)),
+  },
+  gateway: {
+    definition: gatewaySettings,
+    facts: (sources) => factsOfGateway(readSettings(gatewaySettings, sources)),
+  },
+  facilitator: {
+    definition: facilitatorSettings,
+    facts: (sources) => factsOfFacilitator(readSettings(facilitatorSettings, sources)),
+  },
+  "resource-server": {
+    definition: resourceServerSettings,
+    facts: (sources) => factsOfResourceServer(readSettings(resourceServerSettings, sources)),
+  },
+};
+
+function factsOfSidecar({ listen, gateway, node, pushgateway, health }: SidecarSettings): ServiceFacts {
+  return {
+    operations: listen,
+    listeners: [
+      { ...listen, setting: toEnvironmentName("sidecar", ["listen", "port"]) },
+      ...gatewayListeners("sidecar", ["gateway"], gateway),
+    ],
+    chain: {
+      url: node.httpUrl,
+      chainId: node.chainId,
+      setting: toEnvironmentName("sidecar", ["node", "httpUrl"]),
+    },
+    staleAfterMs: health.staleAfterMs,
+    pushgatewayUrl: pushgateway.url,
+  };
+}
+
+function factsOfGateway(settings: GatewayAloneSettings): ServiceFacts {
+  const { listen, node, health } = settings;
+  return {
+    operations: listen,
+    listeners: [
+      { ...listen, setting: toEnvironmentName("gateway", ["listen", "port"]) },
+      ...gatewayListeners("gateway", [], settings),
+    ],
+    chain: {
+      url: node.httpUrl,
+      chainId: node.chainId,
+      setting: toEnvironmentName("gateway", ["node", "httpUrl"]),
+    },
+    staleAfterMs: health.staleAfterMs,
+  };
+}
+
+/** The listeners of a gateway's settings that are enabled. */
+function gatewayListeners(
+  service: string,
+  section: readonly string[],
+  settings: Pick<GatewayAloneSettings, "public" | "private" | "internal">,
+) {
+  return (["public", "private", "internal"] as const)
+    .filter((name) => settings[name].enabled)
+    .map((name) => {
+      const { host, port } = settings[name];
+      return { host, port, setting: toEnvironmentName(service, [...section, name, "port"]) };
+    });
+}
+
+function factsOfFacilitator({ listen, operations, chain, signer, settlement }: FacilitatorSettings): ServiceFacts {
+  const { nativeDecimals, rpcUrl } = chain;
+  const { gasLimit, maxFeePerGasGwei } = settlement;
+  return {
+    operations,
+    listeners: [
+      { ...listen, setting: toEnvironmentName("facilitator", ["listen", "port"]) },
+      { ...operations, setting: toEnvironmentName("facilitator", ["operations", "port"]) },
+    ],
+    chain: { url: rpcUrl, chainId: chain.id, setting: toEnvironmentName("facilitator", ["chain", "rpcUrl"]) },
+    gasPayer: { privateKey: signer.privateKey, rpcUrl, gasLimit, maxFeePerGasGwei, nativeDecimals },
+  };
+}
+
+function factsOfResourceServer({
+  listen,
+  operations,
+  chain,
+  facilitator,
+  settlement,
+}: ResourceServerSettings): ServiceFacts {
+  const { url, apiKey } = facilitator;
+  const { rpcUrl, privateKey } = settlement;
+  const settlesItself = url === undefined && rpcUrl !== undefined;
+  const setting = toEnvironmentName("resource-server", ["settlement", "rpcUrl"]);
+  return {
+    operations,
+    listeners: [
+      { ...listen, setting: toEnvironmentName("resource-server", ["listen", "port"]) },
+      { ...operations, setting: toEnvironmentName("resource-server", ["operations", "port"]) },
+    ],
+    chain: settlesItself ? { url: rpcUrl, chainId: chain.id, setting } : undefined,
+    facilitator: url === undefined ? undefined : { url, apiKey, network: `eip155:${chain.id}` },
+    gasPayer: settlesItself && privateKey !== undefined ? { ...defaultGas(), rpcUrl, privateKey } : undefined,
+  };
+}
+
+/** What a settlement in the resource server's own process may cost: it has no settings for that, the facilitator's defaults hold. */
+function defaultGas(): Pick<GasPayer, "gasLimit" | "maxFeePerGasGwei" | "nativeDecimals"> {
+  const { chain, settlement } = facilitatorSettings.schema.shape;
+  const { gasLimit, maxFeePerGasGwei } = settlement.parse({});
+  return { gasLimit, maxFeePerGasGwei, nativeDecimals: chain.parse({}).nativeDecimals };
+}
+
+function givenSecrets({ service, schema }: SettingsDefinition, { env }: SettingsSources): readonly GivenSecret[] {
+  return listSettingsLeaves(service, schema)
+    .filter(({ secret }) => secret)
+    .flatMap(({ path, env: variable }) => {
+      const file = env[`${variable}_FILE`] || undefined;
+      const isGiven = file !== undefined || (env[variable] ?? "") !== "";
+      return isGiven ? [{ setting: path.join("."), variable, file }] : [];
+    });
+}

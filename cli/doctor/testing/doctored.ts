@@ -1,0 +1,94 @@
+import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { onTestFinished } from "vitest";
+import { createMask } from "#daemon/mask.ts";
+import { version } from "#daemon/version.ts";
+import { diagnose, type DiagnoseOptions } from "../diagnose.ts";
+import type { Finding } from "../finding.ts";
+
+/** This machine's clock in these tests. */
+export const nowMs = Date.parse("2026-01-01T12:00:00.000Z");
+/** The signer's key. */
+export const key = `0x${"11".repeat(32)}`;
+
+/** A server that answers so until the test has ended; returns its URL. */
+export async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, "127.0.0.1");
+  onTestFinished(async () => void (await server[Symbol.asyncDispose]()));
+  await once(server, "listening");
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** The listener for operators of a service. */
+export async function serviceThat(said: {
+  service: string;
+  version?: string;
+  offSeconds?: number;
+  checks?: object;
+  files?: readonly object[];
+  conditions?: readonly object[];
+}) {
+  const answers: Readonly<Record<string, string>> = {
+    "/configuration": JSON.stringify({ version, files: [], ...said }),
+    "/readyz": JSON.stringify({ checks: said.checks ?? { port: { ok: true, message: "open" } } }),
+    "/status": JSON.stringify({ conditions: said.conditions ?? [] }),
+    "/metrics": `# HELP x y\ngatehouse_time_seconds ${nowMs / 1_000 + (said.offSeconds ?? 0)}\n`,
+  };
+  return serve(({ url = "" }, response) => response.end(answers[url]));
+}
+
+/** A node that answers so. */
+export async function nodeThat(results: Readonly<Record<string, unknown>>) {
+  const block = { number: "0x10", timestamp: `0x${(nowMs / 1_000 - 2).toString(16)}` };
+  const all = { eth_chainId: "0x688", eth_getBlockByNumber: block, eth_gasPrice: "0x3b9aca00", ...results };
+  return serve((request, response) => {
+    let body = "";
+    request.on("data", (chunk: Buffer) => (body += chunk.toString()));
+    request.on("end", () => {
+      const { method, id } = JSON.parse(body) as { method: keyof typeof all; id: number };
+      response.end(JSON.stringify({ jsonrpc: "2.0", id, result: all[method] }));
+    });
+  });
+}
+
+type Run = Readonly<{ status: number; findings: readonly Finding[]; error: string }>;
+
+/** Runs the command's checks with nothing named but what is given. */
+export async function doctor(options: Partial<DiagnoseOptions>): Promise<Run> {
+  let [out, error] = ["", ""];
+  const status = await diagnose(
+    {
+      urls: {},
+      settings: {},
+      env: {},
+      stateDirectory: "/nonexistent",
+      prometheusUrl: undefined,
+      bundle: undefined,
+      logs: [],
+      json: true,
+      ...options,
+    },
+    {
+      out: (text) => void (out += text),
+      error: (text) => void (error += text),
+      isColored: false,
+      mask: createMask(),
+      clock: () => nowMs,
+    },
+  );
+  return { status, error, findings: (JSON.parse(out) as { findings: Finding[] }).findings };
+}
+
+/** The findings of one check, as `state: message`. */
+export function told({ findings }: Run, check: string): readonly string[] {
+  return findings.filter((finding) => finding.check === check).map(({ state, message }) => `${state}: ${message}`);
+}
+
+/** The variables of a facilitator over this node. */
+export const facilitator = (rpcUrl: string, more: Readonly<Record<string, string>> = {}) => ({
+  GATEHOUSE_FACILITATOR_CHAIN_RPC_URL: rpcUrl,
+  GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: key,
+  GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([{ address: `0x${"22".repeat(20)}`, name: "USDC", version: "2" }]),
+  ...more,
+});

@@ -1,0 +1,60 @@
+import { basename, join } from "node:path";
+import { readStackLogs } from "../stack/stack-logs.ts";
+
+/** A log, and the program that prints it. */
+export type LogSource = Readonly<{ name: string; command: readonly [string, ...string[]] }>;
+
+/** Whose logs a person wants to see. */
+export type NamedLogs = Readonly<{
+  /** Services of a stack on this machine; none: all of it. */
+  services: readonly string[];
+  /** Folder of that stack. */
+  stateDirectory: string;
+  files: readonly string[];
+  /** Containers of the Docker engine. */
+  containers: readonly string[];
+  /** Pods, or what kubectl takes for one, such as `deploy/dev-sidecar`. */
+  pods: readonly string[];
+  namespace: string | undefined;
+  /** Most lines of the past of each. */
+  lines: number;
+  follow: boolean;
+}>;
+
+/**
+ * The logs to show. Files, containers and pods where any is named, else those of the stack in its folder.
+ *
+ * @throws {Error} that says which there are, where there is none of that name.
+ */
+export async function logSources(named: NamedLogs): Promise<readonly LogSource[]> {
+  const { services, stateDirectory, files, containers, pods, namespace, lines, follow } = named;
+  const count = String(lines);
+  const following = follow ? ["--follow"] : [];
+  const tail = (name: string, path: string): LogSource => ({
+    name,
+    // By name, so that a log that is rotated or cut is still followed.
+    command: ["tail", "-n", count, ...(follow ? ["-F"] : []), "--", path],
+  });
+  const inNamespace = namespace === undefined ? [] : ["--namespace", namespace];
+  const others: readonly LogSource[] = [
+    ...files.map((path) => tail(basename(path), path)),
+    ...containers.map((name) => ({ name, command: ["docker", "logs", "--tail", count, ...following, name] as const })),
+    ...pods.map((name) => ({
+      name,
+      command: ["kubectl", "logs", `--tail=${count}`, "--all-containers", ...inNamespace, ...following, name] as const,
+    })),
+  ];
+  if (others.length > 0) return others;
+  const paths = await readStackLogs(stateDirectory);
+  const known = paths.map((path) => basename(path, ".log"));
+  if (known.length === 0) {
+    throw new Error(
+      `${join(stateDirectory, "log")} has no logs; run this in the folder of \`npx gatehouse-evm stack\`, or name a log by --file, --container, --pod or --state-dir.`,
+    );
+  }
+  const stranger = services.find((service) => !known.includes(service));
+  if (stranger !== undefined) throw new Error(`there is no log of ${stranger}; there are ${known.join(", ")}.`);
+  return paths
+    .map((path) => tail(basename(path, ".log"), path))
+    .filter(({ name }) => services.length === 0 || services.includes(name));
+}

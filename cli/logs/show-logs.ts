@@ -1,0 +1,113 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
+import { isShown, readLogLine, type LineFilter, type LogLine } from "./log-line.ts";
+import { logSources, type LogSource, type NamedLogs } from "./log-source.ts";
+
+/** Which logs are shown, and how. */
+export type ShowLogsOptions = NamedLogs & Readonly<{ filter: LineFilter }>;
+
+type Dependencies = CommandOutput &
+  Readonly<{
+    /** Makes a line for a person of one of JSON; undefined: lines stay as they are. */
+    pretty: ((line: string) => string) | undefined;
+    /** Ends what is followed. */
+    signal: AbortSignal;
+  }>;
+
+/** How long a line of one log waits for older ones of the others. */
+const orderMs = 150;
+
+/** Prints logs in the order of their times, and returns the exit status. */
+export async function showLogs(options: ShowLogsOptions, dependencies: Dependencies): Promise<number> {
+  let sources: readonly LogSource[];
+  try {
+    sources = await logSources(options);
+  } catch (problem) {
+    dependencies.error(`logs: ${(problem as Error).message}\n`);
+    return exitStatus.error;
+  }
+  const width = Math.max(...sources.map(({ name }) => name.length));
+  const print = (name: string, { text }: LogLine) => {
+    const line = (dependencies.pretty?.(text) ?? text).trimEnd();
+    // In JSON the line itself names its service.
+    const prefix = sources.length === 1 || dependencies.pretty === undefined ? "" : `${name.padEnd(width)} | `;
+    dependencies.out(`${prefix}${line}\n`);
+  };
+  using ordered = orderedLines(options.follow ? orderMs : undefined, print);
+  const statuses = await Promise.all(
+    sources.map((source) =>
+      readSource(source, {
+        ...dependencies,
+        take: (line) => isShown(line, options.filter) && ordered.take(source.name, line),
+      }),
+    ),
+  );
+  return Math.max(...statuses);
+}
+
+type Ordered = Disposable & Readonly<{ take: (name: string, line: LogLine) => void }>;
+
+/** Holds lines for a while and prints them by their times; without a time to hold, at its end. */
+function orderedLines(holdMs: number | undefined, print: (name: string, line: LogLine) => void): Ordered {
+  let held: Readonly<{ name: string; line: LogLine; atMs: number }>[] = [];
+  const lastMs = new Map<string, number>();
+  const flush = () => {
+    const lines = held.toSorted((a, b) => a.atMs - b.atMs);
+    held = [];
+    for (const { name, line } of lines) print(name, line);
+  };
+  const timer = holdMs === undefined ? undefined : setInterval(flush, holdMs);
+  return {
+    take: (name, line) => {
+      // What has no time belongs to the line before it.
+      const atMs = line.timeMs ?? lastMs.get(name) ?? 0;
+      lastMs.set(name, atMs);
+      held.push({ name, line, atMs });
+    },
+    [Symbol.dispose]: () => {
+      clearInterval(timer);
+      flush();
+    },
+  };
+}
+
+type Reading = Pick<Dependencies, "error" | "signal"> & Readonly<{ take: (line: LogLine) => void }>;
+
+/** Reads what a program prints until it ends; returns 1 where it failed. */
+async function readSource({ name, command }: LogSource, { error, signal, take }: Reading): Promise<number> {
+  const [file, ...args] = command;
+  const child = spawn(file, args, { stdio: ["ignore", "pipe", "pipe"] });
+  const stop = () => void child.kill();
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
+  // An engine hands on what a container wrote to its standard error as such; of any other program it is a complaint.
+  const isEngine = file === "docker";
+  let complaint = "";
+  const complain = (line: string) => {
+    if (isEngine) take(readLogLine(line));
+    complaint = line.slice(0, 300);
+  };
+  const read = [eachLine(child.stdout, (line) => take(readLogLine(line))), eachLine(child.stderr, complain)];
+  try {
+    const [status] = (await once(child, "close")) as [number | null];
+    await Promise.all(read);
+    if (status === 0 || signal.aborted) return exitStatus.clean;
+    error(`logs: ${name}: ${file} ended with status ${status ?? "of a signal"}: ${complaint}\n`);
+    return exitStatus.error;
+  } catch (problem) {
+    const { code } = problem as NodeJS.ErrnoException;
+    error(
+      `logs: ${name}: ${file} can't be run (${code ?? "unknown"}); install it, or name the log's file by --file.\n`,
+    );
+    return exitStatus.error;
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+async function eachLine(input: Readable, take: (line: string) => void): Promise<void> {
+  for await (const line of createInterface({ input, crlfDelay: Infinity })) take(line);
+}

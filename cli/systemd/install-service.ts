@@ -1,0 +1,99 @@
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { SettingsError } from "#daemon/settings/problem.ts";
+import { askToConfirm } from "../confirmed.ts";
+import type { createTerminalOutput } from "../terminal-output.ts";
+import { applyInstallation, planInstallation, planLines, planRemoval, type Installation } from "./installation.ts";
+import type { InstalledService } from "./installed-services.ts";
+import { InstallError, serviceFacts } from "./service-facts.ts";
+import { unitName } from "./unit.ts";
+
+/** What a person asked for. */
+export type InstallOptions = Readonly<{
+  service: InstalledService;
+  settings?: string | undefined;
+  user?: string | undefined;
+  root: string;
+  start: boolean;
+  uninstall: boolean;
+  dryRun: boolean;
+  yes: boolean;
+}>;
+
+/**
+ * Installs a service of systemd, or removes it: shows what it will do, asks, does it. Nothing is started unless that was asked for.
+ *
+ * @returns the exit status.
+ */
+export async function installService(
+  options: InstallOptions,
+  output: ReturnType<typeof createTerminalOutput>,
+): Promise<number> {
+  const { service, root, uninstall, dryRun, yes } = options;
+  try {
+    const plan = uninstall ? planRemoval(service, root) : planInstallation(factsOf(options), root);
+    const commands = systemctlCommands(options, plan);
+    const lines = [...planLines(plan), ...commands.map((command) => `run ${command.join(" ")}`)];
+    output.out(`${lines.join("\n")}\n`);
+    if (plan.steps.length + commands.length === 0) return said(output, "Nothing is to be done.");
+    if (dryRun) return said(output, "Nothing was done (--dry-run).");
+    if (!yes && !(await askToConfirm("Do that? [y/N] "))) return failed(output, "nothing was done.");
+    // A unit that is going to be removed has to be stopped while systemd still knows it.
+    if (uninstall) run(commands);
+    applyInstallation(plan);
+    if (!uninstall) run(commands);
+    return said(output, uninstall ? "Removed." : whatNext(options));
+  } catch (error) {
+    if (error instanceof SettingsError || error instanceof InstallError) return failed(output, error.message);
+    const { code, path } = error as NodeJS.ErrnoException;
+    if (code === "EACCES" || code === "EPERM")
+      return failed(output, `${path} can't be written (${code}); run it as root.`);
+    throw error;
+  }
+}
+
+function factsOf({ service, user, settings }: InstallOptions) {
+  const gatehouse = join(import.meta.dirname, "../gatehouse.js");
+  return serviceFacts({ service, user, settings, env: process.env, program: [process.execPath, gatehouse] });
+}
+
+type Systemctl = readonly ["systemctl", ...string[]];
+
+/** What systemd is told: with another root, nothing. */
+function systemctlCommands(
+  { service, root, start, uninstall }: InstallOptions,
+  plan: Installation,
+): readonly Systemctl[] {
+  if (root !== "/") return [];
+  if (uninstall) return plan.steps.length === 0 ? [] : [["systemctl", "disable", "--now", unitName(service)]];
+  if (!start) return [];
+  return [
+    ["systemctl", "daemon-reload"],
+    ["systemctl", "enable", "--now", unitName(service)],
+  ];
+}
+
+function run(commands: readonly Systemctl[]): void {
+  for (const [program, ...args] of commands) {
+    const { status, error } = spawnSync(program, args, { stdio: "inherit", timeout: 120_000 });
+    if (status !== 0)
+      throw new InstallError(`${[program, ...args].join(" ")} failed (${error?.message ?? `status ${status}`}).`);
+  }
+}
+
+function whatNext({ service, root, start }: InstallOptions): string {
+  const log = `journalctl --unit ${unitName(service)} --follow`;
+  if (root !== "/") return `Installed under ${root}.`;
+  if (start) return `Started. Its log: ${log}`;
+  return `Installed, not started. To start it, now and at each boot:\n  systemctl daemon-reload\n  systemctl enable --now ${unitName(service)}\n  ${log}`;
+}
+
+function said({ out }: ReturnType<typeof createTerminalOutput>, line: string): number {
+  out(`${line}\n`);
+  return 0;
+}
+
+function failed({ error }: ReturnType<typeof createTerminalOutput>, line: string): number {
+  error(`install-service: ${line}\n`);
+  return 1;
+}

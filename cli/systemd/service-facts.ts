@@ -1,0 +1,125 @@
+import { existsSync, realpathSync, statSync } from "node:fs";
+import { basename, isAbsolute, join, resolve } from "node:path";
+import { readSettings } from "#daemon/settings/settings.ts";
+import { toEnvironmentName } from "#daemon/settings/leaf.ts";
+import { sidecarSettings } from "#sidecar/settings.ts";
+import { serviceDefinitions } from "../service-definitions.ts";
+import { credentialPath, type UnitOptions } from "./unit.ts";
+import type { InstalledService } from "./installed-services.ts";
+
+/** A request that can't be met; the message says what to do. */
+export class InstallError extends Error {
+  override readonly name = "InstallError";
+}
+
+/** What a service is installed with. */
+export type InstallRequest = Readonly<{
+  service: InstalledService;
+  user: string | undefined;
+  settings: string | undefined;
+  env: Readonly<Record<string, string | undefined>>;
+  /** Node, and `gatehouse.js` as it is installed. */
+  program: readonly [node: string, gatehouse: string];
+}>;
+
+/** What is to be written: the unit, and the variables of its environment file. */
+export type ServiceFacts = Readonly<{
+  unit: Omit<UnitOptions, "environmentFile">;
+  variables: Readonly<Record<string, string>>;
+}>;
+
+/**
+ * Reads the settings as the service will, and works out what its unit needs.
+ *
+ * @throws {SettingsError} when the service would refuse them.
+ * @throws {InstallError} when it could not run with them from a unit.
+ */
+export function serviceFacts(request: InstallRequest): ServiceFacts {
+  const { service, env, program } = request;
+  const file = request.settings === undefined ? undefined : resolve(request.settings);
+  const definition = serviceDefinitions[service];
+  const settings = readSettings(definition, { env, file });
+  const given = ownVariables(service, env);
+  refuseRelativePaths(service, given);
+  if (request.user !== undefined && !/^[\w.-]+$/.test(request.user)) {
+    throw new InstallError(`--user ${request.user} is no user's name or number.`);
+  }
+  const secretFiles = Object.entries(given).filter(([name]) => name.endsWith("_FILE"));
+  const credentials = Object.fromEntries(secretFiles.map(([name, path]) => [credentialName(name), path]));
+  const shown = secretFiles.map(([name]) => [name, credentialPath(service, credentialName(name))]);
+  const [node, gatehouse] = program.map((path) => realpathSync(path)) as [string, string];
+  refusePassingPlace(gatehouse);
+  const command = [node, gatehouse, service, ...(file === undefined ? [] : ["--settings", file])];
+  const sidecar = service === "sidecar" ? readSettings(sidecarSettings, { env, file }) : undefined;
+  const workspace = sidecar?.node.workspace;
+  return {
+    unit: {
+      service,
+      command,
+      user: request.user ?? (sidecar === undefined ? undefined : ownerOf(workspace)),
+      writablePaths: workspace === undefined ? [] : [resolve(workspace)],
+      credentials,
+      stopSeconds: Math.ceil(stopMs(settings) / 1_000) + 10,
+      hasLowPort: hasLowPort(settings),
+      readsHome: [...command, workspace ?? ""].some((path) => /^\/(home|root|run\/user)\//.test(path)),
+      startsNode: sidecar?.restart.driver === "ops",
+    },
+    variables: { ...given, ...Object.fromEntries(shown) },
+  };
+}
+
+/** The service's own variables of this environment; an empty one counts as absent, as for the service. */
+function ownVariables(service: string, env: InstallRequest["env"]): Readonly<Record<string, string>> {
+  const prefix = toEnvironmentName(service, [""]);
+  const own = Object.entries(env).filter(
+    (entry): entry is [string, string] => entry[0].startsWith(prefix) && entry[1] !== undefined && entry[1] !== "",
+  );
+  return Object.fromEntries(own.toSorted(([one], [other]) => one.localeCompare(other)));
+}
+
+/** What is a file here would be another one, or none, in the directory that the service runs in. */
+function refuseRelativePaths(service: string, variables: Readonly<Record<string, string>>): void {
+  const relative = Object.entries(variables).filter(
+    ([name, value]) => !isAbsolute(value) && (/_(FILE|PATH|DIRECTORY|WORKSPACE)$/.test(name) || value.startsWith("./")),
+  );
+  if (relative.length === 0) return;
+  const lines = relative.map(([name, value]) => `  ${name}=${value}; here that is ${resolve(value)}`);
+  throw new InstallError(
+    `these are relative, and the service runs in /var/lib/gatehouse-${service}; give whole paths:\n${lines.join("\n")}`,
+  );
+}
+
+/** A unit must not lead into npm's cache. */
+function refusePassingPlace(gatehouse: string): void {
+  if (!gatehouse.includes("/_npx/")) return;
+  throw new InstallError(
+    `${gatehouse} is not there to stay; install it first, e.g. \`npm install --global gatehouse-evm\`, and say \`gatehouse install-service\` again.`,
+  );
+}
+
+/** Whoever owns the node's files; the sidecar writes them, and starts the node. */
+function ownerOf(workspace: string | undefined): string {
+  const config = workspace === undefined ? undefined : [join(workspace, "bin/node.conf"), workspace].find(existsSync);
+  if (config === undefined) {
+    throw new InstallError(
+      "as which user does the node run? Name it with --user, or name its workspace with GATEHOUSE_SIDECAR_NODE_WORKSPACE.",
+    );
+  }
+  return String(statSync(config).uid);
+}
+
+function credentialName(variable: string): string {
+  return basename(variable).toLowerCase().replaceAll("_", "-");
+}
+
+/** How long the service itself takes at most. */
+function stopMs(settings: unknown): number {
+  return (settings as { shutdown: { graceMs: number } }).shutdown.graceMs;
+}
+
+function hasLowPort(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(value).some(([key, inner]) =>
+    key === "port" ? typeof inner === "number" && inner > 0 && inner < 1_024 : hasLowPort(inner),
+  );
+}

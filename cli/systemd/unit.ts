@@ -1,0 +1,138 @@
+/** What a unit is written for. */
+export type UnitOptions = Readonly<{
+  service: string;
+  /** Node and the program with its arguments, as absolute paths. */
+  command: readonly string[];
+  environmentFile: string;
+  /** User that the service runs as; absent: one of systemd's own making, who has nothing but the service's directories. */
+  user: string | undefined;
+  /** Directories besides its own that the service writes to. */
+  writablePaths: readonly string[];
+  /** Files with secrets, which systemd reads as root and shows to this service alone, by name. */
+  credentials: Readonly<Record<string, string>>;
+  /** How long a stop may take before the process is killed. */
+  stopSeconds: number;
+  /** Whether it listens on a port below 1024. */
+  hasLowPort: boolean;
+  /** Whether the service or what it reads is in a home directory. */
+  readsHome: boolean;
+  /** Whether a node is started from this service: it then runs under the unit's rules, and must outlive the service. */
+  startsNode: boolean;
+}>;
+
+/** Name of the unit of a service. */
+export function unitName(service: string): string {
+  return `gatehouse-${service}.service`;
+}
+
+/** Where systemd shows a service its credentials. */
+export function credentialPath(service: string, name: string): string {
+  return `/run/credentials/${unitName(service)}/${name}`;
+}
+
+/** Writes a unit of systemd, 247 or later (systemd.service(5), systemd.exec(5)). */
+export function unitText(options: UnitOptions): string {
+  const { service, user } = options;
+  const own = `gatehouse-${service}`;
+  const credentials = Object.entries(options.credentials).map(
+    ([name, path]) => `LoadCredential=${name}:${escaped(path)}`,
+  );
+  return `# Written by gatehouse install-service. Changes of your own belong into a drop-in: systemctl edit ${unitName(service)}
+[Unit]
+Description=Gatehouse ${service}
+Wants=network-online.target
+After=network-online.target
+# Tries again for as long as it takes; its log says why it ends.
+StartLimitIntervalSec=0
+
+[Service]
+Type=exec
+ExecStart=${options.command.map(quoted).join(" ")}
+EnvironmentFile=${escaped(options.environmentFile)}
+Environment=NODE_ENV=production MALLOC_ARENA_MAX=1 MALLOC_TRIM_THRESHOLD_=131072
+Environment=NODE_COMPILE_CACHE=/var/cache/${own}
+${user === undefined ? "DynamicUser=yes" : `User=${user}`}
+StateDirectory=${own}
+StateDirectoryMode=0700
+CacheDirectory=${own}
+WorkingDirectory=/var/lib/${own}
+${credentials.map((line) => `${line}\n`).join("")}Restart=always
+RestartSec=5
+TimeoutStopSec=${options.stopSeconds}
+${(options.startsNode ? nodesRules(options) : ownRules(options)).join("\n")}
+
+[Install]
+WantedBy=multi-user.target
+`;
+}
+
+/** What no service of Gatehouse needs, and no node either. */
+const never = [
+  "NoNewPrivileges=yes",
+  "ProtectKernelTunables=yes",
+  "ProtectKernelModules=yes",
+  "ProtectKernelLogs=yes",
+  "ProtectControlGroups=yes",
+  "ProtectClock=yes",
+  "ProtectHostname=yes",
+  "RestrictSUIDSGID=yes",
+  "RestrictRealtime=yes",
+  "LockPersonality=yes",
+];
+
+/** Rules for a service that starts no program but its own. V8 makes code as it runs, so memory may be written and executed. */
+function ownRules({ user, writablePaths, hasLowPort, readsHome, stopSeconds }: UnitOptions): readonly string[] {
+  const writable = writablePaths.map((path) => `ReadWritePaths=${escaped(path)}`);
+  return [
+    `# ${stopSeconds} s are what the service takes at most to end what it is doing.`,
+    "KillMode=mixed",
+    ...never,
+    ...capabilities(hasLowPort),
+    "ProtectSystem=strict",
+    ...writable,
+    `ProtectHome=${readsHome ? "read-only" : "yes"}`,
+    "PrivateTmp=yes",
+    "PrivateDevices=yes",
+    "RemoveIPC=yes",
+    "RestrictNamespaces=yes",
+    "RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK",
+    "SystemCallArchitectures=native",
+    "SystemCallFilter=@system-service",
+    "SystemCallFilter=~@privileged",
+    "SystemCallErrorNumber=EPERM",
+    `UMask=${user === undefined ? "0077" : "0027"}`,
+    "LimitNOFILE=65536",
+    "MemoryMax=512M",
+  ];
+}
+
+/** Rules for a sidecar that starts the node: what the node may need, Gatehouse can't know. */
+function nodesRules({ hasLowPort }: UnitOptions): readonly string[] {
+  return [
+    "# The node that the sidecar starts runs under these rules too, and outlives the sidecar. So nothing here bounds its memory, its files or its",
+    "# system calls. With the driver compose or docker the node is not a child of this service, and install-service writes strict rules.",
+    "KillMode=process",
+    "OOMPolicy=continue",
+    ...never,
+    ...capabilities(hasLowPort),
+    "ProtectSystem=full",
+    "UMask=0027",
+    "LimitNOFILE=1048576",
+    "TasksMax=infinity",
+  ];
+}
+
+function capabilities(hasLowPort: boolean): readonly string[] {
+  const granted = hasLowPort ? "CAP_NET_BIND_SERVICE" : "";
+  return [`CapabilityBoundingSet=${granted}`, `AmbientCapabilities=${granted}`];
+}
+
+/** An argument of a command line (systemd.service(5), "Command lines"). */
+function quoted(argument: string): string {
+  return `"${escaped(argument).replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("$", "$$$$")}"`;
+}
+
+/** A path in a setting: `%` begins what systemd replaces. */
+function escaped(path: string): string {
+  return path.replaceAll("%", "%%");
+}

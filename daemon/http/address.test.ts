@@ -1,0 +1,25 @@
+import { expect, test } from "vitest";
+import { allowedHost } from "./address.ts";
+
+test.each([
+  ["127.0.0.1:9600", true],
+  ["127.0.0.1", true],
+  ["[::1]:9600", true],
+  ["localhost:9600", true],
+  ["LOCALHOST", true],
+  ["10.1.2.3:9600", true],
+  ["status.example", true],
+  ["Status.Example:443", true],
+  ["evil.example:9600", false],
+  ["localhost.evil.example", false],
+  ["127.0.0.1.evil.example", false],
+  ["", false],
+  [undefined, false],
+])("on loopback with a listed name, Host %s: %s", (header, isAllowed) => {
+  expect(allowedHost({ host: "127.0.0.1", allowedHosts: ["status.example"] })(header)).toBe(isAllowed);
+});
+
+test("elsewhere any name may ask, until some are listed", () => {
+  expect(allowedHost({ host: "0.0.0.0", allowedHosts: [] })("node-0.gatehouse.svc:9600")).toBe(true);
+  expect(allowedHost({ host: "0.0.0.0", allowedHosts: ["status.example"] })("node-0.gatehouse.svc")).toBe(false);
+});

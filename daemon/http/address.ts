@@ -1,0 +1,46 @@
+import { BlockList, isIP } from "node:net";
+
+/** Host and port as a URL has them; an IPv6 address goes in brackets (RFC 3986, section 3.2.2). */
+export function formatAuthority(host: string, port: number): string {
+  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+/** The port that a URL leads to: its own, or that of its protocol. */
+export function urlPort({ port, protocol }: URL): number {
+  if (port !== "") return Number(port);
+  return protocol === "https:" ? 443 : 80;
+}
+
+const loopback = new BlockList();
+loopback.addSubnet("127.0.0.0", 8);
+loopback.addAddress("::1", "ipv6");
+
+/** Whether a host to listen on, an address or `localhost`, is reached from this machine alone. */
+export function isLoopback(host: string): boolean {
+  const version = isIP(host);
+  return version === 0 ? host === "localhost" : loopback.check(host, version === 6 ? "ipv6" : "ipv4");
+}
+
+/** Where an operator's listener listens, and by which names it may be asked beside addresses. */
+export type AllowedHosts = Readonly<{ host: string; allowedHosts: readonly string[] }>;
+
+/**
+ * Whether a Host header may ask an operator's listener. On loopback only an address, `localhost` or a listed name does: a page in a
+ * browser on this machine could else make its own name resolve to 127.0.0.1 and read what is served (DNS rebinding). Elsewhere every
+ * name does, until some are listed.
+ */
+export function allowedHost({ host, allowedHosts }: AllowedHosts): (header: string | undefined) => boolean {
+  if (allowedHosts.length === 0 && !isLoopback(host)) return () => true;
+  const isNamed = namedHost(["localhost", ...allowedHosts]);
+  return (header) => isNamed(header) || isIP(hostName(header).replace(/^\[(.*)\]$/, "$1")) !== 0;
+}
+
+/** Whether a Host header, with or without a port, names one of these hosts. */
+export function namedHost(hosts: readonly string[]): (header: string | undefined) => boolean {
+  const names = new Set(hosts.map((name) => name.toLowerCase()));
+  return (header) => names.has(hostName(header));
+}
+
+function hostName(header: string | undefined): string {
+  return header?.replace(/:\d{1,5}$/, "").toLowerCase() ?? "";
+}

@@ -1,0 +1,33 @@
+import { readText } from "../bytes.ts";
+import { parseJson } from "../json-rpc.ts";
+import { parseHttpEndpoint } from "./endpoint.ts";
+import { requestFailureCode, sendRequest } from "./request.ts";
+
+/** How a command asks a running service, and what bounds that. */
+export type GetOptions = Readonly<{
+  timeoutMs: number;
+  answerBytesMax: number;
+  headers?: Readonly<Record<string, string>>;
+}>;
+
+/** What came back: an answer with any status, or in a few words why there is none. */
+export type Got<Body> = Readonly<{ ok: true; status: number; body: Body } | { ok: false; why: string }>;
+
+/** Gets a text by HTTP. Credentials of the URL become Basic authentication; redirects are answers like any other. Never throws. */
+export async function getText(url: string, { timeoutMs, answerBytesMax, headers }: GetOptions): Promise<Got<string>> {
+  const signal = AbortSignal.timeout(timeoutMs);
+  try {
+    const endpoint = parseHttpEndpoint(url);
+    const sent = { ...headers, ...endpoint.headers };
+    const answer = await sendRequest({ url: endpoint.url, method: "GET", headers: sent, signal });
+    return { ok: true, status: answer.statusCode ?? 0, body: await readText(answer, answerBytesMax) };
+  } catch (error) {
+    return { ok: false, why: signal.aborted ? `no answer within ${timeoutMs} ms` : requestFailureCode(error) };
+  }
+}
+
+/** {@link getText} of a JSON document; the body is undefined, which JSON has no text for, where it is none. */
+export async function getJson(url: string, options: GetOptions): Promise<Got<unknown>> {
+  const got = await getText(url, { ...options, headers: { Accept: "application/json", ...options.headers } });
+  return got.ok ? { ...got, body: parseJson(got.body) } : got;
+}

@@ -1,0 +1,117 @@
+import { z } from "zod";
+import { version } from "../version.ts";
+import type { App } from "./app.ts";
+
+/** Where a service tells what its listener answers. */
+export const openApiPath = "/openapi.json";
+
+/** What an operation answers under one status. */
+export type ApiAnswer = Readonly<{
+  description: string;
+  /** Schema of a JSON body. */
+  body?: z.ZodType;
+  /** Media type of a body that is no JSON. */
+  text?: string;
+}>;
+
+/** A header that a caller may send. */
+export type ApiHeader = Readonly<{ name: string; description: string }>;
+
+/** How a caller shows who it is; both are one header. */
+export type ApiSecurity = "bearer" | "apiKey";
+
+/** One method of one path, as OpenAPI has it. */
+export type ApiOperation = Readonly<{
+  method: "get" | "post";
+  path: string;
+  summary: string;
+  description?: string;
+  headers?: readonly ApiHeader[];
+  /** Schema of the JSON body that has to be sent. */
+  body?: z.ZodType;
+  /** Any of these lets a caller in. */
+  security?: readonly ApiSecurity[];
+  /** Another listener than the one that serves the document. */
+  server?: Readonly<{ url: string; description: string }>;
+  /** By status; what else may come is `{error}`. */
+  answers: Readonly<Record<number, ApiAnswer>>;
+}>;
+
+/** What a listener answers. */
+export type Api = Readonly<{ title: string; description: string; operations: readonly ApiOperation[] }>;
+
+/** What a service says of a request that it does not answer otherwise. */
+export const errorBody = z.object({ error: z.string(), requestId: z.string().optional() });
+
+const securitySchemes = {
+  bearer: { type: "http", scheme: "bearer" },
+  apiKey: { type: "apiKey", in: "header", name: "X-API-Key" },
+} as const satisfies Record<ApiSecurity, object>;
+
+const itself: ApiOperation = {
+  method: "get",
+  path: openApiPath,
+  summary: "This document",
+  answers: { 200: { description: "An OpenAPI 3.1 document", body: z.looseObject({ openapi: z.string() }) } },
+};
+
+/** Makes the OpenAPI 3.1 document of a listener. */
+export function openApiDocument({ title, description, operations }: Api) {
+  const all = [...operations, itself];
+  const used = new Set(all.flatMap(({ security = [] }) => security));
+  const paths: Record<string, Record<string, ReturnType<typeof operationObject>>> = {};
+  for (const operation of all) (paths[operation.path] ??= {})[operation.method] = operationObject(operation);
+  return {
+    openapi: "3.1.1",
+    info: { title, version, description, license: { name: "Apache-2.0", identifier: "Apache-2.0" } },
+    servers: [{ url: "/" }],
+    paths,
+    ...(used.size === 0
+      ? {}
+      : {
+          components: { securitySchemes: Object.fromEntries([...used].map((name) => [name, securitySchemes[name]])) },
+        }),
+  };
+}
+
+/** Adds `GET /openapi.json`, which describes the listener. */
+export function openApiRoute(app: App, api: Api): void {
+  const text = JSON.stringify(openApiDocument(api));
+  app.get(openApiPath, (c) => c.body(text, 200, { "Content-Type": "application/json" }));
+}
+
+function operationObject(operation: ApiOperation) {
+  const { method, path, summary, description, headers = [], body, security = [], server, answers } = operation;
+  const parameters = headers.map(({ name, description: text }) => {
+    return { name, in: "header", description: text, schema: { type: "string" } };
+  });
+  const responses = Object.entries(answers).map(([status, answer]) => [status, responseObject(answer)] as const);
+  return {
+    operationId: [method, ...path.split(/\W+/)].filter((part) => part !== "").join("-"),
+    summary,
+    ...(description === undefined ? {} : { description }),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(body === undefined ? {} : { requestBody: { required: true, content: jsonContent(body) } }),
+    ...(security.length === 0 ? {} : { security: security.map((name) => ({ [name]: [] })) }),
+    ...(server === undefined ? {} : { servers: [server] }),
+    responses: {
+      ...Object.fromEntries(responses),
+      default: responseObject({ description: "Refused, or failed", body: errorBody }),
+    },
+  };
+}
+
+function responseObject({ description, body, text }: ApiAnswer) {
+  if (body !== undefined) return { description, content: jsonContent(body) };
+  return text === undefined ? { description } : { description, content: { [text]: { schema: { type: "string" } } } };
+}
+
+function jsonContent(schema: z.ZodType) {
+  const { $schema: _, ...jsonSchema } = z.toJSONSchema(schema, {
+    // A later version may add fields.
+    override: ({ jsonSchema: made }) => {
+      if (made.additionalProperties === false) delete made.additionalProperties;
+    },
+  });
+  return { "application/json": { schema: jsonSchema } };
+}

@@ -1,0 +1,62 @@
+import { z } from "zod";
+import type { ConfigurationInUse } from "./operations-listener.ts";
+import type { ApiOperation } from "./open-api.ts";
+import type { ReadinessCheck } from "./readiness.ts";
+
+/** One check of `/readyz` and `/startupz`. */
+export const checkBody = z.object({
+  ok: z.boolean(),
+  message: z.string(),
+  tolerated: z.boolean().exactOptional().describe("Wrong, and the service is fit for traffic all the same"),
+}) satisfies z.ZodType<ReadinessCheck>;
+
+const checks = z.record(z.string(), checkBody);
+
+const configurationBody = z.object({
+  service: z.string(),
+  version: z.string(),
+  settingsSha256: z.string().describe("Digest of the environment that the service was started with"),
+  files: z.array(
+    z.object({
+      setting: z.string(),
+      path: z.string(),
+      sha256: z.string(),
+      readAt: z.string().describe("ISO 8601"),
+      refused: z.string().exactOptional().describe("What is wrong with the text that stands there now"),
+    }),
+  ),
+}) satisfies z.ZodType<ConfigurationInUse>;
+
+/** What every service tells its operators. */
+export const operationsApi: readonly ApiOperation[] = [
+  {
+    method: "get",
+    path: "/livez",
+    summary: "Whether the process runs",
+    answers: { 200: { description: "It does", body: z.object({ status: z.literal("ok") }) } },
+  },
+  {
+    method: "get",
+    path: "/readyz",
+    summary: "Whether the service is fit for traffic",
+    answers: {
+      200: {
+        description: "It is; degraded where something fails that it can do without for a while",
+        body: z.object({ status: z.enum(["ok", "degraded"]), checks }),
+      },
+      503: { description: "It is not", body: z.object({ status: z.literal("unready"), checks }) },
+    },
+  },
+  {
+    method: "get",
+    path: "/configuration",
+    summary: "Digests of the settings and files that the service runs with",
+    answers: { 200: { description: "Digests, no values", body: configurationBody } },
+  },
+  {
+    method: "get",
+    path: "/metrics",
+    summary: "Metrics for Prometheus",
+    answers: { 200: { description: "Prometheus's text format", text: "text/plain" } },
+  },
+];

@@ -1,0 +1,85 @@
+import { z } from "zod";
+import { positiveInteger, yesOrNo, allowedHosts, host, milliseconds, port } from "../settings/types.ts";
+import { section } from "../settings/settings.ts";
+
+/** What a service is told of its clients' connections, for a section of its settings. */
+export const connectionSettings = {
+  connections: positiveInteger
+    .default(20_000)
+    .describe("Most open connections of one listener; file descriptors and memory may allow fewer"),
+  connectionsPerAddress: positiveInteger
+    .default(1_024)
+    .describe(
+      "Most open connections of one address, IPv6 by /64, and never more than half of all; those of trusted proxies are not counted",
+    ),
+  newConnectionsPerAddress: positiveInteger
+    .default(300)
+    .describe(
+      "New connections of one address a second, IPv6 by /64, after as many at once as it may have open; more are closed unanswered. Those of trusted proxies are not counted",
+    ),
+  descriptorReserve: positiveInteger
+    .default(192)
+    .describe(
+      "File descriptors that clients' connections leave to the rest of the process; under a low limit three quarters of it",
+    ),
+} as const;
+
+/** The bounds of a service's connections, as settings tell of them. */
+export type ConnectionSettings = Readonly<{
+  connections: number;
+  connectionsPerAddress: number;
+  newConnectionsPerAddress: number;
+  descriptorReserve: number;
+}>;
+
+/** Addresses and CIDR ranges. */
+export const networks = z
+  .array(z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()]))
+  .max(64)
+  .meta({ expected: "up to 64 IP addresses or CIDR ranges, separated by commas" });
+
+/** What a listener is told of the proxies before it, for a section of its settings. */
+export const proxySettings = {
+  trustedProxies: networks
+    .default([])
+    .describe("Addresses of the proxies that are believed whom they ask for; empty: nobody is"),
+  forwardedHeader: z
+    .enum(["x-forwarded-for", "forwarded"])
+    .default("x-forwarded-for")
+    .describe(
+      "Header in which trusted proxies tell the client's address; the other one is never read, because a proxy may pass on a client's own",
+    )
+    .meta({ expected: "x-forwarded-for or forwarded" }),
+  forwardedHops: z
+    .int()
+    .min(1)
+    .max(64)
+    .default(8)
+    .describe("Most trusted proxies one behind another; 1: whatever address the nearest one tells is the client's")
+    .meta({ expected: "a whole number from 1 to 64" }),
+  proxyProtocol: yesOrNo
+    .default(false)
+    .describe("Whether every connection of a trusted proxy begins with a PROXY protocol header, version 1 or 2"),
+} as const;
+
+/** The proxies before a listener, as settings tell of them. */
+export type ProxySettings = Readonly<{
+  trustedProxies: readonly string[];
+  forwardedHeader: "x-forwarded-for" | "forwarded";
+  forwardedHops: number;
+  proxyProtocol: boolean;
+}>;
+
+/** The section `operations` of a service whose probes and metrics have a listener of their own; see `listenForOperations`. */
+export function operationsSettings(options: Readonly<{ port: number; nothing: string }>) {
+  return section({
+    host: host
+      .default("127.0.0.1")
+      .describe(`Address of the health and metrics listener; nothing is ${options.nothing} there`),
+    port: port.default(options.port).describe("Port of the health and metrics listener: /livez, /readyz, /metrics"),
+    allowedHosts,
+    requestTimeoutMs: milliseconds
+      .default(5_000)
+      .describe("How long a client of that listener may take to send a request"),
+  });
+}

@@ -1,0 +1,21 @@
+/** The lines of a table in Markdown, its columns padded as the formatter pads them. Cells stand as they are: whoever has a `|` in one escapes it. */
+export function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
+  const widths = header.map((title, at) => Math.max(title.length, ...rows.map((row) => row[at]?.length ?? 0)));
+  const line = (row: readonly string[]) => `| ${row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(" | ")} |`;
+  return [line(header), `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`, ...rows.map(line)];
+}
+
+/**
+ * Puts a text in place of the one that a page has between the comments `<!-- <mark>: … -->` and `<!-- /<mark> -->`.
+ *
+ * @param page what the error calls the page.
+ * @throws {Error} when it has no such comments.
+ */
+export function withMarked(
+  text: string,
+  { page, mark, marked }: Readonly<{ page: string; mark: string; marked: string }>,
+): string {
+  const between = new RegExp(`(?<=<!-- ${mark}:[^\\n]*-->\\n\\n)[\\s\\S]*?(?=\\n\\n<!-- /${mark} -->)`);
+  if (!between.test(text)) throw new Error(`${page} has no comments <!-- ${mark}: … --> and <!-- /${mark} -->`);
+  return text.replace(between, () => marked);
+}

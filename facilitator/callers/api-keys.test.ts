@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { Secret } from "#daemon/secret.ts";
+import { refuseServingAnybody, type ServedCallers } from "./api-keys.ts";
+
+function served(changes: Partial<ServedCallers>): () => void {
+  const nobody = { listen: { host: "0.0.0.0" }, apiKeys: undefined, payees: [], openToAnybody: false };
+  return () => refuseServingAnybody({ ...nobody, ...changes });
+}
+
+test.each(["0.0.0.0", "::", "192.0.2.1", "facilitator.internal"])(
+  "on %s, without API keys and payees, the start is refused with what to set",
+  (host) => {
+    expect(served({ listen: { host } })).toThrow(
+      new RegExp(
+        `GATEHOUSE_FACILITATOR_LISTEN_HOST is ${host}, .*Set GATEHOUSE_FACILITATOR_PAYEES .*` +
+          "or GATEHOUSE_FACILITATOR_API_KEYS .*GATEHOUSE_FACILITATOR_OPEN_TO_ANYBODY=true",
+      ),
+    );
+  },
+);
+
+test.each(["127.0.0.1", "127.1.2.3", "::1", "localhost"])("on %s anybody is served", (host) => {
+  expect(served({ listen: { host } })).not.toThrow();
+});
+
+test.each<[string, Partial<ServedCallers>]>([
+  ["API keys", { apiKeys: new Secret("a-key-of-sixteen-or-more") }],
+  ["payees", { payees: [`0x${"02".repeat(20)}`] }],
+  ["the setting that says so", { openToAnybody: true }],
+])("%s let it listen to other machines", (_, changes) => {
+  expect(served(changes)).not.toThrow();
+});

@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { sendOutcome } from "./chain-error.ts";
+
+test.each([
+  ["already known", "accepted"],
+  ["transaction already imported", "accepted"],
+  ["nonce too low: next nonce 5, tx nonce 4", "nonce_taken"],
+  ["replacement transaction underpriced", "nonce_taken"],
+  ["Insufficient funds for gas * price + value", "rejected"],
+  ["intrinsic gas too low", "rejected"],
+  ["Failed to decode transaction", "rejected"],
+  ["txpool is full", "unknown"],
+  ["daily request count exceeded, request rate limited", "unknown"],
+  ["Internal error", "unknown"],
+])('"%s" means %s', (message, kind) => {
+  expect(sendOutcome({ ok: false, error: { code: -32_000, message } }).kind).toBe(kind);
+});
+
+test("a hash means accepted", () => {
+  expect(sendOutcome({ ok: true, result: "0x12" })).toEqual({ kind: "accepted" });
+});

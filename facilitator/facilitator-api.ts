@@ -1,0 +1,109 @@
+import { z } from "zod";
+import { errorBody, type Api, type ApiAnswer, type ApiOperation } from "#daemon/http/open-api.ts";
+
+const requirements = z.object({
+  scheme: z.string(),
+  network: z.string().describe("CAIP-2, such as eip155:1672"),
+  amount: z.string().describe("Smallest units of the token"),
+  asset: z.string().describe("Address of the token"),
+  payTo: z.string(),
+  maxTimeoutSeconds: z.number(),
+  extra: z.record(z.string(), z.unknown()).optional(),
+});
+
+const question = z.object({
+  x402Version: z.literal(2).optional(),
+  paymentPayload: z
+    .looseObject({
+      x402Version: z.literal(2),
+      accepted: requirements,
+      payload: z
+        .record(z.string(), z.unknown())
+        .describe("Of the scheme: for exact, signature and authorization (EIP-3009)"),
+    })
+    .describe("What the client sent in PAYMENT-SIGNATURE, decoded"),
+  paymentRequirements: requirements.describe("What the seller asks for"),
+});
+
+const verdict = z.object({
+  isValid: z.boolean(),
+  invalidReason: z.string().optional(),
+  invalidMessage: z.string().optional(),
+  payer: z.string().optional(),
+});
+
+const settlement = z.object({
+  success: z.boolean(),
+  transaction: z.string().describe("Hash; empty where none was sent"),
+  network: z.string(),
+  payer: z.string().optional(),
+  errorReason: z.string().optional(),
+  errorMessage: z.string().optional(),
+});
+
+const refusals: Readonly<Record<number, ApiAnswer>> = {
+  400: { description: "Not the shape of a payment; the path of what is wrong", body: errorBody },
+  401: { description: "The API key is missing or wrong", body: errorBody },
+  413: { description: "The body is too large", body: errorBody },
+  415: { description: "The body is not JSON", body: errorBody },
+  500: { description: "The chain can't be asked, which says nothing about the payment", body: errorBody },
+  503: {
+    description: "Too much is under way, or the ledger can't be used; Retry-After says when to ask again",
+    body: errorBody,
+  },
+};
+
+const callers = ["bearer", "apiKey"] as const;
+
+const operations: readonly ApiOperation[] = [
+  {
+    method: "post",
+    path: "/verify",
+    summary: "Whether a payment would settle now",
+    security: callers,
+    body: question,
+    answers: { 200: { description: "The verdict", body: verdict }, ...refusals },
+  },
+  {
+    method: "post",
+    path: "/settle",
+    summary: "Settle a payment on the chain, once",
+    description:
+      "The first caller owns the payment. errorReason settlement_pending means that the outcome is not known yet: ask again with the same Idempotency-Key, never for another payment.",
+    security: callers,
+    headers: [
+      { name: "Idempotency-Key", description: "Names one sale: the same key gets the same outcome, each time" },
+    ],
+    body: question,
+    answers: { 200: { description: "The outcome", body: settlement }, ...refusals },
+  },
+  {
+    method: "get",
+    path: "/supported",
+    summary: "What is settled here",
+    answers: {
+      200: {
+        description: "Schemes, networks, and who submits",
+        body: z.object({
+          kinds: z.array(z.object({ x402Version: z.literal(2), scheme: z.string(), network: z.string() })),
+          extensions: z.array(z.string()),
+          signers: z.record(z.string(), z.array(z.string())),
+        }),
+      },
+      401: { description: "The API key that was sent is wrong", body: errorBody },
+    },
+  },
+  {
+    method: "get",
+    path: "/health",
+    summary: "That it answers",
+    answers: { 200: { description: "It does", body: z.object({ status: z.literal("ok") }) } },
+  },
+];
+
+/** What the facilitator's port for payments answers. */
+export const facilitatorApi: Api = {
+  title: "Gatehouse facilitator",
+  description: "Verifies x402 version 2 payments and settles them on the chain.",
+  operations,
+};

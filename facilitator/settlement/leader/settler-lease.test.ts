@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+import { createLeaseDeadline } from "./settler-lease.ts";
+
+/** A deadline over a time that the test passes. */
+function startDeadline() {
+  const state = { nowMs: 0, passed: 0 };
+  const timers = new Set<Readonly<{ dueMs: number; end: () => void }>>();
+  const deadline = createLeaseDeadline(
+    { trustMs: 3_500 },
+    {
+      pause: (ms, signal) =>
+        new Promise((end) => {
+          timers.add({ dueMs: state.nowMs + ms, end });
+          signal?.addEventListener("abort", () => end(), { once: true });
+        }),
+      onPassed: () => void (state.passed += 1),
+    },
+  );
+  const passTime = async (ms: number) => {
+    state.nowMs += ms;
+    for (const { dueMs, end } of timers) if (dueMs <= state.nowMs) end();
+    await new Promise(setImmediate);
+  };
+  return { ...deadline, passTime, passed: () => state.passed };
+}
+
+test("a lease is trusted from before it was asked for, and until it was not renewed in time", async () => {
+  const { claim, passTime, passed } = startDeadline();
+  const first = claim();
+  await passTime(1_000);
+  first.confirm();
+  await passTime(2_400);
+  expect(passed()).toBe(0);
+  await passTime(100);
+  expect(passed()).toBe(1);
+});
+
+test("a renewal moves the end, and one that failed does not", async () => {
+  const { claim, passTime, passed } = startDeadline();
+  claim().confirm();
+  await passTime(3_000);
+  claim().confirm();
+  await passTime(3_000);
+  claim().drop();
+  expect(passed()).toBe(0);
+  await passTime(500);
+  expect(passed()).toBe(1);
+});
+
+test("an answer that comes after its time is of no use", async () => {
+  const { claim, passTime, passed } = startDeadline();
+  const late = claim();
+  await passTime(3_500);
+  expect(passed()).toBe(0);
+  late.confirm();
+  expect(passed()).toBe(1);
+});

@@ -1,0 +1,57 @@
+import { describe, expect, it } from "vitest";
+import { roomyMemory } from "../testing/roomy-memory.ts";
+import { AnswerParts } from "./answer-sink.ts";
+
+/** Memory of so many bytes, and how many of them are held. */
+function startMemory(limitBytes: number) {
+  let bytes = 0;
+  const add = (more: number) => {
+    bytes += more;
+    return bytes <= limitBytes;
+  };
+  const memory = {
+    hold: add,
+    take: (more: number) => bytes + more <= limitBytes && add(more),
+    give: (less: number) => void add(-less),
+  };
+  return { memory, heldBytes: () => bytes };
+}
+
+const part = (text: string) => Buffer.from(text);
+
+describe("the parts of an answer", () => {
+  it("are held up to their limit, and released once", () => {
+    const { memory, heldBytes } = startMemory(100);
+    const parts = new AnswerParts(5, memory);
+    expect([parts.take(part("abc")), parts.take(part("de")), parts.take(part("f"))]).toEqual([
+      undefined,
+      undefined,
+      "tooLong",
+    ]);
+    expect([heldBytes(), parts.joined().toString()]).toEqual([5, "abcde"]);
+    expect(Buffer.concat(parts.release()).toString()).toBe("abcde");
+    parts.release();
+    expect([heldBytes(), parts.joined().length]).toEqual([0, 0]);
+  });
+
+  it("that are here already stay, and tell that they are too many; others are refused", () => {
+    const { memory, heldBytes } = startMemory(4);
+    const [came, asked] = [new AnswerParts(5, memory), new AnswerParts(5, memory)];
+    expect([came.hold(part("abc")), asked.take(part("de")), came.hold(part("de")), came.hold(part("f"))]).toEqual([
+      undefined,
+      "tooMuchHeld",
+      "tooMuchHeld",
+      "tooLong",
+    ]);
+    expect([came.joined().toString(), asked.joined().toString(), heldBytes()]).toEqual(["abcdef", "", 6]);
+    came.release();
+    asked.release();
+    expect(heldBytes()).toBe(0);
+  });
+
+  it("keep no larger buffer alive when they are taken", () => {
+    const parts = new AnswerParts(100, roomyMemory);
+    parts.take(Buffer.alloc(1_000_000).subarray(0, 10));
+    expect(parts.release()[0]?.buffer.byteLength).toBeLessThan(100_000);
+  });
+});

@@ -1,0 +1,24 @@
+import type { ListenerName } from "../catalogue/method.ts";
+import type { Head, NodeFitness } from "../chain/head.ts";
+import type { LoadGate } from "../limits/load-gate.ts";
+import type { RateLimiter } from "../limits/rate-limiter.ts";
+import type { RememberedChecks } from "../limits/checked-params.ts";
+import type { Meter } from "../observe/meter.ts";
+import type { Policy, PolicySource } from "../policy/policy.ts";
+import type { NodeReads } from "../reads/node-reads.ts";
+
+/** What answering a call takes. */
+export type CallDependencies = Readonly<{
+  policy: PolicySource;
+  limiter: RateLimiter;
+  gate: LoadGate;
+  head: Head;
+  checks: RememberedChecks;
+  reads: NodeReads;
+  nodeFitness: () => NodeFitness;
+  meter: Meter;
+  /** JSON text of the OpenRPC document for a listener. */
+  openRpc: (policy: Policy, listener: ListenerName) => string;
+  /** Milliseconds of a clock that never goes back. */
+  now: () => number;
+}>;

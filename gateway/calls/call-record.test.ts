@@ -1,0 +1,100 @@
+import { describe, expect, it } from "vitest";
+import { createHead } from "../chain/head.ts";
+import { createLoadGate } from "../limits/load-gate.ts";
+import { rememberChecks } from "../limits/checked-params.ts";
+import { createPolicy } from "../policy/policy.ts";
+import { limitlessTier } from "../testing/limitless-tier.ts";
+import { roomyMemory } from "../testing/roomy-memory.ts";
+import { testSettings } from "../testing/test-gateway.ts";
+import { discardedAnswer, finishedFlow } from "../answers/answer-sink.ts";
+import { CallRecord } from "./call-record.ts";
+
+const kib = 1_024;
+const now = () => 0;
+
+/** A call's record as the sink of its answer, and what its caller owes. */
+function indebted(rateLimit: Readonly<Record<string, number | boolean>> = {}) {
+  const owed: number[] = [];
+  const policy = createPolicy(
+    testSettings({ rateLimit, tiers: { public: { ...limitlessTier, webSockets: 1, subscriptions: 1 } } }),
+  );
+  const sink = new CallRecord(
+    {
+      policy: () => policy,
+      limiter: {
+        take: () => undefined,
+        waitFor: () => undefined,
+        owe: (_key, costUnits) => void owed.push(costUnits),
+      },
+      gate: createLoadGate({ loopDelayMs: () => 0 }),
+      head: createHead({ staleAfterMs: 1_000 }, { now, wallClock: now }),
+      checks: rememberChecks(),
+      reads: { cached: () => undefined, lasting: () => undefined, read: () => finishedFlow },
+      meter: { call: () => undefined, node: () => undefined, limited: () => undefined },
+      nodeFitness: () => "fit",
+      openRpc: () => "{}",
+      now,
+    },
+    { id: "1", method: "eth_getLogs", params: "[]" },
+    {
+      caller: { key: "a", listener: "public", tierName: "public" },
+      memory: roomyMemory,
+      startedAt: 0,
+      traceContext: undefined,
+    },
+    discardedAnswer,
+  );
+  return { owed, sum: () => owed.reduce((all, units) => all + units, 0), sink };
+}
+
+describe("the answer to a call", () => {
+  it("charges nothing for what every answer has free", () => {
+    const { owed, sink } = indebted();
+    sink.text("x".repeat(17 * kib - 1), "node");
+    expect(owed).toEqual([]);
+  });
+
+  it("charges a whole answer by the KiB beyond that", () => {
+    const { owed, sink } = indebted({ unitsPerAnswerKiB: 3, freeAnswerKiB: 10 });
+    sink.bytes(Buffer.alloc(30 * kib), "node");
+    expect(owed).toEqual([60]);
+  });
+
+  it("charges a streamed answer as it comes, and all of it in the end", () => {
+    const { owed, sum, sink } = indebted();
+    sink.begin(undefined, "node");
+    for (let piece = 0; piece < 200; piece += 1) {
+      sink.chunk(Buffer.alloc(10 * kib));
+      expect(sum()).toBeGreaterThan(Math.max(0, (piece + 1) * 10 - 16) - 64);
+    }
+    expect(owed.length).toBeLessThan(40);
+    sink.end();
+    expect(sum()).toBe(2_000 - 16);
+  });
+
+  it("charges for what came of an answer that broke off", () => {
+    const { sum, sink } = indebted();
+    sink.begin(undefined, "node");
+    sink.chunk(Buffer.alloc(50 * kib));
+    sink.fail("unavailable");
+    expect(sum()).toBe(50 - 16);
+  });
+
+  it("charges nothing where rates are not limited, or answers are free", () => {
+    for (const settings of [{ enabled: false }, { unitsPerAnswerKiB: 0 }]) {
+      const { owed, sink } = indebted(settings);
+      sink.text("x".repeat(100 * kib), "node");
+      sink.begin(undefined, "node");
+      for (let piece = 0; piece < 20; piece += 1) sink.chunk(Buffer.alloc(10 * kib));
+      sink.end();
+      sink.fail("unavailable");
+      expect(owed).toEqual([]);
+    }
+  });
+
+  it("charges nothing for a refusal", () => {
+    const { owed, sink } = indebted();
+    sink.text("x".repeat(100 * kib), "gateway", 1);
+    expect(owed).toEqual([]);
+  });
+});

@@ -1,0 +1,207 @@
+import { fallbackTier, findMethod } from "../callers/caller.ts";
+import type { Method } from "../catalogue/method.ts";
+import { never, nodeMethod } from "../catalogue/method-parts.ts";
+import type { NodeFailure } from "../errors.ts";
+import { isBad, type BadCall, type Call } from "../json-rpc/call.ts";
+import type { LoadGate, LoadRefusal } from "../limits/load-gate.ts";
+import type { HeldBytes } from "../memory/connection-memory.ts";
+import type { CallOutcome } from "../observe/meter.ts";
+import type { Policy } from "../policy/policy.ts";
+import type { NodeRead, ReadOutcome } from "../reads/node-read.ts";
+import type { Tier } from "../settings/policy.ts";
+import type { NodeSender } from "../upstream/node-call.ts";
+import type { TraceContext } from "../wire/trace-context.ts";
+import type { AnswerSink, AnswerSource } from "../answers/answer-sink.ts";
+import type { CallContext } from "./call-context.ts";
+import type { CallDependencies } from "./call-dependencies.ts";
+
+/** Length of a streamed answer that is charged at a time, and most that a caller who goes away is not charged for. */
+const stepBytes = 65_536;
+const bytesOfKiB = 1_024;
+
+/** In the place of a method that the caller can't call, or of none at all. */
+export const noMethod: Method = nodeMethod({
+  name: "unknown",
+  summary: "No method",
+  params: [],
+  result: "an error",
+  audience: "nobody",
+  costUnits: 1,
+  cache: never,
+});
+
+/**
+ * One call from its message to the end of its answer, under the policy that was in force when it came. What is known later is filled in as the
+ * call goes on. It is what the node's answer is given to: it charges its caller for the answer's length, and hands it on to the client. One
+ * object, because a batch has many.
+ */
+export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
+  readonly dependencies: CallDependencies;
+  readonly policy: Policy;
+  readonly tier: Tier;
+  readonly call: Call | BadCall;
+  /** JSON text of the id that the answer carries. */
+  readonly id: string;
+  readonly context: CallContext;
+  readonly caller: string;
+  /** What the caller may call by this name, or {@link noMethod}. */
+  readonly method: Method;
+  /** JSON text of an array, in the form in which it was checked, and the `callKey` of method and parameters; empty until then. */
+  params = "";
+  key = "";
+  /** Sends the call to the node with others of its batch; undefined: it goes alone. */
+  sender: NodeSender | undefined;
+  /** What goes on to the node: the client's own, unless the call is traced here. */
+  traceContext: TraceContext | undefined;
+  readonly #client: AnswerSink;
+  readonly #isCharged: boolean;
+  #answerBytes = 0;
+  #chargedKiB = 0;
+  /** The gate that let the call to the node, and when. */
+  #gate: LoadGate | undefined;
+  #askedAt = 0;
+  #heldBytes = 0;
+  #hasLeft = false;
+
+  /** `client` is the sink that the client's answer goes to. */
+  constructor(dependencies: CallDependencies, call: Call | BadCall, context: CallContext, client: AnswerSink) {
+    const policy = dependencies.policy();
+    const { caller } = context;
+    const { enabled, unitsPerAnswerKiB } = policy.settings.rateLimit;
+    this.dependencies = dependencies;
+    this.policy = policy;
+    this.tier = policy.tiers.get(caller.tierName) ?? fallbackTier;
+    this.call = call;
+    this.id = call.id ?? "null";
+    this.context = context;
+    this.caller = caller.key;
+    this.method = (isBad(call) ? undefined : findMethod(policy, this.tier, call.method, caller)) ?? noMethod;
+    this.sender = undefined;
+    this.traceContext = context.traceContext;
+    this.#client = client;
+    this.#isCharged = enabled && unitsPerAnswerKiB > 0;
+  }
+
+  get sink(): AnswerSink {
+    return this;
+  }
+
+  get memory(): HeldBytes {
+    return this;
+  }
+
+  /** Counts, times and traces the call, which ended now unless it is told when. */
+  ended(outcome: CallOutcome, endedAt: number = this.dependencies.now()): void {
+    const { caller, startedAt, requestId, trace } = this.context;
+    const seconds = (endedAt - startedAt) / 1_000;
+    const call = { method: this.#label, tier: caller.tierName, outcome, seconds, requestId };
+    this.dependencies.meter.call(call);
+    trace?.end(call);
+  }
+
+  /** Lets the call to the node when a gate has room for it. It gives its place back when it is `done`, or by `leave`. */
+  enter(gate: LoadGate): LoadRefusal | undefined {
+    const { dependencies, policy, context } = this;
+    const refusal = gate.enter(this.caller, this.tier, this.method.costUnits, policy.settings.overload);
+    if (refusal !== undefined) return refusal;
+    this.#gate = gate;
+    this.#askedAt = dependencies.now();
+    if (context.trace !== undefined) this.traceContext = context.trace.requestNode();
+    return undefined;
+  }
+
+  /** Gives its place back, and what is held. */
+  leave(): void {
+    if (this.#heldBytes > 0) this.give(this.#heldBytes);
+    this.#hasLeft = true;
+    this.#gate?.leave(this.caller, this.method.costUnits, this.policy.settings.overload);
+  }
+
+  done(outcome: ReadOutcome): void {
+    if (this.#hasLeft) return;
+    this.leave();
+    const { now, meter } = this.dependencies;
+    const endedAt = now();
+    // A reader that shared another's call has no time of the node's own, and one that went leaves it unknown.
+    if (outcome !== "coalesced" && outcome !== "cancelled") meter.node(this.#label, (endedAt - this.#askedAt) / 1_000);
+    this.ended(callOutcome(outcome), endedAt);
+  }
+
+  take(bytes: number): boolean {
+    if (this.#hasLeft || !this.context.memory.take(bytes)) return false;
+    this.#heldBytes += bytes;
+    return true;
+  }
+
+  hold(bytes: number): boolean {
+    if (this.#hasLeft) return true;
+    this.#heldBytes += bytes;
+    return this.context.memory.hold(bytes);
+  }
+
+  give(bytes: number): void {
+    if (this.#hasLeft) return;
+    this.#heldBytes -= bytes;
+    this.context.memory.give(bytes);
+  }
+
+  text(json: string, source: AnswerSource, retryAfterSeconds?: number): void {
+    // What a limit made costs nothing more.
+    if (retryAfterSeconds === undefined) this.#came(json.length);
+    this.#client.text(json, source, retryAfterSeconds);
+  }
+
+  bytes(body: Buffer, source: AnswerSource): void {
+    this.#came(body.length);
+    this.#client.bytes(body, source);
+  }
+
+  begin(lengthBytes: number | undefined, source: AnswerSource): void {
+    this.#client.begin(lengthBytes, source);
+  }
+
+  chunk(bytes: Buffer): boolean {
+    this.#answerBytes += bytes.length;
+    if (this.#answerBytes - this.#chargedKiB * bytesOfKiB >= stepBytes) this.#charge();
+    return this.#client.chunk(bytes);
+  }
+
+  end(): void {
+    this.#charge();
+    this.#client.end();
+  }
+
+  fail(failure: NodeFailure): void {
+    this.#charge();
+    this.#client.fail(failure);
+  }
+
+  #came(bytes: number): void {
+    this.#answerBytes = bytes;
+    if (bytes >= bytesOfKiB) this.#charge();
+  }
+
+  /**
+   * Charges the caller for what came of the answer, beyond what every answer has free. Nobody knows a length before the call is made: the caller
+   * owes it, and calls again when it is paid.
+   */
+  #charge(): void {
+    if (!this.#isCharged) return;
+    const { unitsPerAnswerKiB, freeAnswerKiB } = this.policy.settings.rateLimit;
+    const kib = Math.floor(this.#answerBytes / bytesOfKiB);
+    const dueKiB = kib - Math.max(freeAnswerKiB, this.#chargedKiB);
+    this.#chargedKiB = kib;
+    if (dueKiB > 0) this.dependencies.limiter.owe(this.caller, dueKiB * unitsPerAnswerKiB, this.tier);
+  }
+
+  /** The method as metrics name it. A name that only the client knows is never a label, or clients would make series. */
+  get #label(): string {
+    if (this.method === noMethod) return noMethod.name;
+    return this.policy.catalogue.has(this.method.name) ? this.method.name : "unlisted";
+  }
+}
+
+function callOutcome(outcome: ReadOutcome): CallOutcome {
+  if (outcome === "answered") return "node";
+  return outcome === "coalesced" || outcome === "cancelled" ? outcome : "failed";
+}

@@ -1,0 +1,85 @@
+import { knownParamsBytes } from "../reads/cache/cache-scope.ts";
+import type { Method } from "../catalogue/method.ts";
+import { resultText } from "../json-rpc/read-answer.ts";
+import { rpcErrors, tooManyCalls, type RpcError } from "../errors.ts";
+import type { PolicySettings } from "../settings/policy.ts";
+import { finishedFlow, type AnswerFlow } from "../answers/answer-sink.ts";
+import { refuseCall, answerWithoutNode } from "./call-end.ts";
+import type { CallRecord } from "./call-record.ts";
+import type { NodeReads } from "../reads/node-reads.ts";
+import { readSplit } from "../reads/split-read.ts";
+
+type Overload = PolicySettings["overload"];
+
+/** Answers a checked call from the cache, or lets it to the node when there is room. `key` is the `callKey` of the two. */
+export function readOne(record: CallRecord, params: string, key: string): AnswerFlow {
+  const { context, dependencies, method } = record;
+  const { reads } = dependencies;
+  const { overload } = record.policy.settings;
+  const unfit = explainUnfit(record);
+  const cached = params.length > knownParamsBytes ? undefined : cachedAnswer(reads, { method, key, unfit });
+  if (cached !== undefined) {
+    record.ended("cache");
+    record.text(resultText(record.id, cached), "cache");
+    return finishedFlow;
+  }
+  if (unfit !== undefined) return answerWithoutNode(record, unfit);
+  const batch = isBatchable(method, overload) ? context.batch : undefined;
+  const refusal = record.enter(batch?.gate ?? dependencies.gate);
+  if (refusal === "concurrency") {
+    return refuseCall(record, tooManyCalls(record.tier.concurrency), 1, "concurrency");
+  }
+  if (refusal === "overload") {
+    return refuseCall(record, rpcErrors.overload, overload.retryAfterSeconds, "overload");
+  }
+  record.params = params;
+  record.key = key;
+  record.sender = batch?.sender;
+  return reads.read(record);
+}
+
+/**
+ * Whether calls of a method go to the node in one batch with others of theirs: what may be asked twice and is not heavy. A node may answer
+ * a batch one call after the other; heavy calls would wait for each other.
+ */
+export function isBatchable({ repeatable, costUnits }: Method, { heavyCostUnits }: Overload): boolean {
+  return repeatable && costUnits < heavyCostUnits;
+}
+
+/** What can't change is right without the node; of a node on another chain even that is not known to be this chain's. */
+function cachedAnswer(
+  reads: NodeReads,
+  { method, key, unfit }: Readonly<{ method: Method; key: string; unfit: RpcError | undefined }>,
+) {
+  if (unfit === undefined) return reads.cached(method, key);
+  return isOffChain(unfit) ? undefined : reads.lasting(method, key);
+}
+
+/** Why the node is not to be asked; undefined when it is. */
+export function explainUnfit({ dependencies, policy, method }: CallRecord): RpcError | undefined {
+  const fitness = dependencies.nodeFitness();
+  if (fitness === "fit") return undefined;
+  if (fitness === "down") return rpcErrors.nodeUnavailable;
+  if (fitness === "anotherChain" || fitness === "chainUnknown") return rpcErrors[fitness];
+  return method.whileBehind === true || policy.settings.behind.reads === "serve" ? undefined : rpcErrors.nodeBehind;
+}
+
+/** Whether the node is not known to be on this chain: then nothing is said for it. */
+export function isOffChain(unfit: RpcError | undefined): boolean {
+  return unfit === rpcErrors.anotherChain || unfit === rpcErrors.chainUnknown;
+}
+
+/** Reads a range in pieces. It is charged as that many calls, and takes one place among those under way. */
+export function readInPieces(record: CallRecord, pieces: readonly string[]): AnswerFlow {
+  const unfit = explainUnfit(record);
+  if (unfit !== undefined) return answerWithoutNode(record, unfit);
+  const { reads, gate } = record.dependencies;
+  const { overload, ranges, limits } = record.policy.settings;
+  const refusal = record.enter(gate);
+  if (refusal !== undefined) return refuseCall(record, rpcErrors.overload, overload.retryAfterSeconds, refusal);
+  const options = { pieces, parallel: ranges.splitParallel, limitBytes: limits.batchResponseBytes };
+  return readSplit(options, { read: record, reads }, (outcome) => {
+    record.leave();
+    record.ended(outcome);
+  });
+}

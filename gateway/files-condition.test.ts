@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { filesCondition } from "./files-condition.ts";
+
+const policy = {
+  setting: "gateway.policyPath",
+  path: "/etc/policy.json5",
+  sha256: "00",
+  readAt: "2026-01-01T12:00:00.000Z",
+};
+const keys = { ...policy, setting: "gateway.callers.keysPath", path: "/etc/keys.json5" };
+
+test("without a file that is read again there is nothing to say", () => {
+  expect(filesCondition([])).toBeUndefined();
+});
+
+test("files that are in force are right, and named", () => {
+  expect(filesCondition([policy, keys])).toEqual({
+    type: "FilesInForce",
+    status: "True",
+    reason: "InForce",
+    message: "What stands in /etc/policy.json5, /etc/keys.json5 is in force.",
+  });
+});
+
+test("one that is refused is wrong, with the reason and what is in force instead", () => {
+  expect(filesCondition([{ ...policy, refused: "ranges: no\ntiers: no" }, keys])).toEqual({
+    type: "FilesInForce",
+    status: "False",
+    reason: "Refused",
+    message:
+      "/etc/policy.json5 (gateway.policyPath) can't be used: ranges: no; tiers: no. What was read there at 2026-01-01T12:00:00.000Z is in force. " +
+      "Mend the file: it is read again as you save it.",
+  });
+});

@@ -1,0 +1,25 @@
+import type { FileInForce } from "#daemon/files/files-in-force.ts";
+import type { ConditionReport } from "#status/condition.ts";
+
+/** Says whether what stands in the files that are read again as they change is in force; nothing where there is no such file. */
+export function filesCondition(files: readonly FileInForce[]): ConditionReport<"FilesInForce"> | undefined {
+  if (files.length === 0) return undefined;
+  const type = "FilesInForce";
+  const refused = files.flatMap(({ setting, path, readAt, refused: why }) =>
+    why === undefined
+      ? []
+      : [
+          `${path} (${setting}) can't be used: ${why.replaceAll("\n", "; ")}. What was read there at ${readAt} is in force.`,
+        ],
+  );
+  if (refused.length > 0) {
+    return {
+      type,
+      status: "False",
+      reason: "Refused",
+      message: `${refused.join(" ")} Mend the file: it is read again as you save it.`,
+    };
+  }
+  const paths = files.map(({ path }) => path).join(", ");
+  return { type, status: "True", reason: "InForce", message: `What stands in ${paths} is in force.` };
+}

@@ -1,0 +1,52 @@
+import { expect, test } from "vitest";
+import type { ConnectionState } from "#daemon/http/connections/connection-budget.ts";
+import { deriveDescriptorCondition } from "./descriptor-watch.ts";
+
+const setting = { connections: "listener.connections", connectionsPerAddress: "listener.connectionsPerAddress" };
+const roomy: ConnectionState = {
+  open: 10,
+  most: 832,
+  descriptors: { used: 60, limit: 1_024 },
+  bound: "descriptors",
+  fullForMs: undefined,
+};
+const low: ConnectionState = { ...roomy, most: 40, descriptors: { used: 75, limit: 160 } };
+
+test.each([
+  ["there is room", roomy, "True", "Enough", "60 of 1024 file descriptors are open, 10 of at most 832 connections."],
+  ["idle ones are closed for others", { ...low, fullForMs: 0 }, "False", "Short", "ulimit -n"],
+  ["so until half a minute after", { ...low, fullForMs: 29_999 }, "False", "Short", "Idle connections are closed"],
+  ["and no longer", { ...low, fullForMs: 30_000 }, "True", "Enough", "75 of 160"],
+  [
+    "the setting is the bound",
+    { ...roomy, bound: "setting", fullForMs: 0 },
+    "False",
+    "ConnectionsFull",
+    "raise listener.connections; if not, lower listener.connectionsPerAddress",
+  ],
+  [
+    "the memory is the bound",
+    { ...roomy, bound: "memory", fullForMs: 0 },
+    "False",
+    "ConnectionsFull",
+    "give this process or its container more memory, 160 KiB for each connection more; if not, lower",
+  ],
+  [
+    "something else holds them",
+    { ...roomy, descriptors: { used: 1_000, limit: 1_024 } },
+    "False",
+    "Short",
+    "1000 of 1024",
+  ],
+  [
+    "the system does not tell",
+    { ...roomy, descriptors: { used: undefined, limit: 1_024 } },
+    "Unknown",
+    "NotCounted",
+    "does not tell",
+  ],
+] satisfies [string, ConnectionState, string, string, string][])("%s", (_, state, status, reason, words) => {
+  const condition = deriveDescriptorCondition(state, setting);
+  expect(condition).toMatchObject({ type: "FileDescriptorsLeft", status, reason });
+  expect(condition.message).toContain(words);
+});

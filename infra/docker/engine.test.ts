@@ -1,0 +1,63 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, describe } from "vitest";
+import { readEngineTraits, formatEngineCpus, formatEngineDuration } from "./engine.ts";
+
+/** An engine that says these headers at `/_ping`. */
+async function engineSaying(headers: Readonly<Record<string, string>>) {
+  const path = join(mkdtempSync(join(tmpdir(), "gatehouse-engine-")), "docker.sock");
+  const server = createServer((_request, response) => response.writeHead(200, headers).end("OK"));
+  await once(server.listen(path), "listening");
+  return {
+    dockerEngine: `unix://${path}`,
+    [Symbol.asyncDispose]: async () => void (await server[Symbol.asyncDispose]()),
+  };
+}
+
+it.each([
+  { api: "1.41", builder: undefined, expected: { builder: "BuilderV1", startInterval: false } },
+  { api: "1.43", builder: "2", expected: { builder: "BuilderBuildKit", startInterval: false } },
+  { api: "1.44", builder: "2", expected: { builder: "BuilderBuildKit", startInterval: true } },
+  { api: "1.52", builder: "1", expected: { builder: "BuilderV1", startInterval: true } },
+])("an engine of API $api is asked for what it knows", async ({ api, builder, expected }) => {
+  await using engine = await engineSaying({ "Api-Version": api, ...(builder && { "Builder-Version": builder }) });
+  expect(await readEngineTraits({ imageBuilder: "auto", dockerEngine: engine.dockerEngine })).toEqual(expected);
+});
+
+it("a builder that the configuration names is taken whatever the engine recommends", async () => {
+  await using engine = await engineSaying({ "Api-Version": "1.44", "Builder-Version": "2" });
+  const { builder } = await readEngineTraits({ imageBuilder: "classic", dockerEngine: engine.dockerEngine });
+  expect(builder).toBe("BuilderV1");
+});
+
+it("an engine on another machine is not asked, and gets no start interval", async () => {
+  expect(await readEngineTraits({ imageBuilder: "auto", dockerEngine: "ssh://ops@host.example" })).toEqual({
+    builder: "BuilderBuildKit",
+    startInterval: false,
+  });
+});
+
+describe("values that the engine reads back", () => {
+  it.each([
+    [1, "1.0"],
+    [2, "2.0"],
+    [0.5, "0.5"],
+    [0.25, "0.25"],
+    [1.5, "1.5"],
+  ])("%d processors are %s", (cpus, text) => {
+    expect(formatEngineCpus(cpus)).toBe(text);
+  });
+
+  it.each([
+    [5, "5s"],
+    [60, "1m0s"],
+    [90, "1m30s"],
+    [300, "5m0s"],
+    [3_661, "1h1m1s"],
+  ])("%d seconds are %s", (seconds, text) => {
+    expect(formatEngineDuration(seconds)).toBe(text);
+  });
+});

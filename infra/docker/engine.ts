@@ -1,0 +1,78 @@
+import { statSync } from "node:fs";
+import { ConfigError } from "../config/config-problem.ts";
+import type { StackConfig } from "../config/config-schema.ts";
+import { createEngineClient } from "../preflight/engine-client.ts";
+
+const scheme = "unix://";
+
+/**
+ * The path of the engine's socket on its own host: where it is on this machine, as configured, otherwise where Docker puts it.
+ *
+ * @throws {ConfigError} when the configured socket is not there, before the provider waits for it.
+ */
+export function findEngineSocket(dockerEngine: string): string {
+  if (!dockerEngine.startsWith(scheme)) return "/var/run/docker.sock";
+  const path = dockerEngine.slice(scheme.length);
+  if (statSync(path, { throwIfNoEntry: false })?.isSocket() === true) return path;
+  const message = `found ${dockerEngine}, where no socket is; start the Docker engine, or set its address with \`pulumi config set dockerEngine …\`.`;
+  throw new ConfigError([{ key: "dockerEngine", message }]);
+}
+
+/** The group that may use the engine's socket, where the engine is on this machine; the engine proxy joins it. */
+export function findSocketGroup(path: string): number | undefined {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found?.gid;
+}
+
+/** Docker's two builders, by the provider's names. */
+export type ImageBuilder = "BuilderV1" | "BuilderBuildKit";
+
+/** What a stack asks an engine for differently by its age. */
+export type EngineTraits = Readonly<{
+  builder: ImageBuilder;
+  /** Whether a health check may have a start interval; the provider refuses to ask an older engine for one. */
+  startInterval: boolean;
+}>;
+
+/** The oldest minor version of the Engine API 1 that knows a start interval: Docker 25. */
+const startIntervalMinor = 44;
+
+/**
+ * Asks the engine at `/_ping` (Docker Engine API, "Ping") for the builder that it recommends, unless the configuration names one, and for its
+ * API version. Engines before 23 name no builder, and the classic one is their default. An engine that is not on this machine is not
+ * asked: BuildKit, and no start interval.
+ *
+ * @throws {Error} when the engine does not answer.
+ */
+export async function readEngineTraits({
+  imageBuilder,
+  dockerEngine,
+}: Pick<StackConfig, "imageBuilder" | "dockerEngine">): Promise<EngineTraits> {
+  const ask = dockerEngine.startsWith("unix:") ? createEngineClient(dockerEngine, false) : undefined;
+  const headers = (await ask?.("/_ping"))?.headers;
+  const recommended = headers === undefined || headers["builder-version"] === "2" ? "buildkit" : "classic";
+  const chosen = imageBuilder === "auto" ? recommended : imageBuilder;
+  return {
+    builder: chosen === "classic" ? "BuilderV1" : "BuilderBuildKit",
+    startInterval: Number(String(headers?.["api-version"]).split(".")[1] ?? 0) >= startIntervalMinor,
+  };
+}
+
+/**
+ * Values as the Docker provider reads them back. It compares text, so the same amount written otherwise would replace or update
+ * the container at every `pulumi up`.
+ */
+
+/** A number of processors: the shortest decimal form that has a fraction, e.g. `1.0`, `0.25`. */
+export function formatEngineCpus(cpus: number): string {
+  return Number.isInteger(cpus) ? `${cpus}.0` : String(cpus);
+}
+
+/** A duration as Go prints it, e.g. `5s`, `2m0s`, `1h0m0s`. */
+export function formatEngineDuration(seconds: number): string {
+  const hours = Math.floor(seconds / 3_600);
+  const minutes = Math.floor((seconds % 3_600) / 60);
+  const rest = `${seconds % 60}s`;
+  if (hours > 0) return `${hours}h${minutes}m${rest}`;
+  return minutes > 0 ? `${minutes}m${rest}` : rest;
+}

@@ -1,0 +1,76 @@
+import type { types } from "@pulumi/kubernetes";
+import { resourceServerPort } from "../services/resource-server-spec.ts";
+import { gatewayPort } from "../services/sidecar-spec.ts";
+import type { IngressWay, GatewayWay } from "../config/public-way.ts";
+import type { KubernetesOptions } from "./kubernetes-options.ts";
+import { buildStackLabels, type Labels } from "./labels.ts";
+
+/** The public way in, over TLS, to the gateway and to the resource server: nothing else of the stack is public. */
+export function buildPublicIngress(
+  options: KubernetesOptions,
+  { className, gatewayHost, resourceServerHost, tlsSecret, annotations }: IngressWay,
+): types.input.networking.v1.Ingress {
+  return {
+    apiVersion: "networking.k8s.io/v1",
+    kind: "Ingress",
+    metadata: {
+      name: "public",
+      namespace: options.namespace,
+      labels: buildStackLabels(options.prefix),
+      annotations: { ...annotations },
+    },
+    spec: {
+      ...(className === undefined ? {} : { ingressClassName: className }),
+      tls: [{ hosts: [gatewayHost, resourceServerHost], secretName: tlsSecret }],
+      rules: [
+        rule(gatewayHost, "gateway", gatewayPort),
+        rule(resourceServerHost, "resource-server", resourceServerPort),
+      ],
+    },
+  };
+}
+
+function rule(host: string, name: string, port: number): types.input.networking.v1.IngressRule {
+  return {
+    host,
+    http: { paths: [{ path: "/", pathType: "Prefix", backend: { service: { name, port: { number: port } } } }] },
+  };
+}
+
+/** A route of the Gateway API, which Kubernetes itself has no type for: the part of it that is used here. */
+export type HttpRoute = Readonly<{
+  apiVersion: "gateway.networking.k8s.io/v1";
+  kind: "HTTPRoute";
+  metadata: Readonly<{ name: string; namespace: string; labels: Labels; annotations: Labels }>;
+  spec: Readonly<{
+    parentRefs: readonly Readonly<{ name: string; namespace: string; sectionName: string }>[];
+    hostnames: readonly string[];
+    rules: readonly Readonly<{ backendRefs: readonly Readonly<{ name: string; port: number }>[] }>[];
+  }>;
+}>;
+
+/** The public way in through a Gateway's HTTPS listener, to the gateway and to the resource server: nothing else is public. */
+export function buildPublicRoutes(options: KubernetesOptions, way: GatewayWay): readonly HttpRoute[] {
+  return [
+    route(options, way, { name: "gateway", host: way.gatewayHost, port: gatewayPort }),
+    route(options, way, { name: "resource-server", host: way.resourceServerHost, port: resourceServerPort }),
+  ];
+}
+
+function route(
+  options: KubernetesOptions,
+  way: GatewayWay,
+  { name, host, port }: Readonly<{ name: string; host: string; port: number }>,
+): HttpRoute {
+  const { namespace } = options;
+  return {
+    apiVersion: "gateway.networking.k8s.io/v1",
+    kind: "HTTPRoute",
+    metadata: { name, namespace, labels: buildStackLabels(options.prefix), annotations: { ...way.annotations } },
+    spec: {
+      parentRefs: [{ name: way.name, namespace: way.namespace, sectionName: way.listener }],
+      hostnames: [host],
+      rules: [{ backendRefs: [{ name, port }] }],
+    },
+  };
+}

@@ -1,0 +1,17 @@
+import type { ServiceName } from "./service-spec.ts";
+
+/** How a host publishes the services of a stack: operators' ports on loopback, the public ones at an address. */
+export type Published = Readonly<{
+  /** Whether the public ports are on loopback, too. */
+  isPublicLoopback: boolean;
+  /** The names by which containers beside a service reach it. A page in a browser on the host has none of them (DNS rebinding). */
+  namesOf: (service: ServiceName) => readonly string[];
+}>;
+
+/** The Host headers that the operators' listener of a published service takes beside addresses and localhost; absent: any. */
+export function operatorHosts(
+  service: ServiceName,
+  published: Published | undefined,
+): Readonly<{ allowedHosts?: readonly string[] }> {
+  return published === undefined ? {} : { allowedHosts: published.namesOf(service) };
+}

@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { withoutSecretShapes } from "./general-rules.ts";
+
+const pemLine = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj";
+
+test.each([
+  [`// old key 0x${"ab".repeat(32)}, not used`, "// old key [secret], not used"],
+  ["// push to https://bob:hunter2@push.example", "// push to https://[secret]@push.example"],
+  ['// "api_key": "abcdefgh",', '// "api_key": [secret],'],
+  ["/* password = hunter22 */", "/* password = [secret] */"],
+  [`-----BEGIN PRIVATE KEY-----\n${pemLine}\n-----END PRIVATE KEY-----`, "[secret]"],
+  [` ${pemLine}`, " [secret]"],
+  ["// legal winner thank year wave sausage worth useful legal winner thank yellow", "// [secret]"],
+])("what looks like a secret is masked in %j", (text, masked) => {
+  expect(withoutSecretShapes(text)).toBe(masked);
+});
+
+test.each([
+  "// the operator's own words, which say where the token is kept and who may read it",
+  "// password: stored in the vault",
+  '"domain_key_path": "/data/node/keys/production/validators/0001/domain/keys/of/this/machine/X1"',
+  '"secret_config": { "domain_key_path": "keys/domain.key" }',
+  "// api key: /run/secrets/key1",
+])("%j stays", (text) => {
+  expect(withoutSecretShapes(text)).toBe(text);
+});

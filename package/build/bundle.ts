@@ -1,0 +1,75 @@
+import { globSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { rolldown, type Plugin } from "rolldown";
+import { bundleName } from "./bundled-packages.ts";
+import { importedNames, type ImportedNames } from "./imported-names.ts";
+
+/** Folder of what is bundled, in the package. */
+export const bundleDirectory = "bundled";
+
+const entryPrefix = "bundled:";
+
+/**
+ * Bundles what the compiled code of `dist` imports of the bundled packages into `dist/bundled`, a file for each specifier, with the licences of
+ * everything that came along. The parts are shared, so that each is loaded once.
+ *
+ * @throws {Error} when a package that comes along has no licence to put beside it.
+ */
+export async function bundlePackages(root: string, dist: string): Promise<void> {
+  const names = importedNames(globSync("**/*.js", { cwd: dist }).map((path) => readFileSync(join(dist, path), "utf8")));
+  const input = Object.fromEntries([...names.keys()].map((name) => [bundleName(name), entryPrefix + name]));
+  await using bundle = await rolldown({
+    input,
+    cwd: root,
+    platform: "node",
+    // OpenTelemetry's CommonJS, which `main` leads to, is bundled with all that nobody asks for.
+    resolve: { mainFields: ["module", "main"] },
+    external: [/^node:/, "@opentelemetry/api", "ws", "zod/v3"],
+    plugins: [entries(root, names)],
+  });
+  const { output } = await bundle.write({
+    dir: join(dist, bundleDirectory),
+    format: "esm",
+    minify: true,
+    chunkFileNames: "[name]-[hash].js",
+  });
+  const modules = output.flatMap((file) => (file.type === "chunk" ? Object.keys(file.modules) : []));
+  writeLicences(join(dist, bundleDirectory), modules);
+}
+
+/** A file that exports what is imported by a specifier, for each of them. */
+function entries(root: string, names: ImportedNames): Plugin {
+  return {
+    name: "gatehouse-bundled-entries",
+    resolveId(source, importer) {
+      if (source.startsWith(entryPrefix)) return source;
+      // The SDK of x402 is written for zod 3, which zod 4 brings along under that name.
+      if (source === "zod") return { id: "zod/v3", external: true };
+      if (importer?.startsWith(entryPrefix) !== true) return undefined;
+      return this.resolve(source, join(root, "package.json"), { skipSelf: true });
+    },
+    load(id) {
+      if (!id.startsWith(entryPrefix)) return undefined;
+      const specifier = id.slice(entryPrefix.length);
+      const wanted = [...(names.get(specifier) ?? [])];
+      const taken = wanted.includes("*") ? "*" : `{ ${wanted.join(", ")} }`;
+      return `export ${taken} from "${specifier}";`;
+    },
+  };
+}
+
+type Manifest = Readonly<{ name: string; version: string; license?: string }>;
+
+function writeLicences(directory: string, modules: readonly string[]): void {
+  const inPackage = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/;
+  const packages = [...new Set(modules.flatMap((path) => inPackage.exec(path) ?? []))];
+  const texts = packages.map((path) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(path, "package.json"), "utf8")) as Manifest;
+    const file = readdirSync(path).find((entry) => /^licen[cs]e/i.test(entry));
+    const text = file === undefined ? undefined : readFileSync(join(path, file), "utf8").trim();
+    if (text === undefined && license === undefined) throw new Error(`${name} ${version} says nothing of its licence`);
+    return `# ${name} ${version}\n\n${text ?? `Licence: ${license}, whose text is in LICENSE where it is Apache-2.0`}\n`;
+  });
+  mkdirSync(directory, { recursive: true });
+  writeFileSync(join(directory, "LICENSES.md"), [...new Set(texts)].toSorted().join("\n"));
+}

@@ -1,0 +1,58 @@
+import ts from "typescript";
+import { isBundled, packageOf } from "./bundled-packages.ts";
+
+/** What compiled code imports of bundled packages: names by specifier. `*` stands for all of it. */
+export type ImportedNames = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** Finds what files of compiled JavaScript import of bundled packages, so that nothing else of them is bundled. */
+export function importedNames(texts: Iterable<string>): ImportedNames {
+  const found = new Map<string, Set<string>>();
+  const visit = (node: ts.Node): void => {
+    const [specifier, names] = importedBy(node);
+    if (specifier !== undefined && isBundled(packageOf(specifier))) {
+      found.set(specifier, new Set([...(found.get(specifier) ?? []), ...names]));
+    }
+    ts.forEachChild(node, visit);
+  };
+  for (const text of texts) visit(ts.createSourceFile("file.js", text, ts.ScriptTarget.ESNext, true, ts.ScriptKind.JS));
+  return found;
+}
+
+type Imported = readonly [specifier: string | undefined, names: readonly string[]];
+
+function importedBy(node: ts.Node): Imported {
+  if (ts.isImportDeclaration(node) && ts.isStringLiteral(node.moduleSpecifier)) {
+    return [node.moduleSpecifier.text, clauseNames(node.importClause)];
+  }
+  if (ts.isExportDeclaration(node) && node.moduleSpecifier !== undefined && ts.isStringLiteral(node.moduleSpecifier)) {
+    const { exportClause } = node;
+    const isNamed = exportClause !== undefined && ts.isNamedExports(exportClause);
+    return [node.moduleSpecifier.text, isNamed ? exportClause.elements.map(outerName) : ["*"]];
+  }
+  if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
+    const [argument] = node.arguments;
+    if (argument !== undefined && ts.isStringLiteral(argument)) return [argument.text, takenNames(node)];
+  }
+  return [undefined, []];
+}
+
+function clauseNames(clause: ts.ImportClause | undefined): readonly string[] {
+  const bindings = clause?.namedBindings;
+  const named = bindings !== undefined && ts.isNamedImports(bindings) ? bindings.elements.map(outerName) : [];
+  const all = bindings !== undefined && ts.isNamespaceImport(bindings) ? ["*"] : [];
+  return [...(clause?.name === undefined ? [] : ["default"]), ...named, ...all];
+}
+
+/** The name that the module has for it, of `a` and of `a as b`. */
+function outerName({ name, propertyName }: ts.ImportSpecifier | ts.ExportSpecifier): string {
+  return (propertyName ?? name).text;
+}
+
+/** What `const { a, b } = await import("…")` takes; of any other form of it, all. */
+function takenNames(call: ts.CallExpression): readonly string[] {
+  const declaration = call.parent.parent;
+  if (!ts.isAwaitExpression(call.parent) || !ts.isVariableDeclaration(declaration)) return ["*"];
+  const { name } = declaration;
+  if (!ts.isObjectBindingPattern(name)) return ["*"];
+  return name.elements.map((element) => (element.propertyName ?? element.name).getText());
+}

@@ -1,0 +1,32 @@
+import { posix } from "node:path";
+import { preProcessFile } from "typescript";
+import { bundleName, isBundled, packageOf } from "./bundled-packages.ts";
+import { bundleDirectory } from "./bundle.ts";
+
+/** The one file of declarations that stands for those of all bundled packages. */
+export const bundledTypes = `${bundleDirectory}/x402-types.d.ts`;
+
+/**
+ * Leads the imports of bundled packages to what was bundled.
+ *
+ * @param path of the file, from the package's root with `/`.
+ * @param text what the compiler wrote: JavaScript, or declarations.
+ */
+export function withBundledImports(path: string, text: string): string {
+  const isDeclaration = path.endsWith(".d.ts");
+  const rewrite = (specifier: string) => {
+    const target = isDeclaration
+      ? bundledTypes.replace(".d.ts", ".js")
+      : `${bundleDirectory}/${bundleName(specifier)}.js`;
+    const relative = posix.relative(posix.dirname(path), target);
+    return relative.startsWith(".") ? relative : `./${relative}`;
+  };
+  return preProcessFile(text)
+    .importedFiles.filter(({ fileName }) => isBundled(packageOf(fileName)))
+    .toSorted((one, other) => other.pos - one.pos)
+    .reduce((rest, { fileName, pos, end }) => {
+      const at = rest.indexOf(fileName, pos);
+      if (at < 0 || at > end) throw new Error(`${path}: the import of ${fileName} is not where the compiler says`);
+      return rest.slice(0, at) + rewrite(fileName) + rest.slice(at + fileName.length);
+    }, text);
+}

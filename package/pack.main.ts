@@ -1,0 +1,13 @@
+import { execFileSync } from "node:child_process";
+import { join, resolve } from "node:path";
+
+/**
+ * The end of `npm pack` in the repository: what is packed is `dist/`, with the package.json that `npm run build` derived, so its tarball takes the place of
+ * the one that npm made of the repository.
+ */
+const root = join(import.meta.dirname, "..");
+const { INIT_CWD: startedIn = root, npm_config_pack_destination: destination = "." } = process.env;
+
+execFileSync("npm", ["pack", join(root, "dist"), "--pack-destination", resolve(startedIn, destination)], {
+  stdio: ["ignore", "ignore", "inherit"],
+});

@@ -1,0 +1,14 @@
+import { expect, test } from "vitest";
+import { judgeReadiness } from "#daemon/http/readiness.ts";
+import { onceFit } from "./facilitator-watch.ts";
+
+test("a failure is tolerated from the first time on that payments could be judged", () => {
+  const followed = onceFit();
+  const ready = (ok: boolean) => {
+    const check = followed({ ok, message: "m" });
+    return [check.ok, judgeReadiness({ check }).ready];
+  };
+  expect(ready(false)).toEqual([false, false]);
+  expect(ready(true)).toEqual([true, true]);
+  expect(ready(false)).toEqual([false, true]);
+});

@@ -1,0 +1,38 @@
+import { z } from "zod";
+import { operationsApi } from "#daemon/http/operations-api.ts";
+import type { Api, ApiOperation } from "#daemon/http/open-api.ts";
+import type { ResourceServerSettings } from "./settings.ts";
+
+/** What the resource server answers by itself, at its port for operators and at the one that sells; what is sold is not in it. */
+export function resourceServerApi(
+  { publicUrl, listen }: Pick<ResourceServerSettings, "publicUrl" | "listen">,
+  { sellsTokens }: Readonly<{ sellsTokens: boolean }>,
+): Api {
+  const url = publicUrl ?? `http://127.0.0.1:${listen.port}`;
+  const server = { url, description: "The port that sells" };
+  const selling: readonly ApiOperation[] = [
+    {
+      method: "get",
+      path: "/health",
+      summary: "That the port that sells answers",
+      server,
+      answers: { 200: { description: "It does", body: z.object({ status: z.literal("ok") }) } },
+    },
+    ...(sellsTokens ? [{ ...jwks, server }] : []),
+  ];
+  return {
+    title: "Gatehouse resource server",
+    description:
+      "For operators. What is sold stands in the routes file, each route at the port that sells: unpaid requests are answered 402 with PAYMENT-REQUIRED (x402 version 2).",
+    operations: [...operationsApi, ...selling],
+  };
+}
+
+const jwks: ApiOperation = {
+  method: "get",
+  path: "/.well-known/jwks.json",
+  summary: "Public keys of the access tokens that are sold",
+  answers: {
+    200: { description: "A JSON Web Key Set", body: z.object({ keys: z.array(z.looseObject({ kty: z.string() })) }) },
+  },
+};

@@ -1,0 +1,78 @@
+import { expect, test } from "vitest";
+import { readSettings } from "#daemon/settings/settings.ts";
+import { conditionReasons } from "#status/condition-reasons.ts";
+import type { Condition, ConditionType } from "#status/condition.ts";
+import { sidecarSettings } from "../../settings.ts";
+import { stepsFor } from "../told-incidents.ts";
+import { deploymentOf } from "./deployment.ts";
+import { readRunbooks, runbookOf } from "./runbooks.ts";
+
+function deployment(env: Readonly<Record<string, string>>) {
+  const settings = readSettings(sidecarSettings, {
+    env: { GATEHOUSE_SIDECAR_NODE_WORKSPACE: "/srv/my node", ...env },
+  });
+  return deploymentOf(settings, {
+    command: (verb) => `gatehouse ${verb}`,
+    statusUrl: "http://127.0.0.1:9600",
+    binDirectory: "/srv/my node/bin",
+    configPath: "/srv/my node/bin/node.conf",
+    dataPath: "/srv/my node/data",
+  });
+}
+
+/** Every reason under which a side can be wrong. */
+const wrong = Object.entries(conditionReasons).flatMap(([type, { False: reasons }]) =>
+  // The table ties each reason to its type, which the compiler loses over the loop.
+  reasons.map(
+    (reason) => ({ type: type as ConditionType, status: "False", reason, message: "-", since: "" }) as Condition,
+  ),
+);
+
+/** Reasons of `RestartSettled` at which a person has nothing to do, or that follow from another side that has its steps. */
+const waits = new Set([
+  "Running",
+  "Settling",
+  "WaitingForWindow",
+  "StateNotKept",
+  "Contested",
+  "Held",
+  "Observing",
+  "WaitingForAdopt",
+]);
+
+test("of whatever can be wrong it is told what to do, and there is a runbook", () => {
+  const here = deployment({});
+  const silent = wrong.filter((one) => stepsFor(one, here).length === 0).map(({ type, reason }) => `${type} ${reason}`);
+  expect(silent).toEqual([...waits].map((reason) => `RestartSettled ${reason}`));
+  const runbooks = readRunbooks();
+  expect(wrong.map(runbookOf).filter((name) => !runbooks.has(name))).toEqual([]);
+});
+
+test("the commands are those of the deployment, ready for a shell", () => {
+  expect(deployment({})).toMatchObject({
+    showProcess: "ss -ltnp 'sport = :18100'",
+    start: "cd '/srv/my node/bin' && ./ops start --config ./node.conf",
+    showDisk: "df -h '/srv/my node/data'",
+    lint: "npx gatehouse-evm lint '/srv/my node/bin/node.conf'",
+    resume: "gatehouse resume",
+  });
+  const docker = { GATEHOUSE_SIDECAR_RESTART_DRIVER: "docker", GATEHOUSE_SIDECAR_DOCKER_CONTAINER: "node-7" };
+  expect(deployment(docker)).toMatchObject({ showLog: "docker logs --tail 50 node-7", start: "docker start node-7" });
+  const pod = {
+    GATEHOUSE_SIDECAR_RESTART_DRIVER: "kubernetes",
+    GATEHOUSE_SIDECAR_KUBERNETES_POD: "node-0",
+    GATEHOUSE_SIDECAR_KUBERNETES_NAMESPACE: "eth",
+  };
+  expect(deployment(pod)).toMatchObject({ showLog: "kubectl -n eth logs node-0 -c node --tail 50" });
+  expect(deployment(pod).start).toBeUndefined();
+  const compose = { GATEHOUSE_SIDECAR_RESTART_DRIVER: "compose", GATEHOUSE_SIDECAR_COMPOSE_SERVICE: "node" };
+  expect(deployment(compose)).toMatchObject({ start: "cd '/srv/my node' && docker compose start node" });
+});
+
+test("no command shows what an address has beside its origin", () => {
+  const { askRpc } = deployment({
+    GATEHOUSE_SIDECAR_NODE_HTTP_URL: "http://operator:hunter2@10.0.0.7:8545/v1/secret-key",
+  });
+  expect(askRpc).toContain(" http://10.0.0.7:8545");
+  expect(askRpc).not.toMatch(/hunter2|secret-key/);
+});

@@ -1,0 +1,116 @@
+import { quoteShellWord } from "#daemon/shell-word.ts";
+import type { SidecarSettings } from "../../settings.ts";
+
+/** The commands by which a person looks at this very node; one is absent where this deployment has none. */
+export type Deployment = Readonly<{
+  /** Asks the node's RPC for its height. */
+  askRpc: string;
+  /** Shows whether the node's process runs. */
+  showProcess?: string;
+  /** Prints the end of the node's log. */
+  showLog?: string;
+  /** Starts the node by hand. */
+  start?: string;
+  /** Shows how full the disk of the node's data is. */
+  showDisk?: string;
+  /** Judges node.conf. */
+  lint?: string;
+  /** Shows the sidecar's own status. */
+  status: string;
+  resume: string;
+  adopt: string;
+}>;
+
+/** What the commands depend on beside the settings. */
+export type DeploymentFacts = Readonly<{
+  command: (verb: "resume" | "adopt") => string;
+  /** Where the sidecar answers. */
+  statusUrl: string;
+  binDirectory: string | undefined;
+  configPath: string | undefined;
+  dataPath: string | undefined;
+}>;
+
+/** Makes the commands for a deployment. Pure. */
+export function deploymentOf(settings: SidecarSettings, facts: DeploymentFacts): Deployment {
+  const { command, statusUrl, configPath } = facts;
+  const gatehouse = settings.upkeep.commandPrefix ?? "npx gatehouse-evm";
+  const body = `{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}`;
+  // The origin alone: what else an address has may be a key.
+  const rpc = new URL(settings.node.httpUrl).origin;
+  return {
+    askRpc: `curl -sS -m 5 -H 'Content-Type: application/json' -d '${body}' ${quoteShellWord(rpc)}`,
+    ...byDriver(settings, facts),
+    ...(configPath === undefined ? {} : { lint: `${gatehouse} lint ${quoteShellWord(configPath)}` }),
+    status: `${gatehouse} status --url ${quoteShellWord(statusUrl)}`,
+    resume: command("resume"),
+    adopt: command("adopt"),
+  };
+}
+
+type OfDriver = Pick<Deployment, "showProcess" | "showLog" | "start" | "showDisk">;
+
+function byDriver(settings: SidecarSettings, { binDirectory, dataPath }: DeploymentFacts): OfDriver {
+  switch (settings.restart.driver) {
+    case "docker":
+      return ofDocker(settings.docker.container);
+    case "kubernetes":
+      return ofKubernetes(settings.kubernetes);
+    case "compose":
+      return ofCompose(settings);
+    case "ops":
+    case "none":
+      return {
+        showProcess: `ss -ltnp 'sport = :${portOf(settings.node.httpUrl)}'`,
+        ...(binDirectory === undefined || settings.restart.driver === "none"
+          ? {}
+          : { start: `cd ${quoteShellWord(binDirectory)} && ${words(settings.ops.start)}` }),
+        ...(dataPath === undefined ? {} : { showDisk: `df -h ${quoteShellWord(dataPath)}` }),
+      };
+  }
+}
+
+function ofDocker(container: string | undefined): OfDriver {
+  if (container === undefined) return {};
+  const name = quoteShellWord(container);
+  return {
+    showProcess: `docker ps --all --filter ${quoteShellWord(`name=${container}`)}`,
+    showLog: `docker logs --tail 50 ${name}`,
+    start: `docker start ${name}`,
+    showDisk: `docker exec ${name} df -h`,
+  };
+}
+
+function ofKubernetes({ namespace, pod, container }: SidecarSettings["kubernetes"]): OfDriver {
+  if (pod === undefined) return {};
+  const kubectl = `kubectl${namespace === undefined ? "" : ` -n ${quoteShellWord(namespace)}`}`;
+  const [name, inside] = [quoteShellWord(pod), quoteShellWord(container)];
+  return {
+    showProcess: `${kubectl} describe pod ${name}`,
+    showLog: `${kubectl} logs ${name} -c ${inside} --tail 50`,
+    showDisk: `${kubectl} exec ${name} -c ${inside} -- df -h`,
+  };
+}
+
+function ofCompose({ compose, node }: SidecarSettings): OfDriver {
+  const { service } = compose;
+  const directory = compose.directory ?? node.workspace;
+  if (service === undefined || directory === undefined) return {};
+  const run = (...more: readonly string[]) =>
+    `cd ${quoteShellWord(directory)} && ${words(["docker", "compose", ...more])}`;
+  return {
+    showProcess: run("ps", "--all", service),
+    showLog: run("logs", "--tail", "50", service),
+    start: run("start", service),
+    showDisk: run("exec", service, "df", "-h"),
+  };
+}
+
+function words(command: readonly string[]): string {
+  return command.map(quoteShellWord).join(" ");
+}
+
+function portOf(url: string): string {
+  const { port, protocol } = new URL(url);
+  return port === "" ? (protocol === "https:" ? "443" : "80") : port;
+}

@@ -1,0 +1,102 @@
+import type { Advice, AdviceTable, Step } from "./step.ts";
+import { step } from "./step.ts";
+
+/** What to do about the node's process and its chain. */
+export const nodeAdvice: AdviceTable = {
+  RpcAnswering: ({ reason }, { showProcess, showLog, start, askRpc }) => {
+    if (reason === "Refused") {
+      return [
+        step("See whether the node's process runs.", showProcess),
+        step("Read why it ended at the end of its log.", showLog),
+        step("Mend that, then start the node.", start),
+        step("See that it answers.", askRpc),
+      ];
+    }
+    if (reason === "TimedOut") {
+      return [
+        step("Ask the node yourself.", askRpc),
+        step("Read the end of its log; look at its CPU and its disk.", showLog),
+        step("A node that hangs is restarted after restart.hungAfterMs by the docker and kubernetes drivers."),
+      ];
+    }
+    return [
+      step("Ask the node yourself, and see who answers.", askRpc),
+      step("See which program listens there.", showProcess),
+      step("If the node answers at another address, correct the setting node.httpUrl."),
+    ];
+  },
+  ChainIdExpected: (_, { askRpc }) => [
+    step("See which node answers there.", askRpc),
+    step("Correct the setting node.httpUrl, or node.chainId if this is the chain you want."),
+  ],
+  HeightAdvancing: ({ reason }, { showLog }) => {
+    if (reason === "WentBackwards") {
+      return [
+        step("Do not restart the node. Ask who has worked on its data or its volume."),
+        step("Read its log.", showLog),
+      ];
+    }
+    return [
+      step("Compare with a public endpoint of the chain. If that stands still too, the chain does."),
+      step("Look at the node's peers and clock in its log.", showLog),
+      ...(reason === "Stalled" ? [] : [step("Set lag.references: then Gatehouse itself tells the two apart.")]),
+    ];
+  },
+  HeightCurrent: ({ reason }, { showLog, showDisk }) =>
+    reason === "Behind"
+      ? [
+          step("If the lag shrinks, wait: the node is catching up."),
+          step("If it grows, look at the disk and the CPU.", showDisk),
+          step("Look at the node's peers in its log.", showLog),
+        ]
+      : [step("See whether the endpoints of lag.references can be reached from here.")],
+  WebSocketAnswering: () => [
+    step("Switch the node's WebSocket on, or correct the setting node.webSocketUrl."),
+    step("If it was on: the node's WebSocket may hang while HTTP answers. Restart the node at a quiet time."),
+  ],
+  GatewayServing: () => [step("Correct the setting node.webSocketUrl, and read the sidecar's own log.")],
+  GatewayResponsive: () => [
+    step("Look at this machine's CPU: another program may take it."),
+    step("See below which methods and tiers are busy, and lower their limits."),
+  ],
+  DiskSpaceLeft: ({ reason }, { showDisk }) => diskSteps(reason === "NotReadable", showDisk),
+  VolumeLargeEnough: () => [step("Raise volume.ceilingGibibytes, or see that pruning advances.")],
+  FileDescriptorsLeft: () => [
+    step("See under Traffic which tier has so many connections, and lower its limit if it is not wanted."),
+  ],
+  FilesInForce: () => [
+    step("Correct the file that the message names. It is read again as you save it."),
+    step("Until then, what was read before is in force: don't rely on the change."),
+  ],
+  PruneAdvancing: (_, { showLog, showDisk }) => [
+    step("See whether the node logs errors about pruning.", showLog),
+    step("See how long the disk lasts.", showDisk),
+    step("If the log shows no cause, restart the node once at a quiet time, and see whether the backlog shrinks."),
+  ],
+  MetricsArriving: ({ reason }, { lint }) => metricsSteps(reason, lint),
+};
+
+function diskSteps(isUnreadable: boolean, showDisk: string | undefined): readonly Step[] {
+  if (isUnreadable) return [step("Set node.dataPath, or mount the node's data for the sidecar.")];
+  return [
+    step("See what is full.", showDisk),
+    step("Make room outside of the node's data: old snapshots, rotated logs, core dumps."),
+    step("Enlarge the disk. Delete nothing in the node's data directory."),
+  ];
+}
+
+function metricsSteps(reason: string, lint: string | undefined): ReturnType<Advice> {
+  if (reason === "PushgatewayUnreachable") {
+    return [step("See whether the Pushgateway runs, and whether pushgateway.url is its address.")];
+  }
+  if (reason === "JobShared") {
+    return [
+      step("Find the other node with this job name; a copied workspace is the usual cause."),
+      step("Give each its own name by the setting monitor.jobName."),
+    ];
+  }
+  return [
+    step("See whether node.conf names the Pushgateway's address and port.", lint),
+    step("If it does: the node reads node.conf only at its start. It pushes after its next restart."),
+  ];
+}

@@ -1,0 +1,51 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import type { Condition, ConditionType } from "#status/condition.ts";
+
+/** The page of `docs/runbooks/` for each side; `reason` decides where one side has two. */
+const byCondition: Readonly<Record<ConditionType, string>> = {
+  RpcAnswering: "node-down",
+  ChainIdExpected: "node-down",
+  HeightAdvancing: "head-stale",
+  HeightCurrent: "node-behind",
+  WebSocketAnswering: "gateway-link-lost",
+  GatewayResponsive: "gateway-latency-fast",
+  GatewayServing: "gateway-link-lost",
+  StateKept: "not-looked-after",
+  ConfigValid: "not-right",
+  UpkeepCurrent: "not-looked-after",
+  ConfigCurrent: "not-right",
+  SoleWriter: "config-contested",
+  VersionAgreed: "not-right",
+  NodeCliWorking: "pruning-off",
+  AutoPruneOn: "pruning-off",
+  PruneAdvancing: "pruning-stalled",
+  MetricsArriving: "metrics-not-arriving",
+  DiskSpaceLeft: "disk-space-low",
+  FileDescriptorsLeft: "limiter-saturated",
+  FilesInForce: "file-refused",
+  VolumeLargeEnough: "volume-at-ceiling",
+  RestartSettled: "not-right",
+  RollBackReady: "not-right",
+  UpgradeProved: "upgrade-failed",
+  Unheld: "config-held",
+  Adopted: "not-right",
+};
+
+const byReason: Readonly<Record<string, string>> = {
+  "DiskSpaceLeft FullSoon": "disk-full-soon",
+  "MetricsArriving JobShared": "job-name-shared",
+  "RestartSettled BudgetExhausted": "restart-budget-used-up",
+};
+
+/** The runbook of a side: the name of its page. */
+export function runbookOf({ type, reason }: Pick<Condition, "type" | "reason">): string {
+  return `${byReason[`${type} ${reason}`] ?? byCondition[type]}.md`;
+}
+
+/** The runbooks by their file names. They lie beside the code, in the package and in the image too; a copy without them has none. */
+export function readRunbooks(): ReadonlyMap<string, string> {
+  const folder = new URL("../../../docs/runbooks/", import.meta.url);
+  if (!existsSync(folder)) return new Map();
+  const names = readdirSync(folder).filter((name) => name.endsWith(".md"));
+  return new Map(names.map((name) => [name, readFileSync(new URL(name, folder), "utf8")]));
+}

@@ -1,0 +1,66 @@
+import { step, type AdviceTable } from "./step.ts";
+
+/** What to do about node.conf, the sidecar's own work, and restarts. */
+export const upkeepAdvice: AdviceTable = {
+  Unheld: (_, { showLog, resume }) => [
+    step("Read why the restart failed: above, under Changes by Gatehouse, and at the end of the node's log.", showLog),
+    step("When the cause is mended, let Gatehouse act again.", resume),
+  ],
+  UpgradeProved: ({ reason }, { showLog, resume }) => {
+    if (reason === "Upgrading") return [];
+    return [
+      step("Read above which step failed and where the copies are."),
+      step("Read the end of the node's log.", showLog),
+      reason === "Blocked"
+        ? step("Mend what is named. The upgrade then goes on by itself.")
+        : step("Mend what is named, then let Gatehouse go on.", resume),
+    ];
+  },
+  Adopted: (_, { adopt }) => [
+    step("Read under Plan what Gatehouse would change."),
+    step("Let it act on this node. It shows the plan once more and asks.", adopt),
+  ],
+  ConfigValid: ({ reason }, { lint }) => [
+    step(
+      reason === "Vanished" ? "See who removed node.conf, and write it again." : "See what is wrong with node.conf.",
+      lint,
+    ),
+    step("Mend it. If nobody does, Gatehouse writes the last good one back after upkeep.restoreAfterMs."),
+  ],
+  ConfigCurrent: (_, { lint }) => [
+    step("See what is wrong with node.conf.", lint),
+    step("Mend what is named above. Gatehouse tries again by itself."),
+  ],
+  SoleWriter: (_, { resume }) => [
+    step("Find the other writer: a second sidecar, a configuration management run, a person."),
+    step("Stop it, or change the setting here if it is right."),
+    step("Then let Gatehouse take it for stopped.", resume),
+  ],
+  VersionAgreed: () => [step("Set node.version to the version that runs, or finish the upgrade.")],
+  NodeCliWorking: () => [
+    step("Run node_cli by hand where it is named above. Its place is the setting nodeCli.command."),
+  ],
+  AutoPruneOn: ({ reason }) => [
+    step(
+      reason === "PruneStaysOn"
+        ? "Auto-pruning can't be switched off again. Set prune.enabled to true."
+        : "Mend what is named above. Gatehouse switches pruning on by itself as soon as it can.",
+    ),
+  ],
+  StateKept: () => [
+    step("Make the state directory writable, and free space on its disk. What is in memory is then written."),
+  ],
+  UpkeepCurrent: (_, { status }) => [
+    step("Mend what is named above; each pass is tried again by itself."),
+    step("If nothing helps, restart the sidecar: the node keeps running. Then look again.", status),
+  ],
+  RestartSettled: ({ reason }, { start }) => {
+    if (reason === "NoDriver") return [step("Restart the node by hand, or set restart.driver.", start)];
+    if (reason === "BudgetExhausted") return [step("Read below what the restarts were for, and mend that first.")];
+    if (reason === "EditRefused" || reason === "ConfigUnusable") return [step("Correct node.conf as named above.")];
+    return [];
+  },
+  RollBackReady: (_, { start }) => [
+    step("Restart the node by hand with a node.conf that works; it is kept as soon as the node answers.", start),
+  ],
+};

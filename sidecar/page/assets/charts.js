@@ -1,0 +1,142 @@
+import { chartFrame, draw, valueWords } from "./chart.js";
+import { element, find, setText } from "./elements.js";
+import { duration, timeOfDay } from "./times.js";
+
+/** What is drawn: one drawing for each, over the same times. */
+const drawn = [
+  { id: "blocks-chart", title: "Blocks per minute", unit: "", column: "blocksPerMinute" },
+  { id: "rpc-chart", title: "RPC latency", unit: "ms", column: "rpcMs" },
+  {
+    id: "requests-chart",
+    title: "Requests per second",
+    unit: "",
+    column: "requestsPerSecond",
+    also: "errorsPerSecond",
+  },
+  { id: "prune-chart", title: "Pruning backlog", unit: "versions", column: "pruneBacklog" },
+];
+
+/** Events that are marked in the drawings. */
+const marked = new Set(["restart", "roll-back", "hold", "upgrade"]);
+
+/** Where the reader looks: the range, and the time under the cursor. */
+const look = { range: 0, atMs: undefined };
+let frames;
+let current;
+
+/** The time of the look that is nearest to `ms`, as its index. */
+function nearest(times, ms) {
+  const after = times.findIndex((time) => time >= ms);
+  if (after === -1) return times.length - 1;
+  if (after === 0) return 0;
+  return times[after] - ms < ms - times[after - 1] ? after : after - 1;
+}
+
+function move(ms) {
+  look.atMs = ms;
+  showCursor();
+}
+
+/** Keys of a slider: one look, ten looks, the ends; Escape leaves. */
+function moveByKey(event) {
+  const { atMs: times } = current.columns;
+  const at = look.atMs === undefined ? times.length - 1 : nearest(times, look.atMs);
+  const moves = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 };
+  const ends = { Home: 0, End: times.length - 1 };
+  if (event.key === "Escape") return move(undefined);
+  const wanted = ends[event.key] ?? (moves[event.key] === undefined ? undefined : at + moves[event.key]);
+  if (wanted === undefined || times.length === 0) return undefined;
+  event.preventDefault();
+  return move(times[Math.min(times.length - 1, Math.max(0, wanted))]);
+}
+
+function makeFrame(spec) {
+  const frame = { ...chartFrame(spec), spec };
+  frame.svg.addEventListener("pointermove", ({ offsetX }) => {
+    const times = current?.columns.atMs ?? [];
+    if (times.length > 0) move(times[nearest(times, frame.scales.timeAt(offsetX))]);
+  });
+  frame.svg.addEventListener("pointerleave", () => move(undefined));
+  frame.handle.addEventListener("keydown", moveByKey);
+  frame.handle.addEventListener("blur", () => move(undefined));
+  return frame;
+}
+
+function rangeChoice({ name }, index) {
+  const input = element("input", { type: "radio", name: "range", value: String(index) });
+  input.checked = index === look.range;
+  input.addEventListener("change", () => {
+    look.range = index;
+    look.atMs = undefined;
+    drawAll();
+  });
+  return element("label", {}, input, element("span", {}, name));
+}
+
+/** What happened within half a look of a time. */
+function happeningsAt(ms, { columns, outages, events }, nowMs) {
+  const [first, second] = columns.atMs.slice(-2);
+  const halfMs = Math.max(2_500, ((second ?? first) - first) / 2);
+  const marks = events
+    .filter(({ atMs }) => Math.abs(atMs - ms) <= halfMs)
+    .map(({ kind, message }) => `${kind}: ${message}`);
+  const outage = outages.find(({ fromMs, toMs = nowMs }) => fromMs <= ms + halfMs && ms - halfMs <= toMs);
+  if (outage === undefined) return marks;
+  const lasted = duration((outage.toMs ?? nowMs) - outage.fromMs);
+  return [...marks, `not serving from ${timeOfDay(outage.fromMs, { seconds: true })}, for ${lasted}`];
+}
+
+/** Writes the values under the cursor, or the last ones, into all captions. */
+function showCursor() {
+  const { columns, nowMs } = current;
+  const index = look.atMs === undefined ? columns.atMs.length - 1 : nearest(columns.atMs, look.atMs);
+  const atMs = columns.atMs[index];
+  const time = atMs === undefined ? "" : timeOfDay(atMs, { seconds: true });
+  for (const { spec, value, note, handle, scales } of frames) {
+    const now = columns[spec.column][index];
+    const also = spec.also === undefined ? undefined : columns[spec.also][index];
+    const words = `${valueWords(now, spec.unit)}${also ? `, ${valueWords(also, "")} failed` : ""}`;
+    setText(value, words);
+    setText(note, look.atMs === undefined ? "" : `at ${time}`);
+    handle.setAttribute("aria-valuemax", Math.max(0, columns.atMs.length - 1));
+    handle.setAttribute("aria-valuenow", Math.max(0, index));
+    handle.setAttribute("aria-valuetext", atMs === undefined ? "no values yet" : `${words} at ${time}`);
+    scales.showCursor(look.atMs);
+  }
+  const happenings = look.atMs === undefined ? [] : happeningsAt(look.atMs, current, nowMs);
+  setText(find("#at-cursor"), happenings.length === 0 ? "" : `${time}: ${happenings.join("; ")}`);
+}
+
+function drawAll() {
+  const { history, events, nowMs } = current.shown;
+  const { columns, spanMs } = history.ranges[look.range];
+  const first = columns.atMs[0] ?? nowMs;
+  // A young sidecar's few values fill the drawing; an hour of nothing would say less.
+  const from = Math.max(nowMs - spanMs, Math.min(first, nowMs - 60_000));
+  Object.assign(current, { columns, nowMs, outages: history.outages });
+  current.events = events
+    .filter(({ kind }) => marked.has(kind))
+    .map(({ at, kind, message }) => ({ kind, message, atMs: Date.parse(at) }));
+  for (const frame of frames) {
+    const { column, also } = frame.spec;
+    const pointsOf = (name) => columns.atMs.map((atMs, index) => ({ atMs, value: columns[name][index] }));
+    const series = [
+      ...(also === undefined ? [] : [{ points: pointsOf(also), kind: "failed" }]),
+      { points: pointsOf(column), kind: "main" },
+    ];
+    frame.scales = draw(frame.svg, { from, to: nowMs, outages: history.outages, events: current.events, series });
+  }
+  showCursor();
+}
+
+/** Draws the last while of the node and its gateway. */
+export function showCharts(history, events, nowMs) {
+  if (frames === undefined) {
+    frames = drawn.map(makeFrame);
+    find("#charts").append(...frames.map(({ figure }) => figure));
+    find("#ranges").append(...history.ranges.map(rangeChoice));
+    addEventListener("resize", drawAll);
+  }
+  current = { ...current, shown: { history, events, nowMs } };
+  drawAll();
+}

@@ -1,0 +1,75 @@
+import type { DiskLook } from "#health/disk-watch.ts";
+import type { NodeHealth } from "#health/node-health.ts";
+import type { TrafficRates } from "./traffic-rates.ts";
+
+/** A figure, when it was measured (ISO 8601), and whether it is too old to be taken for the present. */
+type Dated<Value extends object> = Value & Readonly<{ at: string; old: boolean }>;
+
+/** The page's strip of figures; one that is not known is absent. */
+export type Figures = Readonly<{
+  /** `at`: when this block was first seen. */
+  lastBlock?: Dated<Readonly<{ height: number }>>;
+  rpc?: Dated<Readonly<{ latencyMs?: number; failure?: string }>>;
+  gateway?: Dated<Readonly<{ requestsPerSecond: number; errorRatio: number; limitedPerSecond: number }>>;
+  restarts?: Readonly<{ left: number; perHour: number }>;
+  disk?: Dated<Readonly<{ freeRatio: number; freeBytes: number }>>;
+}>;
+
+/** What the figures are made of. */
+export type FigureSources = Readonly<{
+  health: NodeHealth;
+  traffic: TrafficRates | undefined;
+  restarts: Readonly<{ used: number; perHour: number }> | undefined;
+  disk: Readonly<{ look: DiskLook; atMs: number }> | undefined;
+}>;
+
+/** From when on a figure is old: more than two looks of whoever measures it. */
+export type FigureRules = Readonly<{
+  nowMs: number;
+  monotonicMs: number;
+  blockOldAfterMs: number;
+  diskOldAfterMs: number;
+}>;
+
+/** Makes the figures. Pure. */
+export function figuresOf({ health, traffic, restarts, disk }: FigureSources, rules: FigureRules): Figures {
+  const { nowMs } = rules;
+  const now = new Date(nowMs).toISOString();
+  return {
+    ...lastBlock(health, rules),
+    ...rpc(health, now),
+    ...(traffic === undefined ? {} : { gateway: { ...gateway(traffic), at: now, old: false } }),
+    ...(restarts === undefined
+      ? {}
+      : { restarts: { left: Math.max(0, restarts.perHour - restarts.used), perHour: restarts.perHour } }),
+    ...(disk === undefined ? {} : { disk: diskFigure(disk, rules) }),
+  };
+}
+
+function lastBlock(
+  health: NodeHealth,
+  { nowMs, monotonicMs, blockOldAfterMs }: FigureRules,
+): Pick<Figures, "lastBlock"> {
+  const { height, heightSinceMs, failure } = health;
+  if (height === undefined || heightSinceMs === undefined) return {};
+  const ageMs = monotonicMs - heightSinceMs;
+  const old = failure !== undefined || ageMs > blockOldAfterMs;
+  return { lastBlock: { height, at: new Date(nowMs - ageMs).toISOString(), old } };
+}
+
+function rpc({ latencyMs, failure, answeredAtMs }: NodeHealth, now: string): Pick<Figures, "rpc"> {
+  if (failure !== undefined) return { rpc: { failure: failure.reason, at: now, old: false } };
+  if (latencyMs === undefined || answeredAtMs === undefined) return {};
+  return { rpc: { latencyMs, at: new Date(answeredAtMs).toISOString(), old: false } };
+}
+
+function gateway({ total }: TrafficRates) {
+  const { requests, errors, limited } = total;
+  return { requestsPerSecond: requests, errorRatio: requests === 0 ? 0 : errors / requests, limitedPerSecond: limited };
+}
+
+function diskFigure({ look, atMs }: NonNullable<FigureSources["disk"]>, { nowMs, diskOldAfterMs }: FigureRules) {
+  const { freeBytes, usedBytes } = look;
+  const freeRatio = freeBytes / Math.max(1, freeBytes + usedBytes);
+  return { freeRatio, freeBytes, at: new Date(atMs).toISOString(), old: nowMs - atMs > diskOldAfterMs };
+}

@@ -1,0 +1,89 @@
+import type { Clock } from "#daemon/clock.ts";
+import type { Traffic } from "#gateway/observe/traffic.ts";
+import type { NodeHealth } from "#health/node-health.ts";
+import type { Charts } from "#status/charts.ts";
+import { columnsOf, type Columns, type Sample } from "./samples.ts";
+import { countsOf, ratesOf, totalsOf, type TrafficRates } from "./traffic-rates.ts";
+
+/** Time between two looks at what is drawn. */
+export const sampleEveryMs = 5_000;
+
+/** What is kept, by the name of its range: every `every`th look. */
+const ranges = [
+  { name: "10 minutes", every: 1 },
+  { name: "24 hours", every: 144 },
+] as const;
+
+/** Steps of a range; one look more than that is kept. */
+const steps = 120;
+
+/** Looks by which the rates of the last minute are told. */
+const lookedBack = 60_000 / sampleEveryMs;
+
+/** What the history reads; none of it asks the node. */
+export type HistorySources = Readonly<{
+  clock: Pick<Clock, "wallMs" | "monotonicMs">;
+  health: () => NodeHealth;
+  charts: Charts;
+  traffic: () => Promise<Traffic>;
+  /** Age from which what pruning told is no longer taken for the present. */
+  pruningOldAfterMs: number;
+}>;
+
+/** The node's last ten minutes and its last day, for the page; in memory, so that it begins with the process. */
+export type History = Readonly<{
+  /** Looks once. */
+  sample: () => Promise<void>;
+  ranges: () => readonly Readonly<{ name: string; spanMs: number; columns: Columns }>[];
+  /** Undefined until there were two looks. */
+  traffic: () => TrafficRates | undefined;
+}>;
+
+/** Creates an empty history. */
+export function createHistory(sources: HistorySources): History {
+  const kept = ranges.map(({ name, every }) => ({ name, every, samples: [] as Sample[] }));
+  const moments: Readonly<{ counts: ReturnType<typeof countsOf>; atMs: number }>[] = [];
+  let latest: Traffic | undefined;
+  let looks = 0;
+  return {
+    sample: async () => {
+      latest = await sources.traffic();
+      const sample = sampleOf(sources, latest);
+      for (const { every, samples } of kept) {
+        if (looks % every !== 0) continue;
+        samples.push(sample);
+        if (samples.length > steps + 1) samples.shift();
+      }
+      moments.push({ counts: countsOf(latest), atMs: sources.clock.monotonicMs() });
+      if (moments.length > lookedBack + 1) moments.shift();
+      looks += 1;
+    },
+    ranges: () =>
+      kept.map(({ name, every, samples }) => ({
+        name,
+        spanMs: every * sampleEveryMs * steps,
+        columns: columnsOf(samples),
+      })),
+    traffic: () => {
+      const [first, last] = [moments[0], moments.at(-1)];
+      if (latest === undefined || first === undefined || last === undefined || first === last) return undefined;
+      return ratesOf(latest, first.counts, last.atMs - first.atMs);
+    },
+  };
+}
+
+function sampleOf({ clock, health, charts, pruningOldAfterMs }: HistorySources, traffic: Traffic): Sample {
+  const atMs = clock.wallMs();
+  const { height, latencyMs, failure, answeredAtMs } = health();
+  const answers = failure === undefined && answeredAtMs !== undefined;
+  const [prunable, pruned] = [charts.prunable.list().at(-1), charts.pruned.list().at(-1)];
+  const isTold = pruned !== undefined && prunable !== undefined && atMs - pruned.atMs <= pruningOldAfterMs;
+  return {
+    atMs,
+    monotonicMs: clock.monotonicMs(),
+    height: answers ? height : undefined,
+    latencyMs: answers ? latencyMs : undefined,
+    backlog: isTold ? Math.max(0, prunable.value - pruned.value) : undefined,
+    ...totalsOf(traffic),
+  };
+}

@@ -1,0 +1,55 @@
+import type { Logger } from "#daemon/log.ts";
+import { poll } from "#daemon/time.ts";
+import type { ConditionBoard } from "#status/condition-board.ts";
+import { headlineOf, type Headline } from "#status/headline.ts";
+import { incidentsOf, type Incident } from "#status/incident.ts";
+import { createOutages, type Outages } from "#status/outages.ts";
+import { servesTraffic, type Verdict } from "#status/verdict.ts";
+import { createHistory, sampleEveryMs, type History, type HistorySources } from "./history.ts";
+
+/** Time between two notes of whether the node serves. */
+const noteEveryMs = 1_000;
+
+/** What the page remembers and derives beside the conditions. */
+export type PageState = Readonly<{
+  history: History;
+  outages: Outages;
+  /** Judges the present, and notes it with the outages. */
+  look: () => Readonly<{ headline: Headline; incidents: readonly Incident[] }>;
+}>;
+
+export type PageStateSources = HistorySources & Readonly<{ board: ConditionBoard; verdict: () => Verdict }>;
+
+/** Creates what the page remembers; it is filled by {@link watchPageState}. */
+export function createPageState(sources: PageStateSources): PageState {
+  const { board, verdict, clock } = sources;
+  const outages = createOutages(clock);
+  return {
+    history: createHistory(sources),
+    outages,
+    look: () => {
+      const conditions = board.list();
+      const incidents = incidentsOf(conditions);
+      const headline = headlineOf(verdict(), conditions, incidents);
+      const isKnown = conditions.some(({ type }) => type === "RpcAnswering");
+      outages.note({ state: headline.state, serves: isKnown ? servesTraffic(conditions) : undefined });
+      return { headline, incidents };
+    },
+  };
+}
+
+/** Fills the page's memory as time goes by. Disposing of it ends that. */
+export function watchPageState({ history, look }: PageState, { log }: Readonly<{ log: Logger }>): AsyncDisposable {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const done = Promise.all([
+    poll({ name: "page history", intervalMs: sampleEveryMs, signal }, () => history.sample(), { log }),
+    poll({ name: "outages", intervalMs: noteEveryMs, signal }, () => Promise.resolve(void look()), { log }),
+  ]);
+  return {
+    [Symbol.asyncDispose]: async () => {
+      stopping.abort();
+      await done;
+    },
+  };
+}

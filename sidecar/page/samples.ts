@@ -1,0 +1,70 @@
+/** One look at the node and its gateway; what could not be told is undefined. */
+export type Sample = Readonly<{
+  /** Wall clock. */
+  atMs: number;
+  monotonicMs: number;
+  height: number | undefined;
+  latencyMs: number | undefined;
+  /** Versions that may be pruned and are not yet. */
+  backlog: number | undefined;
+  /** Since the start of the process. */
+  calls: number;
+  errors: number;
+  limited: number;
+}>;
+
+/** The values of one drawing each, over the same times; null: not known. */
+export type Columns = Readonly<{
+  atMs: readonly number[];
+  blocksPerMinute: readonly (number | null)[];
+  rpcMs: readonly (number | null)[];
+  requestsPerSecond: readonly (number | null)[];
+  errorsPerSecond: readonly (number | null)[];
+  pruneBacklog: readonly (number | null)[];
+}>;
+
+const minuteMs = 60_000;
+/** Blocks within less time than this are no rate. */
+const leastMs = 10_000;
+
+/** Makes rates of looks, oldest first. Pure. */
+export function columnsOf(samples: readonly Sample[]): Columns {
+  const perSecond = (count: (sample: Sample) => number) =>
+    samples.map((sample, index) => {
+      const before = samples[index - 1];
+      if (before === undefined) return null;
+      return rounded(((count(sample) - count(before)) * 1_000) / Math.max(1, sample.monotonicMs - before.monotonicMs));
+    });
+  return {
+    atMs: samples.map(({ atMs }) => Math.round(atMs)),
+    blocksPerMinute: samples.map((_, index) => blocksPerMinute(samples, index)),
+    rpcMs: samples.map(({ latencyMs }) => (latencyMs === undefined ? null : rounded(latencyMs))),
+    requestsPerSecond: perSecond(({ calls }) => calls),
+    errorsPerSecond: perSecond(({ errors }) => errors),
+    pruneBacklog: samples.map(({ backlog }) => backlog ?? null),
+  };
+}
+
+/** New blocks of the last minute, as far back as the node has answered each look. */
+function blocksPerMinute(samples: readonly Sample[], index: number): number | null {
+  const last = samples[index];
+  if (last?.height === undefined) return null;
+  let first = last;
+  for (let place = index - 1; place >= 0; place -= 1) {
+    const sample = samples[place];
+    if (sample?.height === undefined) break;
+    const isNear = last.monotonicMs - sample.monotonicMs <= minuteMs;
+    // Looks may lie further apart than a minute: then the one before is what there is.
+    if (!isNear && first !== last) break;
+    first = sample;
+    if (!isNear) break;
+  }
+  const spanMs = last.monotonicMs - first.monotonicMs;
+  if (spanMs < leastMs || first.height === undefined) return null;
+  return rounded(Math.max(0, ((last.height - first.height) * minuteMs) / spanMs));
+}
+
+/** Three digits say all that a drawing shows. */
+function rounded(value: number): number {
+  return Number(value.toPrecision(3));
+}

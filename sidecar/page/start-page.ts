@@ -1,0 +1,78 @@
+import { hostname } from "node:os";
+import type { Clock } from "#daemon/clock.ts";
+import type { ReadinessCheck } from "#daemon/http/readiness.ts";
+import type { Logger } from "#daemon/log.ts";
+import type { GuardedNode } from "#gateway/guarded-node.ts";
+import type { DiskLook } from "#health/disk-watch.ts";
+import type { EventLog } from "#status/event-log.ts";
+import type { Verdict } from "#status/verdict.ts";
+import type { SidecarSettings } from "../settings.ts";
+import { createCommandWords } from "../upkeep/command-words.ts";
+import type { Upkeep } from "../upkeep/upkeep.ts";
+import { deploymentOf } from "./advice/deployment.ts";
+import { readRunbooks } from "./advice/runbooks.ts";
+import { addPageRoutes, addStatusRoutes } from "./status-routes.ts";
+import { sampleEveryMs } from "./history.ts";
+import { createPageState, watchPageState } from "./page-state.ts";
+
+/** What `/startupz` answers before the upkeep has begun. */
+const starting: ReadinessCheck = { ok: false, message: "The sidecar is starting." };
+
+/** What the page reads; the upkeep begins after the page is served. */
+export type PageDependencies = Readonly<{
+  guarded: GuardedNode;
+  events: EventLog;
+  verdict: () => Verdict;
+  upkeep: () => Upkeep | undefined;
+  /** Where the sidecar answers; undefined before it listens. */
+  url: () => string | undefined;
+  stateDirectory: string;
+  clock: Clock;
+  log: Logger;
+}>;
+
+/** The page under watch; disposing of it ends its looks. */
+export type StartedPage = AsyncDisposable & Readonly<{ onLook: (look: DiskLook) => void }>;
+
+/** Adds the status, as JSON and as a page, to the sidecar's own listener, and begins to remember what the page draws. */
+export function startPage(settings: SidecarSettings, dependencies: PageDependencies): StartedPage {
+  const { guarded, events, clock, log, upkeep, verdict } = dependencies;
+  const { board, charts, health, operations, traffic } = guarded;
+  const pruningOldAfterMs = Math.max(3 * settings.prune.intervalMs, 3 * sampleEveryMs);
+  const sources = { board, verdict, clock, health: health.current, charts, traffic, pruningOldAfterMs };
+  const state = createPageState(sources);
+  let disk: Readonly<{ look: DiskLook; atMs: number }> | undefined;
+  const command = createCommandWords(settings.upkeep, dependencies.stateDirectory);
+  const deployment = () =>
+    deploymentOf(settings, {
+      command,
+      statusUrl: dependencies.url() ?? "http://127.0.0.1:9600",
+      dataPath: upkeep()?.dataPath(),
+      ...(upkeep()?.places() ?? { binDirectory: undefined, configPath: undefined }),
+    });
+  const options = {
+    name: settings.monitor.jobName ?? hostname(),
+    httpUrl: settings.node.httpUrl,
+    mode: settings.upkeep.mode,
+    stillAfterMs: { heights: settings.health.staleAfterMs, pruning: settings.prune.stalledAfterMs },
+  };
+  const runbooks = readRunbooks();
+  addStatusRoutes(operations, options, {
+    ...sources,
+    runbooks,
+    events,
+    state,
+    deployment,
+    figures: () => ({ restarts: upkeep()?.restarts(), disk }),
+    configured: () => upkeep()?.configured() ?? starting,
+    plan: () => upkeep()?.control.look().plan,
+  });
+  addPageRoutes(operations, runbooks);
+  const watch = watchPageState(state, { log });
+  return {
+    onLook: (look) => {
+      disk = { look, atMs: clock.wallMs() };
+    },
+    [Symbol.asyncDispose]: () => watch[Symbol.asyncDispose](),
+  };
+}

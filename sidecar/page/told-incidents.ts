@@ -1,0 +1,58 @@
+import { findConditionTitle, type Condition } from "#status/condition.ts";
+import type { Incident } from "#status/incident.ts";
+import type { Deployment } from "./advice/deployment.ts";
+import { nodeAdvice } from "./advice/node-advice.ts";
+import { runbookOf } from "./advice/runbooks.ts";
+import type { AdviceTable, Step } from "./advice/step.ts";
+import { upkeepAdvice } from "./advice/upkeep-advice.ts";
+
+const advice: AdviceTable = { ...nodeAdvice, ...upkeepAdvice };
+
+/** A root cause as `/status` and the page show it. */
+export type ToldIncident = Readonly<{
+  severity: Incident["severity"];
+  type: string;
+  reason: string;
+  title: string;
+  message: string;
+  since: string;
+  steps: readonly Step[];
+  /** Path of the runbook on this listener. */
+  runbook?: string;
+  consequences: readonly Readonly<{ type: string; reason: string; title: string; message: string }>[];
+}>;
+
+/** The runbooks that this listener has, by file name. */
+export type Runbooks = Pick<ReadonlyMap<string, string>, "has">;
+
+/** Words an incident for this deployment: what to do, in order, and where more stands. Pure. */
+export function toldIncident(
+  { cause, severity, consequences }: Incident,
+  { deployment, runbooks }: Readonly<{ deployment: Deployment; runbooks: Runbooks }>,
+): ToldIncident {
+  const { type, reason, message, since } = cause;
+  const runbook = runbookOf(cause);
+  return {
+    severity,
+    type,
+    reason,
+    title: findConditionTitle(cause),
+    message,
+    since,
+    steps: stepsFor(cause, deployment),
+    ...(runbooks.has(runbook) ? { runbook: `/runbooks/${runbook}` } : {}),
+    consequences: consequences.map((one) => told(one, message)),
+  };
+}
+
+/** What to do about a side. */
+export function stepsFor(cause: Condition, deployment: Deployment): readonly Step[] {
+  return advice[cause.type]?.(cause, deployment) ?? [];
+}
+
+/** A message that only repeats the cause's is said once. */
+function told(condition: Condition, message: string) {
+  const { type, reason } = condition;
+  const isSame = condition.message === message;
+  return { type, reason, title: findConditionTitle(condition), message: isSame ? "" : condition.message };
+}

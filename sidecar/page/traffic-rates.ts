@@ -1,0 +1,78 @@
+import type { CallCount, LimitedCount, Traffic } from "#gateway/observe/traffic.ts";
+
+/** How often something happened, each second. */
+export type CallRates = Readonly<{ requests: number; errors: number; limited: number }>;
+
+/** The calls of the last while, by method and by tier, and who was limited. */
+export type TrafficRates = Readonly<{
+  /** Time over which was counted, in milliseconds. */
+  overMs: number;
+  total: CallRates;
+  /** Busiest first; methods beyond the number that is shown are one line, `others`. */
+  byMethod: readonly (CallRates & Readonly<{ method: string }>)[];
+  byTier: readonly (CallRates & Readonly<{ tier: string }>)[];
+  limited: readonly Readonly<{ tier: string; limit: string; perMinute: number }>[];
+}>;
+
+const methodsShown = 10;
+
+/** Calls that failed by the gateway's or the node's doing; the objectives of the alerts count the same. */
+const errors: ReadonlySet<CallCount["outcome"]> = new Set(["failed", "overload"]);
+
+/** All counts of a moment in one row, in the order of `kinds`; kinds are only ever added at the end. */
+export function countsOf({
+  calls,
+  limited,
+}: Traffic): Readonly<{ calls: Float64Array; limited: ReadonlyMap<string, number> }> {
+  return {
+    calls: Float64Array.from(calls, ({ count }) => count),
+    limited: new Map(limited.map((one) => [keyOf(one), one.count])),
+  };
+}
+
+/** How often each kind was called between two moments. */
+export function ratesOf(now: Traffic, before: ReturnType<typeof countsOf>, overMs: number): TrafficRates {
+  const perSecond = (count: number) => (count * 1_000) / Math.max(1, overMs);
+  const grown = now.calls.map((call, index) => ({ ...call, count: call.count - (before.calls[index] ?? 0) }));
+  const rates = (calls: readonly CallCount[]): CallRates => ({
+    requests: perSecond(sum(calls)),
+    errors: perSecond(sum(calls.filter(({ outcome }) => errors.has(outcome)))),
+    limited: perSecond(sum(calls.filter(({ outcome }) => outcome === "limited"))),
+  });
+  const methods = [...Map.groupBy(grown, ({ method }) => method)]
+    .filter(([, calls]) => sum(calls) > 0)
+    .toSorted(([, a], [, b]) => sum(b) - sum(a));
+  const shown = methods.slice(0, methodsShown).map(([method, calls]) => Object.assign(rates(calls), { method }));
+  const others = methods.slice(methodsShown).flatMap(([, calls]) => calls);
+  const tiers = [...Map.groupBy(grown, ({ tier }) => tier)].filter(([, calls]) => sum(calls) > 0);
+  return {
+    overMs,
+    total: rates(grown),
+    byMethod: others.length === 0 ? shown : [...shown, { method: "others", ...rates(others) }],
+    byTier: tiers
+      .map(([tier, calls]) => Object.assign(rates(calls), { tier }))
+      .toSorted((a, b) => b.requests - a.requests),
+    limited: now.limited
+      .map((one) => ({ ...one, count: one.count - (before.limited.get(keyOf(one)) ?? 0) }))
+      .filter(({ count }) => count > 0)
+      .map(({ tier, limit, count }) => ({ tier, limit, perMinute: perSecond(count) * 60 }))
+      .toSorted((a, b) => b.perMinute - a.perMinute),
+  };
+}
+
+/** Calls, failed calls and limited ones since the start. */
+export function totalsOf({ calls }: Traffic): Readonly<{ calls: number; errors: number; limited: number }> {
+  return {
+    calls: sum(calls),
+    errors: sum(calls.filter(({ outcome }) => errors.has(outcome))),
+    limited: sum(calls.filter(({ outcome }) => outcome === "limited")),
+  };
+}
+
+function sum(counts: readonly Readonly<{ count: number }>[]): number {
+  return counts.reduce((total, { count }) => total + count, 0);
+}
+
+function keyOf({ limit, tier }: Pick<LimitedCount, "limit" | "tier">): string {
+  return `${limit} ${tier}`;
+}

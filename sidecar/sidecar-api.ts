@@ -1,0 +1,116 @@
+import { z } from "zod";
+import { checkBody, operationsApi } from "#daemon/http/operations-api.ts";
+import { errorBody, type Api, type ApiAnswer, type ApiOperation } from "#daemon/http/open-api.ts";
+import { statusOperation } from "#status/status-api.ts";
+import { verdictLevels } from "#status/verdict.ts";
+import {
+  adoptAnswer,
+  adoptRequest,
+  controlPath,
+  controlView,
+  resumeAnswer,
+  upgradeAnswer,
+  upgradeRequest,
+} from "./upkeep/control/control-answers.ts";
+
+const startupz: ApiOperation = {
+  method: "get",
+  path: "/startupz",
+  summary: "Whether node.conf is right, so that the node may start",
+  answers: {
+    200: {
+      description: "It is",
+      body: z.object({ status: z.literal("ok"), checks: z.object({ configured: checkBody }) }),
+    },
+    503: {
+      description: "Not yet",
+      body: z.object({ status: z.literal("unready"), checks: z.object({ configured: checkBody }) }),
+    },
+  },
+};
+
+const page: readonly ApiOperation[] = [
+  {
+    method: "get",
+    path: "/",
+    summary: "The status as a page",
+    answers: {
+      200: {
+        description: "HTML; its parts are under /page/, the runbooks that it links to under /runbooks/",
+        text: "text/html",
+      },
+    },
+  },
+];
+
+const refusals: Readonly<Record<number, ApiAnswer>> = {
+  400: { description: "The body is not what is expected, or the token's header is malformed" },
+  401: { description: "The token is missing or wrong", text: "text/plain" },
+  503: { description: "The sidecar is starting", body: errorBody },
+};
+
+/** An operation for whoever has the token. */
+function controlOperation(answer: z.ZodType, operation: Omit<ApiOperation, "answers" | "security">): ApiOperation {
+  const answers = { 200: { description: "What became of it", body: answer }, ...refusals };
+  return { ...operation, security: ["bearer"], answers };
+}
+
+const control: readonly ApiOperation[] = [
+  controlOperation(controlView, {
+    method: "get",
+    path: controlPath,
+    summary: "What the sidecar would do, and whether it may",
+  }),
+  controlOperation(resumeAnswer, {
+    method: "post",
+    path: `${controlPath}/resume`,
+    summary: "Lift the hold after a roll-back",
+  }),
+  controlOperation(adoptAnswer, {
+    method: "post",
+    path: `${controlPath}/adopt`,
+    summary: "Let the sidecar act on this node, by the plan that was seen",
+    body: adoptRequest,
+  }),
+  controlOperation(upgradeAnswer, {
+    method: "post",
+    path: `${controlPath}/upgrade`,
+    summary: "Show an upgrade of the node, or begin the one that was shown",
+    body: upgradeRequest,
+  }),
+];
+
+const headline = z.object({
+  state: z.string().describe("In two or three words, e.g. Healthy or Node down"),
+  cause: z.string(),
+  since: z.iso.datetime().optional(),
+  beganEarlier: z.boolean().optional().describe("Whether it was already so when the sidecar started"),
+});
+
+const failure = z.object({ type: z.string(), reason: z.string(), title: z.string(), message: z.string() });
+
+const incident = failure.extend({
+  severity: z.enum(["critical", "working", "warning", "unknown"]),
+  since: z.iso.datetime(),
+  steps: z.array(z.object({ text: z.string(), command: z.string().optional() })).describe("What to do, in order"),
+  runbook: z.string().optional().describe("Path of its runbook on this listener"),
+  consequences: z.array(failure).describe("What fails because of it"),
+});
+
+const verdict = z.object({ level: z.enum(verdictLevels), title: z.string(), message: z.string() });
+
+/** What the sidecar's listener for operators answers; the routes of `gatehouse adopt`, `resume` and `upgrade` where there is a token for them. */
+export function sidecarApi({ isControlled }: Readonly<{ isControlled: boolean }>): Api {
+  const status = statusOperation({
+    verdict,
+    headline,
+    incidents: z.array(incident).describe("One for each root cause, the most urgent first"),
+    mode: z.enum(["adopt", "enforce", "observe"]),
+    plan: controlView.shape.plan,
+  });
+  return {
+    title: "Gatehouse sidecar",
+    description: "How a node is, and what its sidecar does to it. For operators.",
+    operations: [...operationsApi, startupz, status, ...page, ...(isControlled ? control : [])],
+  };
+}

@@ -1,0 +1,91 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { pino } from "pino";
+import { readConfigFile } from "./config-file.ts";
+import { observeConfig } from "./config-observation.ts";
+import { createConfigVersions } from "./config-versions.ts";
+import { forgetRefusal, explainRefusedEdit } from "./refused-edit.ts";
+
+const startMs = Date.UTC(2026, 0, 1);
+let directory: string;
+let nowMs: number;
+let config: ReturnType<typeof observeConfig>;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "gatehouse-edit-"));
+  nowMs = 0;
+  config = observeConfig();
+});
+
+afterEach(() => rm(directory, { recursive: true }));
+
+/** Judges one and the same edit by a shell command that is run in the node's directory. */
+async function judge(script: string, timeoutMs = 20_000) {
+  const configPath = join(directory, "node.conf");
+  await writeFile(configPath, '{ "chain": {} }');
+  const reading = await readConfigFile(configPath, 65_536);
+  if (!reading.ok) throw new Error(reading.problem.message);
+  // What lint has against this file it had against the one before, too.
+  config.note({ lastUsable: { contentHash: "of before", bytes: reading.bytes } });
+  const options = {
+    version: undefined,
+    seesFiles: false,
+    keptHash: undefined,
+    beganBefore: false,
+    checkCommand: ["sh", "-c", script],
+    timeoutMs,
+    signal: new AbortController().signal,
+  };
+  const layout = { kind: "workspace-bin", nodeCliTakesConfig: false, configPath, binDirectory: directory } as const;
+  return explainRefusedEdit(reading, options, {
+    config,
+    place: { layout: () => layout },
+    versions: createConfigVersions(directory),
+    clock: { wallMs: () => startMs + nowMs, monotonicMs: () => nowMs },
+    command: (verb) => `gatehouse ${verb}`,
+    log: pino({ level: "silent" }),
+  });
+}
+
+/** Counts how often it is run. */
+const counted = (script: string) => `echo >>runs; ${script}`;
+const runs = async () => (await readFile(join(directory, "runs"), "utf8")).length;
+
+test("what the check refuses is asked for again, ever more rarely, and passes once the cause is mended", async () => {
+  const check = counted("test -e key || { echo no key; exit 1; }");
+  expect(await judge(check)).toEqual({
+    words:
+      "restart.checkCommand refuses it: sh exited with status 1: no key; it is asked again at 2026-01-01T00:00:10.000Z, or at once by gatehouse resume",
+    wakeInMs: 10_000,
+  });
+  nowMs = 4_000;
+  expect(await judge(check)).toMatchObject({ wakeInMs: 6_000 });
+  expect(await runs()).toBe(1);
+  nowMs = 10_000;
+  expect(await judge(check)).toMatchObject({ wakeInMs: 20_000 });
+  nowMs = 30_000;
+  await writeFile(join(directory, "key"), "");
+  expect(await judge(check)).toBeUndefined();
+  expect(await judge(check)).toBeUndefined();
+  expect(await runs()).toBe(3);
+});
+
+test("the waits end at ten minutes, and a person's word cuts them short", async () => {
+  expect(forgetRefusal(config)).toBe(false);
+  for (let count = 0; count < 8; count += 1) {
+    const refusal = await judge("exit 1");
+    nowMs += refusal?.wakeInMs ?? 0;
+  }
+  expect(await judge("exit 1")).toMatchObject({ wakeInMs: 600_000 });
+  expect(forgetRefusal(config)).toBe(true);
+  expect(await judge("exit 0")).toBeUndefined();
+});
+
+test.each([
+  ["takes too long", "exec sleep 60", /^restart\.checkCommand gives no answer: sh did not finish within 200 ms/],
+  ["is ended by a signal", "kill -9 $$", /^restart\.checkCommand gives no answer: sh was ended by SIGKILL/],
+])("a check that %s has said nothing of node.conf", async (_, script, words) => {
+  expect((await judge(script, script.includes("sleep") ? 200 : 20_000))?.words).toMatch(words);
+});

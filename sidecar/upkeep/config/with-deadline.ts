@@ -1,0 +1,56 @@
+import { HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadline.ts";
+import { readConfigFile, type ConfigReading } from "./config-file.ts";
+import { writeConfig, type ConfigWrite, type ConfigWriteResult } from "./config-writer.ts";
+import type { ConfigVersions } from "./config-versions.ts";
+import type { WriterLock } from "./writer-lock.ts";
+
+/** Reads node.conf as {@link readConfigFile} does; one whose file system hangs is a problem as any other. */
+export async function readWithDeadline(
+  path: string,
+  limitBytes: number,
+  fileDeadline: FileDeadline,
+): Promise<ConfigReading> {
+  try {
+    return await fileDeadline.call(`reading ${path}`, () => readConfigFile(path, limitBytes));
+  } catch (error) {
+    if (!(error instanceof HangingFileSystem)) throw error;
+    return { ok: false, problem: { reason: "Hanging", message: `${path} can't be read: ${error.message}.` } };
+  }
+}
+
+/** Writes node.conf as {@link writeConfig} does, and does not wait for a file system that hangs. */
+export async function writeWithDeadline(
+  write: ConfigWrite,
+  {
+    fileDeadline,
+    ...dependencies
+  }: Readonly<{ fileDeadline: FileDeadline; lock: WriterLock; versions: ConfigVersions }>,
+): Promise<ConfigWriteResult> {
+  try {
+    return await fileDeadline.call(`writing ${write.path}`, () => writeConfig(write, dependencies));
+  } catch (error) {
+    if (!(error instanceof HangingFileSystem)) throw error;
+    return { ok: false, reason: "NotWritten", message: `${error.message}.` };
+  }
+}
+
+/**
+ * Does not wait for a state directory whose file system hangs: a pass, or a roll-back, goes on without its copies.
+ *
+ * Each call throws `HangingFileSystem` then.
+ */
+export function versionsWithDeadline(
+  versions: ConfigVersions,
+  directory: string,
+  fileDeadline: FileDeadline,
+): ConfigVersions {
+  const keeping = `keeping a copy of node.conf in ${directory}`;
+  const reading = `reading a copy of node.conf in ${directory}`;
+  return {
+    keep: (bytes) => fileDeadline.call(keeping, () => versions.keep(bytes)),
+    newest: () => fileDeadline.call(reading, versions.newest),
+    remember: (slot, bytes) => fileDeadline.call(keeping, () => versions.remember(slot, bytes)),
+    recall: (slot) => fileDeadline.call(reading, () => versions.recall(slot)),
+    tidy: () => fileDeadline.call(`tidying ${directory}`, versions.tidy),
+  };
+}

@@ -1,0 +1,83 @@
+import { once } from "node:events";
+import { mkdtempDisposable, writeFile } from "node:fs/promises";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { spawn } from "node:child_process";
+import { expect, test } from "vitest";
+import { systemClock } from "#daemon/clock.ts";
+import { findListeningSockets, processStart } from "./host-processes.ts";
+
+const heading = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode";
+const row = (local: string, state: string, inode: number) =>
+  `   0: ${local} 00000000:0000 ${state} 00000000:00000000 00:00000000 00000000     0        0 ${inode} 1 0 100 0 0 10 0`;
+/** What the thread may spend on a table: a reading of all of this one takes ten times as long. */
+const mostMs = 30;
+
+test("finds the sockets that listen on a port, and no other port's", async () => {
+  await using directory = await mkdtempDisposable(join(tmpdir(), "sockets-"));
+  const table = join(directory.path, "tcp");
+  const rows = [
+    row("0100007F:2171", "0A", 11),
+    row("00000000:0050", "0A", 12),
+    row("00000000:2171", "0A", 13),
+    row("0100007F:2171", "01", 14),
+  ];
+  await writeFile(table, `${[heading, ...rows].join("\n")}\n`);
+  const found = await findListeningSockets(0x2171, [table, join(directory.path, "none")]);
+  expect([...found]).toEqual(["socket:[11]", "socket:[13]"]);
+});
+
+test("does not read the connections, however many there are", async () => {
+  await using directory = await mkdtempDisposable(join(tmpdir(), "sockets-"));
+  const table = join(directory.path, "tcp");
+  const connections = Array.from({ length: 100_000 }, (_, at) => row("0100007F:2171", "06", 100 + at));
+  await writeFile(table, `${[heading, row("0100007F:2171", "0A", 11), ...connections].join("\n")}\n`);
+  await findListeningSockets(1, [table]);
+  const before = process.threadCpuUsage();
+  const found = await findListeningSockets(0x2171, [table]);
+  const { user, system } = process.threadCpuUsage(before);
+  expect([...found]).toEqual(["socket:[11]"]);
+  expect((user + system) / 1_000).toBeLessThan(mostMs);
+});
+
+test.skipIf(process.platform !== "linux")("finds a socket of this machine", async () => {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const found = await findListeningSockets(port);
+  server.close();
+  expect([...found]).toEqual([expect.stringMatching(/^socket:\[\d+\]$/)]);
+});
+
+/** For how long this process stands still at each turn of its event loop. */
+const stallMs = 150;
+
+/** Clock ticks, by which Linux tells a process's start and the machine's uptime. */
+const precisionMs = 25;
+
+test("a process is never taken for younger than it is, however long this one stands still while it asks", async () => {
+  const child = spawn("sleep", ["60"]);
+  try {
+    await new Promise((resolve) => child.once("spawn", resolve));
+    const begun = { wallMs: Date.now(), monotonicMs: performance.now() };
+    const told = new AbortController();
+    const asked = processStart(child.pid ?? 0, systemClock).finally(() => told.abort());
+    while (!told.signal.aborted) {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, stallMs);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    const start = await asked;
+    expect(start?.monotonicMs).toBeLessThan(begun.monotonicMs + precisionMs);
+    expect(start?.monotonicMs).toBeGreaterThan(begun.monotonicMs - 2_000);
+    expect(start?.wallMs).toBeLessThan(begun.wallMs + precisionMs);
+  } finally {
+    child.kill("SIGKILL");
+  }
+});
+
+test("of a process that has ended nothing is told", async () => {
+  const child = spawn("true");
+  await new Promise((resolve) => child.once("exit", resolve));
+  expect(await processStart(child.pid ?? 0, systemClock)).toBeUndefined();
+});

@@ -1,0 +1,123 @@
+import { readdir, readlink, open, readFile, realpath } from "node:fs/promises";
+import { sep } from "node:path";
+import { uptime } from "node:os";
+import type { Clock } from "#daemon/clock.ts";
+
+/**
+ * When the process started that listens on a port of this machine and runs in a directory, or from a program in it: both, since a shell may be
+ * in that directory and a proxy on that port. Undefined where no such process is seen: in another container, of another user, not on Linux.
+ */
+export async function findListenerStart(
+  port: number,
+  directory: string,
+  clock: Clock,
+): Promise<ProcessStart | undefined> {
+  const [pid] = await findListeners(port, directory);
+  return pid === undefined ? undefined : processStart(pid, clock);
+}
+
+/** The processes that listen on a port of this machine and run in a directory, or from a program in it, as far as they are seen. */
+export async function findListeners(port: number, directory: string): Promise<readonly number[]> {
+  const sockets = await findListeningSockets(port);
+  const pids: number[] = [];
+  if (sockets.size === 0) return pids;
+  for (const pid of await findProcessesIn(directory)) if (await holdsOneOf(sockets, pid)) pids.push(pid);
+  return pids;
+}
+
+async function holdsOneOf(sockets: ReadonlySet<string>, pid: number): Promise<boolean> {
+  const directory = `/proc/${pid}/fd`;
+  const names = await readdir(directory).catch(() => []);
+  const links = await Promise.all(names.map((name) => readlink(`${directory}/${name}`).catch(() => "")));
+  return links.some((link) => sockets.has(link));
+}
+
+/** State of a socket that listens, as the tables write it (proc_pid_net(5)). */
+const listening = "0A";
+
+/** Where Linux shows this machine's TCP sockets. */
+const ownTables: readonly string[] = ["/proc/net/tcp", "/proc/net/tcp6"];
+
+/**
+ * The sockets that listen on a port, as the links in `/proc/<pid>/fd` name them. A table begins with the sockets that listen (the kernel's
+ * Documentation/networking/proc_net_tcp.rst) and is read no further: behind them stands each connection, also those that were closed within
+ * the last minute. Under a flood of connections that is megabytes, which took the thread half a second. A table that can't be read has none.
+ */
+export async function findListeningSockets(port: number, tables = ownTables): Promise<ReadonlySet<string>> {
+  const suffix = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+  const found = await Promise.all(tables.map((path) => listeningIn(path, suffix).catch(() => [])));
+  return new Set(found.flat());
+}
+
+async function listeningIn(path: string, suffix: string): Promise<readonly string[]> {
+  const found: string[] = [];
+  let isHeading = true;
+  await using file = await open(path);
+  for await (const line of file.readLines()) {
+    const [, local, , state, , , , , , inode] = line.trim().split(/\s+/);
+    if (!isHeading && state !== listening) break;
+    if (!isHeading && local?.endsWith(suffix) === true) found.push(`socket:[${inode ?? ""}]`);
+    isHeading = false;
+  }
+  return found;
+}
+
+/**
+ * Processes that are seen to run in a directory or from a program in it, other than the sidecar and what it has begun itself. Empty, too, where
+ * processes can't be seen: on another system than Linux, or those of another user.
+ */
+export async function findProcessesIn(directory: string): Promise<readonly number[]> {
+  const place = await realpath(directory).catch(() => directory);
+  const isInside = (path: string) => path === place || path.startsWith(place + sep);
+  const pids = (await readdir("/proc").catch(() => [])).filter((entry) => /^\d+$/.test(entry));
+  const found = await Promise.all(
+    pids.map(async (pid) => {
+      const places = await Promise.all(["cwd", "exe"].map((link) => readlink(`/proc/${pid}/${link}`).catch(() => "")));
+      return places.some(isInside) && !(await isOwn(pid)) ? [Number(pid)] : [];
+    }),
+  );
+  return found.flat();
+}
+
+/** Whether it is the sidecar, or a program that it has begun, such as node_cli. */
+async function isOwn(pid: string): Promise<boolean> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
+  // One that has ended meanwhile says nothing any more.
+  if (status === "") return true;
+  return Number(pid) === process.pid || Number(/^PPid:\s*(\d+)$/m.exec(status)?.[1]) === process.pid;
+}
+
+/** Clock ticks in a second, in which Linux tells a process's start to programs (`proc_pid_stat(5)`). */
+const ticksPerSecond = 100;
+
+/** When a process started, by both clocks, to about 20 ms. */
+type ProcessStart = Readonly<{ wallMs: number; monotonicMs: number }>;
+
+/**
+ * When a process started; undefined when it has ended, or on another system than Linux. Linux tells it by the machine's uptime, which is
+ * read at once after the clocks: were this process to stand still in between, the other would seem to be older, never younger than it is.
+ */
+export async function processStart(pid: number, clock: Clock): Promise<ProcessStart | undefined> {
+  const ticks = await startTicks(pid);
+  if (ticks === undefined) return undefined;
+  const wallMs = clock.wallMs();
+  const monotonicMs = clock.monotonicMs();
+  const ageMs = uptime() * 1_000 - (ticks / ticksPerSecond) * 1_000;
+  return { wallMs: wallMs - ageMs, monotonicMs: monotonicMs - ageMs };
+}
+
+/** States of a process that has ended and whose parent has not asked for its status yet (`proc_pid_stat(5)`). */
+const endedStates: ReadonlySet<string | undefined> = new Set(["Z", "X"]);
+
+/**
+ * When a process started, in clock ticks since the machine did: with its id, what tells it from every other one. Undefined when it has ended, or on
+ * another system than Linux.
+ */
+export async function startTicks(pid: number): Promise<number | undefined> {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+  if (stat === "") return undefined;
+  // The second field is a name in parentheses, which may hold anything; the state comes after it, and the start is the 20th field from there.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const ticks = Number(fields[19] ?? Number.NaN);
+  return endedStates.has(fields[0]) || !Number.isFinite(ticks) ? undefined : ticks;
+}

@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import { parseConfig } from "#node/conf/document.ts";
+import { findNaming } from "#node/conf/monitor-keys.ts";
+import { parseNodeVersion } from "#node/versions.ts";
+import { pushIdentity } from "./node-pushes.ts";
+
+const version = parseNodeVersion("0.16.2");
+
+function document(monitor: string) {
+  const parsed = parseConfig(Buffer.from(`{ "chain": { ${monitor} } }`));
+  return parsed.ok ? parsed.document : undefined;
+}
+
+function pushing(isEnabled: boolean): string {
+  if (version === undefined) throw new Error("no version");
+  const { own } = findNaming(version);
+  const monitor = { [own.enabled]: isEnabled, [own.jobName]: "node-7", [own.pushIntervalSeconds]: 5 };
+  return `"monitor_config": ${JSON.stringify(monitor)}`;
+}
+
+test("a node that is not configured to push is told apart from one of which nobody knows", () => {
+  expect(pushIdentity(document(pushing(true)), version)).toEqual({ job: "node-7", intervalSeconds: 5 });
+  expect(pushIdentity(document(""), version)).toBeUndefined();
+  expect(pushIdentity(document(pushing(false)), version)).toBeUndefined();
+  expect(pushIdentity(undefined, version)).toBe("unknown");
+  expect(pushIdentity(document(pushing(true)), undefined)).toBe("unknown");
+});

@@ -1,0 +1,47 @@
+import { describe, expect, it } from "vitest";
+import { planGrowth, parseQuantityBytes, type VolumeState } from "./volume-claim.ts";
+
+const gib = 2 ** 30;
+const limits = { growBelowFreeRatio: 0.15, stepGibibytes: 100, ceilingGibibytes: 650, pauseMs: 1_000 };
+const full: VolumeState = {
+  freeRatio: 0.1,
+  requestedBytes: 500 * gib,
+  capacityBytes: 500 * gib,
+  grownMsAgo: undefined,
+};
+
+describe("planGrowth", () => {
+  it("grows a volume that fills by one step, and to the ceiling at most", () => {
+    expect(planGrowth(full, limits)).toEqual({ kind: "grow", toGibibytes: 600 });
+    const larger = { ...full, requestedBytes: 600 * gib, capacityBytes: 600 * gib };
+    expect(planGrowth(larger, limits)).toEqual({ kind: "grow", toGibibytes: 650 });
+  });
+
+  it("leaves a volume with room, one that grows already and one that grew just now", () => {
+    expect(planGrowth({ ...full, freeRatio: 0.15 }, limits)).toEqual({ kind: "enough" });
+    expect(planGrowth({ ...full, requestedBytes: 600 * gib }, limits)).toEqual({ kind: "growing" });
+    expect(planGrowth({ ...full, grownMsAgo: 999 }, limits)).toEqual({ kind: "paused", forMs: 1 });
+    expect(planGrowth({ ...full, grownMsAgo: 1_000 }, limits)).toMatchObject({ kind: "grow" });
+  });
+
+  it.each([650, 700, 5_000])("never shrinks: %d GiB under a ceiling of 650 stay", (size) => {
+    const large = { ...full, requestedBytes: size * gib, capacityBytes: size * gib };
+    expect(planGrowth(large, limits)).toEqual({ kind: "at-ceiling" });
+  });
+});
+
+describe("quantityBytes", () => {
+  it.each([
+    ["500Gi", 500 * gib],
+    ["1T", 1e12],
+    ["1.5Ti", 1.5 * 2 ** 40],
+    ["1e9", 1e9],
+    ["12345", 12_345],
+  ])("%s", (text, bytes) => {
+    expect(parseQuantityBytes(text)).toBe(bytes);
+  });
+
+  it.each(["", "Gi", "5 Gi", "-1", "5X"])("%j is none", (text) => {
+    expect(parseQuantityBytes(text)).toBeUndefined();
+  });
+});

@@ -1,0 +1,113 @@
+import { findConditionTitle, type Condition } from "./condition.ts";
+import type { Incident } from "./incident.ts";
+import { servesTraffic, type Verdict } from "./verdict.ts";
+
+/** What the page says first: a state of two or three words, and in a sentence or two why, and what the sidecar does about it. */
+export type Headline = Readonly<{ state: HeadlineState; cause: string }>;
+
+export type HeadlineState =
+  | "Healthy"
+  | "Node down"
+  | "Held"
+  | "Waiting for adopt"
+  | "Serving, with a fault"
+  | "Upgrading the node"
+  | "Restarting the node"
+  | "Starting"
+  | "Not looked after"
+  | "Not fully known";
+
+/** Says how the node is in few words. Pure. */
+export function headlineOf(
+  verdict: Verdict,
+  conditions: readonly Condition[],
+  incidents: readonly Incident[],
+): Headline {
+  const serves = servesTraffic(conditions);
+  const first = incidents[0];
+  const why = first === undefined ? verdict.message : causeOf(first);
+  const doing = actionOf(conditions);
+  const others = incidents.length > 1 ? ` ${incidents.length - 1} more below.` : "";
+  switch (verdict.level) {
+    case "right":
+      return { state: "Healthy", cause: checked(conditions) };
+    case "down":
+      return { state: "Node down", cause: `${why}${doing}${others}` };
+    case "held":
+      return { state: serves ? "Held" : "Node down", cause: `${heldWords(serves)} ${why}${others}` };
+    case "waiting":
+      return {
+        state: "Waiting for adopt",
+        cause: "The node serves. Gatehouse has changed nothing and waits for your word.",
+      };
+    case "working": {
+      const isUpgrading = conditions.some(({ reason }) => reason === "Upgrading");
+      const cause = serves ? "The node serves meanwhile." : "The node serves nobody meanwhile.";
+      return {
+        state: isUpgrading ? "Upgrading the node" : "Restarting the node",
+        cause: `${cause} Nothing for you to do yet.`,
+      };
+    }
+    case "wrong":
+      return { state: "Serving, with a fault", cause: `${why}${others}` };
+    case "unknown":
+      return unknown(verdict, conditions, `${why}${others}`);
+  }
+}
+
+function heldWords(serves: boolean): string {
+  const words = "Gatehouse changes nothing more until you resume it.";
+  return serves ? `The node serves. ${words}` : words;
+}
+
+function unknown(verdict: Verdict, conditions: readonly Condition[], cause: string): Headline {
+  const upkeep = conditions.find(({ type }) => type === "UpkeepCurrent");
+  if (upkeep?.status === "False") return { state: "Not looked after", cause: `The node serves. ${cause}` };
+  if (verdict.title === "Not known yet") return { state: "Starting", cause: verdict.message };
+  if (conditions.some(({ reason }) => reason === "Upgrading")) return { state: "Upgrading the node", cause };
+  return { state: "Not fully known", cause: `What can be looked at is right. ${cause}` };
+}
+
+function checked(conditions: readonly Condition[]): string {
+  const passing = conditions.filter(({ status }) => status === "True").length;
+  const off = conditions.length - passing;
+  return off === 0 ? `All ${passing} checks pass.` : `${passing} checks pass; ${off} not known or off.`;
+}
+
+/** Causes whose title alone says too little of a node that is down. */
+const shortCauses: Readonly<Record<string, string>> = {
+  "RpcAnswering Refused": "Its RPC refuses connections.",
+  "RpcAnswering TimedOut": "Its RPC does not answer in time.",
+  "RpcAnswering NotJsonRpc": "Something other than a node answers at its address.",
+  "RpcAnswering RpcError": "Its RPC answers with errors.",
+  "HeightAdvancing Stalled": "It has no new block, and the references do.",
+  "HeightAdvancing WentBackwards": "It has lost blocks.",
+  "ChainIdExpected AnotherChain": "It is on another chain.",
+  "HeightCurrent Behind": "It is behind the references.",
+  "Unheld Held": "A restart failed.",
+};
+
+function causeOf({ cause }: Incident): string {
+  return shortCauses[`${cause.type} ${cause.reason}`] ?? `${findConditionTitle(cause)}.`;
+}
+
+/** What the sidecar does about a node that is down, by the reason of `RestartSettled`. */
+const actions: Readonly<Record<string, string>> = {
+  Running: "Gatehouse is restarting it.",
+  Settling: "Gatehouse is about to restart it.",
+  WaitingForWindow: "Gatehouse waits for the maintenance window.",
+  BudgetExhausted: "Gatehouse has used up its restarts of this hour.",
+  StateNotKept: "Gatehouse can't restart it while it can't keep its state.",
+  Contested: "Gatehouse does not restart it while somebody else writes node.conf.",
+  NoDriver: "Gatehouse can't restart it: restart.driver is none.",
+  ConfigUnusable: "Gatehouse does not restart it with a node.conf that can't be used.",
+  EditRefused: "Gatehouse does not restart it with this node.conf.",
+  Observing: "Gatehouse only observes.",
+  WaitingForAdopt: "Gatehouse waits for your word.",
+};
+
+function actionOf(conditions: readonly Condition[]): string {
+  const restart = conditions.find(({ type, status }) => type === "RestartSettled" && status === "False");
+  const words = restart && actions[restart.reason];
+  return words === undefined ? "" : ` ${words}`;
+}

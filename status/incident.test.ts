@@ -1,0 +1,107 @@
+import { expect, test } from "vitest";
+import { causes } from "./causes.ts";
+import type { Condition, ConditionType } from "./condition.ts";
+import { conditionReasons } from "./condition-reasons.ts";
+import { headlineOf } from "./headline.ts";
+import { incidentsOf } from "./incident.ts";
+import { judgeVerdict } from "./verdict.ts";
+
+const since = "2026-03-04T12:00:00.000Z";
+
+/** A condition as its watch would say it; the types tie reason to type and status, which the compiler loses here. */
+function condition(type: ConditionType, reason: string, status: Condition["status"] = "False"): Condition {
+  return { type, reason, status, message: `${type} in words.`, since } as Condition;
+}
+
+const right = [condition("RpcAnswering", "Answering", "True"), condition("Unheld", "NoHold", "True")];
+
+/** What a node whose process is gone leaves on the board. */
+const nodeGone = [
+  condition("RpcAnswering", "Refused"),
+  condition("HeightAdvancing", "NoNewBlock"),
+  condition("WebSocketAnswering", "Refused"),
+  condition("GatewayServing", "NodeUnfit", "Unknown"),
+  condition("PruneAdvancing", "PruningStalled"),
+  condition("MetricsArriving", "Stale"),
+  condition("RestartSettled", "NoDriver"),
+];
+
+/** Each incident as one line: severity, cause, and in brackets how many follow from it. */
+function shown(conditions: readonly Condition[]): readonly string[] {
+  return incidentsOf(conditions).map(
+    ({ cause, severity, consequences }) => `${severity}: ${cause.type} ${cause.reason} (${consequences.length})`,
+  );
+}
+
+function headline(...conditions: readonly Condition[]): string {
+  const verdict = judgeVerdict(conditions, { mode: "enforce", watched: [] });
+  const { state, cause } = headlineOf(verdict, conditions, incidentsOf(conditions));
+  return `${state}: ${cause}`;
+}
+
+test("a dead node is one incident, whatever fails because of it", () => {
+  expect(shown(nodeGone)).toEqual(["critical: RpcAnswering Refused (6)"]);
+  expect(headline(...nodeGone)).toBe(
+    "Node down: Its RPC refuses connections. Gatehouse can't restart it: restart.driver is none.",
+  );
+});
+
+test("a hold after a failed restart takes in the node that did not come back", () => {
+  const held = [condition("Unheld", "Held"), ...nodeGone.slice(0, 6), condition("RestartSettled", "Held")];
+  expect(shown(held)).toEqual(["critical: Unheld Held (7)"]);
+  expect(headline(...held)).toBe("Node down: Gatehouse changes nothing more until you resume it. A restart failed.");
+});
+
+test("what has its own cause keeps its own card, the more urgent first", () => {
+  const apart = [condition("DiskSpaceLeft", "Low"), condition("MetricsArriving", "JobShared"), ...nodeGone.slice(0, 4)];
+  expect(shown(apart)).toEqual([
+    "critical: RpcAnswering Refused (3)",
+    "warning: DiskSpaceLeft Low (0)",
+    "warning: MetricsArriving JobShared (0)",
+  ]);
+  expect(headline(...apart)).toBe("Node down: Its RPC refuses connections. 2 more below.");
+});
+
+test("a restart that runs is what is going on, and nobody has to do anything", () => {
+  const restarting = [...nodeGone.slice(0, 4), condition("RestartSettled", "Running")];
+  expect(shown(restarting)).toEqual(["working: RestartSettled Running (4)"]);
+  expect(headline(...restarting)).toBe(
+    "Restarting the node: The node serves nobody meanwhile. Nothing for you to do yet.",
+  );
+});
+
+test("a full disk explains what can't be written", () => {
+  expect(
+    shown([
+      condition("DiskSpaceLeft", "Low"),
+      condition("StateKept", "DiskFull"),
+      condition("UpkeepCurrent", "Failing"),
+    ]),
+  ).toEqual(["critical: DiskSpaceLeft Low (2)"]);
+});
+
+test("a healthy node has no incident; what settings switch off is counted, not shown", () => {
+  const healthy = [...right, condition("NodeCliWorking", "NotRun", "Unknown")];
+  expect(shown(healthy)).toEqual([]);
+  expect(headline(...right)).toBe("Healthy: All 2 checks pass.");
+  expect(headline(...healthy)).toBe("Healthy: 2 checks pass; 1 not known or off.");
+});
+
+test("what can't be looked at is an incident of its own kind, and a sidecar that has just started has none", () => {
+  const blind = [...right, condition("DiskSpaceLeft", "NotReadable", "Unknown")];
+  expect(shown(blind)).toEqual(["unknown: DiskSpaceLeft NotReadable (0)"]);
+  expect(headline(...blind)).toMatch(/^Not fully known: What can be looked at is right\. /);
+  const fresh = [...right, condition("UpkeepCurrent", "NotPassed", "Unknown")];
+  expect(shown(fresh)).toEqual([]);
+  expect(headline(...fresh)).toMatch(/^Starting: The sidecar has just started/);
+  expect(headline(...right, condition("UpkeepCurrent", "Failing"))).toMatch(/^Not looked after: The node serves\. /);
+});
+
+test("every reason that a cause is told by exists", () => {
+  const unknown = causes.flatMap(({ type, reasons = [] }) => {
+    const { True, False, Unknown } = conditionReasons[type];
+    const known = new Set<string>([...True, ...False, ...Unknown]);
+    return reasons.filter((reason) => !known.has(reason));
+  });
+  expect(unknown).toEqual([]);
+});

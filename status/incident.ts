@@ -1,0 +1,60 @@
+import { explains, rankOf } from "./causes.ts";
+import type { Condition } from "./condition.ts";
+import { barsTraffic, isAtWork, isBlind, neededForTraffic } from "./verdict.ts";
+
+/**
+ * How much an incident matters: `critical` (the node serves nobody, or nobody looks after it), `warning` (it serves, and something is wrong),
+ * `working` (the sidecar is at it), `unknown` (something could not be looked at).
+ */
+export type IncidentSeverity = (typeof severities)[number];
+
+const severities = ["critical", "working", "warning", "unknown"] as const;
+
+/** One root cause, and what is wrong because of it. */
+export type Incident = Readonly<{
+  cause: Condition;
+  severity: IncidentSeverity;
+  /** What is wrong too, and will most likely be right again with the cause. */
+  consequences: readonly Condition[];
+}>;
+
+/** Tells the root causes of all that is wrong or can't be told, the most urgent first. Pure. */
+export function incidentsOf(conditions: readonly Condition[]): readonly Incident[] {
+  let left: readonly Condition[] = conditions.filter(isProblem).toSorted((a, b) => rankOf(a) - rankOf(b));
+  const found: Incident[] = [];
+  for (let cause = left[0]; cause !== undefined; cause = left[0]) {
+    const consequences = followers(cause, left.slice(1));
+    const told = new Set<Condition>([cause, ...consequences]);
+    found.push({ cause, consequences, severity: severityOf(cause, consequences) });
+    left = left.filter((condition) => !told.has(condition));
+  }
+  return found.toSorted((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity));
+}
+
+/** What follows from a cause, and from what follows from it. */
+function followers(cause: Condition, others: readonly Condition[]): readonly Condition[] {
+  const direct = others.filter((other) => explains(cause, other));
+  const rest = others.filter((other) => !direct.includes(other));
+  const further = rest.filter((other) => direct.some((one) => explains(one, other)));
+  return [...direct, ...further];
+}
+
+/** A sidecar that has not looked yet has nothing to report. */
+function isProblem(condition: Condition): boolean {
+  const { status, reason } = condition;
+  return status === "False" || reason === "NodeUnfit" || (isBlind(condition) && reason !== "NotPassed");
+}
+
+function severityOf(cause: Condition, consequences: readonly Condition[]): IncidentSeverity {
+  if (isAtWork(cause) || cause.reason === "Upgrading") return "working";
+  const all = [cause, ...consequences];
+  const isDown = all.some((one) => neededForTraffic.some((type) => type === one.type) && barsTraffic(one));
+  if (
+    isDown ||
+    cause.type === "Unheld" ||
+    all.some(({ type, status }) => type === "UpkeepCurrent" && status === "False")
+  ) {
+    return "critical";
+  }
+  return all.some(({ status }) => status === "False") ? "warning" : "unknown";
+}

@@ -1,0 +1,47 @@
+/** A time in which the node did not serve. */
+export type Outage = Readonly<{
+  /** Wall clock. */
+  fromMs: number;
+  /** Absent while it lasts. */
+  toMs?: number;
+  /** It was already so at the first look: it began earlier. */
+  beganEarlier: boolean;
+}>;
+
+/** When the node did not serve, and since when the present state lasts. */
+export type Outages = Readonly<{
+  /** Notes how it is now; `serves` is undefined while it is not known. */
+  note: (now: Readonly<{ state: string; serves: boolean | undefined }>) => void;
+  /** Since when the state is the same (wall clock), and whether it was already so at the first look. */
+  since: () => Readonly<{ atMs: number; beganEarlier: boolean }> | undefined;
+  /** Oldest first. */
+  list: () => readonly Outage[];
+}>;
+
+/** How many outages are kept, and for how long. */
+const outagesKept = 50;
+const keptMs = 86_400_000;
+
+/** Creates an empty record of outages; it lasts as long as the process. */
+export function createOutages(clock: Readonly<{ wallMs: () => number }>): Outages {
+  let outages: readonly Outage[] = [];
+  let current: { state: string; atMs: number; beganEarlier: boolean } | undefined;
+  let isFirst = true;
+  const noteServing = (serves: boolean, atMs: number) => {
+    const last = outages.at(-1);
+    const isOut = last !== undefined && last.toMs === undefined;
+    if (serves && isOut) outages = [...outages.slice(0, -1), { ...last, toMs: atMs }];
+    if (!serves && !isOut) outages = [...outages, { fromMs: atMs, beganEarlier: isFirst }].slice(-outagesKept);
+    isFirst = false;
+  };
+  return {
+    note: ({ state, serves }) => {
+      const atMs = clock.wallMs();
+      outages = outages.filter(({ toMs = atMs }) => atMs - toMs <= keptMs);
+      if (serves !== undefined) noteServing(serves, atMs);
+      if (current?.state !== state) current = { state, atMs, beganEarlier: current === undefined };
+    },
+    since: () => current,
+    list: () => outages,
+  };
+}

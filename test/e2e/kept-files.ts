@@ -1,0 +1,20 @@
+import { readdirSync, statSync } from "node:fs";
+import { join, relative } from "node:path";
+
+/** What a stack has kept at some moment: paths below its state directory, with their modes in octal digits. */
+type KeptFiles = ReadonlyMap<string, string>;
+
+/** Everything below a stack's state directory but what its node keeps for itself. */
+export function keptFiles(stateDirectory: string): KeptFiles {
+  const entries = readdirSync(stateDirectory, { recursive: true, withFileTypes: true });
+  const kept = entries.map((entry) => {
+    const path = join(entry.parentPath, entry.name);
+    return [relative(stateDirectory, path), (statSync(path).mode & 0o777).toString(8)] as const;
+  });
+  return new Map(kept.filter(([path]) => !isNodes(path)));
+}
+
+/** What a running node of the devnet keeps for itself; the sidecar's lock beside node.conf is the sidecar's. */
+function isNodes(path: string): boolean {
+  return path === "node" || (path.startsWith("node/") && !path.startsWith("node/bin/.node.conf.lock"));
+}

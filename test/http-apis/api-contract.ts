@@ -1,0 +1,80 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
+
+type Content = Readonly<Record<string, Readonly<{ schema: object }>>>;
+type Operation = Readonly<{ responses: Readonly<Record<string, Readonly<{ content?: Content }>>> }>;
+
+/** The part of an OpenAPI document that answers are judged by. */
+export type ApiDocument = Readonly<{ paths: Readonly<Record<string, Readonly<Record<string, Operation>>>> }>;
+
+/** What a service's answers are compared with. */
+export type ApiContract = Readonly<{
+  /** Names what an answer has that the document does not say, or the other way round; undefined where they agree. */
+  breach: (asked: Asked, answer: Answer) => string | undefined;
+  /** Operations of which no answer was judged yet. */
+  unseen: () => readonly string[];
+}>;
+
+type Asked = Readonly<{ method: string; path: string }>;
+type Answer = Readonly<{ status: number; type: string; body: string }>;
+
+/** Fields that the document does not name are a breach here, though a client has to bear them. */
+function closed(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(closed);
+  if (typeof schema !== "object" || schema === null) return schema;
+  const inner = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, closed(value)]));
+  return "properties" in inner && !("additionalProperties" in inner)
+    ? { ...inner, additionalProperties: false }
+    : inner;
+}
+
+/** Judges answers by a document. */
+export function apiContract({ paths }: ApiDocument): ApiContract {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  const seen = new Set<string>();
+  const bodyBreach = (schema: object, body: string) => {
+    const validate = ajv.compile(closed(schema) as object);
+    return validate(JSON.parse(body)) ? undefined : `${ajv.errorsText(validate.errors)} in ${body.slice(0, 500)}`;
+  };
+  return {
+    breach: ({ method, path }, { status, type, body }) => {
+      const operation = paths[path]?.[method.toLowerCase()];
+      if (operation === undefined) return `${method} ${path} is not documented`;
+      seen.add(`${method} ${path}`);
+      const response = operation.responses[status];
+      if (response === undefined) return `${method} ${path} answers ${status}, which is not documented`;
+      if (response.content === undefined) return undefined;
+      const [documented = "", { schema } = { schema: {} }] = Object.entries(response.content)[0] ?? [];
+      if (!type.startsWith(documented)) return `${method} ${path} answers ${type}, not ${documented}`;
+      const found = documented === "application/json" ? bodyBreach(schema, body) : undefined;
+      return found && `${method} ${path} answers ${status} otherwise than documented: ${found}`;
+    },
+    unseen: () =>
+      Object.entries(paths)
+        .flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`))
+        .filter((operation) => !seen.has(operation)),
+  };
+}
+
+/** A running service, asked under its contract. */
+export type ContractedService = Readonly<{
+  /** Asks, and resolves with the status. @throws {Error} where the answer is not as documented. */
+  ask: (method: "GET" | "POST", path: string, init?: RequestInit, url?: string) => Promise<number>;
+  unseen: ApiContract["unseen"];
+}>;
+
+/** Reads a service's own document. */
+export async function contractedService(url: string): Promise<ContractedService> {
+  const document = (await (await fetch(`${url}/openapi.json`)).json()) as ApiDocument;
+  const contract = apiContract(document);
+  return {
+    ask: async (method, path, init = {}, at = url) => {
+      const response = await fetch(at + path, { ...init, method });
+      const body = await response.text();
+      const type = response.headers.get("Content-Type") ?? "";
+      const breach = contract.breach({ method, path }, { status: response.status, type, body });
+      if (breach !== undefined) throw new Error(breach);
+      return response.status;
+    },
+    unseen: contract.unseen,
+  };
+}

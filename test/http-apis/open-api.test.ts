@@ -1,0 +1,105 @@
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { describe, expect, it } from "vitest";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { createApp, type App } from "#daemon/http/app.ts";
+import { openApiDocument, openApiRoute, type Api } from "#daemon/http/open-api.ts";
+import { operationsApi } from "#daemon/http/operations-api.ts";
+import { addOperationsRoutes } from "#daemon/http/operations-listener.ts";
+import { judgeReadiness } from "#daemon/http/readiness.ts";
+import { facilitatorApi } from "#facilitator/facilitator-api.ts";
+import { addFacilitatorRoutes } from "#facilitator/http.ts";
+import { gatewayApi } from "#gateway/gateway-api.ts";
+import { resourceServerApi } from "#resource-server/resource-server-api.ts";
+import { resourceServerSettings } from "#resource-server/settings.ts";
+import { sidecarApi } from "#sidecar/sidecar-api.ts";
+import { addGuardedControlRoutes } from "#sidecar/upkeep/control/listen-control.ts";
+import { Secret } from "#daemon/secret.ts";
+import { apiContract } from "./api-contract.ts";
+
+const sidecar = sidecarApi({ isControlled: true });
+const apis: readonly Api[] = [
+  facilitatorApi,
+  gatewayApi,
+  sidecar,
+  resourceServerApi(
+    { publicUrl: "https://shop.example", listen: resourceServerSettings.schema.shape.listen.parse({}) },
+    { sellsTokens: true },
+  ),
+];
+const log = pino({ level: "silent" });
+const app = () => createApp({ bodyLimitBytes: 1_024 }, { log });
+
+const contract = () => apiContract(openApiDocument(facilitatorApi));
+const configuration = () => ({ service: "test", version: "0", settingsSha256: "", files: [] });
+const unasked = () => Promise.reject(new Error("not asked here"));
+const isControl = (operation: string) => operation.includes(" /control");
+
+function routesOf(routed: App): readonly string[] {
+  return routed.routes.filter(({ method }) => method !== "ALL").map(({ method, path }) => `${method} ${path}`);
+}
+
+function documented({ operations }: Pick<Api, "operations">): readonly string[] {
+  return operations.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
+}
+
+describe("openApiDocument", () => {
+  it.each(apis)("of $title is valid by the schema of OpenAPI 3.1", async (api) => {
+    const result = await new Validator().validate(structuredClone(openApiDocument(api)));
+    expect(result).toEqual({ valid: true });
+  });
+
+  it("is served as it is", async () => {
+    const routed = app();
+    openApiRoute(routed, facilitatorApi);
+    const answer = await routed.request("/openapi.json");
+    expect([answer.status, await answer.json()]).toEqual([200, openApiDocument(facilitatorApi)]);
+  });
+});
+
+describe("what a listener answers is documented, and nothing else is", () => {
+  it("at the facilitator", () => {
+    const routed = app();
+    const facilitator = {
+      network: "eip155:1672",
+      verify: unasked,
+      settle: unasked,
+      supported: () => ({ kinds: [], extensions: [], signers: {} }),
+    } as const;
+    addFacilitatorRoutes(routed, { facilitator, apiKeys: undefined, log });
+    expect(routesOf(routed).toSorted()).toEqual(documented(facilitatorApi).toSorted());
+  });
+
+  it("at the port for operators", () => {
+    const routed = app();
+    addOperationsRoutes(routed, { metrics: new Registry(), readiness: () => judgeReadiness({}), configuration });
+    expect(routesOf(routed).toSorted()).toEqual(documented({ operations: operationsApi }).toSorted());
+  });
+
+  it("under /control", () => {
+    const routed = app();
+    addGuardedControlRoutes(routed, () => undefined, new Secret("token"));
+    expect(routesOf(routed).filter(isControl).toSorted()).toEqual(documented(sidecar).filter(isControl).toSorted());
+  });
+});
+
+describe("apiContract", () => {
+  const type = "application/json";
+
+  it.each([
+    [{ method: "GET", path: "/nothing" }, 200, "{}", "GET /nothing is not documented"],
+    [{ method: "GET", path: "/health" }, 302, "{}", "answers 302, which is not documented"],
+    [{ method: "GET", path: "/health" }, 200, '{"status":"ill"}', "otherwise than documented"],
+    [{ method: "GET", path: "/health" }, 200, '{"status":"ok","more":1}', "otherwise than documented"],
+  ])("finds %j with %s %s", (asked, status, body, breach) => {
+    expect(contract().breach(asked, { status, type, body })).toContain(breach);
+  });
+
+  it("finds nothing wrong with what is documented", () => {
+    const judged = contract();
+    expect(judged.breach({ method: "GET", path: "/health" }, { status: 200, type, body: '{"status":"ok"}' })).toBe(
+      undefined,
+    );
+    expect(judged.unseen()).toEqual(["POST /verify", "POST /settle", "GET /supported", "GET /openapi.json"]);
+  });
+});

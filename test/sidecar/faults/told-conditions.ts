@@ -1,0 +1,130 @@
+import type { VerdictLevel } from "#status/verdict.ts";
+import type { ConditionType, ReasonOf } from "#status/condition.ts";
+
+/** A condition that no fault of the other tables brings about as its main one, and what a node is called of which this alone is not right. */
+export type ToldCondition = {
+  [T in ConditionType]: Readonly<{
+    what: string;
+    condition: readonly [T, ReasonOf<T, "False"> | ReasonOf<T, "Unknown">];
+    verdict: VerdictLevel;
+    readyz: 200 | 503;
+  }>;
+}[ConditionType];
+
+/** Rows of one condition: what has happened, the reason, the verdict, and `/readyz` where it is not 200. */
+function rows<T extends ConditionType>(
+  type: T,
+  list: readonly (readonly [
+    what: string,
+    reason: ReasonOf<T, "False"> | ReasonOf<T, "Unknown">,
+    verdict: VerdictLevel,
+    readyz?: 503,
+  ])[],
+): readonly ToldCondition[] {
+  return list.map(
+    // The parameters tie each reason to its type, which the compiler loses over the map.
+    ([what, reason, verdict, readyz = 200]) => ({ what, condition: [type, reason], verdict, readyz }) as ToldCondition,
+  );
+}
+
+const node: readonly ToldCondition[] = [
+  ...rows("RpcAnswering", [["The node's port answers more than any node does", "TooLarge", "down", 503]]),
+  ...rows("HeightAdvancing", [
+    ["Blocks came steadily and come no more, and no references are set", "NoNewBlock", "wrong"],
+    ["The RPC does not answer, so that the height is not known (`RpcAnswering` says why)", "NoAnswer", "unknown"],
+  ]),
+  ...rows("HeightCurrent", [["The RPC does not answer, so that there is no height to compare", "NoHeight", "unknown"]]),
+  ...rows("WebSocketAnswering", [
+    ["The node's WebSocket opens and answers nothing", "TimedOut", "wrong"],
+    ["The node's WebSocket closes without an answer", "Closed", "wrong"],
+    ["Another program answers at the node's WebSocket port", "NotJsonRpc", "wrong"],
+  ]),
+  ...rows("GatewayServing", [
+    ["The node answers the sidecar, and the gateway learns no head", "NoHead", "down", 503],
+    ["The node is not fit for traffic (its own conditions say why)", "NodeUnfit", "down", 503],
+  ]),
+];
+
+const files: readonly ToldCondition[] = [
+  ...rows("StateKept", [
+    ["The sidecar's state is on a file system that is mounted read-only", "ReadOnly", "wrong"],
+    ["The sidecar's state can't be written for another reason", "NotWritten", "wrong"],
+    ["The file system of the sidecar's state hangs", "Hanging", "wrong"],
+  ]),
+  ...rows("UpkeepCurrent", [
+    ["Each look at the node fails", "Failing", "unknown"],
+    ["A look at the node does not end", "Hanging", "unknown"],
+    ["The sidecar has just started", "NotPassed", "unknown"],
+  ]),
+  ...rows("ConfigCurrent", [
+    ["node.conf can't be judged without the node's version", "VersionUnknown", "wrong"],
+    ["Nothing says where the node is to push its metrics", "PushAddressUnknown", "wrong"],
+    ["node.conf drifts while another process may write it", "Locked", "wrong"],
+    ["The lock beside node.conf can't be made", "CannotLock", "wrong"],
+    ["No copy of node.conf can be kept before it is corrected", "NotKept", "wrong"],
+  ]),
+];
+
+const upkeep: readonly ToldCondition[] = [
+  ...rows("NodeCliWorking", [["node_cli is not run (`nodeCli.runner` is none)", "NotRun", "right"]]),
+  ...rows("AutoPruneOn", [
+    ["Auto-pruning stays on although it is to be off", "PruneStaysOn", "wrong"],
+    ["node_cli, which switches auto-pruning on, is not there", "NotFound", "wrong"],
+    ["node_cli, which switches auto-pruning on, may not be executed", "NotExecutable", "wrong"],
+    ["node_cli hangs while it switches auto-pruning on", "TimedOut", "wrong"],
+    ["node_cli prints without end while it switches auto-pruning on", "TooMuchOutput", "wrong"],
+    ["node_cli prints something else than it should while it switches auto-pruning on", "Garbage", "wrong"],
+    ["node_cli fails to switch auto-pruning on", "Failed", "wrong"],
+    ["node_cli has not told whether auto-pruning is on (`NodeCliWorking` says why)", "NoPruneInfo", "right"],
+  ]),
+  ...rows("PruneAdvancing", [
+    ["Auto-pruning is on, and nothing is pruned", "PruningStalled", "wrong"],
+    ["Auto-pruning is off (`AutoPruneOn` says whether that is right)", "Off", "right"],
+    ["node_cli does not print how far pruning is", "NotPrinted", "right"],
+  ]),
+  ...rows("MetricsArriving", [
+    ["Two nodes push under one job name", "JobShared", "wrong"],
+    ["The node is not configured to push", "NotPushing", "right"],
+    ["What the node pushes as is not known: node.conf or the version is not", "IdentityUnknown", "unknown"],
+  ]),
+  ...rows("DiskSpaceLeft", [["The disk of the node's data is full soon at its present slope", "FullSoon", "wrong"]]),
+  ...rows("FileDescriptorsLeft", [
+    ["As many connections are open as may be", "ConnectionsFull", "wrong"],
+    ["The system does not tell how many descriptors are open", "NotCounted", "right"],
+  ]),
+  ...rows("FilesInForce", [["A file that is read again as it changes can't be used", "Refused", "wrong"]]),
+  ...rows("VolumeLargeEnough", [
+    ["The node's volume fills, and is at its ceiling", "AtCeiling", "wrong"],
+    ["The node's volume fills, and could not be made larger", "NotGrown", "wrong"],
+    ["The node's volume can't be looked at", "NotReadable", "unknown"],
+  ]),
+];
+
+const restarts: readonly ToldCondition[] = [
+  ...rows("RestartSettled", [
+    ["The node is being restarted", "Running", "working"],
+    ["node.conf was edited a moment ago", "Settling", "working"],
+    ["A restart is due, and the sidecar could not remember that it made it", "StateNotKept", "wrong"],
+    ["A restart is due, and another program keeps writing node.conf", "Contested", "wrong"],
+    ["A restart is due, and a hold is in force", "Held", "wrong"],
+    ["A restart is due, and node.conf can't be used", "ConfigUnusable", "wrong"],
+    ["node.conf was edited so that the node would not start with it", "EditRefused", "wrong"],
+    ["A restart is due, and the sidecar has not been adopted", "WaitingForAdopt", "wrong"],
+  ]),
+  ...rows("RollBackReady", [
+    ["What the node advances with can't be kept", "NotKept", "wrong"],
+    ["There is nothing to go back to", "NothingKept", "wrong"],
+    ["What is kept was not yet seen to be healthy", "Assumed", "right"],
+    ["The node has not answered since its start", "NotYet", "right"],
+    ["The sidecar restarts nothing here", "NoRestarts", "right"],
+  ]),
+  ...rows("UpgradeProved", [
+    ["An upgrade failed, and the old version is back", "RolledBack", "wrong"],
+    ["An upgrade failed, and so did the way back", "Stranded", "wrong"],
+    ["An upgrade can't go on", "Blocked", "wrong"],
+    ["The node is being upgraded", "Upgrading", "unknown"],
+  ]),
+];
+
+/** Every reason of a condition that is False or Unknown has a row here, or a fault that a sidecar is struck with. */
+export const toldConditions: readonly ToldCondition[] = [...node, ...files, ...upkeep, ...restarts];

@@ -1,0 +1,34 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+
+/** A program in a process of its own that answers messages, and is there to be killed. */
+export type KillableProcess<Request, State> = Readonly<{
+  /** Undefined once the process has ended. */
+  ask: (request?: Request) => Promise<State | undefined>;
+  hasEnded: () => boolean;
+  /** Ends it by SIGKILL, and waits. */
+  kill: () => Promise<void>;
+}>;
+
+/** Starts a program that answers each message, an object, with a state. */
+export function startKillableProcess<Request extends object, State>(
+  program: string,
+  args: readonly string[],
+): KillableProcess<Request, State> {
+  const child = spawn(process.execPath, [program, ...args], { stdio: ["ignore", "inherit", "inherit", "ipc"] });
+  const ended = once(child, "exit");
+  return {
+    ask: async (request) => {
+      if (!child.connected) return undefined;
+      const answer = once(child, "message").then(([state]) => state as State);
+      // Without a callback, a message to a process that has just ended would be an error of the whole child; `ended` tells it.
+      child.send(request ?? {}, () => undefined);
+      return Promise.race([answer, ended.then(() => undefined)]);
+    },
+    hasEnded: () => child.exitCode !== null || child.signalCode !== null,
+    kill: async () => {
+      child.kill("SIGKILL");
+      await ended;
+    },
+  };
+}
