@@ -1,0 +1,82 @@
+/** What a reader types: one `sh` block of a page, and what the page says of it. */
+export type CommandBlock = Readonly<{
+  page: string;
+  /** Of its first fence, from 1. */
+  line: number;
+  command: string;
+  /** The `text` block after it; empty where there is none, which says that nothing is printed. */
+  output: string;
+  /** From `<!-- exit status: n -->` before it; 0 where there is none. */
+  status: number;
+  /** From `<!-- runs on -->` before it: a service, which the reader leaves running. */
+  runsOn: boolean;
+  /** From `<!-- not run: reason -->` before it. */
+  notRun: string | undefined;
+  /** From `<!-- run by: file -->` before it: the test or script that runs what stands there. */
+  runBy: string | undefined;
+}>;
+
+const fence = /^( *)```(\w*)$/;
+const comment = /^ *<!-- (not run|run by|exit status|runs on)(?:: (.+))? -->$/;
+
+type Fenced = Readonly<{ language: string; text: string; end: number }>;
+
+/** The fenced block that begins at this line; undefined where none does, or where it has no end. */
+function fencedAt(lines: readonly string[], start: number): Fenced | undefined {
+  const [opening, indent = "", language = ""] = fence.exec(lines[start] ?? "") ?? [];
+  if (opening === undefined) return undefined;
+  const length = lines.slice(start + 1).indexOf(`${indent}\`\`\``);
+  if (length < 0) return undefined;
+  const inside = lines.slice(start + 1, start + 1 + length).map((line) => line.slice(indent.length));
+  return { language, text: inside.join("\n"), end: start + 1 + length };
+}
+
+/** The line before this one that is not blank, or after it, where `step` is 1. */
+function neighbour(lines: readonly string[], from: number, step: -1 | 1): number {
+  let at = from + step;
+  while (lines[at]?.trim() === "") at += step;
+  return at;
+}
+
+/** What the comments directly before a block say of it. */
+function saidBefore(lines: readonly string[], start: number): ReadonlyMap<string, string> {
+  const said = new Map<string, string>();
+  let at = neighbour(lines, start, -1);
+  for (;;) {
+    const [found, name = "", value = ""] = comment.exec(lines[at] ?? "") ?? [];
+    if (found === undefined) return said;
+    said.set(name, value);
+    at = neighbour(lines, at, -1);
+  }
+}
+
+/** Every `sh` block of a page, in order. */
+export function commandBlocks(page: string, markdown: string): readonly CommandBlock[] {
+  const lines = markdown.split("\n");
+  const blocks: CommandBlock[] = [];
+  for (let at = 0; at < lines.length; at += 1) {
+    const fenced = fencedAt(lines, at);
+    if (fenced === undefined) continue;
+    if (fenced.language === "sh") {
+      const after = fencedAt(lines, neighbour(lines, fenced.end, 1));
+      const said = saidBefore(lines, at);
+      blocks.push({
+        page,
+        line: at + 1,
+        command: fenced.text,
+        output: after?.language === "text" ? after.text : "",
+        runsOn: said.has("runs on"),
+        status: Number(said.get("exit status") ?? 0),
+        notRun: said.get("not run"),
+        runBy: said.get("run by"),
+      });
+    }
+    at = fenced.end;
+  }
+  return blocks;
+}
+
+/** Whether the guides' own test types it. */
+export function isTyped({ notRun, runBy }: Pick<CommandBlock, "notRun" | "runBy">): boolean {
+  return notRun === undefined && runBy === undefined;
+}

@@ -1,0 +1,22 @@
+import { describe, it } from "vitest";
+import { isTyped } from "./command-block.ts";
+import { createReader, mayRead } from "./reader.ts";
+import { blocksOf, readers } from "./typed-pages.ts";
+
+const why = mayRead
+  ? ""
+  : " (skipped: this user may not make a network of its own, or unshare, nsenter or ip is missing)";
+
+/** For all pages of one reader, on a machine that does other things as well. */
+const timeout = 600_000;
+
+describe.skipIf(!mayRead)(`a reader in an empty folder${why}`, () => {
+  it.each(readers.map((pages) => [pages.join(", "), pages] as const))(
+    "types what %s say, in order, and sees what they say",
+    { timeout },
+    async (_, pages) => {
+      await using reader = await createReader();
+      for (const block of pages.flatMap(blocksOf).filter(isTyped)) await reader.type(block);
+    },
+  );
+});

@@ -1,0 +1,45 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+const root = join(import.meta.dirname, "../..");
+
+/** What `llms.txt` lists, each part by the pages that it has. */
+const parts: readonly (readonly [string, readonly string[]])[] = [
+  ["Start", ["README.md", "docs/getting-started.md"]],
+  ["Guides", ["docs/guides/*.md"]],
+  ["Concepts", ["docs/concepts/*.md"]],
+  ["Reference", ["docs/*.md"]],
+  ["Parts", ["*/README.md"]],
+];
+
+/** A page's heading, and the first sentence below it. */
+function summaryOf(page: string): Readonly<{ title: string; sentence: string }> {
+  const text = readFileSync(join(root, page), "utf8").replaceAll(/<!--[^]*?-->/g, "");
+  const title = /^# (.+)$/m.exec(text)?.[1] ?? page;
+  const paragraph =
+    /^(?:\*\*)?[A-Za-z`][^]*?(?=\n\n|\n$|$)/m.exec(text.slice(text.indexOf(title) + title.length))?.[0] ?? "";
+  const plain = paragraph
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")
+    .replaceAll("**", "")
+    .replaceAll(/\s+/g, " ");
+  return { title: title.replaceAll("`", ""), sentence: /^.+?[.:](?= |$)/.exec(plain)?.[0].replace(/:$/, ".") ?? plain };
+}
+
+/**
+ * Prints an index of the pages for language models (llmstxt.org): what each is about, in a line, and where it stands from the root
+ * of the repository.
+ */
+export function printedLlms(): string {
+  const listed = new Set<string>();
+  const lines = parts.flatMap(([name, globs]) => {
+    const pages = globSync([...globs], { cwd: root, exclude: ["dist/**", "node_modules/**"] }).toSorted();
+    const fresh = pages.filter((page) => !listed.has(page));
+    for (const page of fresh) listed.add(page);
+    const items = fresh.map((page) => {
+      const { title, sentence } = summaryOf(page);
+      return `- [${title}](${page}): ${sentence}`;
+    });
+    return [`## ${name}`, "", ...items, ""];
+  });
+  return ["# Gatehouse", "", `> ${summaryOf("README.md").sentence}`, "", ...lines].join("\n");
+}

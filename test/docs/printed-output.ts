@@ -1,0 +1,47 @@
+/** Of a line, what a run repeats: numbers and hashes differ from run to run, and with their lengths the blanks and rules of a table. */
+function masked(line: string): string {
+  return line
+    .replaceAll(/0x[0-9a-fA-F]+/g, "0x#")
+    .replaceAll(/\d+(?:[.,:]\d+)*/g, "#")
+    .replaceAll(/─+/g, "─")
+    .replaceAll(/\s+/g, " ")
+    .trim();
+}
+
+function linesOf(text: string): readonly string[] {
+  return text
+    .split("\n")
+    .map(masked)
+    .filter((line) => line !== "");
+}
+
+/** A line of a page as a pattern: `…` stands for any text. */
+function patternOf(line: string): RegExp {
+  const parts = line.split("…").map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`));
+  return new RegExp(`^${parts.join(".*")}$`);
+}
+
+/**
+ * Compares what a command printed with what its page says, numbers masked and blank lines left out. A line that is `…` alone stands
+ * for any lines.
+ *
+ * @returns the page's first line that was not printed where the page has it, or what was printed beyond the page; undefined where
+ * both say the same.
+ */
+export function firstDifference(written: string, printed: string): string | undefined {
+  const there = linesOf(printed);
+  let at = 0;
+  let anything = false;
+  for (const line of linesOf(written)) {
+    if (line === "…") {
+      anything = true;
+      continue;
+    }
+    const pattern = patternOf(line);
+    const found = anything ? there.findIndex((text, index) => index >= at && pattern.test(text)) : at;
+    if (!pattern.test(there[found] ?? "")) return `not printed: ${line}`;
+    at = found + 1;
+    anything = false;
+  }
+  return anything || at === there.length ? undefined : `printed, too: ${there[at]}`;
+}

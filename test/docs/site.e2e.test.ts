@@ -1,0 +1,69 @@
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { getRequestListener } from "@hono/node-server";
+import { serveStatic } from "@hono/node-server/serve-static";
+import { Hono } from "hono";
+import { expect, it } from "vitest";
+import { findChromium, startChromium } from "../support/chromium.ts";
+import { generousMs } from "../support/until.ts";
+
+const root = join(import.meta.dirname, "../..");
+const executablePath = findChromium();
+const skipped = executablePath === undefined ? " (the browser's part is skipped: no chromium on PATH)" : "";
+
+async function temporaryFolder(): Promise<AsyncDisposable & Readonly<{ path: string }>> {
+  const path = await mkdtemp(join(tmpdir(), "gatehouse-site-"));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}
+
+/** Serves a folder as any web server does. */
+async function served(folder: string): Promise<AsyncDisposable & Readonly<{ url: string }>> {
+  const app = new Hono().use(serveStatic({ root: folder, rewriteRequestPath: (path) => pageFile(path) }));
+  const server = createServer(getRequestListener(app.fetch));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+function pageFile(path: string): string {
+  if (path.endsWith("/")) return `${path}index.html`;
+  return /\.\w+$/.test(path) ? path : `${path}.html`;
+}
+
+it(`the pages become a site without a dead link, which finds a word without a network${skipped}`, async () => {
+  await using folder = await temporaryFolder();
+  // Fails at a link that leads nowhere.
+  const program = join(root, "node_modules/vitepress/bin/vitepress.js");
+  await promisify(execFile)(process.execPath, [program, "build", "docs", "--outDir", folder.path], { cwd: root });
+  if (executablePath === undefined) return;
+  await using site = await served(folder.path);
+  await using started = await startChromium(executablePath);
+  const page = await started.browser.newPage();
+  const elsewhere: string[] = [];
+  page.on("request", (request) => {
+    if (!request.url().startsWith(site.url) && !request.url().startsWith("data:")) elsewhere.push(request.url());
+  });
+  await page.goto(site.url, { timeout: generousMs });
+  expect(await page.getByRole("heading", { level: 1 }).innerText({ timeout: generousMs })).toContain("Gatehouse");
+  await page.getByRole("button", { name: "Search" }).first().click({ timeout: generousMs });
+  await page.getByRole("searchbox").fill("maintenance window", { timeout: generousMs });
+  const result = page.getByRole("option").first();
+  await result.click({ timeout: generousMs });
+  await page.waitForURL(/maintenance|glossary|settings|sidecar|docs\//, { timeout: generousMs });
+  expect(await page.locator("main").innerText({ timeout: generousMs })).toMatch(/maintenance/i);
+  expect(elsewhere).toEqual([]);
+});

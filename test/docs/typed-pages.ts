@@ -1,0 +1,19 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { commandBlocks, type CommandBlock } from "./command-block.ts";
+
+const root = join(import.meta.dirname, "../..");
+
+/**
+ * The pages whose commands are typed, as one reader after the other reads them: those of a row in one folder, so that the second
+ * finds what the first has started.
+ */
+export const readers: readonly (readonly string[])[] = [
+  ["docs/getting-started.md", "docs/http-apis.md", "docs/guides/sell-rpc.md", "docs/guides/pay.md", "docs/lint.md"],
+  ["docs/guides/guard-a-node.md", "docs/guides/rpc-on-the-internet.md"],
+];
+
+/** Every `sh` block of a page, by its path from the root. */
+export function blocksOf(page: string): readonly CommandBlock[] {
+  return commandBlocks(page, readFileSync(join(root, page), "utf8"));
+}
