@@ -15,6 +15,7 @@ import { createPlanCommand } from "./plan-command.ts";
 import { createRestoreCommand } from "./restore-command.ts";
 import { createResumeCommand } from "./resume-command.ts";
 import { addServiceCommand } from "./service-command.ts";
+import { createTopCommand } from "./top-command.ts";
 import { createUpgradeCommand } from "./upgrade-command.ts";
 import { createVolumeSnapshotCommand } from "./volume-snapshot-command.ts";
 import { createStatusCommand } from "./status-command.ts";
@@ -71,6 +72,7 @@ addServiceCommand(
   { mask },
 );
 program.addCommand(createStatusCommand({ mask }));
+program.addCommand(createTopCommand({ mask }));
 program.addCommand(logsCommand({ mask }));
 program.addCommand(createPayCommand({ mask }));
 program.addCommand(createPlanCommand({ mask }));

@@ -1,6 +1,7 @@
-import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
+import { Command } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/mask.ts";
 import { stopSignal } from "#daemon/stop-signal.ts";
+import { parseListenerUrl, parseSeconds } from "./option-values.ts";
 import { createTerminalOutput } from "./terminal-output.ts";
 
 /** Creates `gatehouse status`: how a node is, in a terminal. */
@@ -10,7 +11,7 @@ export function createStatusCommand({ mask }: Readonly<{ mask: Mask }>) {
     .description(
       "Prints the verdict, what is wrong and since when, with what to do, and the last events. Exits 0 when all is right, 2 when something is not, 1 when nobody could be asked.",
     )
-    .option("--url <url>", "status listener of the sidecar or gateway", parseUrl, "http://127.0.0.1:9600")
+    .option("--url <url>", "status listener of the sidecar or gateway", parseListenerUrl, "http://127.0.0.1:9600")
     .option("--watch [seconds]", "show it again every so many seconds, 5 by default, until Ctrl-C", parseSeconds)
     .option("--json", "the whole status as JSON")
     .action(async ({ url, watch, json }) => {
@@ -18,15 +19,4 @@ export function createStatusCommand({ mask }: Readonly<{ mask: Mask }>) {
       const everyMs = watch === undefined ? undefined : (watch === true ? 5 : watch) * 1_000;
       process.exitCode = await run({ url, json: json === true, everyMs }, createTerminalOutput({ mask }), stopSignal());
     });
-}
-
-function parseUrl(text: string): string {
-  if (/^https?:$/.test(URL.parse(text)?.protocol ?? "")) return text;
-  throw new InvalidArgumentError("Expected a URL such as http://127.0.0.1:9600.");
-}
-
-function parseSeconds(text: string): number {
-  const seconds = Number(text);
-  if (seconds >= 1 && seconds <= 3_600) return seconds;
-  throw new InvalidArgumentError("Expected seconds, a number from 1 to 3600.");
 }

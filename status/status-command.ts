@@ -1,8 +1,8 @@
 import { styleText } from "node:util";
 import { z } from "zod";
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
-import { getJson } from "#daemon/http/get.ts";
 import { pause } from "#daemon/time.ts";
+import { askStatus } from "./ask-status.ts";
 import { verdictLevels } from "./verdict.ts";
 
 /** Which node is asked about, and how the answer is shown. */
@@ -15,9 +15,6 @@ export type StatusCommandOptions = Readonly<{
   everyMs: number | undefined;
 }>;
 
-const timeoutMs = 5_000;
-/** Largest answer that is read; a sidecar's, with all its charts, has some 200 KB. */
-const answerBytesMax = 8 * 1_024 * 1_024;
 /** How many of the last events are shown. */
 const eventsShown = 5;
 
@@ -70,30 +67,13 @@ async function showOnce(
   { url, json }: Pick<StatusCommandOptions, "url" | "json">,
   output: CommandOutput,
 ): Promise<number> {
-  const found = await askStatus(new URL("/status", url));
+  const found = await askStatus(url, statusShape);
   if (!found.ok) {
     output.error(`status: ${found.message}\n`);
     return exitStatus.error;
   }
   output.out(json ? `${JSON.stringify(found.raw, undefined, 2)}\n` : statusText(found.status, output.isColored));
   return isRight(found.status) ? exitStatus.clean : exitStatus.drift;
-}
-
-type Found = Readonly<{ ok: true; raw: unknown; status: Status } | { ok: false; message: string }>;
-
-async function askStatus(url: URL): Promise<Found> {
-  const advice =
-    "name the status listener of the sidecar or gateway with --url (its setting listen.port, 9600 by default).";
-  const got = await getJson(url.href, { timeoutMs, answerBytesMax });
-  if (!got.ok) return { ok: false, message: `${url.href} can't be asked (${got.why}); ${advice}` };
-  if (got.status !== 200) {
-    return { ok: false, message: `${url.href} answered HTTP ${got.status}; ${advice}` };
-  }
-  if (got.body === undefined)
-    return { ok: false, message: `${url.href} can't be asked (its answer is no JSON); ${advice}` };
-  const read = statusShape.safeParse(got.body);
-  if (read.success) return { ok: true, raw: got.body, status: read.data };
-  return { ok: false, message: `${url.href} answered something else than a status; ${advice}` };
 }
 
 function isRight({ right, verdict }: Status): boolean {

@@ -101,7 +101,7 @@ export const roomTable: Readonly<Record<string, Room>> = {
       "devnet/{prepared-node,token/address,node/running-node}.ts",
       "client/{pay,paying-fetch,exit-status}.ts",
       "node/lint/{lint-command,report/lint-document}.ts",
-      "status/status-command.ts",
+      "status/{status-command,top/top-command}.ts",
       "sidecar/upkeep/plan/plan-document.ts",
       "sidecar/{upkeep/plan,upkeep/control/resume,upkeep/control/adopt,upkeep/control/upgrade,restore/restore,volume-snapshot/volume-snapshot}-command.ts",
       // The settings say where a running sidecar answers commands; nothing else of the upkeep does.

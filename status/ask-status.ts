@@ -1,0 +1,24 @@
+import type { z } from "zod";
+import { getJson } from "#daemon/http/get.ts";
+
+const timeoutMs = 5_000;
+/** Largest answer that is read; a sidecar's, with all its charts, has some 200 KB. */
+const answerBytesMax = 8 * 1_024 * 1_024;
+
+/** What a status listener told, as it came and as far as it is read; or why it told nothing, and what to do. */
+export type Told<Status> = Readonly<{ ok: true; raw: unknown; status: Status } | { ok: false; message: string }>;
+
+/** Asks the status listener of a sidecar or gateway how its node is. Never throws for what it answers. */
+export async function askStatus<Status>(listenerUrl: string, shape: z.ZodType<Status>): Promise<Told<Status>> {
+  const { href } = new URL("/status", listenerUrl);
+  const fail = (what: string) => ({ ok: false, message: `${href} ${what}; ${advice}` }) as const;
+  const got = await getJson(href, { timeoutMs, answerBytesMax });
+  if (!got.ok) return fail(`can't be asked (${got.why})`);
+  if (got.status !== 200) return fail(`answered HTTP ${got.status}`);
+  if (got.body === undefined) return fail("can't be asked (its answer is no JSON)");
+  const read = shape.safeParse(got.body);
+  return read.success ? { ok: true, raw: got.body, status: read.data } : fail("answered something else than a status");
+}
+
+const advice =
+  "name the status listener of the sidecar or gateway with --url (its setting listen.port, 9600 by default).";

@@ -1,0 +1,81 @@
+const at = "2026-01-01T12:00:00.000Z";
+const fresh = { at: "2026-01-01T11:59:59.000Z", old: false };
+
+/** The status of a node that is right, as its sidecar tells it. */
+export const rightStatus = {
+  at,
+  right: true,
+  node: {
+    name: "node-7",
+    rpc: "http://127.0.0.1:18100",
+    height: 1_234_567,
+    latencyMs: 2.6,
+    clientVersion: "node/v0.16.2",
+    answers: true,
+  },
+  conditions: [
+    {
+      type: "RpcAnswering",
+      title: "The RPC answers",
+      status: "True",
+      reason: "Answers",
+      message: "It does.",
+      since: "2026-01-01T11:00:00.000Z",
+    },
+  ],
+  verdict: { level: "right", title: "The node is right", message: "Nothing to do." },
+  headline: { state: "Healthy", cause: "All 19 checks pass." },
+  incidents: [],
+  figures: {
+    lastBlock: { height: 1_234_567, ...fresh },
+    rpc: { latencyMs: 2.6, ...fresh },
+    gateway: { requestsPerSecond: 12.34, errorRatio: 0, limitedPerSecond: 0.5, ...fresh },
+    restarts: { left: 2, perHour: 3 },
+    disk: { freeRatio: 0.456, freeBytes: 123_456_789_000, ...fresh },
+  },
+  traffic: {
+    total: { requests: 12.34, errors: 0, limited: 0.5 },
+    byMethod: [
+      { method: "eth_call", requests: 10, errors: 0, limited: 0.5 },
+      { method: "eth_getTransactionReceipt", requests: 2.34, errors: 0, limited: 0 },
+    ],
+    byTier: [{ tier: "public", requests: 12.34, errors: 0, limited: 0.5 }],
+    limited: [{ tier: "public", limit: "burst", perMinute: 30 }],
+  },
+  events: [{ at: "2026-01-01T11:30:00.000Z", message: "Pruning was turned on." }],
+} as const;
+
+/** The same node down, with what to do about it. */
+export const downStatus = {
+  ...rightStatus,
+  right: false,
+  node: { ...rightStatus.node, answers: false },
+  conditions: [{ ...rightStatus.conditions[0], status: "False", reason: "Refused" }],
+  verdict: { level: "down", title: "The node is down", message: "It is not fit for traffic." },
+  headline: {
+    state: "Node down",
+    cause: "Its RPC refuses connections. Gatehouse is about to restart it.",
+    since: "2026-01-01T11:58:45.000Z",
+  },
+  incidents: [
+    {
+      severity: "critical",
+      type: "RpcAnswering",
+      reason: "Refused",
+      title: "The RPC does not answer",
+      message: "http://127.0.0.1:18100 can't be reached (ECONNREFUSED); is the node running, and is this its address?",
+      since: "2026-01-01T11:58:45.000Z",
+      steps: [
+        { text: "Look at the end of the node's log.", command: "tail -n 50 /srv/node/log/node.log" },
+        { text: "Start the node if it does not run." },
+      ],
+      consequences: [{ type: "HeightAdvancing", reason: "NoAnswer", title: "New blocks arrive", message: "" }],
+    },
+  ],
+  figures: {
+    ...rightStatus.figures,
+    lastBlock: { height: 1_234_567, at: "2026-01-01T11:58:45.000Z", old: true },
+    rpc: { failure: "Refused", ...fresh },
+    restarts: { left: 0, perHour: 3 },
+  },
+} as const;

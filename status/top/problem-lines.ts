@@ -1,0 +1,48 @@
+import type { Drawn } from "./drawn.ts";
+import type { TopStatus } from "./top-status.ts";
+import { duration, fit, plain, wrap } from "./top-words.ts";
+
+/** How many root causes are shown whole. */
+const problemsShown = 4;
+
+type Problem = NonNullable<TopStatus["incidents"]>[number];
+
+const colours: Readonly<Record<string, "red" | "yellow" | "blue">> = { critical: "red", working: "blue" };
+
+/** Draws what is not right, an entry for each root cause, with its steps. A gateway alone tells conditions and no causes. */
+export function problemLines(
+  { incidents, conditions }: TopStatus,
+  nowMs: number,
+  { width, paint }: Drawn,
+): readonly string[] {
+  const problems = incidents ?? conditions.filter(({ status }) => status === "False").map(toProblem);
+  const shown = problems.slice(0, problemsShown).flatMap((problem) => linesOf(problem, nowMs, { width, paint }));
+  const hidden = problems.length - problemsShown;
+  return hidden > 0 ? [...shown, "", `${hidden} more not shown.`] : shown;
+}
+
+function toProblem({ type, reason, title, message, since }: TopStatus["conditions"][number]): Problem {
+  return { type, reason, title, message, since, severity: "warning", steps: [], consequences: [] };
+}
+
+function linesOf(problem: Problem, nowMs: number, { width, paint }: Drawn): readonly string[] {
+  const { severity, type, reason, title, message, since, steps, consequences } = problem;
+  const lasted = duration(nowMs - Date.parse(since));
+  const follows = consequences.map((one) => one.title).join("; ");
+  return [
+    "",
+    paint(["bold", colours[severity] ?? "yellow"], fit(`${title}, for ${lasted}`, width).trimEnd()),
+    ...indented(`${type}: ${reason}. ${message}`, width, "  "),
+    ...steps.flatMap((step, index) => stepLines(step, index + 1, { width, paint })),
+    ...(follows === "" ? [] : indented(`Because of it: ${follows}.`, width, "  ")),
+  ];
+}
+
+function stepLines({ text, command }: Problem["steps"][number], number: number, drawn: Drawn): readonly string[] {
+  const lines = indented(text, drawn.width, "     ", `  ${number}. `);
+  return command === undefined ? lines : [...lines, `     ${drawn.paint("cyan", plain(command))}`];
+}
+
+function indented(text: string, width: number, indent: string, first = indent): readonly string[] {
+  return wrap(text, width - indent.length).map((line, index) => `${index === 0 ? first : indent}${line}`);
+}

@@ -1,0 +1,82 @@
+import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
+import type { Mask } from "#daemon/mask.ts";
+import { pause } from "#daemon/time.ts";
+import { askStatus } from "../ask-status.ts";
+import { openScreen, type Terminal } from "./top-screen.ts";
+import { sheetOf } from "./top-sheet.ts";
+import { isRight, topStatus, type TopStatus } from "./top-status.ts";
+
+/** Which node is watched, and how. */
+export type TopCommandOptions = Readonly<{
+  /** The status listener of its sidecar or gateway, without a path. */
+  url: string;
+  everyMs: number;
+  /** One document for programs. */
+  json: boolean;
+}>;
+
+const plainWidth = 80;
+
+/** Prints one sheet and ends: 0 all is right, 2 something is not, 1 nobody could be asked. */
+export async function printTop(
+  { url, json }: Omit<TopCommandOptions, "everyMs">,
+  output: CommandOutput,
+): Promise<number> {
+  const told = await askStatus(url, topStatus);
+  if (!told.ok) {
+    output.error(`top: ${told.message}\n`);
+    return exitStatus.error;
+  }
+  const { status } = told;
+  const sheet = () => `${sheetOf(status, { width: plainWidth, isColored: output.isColored }).join("\n")}\n`;
+  output.out(json ? `${JSON.stringify(status, undefined, 2)}\n` : sheet());
+  return isRight(status) ? exitStatus.clean : exitStatus.drift;
+}
+
+/** What a watch shows with. */
+export type TopDependencies = Readonly<{
+  terminal: Terminal;
+  isColored: boolean;
+  mask: Mask;
+  /** Ends it, as a person's q does. */
+  signal: AbortSignal;
+}>;
+
+/**
+ * Shows the node until a person ends it, and gives the terminal back. A listener that stops answering is told as such over the last that was
+ * known; one that has never answered ends it at once. Returns the exit status: 0 it was watched, 1 nobody could be asked.
+ */
+export async function watchTop(
+  { url, everyMs }: Omit<TopCommandOptions, "json">,
+  { terminal, isColored, mask, signal }: TopDependencies,
+  output: Pick<CommandOutput, "error">,
+): Promise<number> {
+  const first = await askStatus(url, topStatus);
+  if (!first.ok) {
+    output.error(`top: ${first.message}\n`);
+    return exitStatus.error;
+  }
+  using screen = openScreen(terminal);
+  const ended = AbortSignal.any([signal, screen.ended]);
+  let last: Readonly<{ status: TopStatus; atMs: number }> = { status: first.status, atMs: performance.now() };
+  let why: string | undefined;
+  const draw = () => {
+    const silence = why === undefined ? undefined : { why, forMs: performance.now() - last.atMs };
+    const sheet = sheetOf(last.status, { width: screen.width(), isColored, silence });
+    const help = `Every ${everyMs / 1_000} s from ${url}. q ends.`;
+    screen.draw(
+      [...sheet, ""].map((line) => mask.text(line)),
+      mask.text(help),
+    );
+  };
+  screen.onResize(draw);
+  while (!ended.aborted) {
+    draw();
+    await pause(everyMs, ended);
+    if (ended.aborted) break;
+    const told = await askStatus(url, topStatus);
+    why = told.ok ? undefined : told.message;
+    if (told.ok) last = { status: told.status, atMs: performance.now() };
+  }
+  return exitStatus.clean;
+}

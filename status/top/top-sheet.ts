@@ -1,0 +1,167 @@
+import { styleText } from "node:util";
+import { problemLines } from "./problem-lines.ts";
+import { tableLines } from "./traffic-table.ts";
+import type { TopStatus } from "./top-status.ts";
+import type { Drawn, Paint } from "./drawn.ts";
+import { age, brief, bytes, duration, fit, percent, plain, wrap } from "./top-words.ts";
+
+/** How a sheet is drawn. */
+export type SheetOptions = Readonly<{
+  /** Characters in a line. */
+  width: number;
+  isColored: boolean;
+  /** Why the listener gives no answer now, and since when that is; the status is the last one then. */
+  silence?: Readonly<{ why: string; forMs: number }> | undefined;
+}>;
+
+/** Levels about which a person has nothing to do, or soon. */
+const colours = {
+  right: "green",
+  working: "blue",
+  waiting: "yellow",
+  wrong: "yellow",
+  unknown: "yellow",
+  down: "red",
+  held: "red",
+} as const;
+
+/** States whose duration is news. */
+const timed: ReadonlySet<string> = new Set(["down", "held", "working"]);
+
+/** Draws a node's status as the lines of `gatehouse top`. Pure. */
+export function sheetOf(status: TopStatus, { width, isColored, silence }: SheetOptions): readonly string[] {
+  const paint: Paint = (format, text) => (isColored ? styleText(format, text, { validateStream: false }) : text);
+  const nowMs = Date.parse(status.at) + (silence?.forMs ?? 0);
+  return [
+    ...silenceLines(silence, width, paint),
+    paint("dim", nameLine(status, width)),
+    "",
+    ...headlineLines(status, nowMs, { width, paint }),
+    "",
+    ...figureLines(status, nowMs, { width, paint, isStale: silence !== undefined }),
+    ...problemLines(status, nowMs, { width, paint }),
+    ...trafficLines(status, width, paint),
+  ];
+}
+
+function silenceLines(silence: SheetOptions["silence"], width: number, paint: Paint): readonly string[] {
+  if (silence === undefined) return [];
+  const text = `No answer for ${duration(silence.forMs)}; what is below is old. ${silence.why}`;
+  return [...wrap(text, width).map((line) => paint(["bold", "red"], line)), ""];
+}
+
+function nameLine({ node, at }: TopStatus, width: number): string {
+  const time = `${at.slice(11, 19)} UTC`;
+  const name = [node.name, node.rpc, node.clientVersion].filter((part) => part !== undefined).join("  ");
+  return `${fit(name, width - time.length - 2)}  ${time}`;
+}
+
+function headlineLines(status: TopStatus, nowMs: number, { width, paint }: Drawn): readonly string[] {
+  const { headline, verdict } = status;
+  const level = verdict?.level ?? (status.right ? "right" : "wrong");
+  const state = headline?.state ?? verdict?.title ?? (status.right ? "Nothing is wrong" : "Something is wrong");
+  const isTimed = timed.has(level) && headline?.since !== undefined;
+  const more = headline?.beganEarlier === true ? "more than " : "";
+  const lasted = isTimed ? ` for ${more}${duration(nowMs - Date.parse(headline.since ?? status.at))}` : "";
+  const cause = headline?.cause ?? verdict?.message ?? conditionCount(status);
+  return [paint(["bold", colours[level]], plain(state) + lasted), ...wrap(cause, width)];
+}
+
+function conditionCount({ conditions }: TopStatus): string {
+  const passing = conditions.filter(({ status }) => status === "True").length;
+  return `${passing} of ${conditions.length} conditions are right.`;
+}
+
+type Figure = Readonly<{ term: string; value: string; isBad?: boolean; isOld?: boolean }>;
+
+function figureLines(
+  status: TopStatus,
+  nowMs: number,
+  { width, paint, isStale }: Drawn & Readonly<{ isStale: boolean }>,
+): readonly string[] {
+  const figures = figuresOf(status, nowMs);
+  const column = Math.floor(width / 2);
+  const cells = figures.map(({ term, value, isBad, isOld }) => {
+    const text = `${fit(`${term.padEnd(15)}${value}`, column - 1)} `;
+    if (isBad === true) return paint("red", text);
+    return isOld === true || isStale ? paint("dim", text) : text;
+  });
+  return Array.from({ length: Math.ceil(cells.length / 2) }, (_, row) =>
+    cells
+      .slice(row * 2, row * 2 + 2)
+      .join("")
+      .trimEnd(),
+  );
+}
+
+function figuresOf({ node, figures, conditions }: TopStatus, nowMs: number): readonly Figure[] {
+  const { lastBlock, rpc, gateway, restarts, disk } = figures;
+  const isDiskLow = conditions.some(({ type, status }) => type === "DiskSpaceLeft" && status === "False");
+  const block =
+    lastBlock === undefined
+      ? {
+          value: node.height === undefined ? "not known" : brief(node.height) + oldMark(!node.answers),
+          isOld: !node.answers,
+        }
+      : {
+          value: `${brief(lastBlock.height)}, ${age(nowMs - Date.parse(lastBlock.at))} ago`,
+          isOld: lastBlock.old,
+        };
+  const latencyMs = rpc === undefined ? node.latencyMs : rpc.latencyMs;
+  const answer = latencyMs === undefined ? "no answer yet" : `${latencyMs < 1 ? "<1" : brief(latencyMs)} ms`;
+  const isSilent = rpc?.failure !== undefined || (rpc === undefined && !node.answers);
+  return [
+    { term: "Last block", ...block },
+    { term: "RPC", value: rpc?.failure ?? (isSilent ? "no answer" : answer), isBad: isSilent },
+    ...(gateway === undefined
+      ? []
+      : [
+          {
+            term: "Requests",
+            value: `${brief(gateway.requestsPerSecond)}/s${oldMark(gateway.old)}`,
+            isOld: gateway.old,
+          },
+          {
+            term: "Errors",
+            value: `${percent(gateway.errorRatio)}, ${brief(gateway.limitedPerSecond)}/s limited`,
+            isBad: gateway.errorRatio >= 0.01,
+          },
+        ]),
+    ...(restarts === undefined
+      ? []
+      : [
+          {
+            term: "Restarts left",
+            value: `${restarts.left} of ${restarts.perHour} per hour`,
+            isBad: restarts.left === 0 && restarts.perHour > 0,
+          },
+        ]),
+    ...(disk === undefined
+      ? []
+      : [
+          {
+            term: "Disk free",
+            value: `${percent(disk.freeRatio)}, ${bytes(disk.freeBytes)}${oldMark(disk.old)}`,
+            isBad: isDiskLow,
+            isOld: disk.old,
+          },
+        ]),
+  ];
+}
+
+function oldMark(isOld: boolean): string {
+  return isOld ? ", old" : "";
+}
+
+function trafficLines({ traffic }: TopStatus, width: number, paint: Paint): readonly string[] {
+  if (traffic === undefined) return [];
+  if (traffic.byMethod.length === 0) return ["", "No calls in the last minute."];
+  const limited = traffic.limited.map(({ tier, limit, perMinute }) => `${tier} by ${limit}, ${brief(perMinute)}/min`);
+  return [
+    "",
+    ...tableLines(traffic, width, (header) => paint("bold", header)),
+    ...(limited.length === 0
+      ? []
+      : wrap(`Limited: ${limited.join("; ")}.`, width).map((line) => paint("yellow", line))),
+  ];
+}
