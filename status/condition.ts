@@ -37,47 +37,109 @@ export type ConditionType = keyof typeof conditionReasons;
 /** Every side of the node that is told about, in the order in which it is shown. */
 export const conditionTypes = Object.keys(conditionReasons) as readonly ConditionType[];
 
-/** What a person calls a side of the node while it is right, and while it is wrong. */
-type Titles = Readonly<{ right: string; wrong: string }>;
+/** What a person calls a side of the node while it is right, while it is wrong, and while nobody knows, by the reason. */
+type Titles<Type extends ConditionType> = Readonly<{ right: string; wrong: string }> &
+  ([ReasonOf<Type, "Unknown">] extends [never]
+    ? unknown
+    : Readonly<{ unknown: Readonly<Record<ReasonOf<Type, "Unknown">, string>> }>);
 
-const titles: Readonly<Record<ConditionType, Titles>> = {
+const titles: { readonly [Type in ConditionType]: Titles<Type> } = {
   RpcAnswering: { right: "The RPC answers", wrong: "The RPC does not answer" },
   ChainIdExpected: { right: "The chain is the expected one", wrong: "The node is on another chain" },
-  HeightAdvancing: { right: "The height advances", wrong: "The height does not advance" },
-  HeightCurrent: { right: "The height keeps up", wrong: "The height lags behind the references" },
+  HeightAdvancing: {
+    right: "The height advances",
+    wrong: "The height does not advance",
+    unknown: { Quiet: "No new block comes", NoAnswer: "The height is not known" },
+  },
+  HeightCurrent: {
+    right: "The height keeps up",
+    wrong: "The height lags behind the references",
+    unknown: { NoReference: "The height is compared with no other node", NoHeight: "The height is not known" },
+  },
   WebSocketAnswering: { right: "The WebSocket answers", wrong: "The WebSocket does not answer" },
   GatewayResponsive: { right: "The gateway keeps up", wrong: "The gateway itself is slow" },
-  GatewayServing: { right: "The gateway serves", wrong: "The gateway does not serve" },
+  GatewayServing: {
+    right: "The gateway serves",
+    wrong: "The gateway does not serve",
+    unknown: { NodeUnfit: "The gateway refuses calls" },
+  },
   FilesInForce: { right: "Changed files are in force", wrong: "A changed file is refused" },
   StateKept: { right: "The sidecar keeps its state", wrong: "The sidecar can't keep its state" },
   ConfigValid: { right: "node.conf can be read", wrong: "node.conf can't be used" },
-  UpkeepCurrent: { right: "The node is looked after", wrong: "The node is not looked after" },
+  UpkeepCurrent: {
+    right: "The node is looked after",
+    wrong: "The node is not looked after",
+    unknown: { NotPassed: "The node has not been looked at yet" },
+  },
   ConfigCurrent: { right: "node.conf is as desired", wrong: "node.conf is not as desired" },
   SoleWriter: { right: "Nobody else writes node.conf", wrong: "Somebody else writes node.conf" },
   VersionAgreed: { right: "The version is agreed on", wrong: "The version is contradictory" },
-  NodeCliWorking: { right: "node_cli works", wrong: "node_cli does not work" },
-  AutoPruneOn: { right: "Auto-pruning is as desired", wrong: "Auto-pruning is not as desired" },
-  PruneAdvancing: { right: "Pruning advances", wrong: "Pruning does not advance" },
-  MetricsArriving: { right: "Metrics arrive", wrong: "Metrics do not arrive" },
-  DiskSpaceLeft: { right: "The disk has space", wrong: "The disk is nearly full" },
-  FileDescriptorsLeft: { right: "Connections have room", wrong: "File descriptors or connections run short" },
-  VolumeLargeEnough: { right: "The volume grows when it has to", wrong: "The volume can't grow" },
+  NodeCliWorking: {
+    right: "node_cli works",
+    wrong: "node_cli does not work",
+    unknown: { NotRun: "node_cli has not been run" },
+  },
+  AutoPruneOn: {
+    right: "Auto-pruning is as desired",
+    wrong: "Auto-pruning is not as desired",
+    unknown: { NoPruneInfo: "Auto-pruning is not known to be on" },
+  },
+  PruneAdvancing: {
+    right: "Pruning advances",
+    wrong: "Pruning does not advance",
+    unknown: { Off: "Auto-pruning is off", NotPrinted: "The pruning height is not reported" },
+  },
+  MetricsArriving: {
+    right: "Metrics arrive",
+    wrong: "Metrics do not arrive",
+    unknown: { NotPushing: "The node pushes no metrics", IdentityUnknown: "The node's metrics can't be recognised" },
+  },
+  DiskSpaceLeft: {
+    right: "The disk has space",
+    wrong: "The disk is nearly full",
+    unknown: { NotReadable: "The disk's space can't be read" },
+  },
+  FileDescriptorsLeft: {
+    right: "Connections have room",
+    wrong: "File descriptors or connections run short",
+    unknown: { NotCounted: "File descriptors can't be counted" },
+  },
+  VolumeLargeEnough: {
+    right: "The volume grows when it has to",
+    wrong: "The volume can't grow",
+    unknown: { NotReadable: "The volume's size can't be read" },
+  },
   RestartSettled: { right: "No restart is due", wrong: "A restart is due" },
-  RollBackReady: { right: "There is a node.conf to go back to", wrong: "There is no node.conf to go back to" },
-  UpgradeProved: { right: "The last upgrade is proved", wrong: "The last upgrade failed" },
+  RollBackReady: {
+    right: "There is a node.conf to go back to",
+    wrong: "There is no node.conf to go back to",
+    unknown: {
+      Assumed: "The node.conf to go back to is not proved",
+      NotYet: "No node.conf is proved yet",
+      NoRestarts: "The sidecar does not restart this node",
+    },
+  },
+  UpgradeProved: {
+    right: "The last upgrade is proved",
+    wrong: "The last upgrade failed",
+    unknown: { Upgrading: "The node is being upgraded" },
+  },
   Adopted: { right: "The sidecar may act on this node, or only observes", wrong: "The sidecar waits for your word" },
   Unheld: { right: "No hold is in force", wrong: "Held: the sidecar does not act" },
 };
 
-/** A condition's title as the page shows it. */
+/** Reasons whose title says more than that of their status. */
+const reasonTitles: Readonly<Record<string, string>> = {
+  "HeightAdvancing Idle": "No new block comes",
+  "UpgradeProved SettledByHand": "The last upgrade was settled by hand",
+  "UpgradeProved Blocked": "The node's upgrade can't go on",
+  "RestartSettled Running": "The node is being restarted",
+  "RestartSettled Settling": "The node is about to be restarted",
+};
+
+/** A condition's title as the page shows it. It never reads as right while nobody knows. */
 export function findConditionTitle({ type, status, reason }: Pick<Condition, "type" | "status" | "reason">): string {
-  if (type === "HeightAdvancing" && (reason === "Idle" || reason === "Quiet")) return "No new block comes";
-  if (reason === "NoAnswer" || reason === "NoHeight") return "The height is not known";
-  if (reason === "SettledByHand") return "The last upgrade was settled by hand";
-  if (reason === "Blocked") return "The node's upgrade can't go on";
-  if (reason === "Upgrading") return "The node is being upgraded";
-  if (reason === "Running") return "The node is being restarted";
-  if (reason === "Settling") return "The node is about to be restarted";
-  if (reason === "NodeUnfit") return "The gateway refuses calls";
-  return titles[type][status === "False" ? "wrong" : "right"];
+  const side: Readonly<{ right: string; wrong: string; unknown?: Readonly<Record<string, string>> }> = titles[type];
+  const whole = { True: side.right, False: side.wrong, Unknown: side.unknown?.[reason] ?? `Not known: ${type}` };
+  return reasonTitles[`${type} ${reason}`] ?? whole[status];
 }

@@ -4,7 +4,13 @@ import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import { createConditionBoard } from "./condition-board.ts";
 import { conditionReasons } from "./condition-reasons.ts";
-import { conditionTypes, type ConditionReport, type ConditionStatus, type ConditionType } from "./condition.ts";
+import {
+  conditionTypes,
+  findConditionTitle,
+  type ConditionReport,
+  type ConditionStatus,
+  type ConditionType,
+} from "./condition.ts";
 
 const clock = { wallMs: () => 0, monotonicMs: () => 0 };
 const statuses = ["True", "False", "Unknown"] as const satisfies readonly ConditionStatus[];
@@ -68,4 +74,13 @@ test("every reason of the table is one that a part of the sidecar says", () => {
   const text = sources.map((path) => readFileSync(path, "utf8")).join("\n");
   const reasons = new Set(conditionTypes.flatMap((type) => reportsOf(type).map(({ reason }) => reason)));
   expect([...reasons].filter((reason) => !text.includes(`"${reason}"`))).toEqual([]);
+});
+
+test("no title of what is not known reads as right", () => {
+  for (const type of conditionTypes) {
+    // A side is right by its first reason; others of the same status may have a title that says more.
+    const [right, ...others] = reportsOf(type);
+    const unknown = others.filter(({ status }) => status === "Unknown").map(findConditionTitle);
+    expect(unknown).not.toContain(findConditionTitle(right as ConditionReport));
+  }
 });
