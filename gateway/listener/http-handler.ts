@@ -30,8 +30,10 @@ export type HttpHandlerDependencies = Readonly<{
   ageHeaders: () => AnswerHeaders;
   /** Whether a Host header names this listener. */
   isAllowedHost: (host: string | undefined) => boolean;
-  /** Whether the listener is about to stop: connections are not kept alive then. */
-  isDraining: () => boolean;
+  /** Whether the connection ends with the answer, whatever the client wants; it may become so while the answer is waited for. */
+  isLast: (request: IncomingMessage) => boolean;
+  /** Told of each request. */
+  tookSlowPath: () => void;
 }>;
 
 /**
@@ -42,8 +44,9 @@ export function createHttpHandler(dependencies: HttpHandlerDependencies) {
   return (request: IncomingMessage, response: ServerResponse, { isAwaited } = { isAwaited: false }): void => {
     // Followed by "close"; the answer under way is cancelled there.
     request.on("error", () => response.destroy());
+    dependencies.tookSlowPath();
     const { headers, method } = request;
-    if (dependencies.isDraining()) response.shouldKeepAlive = false;
+    if (dependencies.isLast(request)) response.shouldKeepAlive = false;
     const cors = headers.origin === undefined ? [] : dependencies.corsHeaders(headers.origin);
     const target = readTarget(request);
     if (target === undefined) return refuse(request, response, httpErrors.manyHosts);
@@ -162,7 +165,7 @@ function answer(
   }
   const { traceContext, requestId } = toRequestFacts(request);
   const backlog = new ClientBacklog(response, memory);
-  const around = { before: cors, after: dependencies.ageHeaders(), isLast: dependencies.isDraining };
+  const around = { before: cors, after: dependencies.ageHeaders(), isLast: () => dependencies.isLast(request) };
   const sink = createHttpSink(response, backlog, around);
   steer(
     response,

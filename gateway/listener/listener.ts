@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { ListenerConnections } from "#daemon/http/connections/listener-connections.ts";
 import { listen } from "#daemon/http/listener.ts";
@@ -58,10 +59,12 @@ export type ListenerDependencies = Readonly<{
   ageHeaders: () => AnswerHeaders;
   /** The listener's part of the process's connections. */
   connections: ListenerConnections;
-  /** Whether a peer is a proxy, whose connections are many callers'; absent: connections are not bounded by address. */
+  /** Whether a peer is a proxy, whose connections are many callers'; absent: none is, and connections are not bounded by address. */
   isProxy?: (remoteAddress: string) => boolean;
   dropped: (reason: "slow" | "lost" | "silent" | "withdrawn") => void;
   limited: Meter["limited"];
+  /** Told of each request that node:http reads. */
+  tookSlowPath: () => void;
   bodies: BodyAdmission;
   /** Waits while clients are told to close their connections. */
   pause: Pause;
@@ -90,7 +93,7 @@ export async function startListener(options: ListenerOptions, dependencies: List
   const answer = createHttpHandler({
     ...dependencies,
     connections: createHttpConnections({ ...dependencies, readers }),
-    isDraining,
+    isLast: ({ socket }) => draining.now || (options.fastPath && isShared(socket, dependencies)),
   });
   const server = createServer(
     {
@@ -154,6 +157,11 @@ export async function startListener(options: ListenerOptions, dependencies: List
       clients[Symbol.dispose]();
     },
   };
+}
+
+/** Whether others' requests come over the connection, too, and would stay off the fast path with the one that is answered. */
+function isShared({ remoteAddress = "" }: Socket, { isProxy }: ListenerDependencies): boolean {
+  return isProxy?.(remoteAddress) === true;
 }
 
 /** Who may call a listener. */

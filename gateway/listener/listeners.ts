@@ -18,7 +18,7 @@ import { logProxyNotices } from "../callers/proxy-notice.ts";
 import { createTokens } from "../callers/tokens.ts";
 import type { BodyAdmission } from "../calls/body-admission.ts";
 import type { MessageHandler } from "../calls/message-handler.ts";
-import { createDropCounter } from "../observe/call-metrics.ts";
+import { createDropCounter, createSlowPathCounter } from "../observe/call-metrics.ts";
 import type { Meter } from "../observe/meter.ts";
 import type { PolicySource } from "../policy/policy.ts";
 import type { SettingNames } from "../settings/names.ts";
@@ -66,6 +66,7 @@ export async function startListeners(
   const client = clientAddress(settings.callers);
   const notice = logProxyNotices(settings.callers, { log, settingNames, now: () => performance.now() });
   const dropped = createDropCounter(metrics);
+  const tookSlowPath = createSlowPathCounter(metrics);
   const hasOthers = settings.private.enabled || settings.internal.enabled;
   const byName = new Map<ListenerName, Listener>();
   const direct = clientAddress({ ...settings.callers, trustedProxies: [] });
@@ -99,6 +100,7 @@ export async function startListeners(
         // The operator's own programs may hold as many as there are.
         ...(isInternal ? {} : { isProxy: client.isTrusted }),
         dropped,
+        tookSlowPath: () => tookSlowPath(name),
         ageHeaders: () => headAgeHeaders(blockAgeMs(), settings.head.tellAgeAfterMs),
         corsHeaders: corsHeaders(isInternal ? [] : originsFor(host, settings)),
         isAllowedHost: hostsFor(isInternal ? settings.internal.allowedHosts : []),

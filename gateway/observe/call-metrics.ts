@@ -1,4 +1,5 @@
 import { Counter, Gauge, type Registry } from "prom-client";
+import type { ListenerName } from "../catalogue/method.ts";
 import { createDurations, type DurationSeries } from "./durations.ts";
 import type { CallOutcome, LimitName, Meter } from "./meter.ts";
 import type { Traffic } from "./traffic.ts";
@@ -155,6 +156,17 @@ export function createDropCounter(metrics: Registry): (reason: "slow" | "lost" |
     registers: [metrics],
   });
   return (reason) => drops.inc({ reason });
+}
+
+/** Counts requests that node:http read, by listener. */
+export function createSlowPathCounter(metrics: Registry): (listener: ListenerName) => void {
+  const requests = new Counter({
+    name: "gatehouse_gateway_slow_path_requests_total",
+    help: "HTTP requests that were not answered on the fast path, at several times its CPU, by listener.",
+    labelNames: ["listener"],
+    registers: [metrics],
+  });
+  return (listener) => requests.inc({ listener });
 }
 
 /** Counts gaps in the node's WebSocket by how they ended. */

@@ -65,6 +65,7 @@ const gateway = {
   gatehouse_gateway_head_block_number: gauge(),
   gatehouse_gateway_websocket_drops_total: counter("reason"),
   gatehouse_gateway_link_gaps_total: counter("outcome"),
+  gatehouse_gateway_slow_path_requests_total: counter("listener"),
 } as const satisfies Readonly<Record<string, MetricDefinition>>;
 
 /** What a sidecar with `volume.claim` exposes besides. */

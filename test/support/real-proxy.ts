@@ -20,6 +20,18 @@ export function nginxWith(headers: string): StartProxy {
     );
 }
 
+/** An nginx that passes requests on over one connection that it keeps, with these directives about headers. */
+export function nginxKeeping(headers: string): StartProxy {
+  return ({ folder, port, behindPort }) =>
+    startNginx(
+      folder,
+      port,
+      `upstream behind { server 127.0.0.1:${behindPort}; keepalive 1; }
+       server { listen 127.0.0.1:${port}; location / { proxy_pass http://behind; proxy_http_version 1.1;
+         proxy_set_header Connection ""; ${headers} } }`,
+    );
+}
+
 /** A HAProxy of this mode, with these words behind its server's address. */
 export function haproxyWith(mode: string, server: string): StartProxy {
   return ({ folder, port, behindPort }) => {

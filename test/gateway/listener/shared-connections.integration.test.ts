@@ -1,0 +1,106 @@
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { Agent, request, type IncomingMessage } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
+import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import type { BenchProcess } from "../../bench/gateway/proxies.ts";
+import { freePorts } from "../../support/free-ports.ts";
+import { haproxyWith, nginxKeeping, type StartProxy } from "../../support/real-proxy.ts";
+
+const call = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
+const json = ["Content-Type", "application/json", "Content-Length", String(call.length)];
+
+type Asked = Readonly<{ method?: string; path?: string; headers: readonly string[] }>;
+type Answer = Readonly<{ status: number; text: string; connection: string | undefined }>;
+
+/** Requests that are well-formed, out of the ordinary, and come through a proxy as they are, with the answer that they get. */
+const odd: readonly (readonly [what: string, status: number, asked: Asked])[] = [
+  ["a header of proxies", 200, { headers: [...json, "Proxy-Connection", "keep-alive"] }],
+  ["a header twice", 200, { headers: [...json, "X-Request-ID", "a", "X-Request-ID", "b"] }],
+  ["a header without a value", 200, { headers: [...json, "traceparent", ""] }],
+  ["another path", 404, { path: "/elsewhere", headers: json }],
+  ["another method", 405, { method: "PUT", headers: json }],
+  ["another media type", 415, { headers: json.with(1, "text/plain") }],
+];
+
+async function ask(url: string, { method = "POST", path = "/", headers }: Asked, agent?: Agent): Promise<Answer> {
+  const made = request(new URL(path, url), { method, headers: [...headers, "Host", "a"], agent });
+  made.end(call);
+  const [response] = (await once(made, "response")) as [IncomingMessage];
+  const { connection } = response.headers;
+  return { status: response.statusCode ?? 0, text: await text(response), connection };
+}
+
+/** Proxies that pass all of their clients' requests on over one connection, as long as it is kept. */
+const proxies: readonly (readonly [name: string, start: StartProxy])[] = [
+  ["nginx", nginxKeeping("proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;")],
+  ["HAProxy", haproxyWith("mode http\n  http-reuse always\n  option forwardfor", "pool-max-conn 1")],
+];
+
+describe.each(proxies)("the connection of %s", (_, startProxy) => {
+  let folder: string;
+  let node: FakeNode;
+  let gateway: TestGateway;
+  let proxy: BenchProcess;
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "shared-"));
+    node = await startFakeNode();
+    gateway = await startTestGateway(node, {
+      tiers: { public: limitlessTier },
+      callers: { trustedProxies: ["127.0.0.1"] },
+    });
+    const [port = 0] = await freePorts(1);
+    proxy = await startProxy({ folder, port, behindPort: new URL(gateway.url).port });
+  });
+  afterAll(async () => {
+    await proxy?.[Symbol.asyncDispose]();
+    await gateway?.[Symbol.asyncDispose]();
+    await node?.[Symbol.asyncDispose]();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it.each(odd)("is on the fast path again after one request with %s", async (_what, status, asked) => {
+    expect((await ask(proxy.url, { headers: json })).status).toBe(200);
+    const before = await slowRequests(gateway);
+    expect((await ask(proxy.url, asked)).status).toBe(status);
+    for (let others = 0; others < 5; others += 1) {
+      expect((await ask(proxy.url, { headers: json })).text).toContain('"result":"0x0"');
+    }
+    expect(await slowRequests(gateway)).toBe(before + 1);
+  });
+});
+
+describe("a client's own connection", () => {
+  it("is kept after a request that is out of the ordinary, and what it costs is told", async () => {
+    await using node = await startFakeNode();
+    await using gateway = await startTestGateway(node, { tiers: { public: limitlessTier } });
+    using agent = new OwnAgent();
+    const [, , asked] = odd[0] ?? [];
+    for (const each of [{ headers: json }, asked ?? { headers: [] }, { headers: json }]) {
+      expect((await ask(gateway.url, each, agent)).connection).toBe("keep-alive");
+    }
+    expect(await slowRequests(gateway)).toBe(2);
+  });
+});
+
+/** A client with one connection. */
+class OwnAgent extends Agent implements Disposable {
+  constructor() {
+    super({ keepAlive: true, maxSockets: 1 });
+  }
+
+  [Symbol.dispose](): void {
+    this.destroy();
+  }
+}
+
+/** What an operator sees of the requests that were not answered on the fast path. */
+async function slowRequests({ metrics }: TestGateway): Promise<number> {
+  const shown = await metrics.metrics();
+  return Number(/^gatehouse_gateway_slow_path_requests_total\{listener="public"\} (\d+)$/m.exec(shown)?.[1] ?? 0);
+}
