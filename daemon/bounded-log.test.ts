@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createBoundedLog } from "./bounded-log.ts";
 import { createLog } from "./log.ts";
 
-type Line = Readonly<{ level: string; msg: string; omitted?: number; withinMs?: number; n?: number }>;
+type Line = Readonly<{ message: string; gatehouse?: Readonly<{ omitted?: number; withinMs?: number; n?: number }> }>;
 
 function written() {
   const lines: Line[] = [];
@@ -25,18 +25,23 @@ async function until(holds: () => boolean): Promise<void> {
 test("of thousands of lines of a kind some are written, and one says how many more there were", async () => {
   const { lines, log } = written();
   const bounded = createBoundedLog(log, { lines: 20, everyMs: 50 });
-  for (let n = 0; n < 5_000; n += 1) bounded.warn({ n }, "slow call");
-  bounded.info({ n: 1 }, "another");
-  expect(lines.map(({ msg, n }) => [msg, n])).toEqual([
+  for (let n = 0; n < 5_000; n += 1) bounded.warn({ event: "call-slow", n }, "slow call");
+  bounded.info({ event: "call", n: 1 }, "another");
+  expect(lines.map(({ message, gatehouse }) => [message, gatehouse?.n])).toEqual([
     ...Array.from({ length: 20 }, (_, n) => ["slow call", n]),
     ["another", 1],
   ]);
   await until(() => lines.length > 21);
   expect(lines.slice(21)).toMatchObject([
-    { level: "warn", msg: "slow call: more of these were left out", omitted: 4_980, withinMs: 50 },
+    {
+      "log.level": "warn",
+      "event.action": "call-slow",
+      message: "slow call: more of these were left out",
+      gatehouse: { omitted: 4_980, withinMs: 50 },
+    },
   ]);
-  bounded.warn({ n: 9 }, "slow call");
-  expect(lines.at(-1)).toMatchObject({ msg: "slow call", n: 9 });
+  bounded.warn({ event: "call-slow", n: 9 }, "slow call");
+  expect(lines.at(-1)).toMatchObject({ message: "slow call", gatehouse: { n: 9 } });
 });
 
 test("each line is written or counted once, however long they come", async () => {
@@ -44,10 +49,10 @@ test("each line is written or counted once, however long they come", async () =>
   const bounded = createBoundedLog(log, { lines: 3, everyMs: 20 });
   let made = 0;
   for (const end = performance.now() + 200; performance.now() < end; await delay(1)) {
-    for (let at = 0; at < 50; at += 1, made += 1) bounded.warn({}, "slow call");
+    for (let at = 0; at < 50; at += 1, made += 1) bounded.warn({ event: "call-slow" }, "slow call");
   }
-  await until(() => lines.at(-1)?.omitted !== undefined);
-  const counted = lines.reduce((sum, { omitted }) => sum + (omitted ?? 1), 0);
+  await until(() => lines.at(-1)?.gatehouse?.omitted !== undefined);
+  const counted = lines.reduce((sum, { gatehouse }) => sum + (gatehouse?.omitted ?? 1), 0);
   expect(counted).toBe(made);
   expect(lines.length).toBeLessThan(60);
 });
@@ -55,7 +60,7 @@ test("each line is written or counted once, however long they come", async () =>
 test("few lines are written as they are", async () => {
   const { lines, log } = written();
   const bounded = createBoundedLog(log, { lines: 3, everyMs: 20 });
-  for (let at = 0; at < 3; at += 1) bounded.error({}, "failed");
+  for (let at = 0; at < 3; at += 1) bounded.error({ event: "task-failed" }, "failed");
   await delay(60);
-  expect(lines.map(({ msg }) => msg)).toEqual(["failed", "failed", "failed"]);
+  expect(lines.map(({ message }) => message)).toEqual(["failed", "failed", "failed"]);
 });

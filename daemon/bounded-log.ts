@@ -1,10 +1,13 @@
-import type { Logger } from "./log.ts";
+import type { LogEvent } from "./events/log-events.ts";
+import type { EventFacts, Logger } from "./log.ts";
 
 /** How many lines of one kind are written in a time; those beyond are counted. */
 export type LineBound = Readonly<{ lines: number; everyMs: number }>;
 
 /** Writes lines that clients cause: a message is one of a few constants, and the facts tell one line of it from another. */
-export type BoundedLog = Readonly<Record<"info" | "warn" | "error", (facts: object, message: string) => void>>;
+export type BoundedLog = Readonly<{
+  [Level in "info" | "warn" | "error"]: (facts: EventFacts<LogEvent<Level>>, message: string) => void;
+}>;
 
 /** Enough to see what happens and to whom: two lines a second, some 50 MB a day, however many clients cause them. */
 export const defaultBound: LineBound = { lines: 20, everyMs: 10_000 };
@@ -16,16 +19,24 @@ export const defaultBound: LineBound = { lines: 20, everyMs: 10_000 };
  */
 export function createBoundedLog(log: Logger, bound: LineBound = defaultBound): BoundedLog {
   const byMessage = new Map<string, (write: () => void) => void>();
-  const at = (level: keyof BoundedLog) => (facts: object, message: string) => {
-    const lines =
-      byMessage.get(message) ??
-      boundLines(bound, (omitted) => {
-        log[level]({ omitted, withinMs: bound.everyMs }, `${message}: more of these were left out`);
-      });
-    byMessage.set(message, lines);
-    lines(() => log[level](facts, message));
+  const at =
+    <Name extends LogEvent>(tell: (facts: EventFacts<Name>, message: string) => void) =>
+    (facts: EventFacts<Name>, message: string) => {
+      const { event } = facts;
+      const lines =
+        byMessage.get(message) ??
+        boundLines(bound, (omitted) => {
+          const left = { event, omitted, withinMs: bound.everyMs };
+          tell(left, `${message}: more of these were left out`);
+        });
+      byMessage.set(message, lines);
+      lines(() => tell(facts, message));
+    };
+  return {
+    info: at<LogEvent<"info">>((facts, message) => log.info(facts, message)),
+    warn: at<LogEvent<"warn">>((facts, message) => log.warn(facts, message)),
+    error: at<LogEvent<"error">>((facts, message) => log.error(facts, message)),
   };
-  return { info: at("info"), warn: at("warn"), error: at("error") };
 }
 
 /** For lines about money that moved: more than are settled in any such time, since each should stand in the log. */

@@ -12,15 +12,26 @@ describe("the format of a log", () => {
     const lines: string[] = [];
     const pretty = await prettyLines("auto", { isTTY: true }, { NO_COLOR: "1" });
     const log = createLog({ service: "test", level: "info", pretty }, { write: (line) => void lines.push(line) });
-    log.warn({ url: "http://127.0.0.1:1", err: new Error("no answer") }, "not reached");
+    log.warn({ event: "rate-store-lost", url: "http://127.0.0.1:1", err: new Error("no answer") }, "not reached");
     expect(lines[0]).toMatch(/^\[\d\d:\d\d:\d\d\.\d{3}\] WARN: not reached/);
     expect(lines[0]).toContain('"url":"http://127.0.0.1:1"');
     expect(lines[0]).toContain("no answer");
+    expect(lines[0]).toContain('"event":"rate-store-lost"');
+    expect(lines[0]).toContain("daemon/log-format.test.ts");
     expect(lines[0]).not.toContain("\u001b[");
+    expect(lines[0]).not.toMatch(/service|ecs|@timestamp/);
   });
 
   it("has colours on a terminal", async () => {
     const pretty = await prettyLines("pretty", { isTTY: true }, {});
-    expect(pretty?.('{"level":"warn","time":"2026-01-01T00:00:00.000Z","msg":"careful"}')).toContain("\u001b[");
+    expect(pretty?.('{"log.level":"warn","@timestamp":"2026-01-01T00:00:00.000Z","message":"careful"}')).toContain(
+      "\u001b[",
+    );
+  });
+
+  it("leaves a line as it is that no service has written", async () => {
+    const pretty = await prettyLines("pretty", {}, {});
+    expect(pretty?.("Error: torn\n").trim()).toBe("Error: torn");
+    expect(pretty?.("{broken\n").trim()).toBe("{broken");
   });
 });

@@ -1,4 +1,5 @@
 import type { DestinationStream } from "pino";
+import { parseJson } from "./json-rpc.ts";
 
 /** How a log is written: one JSON object a line for programs, or lines for a person; auto takes the latter on a terminal. */
 export const logFormats = ["auto", "json", "pretty"] as const;
@@ -19,12 +20,35 @@ export async function prettyLines(
 ): Promise<((line: string) => string) | undefined> {
   if (format === "json" || (format === "auto" && reader.isTTY !== true)) return undefined;
   const { prettyFactory } = await import("pino-pretty");
-  return prettyFactory({
+  const pretty = prettyFactory({
     colorize: reader.isTTY === true && !env["NO_COLOR"],
     translateTime: "SYS:HH:MM:ss.l",
-    ignore: "service",
     singleLine: true,
   });
+  return (line) => pretty(toShown(line));
+}
+
+/** What a person is shown of a line: without what is the same in all of them, and under short names. */
+function toShown(line: string): string | Record<string, unknown> {
+  const fields = line.startsWith("{") ? parseJson(line) : undefined;
+  if (!isLine(fields)) return line;
+  const { "log.level": level, "@timestamp": time, message: msg, gatehouse, ...others } = fields;
+  const {
+    "event.action": event,
+    "event.reference": runbook,
+    "http.request.id": requestId,
+    "trace.id": traceId,
+  } = others;
+  const { "error.type": type, "error.message": failure, "error.stack_trace": stack } = others;
+  const err = failure === undefined ? undefined : { type, message: failure, stack };
+  const shown = { level, time, msg, event, runbook, requestId, traceId, ...gatehouse, err };
+  return Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== undefined));
+}
+
+type Line = Readonly<Record<string, unknown> & { gatehouse?: object }>;
+
+function isLine(fields: unknown): fields is Line {
+  return typeof fields === "object" && fields !== null && "log.level" in fields && "@timestamp" in fields;
 }
 
 /** Writes to a destination what a function makes of each line. */

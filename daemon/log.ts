@@ -1,17 +1,41 @@
-import { pino, type DestinationStream, type Logger } from "pino";
+import { pino, type DestinationStream } from "pino";
 
 import { createBoundedOutput, outlivesReader } from "./bounded-output.ts";
+import type { LogEvent } from "./events/log-events.ts";
+import { createBaseFields, toFields } from "./log-fields.ts";
 import { rewriting } from "./log-format.ts";
 import type { Mask } from "./mask.ts";
 
-export type { Logger } from "pino";
+/** Facts of an event that has a name, of a level. */
+export type EventFacts<Name extends LogEvent> = Readonly<{ event: Name; err?: unknown; [fact: string]: unknown }>;
 
-/** Keys whose values never reach the log, at the top level and one and two levels down. */
+/** Writes a line of an event. */
+type Write<Name extends LogEvent> = (facts: EventFacts<Name>, message: string) => void;
+
+/** Writes a line that may be of an event, and that nobody has to look for. */
+type WriteFreely<Name extends LogEvent> = {
+  (facts: Readonly<{ event?: Name; err?: unknown; [fact: string]: unknown }>, message: string): void;
+  (message: string): void;
+};
+
+/**
+ * The log of a service. What a person may have to act on is an event of `events/log-events.ts`, which has its level: a line of another does not compile.
+ */
+export type Logger = {
+  level: string;
+  fatal: Write<LogEvent<"fatal">>;
+  error: Write<LogEvent<"error">>;
+  warn: Write<LogEvent<"warn">>;
+  info: WriteFreely<LogEvent<"info">>;
+  debug: WriteFreely<never>;
+};
+
+/** Keys whose values never reach the log, among an event's facts and up to two levels down. */
 const neverLogged = ["privateKey", "signature", "authorization", "secret", "password", "mnemonic", "rawTransaction"];
 
 /**
- * Creates the log of a service: one JSON object a line, on standard output unless there is a `destination`, with the service's
- * name, no host name or process id; `pretty` makes other lines of them. What `mask` knows is in no line. A reader of standard output that is slow or gone holds nothing up: see
+ * Creates the log of a service: one JSON object a line, on standard output unless there is a `destination`, with the fields of
+ * `log-fields.ts`, no host name or process id; `pretty` makes other lines of them. What `mask` knows is in no line. A reader of standard output that is slow or gone holds nothing up: see
  * {@link createBoundedOutput}.
  */
 export function createLog(
@@ -26,15 +50,22 @@ export function createLog(
   const { mask, pretty, service } = options;
   const settings = {
     level: options.level,
-    base: { service },
-    timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (label: string) => ({ level: label }) },
-    redact: { paths: neverLogged.flatMap((key) => [key, `*.${key}`, `*.*.${key}`]), censor: "[secret]" },
+    base: createBaseFields(service),
+    timestamp: () => `,"@timestamp":"${new Date().toISOString()}"`,
+    messageKey: "message",
+    formatters: { level: (label: string) => ({ "log.level": label }), log: toFields },
+    redact: {
+      paths: neverLogged.flatMap((key) => [`gatehouse.${key}`, `gatehouse.*.${key}`, `gatehouse.*.*.${key}`]),
+      censor: "[secret]",
+    },
   };
   const output =
     destination ??
     createBoundedOutput(process.stdout, {
-      dropped: (lines) => log.warn({ lines }, "lines of this log were dropped: nothing read standard output"),
+      dropped: (lines) => {
+        const facts = { event: "log-lines-dropped", lines } as const;
+        log.warn(facts, "lines of this log were dropped: nothing read standard output");
+      },
       failed: ({ message }) => {
         // Its reader is gone as well, as a rule.
         outlivesReader(process.stderr);
@@ -42,6 +73,6 @@ export function createLog(
       },
     });
   const readable = pretty === undefined ? output : rewriting(output, pretty);
-  const log = pino(settings, mask === undefined ? readable : rewriting(readable, mask.text));
+  const log: Logger = pino(settings, mask === undefined ? readable : rewriting(readable, mask.text));
   return log;
 }

@@ -102,10 +102,10 @@ export async function runService<Schema extends z.ZodObject>(
     const stopped = stop(name, { graceMs: shutdown.graceMs, unfinished, resources, log });
     await stopped.catch((error: unknown) => {
       if (startError === undefined) throw error;
-      log.error({ err: error }, "not stopped cleanly");
+      log.error({ event: "stop-unclean", err: error }, "not stopped cleanly");
     });
     if (startError !== undefined) throw startError;
-    log.info("stopped");
+    log.info({ event: "service-stopped" }, "stopped");
     return 0;
   } catch (error) {
     process.stderr.write(`${mask.text(startFailure(name, error))}\n`);
@@ -118,7 +118,10 @@ function debugOnSignal(log: Logger): void {
   const usual = log.level;
   process.on("SIGUSR2", () => {
     log.level = log.level === usual ? "debug" : usual;
-    log.warn({ changedTo: log.level }, "the log's level is another; SIGUSR2 changes it back");
+    log.warn(
+      { event: "log-level-changed", changedTo: log.level },
+      "the log's level is another; SIGUSR2 changes it back",
+    );
   });
 }
 
@@ -139,9 +142,14 @@ async function stop(
 ): Promise<void> {
   const closed = resources.disposeAsync();
   for (const { what, done, withinMs } of unfinished) {
-    log.info({ what, withinMs }, "the stop waits for this to end; a second signal ends the process at once");
+    log.info(
+      { event: "service-stop-waits", what, withinMs },
+      "the stop waits for this to end; a second signal ends the process at once",
+    );
     const ended = done.catch(() => undefined);
-    await within(what, withinMs, ended).catch((error: unknown) => log.error({ err: error }, "cut off"));
+    await within(what, withinMs, ended).catch((error: unknown) =>
+      log.error({ event: "stop-cut-off", err: error }, "cut off"),
+    );
   }
   await within(`stopping ${name}`, graceMs, closed);
 }
@@ -159,7 +167,7 @@ async function serve<Schema extends z.ZodObject>(
     const setting = toEnvironmentName(service.definition.service, ["start", "deadlineMs"]);
     const { urls } = await startWithin({ deadlineMs, setting }, () => service.start(settings, context));
     if (signal.aborted) return;
-    log.info({ urls }, "ready");
+    log.info({ event: "service-ready", urls }, "ready");
     process.send?.({ type: "ready", urls });
   };
   const started = start();
@@ -171,7 +179,7 @@ async function serve<Schema extends z.ZodObject>(
   }
   // A start that is cut off may still fail, because what it works with is being closed.
   started.catch((error: unknown) => log.debug({ err: error }, "start cut off"));
-  log.info({ cause: String(signal.reason) }, "stopping");
+  log.info({ event: "service-stopping", cause: String(signal.reason) }, "stopping");
   return undefined;
 }
 

@@ -106,7 +106,7 @@ describe("poll", () => {
       stop.abort();
     };
     await poll({ name: "look", intervalMs: hourMs, signal: stop.signal }, task, { log, pause: async () => undefined });
-    expect({ runs, errors }).toEqual({ runs: 2, errors: [{ err: failure, task: "look" }] });
+    expect({ runs, errors }).toEqual({ runs: 2, errors: [{ event: "task-failed", err: failure, task: "look" }] });
   });
 
   it("ends when the signal aborts during a pause, and after the run in progress when it aborts during that", async () => {

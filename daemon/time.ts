@@ -75,7 +75,7 @@ export async function poll(
     try {
       await task(signal);
     } catch (error) {
-      if (!signal.aborted) log.error({ err: error, task: name }, "periodic task failed");
+      if (!signal.aborted) log.error({ event: "task-failed", err: error, task: name }, "periodic task failed");
     }
     await waitFor(typeof intervalMs === "number" ? intervalMs : intervalMs(), signal);
   }

@@ -15,7 +15,7 @@ export const devnet: Service<typeof devnetSettings.schema> = {
       await startStep("its own chain", () => startNode({ configPath, runDirectory, parameters }, { log, signal })),
     );
     void running.ended.then((error) => {
-      log.fatal({ err: error }, "the chain is lost; ending");
+      log.fatal({ event: "chain-lost", err: error }, "the chain is lost; ending");
       return endProcess(1);
     });
     return { urls: { http: running.httpUrl, webSocket: running.webSocketUrl } };

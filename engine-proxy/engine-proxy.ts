@@ -73,7 +73,7 @@ export async function startEngineProxy(settings: EngineProxySettings, deps: Depe
     inFlight += 1;
     response.once("close", () => (inFlight -= 1));
     handle(proxy, incoming, response).catch((error: unknown) => {
-      deps.log.warn({ err: error }, "engine request failed");
+      deps.log.warn({ event: "engine-call-failed", err: error }, "engine request failed");
       refuse(response, 502, `the Docker Engine at ${settings.engine} did not answer: ${String(error)}`);
     });
   });
@@ -125,7 +125,10 @@ async function handle(proxy: Proxy, incoming: IncomingMessage, response: ServerR
   );
   if ("refused" in decision) {
     proxy.count("refused");
-    proxy.log.warn({ method: incoming.method, url: incoming.url, reason: decision.refused }, "refused");
+    proxy.log.warn(
+      { event: "engine-call-refused", method: incoming.method, url: incoming.url, reason: decision.refused },
+      "refused",
+    );
     refuse(response, 403, decision.refused);
     return;
   }
@@ -134,7 +137,7 @@ async function handle(proxy: Proxy, incoming: IncomingMessage, response: ServerR
   if (bound !== undefined && waitSeconds > 0) {
     const reason = `${bound.reached}; the next ${bound.noun} is allowed in ${waitSeconds} s`;
     proxy.count("refused");
-    proxy.log.warn({ reason }, "refused");
+    proxy.log.warn({ event: "engine-call-refused", reason }, "refused");
     refuse(response, 429, reason);
     return;
   }

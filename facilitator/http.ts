@@ -65,9 +65,13 @@ async function answer(
     const { status, message } = describeError(error);
     const requestId = c.get("requestId");
     if (error instanceof ChainError)
-      lines.warn({ problem: message, operation, requestId }, "the chain gave no verdict");
-    else if (error instanceof StoreError) lines.warn({ err: error, operation, requestId }, "the ledger can't be used");
-    else if (status === 500) lines.error({ err: error, operation, requestId }, "no verdict");
+      lines.warn(
+        { event: "verdict-without-chain", problem: message, operation, requestId },
+        "the chain gave no verdict",
+      );
+    else if (error instanceof StoreError)
+      lines.warn({ event: "verdict-without-ledger", err: error, operation, requestId }, "the ledger can't be used");
+    else if (status === 500) lines.error({ event: "verdict-failed", err: error, operation, requestId }, "no verdict");
     if (status === 503) c.header("Retry-After", String(overloadRetrySeconds));
     return c.json({ error: message }, status);
   }

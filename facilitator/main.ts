@@ -51,7 +51,7 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
       }),
     );
     port.opened();
-    log.info({ signer: service.signer, network: service.network }, "settling payments");
+    log.info({ event: "settling-payments", signer: service.signer, network: service.network }, "settling payments");
     return { urls: { facilitator: url, "facilitator-operations": operations.url } };
   },
 };

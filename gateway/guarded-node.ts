@@ -77,7 +77,9 @@ export async function guardNode(
   const { httpUrl, webSocketUrl } = settings.node;
   const fitness = () => judgeNodeFitness({ hasReferences }, { facts: health.facts(), clock });
   const linkOpened = () => {
-    health.look(signal).catch((err: unknown) => log.error({ err }, "the node could not be looked at"));
+    health
+      .look(signal)
+      .catch((err: unknown) => log.error({ event: "node-not-looked-at", err }, "the node could not be looked at"));
   };
   const node = { httpUrl, webSocketUrl, fitness, linkOpened };
   const connections = resources.use(processConnections(settings.gateway.listener, { metrics }));

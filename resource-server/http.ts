@@ -164,8 +164,11 @@ async function collect(
 
 type Ended = Readonly<{ outcome: SaleOutcome; options: PaidRoutesOptions; serving: Serving }>;
 
+/** What tells the lines of one sale from those of another. */
+type SaleFacts = Readonly<{ route: string; requestId: string; payer: string }>;
+
 /** Tells how a sale ended, and sees its delivery to its end. */
-function concludeSale(c: Context, facts: object, { outcome, options, serving }: Ended): void {
+function concludeSale(c: Context, facts: SaleFacts, { outcome, options, serving }: Ended): void {
   logOutcome(serving.lines, facts, outcome);
   if (outcome.kind !== "sold") return;
   const sending = { outgoing: bindingsOf(c).outgoing, deliveryTimeoutMs: options.deliveryTimeoutMs };
@@ -184,7 +187,10 @@ async function conclude(delivery: Delivery, sending: Sending, lines: BoundedLog)
     await within("the delivery", deliveryTimeoutMs, finished(outgoing, { readable: false }));
   } catch (error) {
     outgoing.destroy();
-    lines.warn({ err: error }, "the client did not take its response; the same payment gets it again");
+    lines.warn(
+      { event: "delivery-broken", err: error },
+      "the client did not take its response; the same payment gets it again",
+    );
     return record(delivery.undelivered(), lines);
   }
   return record(delivery.delivered(), lines);
@@ -195,26 +201,35 @@ async function record(end: Promise<void>, lines: BoundedLog): Promise<void> {
     await end;
   } catch (error) {
     lines.error(
-      { err: error },
+      { event: "delivery-not-recorded", err: error },
       "the end of a delivery can't be recorded; the same payment could get its response again",
     );
   }
 }
 
-function logOutcome({ sales, others, log }: SaleLines, facts: object, outcome: SaleOutcome): void {
+function logOutcome({ sales, others, log }: SaleLines, facts: SaleFacts, outcome: SaleOutcome): void {
   switch (outcome.kind) {
     case "sold":
-      return sales.info({ ...facts, transaction: outcome.settlement.transaction }, "sold");
+      return sales.info({ event: "sold", ...facts, transaction: outcome.settlement.transaction }, "sold");
     case "pending":
-      return sales.warn({ ...facts, transaction: outcome.settlement.transaction }, "settlement pending");
+      return sales.warn(
+        { event: "sale-pending", ...facts, transaction: outcome.settlement.transaction },
+        "settlement pending",
+      );
     case "no-verdict":
-      return others.warn({ ...facts, cause: outcome.cause.message }, "no verdict of the facilitator");
+      return others.warn(
+        { event: "sale-without-verdict", ...facts, cause: outcome.cause.message },
+        "no verdict of the facilitator",
+      );
     case "no-ledger":
-      return others.warn({ ...facts, cause: outcome.cause.message }, "the ledger could not be used");
+      return others.warn(
+        { event: "sale-without-ledger", ...facts, cause: outcome.cause.message },
+        "the ledger could not be used",
+      );
     case "failed":
-      return others.warn({ ...facts, cause: outcome.message }, "nothing to sell");
+      return others.warn({ event: "sale-failed", ...facts, cause: outcome.message }, "nothing to sell");
     case "invalid":
-      return others.info({ ...facts, reason: outcome.reason }, "payment refused");
+      return others.info({ event: "payment-refused", ...facts, reason: outcome.reason }, "payment refused");
     default:
       return log.debug({ ...facts, outcome: outcome.kind }, "payment not taken");
   }

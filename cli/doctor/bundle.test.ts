@@ -11,7 +11,7 @@ test("a bundle holds all of it, is its owner's alone, has no planted secret, and
   const log = join(folder, "facilitator.log");
   await writeFile(
     log,
-    `${"x".repeat(99)}\n`.repeat(30_000) + `{"msg":"sent","key":"${key}"}\nBearer planted-token-1\n`,
+    `${"x".repeat(99)}\n`.repeat(30_000) + `{"message":"sent","key":"${key}"}\nBearer planted-token-1\n`,
   );
   const url = await serviceThat({
     service: "facilitator",
@@ -28,7 +28,7 @@ test("a bundle holds all of it, is its owner's alone, has no planted secret, and
   expect(await read("facilitator/settings.json")).toContain('"[secret]"');
   expect(await read("facilitator/readyz.json")).toContain("node.example/ is away");
   const end = await read("log/facilitator.log");
-  expect(end).toContain('"msg":"sent"');
+  expect(end).toContain('"message":"sent"');
   expect(end.length).toBeLessThan(2_200_000);
   const names = ["README.txt", "findings.json", "versions.json", "log/facilitator.log"];
   const answers = ["settings.json", "configuration.json", "readyz.json", "metrics.txt"].map(

@@ -11,7 +11,7 @@ export type LogLine = Readonly<{ text: string; level: LogLevel | undefined; time
 /** Which lines are shown. */
 export type LineFilter = Readonly<{ level: LogLevel | undefined; sinceMs: number | undefined }>;
 
-const shape = z.object({ level: z.enum(logLevels), time: z.iso.datetime() });
+const shape = z.object({ "log.level": z.enum(logLevels), "@timestamp": z.iso.datetime() });
 
 /** Longest line that is read as JSON; a longer one is shown as it is. */
 const lineMax = 262_144;
@@ -19,7 +19,7 @@ const lineMax = 262_144;
 export function readLogLine(text: string): LogLine {
   const read = text.startsWith("{") && text.length <= lineMax ? shape.safeParse(parseJson(text)) : undefined;
   if (read?.success !== true) return { text, level: undefined, timeMs: undefined };
-  return { text, level: read.data.level, timeMs: Date.parse(read.data.time) };
+  return { text, level: read.data["log.level"], timeMs: Date.parse(read.data["@timestamp"]) };
 }
 
 /** Whether a line is shown. One without a level, such as a trace of an error, may be the most important of all. */

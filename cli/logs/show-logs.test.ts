@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { showLogs, type ShowLogsOptions } from "./show-logs.ts";
 
-const line = (service: string, second: number, level: string, msg: string) =>
-  `${JSON.stringify({ level, time: `2026-01-01T12:00:0${second}.000Z`, service, msg })}\n`;
+const line = (service: string, second: number, level: string, message: string) =>
+  `${JSON.stringify({ "log.level": level, "@timestamp": `2026-01-01T12:00:0${second}.000Z`, "service.name": service, message })}\n`;
 
 /** A stack's folder with two logs. */
 async function stackFolder(): Promise<string> {
@@ -53,7 +53,7 @@ function running(
 
 test("the logs of all services come in the order of their times, a trace behind its line", async () => {
   const { status, printed } = running({ stateDirectory: await stackFolder() }, (text) =>
-    text.replace(/.*"msg":"(.)".*/, "$1"),
+    text.replace(/.*"message":"(.)".*/, "$1"),
   );
   expect([await status, printed.error]).toEqual([0, ""]);
   expect(printed.out).toBe(
@@ -80,7 +80,7 @@ test("what is written later is followed, also after the log was cut, until the e
   const path = join(stateDirectory, "log/sidecar.log");
   const { status, printed, stop } = running({ stateDirectory, services: ["sidecar"], follow: true });
   const seen = (text: string) => vi.waitFor(() => expect(printed.out).toContain(text), { timeout: 20_000 });
-  await seen('"msg":"d"');
+  await seen('"message":"d"');
   await appendFile(path, line("sidecar", 5, "info", "later"));
   await seen("later");
   await writeFile(path, line("sidecar", 6, "info", "after the cut"));

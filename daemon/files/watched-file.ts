@@ -98,9 +98,9 @@ function watchedFile(
     unusable: (message: string) => new StartupError(problem(message)),
     /** Tells how a later reading ended. */
     tell: (wrong: string | undefined) => {
-      if (wrong === undefined) return log.info({ path }, `${setting} was read again`);
+      if (wrong === undefined) return log.info({ event: "file-read-again", path }, `${setting} was read again`);
       files.refused(setting, wrong);
-      log.error({ path }, `${problem(wrong)}; what was read before stays in force`);
+      log.error({ event: "file-refused", path }, `${problem(wrong)}; what was read before stays in force`);
     },
     follow: (reload: () => void): AsyncDisposable => {
       let isLooking = false;
@@ -123,7 +123,9 @@ function watchedFile(
       const timer = setInterval(() => void lookAgain(), lookAgainMs).unref();
       watcher.on("add", reload);
       watcher.on("change", reload);
-      watcher.on("error", (error) => log.error({ err: error, path }, `${setting} can't be watched`));
+      watcher.on("error", (error) =>
+        log.error({ event: "file-not-watched", err: error, path }, `${setting} can't be watched`),
+      );
       return {
         [Symbol.asyncDispose]: async () => {
           isOver = true;

@@ -66,7 +66,7 @@ export function createApp(options: AppOptions, { log, metrics, mask }: AppDepend
     // How Hono's own middleware refuses a request.
     if (error instanceof HTTPException) return error.getResponse();
     lines.error(
-      { err: error, requestId: c.get("requestId"), route: c.get("route") ?? routePath(c, -1) },
+      { event: "request-failed", err: error, requestId: c.get("requestId"), route: c.get("route") ?? routePath(c, -1) },
       "request failed",
     );
     return c.json({ error: "internal error", requestId: c.get("requestId") }, 500);

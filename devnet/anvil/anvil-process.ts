@@ -128,7 +128,7 @@ function superviseProcess(child: Child, { url, pid, directory, exited, errors }:
 function endOrphan(directory: string, log: Logger): void {
   const pid = readPid(directory);
   if (pid === undefined || !commandLine(pid).includes(cachePath(directory))) return;
-  log.warn({ pid }, "ending the anvil that an earlier run left behind");
+  log.warn({ event: "anvil-left-behind", pid }, "ending the anvil that an earlier run left behind");
   try {
     process.kill(pid, "SIGKILL");
   } catch (error) {

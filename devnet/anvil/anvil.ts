@@ -164,7 +164,7 @@ async function produceBlocks(
     try {
       await produce();
     } catch (error) {
-      log.error({ err: error }, "no block was made; trying again at the next block's time");
+      log.error({ event: "block-not-made", err: error }, "no block was made; trying again at the next block's time");
     }
   }
 }

@@ -141,7 +141,10 @@ async function resend(raw: Hex, hash: Hex, client: AnvilClient, log: Logger): Pr
     await client.request("eth_sendRawTransaction", [raw]);
   } catch (error) {
     if (!(error instanceof AnvilRequestError)) throw error;
-    log.warn({ hash, reason: error.message }, "a transaction that waited for a block is dropped");
+    log.warn(
+      { event: "transaction-dropped", hash, reason: error.message },
+      "a transaction that waited for a block is dropped",
+    );
   }
 }
 

@@ -40,7 +40,8 @@ export function startMetricsPusher(
     const reason = await putMetrics(url, Math.min(pushDeadlineMs, intervalMs), stop.signal, dependencies);
     if (stop.signal.aborted) return;
     if (reason !== undefined) failures.inc();
-    if (reason !== undefined && !failing) log.warn({ url, reason }, "metrics can't be pushed; trying on");
+    if (reason !== undefined && !failing)
+      log.warn({ event: "metrics-not-pushed", url, reason }, "metrics can't be pushed; trying on");
     if (reason === undefined && failing) log.info({ url }, "metrics are pushed again");
     failing = reason !== undefined;
   };

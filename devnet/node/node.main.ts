@@ -26,16 +26,19 @@ async function main([workspace = "", configPath = "", readyDescriptor = ""]: rea
   const { log } = fileLog;
   const node = await startNode({ configPath, runDirectory, parameters }, { log, signal });
   const { httpUrl, webSocketUrl } = node;
-  log.info({ httpUrl, webSocketUrl, version: parameters.version, height: node.height() }, "ready");
+  log.info(
+    { event: "service-ready", httpUrl, webSocketUrl, version: parameters.version, height: node.height() },
+    "ready",
+  );
   // Nobody waits for a strict node: its start command has ended.
   if (parameters.profile === "standard")
     writeSync(Number(readyDescriptor), `${JSON.stringify({ httpUrl, webSocketUrl })}\n`);
   const failure = await Promise.race([waitForAbort(signal), node.ended]);
-  if (failure === undefined) log.info({ cause: String(signal.reason) }, "stopping");
-  else log.fatal({ err: failure }, "the chain is lost; stopping");
+  if (failure === undefined) log.info({ event: "service-stopping", cause: String(signal.reason) }, "stopping");
+  else log.fatal({ event: "chain-lost", err: failure }, "the chain is lost; stopping");
   await within("stopping the node", stopDeadlineMs, node[Symbol.asyncDispose]());
   if (failure !== undefined) throw failure;
-  log.info("stopped");
+  log.info({ event: "service-stopped" }, "stopped");
 }
 
 const logFileLimit = { size: "5M", maxFiles: 2 } as const;

@@ -9,14 +9,17 @@ export const pushgateway: Service<typeof pushgatewaySettings.schema> = {
   definition: pushgatewaySettings,
   async start({ implementation, program, persistenceFile, listen, limits }, { log, metrics, resources }) {
     if (implementation === "stand-in" || !(await isOnPath(program))) {
-      log.warn("this is a stand-in for Prometheus's Pushgateway, for development: it keeps metrics in memory only");
+      log.warn(
+        { event: "pushgateway-is-stand-in" },
+        "this is a stand-in for Prometheus's Pushgateway, for development: it keeps metrics in memory only",
+      );
       const standIn = resources.use(await startStandIn({ listen, limits }, { log, metrics }));
       return { urls: { pushgateway: standIn.url } };
     }
     const real = resources.use(await startRealPushgateway({ ...listen, program, persistenceFile }));
-    log.info({ program }, "this is Prometheus's own Pushgateway");
+    log.info({ event: "pushgateway-is-real", program }, "this is Prometheus's own Pushgateway");
     void real.ended.then((how) => {
-      log.fatal({ how }, "the Pushgateway ended; ending");
+      log.fatal({ event: "pushgateway-ended", how }, "the Pushgateway ended; ending");
       return endProcess(1);
     });
     return { urls: { pushgateway: real.url } };

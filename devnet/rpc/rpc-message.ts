@@ -96,7 +96,7 @@ async function call({ method, params }: Request, context: CallContext, parts: Me
     parts.observe(run === undefined ? "unknown" : method, "error");
     const known = wireError(error);
     if (known !== undefined) return { error: known };
-    parts.log.error({ err: error, method }, "a call failed by this node's own fault");
+    parts.log.error({ event: "devnet-call-failed", err: error, method }, "a call failed by this node's own fault");
     return { error: { code: errorCode.internal, message: "internal error" } };
   }
 }

@@ -81,7 +81,9 @@ function serve(socket: WebSocket, client: Client, { handler, log }: WebSocketEnd
     if (waiting > waitingMessagesMax) return socket.close(closeCode.policy, "too many requests without an answer");
     last = last
       .then(() => answer(socket, textOf(data), client.subscriptions, handler))
-      .catch((error: unknown) => log.error({ err: error }, "a WebSocket message could not be answered"))
+      .catch((error: unknown) =>
+        log.error({ event: "devnet-message-failed", err: error }, "a WebSocket message could not be answered"),
+      )
       .finally(() => (waiting -= 1));
   });
 }
@@ -102,7 +104,9 @@ function tell(socket: WebSocket, client: Client, pending: BlockNotifications, lo
   if (topics.length === 0) return;
   client.pending = client.pending
     .then(() => tellTopics(socket, topics, pending))
-    .catch((error: unknown) => log.error({ err: error }, "subscribers could not be told about a block"));
+    .catch((error: unknown) =>
+      log.error({ event: "devnet-heads-not-told", err: error }, "subscribers could not be told about a block"),
+    );
 }
 
 async function tellTopics(

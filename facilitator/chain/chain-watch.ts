@@ -59,7 +59,7 @@ export async function startChainWatch(
     } catch (error) {
       if (!(error instanceof ChainError)) throw error;
       if (problem !== error.message)
-        log.warn({ problem: error.message, rpc }, "the chain can't be used; looking again");
+        log.warn({ event: "chain-unusable", problem: error.message, rpc }, "the chain can't be used; looking again");
       problem = error.message;
     }
   };
@@ -69,7 +69,7 @@ export async function startChainWatch(
       await look();
     } catch (error) {
       problem = (error as Error).message;
-      log.error({ problem, rpc }, "the chain is not the one that the settings describe");
+      log.error({ event: "chain-unexpected", problem, rpc }, "the chain is not the one that the settings describe");
     }
   };
 

@@ -66,7 +66,7 @@ export function createTransfers(
       }
       const answer = await settled(payment, caller);
       const lines = answer.state === "refused" ? refusals : settlements;
-      lines.info({ settlement: payment.id, payer, ...logged(answer) }, "settle answered");
+      lines.info({ event: "settle-answered", settlement: payment.id, payer, ...logged(answer) }, "settle answered");
       return { answer, payer };
     },
   });

@@ -63,7 +63,10 @@ export async function startSettling(
     for (const attempt of attempts) if (attempt.signer === signer.address) nonces.hold(attempt.nonce);
   }
   if (unfinished.length > 0) {
-    log.info({ settlements: unfinished.length }, "taking up settlements that were begun before");
+    log.info(
+      { event: "settlements-taken-up", settlements: unfinished.length },
+      "taking up settlements that were begun before",
+    );
     poll.wake();
   }
   return {

@@ -87,7 +87,7 @@ function keySetAt(
     remote.reload().then(compare, (error: unknown) => {
       const setting = settingNames.key("jwt.jwksUrl");
       log.warn(
-        { err: error },
+        { event: "key-set-unreadable", err: error },
         `the key set of ${setting} can't be read; its keys are good for ${keysKeptMs} ms from their last reading`,
       );
     });

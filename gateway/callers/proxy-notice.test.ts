@@ -12,7 +12,7 @@ function notices(proxyProtocol: boolean) {
   const clock = { now: 0 };
   const log = createLog(
     { service: "test", level: "warn" },
-    { write: (line) => void lines.push((JSON.parse(line) as { msg: string }).msg) },
+    { write: (line) => void lines.push((JSON.parse(line) as { message: string }).message) },
   );
   const names = createSettingNames("sidecar", "gateway");
   const dependencies = { log, settingNames: names, now: () => clock.now };

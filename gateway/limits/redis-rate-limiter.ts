@@ -82,8 +82,12 @@ export function createRedisRateLimiter(
     isShared = shared;
     if (shared === told) return;
     told = shared;
-    if (shared) log.info("rate limits hold across replicas");
-    else log.warn({ err: error }, "the rate store does not answer; rates are limited by this process alone");
+    if (shared) log.info({ event: "rate-store-answers" }, "rate limits hold across replicas");
+    else
+      log.warn(
+        { event: "rate-store-lost", err: error },
+        "the rate store does not answer; rates are limited by this process alone",
+      );
   };
   redis.on("ready", () => tell(true));
   redis.on("error", (error) => tell(false, error));

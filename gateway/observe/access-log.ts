@@ -21,8 +21,9 @@ export function withAccessLog(
     call: (ended) => {
       meter.call(ended);
       const { sampleRatio, slowMs } = options();
-      if (slowMs > 0 && ended.seconds * 1_000 >= slowMs) lines.warn(entryOf(ended), "slow call");
-      else if (sampleRatio > 0 && random() < sampleRatio) log.info(entryOf(ended), "call");
+      if (slowMs > 0 && ended.seconds * 1_000 >= slowMs)
+        lines.warn({ event: "call-slow", ...entryOf(ended) }, "slow call");
+      else if (sampleRatio > 0 && random() < sampleRatio) log.info({ event: "call", ...entryOf(ended) }, "call");
     },
   };
 }

@@ -70,7 +70,7 @@ export function startOtlpTracing(
       try {
         await provider.shutdown();
       } catch (error) {
-        log.warn({ err: error }, "the last spans could not be sent");
+        log.warn({ event: "spans-not-sent", err: error }, "the last spans could not be sent");
       }
     },
   };
@@ -155,9 +155,12 @@ function loggedExporter(exporter: SpanExporter, { url, log }: Readonly<{ url: st
     export: (spans, done) => {
       exporter.export(spans, (result) => {
         const works = result.error === undefined && result.code === 0;
-        if (works !== isWorking && works) log.info({ url }, "spans are sent again");
+        if (works !== isWorking && works) log.info({ event: "spans-sent-again", url }, "spans are sent again");
         else if (works !== isWorking)
-          log.warn({ err: result.error, url }, "spans can't be sent; check tracing.otlpUrl of the gateway");
+          log.warn(
+            { event: "spans-not-sent", err: result.error, url },
+            "spans can't be sent; check tracing.otlpUrl of the gateway",
+          );
         isWorking = works;
         done(result);
       });

@@ -53,7 +53,10 @@ export function createNodeBatches(
     limit(caller, 1);
     if (now() < toldUntil) return;
     toldUntil = now() + smallForMs;
-    log.warn({ why }, "the node did not serve a batch: the calls of its caller's batches go to it alone for a minute");
+    log.warn(
+      { event: "batch-not-served", why },
+      "the node did not serve a batch: the calls of its caller's batches go to it alone for a minute",
+    );
   };
   return {
     items,

@@ -126,11 +126,12 @@ function createLinkLogger(url: string, log: Logger): (word: LinkWord, error?: Er
   return (word, error) => {
     if (word === last) return;
     last = word;
-    if (word === "open") log.info({ host }, "connected to the node's WebSocket");
-    else if (word === "lost") log.warn({ host }, "lost the node's WebSocket; connecting again");
+    if (word === "open") log.info({ event: "node-link-opened", host }, "connected to the node's WebSocket");
+    else if (word === "lost")
+      log.warn({ event: "node-link-lost", host }, "lost the node's WebSocket; connecting again");
     else {
       log.warn(
-        { err: error, host },
+        { event: "node-link-unreachable", err: error, host },
         "the node's WebSocket can't be reached; trying on, ever more slowly. Until then heads are asked for over HTTP and subscriptions refused; check node.webSocketUrl",
       );
     }

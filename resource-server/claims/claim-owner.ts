@@ -69,10 +69,11 @@ export async function joinClaimOwners({ store, log }: Readonly<{ store: SqlStore
       if (stop.signal.aborted) return;
       try {
         await renew();
-        if (!state.ok) log.info("the ledger answers again");
+        if (!state.ok) log.info({ event: "ledger-answers" }, "the ledger answers again");
         state = { ok: true, message: "answers" };
       } catch (error) {
-        if (state.ok) log.warn({ err: error }, "the ledger does not answer; payments are answered 503");
+        if (state.ok)
+          log.warn({ event: "ledger-lost", err: error }, "the ledger does not answer; payments are answered 503");
         state = { ok: false, message: error instanceof Error ? error.message : String(error) };
       }
     }
@@ -91,7 +92,10 @@ export async function joinClaimOwners({ store, log }: Readonly<{ store: SqlStore
       try {
         await store.change("DELETE FROM claim_owner WHERE id = $1", [id]);
       } catch (error) {
-        log.warn({ err: error }, "can't tell the other replicas of this end; they notice in a few seconds");
+        log.warn(
+          { event: "replicas-not-told", err: error },
+          "can't tell the other replicas of this end; they notice in a few seconds",
+        );
       }
     },
   };

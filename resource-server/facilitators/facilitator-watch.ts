@@ -37,7 +37,9 @@ export function watchFacilitator(
   async function lookAndLog(): Promise<void> {
     const next = await look();
     if (next.ok !== state.ok || next.message !== state.message) {
-      log[next.ok ? "info" : "warn"]({ check: next.message }, next.ok ? "facilitator is fit" : "facilitator is unfit");
+      const check = next.message;
+      if (next.ok) log.info({ event: "facilitator-fit", check }, "facilitator is fit");
+      else log.warn({ event: "facilitator-unfit", check }, "facilitator is unfit");
     }
     state = followed(next);
   }

@@ -45,7 +45,8 @@ export function resumeSettlements(
   async function look(): Promise<void> {
     await releaseOrphans();
     const released = await ledger.releaseAbandoned();
-    if (released > 0) log.warn({ released }, "released payments that a process was working on when it ended");
+    if (released > 0)
+      log.warn({ event: "claims-released", released }, "released payments that a process was working on when it ended");
     const claims = (await ledger.unsettled(claimsPerLookMax))[Symbol.iterator]();
     const worker = async () => {
       for (const claim of claims) {
@@ -62,7 +63,7 @@ export function resumeSettlements(
       try {
         await look();
       } catch (error) {
-        log.error({ err: error }, "settlements can't be taken up; trying again");
+        log.error({ event: "settlements-not-taken-up", err: error }, "settlements can't be taken up; trying again");
       }
       await pauseInBackground(options.intervalMs, stop.signal);
     }

@@ -32,7 +32,7 @@ export function createProgress(
       const percent = totalBytes === undefined ? "" : ` (${((doneBytes / totalBytes) * 100).toFixed(1)} %)`;
       const speed = `${(bytesPerSecond / 2 ** 20).toFixed(1)} MiB/s`;
       log.info(
-        { phase, doneBytes, totalBytes, bytesPerSecond },
+        { event: "restore-progress", phase, doneBytes, totalBytes, bytesPerSecond },
         `${phase}: ${(doneBytes / 2 ** 30).toFixed(2)} GiB${percent}, ${speed}`,
       );
     },

@@ -66,11 +66,11 @@ async function restore(settings: RestoreSettings, dependencies: DownloadDependen
   const sha256 = settings.archive.sha256.toLowerCase();
   const marker = await readMarker(place);
   if (marker !== undefined) {
-    log.info({ marker }, `${place.dataPath} was restored at ${marker.at}; left as it is`);
+    log.info({ event: "restore-left", marker }, `${place.dataPath} was restored at ${marker.at}; left as it is`);
     return "restored-before";
   }
   if (!(await isEmpty(place.dataPath))) return await leaveData(place, sha256, log);
-  log.info(`restoring ${place.dataPath} from ${stripQuery(settings.archive.url)}`);
+  log.info({ event: "restore-begun" }, `restoring ${place.dataPath} from ${stripQuery(settings.archive.url)}`);
   const found = await downloadWithRetries(settings, place, dependencies);
   if (found !== sha256) {
     await dropArchive(place);
@@ -81,11 +81,11 @@ async function restore(settings: RestoreSettings, dependencies: DownloadDependen
   await clearTree(place);
   await refuseFullDisk(place);
   await unpackArchive(settings, place, dependencies);
-  log.info("unpacked; waiting until all of it is on the disk");
+  log.info({ event: "restore-progress" }, "unpacked; waiting until all of it is on the disk");
   await syncTree(place.tree, dependencies.signal);
   await takeTree(place);
   await finish(place, sha256);
-  log.info(`restored ${place.dataPath}`);
+  log.info({ event: "restore-done" }, `restored ${place.dataPath}`);
   return "restored";
 }
 
@@ -93,10 +93,10 @@ async function restore(settings: RestoreSettings, dependencies: DownloadDependen
 async function leaveData(place: RestorePlace, sha256: string, log: Logger): Promise<RestoreOutcome> {
   if ((await countDownloadedBytes(place)) > 0) {
     await finish(place, sha256);
-    log.info(`restored ${place.dataPath}`);
+    log.info({ event: "restore-done" }, `restored ${place.dataPath}`);
     return "restored-before";
   }
-  log.info(`${place.dataPath} is not empty; left as it is`);
+  log.info({ event: "restore-left" }, `${place.dataPath} is not empty; left as it is`);
   return "not-empty";
 }
 
@@ -118,7 +118,10 @@ async function downloadWithRetries(
           cause: error,
         });
       }
-      dependencies.log.warn({ inVain }, `${error.message}; going on where it ended in ${settings.retryMs} ms`);
+      dependencies.log.warn(
+        { event: "restore-interrupted", inVain },
+        `${error.message}; going on where it ended in ${settings.retryMs} ms`,
+      );
       await pause(settings.retryMs, dependencies.signal);
       dependencies.signal.throwIfAborted();
     }

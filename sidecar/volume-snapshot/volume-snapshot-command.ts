@@ -72,7 +72,7 @@ export async function takeSnapshot(
   const made = await api.request("POST", path, signal, { group, body: manifest });
   // A job that was killed after its request finds the snapshot there when it runs again within the same second.
   if (made.status !== 201 && made.status !== 409) throw refused(`no snapshot of ${claim} was taken`, made, "create");
-  log.info({ name }, `took the snapshot ${name} of ${claim}`);
+  log.info({ event: "snapshot-taken", name }, `took the snapshot ${name} of ${claim}`);
   const query = `?labelSelector=${encodeURIComponent(`${claimLabel}=${claim}`)}`;
   const listed = await api.request("GET", `${path}${query}`, signal, { group });
   const parsed = listSchema.safeParse(listed.body);
@@ -80,7 +80,7 @@ export async function takeSnapshot(
   for (const old of beyond(parsed.data.items, keep)) {
     const gone = await api.request("DELETE", `${path}/${encodeURIComponent(old)}`, signal, { group });
     if (![200, 202, 404].includes(gone.status)) throw refused(`the snapshot ${old} was not deleted`, gone, "delete");
-    log.info({ name: old }, `deleted the snapshot ${old}; ${keep} are kept`);
+    log.info({ event: "snapshot-deleted", name: old }, `deleted the snapshot ${old}; ${keep} are kept`);
   }
   return name;
 }

@@ -60,7 +60,9 @@ test("lines that found no room are counted once the reader takes lines again", a
   await once(child.stdout, "data");
   expect(await statusAfter(child, "SIGTERM")).toBe(3);
   const lines = (await printed).trimEnd().split("\n");
-  const dropped = lines.map((line) => JSON.parse(line) as { lines?: number }).find((line) => line.lines !== undefined);
+  const dropped = lines
+    .map((line) => JSON.parse(line) as { gatehouse?: { lines?: number } })
+    .find((line) => line.gatehouse?.lines !== undefined)?.gatehouse;
   expect(dropped?.lines).toBeGreaterThan(1_000);
   // Each of the 20,001 is there or counted; one more line says how many are not.
   expect(lines.length - 1 + (dropped?.lines ?? 0)).toBe(20_001);

@@ -79,7 +79,7 @@ it.each([
         stream?.on("data", (chunk: Buffer) => (printed += String(chunk)));
       await until("the seller is ready", 40_000, () => {
         if (seller.exitCode !== null) throw new Error(printed);
-        return printed.includes('"msg":"ready"');
+        return printed.includes('"message":"ready"');
       });
       const buyer = run(at(buy), folder.path);
       const [stdout, stderr] = [text(buyer.stdout!), text(buyer.stderr!)];

@@ -46,7 +46,10 @@ export function startLedgerComparison(
       last = { mismatches: mismatches.length, atMs };
     } catch (error) {
       last = last && { ...last, mismatches: undefined };
-      log.warn({ err: error, retryInMs: compareIntervalMs }, "can't compare the ledger with the chain");
+      log.warn(
+        { event: "ledger-not-compared", err: error, retryInMs: compareIntervalMs },
+        "can't compare the ledger with the chain",
+      );
     }
   };
   const rest = () => {
@@ -83,8 +86,8 @@ function createTeller(log: Logger): (mismatches: readonly Mismatch[]) => void {
       const isTold = before.includes(text);
       next.set(id, isTold ? before : [...before, text]);
       if (isTold) continue;
-      const runbook = "docs/runbooks/ledger-mismatch.md";
-      log.error({ settlement: id, transaction, found, payer, payTo, asset, amount: String(amount), runbook }, text);
+      const event = isNodeBehind ? "ledger-node-behind" : "ledger-mismatch";
+      log.error({ event, settlement: id, transaction, found, payer, payTo, asset, amount: String(amount) }, text);
     }
     told = next;
   };

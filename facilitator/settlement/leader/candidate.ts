@@ -31,7 +31,7 @@ export function startCandidate(options: SettlingOptions, dependencies: Candidate
   const { asking, claiming, readiness } = createAsking(dependencies);
 
   const serve = async (number: number, begun: Term, claim: () => LeaseClaim): Promise<void> => {
-    log.info({ term: number }, "this replica settles from now on");
+    log.info({ event: "term-begun", term: number }, "this replica settles from now on");
     term = begun;
     const onOver = () => {
       term = undefined;
@@ -49,7 +49,7 @@ export function startCandidate(options: SettlingOptions, dependencies: Candidate
     } finally {
       term = undefined;
       await begun[Symbol.asyncDispose]();
-      log.info({ term: number }, "this replica settles no longer");
+      log.info({ event: "term-ended", term: number }, "this replica settles no longer");
     }
   };
 
@@ -79,7 +79,7 @@ export function startCandidate(options: SettlingOptions, dependencies: Candidate
       try {
         await tryTerm();
       } catch (error) {
-        log.error({ err: error }, "settling broke off; trying again");
+        log.error({ event: "settling-broken-off", err: error }, "settling broke off; trying again");
       }
       if (!stop.signal.aborted) await pause.wait(renewIntervalMs);
     }
@@ -103,12 +103,13 @@ function createAsking({ log }: Pick<CandidateDependencies, "log">) {
   const asking = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
     try {
       const result = await work();
-      if (!state.ok) log.info("the ledger answers again");
+      if (!state.ok) log.info({ event: "ledger-answers" }, "the ledger answers again");
       state = { ok: true, message: "answers" };
       return result;
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
-      if (state.ok) log.warn({ err: error }, "the ledger does not answer; payments are answered 503");
+      if (state.ok)
+        log.warn({ event: "ledger-lost", err: error }, "the ledger does not answer; payments are answered 503");
       state = { ok: false, message: error.message };
       return undefined;
     }

@@ -133,7 +133,11 @@ function startIntake(options: SettlingOptions, dependencies: IntakeDependencies)
       try {
         await take();
       } catch (error) {
-        if (!isFault(error)) log.error({ err: error }, "requests for settlement can't be taken up; trying again");
+        if (!isFault(error))
+          log.error(
+            { event: "settlements-not-taken-up", err: error },
+            "requests for settlement can't be taken up; trying again",
+          );
         onFault(error);
       }
       if (!over.aborted) await pause.wait(pollIntervalMs);

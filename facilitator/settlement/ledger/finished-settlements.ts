@@ -52,9 +52,13 @@ export function startRetention(
   const prune = async () => {
     try {
       const settlements = await ledger.prune(clock() - retentionDays * dayMs);
-      if (settlements > 0) log.info({ settlements, retentionDays }, "forgot old settlements");
+      if (settlements > 0)
+        log.info({ event: "settlements-forgotten", settlements, retentionDays }, "forgot old settlements");
     } catch (error) {
-      log.error({ err: error }, "can't forget old settlements; trying again in an hour");
+      log.error(
+        { event: "settlements-not-forgotten", err: error },
+        "can't forget old settlements; trying again in an hour",
+      );
     }
   };
   let pruning = prune();

@@ -91,14 +91,20 @@ async function isForeignNonce(
     answer: outcome.message,
   };
   if (outcome.kind === "unknown") {
-    log.warn(facts, "the node did not say whether it took a transaction; it will be sent again");
+    log.warn(
+      { event: "transaction-unanswered", ...facts },
+      "the node did not say whether it took a transaction; it will be sent again",
+    );
     return false;
   }
   if (outcome.kind === "nonce_taken" && replaced === undefined) {
-    log.warn(facts, "another transaction has this nonce; signing again with the next one");
+    log.warn(
+      { event: "transaction-nonce-taken", ...facts },
+      "another transaction has this nonce; signing again with the next one",
+    );
     return entry.attempts.length <= foreignNoncesMax;
   }
-  log.warn(facts, "the node refused a transaction");
+  log.warn({ event: "transaction-refused", ...facts }, "the node refused a transaction");
   await ledger.withdraw(attempt);
   entry.attempts = entry.attempts.filter(({ hash }) => hash !== attempt.hash);
   if (replaced === undefined) nonces.release(attempt.nonce);

@@ -47,7 +47,10 @@ export function createSubmitter(
       const failure = error instanceof Error ? error : new Error(String(error));
       // A replacement that fails is tried again at each poll; saying so once is enough.
       if (fault !== failure.message)
-        log.error({ err: error, settlements: jobs.length }, "settlements could not be sent");
+        log.error(
+          { event: "settlements-not-sent", err: error, settlements: jobs.length },
+          "settlements could not be sent",
+        );
       fault = failure.message;
       for (const { entry } of jobs) if (entry.attempts.length === 0) book.end(entry, failure);
     }

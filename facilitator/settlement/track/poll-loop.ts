@@ -41,12 +41,14 @@ export function createPollLoop(
     while (!stop.signal.aborted && hasWork()) {
       try {
         await look();
-        if (failures > 0) log.info({ failures }, "pending settlements are followed again");
+        if (failures > 0)
+          log.info({ event: "settlements-followed-again", failures }, "pending settlements are followed again");
         failures = 0;
         backoff.reset();
       } catch (error) {
         failures += 1;
-        if (failures === 1) log.warn({ err: error }, "can't follow pending settlements; trying again");
+        if (failures === 1)
+          log.warn({ event: "settlements-not-followed", err: error }, "can't follow pending settlements; trying again");
       }
       await pause.wait(failures === 0 ? intervalMs : backoff.nextMs());
     }

@@ -54,7 +54,10 @@ export function createTracker(options: DecisionOptions, dependencies: TrackerDep
       gapSinceMs = hasGap(entries, seen) ? (gapSinceMs ?? seen.nowMs) : undefined;
       if (gapSinceMs === undefined || seen.nowMs - gapSinceMs < gapAfterMs) return;
       if ((await chain.transactionCount(signer, "pending")) > nextNonce) return;
-      log.warn({ nextNonce }, "the chain misses transactions before ours, as after going back; signing ours anew");
+      log.warn(
+        { event: "transactions-missing", nextNonce },
+        "the chain misses transactions before ours, as after going back; signing ours anew",
+      );
       gapSinceMs = undefined;
       closeGap(entries, seen, dependencies);
     },
@@ -110,7 +113,11 @@ async function resolveByDiagnosis(
   { chain, ledger, book, submitter, log }: TrackerDependencies,
 ): Promise<void> {
   const times = entry.diagnosed?.cause === cause ? entry.diagnosed.times : 0;
-  if (times === 0) log.warn({ settlement: entry.settlement.id, cause }, "looking for what became of a settlement");
+  if (times === 0)
+    log.warn(
+      { event: "settlement-diagnosed", settlement: entry.settlement.id, cause },
+      "looking for what became of a settlement",
+    );
   const waitMs = Math.min(diagnoseAgainMs * 2 ** times, diagnoseAgainMaxMs);
   entry.diagnosed = { cause, times: times + 1, againAtMs: nowMs + waitMs };
   const finding = await diagnose(entry, cause, head.number, { chain });

@@ -35,7 +35,7 @@ export function noteAdoption(
   const { plan, authority } = found;
   seen.note(found);
   if (authority === "waits" && before !== undefined && before.digest !== plan.digest)
-    log.info({ plan }, `the plan is another now. ${planWords(plan)}`);
+    log.info({ event: "plan-changed", plan }, `the plan is another now. ${planWords(plan)}`);
 }
 
 const adoptedBy = {

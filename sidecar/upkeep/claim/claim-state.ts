@@ -89,7 +89,7 @@ async function identify(state: UpkeepState, found: NodeIdentity, claim: Claim): 
     const differences = findNodeDifferences(remembered, found, facts);
     if (differences.length > 0) throw anotherNodes(state.directory, remembered, found, differences);
     if (remembered.configPath !== found.configPath || remembered.host.name !== found.host.name) {
-      log.info({ was: remembered, is: found }, "the node was moved, and keeps its state");
+      log.info({ event: "node-moved", was: remembered, is: found }, "the node was moved, and keeps its state");
     }
   }
   const isMovedChain = settings.upkeep.movedFrom.includes(String(remembered?.chainId));

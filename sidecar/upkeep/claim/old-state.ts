@@ -71,12 +71,18 @@ export async function takeOldState(
   const match = await compareCopies(from, node);
   if (match.kind !== "same") {
     const why = match.kind === "another" ? match.why : "nothing in it tells whose it is";
-    return log.info({ from, why }, "state in the current directory is ignored: it is not this node's");
+    return log.info(
+      { event: "old-state-ignored", from, why },
+      "state in the current directory is ignored: it is not this node's",
+    );
   }
   // Only read: it may be another version's, and is that version's to change.
   using database = new DatabaseSync(join(from, upkeepStateFile), { readOnly: true });
   if (database.prepare("SELECT 1 FROM fact WHERE name = 'identity'").get() !== undefined) {
-    return log.info({ from }, "state in the current directory is ignored: it was put there on purpose");
+    return log.info(
+      { event: "old-state-ignored", from },
+      "state in the current directory is ignored: it was put there on purpose",
+    );
   }
   for (const name of ["last-good.conf", "healthy.conf", "versions"]) {
     if (existsSync(join(from, name))) await cp(join(from, name), join(to, name), { recursive: true });
@@ -85,5 +91,8 @@ export async function takeOldState(
   await rm(copy, { force: true });
   database.prepare("VACUUM INTO ?").run(copy);
   await rename(copy, join(to, upkeepStateFile));
-  log.info({ from, to }, "the state of an older version was taken over from the current directory");
+  log.info(
+    { event: "old-state-taken", from, to },
+    "the state of an older version was taken over from the current directory",
+  );
 }

@@ -40,7 +40,10 @@ export function watchConfig(options: ConfigWatchOptions, { log }: Readonly<{ log
   };
   const onError = (error: unknown) => {
     const code = (error as NodeJS.ErrnoException).code ?? "";
-    log.warn({ err: error, path }, "watching node.conf failed; the periodic re-read goes on");
+    log.warn(
+      { event: "config-not-watched", err: error, path },
+      "watching node.conf failed; the periodic re-read goes on",
+    );
     if (polling || !exhausted.has(code)) return;
     polling = true;
     void renew(path);

@@ -13,7 +13,10 @@ export async function loadHealthyConfig({
   try {
     return await versions.recall("healthy");
   } catch (error) {
-    log.warn({ err: error }, "the healthy configuration can't be read; look at upkeep.stateDirectory");
+    log.warn(
+      { event: "healthy-config-unreadable", err: error },
+      "the healthy configuration can't be read; look at upkeep.stateDirectory",
+    );
     return undefined;
   }
 }
@@ -35,7 +38,10 @@ export async function saveHealthyConfig(
     await versions.remember("healthy", bytes);
     return true;
   } catch (error) {
-    log.error({ err: error }, "the healthy configuration could not be kept; look at upkeep.stateDirectory");
+    log.error(
+      { event: "healthy-config-not-kept", err: error },
+      "the healthy configuration could not be kept; look at upkeep.stateDirectory",
+    );
     return false;
   }
 }
@@ -61,6 +67,9 @@ export async function saveConfigBeforeEdit(
     }
   } catch (error) {
     // The change is judged all the same, and a correction keeps what it replaces or is not made.
-    log.warn({ err: error }, "what node.conf held before it was changed could not be kept");
+    log.warn(
+      { event: "config-before-edit-not-kept", err: error },
+      "what node.conf held before it was changed could not be kept",
+    );
   }
 }

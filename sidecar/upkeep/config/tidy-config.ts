@@ -21,6 +21,6 @@ export async function tidyConfig({
     await versions.tidy();
     await tidyBesideConfig(configPath);
   } catch (error) {
-    log.warn({ err: error }, "temporary files of an earlier run could not be removed");
+    log.warn({ event: "config-not-tidied", err: error }, "temporary files of an earlier run could not be removed");
   }
 }

@@ -44,7 +44,7 @@ export async function listenControl(
     await resources.disposeAsync();
     const remedy = "set upkeep.controlToken and use --url, or name another upkeep.stateDirectory";
     log.warn(
-      { err: error, place },
+      { event: "control-not-listening", err: error, place },
       `gatehouse resume, adopt and upgrade can't reach this sidecar by its socket: ${remedy}`,
     );
   }

@@ -63,7 +63,9 @@ export function applyPrune(
   seen.note({
     prunedOn: info,
     running: switchOn(nodeCli, action.reason, { seen, signal }, dependencies)
-      .catch((error: unknown) => log.error({ err: error }, "switching auto-pruning on failed"))
+      .catch((error: unknown) =>
+        log.error({ event: "prune-switch-failed", err: error }, "switching auto-pruning on failed"),
+      )
       .finally(() => {
         seen.note({ running: undefined });
         wake();

@@ -79,7 +79,7 @@ export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDe
   const run = async () => {
     while (!options.signal.aborted) {
       await look(options.signal).catch((error: unknown) =>
-        log.error({ err: error }, "looking at the Pushgateway failed"),
+        log.error({ event: "pushgateway-look-failed", err: error }, "looking at the Pushgateway failed"),
       );
       const pushes = identity();
       const intervalSeconds = typeof pushes === "object" ? pushes.intervalSeconds : 10;

@@ -68,7 +68,7 @@ export function beginRestart(
     },
     rememberHealthy: (bytes) => rememberProved(bytes, restarts, dependencies),
   })
-    .catch((error: unknown) => log.error({ err: error }, "the restart of the node failed"))
+    .catch((error: unknown) => log.error({ event: "restart-failed", err: error }, "the restart of the node failed"))
     .finally(() => {
       process.note({ unwellSinceMs: undefined, silence: undefined });
       restarts.note({ running: undefined, stage: undefined });
@@ -80,7 +80,9 @@ export function beginRestart(
   // What node_cli tells is old after a restart, and the next regular look may be far.
   running
     .then(() => observer.look(signal))
-    .catch((error: unknown) => log.error({ err: error }, "asking node_cli after a restart failed"));
+    .catch((error: unknown) =>
+      log.error({ event: "node-cli-look-failed", err: error }, "asking node_cli after a restart failed"),
+    );
 }
 
 /** Remembers what a restart was proved with. */

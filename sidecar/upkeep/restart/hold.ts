@@ -56,7 +56,7 @@ export function endHold(
     } else if (retries) state.retry.set({ ...failed, why, isAsked });
     events.add("hold", `The hold is lifted: ${why}. ${then}`);
   });
-  log.info({ why, retries }, `the hold is lifted. ${then}`);
+  log.info({ event: "hold-lifted", why, retries }, `the hold is lifted. ${then}`);
   return then;
 }
 

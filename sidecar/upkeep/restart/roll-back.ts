@@ -30,7 +30,7 @@ export async function rollBack(
   const failed = { reason: incident.firstReason, height, isDown: noAnswer !== undefined };
   const hold = (message: string, left: typeof failed | undefined = failed) =>
     state.hold.set({ desired: incident.desired, message, sinceMs: clock.wallMs(), failed: left });
-  log.error({ failure }, "the node did not come back after a restart");
+  log.error({ event: "restart-not-survived", failure }, "the node did not come back after a restart");
   hold(`The node did not come back after a restart: ${failure}.`);
   const ran = state.restartInFlight.get()?.ran;
   const restored = await restoreHealthy(incident, ran, dependencies);

@@ -74,7 +74,7 @@ export function applyUpgrade(
   const record = { ...remembered, waitsForBudget: undefined };
   const isResumed = upgrade.now().agreedMs !== record.beganMs;
   const running = carryOn(record, { isResumed, driver }, seen, dependencies)
-    .catch((error: unknown) => log.error({ err: error }, "the upgrade of the node failed"))
+    .catch((error: unknown) => log.error({ event: "upgrade-failed", err: error }, "the upgrade of the node failed"))
     .finally(() => {
       process.note({ unwellSinceMs: undefined, silence: undefined });
       upgrade.note({ agreedMs: undefined });
@@ -86,7 +86,9 @@ export function applyUpgrade(
   finishes({ what: "the upgrade's step", done: running, withinMs: 2 * settings.restart.timeoutMs });
   running
     .then(() => observer.look(signal))
-    .catch((error: unknown) => log.error({ err: error }, "asking node_cli after an upgrade failed"));
+    .catch((error: unknown) =>
+      log.error({ event: "node-cli-look-failed", err: error }, "asking node_cli after an upgrade failed"),
+    );
 }
 
 /** Why an upgrade that is under way can't go on, and what to do. */
@@ -115,13 +117,15 @@ async function carryOn(
     dependencies.state.upgrade.set(now);
     seen.upgrade.note({ record: now });
     seen.restarts.note({ stage: upgradeWords(now) });
-    if (now.end === undefined) log.info({ stage: now.stage, from: now.from, to: now.to }, upgradeWords(now));
+    if (now.end === undefined)
+      log.info({ event: "upgrade-stage", stage: now.stage, from: now.from, to: now.to }, upgradeWords(now));
     wake();
   };
   const says = (blocked: string | undefined) => {
     if (blocked === seen.upgrade.now().blocked) return;
     seen.upgrade.note({ blocked });
-    if (blocked !== undefined) log.error({ stage: dependencies.state.upgrade.get()?.stage }, blocked);
+    if (blocked !== undefined)
+      log.error({ event: "upgrade-blocked", stage: dependencies.state.upgrade.get()?.stage }, blocked);
   };
   const begins = isResumed ? "goes on" : "begins";
   events.add("upgrade", `The upgrade from ${record.from} to ${record.to} ${begins}.`);
@@ -162,8 +166,8 @@ function finishOrRemember(
     seen.restarts.note({ hold: { message } });
   });
   metrics.upgraded(end);
-  if (end === "committed") log.info({ from: now.from, to: now.to }, message);
-  else log.error({ from: now.from, to: now.to, end }, message);
+  if (end === "committed") log.info({ event: "upgrade-committed", from: now.from, to: now.to }, message);
+  else log.error({ event: "upgrade-not-committed", from: now.from, to: now.to, end }, message);
 }
 
 function stepsDependencies(

@@ -128,7 +128,7 @@ async function withLog(settings: Record<string, object | string>) {
   const node = await startFakeNode();
   const gateway = await startTestGateway(node, settings, log);
   const entries = (message: string) =>
-    lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ msg }) => msg === message);
+    lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter((line) => line["message"] === message);
   return {
     node,
     gateway,
@@ -148,8 +148,15 @@ describe("the log of the gateway", () => {
     await post(url, body("eth_getBalance", ["0xsecret-address", "latest"]), { "X-Request-Id": "client-7" });
     await post(url, body("eth_secretName"), { "X-Request-Id": 'bad id"}' });
     expect(running.entries("call")).toMatchObject([
-      { level: "info", method: "eth_getBalance", tier: "public", outcome: "node", requestId: "client-7" },
-      { method: "unknown", outcome: "refused", requestId: expect.stringMatching(/^[0-9a-f-]{36}$/) as string },
+      {
+        "log.level": "info",
+        "http.request.id": "client-7",
+        gatehouse: { method: "eth_getBalance", tier: "public", outcome: "node" },
+      },
+      {
+        "http.request.id": expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
+        gatehouse: { method: "unknown", outcome: "refused" },
+      },
     ]);
     expect(running.lines.join("")).not.toMatch(/secret|bad id/);
   });
@@ -188,7 +195,9 @@ describe("the log of the gateway", () => {
     });
     await call(running.gateway.url, "eth_call", [{ data: "0xsecret" }, "latest"]);
     await call(running.gateway.url, "eth_coinbase");
-    expect(running.entries("slow call")).toMatchObject([{ level: "warn", method: "eth_call", outcome: "node" }]);
+    expect(running.entries("slow call")).toMatchObject([
+      { "log.level": "warn", gatehouse: { method: "eth_call", outcome: "node" } },
+    ]);
     expect(running.lines.join("")).not.toContain("secret");
   });
 

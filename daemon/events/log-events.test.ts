@@ -1,0 +1,34 @@
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { logEventChapters, logEvents } from "./log-events.ts";
+import { printLogEvents } from "./reference.ts";
+
+const root = join(import.meta.dirname, "../..");
+const rooms = "{daemon,devnet,engine-proxy,facilitator,gateway,health,node,resource-server,sidecar,status}";
+const sources = globSync(`${rooms}/**/*.ts`, { cwd: root })
+  .filter((path) => !path.endsWith(".test.ts") && !path.includes("/testing/") && !path.startsWith("daemon/events/"))
+  .map((path) => readFileSync(join(root, path), "utf8"));
+
+// The other way round, a line of no event in the table does not compile.
+test("each event of the table is written somewhere", () => {
+  const written = new Set(sources.flatMap((text) => [...text.matchAll(/"([a-z-]+)"/g)].map(([, name]) => name)));
+  expect(Object.keys(logEvents).filter((name) => !written.has(name))).toEqual([]);
+});
+
+test("no two chapters have an event of one name", () => {
+  const names = Object.values(logEventChapters).flatMap(Object.keys);
+  expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
+});
+
+test("what may need a person says what to do, and each runbook is there", () => {
+  const rows = Object.entries(logEvents);
+  const silent = rows.filter(([, { level, act, runbook }]) => level !== "info" && (act ?? runbook) === undefined);
+  expect(silent).toEqual([]);
+  const lost = rows.filter(([, { runbook }]) => runbook && !existsSync(join(root, `docs/runbooks/${runbook}.md`)));
+  expect(lost).toEqual([]);
+});
+
+test("docs/log-events.md is what `npm run docs` prints", () => {
+  expect(readFileSync(join(root, "docs/log-events.md"), "utf8")).toBe(printLogEvents());
+});

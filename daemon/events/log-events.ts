@@ -1,0 +1,25 @@
+import { devnetEvents } from "./devnet-events.ts";
+import { gatewayEvents } from "./gateway-events.ts";
+import type { EventLevel, LogEventRow } from "./log-event.ts";
+import { paymentEvents } from "./payment-events.ts";
+import { processEvents } from "./process-events.ts";
+import { upkeepEvents } from "./upkeep-events.ts";
+
+const known = { ...processEvents, ...gatewayEvents, ...upkeepEvents, ...paymentEvents, ...devnetEvents };
+
+/** The events of a level, as `event.action` names them. */
+export type LogEvent<Level extends EventLevel = EventLevel> = {
+  [Name in keyof typeof known]: (typeof known)[Name]["level"] extends Level ? Name : never;
+}[keyof typeof known];
+
+/** Every event that the services write under a name, by that name. */
+export const logEvents: Readonly<Record<LogEvent, LogEventRow>> = known;
+
+/** The same, by what they are about, as docs/log-events.md shows them. */
+export const logEventChapters: Readonly<Record<string, Readonly<Record<string, LogEventRow>>>> = {
+  "Any service": processEvents,
+  Gateway: gatewayEvents,
+  "Sidecar, restore and snapshots": upkeepEvents,
+  "Facilitator and resource server": paymentEvents,
+  Devnet: devnetEvents,
+};

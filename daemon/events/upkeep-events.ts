@@ -1,0 +1,114 @@
+import type { LogEventTable } from "./log-event.ts";
+
+/** What a sidecar says of its node and of its own work, and what `gatehouse restore` and `volume-snapshot` say. */
+export const upkeepEvents = {
+  "condition-right": {
+    level: "info",
+    means: "One side of the node is right again, or not known; the message names it.",
+  },
+  "condition-wrong": {
+    level: "warn",
+    means: "One side of the node is wrong; `gatehouse.condition` says which and why.",
+    act: "The status page names the runbook of the condition.",
+    runbook: "not-right",
+  },
+  "upkeep-pass-failed": {
+    level: "error",
+    means: "A pass of the upkeep failed; it is tried again.",
+    act: "If it returns, nobody looks after the node: report it as a bug, with the stack.",
+    runbook: "not-looked-after",
+  },
+  "pushgateway-look-failed": {
+    level: "error",
+    means: "A look at the Pushgateway failed by the sidecar's own fault.",
+    runbook: "metrics-not-arriving",
+  },
+  "config-not-watched": {
+    level: "warn",
+    means: "The system gives no events for node.conf; it is read again from time to time.",
+    act: "Raise the system's limit of inotify watches, if drift is to be seen at once.",
+    runbook: "not-looked-after",
+  },
+  "config-not-tidied": {
+    level: "warn",
+    means: "Temporary files of an earlier run lie beside node.conf and can't be removed.",
+    act: "Let the sidecar's user write to the folder of node.conf, or remove them.",
+  },
+  "healthy-config-unreadable": {
+    level: "warn",
+    means: "The configuration that the node was last healthy with can't be read: there is nothing to roll back to.",
+    act: "Look at `upkeep.stateDirectory`.",
+    runbook: "not-looked-after",
+  },
+  "healthy-config-not-kept": {
+    level: "error",
+    means:
+      "The configuration that the node is healthy with could not be kept: a roll-back would restore an earlier one.",
+    act: "Make `upkeep.stateDirectory` writable.",
+    runbook: "not-looked-after",
+  },
+  "config-before-edit-not-kept": {
+    level: "warn",
+    means: "What node.conf held before somebody changed it could not be kept for comparison.",
+    act: "Look at `upkeep.stateDirectory`.",
+  },
+  "node-moved": { level: "info", means: "The node stands elsewhere than before, by `upkeep.movedFrom`." },
+  "old-state-ignored": { level: "info", means: "State in the current directory is not used." },
+  "old-state-taken": { level: "info", means: "The state of an older version was taken over." },
+  "control-not-listening": {
+    level: "warn",
+    means: "`gatehouse resume`, `adopt` and `upgrade` can't reach this sidecar by its socket.",
+    act: "Set `upkeep.controlToken` and use `--url`, or name another `upkeep.stateDirectory`.",
+  },
+  "prune-switch-failed": {
+    level: "error",
+    means: "Switching auto-pruning on failed by the sidecar's own fault; it is tried again.",
+    runbook: "pruning-off",
+  },
+  "node-cli-look-failed": {
+    level: "error",
+    means: "node_cli could not be asked after a restart or an upgrade; the next regular look follows.",
+    runbook: "pruning-off",
+  },
+  "restart-failed": {
+    level: "error",
+    means: "A restart of the node ended by the sidecar's own fault.",
+    act: "See whether the node runs; `gatehouse status` says what the sidecar does next.",
+    runbook: "node-down",
+  },
+  "restart-not-survived": {
+    level: "error",
+    means: "The node did not come back after a restart; a roll-back begins.",
+    runbook: "config-held",
+  },
+  "hold-lifted": { level: "info", means: "The hold after a roll-back is over." },
+  "plan-changed": { level: "info", means: "The plan that waits for `gatehouse adopt` is another now." },
+  "upgrade-stage": { level: "info", means: "An upgrade of the node has come to its next stage." },
+  "upgrade-committed": { level: "info", means: "An upgrade of the node was proved and is over." },
+  "upgrade-not-committed": {
+    level: "error",
+    means: "An upgrade of the node did not prove itself; `gatehouse.end` says what is there now.",
+    runbook: "upgrade-failed",
+  },
+  "upgrade-blocked": {
+    level: "error",
+    means: "An upgrade of the node can't go on; the message says what it waits for.",
+    runbook: "upgrade-failed",
+  },
+  "upgrade-failed": {
+    level: "error",
+    means: "A step of an upgrade failed by the sidecar's own fault; it is taken up again.",
+    runbook: "upgrade-failed",
+  },
+  "restore-begun": { level: "info", means: "`gatehouse restore` begins to load its archive." },
+  "restore-progress": { level: "info", means: "How far a restore is." },
+  "restore-done": { level: "info", means: "The data directory is restored." },
+  "restore-left": { level: "info", means: "The data directory holds data, and is left as it is." },
+  "restore-interrupted": {
+    level: "warn",
+    means: "The download of the archive broke off; it goes on where it ended.",
+    act: "Nothing, unless it goes on breaking off: then look at the archive's server.",
+  },
+  "snapshot-taken": { level: "info", means: "A snapshot of the volume was taken." },
+  "snapshot-deleted": { level: "info", means: "An old snapshot, beyond those to keep, was deleted." },
+} as const satisfies LogEventTable;

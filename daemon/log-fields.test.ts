@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { createLog } from "./log.ts";
+import { version } from "./version.ts";
+
+function written() {
+  const lines: Readonly<Record<string, unknown>>[] = [];
+  const write = (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>);
+  return { lines, log: createLog({ service: "test", level: "debug" }, { write }) };
+}
+
+test("a line has the fields of the Elastic Common Schema, and its facts beside them", () => {
+  const { lines, log } = written();
+  log.info({ event: "service-ready", url: "http://127.0.0.1:1", requestId: "r-1", nothing: undefined }, "ready");
+  const [{ "@timestamp": at, ...line } = {}] = lines;
+  expect(at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  expect(line).toEqual({
+    "log.level": "info",
+    "ecs.version": "8.17.0",
+    "service.name": "test",
+    "service.version": version,
+    "event.action": "service-ready",
+    "http.request.id": "r-1",
+    gatehouse: { url: "http://127.0.0.1:1" },
+    message: "ready",
+  });
+});
+
+test("an event with a runbook names it", () => {
+  const { lines, log } = written();
+  log.error({ event: "ledger-mismatch" }, "not on the chain");
+  expect(lines[0]).toMatchObject({ "event.reference": "docs/runbooks/ledger-mismatch.md" });
+});
+
+test("an error is told with its causes; what is thrown and is none, too", () => {
+  const { lines, log } = written();
+  const cause = Object.assign(new RangeError("torn"), { signature: "planted-secret" });
+  const err = Object.assign(new TypeError("not read", { cause }), { code: "ENOENT" });
+  log.warn({ event: "call-slow", err }, "failed");
+  log.debug({ err: "a text" }, "failed");
+  expect(lines[0]).toMatchObject({
+    "error.type": "TypeError",
+    "error.message": "not read: torn",
+    "error.code": "ENOENT",
+    "error.stack_trace": expect.stringMatching(/TypeError: not read\n[^]*caused by: RangeError: torn/) as string,
+  });
+  expect(lines[1]).toMatchObject({ "error.message": "a text", message: "failed" });
+  expect(JSON.stringify(lines)).not.toContain("planted-secret");
+});
+
+test("no key and no signature is in a line, however deep", () => {
+  const { lines, log } = written();
+  const secret = "planted-secret";
+  log.info({ signature: secret, payment: { signature: secret, of: { privateKey: secret } } }, "shown");
+  expect(lines[0]).toMatchObject({ gatehouse: { signature: "[secret]", payment: { signature: "[secret]" } } });
+  expect(JSON.stringify(lines)).not.toContain(secret);
+});
