@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { readPayload, type ExactPayment } from "./exact/payload.ts";
 import type { Scheme, SignedAuthorization } from "./scheme.ts";
 
@@ -15,7 +15,7 @@ export const exact: Scheme<ExactPayment> = {
   digest({ signature, authorization }) {
     const { from, to, value, validAfter, validBefore, nonce } = authorization;
     const parts = [from, to, value, validAfter, validBefore, nonce, signature].map((part) => part.toLowerCase());
-    return createHash("sha256").update(parts.join("\n")).digest("hex");
+    return hash("sha256", parts.join("\n"));
   },
   expiresAt({ authorization }) {
     const validBefore = BigInt(authorization.validBefore);

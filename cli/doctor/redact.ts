@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Mask } from "#daemon/mask.ts";
 import { withoutWalletWords } from "./wallet-words.ts";
 
@@ -35,5 +35,5 @@ export function redact(text: string, mask: Mask): string {
 
 function markOf(hex: string): string {
   const digits = hex.toLowerCase().replace(/^0x/, "");
-  return createHash("sha256").update(digits).digest("hex").slice(0, 8);
+  return hash("sha256", digits).slice(0, 8);
 }

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { statSync, type Stats } from "node:fs";
 import { stat } from "node:fs/promises";
 import { watch } from "chokidar";
@@ -94,7 +94,7 @@ function watchedFile(
       stamp = stampOf(path);
       return readJson5File(path);
     },
-    taken: (text: string) => files.taken({ setting, path, sha256: createHash("sha256").update(text).digest("hex") }),
+    taken: (text: string) => files.taken({ setting, path, sha256: hash("sha256", text) }),
     unusable: (message: string) => new StartupError(problem(message)),
     /** Tells how a later reading ended. */
     tell: (wrong: string | undefined) => {

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Environment } from "./environment.ts";
 import { listSettingsLeaves } from "./leaf.ts";
 import type { SettingsDefinition } from "./settings.ts";
@@ -14,7 +14,5 @@ export function digestSettings({ service, schema }: SettingsDefinition, environm
       return value === undefined || value === "" ? [] : [[name, value] as const];
     }),
   );
-  return createHash("sha256")
-    .update(JSON.stringify(given.toSorted(([a], [b]) => (a < b ? -1 : 1))))
-    .digest("hex");
+  return hash("sha256", JSON.stringify(given.toSorted(([a], [b]) => (a < b ? -1 : 1))));
 }

@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
 import type { Secret } from "#daemon/secret.ts";
 import { isLoopback } from "#daemon/http/address.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
@@ -19,10 +19,10 @@ export function readApiKeys(list: Secret): ApiKeys {
   const hashes = list.reveal().split(separators).filter(Boolean).map(hashOf);
   return {
     sellerOf: (key) => {
-      const hash = hashOf(key);
+      const digest = hashOf(key);
       // All are compared, in constant time each, so that the time tells nothing about any of them.
-      const isKnown = hashes.map((known) => timingSafeEqual(known, hash)).includes(true);
-      return isKnown ? hash.toString("hex") : undefined;
+      const isKnown = hashes.map((known) => timingSafeEqual(known, digest)).includes(true);
+      return isKnown ? digest.toString("hex") : undefined;
     },
   };
 }
@@ -47,7 +47,7 @@ export function identifySeller(
 }
 
 function hashOf(key: string): Buffer {
-  return createHash("sha256").update(key).digest();
+  return hash("sha256", key, "buffer");
 }
 
 /** Settings that say who is served. */

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from "node:crypto";
+import { hash, randomUUID } from "node:crypto";
 import { z } from "zod";
 import { MalformedPaymentError } from "#x402/malformed-payment-error.ts";
 
@@ -70,5 +70,5 @@ export function readIdempotencyKey(header: string | undefined): string | undefin
 const idempotencyKeyCharactersMax = 255;
 
 function hashOf(parts: readonly string[]): string {
-  return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
+  return hash("sha256", JSON.stringify(parts));
 }

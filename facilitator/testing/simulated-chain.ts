@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash as hashBytes } from "node:crypto";
 import type { Chain, EventLog, Receipt } from "../chain/chain.ts";
 import { ChainError, type SendOutcome } from "../chain/chain-error.ts";
 import { encodeAddressTopic, authorizationUsedTopic, transferTopic } from "../chain/token.ts";
@@ -128,8 +128,8 @@ function connect(node: SimulatedNode, leg: () => Promise<void>): Chain {
 }
 
 const sign: TransactionSigner["sign"] = ({ nonce = 0, data = "0x", maxFeePerGas = 0n }) => {
-  const hash: Hex = `0x${createHash("sha256").update(`${nonce} ${data} ${maxFeePerGas}`).digest("hex")}`;
-  return { hash, rawTransaction: `0x${JSON.stringify({ hash, nonce, data, fee: Number(maxFeePerGas) })}` };
+  const sent: Hex = `0x${hashBytes("sha256", `${nonce} ${data} ${maxFeePerGas}`)}`;
+  return { hash: sent, rawTransaction: `0x${JSON.stringify({ hash: sent, nonce, data, fee: Number(maxFeePerGas) })}` };
 };
 
 function transferLogs({ asset, payer, payTo, amount, authorizationNonce }: Settlement): readonly EventLog[] {

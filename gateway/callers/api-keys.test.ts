@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
+import { hash as hashBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { readApiKeys, type ApiKeys } from "./api-keys.ts";
 
-const sha256 = (key: string) => createHash("sha256").update(key).digest("hex");
+const sha256 = (key: string) => hashBytes("sha256", key);
 
 describe("API keys", () => {
   it("are found by their hash alone, and by all of it", () => {

@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 import { tierName } from "../settings/policy.ts";
 
@@ -34,9 +34,9 @@ export function readApiKeys(content: unknown): ApiKeys | string {
   if (byStart.size !== parsed.data.keys.length) return "keys: two entries have the same hash";
   return {
     holderOf: (key) => {
-      const hash = createHash("sha256").update(key).digest();
-      const found = byStart.get(hash.toString("hex").slice(0, lookupDigits));
-      return found !== undefined && timingSafeEqual(found.hash, hash) ? found.holder : undefined;
+      const digest = hash("sha256", key, "buffer");
+      const found = byStart.get(digest.toString("hex").slice(0, lookupDigits));
+      return found !== undefined && timingSafeEqual(found.hash, digest) ? found.holder : undefined;
     },
   };
 }

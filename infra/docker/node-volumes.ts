@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import * as docker from "@pulumi/docker";
 import { interpolate, output, type CustomResourceOptions, type Input } from "@pulumi/pulumi";
 
@@ -22,7 +22,7 @@ export function createProgramVolumes(
     options,
   }: Readonly<{ image: Input<string>; labels: docker.VolumeArgs["labels"]; options: CustomResourceOptions }>,
 ): ProgramVolumes {
-  const revision = output(image).apply((id) => createHash("sha256").update(id).digest("hex").slice(0, 12));
+  const revision = output(image).apply((id) => hash("sha256", id).slice(0, 12));
   const make = (role: string) => {
     const name = `${prefix}-${role}`;
     return new docker.Volume(

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { runtime } from "@pulumi/pulumi";
 import { expect, it } from "vitest";
 import { readSettings } from "#daemon/settings/settings.ts";
@@ -22,6 +22,6 @@ it("is what a service started with that environment and those files tells of its
   expect(settingsSha256).toBe(digestSettings(resourceServerSettings, { PATH: "/bin", ...spec.environment }));
   const digest = files["routes.json5"];
   const told = await new Promise((resolve) => digest?.apply(resolve));
-  expect(told).toBe(createHash("sha256").update("{}\n").digest("hex"));
+  expect(told).toBe(hash("sha256", "{}\n"));
   await runtime.disconnect();
 });

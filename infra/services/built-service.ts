@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { output, type Output } from "@pulumi/pulumi";
 import type { SettingsDefinition } from "#daemon/settings/settings.ts";
 import { digestSettings } from "#daemon/settings/digest.ts";
@@ -77,7 +77,7 @@ export type GivenConfiguration = Readonly<{
 /** What a specification gives its service. */
 export function givenConfiguration(definition: SettingsDefinition, spec: ServiceSpec): GivenConfiguration {
   const files = listLiveFiles(spec).map(({ name, content }) => {
-    const digest = output(content).apply((text) => createHash("sha256").update(text).digest("hex"));
+    const digest = output(content).apply((text) => hash("sha256", text));
     return [name, digest] as const;
   });
   return { settingsSha256: digestSettings(definition, spec.environment), files: Object.fromEntries(files) };

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { ObjectNode, ValueNode } from "@humanwhocodes/momoa";
 import { readJson5Key } from "#daemon/files/json5-tree.ts";
 import type { ConfigDocument } from "./document.ts";
@@ -20,7 +20,7 @@ const firstFormat = /^([0-9a-f]{64})-([0-9a-f]{64})-([0-9a-f]{64})$/;
  * Numbers count as they are written, because they may exceed 2^53. Pure.
  */
 export function deriveMeaning(document: ConfigDocument, releases: NodeReleases = nodeReleases): string {
-  const parts = [...partsOf(document, keySets(releases))].map(([name, hash]) => `${name}=${hash}`);
+  const parts = [...partsOf(document, keySets(releases))].map(([name, value]) => `${name}=${value}`);
   return [format, ...parts].join(";");
 }
 
@@ -62,8 +62,8 @@ function readMeaning(text: string): ReadonlyMap<string, string> | undefined {
   if (number !== format) return undefined;
   return new Map(
     parts.map((part) => {
-      const [name = "", hash = ""] = part.split("=");
-      return [name, hash];
+      const [name = "", value = ""] = part.split("=");
+      return [name, value];
     }),
   );
 }
@@ -84,7 +84,7 @@ function partsOf(document: ConfigDocument, sets: readonly KeySet[]): ReadonlyMap
 }
 
 function hashOf(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
+  return hash("sha256", text);
 }
 
 function isOf(keys: MonitorKeys, name: string): boolean {

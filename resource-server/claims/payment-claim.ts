@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { PaymentPayload, PaymentRequirements, SettleResponse } from "@x402/core/types";
 import type { PaymentKey } from "#x402/scheme.ts";
 
@@ -67,10 +67,8 @@ export function claimName({ network, asset, payer, nonce }: ClaimKey): string {
 export function requestFingerprint(
   request: Readonly<{ method: string; target: string; body: Uint8Array | undefined }>,
 ): string {
-  const body = createHash("sha256")
-    .update(request.body ?? new Uint8Array())
-    .digest("hex");
-  return createHash("sha256").update(`${request.method} ${request.target}\n${body}`).digest("hex");
+  const body = hash("sha256", request.body ?? new Uint8Array());
+  return hash("sha256", `${request.method} ${request.target}\n${body}`);
 }
 
 /** A response that a client buys, whole. */

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import { generousMs, until } from "../support/until.ts";
 const chainId = 31_337;
 const policy = "{ ranges: { logsBlocks: 50 } }\n";
 
-const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+const sha256 = (text: string) => hash("sha256", text);
 
 describe("gatehouse doctor --drift", () => {
   const resources = new AsyncDisposableStack();

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -109,9 +109,7 @@ describe.skipIf(!found.ok)(`a restore of chain data on a real engine${skipReason
     directory = await mkdtemp(join(tmpdir(), "gatehouse-snapshot-"));
     await writeFile(join(directory, "blocks"), payload);
     await create({ cwd: directory, file: join(directory, "chain.tar") }, ["blocks"]);
-    sha256 = createHash("sha256")
-      .update(await readFile(join(directory, "chain.tar")))
-      .digest("hex");
+    sha256 = hash("sha256", await readFile(join(directory, "chain.tar")));
     if (found.ok) await buildTestImages(inject("testImagesName"), found.nodeImage);
   }, 900_000);
 
@@ -133,7 +131,7 @@ describe.skipIf(!found.ok)(`a restore of chain data on a real engine${skipReason
     expect(from).toBeGreaterThan(0);
     expect(await resumed.printed()).not.toContain("hush");
     const [sum = ""] = (await contentOf(place, ["sha256sum", "/data/data/blocks"])).split(" ");
-    expect(sum).toBe(createHash("sha256").update(payload).digest("hex"));
+    expect(sum).toBe(hash("sha256", payload));
     expect(await filesOf(place)).toContain(`${testNodeUser}:10001 data/blocks`);
 
     await docker("start", resumed.name);

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -20,7 +20,7 @@ let gateway: ServiceProcess;
 let shop: ServiceProcess;
 let upstream: string;
 
-const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+const sha256 = (text: string) => hash("sha256", text);
 const tiers = { public: { ...limitlessTier, webSockets: 1_000 }, paid: limitlessTier };
 const policy = (sections: object) => JSON.stringify({ tiers, ...sections });
 const keys = (...others: readonly string[]) =>

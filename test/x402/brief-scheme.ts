@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import type { PaymentRequirements } from "@x402/core/types";
 import { authorizationTypes } from "@x402/evm";
 import { toHex } from "viem";
@@ -37,7 +37,7 @@ export const brief: Scheme<BriefPayment> = {
     payer: payer.toLowerCase(),
     nonce,
   }),
-  digest: (payment) => createHash("sha256").update(Object.values(payment).join("\n")).digest("hex"),
+  digest: (payment) => hash("sha256", Object.values(payment).join("\n")),
   expiresAt: ({ until }) => Number(until),
   quote: async (price, { address, name, version }) => ({
     amount: priceToAmount(price),

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { Registry } from "prom-client";
 import { pino } from "pino";
 import type { PaymentRequirements } from "@x402/core/types";
@@ -154,7 +154,7 @@ function agreeing(asked: string[]): typeof globalThis.fetch {
   return async (input, init) => {
     const path = new URL(String(input)).pathname;
     if (path === "/supported") return Response.json({ kinds: [{ x402Version: 2, scheme: "exact", network }] });
-    asked.push(`${path} ${createHash("sha256").update(String(init?.body)).digest("hex")}`);
+    asked.push(`${path} ${hash("sha256", String(init?.body))}`);
     return Response.json(path === "/verify" ? { isValid: true } : { success: true, transaction, network });
   };
 }
@@ -164,5 +164,5 @@ function headerOf(payload: unknown): string {
 }
 
 function hashOf(value: unknown): string {
-  return createHash("sha256").update(JSON.stringify(value)).digest("hex");
+  return hash("sha256", JSON.stringify(value));
 }

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { z } from "zod";
 import { validUnless } from "#x402/answer.ts";
 import { parsePart } from "#x402/malformed-payment-error.ts";
@@ -36,7 +36,7 @@ export function createTabScheme(word: string): TabScheme {
       payer: account,
       nonce: `line-${number}`,
     }),
-    digest: (payment) => createHash("sha256").update(Object.values(payment).join("\n")).digest("hex"),
+    digest: (payment) => hash("sha256", Object.values(payment).join("\n")),
     expiresAt: () => 4_000_000_000,
     quote: async (price, { address }) => ({
       amount: String(2n * BigInt(priceToAmount(price))),

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { lstat, readlink } from "node:fs/promises";
 import { dirname, join, parse, resolve } from "node:path";
 import { readRegularFile, RegularFileError, type RegularFile } from "#daemon/files/regular-file.ts";
@@ -14,7 +14,7 @@ export type ConfigReading = Readonly<
 
 /** Hash of a file's bytes. */
 export function hashContent(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
+  return hash("sha256", bytes);
 }
 
 /** Reads node.conf through symbolic links, never more than `limitBytes`; what is wrong comes back as a problem. */

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { hostname } from "node:os";
 import { urlPort } from "#daemon/http/address.ts";
 import type { SidecarSettings } from "../../settings.ts";
@@ -26,13 +26,11 @@ export function createDesiredState(settings: SidecarSettings, dataPath: string):
 /** Tells two desired states apart by what is set; the default job name depends on the file, and a change of that is no new wish. */
 export function hashDesiredState({ monitor, ...desired }: Desired): string {
   const { jobName: _, ...fallback } = monitor.fallback;
-  return createHash("sha256")
-    .update(JSON.stringify({ ...desired, monitor: { ...monitor, fallback } }))
-    .digest("hex");
+  return hash("sha256", JSON.stringify({ ...desired, monitor: { ...monitor, fallback } }));
 }
 
 /** A job name that two nodes do not share and that a restart does not change: host and a hash of the data path. */
 function defaultJobName(host: string, dataPath: string): string {
-  const place = createHash("sha256").update(dataPath).digest("hex").slice(0, 8);
+  const place = hash("sha256", dataPath).slice(0, 8);
   return `node-${host.replace(/[^A-Za-z0-9-]/g, "-").slice(0, 60)}-${place}`;
 }

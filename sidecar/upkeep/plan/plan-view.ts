@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { PruneInfo } from "#node/prune-info.ts";
 import { describeChange } from "#node/conf/describe-change.ts";
 import type { Plan, PlanAction } from "./plan.ts";
@@ -31,10 +31,7 @@ export function createPlanView(planned: Plan, pruneInfo: PruneInfo | undefined, 
     ...(pruneInfo === undefined && prunes ? [later] : []),
   ];
   const problems = planned.problems.map(({ message }) => message);
-  const digest = createHash("sha256")
-    .update(JSON.stringify([steps, problems]))
-    .digest("hex")
-    .slice(0, 16);
+  const digest = hash("sha256", JSON.stringify([steps, problems])).slice(0, 16);
   return { steps, problems, digest };
 }
 

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { accessSync, constants, existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { StartupError } from "#daemon/startup-error.ts";
@@ -31,10 +31,7 @@ export function listStatePlaces(
   const { stateDirectory } = settings.upkeep;
   if (stateDirectory !== undefined) return [resolve(stateDirectory)];
   const { configPath: path, chainId, host } = identifyNode(settings, configPath, undefined);
-  const key = createHash("sha256")
-    .update(JSON.stringify([path, chainId, host]))
-    .digest("hex")
-    .slice(0, 16);
+  const key = hash("sha256", JSON.stringify([path, chainId, host])).slice(0, 16);
   return [join(workspaceOf(settings, configPath), workspaceState), join(userStateDirectory, key)];
 }
 

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { describeChange } from "#node/conf/describe-change.ts";
 import type { NodeVersion } from "#node/versions.ts";
 import type { SidecarSettings } from "../../settings.ts";
@@ -57,7 +57,7 @@ export function planUpgrade(found: UpgradeFindings): UpgradePlan {
     "If anything fails before: put data, programs and node.conf of before back, prove the old version, and set a hold. Blocks that the new version took in are fetched again.",
   ];
   const agreed = [source, from?.text, to?.text, files, paths, settings.upgrade, write?.text];
-  const digest = createHash("sha256").update(JSON.stringify(agreed)).digest("hex").slice(0, 16);
+  const digest = hash("sha256", JSON.stringify(agreed)).slice(0, 16);
   const versions = { ...(from === undefined ? {} : { from: from.text }), ...(to === undefined ? {} : { to: to.text }) };
   return { ...versions, steps: problems.length > 0 ? [] : steps, problems, warnings, digest };
 }

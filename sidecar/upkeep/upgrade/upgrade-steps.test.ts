@@ -1,5 +1,5 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -30,7 +30,7 @@ beforeEach(() => {
   record = {
     ...begunUpgrade,
     source: join(root, "new"),
-    files: [{ name: "ops", sha256: createHash("sha256").update("new program").digest("hex") }],
+    files: [{ name: "ops", sha256: hash("sha256", "new program") }],
     binDirectory: join(root, "bin"),
     configPath: join(root, "bin", "node.conf"),
     directory: join(root, "work"),

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { call, post, startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
 
 const key = "a-key-of-the-operator";
-const entry = { name: "ops", sha256: createHash("sha256").update(key).digest("hex"), tier: "paid" };
+const entry = { name: "ops", sha256: hash("sha256", key), tier: "paid" };
 const chainId = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}';
 
 /** The methods that an answer of rpc.discover names. */

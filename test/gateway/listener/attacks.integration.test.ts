@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -24,7 +24,7 @@ describe("attacks on the listeners", () => {
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "gatehouse-attacks-"));
-    const sha256 = createHash("sha256").update(key).digest("hex");
+    const sha256 = hash("sha256", key);
     await writeFile(join(folder, "keys.json5"), JSON.stringify({ keys: [{ name: "ops", sha256, tier: "wide" }] }));
     node = await startFakeNode();
     gateway = await startTestGateway(node, {

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { IncomingMessage } from "node:http";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -85,7 +85,7 @@ describe("a connection on the fast path", () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "gatehouse-odd-"));
-    const keys = [{ name: "ops", sha256: createHash("sha256").update(key).digest("hex"), tier: "paid" }];
+    const keys = [{ name: "ops", sha256: hash("sha256", key), tier: "paid" }];
     await writeFile(join(folder, "keys.json5"), JSON.stringify({ keys }));
     const settings = {
       tiers: { public: limitlessTier, paid: limitlessTier },

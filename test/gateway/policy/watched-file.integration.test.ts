@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { createLog } from "#daemon/log.ts";
 import { until } from "#gateway/testing/test-gateway.ts";
 import { watchFile } from "#daemon/files/watched-file.ts";
 
-const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+const sha256 = (text: string) => hash("sha256", text);
 
 describe("a watched file", () => {
   let folder: string;

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
@@ -12,7 +12,7 @@ import { create } from "tar";
 import { expect, test } from "vitest";
 
 const program = join(import.meta.dirname, "../../../cli/gatehouse.js");
-const hashOf = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
+const hashOf = (bytes: Uint8Array) => hash("sha256", bytes);
 
 /** Chain data of a few files; one of them does not pack well, so that a download takes its time. */
 async function snapshot(directory: string, change?: (source: string) => Promise<unknown>): Promise<Buffer> {
