@@ -1,3 +1,4 @@
+import { systemClock, type Clock } from "./clock.ts";
 import type { Logger } from "./log.ts";
 
 /**
@@ -81,6 +82,30 @@ export async function poll(
   }
 }
 
+/** How often {@link waitUntil} looks, and when it gives up: after a time, by a signal, or whichever comes first. */
+export type WaitOptions = Readonly<
+  { everyMs: number } & ({ withinMs: number; signal?: AbortSignal } | { withinMs?: number; signal: AbortSignal })
+>;
+
+/**
+ * Looks at once, and then `everyMs` after each look, until one finds what is waited for, `withinMs` is over, or the signal aborts. Returns what
+ * the last look found, right or not; an error of a look ends the wait.
+ */
+export async function waitUntil<T>(
+  look: () => T | Promise<T>,
+  isRight: (found: T) => boolean,
+  { everyMs, withinMs = Infinity, signal }: WaitOptions,
+  { monotonicMs }: Pick<Clock, "monotonicMs"> = systemClock,
+): Promise<T> {
+  const untilMs = monotonicMs() + withinMs;
+  for (;;) {
+    const found = await look();
+    if (isRight(found) || monotonicMs() >= untilMs) return found;
+    await pause(everyMs, signal);
+    if (signal?.aborted === true) return found;
+  }
+}
+
 /** A wait that took longer than it may. */
 export class DeadlineError extends Error {
   override readonly name = "DeadlineError";
@@ -138,6 +163,11 @@ export async function pauseWhileRunning(ms: number, signal: AbortSignal): Promis
 /** How long is waited between attempts: at first, and at most. */
 export type BackoffOptions = Readonly<{ initialMs: number; maxMs: number }>;
 
+/** The wait after so many failures in a row, in milliseconds: twice as long after each. For whoever tries alone; many use {@link createBackoff}. */
+export function doubleWait(failures: number, { initialMs, maxMs }: BackoffOptions): number {
+  return Math.min(initialMs * 2 ** (failures - 1), maxMs);
+}
+
 /** Waits between attempts that fail one after another. */
 export type Backoff = Readonly<{
   /** The wait after one more failure, in milliseconds. */
@@ -151,18 +181,17 @@ export type Backoff = Readonly<{
  * back to it at the same moments (exponential backoff with jitter). `random` gives numbers from 0 up to 1.
  */
 export function createBackoff(
-  { initialMs, maxMs }: BackoffOptions,
+  options: BackoffOptions,
   { random = Math.random }: Readonly<{ random?: () => number }> = {},
 ): Backoff {
-  let waitMs = initialMs;
+  let failures = 0;
   return {
     nextMs: () => {
-      const own = Math.min(waitMs, maxMs);
-      waitMs = Math.min(own * 2, maxMs);
-      return own * (1 - random() / 2);
+      failures += 1;
+      return doubleWait(failures, options) * (1 - random() / 2);
     },
     reset: () => {
-      waitMs = initialMs;
+      failures = 0;
     },
   };
 }

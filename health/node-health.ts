@@ -111,6 +111,12 @@ export function hasBeenPolled({ answers, failure }: NodeHealth): boolean {
   return answers > 0 || failure !== undefined;
 }
 
+/** Whether the chain has no block that the node could show: so say the references or, without any, how blocks came before. */
+export function isAtRest({ reference, rhythm, restingAt, height = 0 }: NodeHealth): boolean {
+  if (reference !== undefined) return reference.height !== undefined && reference.height <= height;
+  return rhythm === "irregular" || (rhythm !== "steady" && restingAt === height);
+}
+
 /** Conditions that a watch of the node's interfaces sets. */
 type WatchedSide = "RpcAnswering" | "HeightAdvancing" | "HeightCurrent" | "WebSocketAnswering";
 

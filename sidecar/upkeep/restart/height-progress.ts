@@ -63,7 +63,7 @@ export function createHeightProgress(clock: Clock): HeightProgress {
       baseline ??= height;
       answersSinceMs ??= clock.monotonicMs();
       const holds = height >= Math.max(baseline, before ?? 0) && clock.monotonicMs() - answersSinceMs >= answersForMs;
-      advanced ||= height > baseline || (holds && isAtRest(health, { height, rhythm, restartedAtMs: doneMs }));
+      advanced ||= height > baseline || (holds && isAtRestSince(health, { height, rhythm, restartedAtMs: doneMs }));
     },
     advanced: () => advanced,
     answeredAtMs: () => firstAnswerMs,
@@ -81,7 +81,7 @@ export function createHeightProgress(clock: Clock): HeightProgress {
 }
 
 /** Whether the chain has no block that the node could show: so say the references, or, without any, the time before the restart. */
-function isAtRest(
+function isAtRestSince(
   { reference }: NodeHealth,
   {
     height,

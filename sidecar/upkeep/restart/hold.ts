@@ -1,6 +1,6 @@
 import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log.ts";
-import { hasBeenPolled, type NodeHealth } from "#health/node-health.ts";
+import { hasBeenPolled, isAtRest, type NodeHealth } from "#health/node-health.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { FailedRestart, HeldState, UpkeepState } from "../state/upkeep-state.ts";
 import { type UpgradeRecord, afterHold } from "../state/upgrade-record.ts";
@@ -85,11 +85,5 @@ export function isBack({ height: before, isDown }: FailedRestart, health: NodeHe
   const { height, failure } = health;
   if (!hasBeenPolled(health) || failure !== undefined || height === undefined) return false;
   if (before === undefined || height > before) return true;
-  return height === before && isDown === true && isAtRest(height, health);
-}
-
-/** Whether the chain has no block that the node could show: so say the references or, without any, how blocks came before. */
-function isAtRest(height: number, { reference, rhythm, restingAt }: NodeHealth): boolean {
-  if (reference !== undefined) return reference.height !== undefined && reference.height <= height;
-  return rhythm === "irregular" || (rhythm !== "steady" && restingAt === height);
+  return height === before && isDown === true && isAtRest(health);
 }

@@ -21,6 +21,8 @@ const options: ProofOptions = {
 /** What a node that was started tells. */
 type Told = Readonly<{
   firstHeight?: number;
+  /** How blocks came before: the node makes one more, and then none. */
+  chain?: Pick<NodeHealth, "rhythm" | "restingAt">;
   version?: string | undefined;
   blockHash?: string | undefined;
   autoPrune?: boolean;
@@ -31,14 +33,21 @@ const never = async () => {
 };
 
 /** A node whose height rises at each look once it was started. */
-function node({ firstHeight = 20, version = "0.16.2", blockHash = hash, autoPrune = true }: Told): ProofDependencies {
+function node({
+  firstHeight = 20,
+  chain,
+  version = "0.16.2",
+  blockHash = hash,
+  autoPrune = true,
+}: Told): ProofDependencies {
   let isStarted = false;
   let height = firstHeight;
   const health = (): NodeHealth => {
     if (!isStarted) return { answers: 0, failure: { reason: "Refused", message: "", isPortClosed: true } };
+    const told: NodeHealth = { answers: 1, height, ...chain };
     // Slower than a proof's time, so that a chain of its own does not catch up.
-    height += 0.001;
-    return { answers: 1, height, ...(version === "" ? {} : { binaryVersion: { text: version, isCurrent: true } }) };
+    height = chain === undefined ? height + 0.001 : firstHeight + 1;
+    return version === "" ? told : { ...told, binaryVersion: { text: version, isCurrent: true } };
   };
   const pruneInfo = { autoPrune } as Extract<
     Awaited<ReturnType<NonNullable<ProofDependencies["nodeCli"]>["pruneInfo"]>>,
@@ -68,12 +77,22 @@ test("a version that tells its name, has the block of before, is above its heigh
   expect(await proveVersion(options, node({}))).toEqual({ ok: true });
 });
 
+test("a chain that makes a block now and then need not be above its old height", async () => {
+  const told: Told = { firstHeight: 9, chain: { rhythm: "irregular" } };
+  expect(await proveVersion(options, node(told))).toEqual({ ok: true });
+});
+
 test.each<[string, Told, string]>([
   ["runs as another version", { version: "0.15.0" }, "it runs as 0.15.0, not as 0.16.2"],
   ["does not tell its version any more", { version: "" }, "it does not tell its version, which has to be 0.16.2"],
   ["has another block of before", { blockHash: "0x6" }, `block 2, which had the hash ${hash}, has the hash 0x6`],
   ["has lost the block of before", { blockHash: "" }, `block 2, which had the hash ${hash}, is gone`],
   ["is below the old height", { firstHeight: 3 }, "and was 10 before the upgrade"],
+  [
+    "stands still at its old height, on a chain that was at rest at the first look and has made blocks steadily since",
+    { firstHeight: 9, chain: { rhythm: "steady", restingAt: 10 } },
+    "its height is 10, and was 10 before the upgrade",
+  ],
   ["has stopped pruning", { autoPrune: false }, "auto-pruning was on, and is off"],
 ])("a version that %s is not proved", async (_, told, why) => {
   expect(await proveVersion(options, node(told))).toMatchObject({ ok: false, why: expect.stringContaining(why) });

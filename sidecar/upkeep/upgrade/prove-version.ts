@@ -1,6 +1,5 @@
-import type { Clock } from "#daemon/clock.ts";
-import { pause } from "#daemon/time.ts";
-import type { NodeHealth } from "#health/node-health.ts";
+import { waitUntil } from "#daemon/time.ts";
+import { isAtRest, type NodeHealth } from "#health/node-health.ts";
 import {
   parseBinaryVersion,
   parseClientVersion,
@@ -54,24 +53,15 @@ export async function proveVersion(options: ProofOptions, dependencies: ProofDep
     return { ok: false, why: error.message };
   }
   for (const prove of [isVersion, hasData, advancesPast, prunes]) {
-    const why = await eventually(() => prove(options, dependencies), options.healthyWithinMs, dependencies);
+    const why = await waitUntil(
+      () => prove(options, dependencies),
+      (doubt) => doubt === undefined,
+      { everyMs: lookAgainMs, withinMs: options.healthyWithinMs, signal },
+      dependencies.clock,
+    );
     if (why !== undefined) return { ok: false, why };
   }
   return { ok: true };
-}
-
-/** Asks until nothing speaks against it, or the time is over; tells what did last. */
-async function eventually(
-  whyNot: () => Promise<string | undefined>,
-  withinMs: number,
-  { clock, signal }: Readonly<{ clock: Clock; signal: AbortSignal }>,
-): Promise<string | undefined> {
-  const untilMs = clock.monotonicMs() + withinMs;
-  for (;;) {
-    const why = await whyNot();
-    if (why === undefined || signal.aborted || clock.monotonicMs() >= untilMs) return why;
-    await pause(lookAgainMs, signal);
-  }
 }
 
 async function isVersion(
@@ -119,12 +109,6 @@ async function advancesPast(
   if (failure !== undefined || height === undefined) return "it stopped answering";
   if (height > before.height || (height === before.height && isAtRest(health))) return undefined;
   return `its height is ${height}, and was ${before.height} before the upgrade`;
-}
-
-/** Whether the chain has no block that the node could show. */
-function isAtRest({ reference, rhythm, restingAt, height = 0 }: NodeHealth): boolean {
-  if (reference !== undefined) return reference.height !== undefined && reference.height <= height;
-  return rhythm === "irregular" || restingAt === height;
 }
 
 async function prunes({ before }: ProofOptions, { nodeCli, signal }: ProofDependencies): Promise<string | undefined> {
