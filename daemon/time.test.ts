@@ -11,6 +11,8 @@ import {
   within,
   type Pause,
   createBackoff,
+  doubleWait,
+  waitUntil,
 } from "./time.ts";
 
 const hourMs = 3_600_000;
@@ -132,6 +134,45 @@ describe("poll", () => {
   });
 });
 
+const isBig = (found: number) => found >= 3;
+
+describe("waitUntil", () => {
+  it("looks at once, and again until a look finds what is waited for", async () => {
+    let looks = 0;
+    expect(await waitUntil(() => (looks += 1), isBig, { everyMs: 1, withinMs: hourMs })).toBe(3);
+    expect(await waitUntil(async () => 7, isBig, { everyMs: hourMs, withinMs: hourMs })).toBe(7);
+  });
+
+  it("gives the last look once its time is over, by the clock that it was given", async () => {
+    let nowMs = 0;
+    const clock = { monotonicMs: () => nowMs };
+    const looks: number[] = [];
+    const look = () => {
+      looks.push(nowMs);
+      nowMs += 40;
+      return 1;
+    };
+    expect(await waitUntil(look, isBig, { everyMs: 1, withinMs: 100 }, clock)).toBe(1);
+    expect(looks).toEqual([0, 40, 80]);
+  });
+
+  it("ends during a pause when the signal aborts, without another look", async () => {
+    const stop = new AbortController();
+    let looks = 0;
+    const waiting = waitUntil(() => (looks += 1), isBig, { everyMs: hourMs, signal: stop.signal });
+    await new Promise(setImmediate);
+    stop.abort();
+    expect(await waiting).toBe(1);
+    expect(looks).toBe(1);
+  });
+
+  it("throws what a look throws", async () => {
+    const failure = new Error("no answer");
+    const look = () => Promise.reject(failure);
+    await expect(waitUntil(look, isBig, { everyMs: 1, withinMs: hourMs })).rejects.toBe(failure);
+  });
+});
+
 describe("within", () => {
   it("gives what the work gives, and leaves no timer", async () => {
     const before = holdingTimers();
@@ -174,10 +215,17 @@ const waits = (random: () => number, count: number, options = { initialMs: 500, 
   return { all, afterReset: backoff.nextMs() };
 };
 
-it("doubles the wait up to its most, and begins anew after a success", () => {
+it("doubles the wait up to its most, and begins again after a success", () => {
   const { all, afterReset } = waits(() => 0, 9);
   expect(all).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
   expect(afterReset).toBe(500);
+});
+
+it("doubles a wait without chance, however many have failed", () => {
+  const options = { initialMs: 500, maxMs: 30_000 };
+  expect([1, 2, 3, 7, 5_000].map((failures) => doubleWait(failures, options))).toEqual([
+    500, 1_000, 2_000, 30_000, 30_000,
+  ]);
 });
 
 it("takes away up to half of it by chance", () => {

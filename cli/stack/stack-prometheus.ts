@@ -4,7 +4,7 @@ import { closeSync, readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { pause, within } from "#daemon/time.ts";
+import { waitUntil, within } from "#daemon/time.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 import { renderGroups } from "#infra/observability/rule-files.ts";
 import { ruleGroups } from "#infra/observability/rules/all.ts";
@@ -111,12 +111,9 @@ function spawnPrometheus({
 }
 
 async function ready(url: string, signal: AbortSignal): Promise<void> {
-  for (;;) {
-    signal.throwIfAborted();
-    const answer = await fetch(`${url}/-/ready`, { signal: AbortSignal.timeout(1_000) }).catch(() => undefined);
-    if (answer?.ok === true) return;
-    await pause(lookEveryMs, signal);
-  }
+  const look = () => fetch(`${url}/-/ready`, { signal: AbortSignal.timeout(1_000) }).catch(() => undefined);
+  const answer = await waitUntil(look, (found) => found?.ok === true, { everyMs: lookEveryMs, signal });
+  if (answer?.ok !== true) throw signal.reason;
 }
 
 async function endedEarly(exited: Promise<unknown[]>, logPath: string): Promise<never> {

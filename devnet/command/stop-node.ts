@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { pause } from "#daemon/time.ts";
+import { waitUntil } from "#daemon/time.ts";
 import { isRunning, type ProcessIdentity, findRunningNode } from "../node/running-node.ts";
 import { CommandError } from "./run-command.ts";
 
@@ -20,7 +20,7 @@ export async function stopNode({ workspace, mode }: StopNodeOptions): Promise<st
   const node = await findRunningNode(join(workspace, "run"));
   if (node === undefined) return "the node is not running\n";
   send(node, "SIGTERM");
-  if (await ended(node, gracefulStopMs[mode])) return `the node is stopped (process ${node.pid})\n`;
+  if (await hasEnded(node, gracefulStopMs[mode])) return `the node is stopped (process ${node.pid})\n`;
   if (mode === "wait") {
     throw new CommandError(
       `the node (process ${node.pid}) still runs after ${gracefulStopMs.wait} ms; "ops stop --force" kills it`,
@@ -28,7 +28,7 @@ export async function stopNode({ workspace, mode }: StopNodeOptions): Promise<st
     );
   }
   send(node, "SIGKILL");
-  if (await ended(node, killedStopMs)) return `the node is killed (process ${node.pid}): it did not stop in time\n`;
+  if (await hasEnded(node, killedStopMs)) return `the node is killed (process ${node.pid}): it did not stop in time\n`;
   throw new CommandError(`the node (process ${node.pid}) can't be killed; look at it with: ps -l ${node.pid}`, 1);
 }
 
@@ -40,11 +40,6 @@ function send(node: ProcessIdentity, signal: NodeJS.Signals): void {
   }
 }
 
-async function ended(node: ProcessIdentity, deadlineMs: number): Promise<boolean> {
-  const end = performance.now() + deadlineMs;
-  while (performance.now() < end) {
-    if (!(await isRunning(node))) return true;
-    await pause(pollMs);
-  }
-  return false;
+async function hasEnded(node: ProcessIdentity, withinMs: number): Promise<boolean> {
+  return await waitUntil(async () => !(await isRunning(node)), Boolean, { everyMs: pollMs, withinMs });
 }

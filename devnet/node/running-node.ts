@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
+import { parseJson } from "#daemon/json-rpc.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 
 const schema = z.object({ pid: z.int().min(1), startTicks: z.int().min(0) });
@@ -54,15 +55,6 @@ function takeLock(runDirectory: string): DatabaseSync {
 
 function pidFile(runDirectory: string): string {
   return join(runDirectory, "node.pid");
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // A file that something else wrote names no node.
-    return undefined;
-  }
 }
 
 /** Tells one process from every other, also from a later one that was given the same number. */

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { listen } from "#daemon/http/listener.ts";
 import { StartupError } from "#daemon/startup-error.ts";
-import { pause } from "#daemon/time.ts";
+import { waitUntil } from "#daemon/time.ts";
 import { formatAuthority } from "#daemon/http/address.ts";
 import { waitForSpawn } from "#daemon/bounded-process.ts";
 import { guardByParent } from "../parent-guard.ts";
@@ -57,15 +57,12 @@ export async function startRealPushgateway(options: RealPushgatewayOptions): Pro
     state = "gone";
   });
   const url = `http://${address}`;
-  const deadline = performance.now() + startDeadlineMs;
-  while (!(await isReady(url))) {
-    if (state === "running" && performance.now() < deadline) {
-      await pause(pollMs);
-      continue;
-    }
+  const look = async () => ((await isReady(url)) ? "ready" : state);
+  const found = await waitUntil(look, (is) => is !== "running", { everyMs: pollMs, withinMs: startDeadlineMs });
+  if (found !== "ready") {
     child.kill("SIGKILL");
     throw new StartupError(
-      `${program} is not ready at ${url}${state === "running" ? ` within ${startDeadlineMs} ms` : ""}; see what it printed, or set GATEHOUSE_PUSHGATEWAY_IMPLEMENTATION to stand-in.`,
+      `${program} is not ready at ${url}${found === "running" ? ` within ${startDeadlineMs} ms` : ""}; see what it printed, or set GATEHOUSE_PUSHGATEWAY_IMPLEMENTATION to stand-in.`,
     );
   }
   return {

@@ -1,6 +1,7 @@
 import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
 import type { z } from "zod";
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
+import { parseJson } from "#daemon/json-rpc.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { Secret } from "#daemon/secret.ts";
 import { schemes as knownSchemes } from "#x402/schemes.ts";
@@ -49,17 +50,16 @@ export function createFacilitatorOverHttp(
 
   async function ask<T>(path: string, schema: z.ZodType<T>, { timeoutMs, ...sent }: Question): Promise<T> {
     const where = `${base}${path}`;
-    const { status, bytes } = await exchange(where, timeoutMs, sent);
-    const answer = parseJson(bytes);
-    if (status >= 500) throw new FacilitationError("failed", `${where} answered ${status}: ${excerpt(bytes)}`);
+    const { status, text } = await exchange(where, timeoutMs, sent);
+    if (status >= 500) throw new FacilitationError("failed", `${where} answered ${status}: ${excerpt(text)}`);
     if (status >= 400)
       throw new FacilitationError(
         isMalformed(status) ? "refused" : "denied",
-        `${where} answered ${status}: ${excerpt(bytes)}`,
+        `${where} answered ${status}: ${excerpt(text)}`,
       );
-    const parsed = schema.safeParse(answer);
+    const parsed = schema.safeParse(parseJson(text));
     if (status === 200 && parsed.success) return parsed.data;
-    throw new FacilitationError("unintelligible", `${where} is no x402 facilitator: ${status} ${excerpt(bytes)}`);
+    throw new FacilitationError("unintelligible", `${where} is no x402 facilitator: ${status} ${excerpt(text)}`);
   }
 
   async function exchange(where: string, timeoutMs: number, { body, headers }: Omit<Question, "timeoutMs">) {
@@ -70,7 +70,10 @@ export function createFacilitatorOverHttp(
         redirect: "manual",
         signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
       });
-      return { status: response.status, bytes: await readBody(response.body, answerLimitBytes) };
+      return {
+        status: response.status,
+        text: new TextDecoder().decode(await readBody(response.body, answerLimitBytes)),
+      };
     } catch (cause) {
       const code = neverConnected(cause) ? "unreachable" : "unknown";
       throw new FacilitationError(code, `no answer from ${where}: ${String(cause)}`, { cause });
@@ -113,17 +116,8 @@ function requestBody(paymentPayload: PaymentPayload, paymentRequirements: Paymen
   return { x402Version: paymentPayload.x402Version, paymentPayload, paymentRequirements };
 }
 
-function parseJson(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
-    // Not JSON: no schema takes undefined, so that the caller reports what came instead.
-    return undefined;
-  }
-}
-
-function excerpt(bytes: Uint8Array): string {
-  return JSON.stringify(new TextDecoder().decode(bytes.subarray(0, 200)));
+function excerpt(text: string): string {
+  return JSON.stringify(text.slice(0, 200));
 }
 
 const beforeTheRequest = new Set([

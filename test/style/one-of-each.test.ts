@@ -38,6 +38,25 @@ const once = [
     except: ["sidecar/restore/download-archive.ts"],
   },
   {
+    what: "wait until something holds",
+    home: "daemon/time.ts",
+    sign: /while \([^{]*(?:clock\.monotonicMs|performance\.now)\(\) < \w+\) \{[^}]*await pause\(/,
+    except: [],
+  },
+  {
+    what: "wait that doubles",
+    home: "daemon/time.ts",
+    sign: /Ms \* 2 \*\* /,
+    except: [],
+  },
+  {
+    what: "way to hash bytes that are there: hash() of node:crypto",
+    home: "node:crypto",
+    sign: /createHash\("sha256"\)\s*\.update\(/,
+    // Goes on with what more files hold.
+    except: ["infra/images/image-dependencies.ts"],
+  },
+  {
     what: "HTTP request by node:http",
     home: "daemon/http/request.ts",
     sign: /\brequest\b[^;]*\} from "node:https?"/,

@@ -1,4 +1,5 @@
 import type { Logger } from "#daemon/log.ts";
+import { doubleWait } from "#daemon/time.ts";
 import type { Chain, Receipt } from "../../chain/chain.ts";
 import type { Hex } from "#x402/hex.ts";
 import { decide, isOpen, type Decision, type DecisionOptions, type Observation } from "./decision.ts";
@@ -31,8 +32,7 @@ export type Tracker = Readonly<{
 const gapAfterMs = 1_000;
 
 /** Time from a diagnosis that found nothing certain to the next one: at first, doubled each time, and at most. */
-const diagnoseAgainMs = 1_000;
-const diagnoseAgainMaxMs = 30_000;
+const diagnoseAgain = { initialMs: 1_000, maxMs: 30_000 };
 
 /** Creates the tracker of one signing account's transactions. */
 export function createTracker(options: DecisionOptions, dependencies: TrackerDependencies): Tracker {
@@ -112,14 +112,13 @@ async function resolveByDiagnosis(
   { head, nowMs }: Observation,
   { chain, ledger, book, submitter, log }: TrackerDependencies,
 ): Promise<void> {
-  const times = entry.diagnosed?.cause === cause ? entry.diagnosed.times : 0;
-  if (times === 0)
+  const times = entry.diagnosed?.cause === cause ? entry.diagnosed.times + 1 : 1;
+  if (times === 1)
     log.warn(
       { event: "settlement-diagnosed", settlement: entry.settlement.id, cause },
       "looking for what became of a settlement",
     );
-  const waitMs = Math.min(diagnoseAgainMs * 2 ** times, diagnoseAgainMaxMs);
-  entry.diagnosed = { cause, times: times + 1, againAtMs: nowMs + waitMs };
+  entry.diagnosed = { cause, times, againAtMs: nowMs + doubleWait(times, diagnoseAgain) };
   const finding = await diagnose(entry, cause, head.number, { chain });
   if (finding.kind === "outcome") await finish(new Map([[entry, finding.outcome]]), { ledger, book });
   if (finding.kind === "send_anew") submitter.submit(entry);

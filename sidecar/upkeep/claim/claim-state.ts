@@ -2,7 +2,7 @@ import { existsSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Logger } from "#daemon/log.ts";
 import { StartupError } from "#daemon/startup-error.ts";
-import { pause } from "#daemon/time.ts";
+import { waitUntil } from "#daemon/time.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
 import { readConfigFile } from "../config/config-file.ts";
@@ -193,11 +193,6 @@ async function retryWhileLocked<Result extends Readonly<{ ok: boolean; reason?: 
   acquire: () => Result,
   signal: AbortSignal,
 ): Promise<Result> {
-  const untilMs = performance.now() + lockWithinMs;
-  for (;;) {
-    const result = acquire();
-    const isHeld = "reason" in result && result.reason === "Locked";
-    if (!isHeld || signal.aborted || performance.now() > untilMs) return result;
-    await pause(lockAgainMs, signal);
-  }
+  const isOver = (result: Result) => !("reason" in result && result.reason === "Locked");
+  return await waitUntil(acquire, isOver, { everyMs: lockAgainMs, withinMs: lockWithinMs, signal });
 }

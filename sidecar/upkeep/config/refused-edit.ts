@@ -10,6 +10,7 @@ import type { NodeVersion } from "#node/versions.ts";
 import type { LintRule } from "#node/lint/lint-rules.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
 import type { Logger } from "#daemon/log.ts";
+import { doubleWait } from "#daemon/time.ts";
 import type { ObservedConfig } from "./config-observation.ts";
 import type { ConfigVersions } from "./config-versions.ts";
 import type { NodePlace } from "./node-place.ts";
@@ -52,7 +53,7 @@ export type RefusedEditDependencies = Readonly<{
 export type EditRefusal = Readonly<{ words: string; wakeInMs?: number }>;
 
 /** Time until `restart.checkCommand` is asked again of what it refused: at first, and at most; it doubles each time. */
-const askAgainMs = { first: 10_000, most: 600_000 };
+const askAgain = { initialMs: 10_000, maxMs: 600_000 };
 
 /** One reason why a node would not start; `id` is the same for the same fault of another content. */
 type Fault = Readonly<{ id: string; words: string }>;
@@ -161,14 +162,14 @@ async function dryStart(
     config.note({ checked: { contentHash, refusal: undefined } });
     return undefined;
   }
-  const count = before?.refusal?.count ?? 0;
-  const wakeInMs = Math.min(askAgainMs.first * 2 ** count, askAgainMs.most);
+  const count = (before?.refusal?.count ?? 0) + 1;
+  const wakeInMs = doubleWait(count, askAgain);
   // A program that did not end by itself has said nothing of node.conf.
   const what = result.exitStatus === undefined ? "gives no answer" : "refuses it";
   const again = new Date(clock.wallMs() + wakeInMs).toISOString();
   const words = `restart.checkCommand ${what}: ${result.message.replace(/\.$/, "")}; it is asked again at ${again}, or at once by ${command("resume")}`;
   config.note({
-    checked: { contentHash, refusal: { words, count: count + 1, againAtMs: clock.monotonicMs() + wakeInMs } },
+    checked: { contentHash, refusal: { words, count, againAtMs: clock.monotonicMs() + wakeInMs } },
   });
   return { words, wakeInMs };
 }

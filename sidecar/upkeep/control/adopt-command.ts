@@ -1,5 +1,5 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
-import { pause } from "#daemon/time.ts";
+import { waitUntil } from "#daemon/time.ts";
 import { requestControl, ControlError, type ControlTarget } from "./ask-control.ts";
 import { adoptAnswer, controlView, type ControlView } from "./control-answers.ts";
 
@@ -65,13 +65,13 @@ async function adopt(target: ControlTarget, digest: string, output: CommandOutpu
   return exitStatus.clean;
 }
 
+function isPlanned({ authority, plan }: ControlView): boolean {
+  return authority !== "waits" || plan !== undefined;
+}
+
 async function lookUntilPlanned(target: ControlTarget): Promise<ControlView> {
-  const untilMs = performance.now() + planWithinMs;
-  for (;;) {
-    const view = await requestControl(target, { path: "", answer: controlView });
-    if (view.authority !== "waits" || view.plan !== undefined || performance.now() > untilMs) return view;
-    await pause(planAgainMs);
-  }
+  const look = () => requestControl(target, { path: "", answer: controlView });
+  return await waitUntil(look, isPlanned, { everyMs: planAgainMs, withinMs: planWithinMs });
 }
 
 function planText({ plan }: ControlView): string {

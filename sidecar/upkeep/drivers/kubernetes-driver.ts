@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { pause, createRunningTimeout } from "#daemon/time.ts";
+import { createRunningTimeout, waitUntil } from "#daemon/time.ts";
 import { DriverError, type NodeDriver, type NodeStart } from "./driver.ts";
 import { readKubernetesMessage, type KubernetesApi } from "./kubernetes-api.ts";
 
@@ -46,14 +46,14 @@ export function createKubernetesDriver(options: KubernetesDriverOptions, api: Ku
         );
       }
       const deadline = AbortSignal.any([signal, stopping, createRunningTimeout(options.timeoutMs)]);
-      while (!deadline.aborted) {
-        const now = await look(signal);
-        const isAnother = now !== undefined && now.metadata.uid !== before?.metadata.uid;
-        if (isAnother && typeof startOf(now, options.container) === "number") return {};
-        await pause(lookIntervalMs, deadline);
-      }
       // The sidecar stands in the pod that it had deleted, and there is no new one before this one has ended.
       if (stopping.aborted) return {};
+      const isAnother = (now: Pod | undefined) =>
+        now !== undefined &&
+        now.metadata.uid !== before?.metadata.uid &&
+        typeof startOf(now, options.container) === "number";
+      const found = await waitUntil(() => look(signal), isAnother, { everyMs: lookIntervalMs, signal: deadline });
+      if (isAnother(found) || stopping.aborted) return {};
       throw new DriverError(`pod ${options.pod} did not run again within ${options.timeoutMs} ms; look at its events.`);
     },
     incarnation: async (signal) => (await look(signal))?.metadata.uid,

@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { systemClock } from "#daemon/clock.ts";
-import { pause, createRunningTimeout } from "#daemon/time.ts";
+import { createRunningTimeout, waitUntil } from "#daemon/time.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 import { processStart } from "./host-processes.ts";
 
@@ -33,11 +33,9 @@ export function createSignalDriver({ processName, timeoutMs }: SignalDriverOptio
       }
       for (const pid of before) terminate(pid, processName);
       const deadline = AbortSignal.any([signal, createRunningTimeout(timeoutMs)]);
-      while (!deadline.aborted) {
-        const now = await processesNamed(processName);
-        if (now.some((pid) => !before.includes(pid)) && !now.some((pid) => before.includes(pid))) return {};
-        await pause(lookIntervalMs, deadline);
-      }
+      const isReplaced = (now: readonly number[]) => now.length > 0 && !now.some((pid) => before.includes(pid));
+      const look = () => processesNamed(processName);
+      if (isReplaced(await waitUntil(look, isReplaced, { everyMs: lookIntervalMs, signal: deadline }))) return {};
       throw new DriverError(
         `${processName} did not run again within ${timeoutMs} ms after SIGTERM; look at its container.`,
       );

@@ -1,5 +1,5 @@
 import type { Clock } from "#daemon/clock.ts";
-import { pause, createRunningTimeout } from "#daemon/time.ts";
+import { createRunningTimeout, pause, waitUntil } from "#daemon/time.ts";
 import type { NodeHealth } from "#health/node-health.ts";
 import type { RestartReport } from "../drivers/driver.ts";
 import type { PushLook } from "../pushgateway/push-watch.ts";
@@ -177,10 +177,6 @@ export async function waitForAnswer(
   signal: AbortSignal,
   { clock, look }: Pick<VerificationDependencies, "clock" | "look">,
 ): Promise<boolean> {
-  const untilMs = clock.monotonicMs() + withinMs;
-  while (!signal.aborted && clock.monotonicMs() < untilMs) {
-    if ((await look(signal)).failure === undefined) return true;
-    await pause(lookAgainMs, signal);
-  }
-  return false;
+  const hasAnswered = async () => (await look(signal)).failure === undefined;
+  return await waitUntil(hasAnswered, Boolean, { everyMs: lookAgainMs, withinMs, signal }, clock);
 }

@@ -1,5 +1,5 @@
 import type { Clock } from "#daemon/clock.ts";
-import { pause } from "#daemon/time.ts";
+import { pause, waitUntil } from "#daemon/time.ts";
 import type { NodeHealth } from "#health/node-health.ts";
 import { urlPort } from "#daemon/http/address.ts";
 import { DriverError, type NodeDriver, type RestartReport } from "../drivers/driver.ts";
@@ -41,7 +41,7 @@ export async function stopNode(
   dependencies: NodePowerDependencies,
 ): Promise<StepOutcome> {
   const { driver, holders, clock, signal } = dependencies;
-  const untilMs = clock.monotonicMs() + withinMs;
+  const beganMs = clock.monotonicMs();
   const seen = [...(await holders.now()), ...(before === undefined ? [] : [before])];
   let said = "";
   let hasFailed = false;
@@ -55,16 +55,16 @@ export async function stopNode(
     hasFailed = true;
   }
   const words = said === "" ? "" : ` (the stop command said: ${said})`;
-  let running: ProcessMark | undefined;
-  do {
-    const isClosed = await isStopped(dependencies);
-    running = await firstThatRuns(seen, holders);
-    if (isClosed && running === undefined) {
-      if (hasFailed && seen.length === 0) return { ok: false, why: `${unseen}${words}` };
-      return { ok: true };
-    }
-    await pause(lookAgainMs, signal);
-  } while (!signal.aborted && clock.monotonicMs() < untilMs);
+  const look = async () => ({ isClosed: await isStopped(dependencies), running: await firstThatRuns(seen, holders) });
+  const { isClosed, running } = await waitUntil(
+    look,
+    (found) => found.isClosed && found.running === undefined,
+    { everyMs: lookAgainMs, withinMs: withinMs - (clock.monotonicMs() - beganMs), signal },
+    clock,
+  );
+  if (isClosed && running === undefined) {
+    return hasFailed && seen.length === 0 ? { ok: false, why: `${unseen}${words}` } : { ok: true };
+  }
   const what =
     running === undefined
       ? "the node still answers, or its port is still open,"

@@ -1,5 +1,5 @@
 import type { Clock } from "#daemon/clock.ts";
-import { pause } from "#daemon/time.ts";
+import { waitUntil } from "#daemon/time.ts";
 import type { UpgradeRecord, UpgradeStage } from "../state/upgrade-record.ts";
 import type { StateStore } from "../state/state-store.ts";
 import { afterInterruption, afterStep, type StepOutcome } from "./next-stage.ts";
@@ -71,14 +71,12 @@ const tryAgainMs = 500;
  * would be taken for another one after a kill: what was proved would be taken back, or data put back that are those of before already.
  */
 export async function isRecordKept({ store, blocked, clock, signal }: KeptRecordDependencies): Promise<boolean> {
-  const untilMs = clock.monotonicMs() + keptWithinMs;
-  while (store.failure() !== undefined && !store.isWritable()) {
-    blocked(explainNotKept(store));
-    if (signal.aborted || clock.monotonicMs() >= untilMs) return false;
-    await pause(tryAgainMs, signal);
-  }
-  blocked(undefined);
-  return true;
+  const look = () => {
+    const isKept = store.failure() === undefined || store.isWritable();
+    blocked(isKept ? undefined : explainNotKept(store));
+    return isKept;
+  };
+  return await waitUntil(look, Boolean, { everyMs: tryAgainMs, withinMs: keptWithinMs, signal }, clock);
 }
 
 /** Why an upgrade can't go on while its state can't be kept; undefined where it can. */

@@ -1,7 +1,7 @@
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import { hasBeenPolled, type NodeHealth } from "#health/node-health.ts";
-import { pause, poll } from "#daemon/time.ts";
+import { doubleWait, pause, poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import type { NodeCli, NodeCliResult } from "../drivers/node-cli.ts";
@@ -150,7 +150,7 @@ function answersNow({ answers, failure }: NodeHealth): boolean {
 
 /** Time until the next query, after so many in a row that failed. */
 function waitMs(failures: number, intervalMs: number): number {
-  return failures === 0 ? intervalMs : Math.min(intervalMs, checkMs * 2 ** (failures - 1));
+  return failures === 0 ? intervalMs : doubleWait(failures, { initialMs: checkMs, maxMs: intervalMs });
 }
 
 function nodeCliCondition(asked: NodeCliResult<PruneInfo>, againAtMs: number): ConditionReport {
