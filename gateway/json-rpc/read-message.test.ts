@@ -4,6 +4,7 @@ import { beginMessage, readMessage } from "./read-message.ts";
 const limits = { batchItems: 3, depth: 32, callBytes: 4_096, callValues: 100 };
 const read = (text: string) => readMessage(Buffer.from(text, "utf8"), limits);
 const call = (params: string, id = "1") => `{"jsonrpc":"2.0","id":${id},"method":"m","params":${params}}`;
+const nested = (depth: number) => call("[".repeat(depth - 1) + "]".repeat(depth - 1));
 const member = (at: number) => `"m${at}":1`;
 const invalid = (id: string, size?: { kib: number }) => ({
   kind: "single",
@@ -66,6 +67,12 @@ describe("readMessage", () => {
     "[1]x",
   ])("answers %j with a parse error", (text) => {
     expect(read(text)).toEqual(parseError);
+  });
+
+  it("reads a call that is nested as deep as may be, and no deeper one", () => {
+    expect(read(nested(limits.depth))).toMatchObject({ call: { id: "1", method: "m" } });
+    expect(read(nested(limits.depth + 1))).toEqual(parseError);
+    expect(read(`[${nested(limits.depth + 1)}]`)).toEqual(parseError);
   });
 
   it("answers bytes that are no UTF-8 with a parse error", () => {

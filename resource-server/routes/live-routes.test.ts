@@ -15,10 +15,11 @@ const token = { network: "eip155:1672", address: `0x${"aa".repeat(20)}`, name: "
 
 type Offered = Readonly<{ price: string; payTo?: string }>;
 
+const offerOf = ({ price, payTo = first }: Offered) => ({ scheme: "exact", price, network: token.network, payTo });
+
 /** Writes a routes file with one route; `product` is what it has beside its offer. */
-function write({ price, payTo = first }: Offered, product: object = { upstream: "http://upstream.test/data" }) {
-  const accepts = { scheme: "exact", price, network: token.network, payTo };
-  writeFileSync(path, JSON.stringify({ "GET /data": { accepts, ...product } }));
+function write(offered: Offered, product: object = { upstream: "http://upstream.test/data" }) {
+  writeFileSync(path, JSON.stringify({ "GET /data": { accepts: offerOf(offered), ...product } }));
 }
 
 /** Opens routes that are sold for 1; `change` rewrites them and waits until they are read. */
@@ -75,6 +76,20 @@ it("takes a former offer for a while, and never one to an account that the route
   await change({ price: "4", payTo: second });
   expect(amounts()).toEqual({ made: ["4000000"], taken: ["4000000"] });
   expect(routes.find("POST", "/data") ?? routes.find("GET", "/data/")).toBeUndefined();
+});
+
+it("takes sixty-four former offers of a route, the latest", async () => {
+  await using opened = await openRoutes();
+  const several = 14;
+  const pricesFrom = (from: number) => Array.from({ length: several }, (_, at) => String(from + at));
+  for (let from = 2; from <= 2 + 5 * several; from += several) {
+    const [price = "", ...others] = pricesFrom(from);
+    const accepts = [price, ...others].map((each) => offerOf({ price: each }));
+    await opened.change({ price }, { upstream: "http://upstream.test/data", accepts });
+  }
+  const { made = [], taken = [] } = opened.amounts() ?? {};
+  expect(made[0]).toBe("72000000");
+  expect(taken.slice(several)).toEqual(Array.from({ length: 64 }, (_, at) => `${at + 8}000000`));
 });
 
 const upstream = "http://upstream.test/data";

@@ -2,8 +2,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { gatewaySection } from "#gateway/settings/gateway.ts";
+import { triedBounds } from "./tried-bounds.ts";
 
-const page = readFileSync(join(import.meta.dirname, "../../docs/security.md"), "utf8");
+const root = join(import.meta.dirname, "../..");
+const page = readFileSync(join(root, "docs/security.md"), "utf8");
 const table = page.slice(page.indexOf("## What is bounded"), page.indexOf("## One message"));
 const defaults: unknown = { gateway: gatewaySection.parse({}) };
 
@@ -21,6 +23,15 @@ function numberIn(told: string): number | undefined {
   const [, digits, unit] = /^(\d+)(?: (KiB|MiB|GiB|s)\b)?/.exec(told) ?? [];
   return digits === undefined ? undefined : Number(digits) * (unit === undefined ? 1 : (units[unit] ?? Number.NaN));
 }
+
+/** The first cells of the rows. */
+const resources = [...table.matchAll(/^\| (.+?) +\|/gm)]
+  .map(([, resource = ""]) => resource)
+  .filter((cell) => cell !== "resource" && !cell.startsWith("---"));
+
+const tried = Object.entries(triedBounds).flatMap(([file, titles]) =>
+  Object.entries(titles).map(([resource, title]) => ({ file, resource, title })),
+);
 
 function settingAt(path: string): { exists: boolean; value: unknown } {
   let value: unknown = defaults;
@@ -45,5 +56,14 @@ describe("the table of what is bounded", () => {
       expect(Object.keys(gatewaySection.parse({ [section]: { [key]: 1 } }))).toContain(section);
       expect(settingAt(name).exists).toBe(false);
     } else expect(settingAt(name).value).toBe(number);
+  });
+
+  it("has a test of each row, at its bound, and of no other", () => {
+    expect(resources.length).toBeGreaterThan(50);
+    expect(tried.map(({ resource }) => resource).toSorted()).toEqual(resources.toSorted());
+  });
+
+  it.each(tried)("is tried where it says $resource", ({ file, title }) => {
+    expect(readFileSync(join(root, file), "utf8")).toContain(`"${title}`);
   });
 });

@@ -186,6 +186,22 @@ describe("who gives way", () => {
   });
 });
 
+describe("the operators' listener", () => {
+  test("has thirty-two connections: its own idle ones give way, and where none is idle, a new one is refused", async () => {
+    const budget = budgetOf(1_024, () => 0);
+    const port = await serve(budget.operators(), () => true);
+    const held = [];
+    for (let at = 0; at < 32; at += 1) held.push(await answered(port));
+    const idle = held[0];
+    const newer = await answered(port);
+    await until(() => idle?.isClosed === true);
+    for (const { ask } of [...held.slice(1), newer]) ask("/busy");
+    const refused = open(port);
+    await until(() => refused.isClosed);
+    expect(refused.text).toMatch(/^HTTP\/1\.1 503 Service Unavailable\r\n/);
+  });
+});
+
 describe("one address", () => {
   test("has at most what the setting says, and a proxy's is nobody's own", async () => {
     const budget = budgetOf(1_024, () => 0, { connectionsPerAddress: 2 });

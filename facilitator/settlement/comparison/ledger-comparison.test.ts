@@ -131,6 +131,15 @@ test("of more settlements than one look takes, each is compared, and none twice 
   expect(counts).toEqual([1, 2, 3]);
 });
 
+test("of a chain that has lost everything a thousand mismatches are remembered and named, and no more", async () => {
+  await using ledger = comparedLedger();
+  const first = await ledger.settle(1_300);
+  for (let number = first; number < first + 1_300; number += 1) lose(ledger, number);
+  for (let look = 0; look < 4; look += 1) await ledger.minute();
+  expect(ledger.comparison()?.mismatches).toBe(1_000);
+  expect(ledger.told).toHaveLength(1_000);
+});
+
 test("what the chain has again is counted no more", async () => {
   await using ledger = comparedLedger();
   const first = await ledger.settle(2);

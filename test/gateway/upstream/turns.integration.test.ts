@@ -124,6 +124,40 @@ describe("calls that wait for the node", () => {
     await Promise.allSettled(under);
   });
 
+  it("are bounded in all: more are refused, whoever's they are, until there is room again", async () => {
+    const answers: (() => void)[] = [];
+    node.answer(({ id }, response) => {
+      answers.push(() => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"0x1"}`));
+      return byHand;
+    });
+    gateway = await startTestGateway(node, {
+      tiers: { public: limitlessTier },
+      upstream: { connections: 1, queuedCalls: 3, queuedCallsPerCaller: 3 },
+      ...trusted,
+    });
+    const send = (at: number) => post(gateway.url, storage(at), from(`9.9.9.${at}`));
+    const shows = (waiting: number) => async () =>
+      (await gateway.metrics.metrics()).includes(`gatehouse_gateway_calls_waiting ${waiting}\n`);
+    const under = [send(1)];
+    await until("one is at the node", () => answers.length === 1);
+    under.push(send(2), send(3), send(4));
+    await until("three wait", shows(3));
+    expect((await send(5)).text).toBe(
+      '{"jsonrpc":"2.0","id":5,"error":{"code":-32005,"message":"too many calls wait for the node; try again later"}}',
+    );
+    answers[0]?.();
+    await until("two wait", shows(2));
+    under.push(send(6));
+    await until("three wait again", shows(3));
+    for (let ended = 1; ended < 5; ended += 1) {
+      await until("the next is at the node", () => answers.length > ended);
+      answers[ended]?.();
+    }
+    expect((await Promise.all(under)).map(({ text }) => text.includes('"result":"0x1"'))).toEqual(
+      under.map(() => true),
+    );
+  });
+
   it("come, by default, from no anonymous or paying caller in such a number that they take all connections", () => {
     const { tiers, upstream } = testSettings();
     for (const tier of ["public", "paid"]) expect(tiers[tier]?.concurrency).toBeLessThan(upstream.connections);

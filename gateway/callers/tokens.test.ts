@@ -1,0 +1,51 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { exportJWK, generateKeyPair, SignJWT } from "jose";
+import { Registry } from "prom-client";
+import { afterAll, expect, it } from "vitest";
+import { createFilesInForce } from "#daemon/files/files-in-force.ts";
+import { createLog } from "#daemon/log.ts";
+import { createSettingNames } from "../settings/names.ts";
+import { gatewaySection } from "../settings/gateway.ts";
+import { createTokens } from "./tokens.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "gatehouse-tokens-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+it("remembers as many verified tokens as may be, and then forgets them all and verifies them again", async () => {
+  const jwksPath = join(folder, "jwks.json");
+  const { publicKey, privateKey } = await generateKeyPair("ES256");
+  writeFileSync(jwksPath, JSON.stringify({ keys: [await exportJWK(publicKey)] }));
+  const { jwt } = gatewaySection.parse({ jwt: { jwksPath, cacheEntries: 3 } });
+  await using tokens = createTokens(jwt, {
+    log: createLog({ service: "test", level: "silent" }),
+    files: createFilesInForce(new Registry()),
+    settingNames: createSettingNames("sidecar", "gateway"),
+    wallClock: Date.now,
+  });
+  const tokenOf = (subject: string) =>
+    new SignJWT({ tier: "paid" })
+      .setProtectedHeader({ alg: "ES256" })
+      .setSubject(subject)
+      .setExpirationTime("1h")
+      .sign(privateKey);
+  const all = await Promise.all(["a", "b", "c", "d"].map(tokenOf));
+  /** Whether a token is known without its signature being looked at; it is good either way. */
+  const isKnown = async (token = "") => {
+    const holder = tokens?.holderOf(token);
+    expect(await holder).toMatchObject({ tier: "paid" });
+    return !(holder instanceof Promise);
+  };
+  const known = async () => {
+    const found = [];
+    for (const token of all) found.push(await isKnown(token));
+    return found;
+  };
+  for (const token of all.slice(0, 3)) expect(await isKnown(token)).toBe(false);
+  for (const token of all.slice(0, 3)) expect(await isKnown(token)).toBe(true);
+  expect(await isKnown(all[3])).toBe(false);
+  expect(await isKnown(all[3])).toBe(true);
+  // The other three are verified again, of which the third is one too many once more.
+  expect(await known()).toEqual([false, false, false, false]);
+});
