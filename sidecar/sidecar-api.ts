@@ -8,6 +8,7 @@ import {
   adoptRequest,
   controlPath,
   controlView,
+  restartAnswer,
   resumeAnswer,
   upgradeAnswer,
   upgradeRequest,
@@ -66,6 +67,11 @@ const control: readonly ApiOperation[] = [
     path: `${controlPath}/resume`,
     summary: "Lift the hold after a roll-back",
   }),
+  controlOperation(restartAnswer, {
+    method: "post",
+    path: `${controlPath}/restart`,
+    summary: "Restart the node",
+  }),
   controlOperation(adoptAnswer, {
     method: "post",
     path: `${controlPath}/adopt`,
@@ -107,6 +113,10 @@ export function sidecarApi({ isControlled }: Readonly<{ isControlled: boolean }>
     incidents: z.array(incident).describe("One for each root cause, the most urgent first"),
     mode: z.enum(["adopt", "enforce", "observe"]),
     plan: controlView.shape.plan,
+    actions: z
+      .array(z.enum(["resume", "adopt", "restart"]))
+      .optional()
+      .describe("What the page offers now to whoever has the token; absent where there is none"),
   });
   return {
     title: "Gatehouse sidecar",

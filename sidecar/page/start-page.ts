@@ -8,10 +8,11 @@ import type { EventLog } from "#status/event-log.ts";
 import type { Verdict } from "#status/verdict.ts";
 import type { SidecarSettings } from "../settings.ts";
 import { createCommandWords } from "../upkeep/command-words.ts";
+import type { ControlView } from "../upkeep/control/control-answers.ts";
 import type { Upkeep } from "../upkeep/upkeep.ts";
 import { deploymentOf } from "./advice/deployment.ts";
 import { readRunbooks } from "./advice/runbooks.ts";
-import { addPageRoutes, addStatusRoutes } from "./status-routes.ts";
+import { addPageRoutes, addStatusRoutes, type PageAction } from "./status-routes.ts";
 import { sampleEveryMs } from "./history.ts";
 import { createPageState, watchPageState } from "./page-state.ts";
 
@@ -30,6 +31,13 @@ export type PageDependencies = Readonly<{
   clock: Clock;
   log: Logger;
 }>;
+
+/** What can be done now. Pure. */
+function offeredActions(view: ControlView | undefined, canRestart: boolean): readonly PageAction[] {
+  if (view?.hold !== undefined) return ["resume"];
+  if (view?.authority === "waits") return view.plan === undefined ? [] : ["adopt"];
+  return view?.authority === "acts" && canRestart ? ["restart"] : [];
+}
 
 /** The page under watch; disposing of it ends its looks. */
 export type StartedPage = AsyncDisposable & Readonly<{ onLook: (look: DiskLook) => void }>;
@@ -66,6 +74,8 @@ export function startPage(settings: SidecarSettings, dependencies: PageDependenc
     figures: () => ({ restarts: upkeep()?.restarts(), disk }),
     configured: () => upkeep()?.configured() ?? starting,
     plan: () => upkeep()?.control.look().plan,
+    actions: () =>
+      settings.upkeep.controlToken && offeredActions(upkeep()?.control.look(), settings.restart.driver !== "none"),
   });
   addPageRoutes(operations, runbooks);
   const watch = watchPageState(state, { log });

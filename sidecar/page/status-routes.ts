@@ -34,7 +34,12 @@ export type StatusSources = NodeStatusSources &
     configured: () => ReadinessCheck;
     /** What the sidecar would change, or is about to; undefined until it has looked. */
     plan: () => Readonly<{ steps: readonly string[]; problems: readonly string[] }> | undefined;
+    /** What the page offers now; undefined where no token allows anything. */
+    actions: () => readonly PageAction[] | undefined;
   }>;
+
+/** What a person may do from the page, each a route under `/control`. */
+export type PageAction = "resume" | "adopt" | "restart";
 
 /** The disk is looked at once a minute. */
 const diskOldAfterMs = 150_000;
@@ -63,6 +68,7 @@ function statusOf(options: StatusOptions, sources: StatusSources) {
     traffic: state.history.traffic(),
     mode: options.mode,
     plan: plan(),
+    actions: sources.actions(),
     events: events.list(),
     history: { ranges: state.history.ranges(), outages: state.outages.list() },
     charts: {

@@ -78,6 +78,7 @@ it("a sidecar answers as its OpenAPI document says", async () => {
   expect(await ask("GET", "/control")).toBe(401);
   expect(await ask("GET", "/control", { headers })).toBe(200);
   expect(await ask("POST", "/control/resume", { headers })).toBe(200);
+  expect(await ask("POST", "/control/restart", { headers })).toBe(200);
   expect(await ask("POST", "/control/adopt", { headers, body: "{}" })).toBe(400);
   expect(await ask("POST", "/control/adopt", { headers, body: JSON.stringify({ digest: "another" }) })).toBe(200);
   const source = JSON.stringify({ source: "/no/such/release" });

@@ -92,6 +92,7 @@ export async function servePage({ mode = "enforce", plan, env = {}, watched = []
       }),
       configured: () => ({ ok: true, message: "" }),
       plan: () => plan,
+      actions: () => undefined,
     },
   );
   addPageRoutes(app, runbooks);

@@ -1,3 +1,4 @@
+import { showActions } from "./actions.js";
 import { showCharts } from "./charts.js";
 import { showChecks } from "./checks.js";
 import { find, setText } from "./elements.js";
@@ -29,6 +30,7 @@ function show(status) {
   showFigures(status.figures, { live: true, isDiskLow: isDiskLow(status) });
   showIncidents(status.incidents);
   showPlan(status.plan, status.conditions);
+  showActions(status);
   showCharts(status.history, status.events, nowMs);
   showEvents(status.events);
   showTraffic(status.traffic);

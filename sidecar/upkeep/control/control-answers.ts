@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { askedResults } from "../restart/asked-restart.ts";
 import { upgradeEnds } from "../state/upgrade-record.ts";
 
 /** How a sidecar's control begins on its listeners. */
@@ -47,6 +48,11 @@ export const resumeAnswer = z.object({
 });
 
 export type ResumeAnswer = Readonly<z.output<typeof resumeAnswer>>;
+
+/** What became of a restart that a person asked for: `asked`, or why it is not made. */
+export const restartAnswer = z.object({ result: z.enum(askedResults), node: controlView.shape.node });
+
+export type RestartAnswer = Readonly<z.output<typeof restartAnswer>>;
 
 /** What is asked to be adopted: the plan that a person has seen. */
 export const adoptRequest = z.strictObject({ digest: z.string().max(64) });

@@ -69,6 +69,10 @@ function controlRoutes(app: App, current: () => UpkeepControl | undefined): void
     const control = current();
     return control === undefined ? c.json(starting, 503) : c.json(control.resume());
   });
+  app.post(`${controlPath}/restart`, (c) => {
+    const control = current();
+    return control === undefined ? c.json(starting, 503) : c.json(control.restart());
+  });
   app.post(`${controlPath}/adopt`, async (c) => {
     const request = adoptRequest.safeParse(await c.req.json().catch(() => undefined));
     if (!request.success) return c.json({ error: 'expected {"digest": "…"} of the plan that was seen' }, 400);

@@ -1,23 +1,35 @@
 import { hostname } from "node:os";
 import { decideAuthority } from "../adoption/authority.ts";
+import { askForRestart } from "../restart/asked-restart.ts";
 import { endHold, type HoldDependencies } from "../restart/hold.ts";
 import { identifyNode, formatIdentity } from "../state/node-identity.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
 import type { ObservedConfig } from "../config/config-observation.ts";
 import type { CorrectionRate } from "../config/correction-rate.ts";
 import { forgetRefusal } from "../config/refused-edit.ts";
+import type { NodeDriver } from "../drivers/driver.ts";
 import type { PlanView } from "../plan/plan-view.ts";
+import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import { beginUpgrade } from "../upgrade/begin-upgrade.ts";
 import { checkUpgrade, type CheckUpgradeDependencies } from "../upgrade/check-upgrade.ts";
 import { upgradeWords, type ObservedUpgrade } from "../upgrade/upgrade-observation.ts";
-import type { AdoptAnswer, ControlView, ResumeAnswer, UpgradeAnswer, UpgradeAsked } from "./control-answers.ts";
+import type {
+  AdoptAnswer,
+  ControlView,
+  RestartAnswer,
+  ResumeAnswer,
+  UpgradeAnswer,
+  UpgradeAsked,
+} from "./control-answers.ts";
 
 /** What a person may ask of a running sidecar, and tell it. Each change is on disk when its call returns. */
 export type UpkeepControl = Readonly<{
   look: () => ControlView;
   /** Lifts a hold, has what failed tried again, takes another writer of node.conf for stopped, and has an edit that was refused judged anew. */
   resume: () => ResumeAnswer;
+  /** Has the node restarted, as the sidecar itself restarts it: proved, and rolled back where it does not come back. */
+  restart: () => RestartAnswer;
   /** Lets the sidecar act on this node, if its plan is still the one with that digest. */
   adopt: (digest: string) => AdoptAnswer;
   /** Shows an upgrade, or begins it if it is still the one that was shown. */
@@ -38,6 +50,8 @@ export type ControlSeen = Readonly<{
 export type ControlDependencies = HoldDependencies &
   CheckUpgradeDependencies &
   Readonly<{
+    state: Pick<UpkeepState, "askedRestart">;
+    driver: NodeDriver | undefined;
     rate: CorrectionRate;
     /** Asks for a pass. */
     wake: () => void;
@@ -80,6 +94,16 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
     wake();
     return { result: "lifted", ...before, next, wasContested, asksAgain, node: node() };
   };
+  const restart = (): RestartAnswer => {
+    const situation = {
+      authority: decideAuthority(mode, state),
+      isRestarting: seen.isRestarting(),
+      canRestart: dependencies.driver !== undefined,
+    };
+    const result = askForRestart(situation, dependencies);
+    if (result === "asked") wake();
+    return { result, node: node() };
+  };
   const adopt = (digest: string): AdoptAnswer => {
     const authority = decideAuthority(mode, state);
     if (authority !== "waits") return { result: authority === "acts" ? "already" : "observes", view: look() };
@@ -94,7 +118,7 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
     const begun = beginUpgrade(check, digest, seen, dependencies);
     return { ...begun, plan: begun.plan as UpgradeAnswer["plan"], node: node() };
   };
-  return { look, resume, adopt, upgrade };
+  return { look, resume, restart, adopt, upgrade };
 }
 
 function shownUpgrade(record: UpgradeRecord | undefined): Pick<ControlView, "upgrade"> {

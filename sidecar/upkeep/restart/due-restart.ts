@@ -3,6 +3,7 @@ import type { EventLog } from "#status/event-log.ts";
 import { readInstanceId, type NodeDriver } from "../drivers/driver.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
+import { findAskedRestart } from "./asked-restart.ts";
 import { isBack } from "./hold.ts";
 import type { ObservedProcess } from "./restart-observation.ts";
 import type { DueRestart } from "./restart-decision.ts";
@@ -20,13 +21,13 @@ export type DueRestartOptions = Readonly<{
 
 export type DueRestartDependencies = HealthDependencies &
   Readonly<{
-    state: Pick<UpkeepState, "atomically" | "restartInFlight" | "retry">;
+    state: Pick<UpkeepState, "atomically" | "askedRestart" | "restartInFlight" | "retry">;
     health: Pick<HealthWatch, "current" | "facts" | "ranMs">;
     driver: NodeDriver | undefined;
     events: EventLog;
   }>;
 
-/** Finds why the node is to be restarted: to end a restart that was interrupted, to try again what failed, for its health, or for node.conf. */
+/** Finds why the node is to be restarted: to end a restart that was interrupted, to try again what failed, because a person asked, for its health, or for node.conf. */
 export async function findDueRestart(
   planned: Plan,
   process: ObservedProcess,
@@ -50,6 +51,8 @@ export async function findDueRestart(
     const isCharged = retry.isAsked === true;
     return { cause: "retried", reason, firstReason: retry.reason, urgent: true, isCharged };
   }
+  const asked = isRestarting ? undefined : findAskedRestart(dependencies);
+  if (asked !== undefined) return asked;
   const sick =
     (await explainUnhealthy(process, { ...options.unhealthy, answersWithinMs }, dependencies)) ??
     (await explainHung(process, options, dependencies));

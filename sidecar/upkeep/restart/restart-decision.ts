@@ -5,7 +5,7 @@ import type { RestartBudget } from "./restart-budget.ts";
 /** A restart that is due. */
 export type DueRestart = Readonly<{
   /** `unverified`: the restart was made, and only its proof is missing. */
-  cause: "configuration" | "unwell" | "interrupted" | "unverified" | "retried";
+  cause: "configuration" | "unwell" | "interrupted" | "unverified" | "retried" | "asked";
   reason: string;
   /** The reason of the first try, where this one tries again what failed. */
   firstReason?: string;

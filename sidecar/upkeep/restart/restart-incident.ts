@@ -160,6 +160,7 @@ export async function attemptRestart(
     budget.record(purpose === "ordinary" ? incident.reason : purpose);
     enter({ phase: "commanded", incarnation }, incident, dependencies);
     state.retry.set(undefined);
+    state.askedRestart.set(undefined);
     state.startedWith.set(undefined);
     state.nodeHas.set(before.ok ? deriveMeaning(before.document) : "unknown");
     if (purpose === "ordinary") events.add("restart", `Restarting the node (${driver.name}): ${incident.reason}.`);

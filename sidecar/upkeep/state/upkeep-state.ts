@@ -78,6 +78,8 @@ export type UpkeepState = Disposable &
     restartInFlight: Fact<RestartInFlight>;
     /** A failed restart that is to be tried again, because the hold that it led to was lifted. */
     retry: Fact<RestartRetry>;
+    /** That a person wants the node restarted, and since when (wall clock). */
+    askedRestart: Fact<Readonly<{ atMs: number }>>;
     /** The upgrade that is under way, or the last one. */
     upgrade: Fact<UpgradeRecord>;
     /** When the claim of the node's volume was last made to grow (wall clock). */
@@ -123,6 +125,7 @@ export function openUpkeepState(directory: string): UpkeepState {
     hold: fact(store, "hold"),
     restartInFlight: fact(store, "restartInFlight"),
     retry: fact(store, "retry"),
+    askedRestart: fact(store, "askedRestart"),
     upgrade: fact(store, "upgrade"),
     volumeGrownAtMs: fact(store, "volumeGrownAtMs"),
     diskHistory: fact(store, "diskHistory"),

@@ -23,6 +23,7 @@ const view: ControlView = {
 const control: UpkeepControl = {
   look: () => view,
   resume: () => ({ result: "none", node }),
+  restart: () => ({ result: "asked", node }),
   adopt: () => ({ result: "already", view }),
   upgrade: async () => ({ result: "refused", plan: { steps: [], problems: [], warnings: [], digest: "" }, node }),
 };

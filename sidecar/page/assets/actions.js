@@ -1,0 +1,106 @@
+import { element, find, setText, showList } from "./elements.js";
+
+const timeoutMs = 10_000;
+
+/** What each action is called, what a person agrees to, and how its results read. */
+const actions = {
+  resume: {
+    label: "Lift the hold",
+    agree: "Gatehouse acts on the node again and tries again what failed: do so when the cause is mended.",
+    results: {
+      lifted: ({ next }) => `The hold is lifted. ${next ?? ""}`,
+      none: () => "No hold is in force.",
+      busy: () => "The node is being rolled back. Lift the hold when that has ended.",
+    },
+  },
+  adopt: {
+    label: "Let Gatehouse act",
+    agree: "Gatehouse carries out the plan that this page shows, and keeps the node so from now on.",
+    results: {
+      adopted: () => "Gatehouse acts on this node from now on.",
+      already: () => "Gatehouse acts on this node already.",
+      another: () => "The plan became another one meanwhile, so nothing was adopted. Read it above, then agree again.",
+      observes: () => "upkeep.mode is observe, so Gatehouse never acts.",
+    },
+  },
+  restart: {
+    label: "Restart the node",
+    agree: "The node serves nobody while it restarts. If it does not come back, Gatehouse rolls node.conf back.",
+    results: {
+      asked: () => "The node is about to be restarted. This page shows how it goes.",
+      busy: () => "A restart or an upgrade is under way already.",
+      held: () => "A hold is in force. Lift it first.",
+      waits: () => "Gatehouse waits for your word before it acts on this node.",
+      observes: () => "upkeep.mode is observe, so Gatehouse never acts.",
+      "no-driver": () => "restart.driver is none, so Gatehouse can't restart the node.",
+    },
+  },
+};
+
+/** The plan that is on the page: only that one is agreed to. */
+let shownDigest;
+let agreed;
+
+/** Why nothing was done, as a person would say it. */
+function refusalWords(status) {
+  if (status === 401 || status === 400) return "The token is not the right one. Nothing was done.";
+  if (status === 503) return "The sidecar is starting. Try again in a moment.";
+  return `The sidecar answered with status ${status}. Look at its log.`;
+}
+
+/** The token goes in a header that no other site's page can send; a cookie would go by itself. */
+async function send(name, body) {
+  const response = await fetch(`/control/${name}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${find("#token").value.trim()}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(timeoutMs),
+    cache: "no-store",
+    credentials: "omit",
+  });
+  if (!response.ok) return refusalWords(response.status);
+  const answer = await response.json();
+  return actions[name].results[answer.result](answer);
+}
+
+function ask(name) {
+  const { label, agree } = actions[name];
+  if (find("#token").value.trim() === "") {
+    setText(find("#action-result"), "Type the token first.");
+    find("#token").focus();
+    return;
+  }
+  setText(find("#action-result"), "");
+  agreed = { name, body: name === "adopt" ? { digest: shownDigest } : {} };
+  setText(find("#confirm-title"), `${label}: ${find("#name").textContent}?`);
+  setText(find("#confirm-text"), agree);
+  setText(find("#confirm-yes"), label);
+  find("#confirm").showModal();
+  find("#confirm-no").focus();
+}
+
+async function act() {
+  const { name, body } = agreed;
+  find("#confirm").close();
+  setText(find("#action-result"), "Asking the sidecar\u2026");
+  const words = await send(name, body).catch(
+    () => "No answer: it is not known whether anything was done. Look at the events.",
+  );
+  setText(find("#action-result"), words);
+}
+
+function button(name) {
+  const made = element("button", { type: "button" }, actions[name].label);
+  made.addEventListener("click", () => ask(name));
+  return made;
+}
+
+/** Offers what can be done now; nothing where the sidecar has no token. */
+export function showActions({ actions: offered, plan }) {
+  shownDigest = plan?.digest;
+  find("#actions-section").hidden = offered === undefined;
+  showList(find("#actions"), offered ?? [], button);
+}
+
+find("#confirm-no").addEventListener("click", () => find("#confirm").close());
+find("#confirm-yes").addEventListener("click", () => void act());

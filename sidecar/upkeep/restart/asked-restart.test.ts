@@ -1,0 +1,52 @@
+import { expect, test } from "vitest";
+import { createRecentEvents } from "#status/event-log.ts";
+import { askForRestart, findAskedRestart, type AskDependencies } from "./asked-restart.ts";
+
+const able = { authority: "acts", isRestarting: false, canRestart: true } as const;
+
+/** What a person's word is kept in, with a clock that a test moves. */
+function keptWord(hold?: ReturnType<AskDependencies["state"]["hold"]["get"]>) {
+  let asked: Readonly<{ atMs: number }> | undefined;
+  const clock = { nowMs: 1_000_000, wallMs: () => clock.nowMs, monotonicMs: () => clock.nowMs };
+  const state = {
+    askedRestart: { get: () => asked, set: (value: typeof asked) => void (asked = value) },
+    hold: { get: () => hold, set: () => undefined },
+    upgrade: { get: () => undefined, set: () => undefined },
+  };
+  return { state, clock, events: createRecentEvents(clock) };
+}
+
+test("a restart that is asked for is due at once, and no budget bounds it", () => {
+  const kept = keptWord();
+  expect(findAskedRestart(kept)).toBeUndefined();
+  expect(askForRestart(able, kept)).toBe("asked");
+  expect(findAskedRestart(kept)).toMatchObject({ cause: "asked", urgent: true, isCharged: true });
+});
+
+test("after ten minutes, or with a clock that was put back, a word counts no more, and that is told", () => {
+  for (const laterMs of [600_001, -1]) {
+    const kept = keptWord();
+    askForRestart(able, kept);
+    kept.clock.nowMs += laterMs;
+    expect(findAskedRestart(kept)).toBeUndefined();
+    expect(kept.events.list()[0]?.message).toContain("is not made any more");
+    kept.clock.nowMs -= laterMs;
+    expect(findAskedRestart(kept)).toBeUndefined();
+  }
+});
+
+test.each([
+  [{ ...able, authority: "waits" }, "waits"],
+  [{ ...able, authority: "observes" }, "observes"],
+  [{ ...able, canRestart: false }, "no-driver"],
+  [{ ...able, isRestarting: true }, "busy"],
+] as const)("what stands in its way is the answer, and nothing is kept: %j", (situation, result) => {
+  const kept = keptWord();
+  expect(askForRestart(situation, kept)).toBe(result);
+  expect(findAskedRestart(kept)).toBeUndefined();
+});
+
+test("a hold has to be lifted first", () => {
+  const kept = keptWord({ message: "It failed.", sinceMs: 0, desired: { hash: "a", release: undefined } });
+  expect(askForRestart(able, kept)).toBe("held");
+});

@@ -1,0 +1,59 @@
+import type { Clock } from "#daemon/clock.ts";
+import type { EventLog } from "#status/event-log.ts";
+import { isBetweenVersions, type Authority } from "../adoption/authority.ts";
+import type { UpkeepState } from "../state/upkeep-state.ts";
+import type { DueRestart } from "./restart-decision.ts";
+
+/** How long a person's word counts: a restart much later would surprise whoever has mended the node meanwhile. */
+const countsForMs = 600_000;
+
+/** What became of a person's word: `asked` the node is restarted, or why it is not. */
+export const askedResults = ["asked", "busy", "held", "waits", "observes", "no-driver"] as const;
+export type AskedResult = (typeof askedResults)[number];
+
+/** What asking takes. */
+export type AskDependencies = Readonly<{
+  state: Pick<UpkeepState, "askedRestart" | "hold" | "upgrade">;
+  events: EventLog;
+  clock: Pick<Clock, "wallMs">;
+}>;
+
+/** Notes that a person wants the node restarted, unless that can't be done now. */
+export function askForRestart(
+  {
+    authority,
+    isRestarting,
+    canRestart,
+  }: Readonly<{ authority: Authority; isRestarting: boolean; canRestart: boolean }>,
+  { state, events, clock }: AskDependencies,
+): AskedResult {
+  if (authority !== "acts") return authority;
+  if (!canRestart) return "no-driver";
+  if (isRestarting || isBetweenVersions(state)) return "busy";
+  if (state.hold.get() !== undefined) return "held";
+  state.askedRestart.set({ atMs: clock.wallMs() });
+  events.add("restart", "A person asked for a restart of the node.");
+  return "asked";
+}
+
+/** The restart that a person asked for, while that word counts. No storm that the budget has to end. */
+export function findAskedRestart({
+  state,
+  clock,
+  events,
+}: Readonly<{ state: Pick<UpkeepState, "askedRestart">; clock: Pick<Clock, "wallMs">; events: EventLog }>):
+  | DueRestart
+  | undefined {
+  const asked = state.askedRestart.get();
+  if (asked === undefined) return undefined;
+  const ageMs = clock.wallMs() - asked.atMs;
+  if (ageMs >= 0 && ageMs <= countsForMs) {
+    return { cause: "asked", reason: "a person asked for it", urgent: true, isCharged: true };
+  }
+  state.askedRestart.set(undefined);
+  events.add(
+    "restart",
+    "The restart that a person asked for could not begin within 10 minutes, and is not made any more.",
+  );
+  return undefined;
+}
