@@ -1,0 +1,59 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse } from "yaml";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import packageJson from "../../package.json" with { type: "json" };
+import { root } from "../style/rooms.ts";
+
+const folder = join(root, ".github/workflows");
+const path = join(folder, "nightly.yml");
+const text = readFileSync(path, "utf8");
+const workflow = z
+  .looseObject({
+    on: z.looseObject({ schedule: z.array(z.looseObject({ cron: z.string() })) }),
+    permissions: z.unknown(),
+    jobs: z.record(
+      z.string(),
+      z.looseObject({
+        "timeout-minutes": z.number(),
+        permissions: z.record(z.string(), z.string()),
+        steps: z.array(z.looseObject({ run: z.string().optional() })),
+      }),
+    ),
+  })
+  .parse(parse(text));
+const hasActionlint = spawnSync("actionlint", ["--version"]).error === undefined;
+
+/** Most minutes that GitHub lets a job of a hosted runner have. */
+const jobMinutesMax = 360;
+
+const usesIn = (workflowText: string) => [...workflowText.matchAll(/uses: (.*)/g)].map(([, action]) => action);
+
+describe("the nightly workflow", () => {
+  it.skipIf(!hasActionlint)(
+    `passes actionlint${hasActionlint ? "" : " (skipped: go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.12)"}`,
+    () => {
+      const { status, stdout, stderr } = spawnSync("actionlint", [path], { cwd: root, encoding: "utf8" });
+      expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: "", stderr: "" });
+    },
+  );
+
+  it("runs all of the long tests once a night, and no others", () => {
+    expect(workflow.on.schedule.map(({ cron }) => cron)).toEqual([expect.stringMatching(/^\d+ \d+ \* \* \*$/)]);
+    const scripts = [...text.matchAll(/npm run ([\w:]+)/g)].map(([, script]) => script);
+    expect(scripts).toEqual(["test:long"]);
+    expect(packageJson.scripts["test:long"]).toBe("vitest run --project=long*");
+  });
+
+  it("may read the repository and no more, by the actions that a release is made with", () => {
+    expect(workflow.permissions).toEqual({});
+    const jobs = Object.values(workflow.jobs);
+    for (const job of jobs) expect(job.permissions).toEqual({ contents: "read" });
+    expect(text).not.toContain("secrets.");
+    const pinned = usesIn(readFileSync(join(folder, "release.yml"), "utf8"));
+    expect(usesIn(text).filter((action) => !pinned.includes(action))).toEqual([]);
+    expect(jobs.filter((job) => job["timeout-minutes"] >= jobMinutesMax)).toEqual([]);
+  });
+});
