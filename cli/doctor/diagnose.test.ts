@@ -37,7 +37,7 @@ test("what a service says of itself is wrong as it says it", async () => {
     "wrong: is degraded: facilitator: away",
     "wrong: /etc/policy.json5 (GATEHOUSE_X) can't be used: ranges: no such key; what stood there before is in force until you mend it",
   ]);
-  expect(told(run, "versions")[0]).toMatch(/^wrong: runs 0\.0\.9, .*npx gatehouse-evm@0\.0\.9 doctor$/);
+  expect(told(run, "versions")[0]).toMatch(/^wrong: runs 0\.0\.9, .*run the doctor of 0\.0\.9$/);
   expect(told(run, "clock")[0]).toMatch(/^wrong: its clock is 40 s behind this machine's/);
   expect(told(run, "conditions")).toEqual(["wrong: DiskSpaceLeft: Free some."]);
 });
@@ -59,7 +59,7 @@ test("of a service that does not run, its settings, keys, ports, node and signer
     env: facilitator(rpcUrl, { GATEHOUSE_FACILITATOR_OPERATIONS_PORT: "1", GATEHOUSE_FACILITATOR_LISTEN_PORT: "2" }),
   });
   expect(run.status).toBe(2);
-  expect(told(run, "service")[0]).toMatch(/^wrong: does not run: .*start it: npx gatehouse-evm facilitator/);
+  expect(told(run, "service")[0]).toMatch(/^wrong: does not run: .*start it: \S+ \S+gatehouse\.js facilitator/);
   expect(told(run, "settings")).toEqual(["right: can be read (the environment)"]);
   expect(told(run, "keys")).toEqual([
     "right: signer.privateKey is given by the variable GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY",

@@ -49,7 +49,7 @@ export async function logSources(named: NamedLogs): Promise<readonly LogSource[]
   const known = paths.map((path) => basename(path, ".log"));
   if (known.length === 0) {
     throw new Error(
-      `${join(stateDirectory, "log")} has no logs; run this in the folder of \`npx gatehouse-evm stack\`, or name a log by --file, --container, --pod or --state-dir.`,
+      `${join(stateDirectory, "log")} has no logs; run this in the folder of \`gatehouse stack\`, or name a log by --file, --container, --pod or --state-dir.`,
     );
   }
   const stranger = services.find((service) => !known.includes(service));

@@ -99,7 +99,7 @@ test("what there is not is told with what there is", async () => {
   const nowhere = running({ stateDirectory: join(stateDirectory, "none") });
   expect(await nowhere.status).toBe(1);
   expect(nowhere.printed.error).toContain(
-    "has no logs; run this in the folder of `npx gatehouse-evm stack`, or name a log by --file",
+    "has no logs; run this in the folder of `gatehouse stack`, or name a log by --file",
   );
   const gone = running({ stateDirectory, files: [join(stateDirectory, "none.log")] });
   expect(await gone.status).toBe(1);

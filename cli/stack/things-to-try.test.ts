@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { ownCommand } from "#daemon/own-command.ts";
 import { formatThingsToTry } from "./things-to-try.ts";
 
 const shown = formatThingsToTry({
@@ -12,9 +13,9 @@ const shown = formatThingsToTry({
   workingDirectory: "/srv/gatehouse",
 });
 
-test("no line to paste asks the registry for the package of the short name, which is somebody else's", () => {
-  expect(shown).toContain("npx gatehouse-evm status");
-  expect(shown).not.toMatch(/npx gatehouse(?!-evm)/);
+test("a line to paste runs the program that shows it, and asks no registry for a package of its name", () => {
+  expect(shown).toContain(`${ownCommand()} status`);
+  expect(shown).not.toContain("npx");
 });
 
 test("paths in the lines to paste are one word of a shell each", () => {

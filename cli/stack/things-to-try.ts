@@ -1,4 +1,5 @@
 import { relative } from "node:path";
+import { ownCommand } from "#daemon/own-command.ts";
 import { quoteShellWord } from "#daemon/shell-word.ts";
 
 /** What the lines to paste speak of. */
@@ -17,6 +18,7 @@ export type StackPlaces = Readonly<{
 export function formatThingsToTry(places: StackPlaces): string {
   const config = quoteShellWord(relative(places.workingDirectory, places.nodeConfig));
   const key = quoteShellWord(relative(places.workingDirectory, places.clientKeyFile));
+  const gatehouse = ownCommand(places.workingDirectory);
   const getLogs = JSON.stringify({
     jsonrpc: "2.0",
     id: 1,
@@ -30,14 +32,14 @@ export function formatThingsToTry(places: StackPlaces): string {
     ],
     [
       "break node.conf and see it healed (the sidecar also restarts the node)",
-      `sed -i.bak 's/storage_enable_cetina/enable_pamir_cetina/' ${config} && sleep 1 && grep -n cetina ${config}`,
+      `sed -i.bak 's/storage_enable_cetina/enable_pamir_cetina/' ${config} && until grep -n storage_enable_cetina ${config}; do sleep 0.2; done`,
     ],
     ["read the sidecar's metrics", `curl -s ${places.sidecarUrl}/metrics | grep ^gatehouse_`],
     [
       "pay again",
-      `npx gatehouse-evm pay ${places.resourceUrl} --max-amount 0.05 --rpc-url ${places.gatewayUrl} --network ${places.network} --asset ${places.token} --key-file ${key}`,
+      `${gatehouse} pay ${places.resourceUrl} --max-amount 0.05 --rpc-url ${places.gatewayUrl} --network ${places.network} --asset ${places.token} --key-file ${key}`,
     ],
-    ["see how the node is", `npx gatehouse-evm status --url ${places.sidecarUrl}`],
+    ["see how the node is", `${gatehouse} status --url ${places.sidecarUrl}`],
   ];
   const lines = things.map(([what, line], index) => `${index + 1}. ${what}:\n   ${line}`);
   return ["Five things to try, each a line to paste:", "", ...lines, "", "Ctrl-C stops everything."].join("\n");

@@ -1,24 +1,27 @@
 import packageJson from "../../package.json" with { type: "json" };
 import { isBundled } from "./bundled-packages.ts";
 
+/** What package.json says of where the project lives: for a reader of the registry, and `repository` for npm's provenance. */
+type Project = Readonly<{ repository?: unknown; homepage?: unknown; bugs?: unknown; keywords?: unknown }>;
+
 /**
  * The package.json of the package: the repository's, without what only the repository needs and what is bundled. Its `imports` are looked
  * up by Node and by compilers, which both leave a pattern's target as it is: `#daemon/time.ts` is a file that ends with `.js`.
  */
-export function publishedManifest(): object {
-  const { name, version, description, license, bin, type, peerDependencies, peerDependenciesMeta, engines } =
-    packageJson;
-  const imports = Object.entries(packageJson.imports).flatMap(([pattern, target]) => [
+export function publishedManifest(manifest: typeof packageJson & Project = packageJson): object {
+  const { name, version, description, license, bin, type, peerDependencies, peerDependenciesMeta, engines } = manifest;
+  const imports = Object.entries(manifest.imports).flatMap(([pattern, target]) => [
     [pattern.replace(/\*$/, "*.ts"), target.replace(/\*$/, "*.js")],
     [pattern, target],
   ]);
-  const exports = Object.entries(packageJson.exports).map(([path, file]) => [path, file.replace("./dist/", "./")]);
-  const dependencies = Object.entries(packageJson.dependencies).filter(([dependency]) => !isBundled(dependency));
+  const exports = Object.entries(manifest.exports).map(([path, file]) => [path, file.replace("./dist/", "./")]);
+  const dependencies = Object.entries(manifest.dependencies).filter(([dependency]) => !isBundled(dependency));
   return {
     name,
     version,
     description,
     license,
+    ...ofProject(manifest),
     bin,
     type,
     imports: Object.fromEntries(imports) as unknown,
@@ -28,4 +31,9 @@ export function publishedManifest(): object {
     peerDependenciesMeta,
     engines,
   };
+}
+
+/** JSON has no member for what is undefined, so what the project does not say stays out. */
+function ofProject({ repository, homepage, bugs, keywords }: Project): Project {
+  return { repository, homepage, bugs, keywords };
 }

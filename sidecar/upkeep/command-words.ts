@@ -1,3 +1,4 @@
+import { ownCommand } from "#daemon/own-command.ts";
 import { quoteShellWord } from "#daemon/shell-word.ts";
 import type { SidecarSettings } from "../settings.ts";
 
@@ -9,13 +10,13 @@ type ControlVerb = (typeof controlVerbs)[number];
 /** The exact command for this deployment, as a person types it. */
 export type CommandWords = (verb: ControlVerb) => string;
 
-/** Creates the words: the prefix that the deployment gives, or the command of this machine with the sidecar's state. */
+/** Creates the words: the prefix that the deployment gives, or this very program with the sidecar's state. */
 export function createCommandWords(
   { commandPrefix }: Pick<SidecarSettings["upkeep"], "commandPrefix">,
   stateDirectory: string,
 ): CommandWords {
   return (verb) =>
     commandPrefix === undefined
-      ? `npx gatehouse-evm ${verb} --state-directory ${quoteShellWord(stateDirectory)}`
+      ? `${ownCommand()} ${verb} --state-directory ${quoteShellWord(stateDirectory)}`
       : `${commandPrefix} ${verb}`;
 }

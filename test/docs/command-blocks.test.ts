@@ -1,4 +1,4 @@
-import { existsSync, globSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { commandBlocks, isTyped } from "./command-block.ts";
@@ -26,6 +26,12 @@ describe("every command block", () => {
   it.each(typed)("%s has something to type", (page) => {
     expect(blocksOf(page).filter(isTyped)).not.toEqual([]);
   });
+});
+
+it("no page installs the package by its name: nobody has published it, and somebody else may", () => {
+  const byName = /\bnpm (?:install|i)\b[^`\n]*\sgatehouse-evm(?![-\w])/;
+  const named = pages.filter((page) => byName.test(readFileSync(join(root, page), "utf8")));
+  expect(named).toEqual([]);
 });
 
 describe("commandBlocks", () => {

@@ -1,11 +1,12 @@
 import { spawnSync } from "node:child_process";
-import { accessSync, constants, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { accessSync, constants, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { afterAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import packageJson from "../../package.json" with { type: "json" };
+import { publishedManifest } from "../../package/build/published-manifest.ts";
 import { root } from "../style/rooms.ts";
 
 const path = join(root, ".github/workflows/release.yml");
@@ -20,8 +21,13 @@ const hasActionlint = spawnSync("actionlint", ["--version"]).error === undefined
 const directory = mkdtempSync(join(tmpdir(), "gatehouse-release-"));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-const run = (program: string, args: readonly string[]) => {
-  const { status, stdout, stderr } = spawnSync(program, args, { cwd: root, encoding: "utf8", timeout: 60_000 });
+const run = (program: string, args: readonly string[], env: NodeJS.ProcessEnv = {}) => {
+  const { status, stdout, stderr } = spawnSync(program, args, {
+    cwd: root,
+    encoding: "utf8",
+    timeout: 60_000,
+    env: { ...process.env, GITHUB_REPOSITORY: undefined, ...env },
+  });
   return { status, stdout, stderr };
 };
 
@@ -53,6 +59,11 @@ describe("the release workflow", () => {
     expect(Object.values(workflow.jobs).filter((found) => found["timeout-minutes"] > 60)).toEqual([]);
   });
 
+  it("publishes images only once npm has taken the package, which it may refuse", () => {
+    expect(workflow.jobs["package"]?.needs).toBe("artifacts");
+    expect(workflow.jobs["images"]?.needs).toBe("package");
+  });
+
   it("runs scripts that are there", () => {
     const scripts = [...text.matchAll(/run: (\.ci\/\S+)/g)].map(([, script = ""]) => script);
     expect(new Set(scripts)).toEqual(new Set([".ci/release"]));
@@ -67,8 +78,30 @@ describe(".ci/release", () => {
       status: 1,
       stderr: `release: v99.0.0 is not the version of package.json, ${packageJson.version}\n`,
     });
-    expect(run(".ci/release", ["check", packageJson.version]).stderr).toContain("it begins with v");
+    for (const tag of [packageJson.version, `v${packageJson.version}-rc.1`]) {
+      expect(run(".ci/release", ["check", tag]).stderr).toContain(`${tag} is no tag of a release`);
+    }
     expect(run(".ci/release", ["images"])).toMatchObject({ status: 1 });
+  });
+
+  it("takes a tag only where package.json names the repository that npm is to prove", () => {
+    const clone = join(directory, "clone");
+    const script = join(clone, ".ci/release");
+    cpSync(join(root, ".ci"), join(clone, ".ci"), { recursive: true });
+    writeFileSync(join(clone, "CHANGELOG.md"), "## 1.2.3\n\n- this\n");
+    const check = (repository: unknown, env: NodeJS.ProcessEnv = {}) => {
+      writeFileSync(join(clone, "package.json"), JSON.stringify({ version: "1.2.3", repository }));
+      return run(script, ["check", "v1.2.3"], env);
+    };
+    const url = "git+https://github.com/somebody/gatehouse.git";
+    expect(check(undefined)).toMatchObject({ status: 1, stderr: expect.stringContaining("names no repository") });
+    expect(check(undefined).stderr).toContain('put there "repository": { "type": "git", "url":');
+    expect(check({ url })).toEqual({ status: 0, stdout: "", stderr: "" });
+    expect(check({ url }, { GITHUB_REPOSITORY: "somebody/gatehouse" })).toMatchObject({ status: 0, stderr: "" });
+    expect(check({ url }, { GITHUB_REPOSITORY: "another/fork" })).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining(`names the repository ${url}, and this is another/fork`),
+    });
   });
 
   it("tells what the changelog says of one version and no other", () => {
@@ -83,4 +116,10 @@ describe(".ci/release", () => {
     expect(notes("1.2")).toMatchObject({ status: 1, stdout: "" });
     expect(notes("1.2").stderr).toContain('begin a section "## 1.2" there');
   });
+});
+
+it("publishes a package that says where it is from, as soon as package.json does", () => {
+  const repository = { type: "git", url: "git+https://github.com/somebody/gatehouse.git" };
+  const project = { repository, homepage: "https://gatehouse.example", bugs: { url: "b" }, keywords: ["evm"] };
+  expect(publishedManifest({ ...packageJson, ...project })).toMatchObject(project);
 });

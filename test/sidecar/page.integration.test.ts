@@ -1,6 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { ownCommand } from "#daemon/own-command.ts";
 import type { Browser } from "playwright-core";
 import { findChromium, startChromium } from "../support/chromium.ts";
 import { startDevnetWorkspace, type DevnetWorkspace } from "../support/devnet-workspace.ts";
@@ -98,7 +99,7 @@ looking(
     expect(await page.getByRole("status").innerText()).toContain("Gatehouse changes nothing more until you resume it.");
     const first = page.locator("#to-do li").first();
     await page.locator("#to-do li", { hasText: "After one more restart it is back." }).waitFor();
-    const resume = `npx gatehouse-evm resume --state-directory ${join(node.workspace, "state")}`;
+    const resume = `${ownCommand()} resume --state-directory ${join(node.workspace, "state")}`;
     expect(await first.innerText()).toContain(`run ${resume} when the cause is mended.`);
     expect(await first.locator(".command code").allInnerTexts()).toContain(resume);
     await until("the node serves again", generousMs, async () => (await page.title()) === "Held: node-7 · Gatehouse");

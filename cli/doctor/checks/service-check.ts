@@ -1,4 +1,5 @@
 import { isLoopback } from "#daemon/http/address.ts";
+import { ownCommand } from "#daemon/own-command.ts";
 import type { AskedService } from "../answers.ts";
 import { looking, type Check } from "../check.ts";
 import { defaultSource } from "../find-services.ts";
@@ -17,7 +18,7 @@ export const serviceCheck: Check = async ({ services }) => {
 const nothingFound = look(
   "services",
   "unknown",
-  "none is named, and nothing listens where services listen by default; run this with a service's variables, in the folder of `npx gatehouse-evm stack`, or name one by --url sidecar=http://10.0.0.7:9600 or --settings facilitator=facilitator.json5",
+  "none is named, and nothing listens where services listen by default; run this with a service's variables, in the folder of `gatehouse stack`, or name one by --url sidecar=http://10.0.0.7:9600 or --settings facilitator=facilitator.json5",
 );
 
 function stateOf(service: AskedService): readonly Finding[] {
@@ -107,5 +108,5 @@ function isRefused({ answers }: AskedService): boolean {
 }
 
 function startCommand(source: string, name: string): string {
-  return source.startsWith("the stack in ") ? "npx gatehouse-evm stack" : `npx gatehouse-evm ${name}`;
+  return source.startsWith("the stack in ") ? `${ownCommand()} stack` : `${ownCommand()} ${name}`;
 }

@@ -10,6 +10,6 @@ export const versionsCheck: Check = async ({ services }) =>
     return look(
       service,
       "wrong",
-      `runs ${running}, and this command is ${version}; restart it with this version, or ask by its own: npx gatehouse-evm@${running} doctor`,
+      `runs ${running}, and this command is ${version}; restart it with this version, or run the doctor of ${running}`,
     );
   });

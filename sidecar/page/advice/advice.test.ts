@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { ownCommand } from "#daemon/own-command.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
 import type { Condition, ConditionType } from "#status/condition.ts";
@@ -53,7 +54,7 @@ test("the commands are those of the deployment, ready for a shell", () => {
     showProcess: "ss -ltnp 'sport = :18100'",
     start: "cd '/srv/my node/bin' && ./ops start --config ./node.conf",
     showDisk: "df -h '/srv/my node/data'",
-    lint: "npx gatehouse-evm lint '/srv/my node/bin/node.conf'",
+    lint: `${ownCommand()} lint '/srv/my node/bin/node.conf'`,
     resume: "gatehouse resume",
   });
   const docker = { GATEHOUSE_SIDECAR_RESTART_DRIVER: "docker", GATEHOUSE_SIDECAR_DOCKER_CONTAINER: "node-7" };

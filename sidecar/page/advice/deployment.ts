@@ -1,3 +1,4 @@
+import { ownCommand } from "#daemon/own-command.ts";
 import { quoteShellWord } from "#daemon/shell-word.ts";
 import type { SidecarSettings } from "../../settings.ts";
 
@@ -34,7 +35,7 @@ export type DeploymentFacts = Readonly<{
 /** Makes the commands for a deployment. Pure. */
 export function deploymentOf(settings: SidecarSettings, facts: DeploymentFacts): Deployment {
   const { command, statusUrl, configPath } = facts;
-  const gatehouse = settings.upkeep.commandPrefix ?? "npx gatehouse-evm";
+  const gatehouse = settings.upkeep.commandPrefix ?? ownCommand();
   const body = `{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}`;
   // The origin alone: what else an address has may be a key.
   const rpc = new URL(settings.node.httpUrl).origin;

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { ownCommand } from "#daemon/own-command.ts";
 import { createMask } from "#daemon/mask.ts";
 import { createCommandWords } from "#sidecar/upkeep/command-words.ts";
 import { requestControl } from "#sidecar/upkeep/control/ask-control.ts";
@@ -90,10 +91,10 @@ test("the command is the one for this deployment, and safe to paste", () => {
   const commandPrefix = "docker exec gatehouse-dev-sidecar node /app/cli/gatehouse.js";
   expect(createCommandWords({ commandPrefix }, "/state")("resume")).toBe(`${commandPrefix} resume`);
   expect(createCommandWords({}, "/srv/a/.gatehouse")("adopt")).toBe(
-    "npx gatehouse-evm adopt --state-directory /srv/a/.gatehouse",
+    `${ownCommand()} adopt --state-directory /srv/a/.gatehouse`,
   );
   expect(createCommandWords({}, "/srv/the node's")("resume")).toBe(
-    String.raw`npx gatehouse-evm resume --state-directory '/srv/the node'\''s'`,
+    `${ownCommand()} resume --state-directory '/srv/the node'\\''s'`,
   );
 });
 

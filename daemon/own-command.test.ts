@@ -1,0 +1,23 @@
+import { execFileSync } from "node:child_process";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import packageJson from "../package.json" with { type: "json" };
+import { ownCommand } from "./own-command.ts";
+
+const root = join(import.meta.dirname, "..");
+
+test.each([
+  ["anywhere", ownCommand(), tmpdir()],
+  ["in the folder that it was made for", ownCommand(root), root],
+])("the command runs this very program %s, without npx", (_, command, cwd) => {
+  expect(command).not.toContain("npx");
+  const told = execFileSync("sh", ["-c", `${command} --version`], { cwd, encoding: "utf8" });
+  expect(told).toBe(`${packageJson.version}\n`);
+});
+
+test("it is short in the folder of the program, and whole where that is elsewhere", () => {
+  expect(ownCommand(root)).toMatch(/ cli\/gatehouse\.js$/);
+  expect(ownCommand(join(root, "docs"))).toBe(ownCommand());
+  expect(ownCommand()).toContain(join(root, "cli/gatehouse.js"));
+});

@@ -1,0 +1,20 @@
+import { join, relative } from "node:path";
+import { quoteShellWord } from "./shell-word.ts";
+
+/** What `gatehouse` starts with, beside this room in the repository, in the package and in the image. */
+const program = join(import.meta.dirname, "../cli/gatehouse.js");
+
+/**
+ * The beginning of a shell command that runs this very program again, on the Node that runs it now. Commands that Gatehouse shows begin so and
+ * not with `npx`, which asks the registry for the package of a name, whosever it is, wherever it is not installed.
+ *
+ * @param directory where the command is typed, for shorter words; without it they hold anywhere.
+ */
+export function ownCommand(directory?: string): string {
+  return [process.execPath, program].map((path) => quoteShellWord(shortened(path, directory))).join(" ");
+}
+
+function shortened(path: string, directory: string | undefined): string {
+  const inside = directory === undefined ? ".." : relative(directory, path);
+  return inside.startsWith("..") || !inside.includes("/") ? path : inside;
+}
