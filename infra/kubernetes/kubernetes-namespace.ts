@@ -7,6 +7,7 @@ import type { ServiceSpec, VolumeSpec } from "../services/service-spec.ts";
 import type { RestartRoute } from "../services/sidecar-spec.ts";
 import { buildNodeAccess, nodePod, type ServiceAccess } from "./service-account.ts";
 import { buildAutoscaler, buildDeployment, buildDisruptionBudget } from "./deployment.ts";
+import { annotate, markAppliedOnce, markUnpruned } from "./annotations.ts";
 import { claimOf, leftToSidecar } from "./claims.ts";
 import { buildFilesSecret, buildLiveFilesSecret } from "./files.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
@@ -29,22 +30,27 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
   readonly restart: RestartRoute;
   readonly #options: KubernetesOptions;
   readonly #protectData: boolean;
+  readonly #rendered: boolean;
   readonly #provider: k8s.Provider;
   readonly #namespace: k8s.core.v1.Namespace;
   readonly #claims = new Map<string, k8s.core.v1.PersistentVolumeClaim>();
 
   constructor(
     name: string,
-    args: KubernetesOptions & Readonly<{ provider: k8s.Provider; protectData: boolean }>,
+    args: KubernetesOptions & Readonly<{ provider: k8s.Provider; protectData: boolean; rendered: boolean }>,
     opts?: ComponentResourceOptions,
   ) {
     super("gatehouse:kubernetes:KubernetesNamespace", name, {}, { ...opts, providers: [args.provider] });
     this.#provider = args.provider;
     this.#options = args;
     this.#protectData = args.protectData;
+    this.#rendered = args.rendered;
     const exec = `kubectl exec -n ${args.namespace} ${nodePod} -c sidecar --`;
     this.restart = { driver: "kubernetes", strategy: args.restartStrategy, pod: nodePod, exec };
-    this.#namespace = new k8s.core.v1.Namespace(`${name}-namespace`, buildNamespace(args), {
+    // Protection is Pulumi's; in rendered YAML, the object itself has to tell who applies it.
+    const kept = args.protectData && args.rendered;
+    const namespace = buildNamespace(args);
+    this.#namespace = new k8s.core.v1.Namespace(`${name}-namespace`, kept ? markUnpruned(namespace) : namespace, {
       parent: this,
       protect: args.protectData,
       retainOnDelete: args.protectData,
@@ -172,16 +178,14 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     const known = this.#claims.get(volume.name);
     if (known !== undefined) return known;
     const keep = volume.keep && this.#protectData;
+    const left = leftToSidecar(volume, this.#options);
+    // A claim of a class that binds late is bound only once a pod uses it, and the pod comes after the claim.
+    const bare = markUnawaited(claimOf(volume, this.#options));
+    const kept = keep && this.#rendered ? markUnpruned(bare) : bare;
     const claim = new k8s.core.v1.PersistentVolumeClaim(
       `${this.#options.prefix}-${volume.name}`,
-      // A claim of a class that binds late is bound only once a pod uses it, and the pod comes after the claim.
-      markUnawaited(claimOf(volume, this.#options)),
-      {
-        ...this.#inNamespace(this),
-        protect: keep,
-        retainOnDelete: keep,
-        ignoreChanges: leftToSidecar(volume, this.#options),
-      },
+      this.#rendered && left.length > 0 ? markAppliedOnce(kept) : kept,
+      { ...this.#inNamespace(this), protect: keep, retainOnDelete: keep, ignoreChanges: left },
     );
     this.#claims.set(volume.name, claim);
     return claim;
@@ -209,11 +213,7 @@ export function buildNamespace(options: KubernetesOptions): types.input.core.v1.
   };
 }
 
-type Annotated = Readonly<{ metadata?: unknown }>;
-
 /** The object, marked so that `pulumi up` goes on without waiting for what becomes of it. */
-export function markUnawaited<Manifest extends Annotated>(manifest: Manifest): Manifest {
-  const metadata = (manifest.metadata ?? {}) as Readonly<{ annotations?: Readonly<Record<string, string>> }>;
-  const annotations = { ...metadata.annotations, "pulumi.com/skipAwait": "true" };
-  return { ...manifest, metadata: { ...metadata, annotations } };
+export function markUnawaited<Manifest extends Readonly<{ metadata?: unknown }>>(manifest: Manifest): Manifest {
+  return annotate(manifest, { "pulumi.com/skipAwait": "true" });
 }

@@ -52,5 +52,6 @@ export function createKubernetesNamespace(config: StackConfig, prefix: string): 
     ...readKubernetesOptions(config, prefix),
     provider,
     protectData,
+    rendered: config.renderTo !== undefined,
   });
 }

@@ -25,6 +25,26 @@ function configOf(path: string): Readonly<Record<string, string>> {
 /** The first run loads the SDK of Kubernetes, which takes a busy machine long. */
 const timeout = 60_000;
 
+const prunedByNobody = {
+  "argocd.argoproj.io/sync-options": "Prune=false,Delete=false",
+  "kustomize.toolkit.fluxcd.io/prune": "disabled",
+};
+
+const isOwners = ([key]: readonly [string, string]) => /argoproj|fluxcd/.test(key);
+
+/** The annotations of the namespace and of each claim, by name, of those that Argo CD and Flux read. */
+async function ownersAnnotations(config: Readonly<Record<string, string>>) {
+  const kept = manifestsOf(await deployedStack(config, { preview: false })).filter(
+    ({ kind }) => kind === "Namespace" || kind === "PersistentVolumeClaim",
+  );
+  return Object.fromEntries(
+    kept.map(({ metadata }) => [
+      metadata.name,
+      Object.fromEntries(Object.entries(metadata.annotations ?? {}).filter(isOwners)),
+    ]),
+  );
+}
+
 /** Runs the program anew; an observer keeps the run from being shared with another test. */
 async function rendered(path: string): Promise<readonly Manifest[]> {
   return manifestsOf(await deployedStack(configOf(path), { preview: false, watch: () => undefined }));
@@ -67,6 +87,35 @@ describe.each(stacks)("the objects that %s renders", { timeout }, (path) => {
         manifest.metadata.name,
         [],
       ]);
+    }
+  });
+});
+
+describe("what a controller that prunes reads of the namespace and the claims", { timeout }, () => {
+  const production = configOf("stacks/Pulumi.production.yaml");
+
+  it("keeps the namespace, chain data and ledgers when their files are gone", async () => {
+    expect(await ownersAnnotations(production)).toEqual({
+      gatehouse: prunedByNobody,
+      "node-workspace": prunedByNobody,
+      "sidecar-state": prunedByNobody,
+      "facilitator-ledger": prunedByNobody,
+      "resource-server-ledger": prunedByNobody,
+      "pushgateway-data": {},
+    });
+  });
+
+  it("has Flux apply a claim once whose size the sidecar changes", async () => {
+    const grows = { ...production, volumeGrowth: JSON.stringify({ stepGibibytes: 100, ceilingGibibytes: 2_000 }) };
+    const { "node-workspace": workspace, gatehouse } = await ownersAnnotations(grows);
+    expect(workspace).toEqual({ ...prunedByNobody, "kustomize.toolkit.fluxcd.io/ssa": "IfNotPresent" });
+    expect(gatehouse).toEqual(prunedByNobody);
+  });
+
+  it("says nothing where data are not protected, or where Pulumi applies the objects itself", async () => {
+    const { renderTo: _renderTo, ...applied } = production;
+    for (const config of [{ ...production, protectData: "false" }, applied]) {
+      for (const annotations of Object.values(await ownersAnnotations(config))) expect(annotations).toEqual({});
     }
   });
 });
