@@ -100,11 +100,11 @@ export function planStack({ directory, accounts, signerKeyFile, env }: StackPlan
       want("resource server's metrics", resourceServer.operations, resourceServerSettings, ["operations", "port"]),
     ],
     scraped: [
-      { job: "gatehouse/sidecar", ...sidecar.listen },
-      { job: "gatehouse/pushgateway", ...pushgateway, honorLabels: true as const },
-      { job: "gatehouse/facilitator", ...facilitator.operations },
-      { job: "gatehouse/resource-server", ...resourceServer.operations },
-    ].map((listener) => reached(listener)),
+      scrapeTarget("sidecar", sidecar.listen),
+      { ...scrapeTarget("pushgateway", pushgateway), honorLabels: true },
+      scrapeTarget("facilitator", facilitator.operations),
+      scrapeTarget("resource-server", resourceServer.operations),
+    ],
     environments: {
       pushgateway: pushgatewayEnv,
       upstream: upstreamEnv,
@@ -127,8 +127,8 @@ function want(
 }
 
 /** Where a listener is reached from this machine; one on every address is on loopback, too. */
-function reached({ job, host, port, honorLabels }: ScrapeTarget): ScrapeTarget {
-  return { job, host: findReachedHost(host), port, honorLabels };
+function scrapeTarget(service: ChildName, { host, port }: Listener): ScrapeTarget {
+  return { job: `gatehouse/${service}`, service, host: findReachedHost(host), port };
 }
 
 function url({ host, port }: Listener): string {

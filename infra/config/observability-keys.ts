@@ -57,6 +57,10 @@ const prometheus = z.strictObject({
 const alertmanager = z.strictObject({
   image: image("prom/alertmanager:v0.28.1 by its digest"),
   port: operatorsPort(9_093, "the Alertmanager"),
+  watchdog: z
+    .boolean()
+    .default(false)
+    .describe("Whether GatehouseWatchdog fires always, for a receiver that wakes somebody when it stops"),
 });
 
 const grafana = z.strictObject({

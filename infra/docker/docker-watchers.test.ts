@@ -26,6 +26,11 @@ const receivers = `
 route: { receiver: pager }
 receivers: [{ name: pager, webhook_configs: [{ url: "https://pager.example/hidden-token" }] }]
 `;
+const scrapeOf = (service: string, port: number) => ({
+  job_name: `gh/${service}`,
+  static_configs: [{ targets: [`${service}:${port}`] }],
+  relabel_configs: [{ target_label: "gatehouse", replacement: service }],
+});
 const watchers = ["prometheus", "alertmanager", "grafana"];
 
 const containersOf = (recorded: readonly Recorded[]) =>
@@ -92,10 +97,10 @@ describe("a Docker stack that brings its own Prometheus, Alertmanager and Grafan
       alerting: { alertmanagers: [{ static_configs: [{ targets: ["alertmanager:9093"] }] }] },
     });
     expect(scraped["scrape_configs"]).toEqual([
-      { job_name: "gh/sidecar", static_configs: [{ targets: ["sidecar:9600"] }] },
-      { job_name: "gh/pushgateway", honor_labels: true, static_configs: [{ targets: ["pushgateway:9091"] }] },
-      { job_name: "gh/facilitator", static_configs: [{ targets: ["facilitator:9602"] }] },
-      { job_name: "gh/resource-server", static_configs: [{ targets: ["resource-server:9601"] }] },
+      scrapeOf("sidecar", 9_600),
+      { ...scrapeOf("pushgateway", 9_091), honor_labels: true },
+      scrapeOf("facilitator", 9_602),
+      scrapeOf("resource-server", 9_601),
     ]);
     expect(uploaded(recorded, "prometheus", "rules.yaml")).toContain("https://git.example/runbooks/node-down.md");
   });

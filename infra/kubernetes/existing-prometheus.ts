@@ -3,6 +3,7 @@ import { dashboards } from "../observability/dashboards/all.ts";
 import { dashboardFile, renderGrafanaJson } from "../observability/dashboards/grafana.ts";
 import { renderGroups, type RunbookOptions, buildPrometheusRule } from "../observability/rule-files.ts";
 import { ruleGroups } from "../observability/rules/all.ts";
+import { serviceLabel } from "../observability/scrape-config.ts";
 import type { ServiceSpec } from "../services/service-spec.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { buildSelectorLabels, buildStackLabels, type Labels } from "./labels.ts";
@@ -59,7 +60,13 @@ function podMonitor(
 ): readonly Monitor[] {
   if (metrics === undefined) return [];
   const { port, honorLabels } = metrics;
-  const endpoint = { port, path: "/metrics", interval: `${every}s`, ...(honorLabels && { honorLabels }) };
+  const endpoint = {
+    port,
+    path: "/metrics",
+    interval: `${every}s`,
+    ...(honorLabels && { honorLabels }),
+    relabelings: [{ targetLabel: serviceLabel, replacement: name }],
+  };
   return [
     {
       apiVersion: "monitoring.coreos.com/v1",

@@ -19,6 +19,9 @@ const config = {
   facilitatorReplicas: '{"min": 2, "max": 3}',
   observability: JSON.stringify({ prometheus: {}, alertmanager: {}, grafana: {} }),
 };
+const labelled = (service: string) => ({
+  relabel_configs: [{ target_label: "gatehouse", replacement: service }],
+});
 const isTheirs = ({ metadata }: Manifest) => /^(prometheus|alertmanager|grafana)|-pods$/.test(metadata.name);
 
 describe("a Kubernetes stack that brings its own Prometheus, Alertmanager and Grafana", { timeout: 60_000 }, () => {
@@ -54,29 +57,44 @@ describe("a Kubernetes stack that brings its own Prometheus, Alertmanager and Gr
     expect(manifestNamed(manifests, "NetworkPolicy", "grafana").spec["ingress"]).toEqual([]);
   });
 
-  it("finds each replica by the name of all pods, and the rest by their Services", () => {
+  it("finds each service by the name of all its pods, ready or not, and each replica by itself", () => {
     const { inputs } = recorded.find(({ name }) => name === "gh-prometheus-files") ?? { inputs: {} };
     const text = /"prometheus\.yaml":("(?:[^"\\]|\\.)*")/.exec(JSON.stringify(inputs))?.[1] ?? '""';
     const { scrape_configs: jobs } = parse(JSON.parse(text) as string) as { scrape_configs: unknown };
     expect(jobs).toEqual([
-      { job_name: "gh/sidecar", static_configs: [{ targets: ["sidecar-status:9600"] }] },
-      { job_name: "gh/pushgateway", honor_labels: true, static_configs: [{ targets: ["pushgateway:9091"] }] },
+      { job_name: "gh/sidecar", static_configs: [{ targets: ["sidecar-status:9600"] }], ...labelled("sidecar") },
+      {
+        job_name: "gh/pushgateway",
+        honor_labels: true,
+        static_configs: [{ targets: ["pushgateway-pods:9091"] }],
+        ...labelled("pushgateway"),
+      },
       {
         job_name: "gh/facilitator",
         dns_sd_configs: [{ names: ["facilitator-pods"], type: "A", port: 9_602, refresh_interval: "30s" }],
+        ...labelled("facilitator"),
       },
-      { job_name: "gh/resource-server", static_configs: [{ targets: ["resource-server:9601"] }] },
+      {
+        job_name: "gh/resource-server",
+        static_configs: [{ targets: ["resource-server-pods:9601"] }],
+        ...labelled("resource-server"),
+      },
     ]);
-    expect(manifestNamed(manifests, "Service", "facilitator-pods").spec).toMatchObject({
-      clusterIP: "None",
+    for (const [name, port] of Object.entries({ facilitator: 9_602, "resource-server": 9_601, pushgateway: 9_091 })) {
+      expect(manifestNamed(manifests, "Service", `${name}-pods`).spec).toMatchObject({
+        clusterIP: "None",
+        publishNotReadyAddresses: true,
+        ports: [{ port }],
+      });
+    }
+    expect(manifestNamed(manifests, "Service", "sidecar-status").spec).toMatchObject({
       publishNotReadyAddresses: true,
-      ports: [{ port: 9_602 }],
     });
   });
 
   it("makes nothing of it public, and tells where operators find it", () => {
     const services = theirs().filter(({ kind }) => kind === "Service");
-    expect(services.map(({ spec }) => spec["type"])).toEqual(["ClusterIP", "ClusterIP", "ClusterIP", "ClusterIP"]);
+    expect(services.map(({ spec }) => spec["type"])).toEqual(Array.from({ length: 6 }, () => "ClusterIP"));
     expect(manifests.filter(({ kind }) => kind === "Ingress" || kind === "HTTPRoute")).toEqual([]);
     expect(buildKubernetesOutputs(parseConfig(config)).urls.operations).toMatchObject({
       prometheus: "http://prometheus:9090",

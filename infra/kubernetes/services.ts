@@ -1,5 +1,5 @@
 import type { types } from "@pulumi/kubernetes";
-import { podsHost } from "../services/prometheus-spec.ts";
+import { podsHost } from "../services/addresses.ts";
 import { findPort, type PortSpec, type ServiceSpec } from "../services/service-spec.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { buildSelectorLabels, buildStackLabels } from "./labels.ts";
@@ -12,11 +12,11 @@ export function buildKubernetesService(spec: ServiceSpec, options: KubernetesOpt
 }
 
 /**
- * The Service that is no address of its own but a name of all pods of a service with replicas, so that a Prometheus of the stack's own scrapes
- * each, ready or not; `undefined` where nobody asks for it.
+ * The Service that is no address of its own but a name of all pods of a service, so that a Prometheus of the stack's own scrapes each, ready or
+ * not: why one is not ready is what its metrics tell. `undefined` where nobody asks for it.
  */
 export function buildPodsService(spec: ServiceSpec, options: KubernetesOptions): Service | undefined {
-  if (options.observability?.prometheus === undefined || spec.metrics === undefined || spec.replicas.max === 1) return;
+  if (options.observability?.prometheus === undefined || spec.metrics === undefined) return;
   const ports = [findPort(spec, spec.metrics.port)];
   const made = evenUnready(service({ name: podsHost(spec.name), spec, ports, options, type: "ClusterIP" }));
   return { ...made, spec: { ...made.spec, clusterIP: "None" } };

@@ -1,5 +1,5 @@
-/** How soon a person has to look: `critical` wakes one, `warning` waits for the morning. */
-export type Severity = "critical" | "warning";
+/** How soon a person has to look: `critical` wakes one, `warning` waits for the morning, `none` is no trouble. */
+export type Severity = "critical" | "warning" | "none";
 
 /** One alerting rule, before it is written in a form of Prometheus. */
 export type Alert = Readonly<{

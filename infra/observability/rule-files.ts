@@ -1,7 +1,8 @@
 import { stringify } from "yaml";
+import { podRelabelling } from "./scrape-config.ts";
 import { type RuleGroup, runbookFile, type Alert } from "./alert.ts";
 
-const notice = " Made by `npm run docs` from infra/observability/rules; do not edit.";
+const notice = " Made by `npm run docs` from infra/observability; do not edit.";
 
 /**
  * Writes the rules in each form that is asked for, by path: a rule file of Prometheus, a `PrometheusRule` for its operator, and the two
@@ -41,6 +42,11 @@ export function buildPrometheusRule(groups: readonly RenderedGroup[], labels: Re
     metadata: { name: "gatehouse", labels: { "app.kubernetes.io/name": "gatehouse", ...labels } },
     spec: { groups },
   } as const;
+}
+
+/** How a scrape job over pods names Gatehouse's, as the rules take it for granted. */
+export function renderPodRelabelling(): string {
+  return toYaml({ relabel_configs: podRelabelling });
 }
 
 function toYaml(value: unknown): string {

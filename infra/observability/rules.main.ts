@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { renderDashboards } from "./dashboards/grafana.ts";
 import { dashboards } from "./dashboards/all.ts";
-import { renderRuleFiles } from "./rule-files.ts";
+import { renderPodRelabelling, renderRuleFiles } from "./rule-files.ts";
 import { ruleGroups } from "./rules/all.ts";
 
 const { values } = parseArgs({
@@ -13,7 +13,11 @@ const { values } = parseArgs({
   },
 });
 const links = { runbookBaseUrl: values["runbook-base-url"] };
-const files = { ...renderRuleFiles(ruleGroups, links), ...renderDashboards(dashboards, links) };
+const files = {
+  ...renderRuleFiles(ruleGroups, links),
+  ...renderDashboards(dashboards, links),
+  "pod-relabelling.yaml": renderPodRelabelling(),
+};
 for (const [name, text] of Object.entries(files)) {
   const path = join(values.out, name);
   await mkdir(dirname(path), { recursive: true });

@@ -1,8 +1,13 @@
 import { formatAuthority } from "#daemon/http/address.ts";
 
+/** The label that names the service of a target in all of its series, `up` among them. */
+export const serviceLabel = "gatehouse";
+
 /** A listener that answers Prometheus. */
 export type ScrapeTarget = Readonly<{
   job: string;
+  /** Which service answers; alerts tell by it whose target does not, even one that never did. */
+  service: string;
   host: string;
   port: number;
   /** Whether samples keep the labels that they come with. */
@@ -44,10 +49,37 @@ export function buildPrometheusConfig(options: PrometheusOptions): Readonly<Reco
   };
 }
 
-function scrapeJob({ job, host, port, honorLabels, replicated }: ScrapeTarget, every: string) {
+function scrapeJob({ job, service, host, port, honorLabels, replicated }: ScrapeTarget, every: string) {
   const discovery =
     replicated === true
       ? { dns_sd_configs: [{ names: [host], type: "A", port, refresh_interval: every }] }
       : { static_configs: [{ targets: [formatAuthority(host, port)] }] };
-  return { job_name: job, ...(honorLabels && { honor_labels: true }), ...discovery };
+  return {
+    job_name: job,
+    ...(honorLabels && { honor_labels: true }),
+    ...discovery,
+    relabel_configs: [{ target_label: serviceLabel, replacement: service }],
+  };
 }
+
+const podLabel = (name: string) => `__meta_kubernetes_pod_label_app_kubernetes_io_${name}`;
+
+/**
+ * The relabelling by which a scrape job over pods (`kubernetes_sd_configs`, `role: pod`) gives Gatehouse's pods the job and the label that the
+ * rules take for granted. A job that all pods share would hide a service that is gone behind those that are there.
+ */
+export const podRelabelling: readonly Readonly<Record<string, unknown>>[] = [
+  {
+    source_labels: [podLabel("name"), podLabel("component")],
+    regex: "gatehouse;(.+)",
+    target_label: serviceLabel,
+  },
+  // The sidecar stands in the node's pod, and is what is scraped there.
+  { source_labels: [serviceLabel], regex: "node", target_label: serviceLabel, replacement: "sidecar" },
+  {
+    source_labels: ["__meta_kubernetes_namespace", serviceLabel],
+    separator: "/",
+    regex: "(.+/.+)",
+    target_label: "job",
+  },
+];

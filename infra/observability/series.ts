@@ -15,7 +15,12 @@ type ConditionType = keyof ConditionReasons;
  * @example series("gatehouse_verdict", { level: { in: ["held", "down"] } }) // gatehouse_verdict{level=~"held|down"}
  */
 export function series<N extends SeriesName>(name: N, matchers?: Matchers<N>): string {
-  const shown = Object.entries<Matcher | undefined>(matchers ?? {}).flatMap(([label, matcher]) =>
+  return labelled(name, matchers ?? {});
+}
+
+/** An instant selector of a metric that is not Gatehouse's own. */
+export function labelled(name: string, matchers: Readonly<Record<string, Matcher | undefined>>): string {
+  const shown = Object.entries(matchers).flatMap(([label, matcher]) =>
     matcher === undefined ? [] : [label + operand(matcher)],
   );
   return shown.length === 0 ? name : `${name}{${shown.join(",")}}`;
@@ -32,6 +37,11 @@ export function wrongFor<T extends ConditionType>(
   ...reasons: readonly ConditionReasons[T]["False"][number][]
 ): string {
   return series("gatehouse_condition_info", { type, reason: { in: reasons } });
+}
+
+/** The selector of a condition that nobody can judge for one reason; 1 while it is. */
+export function unknownFor<T extends ConditionType>(type: T, reason: ConditionReasons[T]["Unknown"][number]): string {
+  return series("gatehouse_condition_info", { type, reason });
 }
 
 function operand(matcher: Matcher): string {

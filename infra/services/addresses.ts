@@ -1,3 +1,5 @@
+import type { ServiceName } from "./service-spec.ts";
+
 /** The host names under which the services of one stack find each other; a target gives them. */
 export type Addresses = Readonly<{
   /** The node, as its sidecar sees it. */
@@ -15,6 +17,8 @@ export type Addresses = Readonly<{
   postgres: string;
   prometheus: string;
   alertmanager: string;
+  /** The processes of a service, ready or not: under the name that clients use, one that is not ready may be out of reach. */
+  processesOf: (service: ServiceName) => string;
 }>;
 
 /** On Docker every service is an alias of its name on the private network. */
@@ -30,6 +34,7 @@ export const dockerAddresses: Addresses = {
   postgres: "postgres",
   prometheus: "prometheus",
   alertmanager: "alertmanager",
+  processesOf: (service) => service,
 };
 
 /** On Kubernetes a service is found by its Service's name; the sidecar stands in the node's own pod. */
@@ -45,4 +50,10 @@ export const kubernetesAddresses: Addresses = {
   postgres: "postgres",
   prometheus: "prometheus",
   alertmanager: "alertmanager",
+  processesOf: podsHost,
 };
+
+/** The name, as DNS has it, of all pods of a service on Kubernetes. */
+export function podsHost(service: ServiceName): string {
+  return `${service}-pods`;
+}

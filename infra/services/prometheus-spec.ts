@@ -1,7 +1,9 @@
 import { stringify } from "yaml";
 import { renderGroups, renderRuleFile } from "../observability/rule-files.ts";
 import { ruleGroups } from "../observability/rules/all.ts";
+import { watchdogRules } from "../observability/rules/watchdog.ts";
 import { buildPrometheusConfig, type ScrapeTarget } from "../observability/scrape-config.ts";
+import { podsHost } from "./addresses.ts";
 import { alertmanagerPort } from "./alertmanager-spec.ts";
 import type { BuiltService } from "./built-service.ts";
 import { prometheusProject } from "./prometheus-project.ts";
@@ -11,7 +13,7 @@ import { filesDirectory, findPort, type ResourceLimits, type ServiceName, type S
 export type PrometheusArgs = Readonly<{
   /** Begins the jobs, e.g. `gatehouse-prod` of `gatehouse-prod/facilitator`. */
   prefix: string;
-  /** Host names by which it finds the services. */
+  /** Host names by which it finds the processes of services that have one each, ready or not. */
   hosts: Readonly<Partial<Record<ServiceName, string>>>;
   /** What is scraped of these: every service that says where its metrics are. */
   services: readonly ServiceSpec[];
@@ -21,6 +23,8 @@ export type PrometheusArgs = Readonly<{
   volumeGibibytes: number;
   /** Host of the stack's own Alertmanager, where it has one. */
   alertmanager: string | undefined;
+  /** Whether an alert fires always, so that its silence tells that no alert arrives. */
+  watchdog: boolean;
   limits?: ResourceLimits | undefined;
 }>;
 
@@ -39,11 +43,6 @@ const blocksShare = 0.8;
 
 const rulesName = "rules.yaml";
 
-/** The name, as DNS has it, of all addresses of a service with replicas on Kubernetes. */
-export function podsHost(service: ServiceName): string {
-  return `${service}-pods`;
-}
-
 /**
  * Builds a Prometheus that scrapes the stack's services by their own ports and judges them by Gatehouse's rules. It is never public: nothing
  * asks it who it is.
@@ -57,6 +56,7 @@ export function prometheusSpec(args: PrometheusArgs): BuiltService {
     alertmanager: args.alertmanager && `${args.alertmanager}:${alertmanagerPort}`,
     externalLabels: { stack: args.prefix },
   });
+  const groups = args.watchdog ? [...ruleGroups, watchdogRules] : ruleGroups;
   const spec: ServiceSpec = {
     ...prometheusProject({ name: "prometheus", port: prometheusPort }),
     arguments: [
@@ -70,7 +70,7 @@ export function prometheusSpec(args: PrometheusArgs): BuiltService {
     ],
     files: [
       { name: "prometheus.yaml", content: stringify(config, { lineWidth: 0 }), secret: false },
-      { name: rulesName, content: renderRuleFile(renderGroups(ruleGroups, args)), secret: false },
+      { name: rulesName, content: renderRuleFile(renderGroups(groups, args)), secret: false },
     ],
     volumes: [
       { name: "prometheus-data", path: directory, readOnly: false, keep: false, sizeGibibytes: args.volumeGibibytes },
@@ -92,6 +92,7 @@ function targetOf(service: ServiceSpec, { prefix, hosts }: PrometheusArgs): read
   return [
     {
       job: `${prefix}/${name}`,
+      service: name,
       host: replicated ? podsHost(name) : (hosts[name] ?? name),
       port: findPort(service, metrics.port).number,
       honorLabels: metrics.honorLabels,

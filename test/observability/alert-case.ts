@@ -68,6 +68,11 @@ export function wrong(type: string, reason: string, span: Span = trouble): reado
   ];
 }
 
+/** An upgrade that is under way in a span. */
+export function upgrading(span: Span): InputSeries {
+  return sample("gatehouse_condition_info", { type: "UpgradeProved", reason: "Upgrading" }, phases("_", "1", span));
+}
+
 /** A case of an alert that rests on a condition: wrong for long it fires, wrong for less than its `for` it does not. */
 export function conditionCase({
   alert,

@@ -1,4 +1,4 @@
-import { conditionCase, phases, sample, target, trouble, wrong, type AlertCase } from "./alert-case.ts";
+import { conditionCase, phases, sample, target, trouble, upgrading, wrong, type AlertCase } from "./alert-case.ts";
 
 const who = target.instance;
 const up = (values: string) => sample("gatehouse_node_up", {}, values);
@@ -7,6 +7,7 @@ const gibibyte = 2 ** 30;
 /** Half a year of steps would be slow: ten minutes between two samples are too far for Prometheus, four are not. */
 const wide = { stepMinutes: 4, hours: (count: number) => count * 15 };
 
+const long = { from: 10, to: 130, end: 160 };
 const restarting = { from: 10, to: 18, end: 90 };
 
 /** What the alerts on the node do. */
@@ -35,6 +36,25 @@ export const nodeCases: readonly AlertCase[] = [
     labels: target,
     summary: `The node behind ${who} does not answer (0 of 1): TimedOut.`,
     nearMiss: { series: [up(steady(1)), ...wrong("RestartSettled", "Settling")], silentAt: [35, 50] },
+  },
+  {
+    alert: "GatehouseNodeDown",
+    of: "after an upgrade that leaves the node down",
+    series: [up(phases("1", "0", long)), upgrading({ ...long, to: 70 })],
+    silentAt: [14, 40, 69, 71],
+    firesAt: 74,
+    resolvedAt: 131,
+    labels: target,
+    summary: `The node behind ${who} does not answer (0 of 1): unknown.`,
+    // The node stands still for an hour while its data are copied.
+    nearMiss: {
+      series: [
+        up(phases("1", "0", { ...long, to: 75 })),
+        ...wrong("RestartSettled", "Running", { ...long, to: 75 }),
+        upgrading({ ...long, to: 78 }),
+      ],
+      silentAt: [14, 34, 50, 74, 90],
+    },
   },
   conditionCase({
     alert: "GatehouseHeadStale",

@@ -4,13 +4,14 @@ import { describe, expect, it } from "vitest";
 import { runbookFile } from "#infra/observability/alert.ts";
 import { metricCatalogue } from "#infra/observability/metric-catalogue.ts";
 import { ruleGroups } from "#infra/observability/rules/all.ts";
+import { watchdogRules } from "#infra/observability/rules/watchdog.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
 import { verdictLevels } from "#status/verdict.ts";
 import { hasPromtool, runPromtool, withoutPromtool } from "./promtool.ts";
 
 const root = join(import.meta.dirname, "../..");
 const folder = join(root, "docs/runbooks");
-const alerts = ruleGroups.flatMap((group) => group.alerts);
+const alerts = [...ruleGroups, watchdogRules].flatMap((group) => group.alerts);
 const recorded = new Set<string>(ruleGroups.flatMap((group) => group.recordings.map(({ record }) => record)));
 const files = globSync("*.md", { cwd: folder }).toSorted();
 const pages = files
@@ -24,11 +25,13 @@ const commands = new Set(
     .map((path) => readFileSync(join(root, path), "utf8"))
     .flatMap((text) => [...text.matchAll(/new Command\("([\w-]+)"\)/g)].map(([, name]) => name)),
 );
-/** Paths that a service's listener for operators, or the sidecar's, answers. */
-const routes = new Set(["/", "/livez", "/readyz", "/metrics", "/status"]);
+const watchers = readFileSync(join(root, "docs/observability.md"), "utf8");
+/** Paths that a service's listener for operators, the sidecar's, or Prometheus and the Alertmanager answer. */
+const routes = new Set(["/", "/livez", "/readyz", "/metrics", "/status", "/api"]);
 const metric = (name: string) => name in metricCatalogue || recorded.has(name);
 const queries = (text: string) =>
   [...text.matchAll(/^```promql\n([^]*?)^```$/gm)].flatMap(([, block = ""]) => block.trimEnd().split("\n"));
+const isListenedAt = (port: string) => settings.includes(`| \`${port}\` |`) || watchers.includes(`| \`${port}\` `);
 const quoted = (text: string) =>
   [...text.replaceAll(/^```[^]*?^```$/gm, "").matchAll(/`([^`\n]+)`/g)].map(([, word = ""]) => word);
 
@@ -61,7 +64,9 @@ describe("the runbooks", () => {
     const unknown = quoted(text).filter((word) => {
       if (/^Gatehouse[A-Z]/.test(word)) return !alerts.some(({ name }) => name === word);
       if (/^[A-Z][A-Za-z]+$/.test(word)) return !words.has(word);
-      if (/^[a-z]+(?:\.[a-zA-Z]+)+$/.test(word) && word !== "node.conf") return !settings.includes(`[\`${word}\`]`);
+      if (/^[a-z]+(?:\.[a-zA-Z]+)+$/.test(word) && word !== "node.conf") {
+        return !settings.includes(`[\`${word}\`]`) && !watchers.includes(`| \`${word}\` `);
+      }
       return false;
     });
     const named = [...text.matchAll(/\bgatehouse[_:][\w:]+/g)].map(([name]) => name);
@@ -80,7 +85,7 @@ describe("the runbooks", () => {
     const levels = /The verdict is ((?:`\w+`(?:, | or )?)+)/.exec(text)?.[1] ?? "";
     expect(verbs.filter((verb) => !commands.has(verb))).toEqual([]);
     expect(paths.map(([, , path = ""]) => path).filter((path) => !routes.has(path))).toEqual([]);
-    expect(paths.map(([, port = ""]) => port).filter((port) => !settings.includes(`| \`${port}\` |`))).toEqual([]);
+    expect(paths.map(([, port = ""]) => port).filter((port) => !isListenedAt(port))).toEqual([]);
     expect(quoted(levels).filter((level) => !verdictLevels.some((known) => known === level))).toEqual([]);
   });
 

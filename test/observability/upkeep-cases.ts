@@ -1,9 +1,22 @@
-import { conditionCase, phases, sample, target, trouble, upSample, wrong, type AlertCase } from "./alert-case.ts";
+import {
+  conditionCase,
+  phases,
+  sample,
+  target,
+  trouble,
+  upgrading,
+  upSample,
+  wrong,
+  type AlertCase,
+} from "./alert-case.ts";
 
 const who = target.instance;
 const resume = "kubectl exec node-0 -c sidecar -- gatehouse resume";
 const build = (service: string, values: string) =>
   sample("gatehouse_build_info", { service, version: "0.1.0", node: "v26" }, values);
+/** Prometheus's own metric of a target that was scraped with the label of its service. */
+const labelled = (name: string, service: string) =>
+  `${name}{job="${target.job}",instance="${who}",gatehouse="${service}"}`;
 /** A target that can't be scraped has no series of its own. */
 const scrapedUntilTrouble = phases("1", "_");
 
@@ -26,6 +39,16 @@ export const upkeepCases: readonly AlertCase[] = [
     forMinutes: 1,
     summary: `The upgrade of the node behind ${who} failed (0 of 1): RolledBack.`,
   }),
+  {
+    alert: "GatehouseUpgradeLong",
+    series: [upgrading({ from: 10, to: 160, end: 190 })],
+    silentAt: [9, 60, 99],
+    firesAt: 101,
+    resolvedAt: 161,
+    labels: { ...target, type: "UpgradeProved", reason: "Upgrading" },
+    summary: `An upgrade of the node behind ${who} has been under way for an hour and a half (Upgrading).`,
+    nearMiss: { series: [upgrading({ from: 10, to: 95, end: 190 })], silentAt: [90, 101, 150] },
+  },
   conditionCase({
     alert: "GatehouseConfigContested",
     type: "SoleWriter",
@@ -104,7 +127,7 @@ export const upkeepCases: readonly AlertCase[] = [
     firesAt: 14,
     resolvedAt: 61,
     labels: { ...target, service: "sidecar" },
-    summary: `The sidecar ${who} of job gatehouse is gone (1 was there).`,
+    summary: `The sidecar ${who} of job gatehouse is gone.`,
     nearMiss: { series: [upSample(phases("1", "0")), build("facilitator", scrapedUntilTrouble)], silentAt: [14, 40] },
   },
   {
@@ -115,7 +138,7 @@ export const upkeepCases: readonly AlertCase[] = [
     firesAt: 14,
     resolvedAt: 61,
     labels: { job: target.job, service: "sidecar" },
-    summary: `The sidecar  of job gatehouse is gone (1 was there).`,
+    summary: `The sidecar  of job gatehouse is gone.`,
     nearMiss: { series: [upSample("1x90"), build("sidecar", scrapedUntilTrouble)], silentAt: [14, 40] },
   },
   {
@@ -125,11 +148,62 @@ export const upkeepCases: readonly AlertCase[] = [
     firesAt: 14,
     resolvedAt: 61,
     labels: { ...target, service: "facilitator" },
-    summary: `The facilitator ${who} of job gatehouse is gone (1 was there).`,
+    summary: `The facilitator ${who} of job gatehouse is gone.`,
     nearMiss: {
       series: [upSample(phases("1", "0", { from: 10, to: 12, end: 90 })), build("facilitator", "1x90")],
       silentAt: [11, 14],
     },
+  },
+  {
+    alert: "GatehouseSidecarDown",
+    of: "a target that never answered",
+    // Looked at for a quarter of an hour first: a service may start that long after its Prometheus.
+    series: [[labelled("up", "sidecar"), "0x59 1x30"]],
+    silentAt: [3, 16],
+    firesAt: 20,
+    resolvedAt: 61,
+    labels: { ...target, service: "sidecar" },
+    summary: `The sidecar ${who} of job gatehouse is gone.`,
+    nearMiss: {
+      series: [
+        [labelled("up", "facilitator"), "0x90"],
+        [`up{job="theirs/sidecar",instance="10.0.0.1:80"}`, "0x90"],
+      ],
+      silentAt: [20, 60, 89],
+    },
+  },
+  {
+    alert: "GatehouseServiceDown",
+    of: "a target that never answered",
+    series: [[labelled("up", "pushgateway"), "0x59 1x30"]],
+    silentAt: [3, 16],
+    firesAt: 20,
+    resolvedAt: 61,
+    labels: { ...target, service: "pushgateway" },
+    summary: `The pushgateway ${who} of job gatehouse is gone.`,
+    nearMiss: {
+      series: [
+        [labelled("up", "sidecar"), "0x90"],
+        [`up{job="theirs",instance="10.0.0.1:80"}`, "0x90"],
+      ],
+      silentAt: [20, 60, 89],
+    },
+  },
+  {
+    alert: "GatehouseSidecarDown",
+    of: "a target that has been away for ten days",
+    stepMinutes: 4,
+    // Longer than anything is remembered of it.
+    series: [
+      [labelled("up", "sidecar"), `1x14 0x${10 * 360} 1x30`],
+      [`gatehouse_build_info{job="gatehouse",instance="${who}",gatehouse="sidecar",service="sidecar"}`, "1x14 stale"],
+    ],
+    silentAt: [56],
+    firesAt: 9 * 24 * 60,
+    resolvedAt: (15 + 3_601 + 1) * 4,
+    labels: { ...target, service: "sidecar" },
+    summary: `The sidecar ${who} of job gatehouse is gone.`,
+    nearMiss: { series: [[labelled("up", "sidecar"), "1x90"]], silentAt: [40, 300] },
   },
   {
     alert: "GatehouseClockDrift",

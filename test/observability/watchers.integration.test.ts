@@ -1,8 +1,11 @@
 import { spawn, spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parse, stringify } from "yaml";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { renderPodRelabelling } from "#infra/observability/rule-files.ts";
 import { buildWatchers } from "#infra/components/gatehouse.ts";
 import { dockerAddresses } from "#infra/services/addresses.ts";
 import { facilitatorSpec } from "#infra/services/facilitator-spec.ts";
@@ -50,10 +53,73 @@ describe.skipIf(!hasPromtool)(`what configures a stack's own Prometheus${without
     expect(checked.status).toBe(0);
   });
 
+  it("has the watchdog where that is asked for, and only there", () => {
+    const watchdog = { prometheus: {}, alertmanager: { watchdog: true } };
+    const observability = JSON.stringify(watchdog);
+    const files = filesOf("prometheus", { observability });
+    expect(filesOf("prometheus")["rules.yaml"]).not.toContain("Watchdog");
+    const test = stringify({
+      rule_files: ["rules.yaml"],
+      tests: [
+        {
+          interval: "1m",
+          input_series: [],
+          promql_expr_test: [{ expr: "count(ALERTS)", eval_time: "5m", exp_samples: [{ labels: "{}", value: 1 }] }],
+        },
+      ],
+    });
+    const { status, output } = runPromtool(["test", "rules", "test.yaml"], { ...files, "test.yaml": test });
+    expect([status, output]).toEqual([0, expect.stringContaining("SUCCESS")]);
+  });
+
   it("is judged by more than its own word: promtool refuses a misspelt field", () => {
     const files = filesOf("prometheus");
     const misspelt = { ...files, "prometheus.yaml": files["prometheus.yaml"]?.replace("job_name", "jobname") ?? "" };
     expect(runPromtool(["check", "config", "prometheus.yaml"], misspelt).status).toBe(1);
+  });
+});
+
+describe.skipIf(!hasPromtool)(`the relabelling of pods that annotations find${withoutPromtool}`, () => {
+  /** What a scrape job over pods knows of each, as the discovery of Kubernetes has it, and a job that all of them share. */
+  const pods: readonly (readonly [namespace: string, name: string, component: string])[] = [
+    ["gatehouse", "gatehouse", "node"],
+    ["staging", "gatehouse", "facilitator"],
+    ["shop", "checkout", "facilitator"],
+  ];
+  const config = {
+    scrape_configs: [
+      {
+        job_name: "kubernetes-pods",
+        static_configs: pods.map(([namespace, name, component], index) => ({
+          targets: [`10.0.0.${index + 1}:9600`],
+          labels: {
+            __meta_kubernetes_namespace: namespace,
+            __meta_kubernetes_pod_label_app_kubernetes_io_name: name,
+            __meta_kubernetes_pod_label_app_kubernetes_io_component: component,
+          },
+        })),
+        ...(parse(renderPodRelabelling()) as object),
+      },
+    ],
+  };
+
+  it("gives each service of each stack a job of its own and its label, and leaves others alone", () => {
+    const args = ["check", "service-discovery", "--timeout=2s", "prometheus.yaml", "kubernetes-pods"];
+    const { status, output } = runPromtool(args, { "prometheus.yaml": stringify(config) });
+    expect(status, output).toBe(0);
+    const found = JSON.parse(output.slice(output.indexOf("["))) as readonly { labels: Record<string, string> }[];
+    const jobs = found.map(({ labels: { job, gatehouse } }) => [job, gatehouse]);
+    expect(jobs.toSorted()).toEqual([
+      ["gatehouse/sidecar", "sidecar"],
+      ["kubernetes-pods", undefined],
+      ["staging/facilitator", "facilitator"],
+    ]);
+  });
+
+  it("is what docs/observability.md tells to add", () => {
+    const page = readFileSync(join(import.meta.dirname, "../../docs/observability.md"), "utf8");
+    const [, block = ""] = /```yaml\n(relabel_configs:[^`]*)```/.exec(page) ?? [];
+    expect(parse(block)).toEqual(parse(renderPodRelabelling()));
   });
 });
 

@@ -181,7 +181,7 @@ export const nodeDashboard: Dashboard = {
           description: "Restarts that count towards restart.budgetPerHour.",
           unit: "none",
           queries: [perInstance("gatehouse_node_restarts_in_last_hour")],
-          alerts: ["GatehouseRestartBudgetUsedUp", "GatehouseUpgradeFailed"],
+          alerts: ["GatehouseRestartBudgetUsedUp", "GatehouseUpgradeFailed", "GatehouseUpgradeLong"],
         },
         {
           title: "Passes",

@@ -1,9 +1,10 @@
 import type { Alert, RuleGroup } from "../alert.ts";
-import { condition, series, shownReason, wrongFor } from "../series.ts";
+import { condition, series, shownReason, unknownFor, wrongFor } from "../series.ts";
 
 const sameTarget = "on (job, instance)";
 const up = series("gatehouse_node_up");
 const free = series("gatehouse_node_disk_free_bytes");
+const upgrading = `${unknownFor("UpgradeProved", "Upgrading")} == 1`;
 const restarting = `${wrongFor("RestartSettled", "Running", "Settling")} == 1`;
 
 /** Days ahead for which the disk has to have room. */
@@ -12,8 +13,9 @@ const diskDays = 4;
 const serving: readonly Alert[] = [
   {
     name: "GatehouseNodeDown",
-    // A restart that the sidecar makes has its own deadlines; a node that stays away for long is down whatever is under way.
-    expr: `(${up} == 0 unless ${sameTarget} ${restarting}) or (max_over_time(${up}[20m]) == 0 and ${up} offset 20m == 0)`,
+    // A restart that the sidecar makes has its own deadlines; a node that stays away for long is down, unless its data are copied for an upgrade:
+    // whoever started it then would break that.
+    expr: `((${up} == 0 unless ${sameTarget} ${restarting}) or (max_over_time(${up}[20m]) == 0 and ${up} offset 20m == 0)) unless ${sameTarget} ${upgrading}`,
     for: "3m",
     severity: "critical",
     summary: `The node behind {{ $labels.instance }} does not answer ({{ $value }} of 1): ${shownReason("RpcAnswering")}.`,

@@ -1,16 +1,24 @@
 import type { Alert, RuleGroup } from "../alert.ts";
-import { series, type Matcher } from "../series.ts";
+import { serviceLabel } from "../scrape-config.ts";
+import { labelled, series, type Matcher } from "../series.ts";
 
 /** Prometheus's own: 0 while a target can't be scraped. */
 const scraped = "up";
 const clock = series("gatehouse_time_seconds");
 
-/** Targets that answered within a day and do not now, and jobs all of whose targets are gone from the service discovery. */
+/**
+ * Targets that answered within a week and do not now; those of a labelled service that answered nobody for a quarter of an hour, even if they never
+ * did; and jobs all of whose targets are gone from the service discovery. The first two give one series, so that a service that stays away is told
+ * of once, however long it takes.
+ */
 function lost(service: Matcher): string {
   const known = (range: string) => `last_over_time(${series("gatehouse_build_info", { service })}[${range}])`;
-  const silent = `max by (job, instance, service) (${known("1d")}) and on (job, instance) ${scraped} == 0`;
-  const gone = `max by (job, service) (${known("6h")}) unless on (job) ${scraped}`;
-  return `(${silent}) or (${gone})`;
+  const silent = `max by (job, instance, service) (${known("7d")}) and on (job, instance) ${scraped} == 0`;
+  const labels = labelled(scraped, { [serviceLabel]: service });
+  const away = `max_over_time(${labels}[15m]) == 0 and ${labels} offset 15m == 0`;
+  const never = `max by (job, instance, service) (label_replace(${away}, "service", "$1", "${serviceLabel}", "(.+)"))`;
+  const gone = `max by (job, service) (${known("1d")}) unless on (job) ${scraped}`;
+  return `(${silent}) or (${never}) or (${gone})`;
 }
 
 const alerts: readonly Alert[] = [
@@ -19,17 +27,17 @@ const alerts: readonly Alert[] = [
     expr: lost("sidecar"),
     for: "3m",
     severity: "critical",
-    summary: "The sidecar {{ $labels.instance }} of job {{ $labels.job }} is gone ({{ $value }} was there).",
+    summary: "The sidecar {{ $labels.instance }} of job {{ $labels.job }} is gone.",
     description:
       "The gateway in front of the node does not serve, and no other alert of job {{ $labels.job }} can fire. See whether its process or container runs.",
   },
   {
     name: "GatehouseServiceDown",
-    expr: lost({ notIn: ["sidecar", "devnet"] }),
+    // Nor what has no such label: a target of somebody else's.
+    expr: lost({ notIn: ["sidecar", "devnet", ""] }),
     for: "3m",
     severity: "critical",
-    summary:
-      "The {{ $labels.service }} {{ $labels.instance }} of job {{ $labels.job }} is gone ({{ $value }} was there).",
+    summary: "The {{ $labels.service }} {{ $labels.instance }} of job {{ $labels.job }} is gone.",
     description:
       "What the {{ $labels.service }} does (selling, settling payments, passing restarts on) waits until it runs again.",
   },

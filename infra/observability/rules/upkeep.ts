@@ -1,5 +1,5 @@
 import type { Alert, RuleGroup } from "../alert.ts";
-import { condition, series, shownLabel, shownReason, wrongFor } from "../series.ts";
+import { condition, series, shownLabel, shownReason, unknownFor, wrongFor } from "../series.ts";
 
 const sameTarget = "on (job, instance)";
 const verdict = series("gatehouse_verdict", { level: { in: ["held", "down", "wrong", "unknown"] } });
@@ -21,6 +21,17 @@ const configuration: readonly Alert[] = [
     summary: `The upgrade of the node behind {{ $labels.instance }} failed ({{ $value }} of 1): ${shownReason("UpgradeProved")}.`,
     description:
       "RolledBack: the node of {{ $labels.instance }} runs as the old version again, with its data, and nothing more is done. Stranded: neither version could be proved. Blocked: the upgrade can't go on, and the node may stand still.",
+  },
+  {
+    name: "GatehouseUpgradeLong",
+    // A copy of the data alone may take an hour.
+    expr: `${unknownFor("UpgradeProved", "Upgrading")} == 1`,
+    for: "90m",
+    severity: "warning",
+    summary:
+      "An upgrade of the node behind {{ $labels.instance }} has been under way for an hour and a half ({{ $labels.reason }}).",
+    description:
+      "The node of {{ $labels.instance }} may stand still meanwhile, of which no other alert tells. The message of UpgradeProved says which step it is at; start the sidecar, not the node.",
   },
   {
     name: "GatehouseConfigContested",

@@ -6,6 +6,7 @@ import type { SeenFault } from "./live-fault.ts";
 const notMade: Readonly<Record<string, string>> = {
   GatehouseUpgradeFailed:
     "a version that fails is put on a devnet node in `test/sidecar/upgrade-command.integration.test.ts`, which reads the condition",
+  GatehouseUpgradeLong: "an hour and a half of an upgrade is longer than a fault lasts here; promtool alone fires it",
   GatehouseFileRefused:
     "a policy that can't be used is put before a gateway in `test/cli/doctor.integration.test.ts`, which reads the condition; promtool fires the alert",
   GatehouseNotLookedAfter:

@@ -1,0 +1,21 @@
+import type { RuleGroup } from "../alert.ts";
+
+/**
+ * One alert that always fires, for a receiver that wakes somebody when it no longer does. Apart from the others, because an Alertmanager that is
+ * not told where it goes would tell everybody.
+ */
+export const watchdogRules: RuleGroup = {
+  name: "gatehouse-watchdog",
+  recordings: [],
+  alerts: [
+    {
+      name: "GatehouseWatchdog",
+      expr: "vector(1)",
+      for: "0m",
+      severity: "none",
+      summary: "Prometheus judges the rules and reaches the Alertmanager ({{ $value }}).",
+      description:
+        "This fires for as long as alerts arrive at all. Route it to what wakes somebody when it stops, and to nobody else.",
+    },
+  ],
+};
