@@ -125,9 +125,10 @@ function valuesOf(env: Readonly<Record<string, string>>, environment: string): R
   const known: Readonly<Record<string, string>> = {
     "matrix.environment": environment,
     "vars.PULUMI_ORGANIZATION": "acme",
-    "vars.SERVICE_URLS": "",
+    // A variable that nobody set is empty.
+    "vars[format('SERVICE_URLS_{0}', matrix.environment)]": "",
     "vars.NODE_CONF_COMMAND": "",
-    "vars.NODE_VERSION": "0.16.2",
+    "vars[format('NODE_VERSION_{0}', matrix.environment)]": "",
     "github.repository": "acme/nodes",
     "github.token": "the-token-of-the-run",
     "github.event.pull_request.number": "7",

@@ -118,6 +118,19 @@ describe("a pull request", () => {
     expect(comment).not.toContain("\uFFFD");
   });
 
+  it("keeps the report of a preview with many warnings and findings within what a comment may hold", async () => {
+    const lines = Array.from({ length: 3_000 }, (_, index) => [
+      `    warning: ${"x".repeat(30)}-${index} would be replaced`,
+      `    [mandatory]  [severity: high]  image-pinned  ${index} ${"~".repeat(40)}`,
+    ]).flat();
+    await pipeline.stand("pulumi-preview", { output: `${"~".repeat(60_000)}\n${lines.join("\n")}\n` });
+    expect((await pipeline.runJob("pull-request.yml", "preview", "dev")).status).toBe(0);
+    const comment = await pipeline.report("preview-dev.md");
+    expect(comment.match(/^### .*$/gm)).toEqual(["### This would stop something, or drop data", "### Policies"]);
+    expect(comment.match(/The rest is in the log of the run\./g)).toHaveLength(3);
+    expect(comment.length).toBeLessThan(65_536);
+  });
+
   it("puts the report under the pull request, and in place of the last one from then on", async () => {
     await pipeline.stand("pulumi-preview", { output: "nothing\n" });
     await pipeline.runJob("pull-request.yml", "preview", "dev");
@@ -254,9 +267,10 @@ describe("scripts/drift.sh with the running services", () => {
 
 describe("scripts/drift.sh with the running node's node.conf", () => {
   const key = `0x${"ab".repeat(32)}`;
+  const node0162 = { NODE_VERSION: "0.16.2" };
   const settings = { GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS: "10.0.0.1" };
-  const look = (command: string) =>
-    pipeline.runScript("drift.sh", ["dev"], { ...settings, NODE_VERSION: "0.16.2", NODE_CONF_COMMAND: command });
+  const look = (command: string, environment = "dev", version: Readonly<Record<string, string>> = node0162) =>
+    pipeline.runScript("drift.sh", [environment], { ...settings, ...version, NODE_CONF_COMMAND: command });
 
   it("finds what the provider can't see, shows no secret of it, and leaves no copy", async () => {
     await pipeline.commit("running-in-dev.conf", `{ "chain": { "domain_key_path": "${key}", "monitor_config": {} } }`);
@@ -265,6 +279,14 @@ describe("scripts/drift.sh with the running node's node.conf", () => {
     expect(await pipeline.report("drift-dev.md")).toContain("storage_enable_cetina added as true");
     expect(output + (await pipeline.report("drift-dev.md"))).not.toContain(key);
     expect(existsSync(join(pipeline.directory, "reports/dev.running.node.conf"))).toBe(false);
+  });
+
+  it("measures by the version that the environment's own stack names", async () => {
+    await pipeline.commit("running.conf", `{ "chain": { "domain_key_path": "${key}", "monitor_config": {} } }`);
+    expect((await look("cat running.conf", "staging", {})).status).toBe(2);
+    expect(await pipeline.report("drift-staging.md")).toContain("storage_enable_cetina added as true");
+    const { output, status } = await look("cat running.conf", "dev", {});
+    expect([status, output]).toEqual([1, expect.stringContaining("set gatehouse:nodeVersion of the stack")]);
   });
 
   it("says that it could not look, and still tells of drift that the provider sees", async () => {

@@ -83,6 +83,28 @@ describe("the workflows of examples/gitops", () => {
     );
   });
 
+  it("updates from main alone, whatever branch is dispatched by hand", () => {
+    const conditions = ["dev", "staging", "production"].map((name) => jobNamed("deploy.yml", name)["if"]);
+    expect(new Set(conditions)).toEqual(new Set(["github.ref == 'refs/heads/main'"]));
+  });
+
+  it("looks at night without waiting for a person, with credentials of its own", () => {
+    expect(jobNamed("drift.yml", "look").environment).toBe("drift");
+    const readme = readFileSync(join(template, "README.md"), "utf8");
+    expect(readme).toMatch(/give `drift` none, or each night's look waits/);
+    expect(readme).toContain("…:environment:drift` may only read");
+  });
+
+  it("tells each environment of a matrix what is its own, not what all of them share", () => {
+    const shared = new Set(["PULUMI_ORGANIZATION", "GATEHOUSE_RUNNER", "NODE_CONF_COMMAND"]);
+    const inMatrix = jobs.filter(({ job }) => job["strategy"] !== undefined);
+    const named = inMatrix.flatMap(({ job }) =>
+      [...JSON.stringify(job).matchAll(/vars\.(\w+)/g)].map(([, name = ""]) => name),
+    );
+    expect(inMatrix.length).toBeGreaterThan(2);
+    expect(named.filter((name) => !shared.has(name))).toEqual([]);
+  });
+
   it("looks at every environment that has a stack", () => {
     expect(environments.toSorted()).toEqual(["dev", "production", "staging"]);
     const looks = [jobNamed("pull-request.yml", "preview"), jobNamed("drift.yml", "look")];

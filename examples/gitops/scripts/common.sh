@@ -37,6 +37,11 @@ environments() {
   printf '%s\n' "${names[*]}"
 }
 
+# Prints the version of the node that an environment's stack names; nothing where it names none.
+node_version_of() {
+  sed -nE 's/^ +gatehouse:nodeVersion: *"?([^"# ]+).*/\1/p' "$repository/stacks/Pulumi.$1.yaml" | head -n 1
+}
+
 # Prints what the last update of an environment's stack gave its services, and where they are asked.
 outputs_of() {
   pulumi stack output --json \
@@ -78,12 +83,16 @@ kept_in() {
   return "$status"
 }
 
-# Prints a kept text between fences that nothing in it can close, short enough for a comment or an issue.
+# Prints the beginning of a kept text between fences that nothing in it can close: fenced <file> [<bytes>]. GitHub refuses a comment or an issue of
+# more than 65536 characters, so all texts of one together may have no more than some 60000 bytes.
 fenced() {
-  local limit_bytes=50000 fence='~~~~'
-  while grep -qF -- "$fence" "$1"; do fence+='~'; done
+  local limit_bytes=${2:-50000} fence='~~~~' cut="$1.cut"
+  # A long line of what fences are made of is shortened, so that the fences stay short.
+  head -c "$limit_bytes" -- "$1" | iconv -c -f UTF-8 -t UTF-8 | sed -E 's/~{16,}/~~~~~~~~~~~~~~~/g' >"$cut"
+  while grep -qF -- "$fence" "$cut"; do fence+='~'; done
   printf '%stext\n' "$fence"
-  head -c "$limit_bytes" -- "$1" | iconv -c -f UTF-8 -t UTF-8
+  cat -- "$cut"
   printf '\n%s\n' "$fence"
   if [ "$(wc -c <"$1")" -gt "$limit_bytes" ]; then printf '\nThe rest is in the log of the run.\n'; fi
+  rm -f -- "$cut"
 }

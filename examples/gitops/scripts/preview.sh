@@ -16,7 +16,7 @@ section() {
   local title=$1 pattern=$2 found="$log.section"
   if grep -E -- "$pattern" "$log" | sed -E 's/^ +//' | sort -u >"$found"; then
     printf '### %s\n\n' "$title"
-    fenced "$found"
+    fenced "$found" 5000
     printf '\n'
   fi
   rm -f -- "$found"
@@ -32,7 +32,7 @@ section() {
   section "This would stop something, or drop data" 'warning: .* would '
   section "Policies" '\[(mandatory|advisory)\]'
   printf '<details><summary>What would change</summary>\n\n'
-  fenced "$log"
+  fenced "$log" 45000
   printf '\n</details>\n'
 } >"$report_directory/preview-$environment.md"
 [ "$status" -eq 0 ] || exit "$failed"
