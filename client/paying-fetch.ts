@@ -59,13 +59,16 @@ export type PayingFetchDependencies = Readonly<{
  * `fetch` throws.
  *
  * @example
+ * import { payingFetch } from "gatehouse-evm/client";
+ *
  * const fetch = payingFetch({
- *   account: privateKeyToAccount(key),
+ *   account, // viem's privateKeyToAccount(key), or anything else that has an address and signs typed data
  *   assets: [{ network: "eip155:1672", address: token, decimals: 6 }],
  *   maxPerPayment: "0.05",
  *   maxTotal: "1.0",
  * });
  * const response = await fetch("http://127.0.0.1:4021/data");
+ * console.log(response.status); // 200
  */
 export function payingFetch(options: PayingFetchOptions, dependencies: PayingFetchDependencies = {}): Fetch {
   const { fetch = globalThis.fetch, onEvent = () => undefined, tokens, schemes = knownSchemes } = dependencies;

@@ -30,7 +30,15 @@ const eip3009 = parseAbi(["function authorizationState(address, bytes32) view re
 /** How long one question may take. */
 const timeoutMs = 5_000;
 
-/** Reads tokens by the JSON-RPC endpoint of their chain. */
+/**
+ * Reads tokens by the JSON-RPC endpoint of their chain.
+ *
+ * @example
+ * import { tokenReader } from "gatehouse-evm/client";
+ *
+ * const tokens = tokenReader({ rpcUrl: "http://127.0.0.1:8545" });
+ * console.log(await tokens.decimals({ network: "eip155:1672", address: token })); // 6
+ */
 export function tokenReader({ rpcUrl }: Readonly<{ rpcUrl: string }>): TokenReader {
   const client = createPublicClient({ transport: http(rpcUrl, { timeout: timeoutMs, retryCount: 1 }) });
   const { host } = new URL(rpcUrl);

@@ -18,6 +18,12 @@ import { ConfigError, type ConfigProblem } from "./config/config-problem.ts";
  *
  * @param raw the values by key, as Pulumi gives them: text, with lists and objects as JSON.
  * @throws {ConfigError} with every problem found: the key, what was found and what is allowed.
+ *
+ * @example
+ * import { parseConfig } from "gatehouse-evm/pulumi";
+ *
+ * const config = parseConfig({ chainId: "1672", devAccounts: "true" });
+ * console.log(config.chainId, config.target); // 1672 docker
  */
 export function parseConfig(raw: Readonly<Record<string, string>>): StackConfig {
   const given = Object.entries(raw).filter(([key, text]) => !isNotSet(key, text));

@@ -107,6 +107,12 @@ const textLengthMax = 1_000;
 /**
  * Reads a text that is a version and nothing else: `0.16.2`, `v0.11`, `0.16.0-rc.1`. Undefined for anything else, because a
  * version that was found somewhere in a text may be that of an operating system or a compiler.
+ *
+ * @example
+ * import { parseNodeVersion } from "gatehouse-evm/lint";
+ *
+ * console.log(parseNodeVersion("v0.11")?.release); // 0.11.0
+ * console.log(parseNodeVersion("Ubuntu 24.04")); // undefined
  */
 export function parseNodeVersion(text: string): NodeVersion | undefined {
   const trimmed = text.slice(0, textLengthMax).trim();

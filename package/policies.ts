@@ -9,7 +9,10 @@ import { allRules } from "#policies/rules/all-rules.ts";
  * @param now tells the day that exceptions are judged by.
  *
  * @example
- * new PolicyPack("acme", { policies: [...gatehousePolicies(), ...ours] });
+ * import { gatehousePolicies } from "gatehouse-evm/policies";
+ *
+ * const policies = [...gatehousePolicies(), ...ours]; // for new PolicyPack("acme", { policies })
+ * console.log(policies.length > ours.length); // true
  */
 export function gatehousePolicies(now: () => Date = () => new Date()): Policies {
   return allRules.map((rule) => createPolicy(rule, now));

@@ -82,6 +82,12 @@ export type SettingsSources = Readonly<{
  * as absent. A secret comes from the environment or from the file that `<NAME>_FILE` names, never from the settings file.
  *
  * @throws {SettingsError} with every problem found, each with its name, what was found and what was expected.
+ *
+ * @example
+ * import { gatewaySettings, readSettings } from "gatehouse-evm/settings";
+ *
+ * const env = { GATEHOUSE_GATEWAY_NODE_HTTP_URL: "http://127.0.0.1:8545", GATEHOUSE_GATEWAY_NODE_CHAIN_ID: "1672" };
+ * console.log(readSettings(gatewaySettings, { env }).public.port); // 8545
  */
 export function readSettings<Schema extends z.ZodObject>(
   definition: SettingsDefinition<Schema>,

@@ -22,7 +22,17 @@ import type { ServiceSpec } from "../services/service-spec.ts";
 import { Node } from "./node.ts";
 import { withoutProblems, Service } from "./service.ts";
 
-/** The whole system: a guarded node, its Pushgateway, a facilitator and a resource server. */
+/**
+ * The whole system: a guarded node, its Pushgateway, a facilitator and a resource server.
+ *
+ * @example
+ * import { deploymentSecret, Gatehouse, parseConfig, stackArgs } from "gatehouse-evm/pulumi";
+ *
+ * const { addresses, published, restart } = platform;
+ * const config = parseConfig({ devAccounts: "true", tokenAddress: token });
+ * const args = stackArgs(config, { prefix: "pay", addresses, published, restart, secret: deploymentSecret });
+ * new Gatehouse("pay", { ...args, platform });
+ */
 export class Gatehouse extends ComponentResource {
   /** What the services that can be asked were given, by their names. */
   readonly configuration: Readonly<Record<string, GivenConfiguration>>;

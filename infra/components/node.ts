@@ -11,7 +11,15 @@ export type NodeServices = Readonly<{
   snapshots?: Readonly<{ service: BuiltService; schedule: string }> | undefined;
 }>;
 
-/** A node and the sidecar that keeps it right and guards its RPC. */
+/**
+ * A node and the sidecar that keeps it right and guards its RPC.
+ *
+ * @example
+ * import { Node, nodeSpec, sidecarSpec } from "gatehouse-evm/pulumi";
+ *
+ * // `args` are those of stackArgs().
+ * new Node("node", { node: nodeSpec(args.node), sidecar: sidecarSpec(args.sidecar), platform });
+ */
 export class Node extends ComponentResource {
   /** What has to be up before another service can use the node. */
   readonly ready: Resource;

@@ -22,7 +22,14 @@ type ServiceType =
   | "ResourceServer"
   | "Upstream";
 
-/** One service on a platform: its container or Deployment, its volume, its files. */
+/**
+ * One service on a platform: its container or Deployment, its volume, its files.
+ *
+ * @example
+ * import { pushgatewaySpec, Service } from "gatehouse-evm/pulumi";
+ *
+ * new Service("Pushgateway", "pushgateway", { platform, service: pushgatewaySpec({}) });
+ */
 export class Service extends ComponentResource {
   /** What has to be up before another service can use this one. */
   readonly ready: Resource;

@@ -14,7 +14,15 @@ export function readStackConfiguration(project: string): Readonly<Record<string,
   );
 }
 
-/** Makes text a secret that Pulumi encrypts wherever it stores it. */
+/**
+ * Makes text a secret that Pulumi encrypts wherever it stores it.
+ *
+ * @example
+ * import { deploymentSecret } from "gatehouse-evm/pulumi";
+ *
+ * const key = deploymentSecret(signerKey);
+ * console.log(await isSecret(key.value)); // true
+ */
 export function deploymentSecret(text: string): DeploymentSecret {
   return { kind: "secret", check: text, value: secret(text) };
 }

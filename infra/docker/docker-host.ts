@@ -26,7 +26,7 @@ import { findBinDirectory } from "../services/node-conf.ts";
 import type { Published } from "../services/published.ts";
 import type { RestartRoute } from "../services/sidecar-spec.ts";
 import { buildContainerArgs, labelPrefix, type Placement } from "./container-args.ts";
-import { buildFileDeliveryArgs, buildFilesMount } from "./file-delivery.ts";
+import { buildFileDeliveryArgs, buildFilesMount, type FileDelivery } from "./file-delivery.ts";
 import { healthTimeProperties } from "./health-check.ts";
 import { prepareNode } from "./prepared-node.ts";
 import { createProgramVolumes, viewOf, type ProgramVolumes } from "./node-volumes.ts";
@@ -52,12 +52,20 @@ export type DockerHostArgs = Readonly<{
   startInterval?: boolean | undefined;
 }>;
 
-/** A volume with a service's files, and the container that brought them. */
-type FileDelivery = Readonly<{ volume: docker.Volume; courier: docker.Container }>;
-
 /**
  * One Docker host as a target: two networks, one that the outside reaches and one that stays inside, the volumes, and a
  * container per service.
+ *
+ * @example
+ * import { Provider } from "@pulumi/docker";
+ * import { DockerHost } from "gatehouse-evm/pulumi/docker";
+ *
+ * new DockerHost("host", {
+ *   provider: new Provider("engine", { host: "unix:///var/run/docker.sock" }),
+ *   prefix: "pay", images: { gatehouse: "registry.example/gatehouse:1" },
+ *   publishAddress: "127.0.0.1", hostPorts: {}, protectData: true,
+ *   engineSocket: { path: "/var/run/docker.sock", group: undefined },
+ * });
  */
 export class DockerHost extends ComponentResource implements Platform {
   readonly addresses = dockerAddresses;

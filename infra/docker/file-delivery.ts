@@ -3,6 +3,9 @@ import { secret, type Input } from "@pulumi/pulumi";
 import { filesDirectory, type FileSpec, type ServiceSpec } from "../services/service-spec.ts";
 import { formatEngineCpus } from "./engine.ts";
 
+/** A volume with a service's files, and the container that brought them. */
+export type FileDelivery = Readonly<{ volume: docker.Volume; courier: docker.Container }>;
+
 /** Where the engine lays a service's files before their owner takes them over. */
 const incomingDirectory = "/run/gatehouse/incoming";
 

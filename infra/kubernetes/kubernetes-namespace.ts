@@ -24,7 +24,32 @@ import { buildStackLabels } from "./labels.ts";
 /** How long a workload may take to become ready before `pulumi up` gives up. */
 const rolloutTimeout = "10m";
 
-/** One namespace of a Kubernetes cluster as a target. */
+/**
+ * One namespace of a Kubernetes cluster as a target.
+ *
+ * @example
+ * import { Provider } from "@pulumi/kubernetes";
+ * import { KubernetesNamespace } from "gatehouse-evm/pulumi/kubernetes";
+ *
+ * const platform = new KubernetesNamespace("cluster", {
+ *   provider: new Provider("cluster", { context: "production" }),
+ *   prefix: "pay",
+ *   namespace: "pay",
+ *   images: { gatehouse: "registry.example/gatehouse:1" },
+ *   storageClass: undefined, // the cluster's own
+ *   nodeVolumeGibibytes: 100,
+ *   volumeGrows: false,
+ *   restartStrategy: "delete-pod",
+ *   peers: "none",
+ *   apiServerCidr: undefined,
+ *   ingress: undefined,
+ *   gatewayApi: undefined,
+ *   observability: undefined,
+ *   revisionKey: signerKey,
+ *   protectData: true,
+ * });
+ * console.log(platform.addresses.gateway); // gateway
+ */
 export class KubernetesNamespace extends ComponentResource implements Platform {
   readonly addresses = kubernetesAddresses;
   readonly restart: RestartRoute;

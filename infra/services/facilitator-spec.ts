@@ -37,7 +37,22 @@ const missingKey: ConfigProblem = {
     "missing; expected the key of the account that submits settlements and pays their gas. Set it with `pulumi config set --secret signerPrivateKey`, or use the devnet's own with `pulumi config set devAccounts true`.",
 };
 
-/** Builds the facilitator: reached by the resource server only, reaching the node only, its ledger in a database or on a kept volume. */
+/**
+ * Builds the facilitator: reached by the resource server only, reaching the node only, its ledger in a database or on a kept volume.
+ *
+ * @example
+ * import { deploymentSecret, facilitatorSpec, Service } from "gatehouse-evm/pulumi";
+ *
+ * const service = facilitatorSpec({
+ *   chainId: 1672,
+ *   rpcUrl: "http://node.example:8545",
+ *   signerPrivateKey: deploymentSecret(signerKey),
+ *   tokens: [{ address: token, name: "USDC", version: "2" }],
+ *   payees: [payee],
+ * });
+ * console.log(service.problems); // []
+ * new Service("Facilitator", "facilitator", { platform, service });
+ */
 export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
   const ledger = buildLedgerParts(args.database, { volume: "facilitator-ledger", file: "facilitator.sqlite" });
   const built = buildService(

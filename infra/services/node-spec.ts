@@ -41,7 +41,16 @@ const ports: readonly PortSpec[] = [
   { name: "ws", number: nodePorts.webSocket, audience: "pod" },
 ];
 
-/** Builds the node: the devnet, or the operator's own image. Its RPC is reached through the sidecar's gateway only. */
+/**
+ * Builds the node: the devnet, or the operator's own image. Its RPC is reached through the sidecar's gateway only.
+ *
+ * @example
+ * import { nodeSpec } from "gatehouse-evm/pulumi";
+ *
+ * // `args` are those of stackArgs().
+ * const { spec, problems } = nodeSpec({ ...args.node, chainId: 1672 });
+ * console.log(spec.name, problems); // node []
+ */
 export function nodeSpec(args: NodeArgs): BuiltService {
   if (args.imageUser !== undefined) return { spec: realNode(args, args.imageUser), problems: [] };
   const { spec, problems } = devnetNode(args);

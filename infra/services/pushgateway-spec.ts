@@ -21,6 +21,12 @@ const persistenceInterval = "30s";
 /**
  * Builds Prometheus's Pushgateway from its official image: written to by the node, read by the sidecar and by the operator's Prometheus,
  * never public. What was pushed outlives it in a file on a volume. The image has no shell script of its own, but busybox's `wget`.
+ *
+ * @example
+ * import { pushgatewaySpec, Service } from "gatehouse-evm/pulumi";
+ *
+ * const service = pushgatewaySpec({ limits: { cpus: 0.5, memoryMebibytes: 128 } });
+ * new Service("Pushgateway", "pushgateway", { platform, service });
  */
 export function pushgatewaySpec(args: PushgatewayArgs): BuiltService {
   const spec: ServiceSpec = {

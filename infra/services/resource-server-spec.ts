@@ -54,7 +54,21 @@ export const resourceServerOperationsPort = 9_601;
 
 const routesFile = "routes.json5";
 
-/** Builds the resource server: public, reaching the facilitator and the routes' upstreams, its claims in the database or on a kept volume. */
+/**
+ * Builds the resource server: public, reaching the facilitator and the routes' upstreams, its claims in the database or on a kept volume.
+ *
+ * @example
+ * import { resourceServerSpec, Service } from "gatehouse-evm/pulumi";
+ *
+ * // `args` are those of stackArgs().
+ * const upstream = "http://upstream.example:4022";
+ * const service = resourceServerSpec({
+ *   ...args.resourceServer,
+ *   routes: { "GET /data": { accepts: { scheme: "exact", price: "$0.01", network: "eip155:1672" }, upstream } },
+ * });
+ * console.log(service.problems); // []
+ * new Service("ResourceServer", "resource-server", { platform, service });
+ */
 export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
   const { accessTokens: tokens } = args;
   const ledger = buildLedgerParts(args.database, { volume: "resource-server-ledger", file: "claims.sqlite" });

@@ -92,7 +92,16 @@ const hungAfterMs = 900_000;
 /** The gateway's policy, by a file that it reads again as it changes; absent where the operator names a file of their own. */
 const livePolicy = { at: ["gateway"], keys: Object.keys(policyShape), file: "policy.json5" } as const;
 
-/** Builds the sidecar of one node: keeps node.conf and pruning right, restarts the node, guards its RPC. */
+/**
+ * Builds the sidecar of one node: keeps node.conf and pruning right, restarts the node, guards its RPC.
+ *
+ * @example
+ * import { sidecarSpec } from "gatehouse-evm/pulumi";
+ *
+ * // `args` are those of stackArgs().
+ * const { problems } = sidecarSpec({ ...args.sidecar, settings: { gateway: { public: { port: 99_999 } } } });
+ * console.log(problems[0]?.key); // settings.sidecar.gateway.public.port
+ */
 export function sidecarSpec(args: SidecarArgs): BuiltService {
   const hasOwnPolicy = findRenderedValue(args.settings ?? {}, ["gateway", "policyPath"]) !== undefined;
   return buildService(

@@ -60,7 +60,17 @@ export type StackContext = Readonly<{
   secret: (text: string) => DeploymentSecret;
 }>;
 
-/** Spreads a stack's configuration over the arguments of its components. Pure; checking is the builders' part. */
+/**
+ * Spreads a stack's configuration over the arguments of its components. Pure; checking is the builders' part.
+ *
+ * @example
+ * import { deploymentSecret, parseConfig, stackArgs } from "gatehouse-evm/pulumi";
+ *
+ * const { addresses, published, restart } = platform;
+ * const config = parseConfig({ devAccounts: "true", tokenAddress: token });
+ * const args = stackArgs(config, { prefix: "pay", addresses, published, restart, secret: deploymentSecret });
+ * console.log(args.facilitator.rpcUrl); // http://node:18100
+ */
 export function stackArgs(config: StackConfig, context: StackContext): StackArgs {
   const { addresses, prefix, published } = context;
   const accounts = config.devAccounts ? devAccounts : undefined;

@@ -9,6 +9,13 @@ import { checkPaths, checkPorts } from "./node-rules.ts";
 /**
  * Judges a node.conf with no node at all: what can't be read, keys that stand twice, ports that clash, missing paths, a push
  * address with a protocol, wrong types, keys of another version, secrets. Findings come in the order of the file. Pure.
+ *
+ * @example
+ * import { lintConfig, parseNodeVersion } from "gatehouse-evm/lint";
+ *
+ * const conf = new TextEncoder().encode('{ "chain": { "monitor_config": { "enable_pamir_cetina": true } } }');
+ * const findings = lintConfig(conf, parseNodeVersion("0.16.2"));
+ * console.log(findings.find(({ rule }) => rule === "other-version")?.fix); // rename it to storage_enable_cetina.
  */
 export function lintConfig(
   bytes: Uint8Array,

@@ -1,0 +1,65 @@
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { format } from "node:util";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { openMarket, temporaryFolder, urlOf } from "../resource-server/shop.ts";
+import { checkExamples, compileExample, listExpectedLines, listExportedCalls } from "./doc-examples.ts";
+
+/** What `example-scope.ts` gives to the examples. */
+const given = ["account", "args", "isSecret", "ours", "payee", "platform", "signerKey", "token"];
+const calls = listExportedCalls();
+const examples = calls.flatMap(({ name, example }) => (example === undefined ? [] : [{ name, example }]));
+/** Node resolves what a module of this folder imports as it does for a user of the package. */
+const folder = join(import.meta.dirname, `../../node_modules/.cache/doc-examples-${process.pid}`);
+const resources = new AsyncDisposableStack();
+let places: Readonly<Record<string, string>>;
+
+beforeAll(async () => {
+  resources.defer(() => rm(folder, { recursive: true, force: true }));
+  await mkdir(folder, { recursive: true });
+  const market = resources.use(await openMarket());
+  const state = resources.use(await temporaryFolder());
+  const shop = resources.use(await market.openShop(state.path));
+  places = { "http://127.0.0.1:4021": urlOf(shop), "http://127.0.0.1:8545": market.chain.url };
+});
+
+afterAll(() => resources.disposeAsync());
+
+it("every function and class that the package exports has an example", () => {
+  expect(calls.length).toBeGreaterThan(15);
+  expect(calls.filter(({ example }) => example === undefined)).toEqual([]);
+});
+
+it("the examples compile", () => {
+  expect(
+    checkExamples(
+      examples.map(({ example }) => example),
+      given,
+    ),
+  ).toEqual([]);
+});
+
+it.each(examples)("the example of $name runs, and prints what it says", async ({ name, example }) => {
+  const path = join(folder, `${name}.mjs`);
+  await writeFile(path, compileExample(example, given, places));
+  const printed: string[] = [];
+  const log = vi.spyOn(console, "log").mockImplementation((...words: unknown[]) => void printed.push(format(...words)));
+  try {
+    await import(/* @vite-ignore */ pathToFileURL(path).href);
+  } finally {
+    log.mockRestore();
+  }
+  expect(printed).toEqual(listExpectedLines(example));
+});
+
+it("what the examples deploy is registered with Pulumi without an error", async () => {
+  const path = join(folder, "finish.mjs");
+  await writeFile(path, compileExample("export { finishDeployment };", [...given, "finishDeployment"], {}));
+  const { finishDeployment } = (await import(/* @vite-ignore */ pathToFileURL(path).href)) as {
+    finishDeployment: () => Promise<readonly string[]>;
+  };
+  expect(await finishDeployment()).toEqual(
+    expect.arrayContaining(["gatehouse:index:Gatehouse pay", "gatehouse:index:Node node"]),
+  );
+});

@@ -1,0 +1,57 @@
+import { Provider } from "@pulumi/docker";
+import { isSecret as isPulumiSecret, output, runtime, type Input } from "@pulumi/pulumi";
+import type { Policies } from "@pulumi/policy";
+import { deploymentSecret, parseConfig, stackArgs } from "../../package/pulumi.ts";
+import { DockerHost } from "../../package/pulumi-docker.ts";
+import { tokenAddress } from "#devnet/token/address.ts";
+import { recordingMocks, type Recorded } from "#infra/testing/recording-mocks.ts";
+
+export { client as account } from "../support/paying.ts";
+export { tokenAddress as token };
+
+/**
+ * What the examples in docstrings take for granted: accounts of the devnet, policies of somebody's own, and a deployment that Pulumi's
+ * mocks note down.
+ */
+export const payee = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+
+export const signerKey = `0x${"4c".repeat(32)}`;
+
+export const ours: Policies = [];
+
+const recorded: Recorded[] = [];
+await runtime.setMocks(recordingMocks(recorded), "gatehouse", "test", false);
+
+export const platform = new DockerHost("host", {
+  provider: new Provider("engine", { host: "unix:///var/run/docker.sock" }),
+  prefix: "pay",
+  images: {
+    gatehouse: "registry.example/gatehouse:1",
+    devnet: "registry.example/devnet:1",
+    pushgateway: "pushgateway:1",
+  },
+  publishAddress: "127.0.0.1",
+  hostPorts: {},
+  engineSocket: { path: "/var/run/docker.sock", group: undefined },
+  protectData: true,
+});
+
+const { addresses, published, restart } = platform;
+export const args = stackArgs(parseConfig({ devAccounts: "true", tokenAddress }), {
+  prefix: "pay",
+  addresses,
+  published,
+  restart,
+  secret: deploymentSecret,
+});
+
+/** Whether Pulumi encrypts a value. */
+export async function isSecret(value: Input<unknown>): Promise<boolean> {
+  return await isPulumiSecret(output(value));
+}
+
+/** Waits until Pulumi has made all that the examples asked for, and returns what that is, by type and name. */
+export async function finishDeployment(): Promise<readonly string[]> {
+  await runtime.disconnect();
+  return recorded.map(({ type, name }) => `${type} ${name}`);
+}
