@@ -13,6 +13,17 @@ export function createBaseFields(service: string): Readonly<Record<string, strin
   return { "ecs.version": ecsVersion, "service.name": service, "service.version": version };
 }
 
+/** Keys whose values never reach a line, among an event's facts and up to two levels down. */
+export const neverLogged: readonly string[] = [
+  "privateKey",
+  "signature",
+  "authorization",
+  "secret",
+  "password",
+  "mnemonic",
+  "rawTransaction",
+];
+
 /** Facts that the schema has a name for. */
 const named: Readonly<Record<string, string>> = {
   requestId: "http.request.id",

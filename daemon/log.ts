@@ -2,7 +2,7 @@ import { pino, type DestinationStream } from "pino";
 
 import { createBoundedOutput, outlivesReader } from "./bounded-output.ts";
 import type { LogEvent } from "./events/log-events.ts";
-import { createBaseFields, toFields } from "./log-fields.ts";
+import { createBaseFields, neverLogged, toFields } from "./log-fields.ts";
 import { rewriting } from "./log-format.ts";
 import type { Mask } from "./mask.ts";
 
@@ -29,9 +29,6 @@ export type Logger = {
   info: WriteFreely<LogEvent<"info">>;
   debug: WriteFreely<never>;
 };
-
-/** Keys whose values never reach the log, among an event's facts and up to two levels down. */
-const neverLogged = ["privateKey", "signature", "authorization", "secret", "password", "mnemonic", "rawTransaction"];
 
 /**
  * Creates the log of a service: one JSON object a line, on standard output unless there is a `destination`, with the fields of

@@ -1,4 +1,5 @@
 import type { Registry } from "prom-client";
+import type { AuditLog } from "#daemon/audit/audit-log.ts";
 import type { Logger } from "#daemon/log.ts";
 import { startStep } from "#daemon/start-step.ts";
 import { judgeReadiness, type Readiness } from "#daemon/http/readiness.ts";
@@ -38,6 +39,8 @@ export const facilitatorDefaults: Readonly<Pick<FacilitatorSettings, "chain" | "
 /** What a facilitator needs from its process. */
 export type FacilitatorDependencies = Readonly<{
   log: Logger;
+  /** Is told of each settlement before anybody else is. */
+  audit?: Pick<AuditLog, "add"> | undefined;
   metrics: Registry;
   /** Milliseconds since 1970, as `Date.now` has them. */
   clock: () => number;
@@ -85,7 +88,7 @@ export type Facilitator = AsyncDisposable &
  */
 export async function createFacilitator(
   options: FacilitatorOptions,
-  { log, metrics: registry, clock, signal }: FacilitatorDependencies,
+  { log, metrics: registry, clock, signal, audit }: FacilitatorDependencies,
 ): Promise<Facilitator> {
   const { chain: chainOptions, settlement, ledger } = options;
   const metrics = createFacilitatorMetrics([registry]);
@@ -109,7 +112,7 @@ export async function createFacilitator(
   const engine = resources.use(
     await startEngine(
       { settlement, ledger, chainId: chainOptions.id },
-      { chain, fees, signer, check: checkAgain, clock, pause, random: Math.random, signal, log },
+      { chain, fees, signer, check: checkAgain, clock, pause, random: Math.random, signal, log, audit },
     ),
   );
   const { webSocketUrl } = chainOptions;

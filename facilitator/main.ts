@@ -1,3 +1,4 @@
+import { openLedgerAudit } from "#daemon/audit/ledger-audit.ts";
 import { createApp } from "#daemon/http/app.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
 import { listenForOperations } from "#daemon/http/operations-listener.ts";
@@ -10,6 +11,7 @@ import { readApiKeys, refuseServingAnybody } from "./callers/api-keys.ts";
 import { createFacilitator } from "./facilitator.ts";
 import { facilitatorApi } from "./facilitator-api.ts";
 import { addFacilitatorRoutes } from "./http.ts";
+import { defaultLedgerPath } from "./settlement/ledger/open-ledger.ts";
 import { facilitatorSettings } from "./settings.ts";
 import { processConnections } from "#daemon/http/connections/connection-budget.ts";
 import { createNetworkList } from "#daemon/http/proxies/client-address.ts";
@@ -20,7 +22,9 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
   start: async (settings, { log, metrics, mask, resources, signal, configuration }) => {
     refuseServingAnybody(settings);
     const { listen, apiKeys } = settings;
-    const service = resources.use(await createFacilitator(settings, { log, metrics, clock: Date.now, signal }));
+    const auditing = { service: facilitatorSettings.service, log, mask, clock: Date.now };
+    const audit = resources.use(openLedgerAudit(settings, { defaultLedgerPath }, auditing));
+    const service = resources.use(await createFacilitator(settings, { log, metrics, clock: Date.now, signal, audit }));
     const port = followPort(signal);
     const readiness = () => judgeReadiness({ ...service.readiness().checks, payments: port.check() });
     const connections = resources.use(processConnections(listen, { metrics }));

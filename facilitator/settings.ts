@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { auditSettings } from "#daemon/audit/audit-settings.ts";
 import { connectionSettings, operationsSettings, proxySettings } from "#daemon/http/settings.ts";
 import { postgresSettings } from "#daemon/sql/postgres-settings.ts";
 import { secret } from "#daemon/secret.ts";
@@ -166,6 +167,9 @@ export const facilitatorSettings = defineSettings("facilitator", essentials, {
       .meta({ expected: "milliseconds, a whole number from 1000 to 75000" }),
   }),
   settlement,
+  auditLog: auditSettings(
+    "facilitator-audit.jsonl beside ledger.path; with ledger.url none, and changes stand in the log alone",
+  ),
 });
 
 /** The facilitator's settings, parsed. */

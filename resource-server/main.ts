@@ -1,3 +1,4 @@
+import { openLedgerAudit } from "#daemon/audit/ledger-audit.ts";
 import { createApp } from "#daemon/http/app.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
 import { listenForOperations } from "#daemon/http/operations-listener.ts";
@@ -5,7 +6,7 @@ import { followPort, judgeReadiness } from "#daemon/http/readiness.ts";
 import { clientAddress, type ClientAddress } from "#daemon/http/proxies/client-address.ts";
 import type { Service, ServiceContext } from "#daemon/service.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
-import { openClaimLedger } from "./claims/open-claim-ledger.ts";
+import { defaultLedgerPath, openClaimLedger } from "./claims/open-claim-ledger.ts";
 import { drainSignal } from "./drain-time.ts";
 import { openFacilitation } from "./facilitators/open-facilitation.ts";
 import { addPaidRoutes } from "./http.ts";
@@ -34,14 +35,14 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const routes = resources.use(await openSoldRoutes(settings, context));
   const issuer = await openTokenIssuer(routes.current(), settings.accessTokens, { clock });
   const signal = drainSignal(context.signal, settings.shutdown.graceMs);
-  const claims = resources.use(await openClaimLedger(settings.ledger, { clock, log }));
+  const { claims, audit } = await openBooks(settings, context, clock);
   const { ledger } = claims;
   const facilitation = resources.use(
-    await openFacilitation(settings, routes, { fetch, log, metrics: registry, clock, signal }),
+    await openFacilitation(settings, routes, { fetch, log, metrics: registry, clock, signal, audit }),
   );
   const owners = createPaymentOwners();
   const metrics = createPaymentMetrics({ ledger, owners, registry });
-  const sale = { ledger, facilitation, owners, onSettled: metrics.charge };
+  const sale = { ledger, facilitation, owners, onSettled: metrics.charge, audit };
   const port = followPort(context.signal);
   const readiness = () =>
     judgeReadiness({
@@ -97,6 +98,15 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   );
   port.opened();
   return { urls: { "resource-server": listener.url, "resource-server-operations": operations.url } };
+}
+
+/** What is written down of payments: for this server, and for people. */
+async function openBooks(settings: ResourceServerSettings, context: ServiceContext, clock: () => number) {
+  const { log, mask, resources } = context;
+  const claims = resources.use(await openClaimLedger(settings.ledger, { clock, log }));
+  const { service } = resourceServerSettings;
+  const audit = openLedgerAudit(settings, { defaultLedgerPath }, { service, log, mask, clock });
+  return { claims, audit: resources.use(audit) };
 }
 
 /** The port that sells, and the proxies before it. */

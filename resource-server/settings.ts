@@ -1,3 +1,4 @@
+import { auditSettings } from "#daemon/audit/audit-settings.ts";
 import { defineSettings, section } from "#daemon/settings/settings.ts";
 import { operationsSettings, connectionSettings, proxySettings } from "#daemon/http/settings.ts";
 import { postgresSettings } from "#daemon/sql/postgres-settings.ts";
@@ -126,6 +127,9 @@ export const resourceServerSettings = defineSettings("resource-server", essentia
       .default(86_400)
       .describe("How long a finished payment and an undelivered response are kept"),
   }),
+  auditLog: auditSettings(
+    "resource-server-audit.jsonl beside ledger.path; with ledger.url none, and changes stand in the log alone",
+  ),
 });
 
 /** What {@link resourceServerSettings} reads. */

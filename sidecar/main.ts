@@ -14,6 +14,7 @@ import { sidecarSettings, type SidecarSettings } from "./settings.ts";
 import { startPage } from "./page/start-page.ts";
 import { addGuardedControlRoutes, listenControl } from "./upkeep/control/listen-control.ts";
 import { claimState } from "./upkeep/claim/claim-state.ts";
+import { auditEvents, openSidecarAudit } from "./upkeep/state/audited-event-log.ts";
 import { createStoredEventLog } from "./upkeep/state/stored-event-log.ts";
 import { startUpkeep, type Upkeep } from "./upkeep/upkeep.ts";
 
@@ -24,7 +25,8 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   const { log, metrics, mask, resources, finishes } = context;
   const clock = systemClock;
   const state = resources.use(await claimState(settings, context));
-  const events = createStoredEventLog(state.store, clock);
+  const audit = resources.use(openSidecarAudit(settings, state, context));
+  const events = auditEvents(createStoredEventLog(state.store, clock), audit);
   const names = createSettingNames(sidecarSettings.service, "gateway");
   const guarded = await guardNode(settings, { context, clock, events, settingNames: names });
   const { board, charts, health, operations } = guarded;

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { auditSettings } from "#daemon/audit/audit-settings.ts";
 import { defineSettings } from "#daemon/settings/settings.ts";
 import { gatewaySection } from "#gateway/settings/gateway.ts";
 import { healthSection, lagSection, listenSection } from "#health/settings.ts";
@@ -30,6 +31,7 @@ export const sidecarSettings = defineSettings("sidecar", essentials, {
   health: healthSection,
   lag: lagSection,
   gateway: gatewaySection,
+  auditLog: auditSettings("sidecar-audit.jsonl in upkeep.stateDirectory"),
 });
 
 /** The sidecar's settings as its parts read them: parsed and frozen. */

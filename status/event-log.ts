@@ -23,9 +23,19 @@ export type EventKind =
   | "adopt"
   | "upgrade";
 
+/** What the audit log says of an event that is a change, besides the event itself. */
+export type EventChange = Readonly<{
+  /** Who did it, where that is not the sidecar by itself. */
+  by?: string;
+  /** `unknown` where the end is another event's; absent: it was done. */
+  outcome?: "success" | "failure" | "unknown";
+  before?: unknown;
+  after?: unknown;
+}>;
+
 /** The last events, newest first; kept over restarts of the sidecar. */
 export type EventLog = Readonly<{
-  add: (kind: EventKind, message: string, why?: string) => void;
+  add: (kind: EventKind, message: string, why?: string, change?: EventChange) => void;
   list: () => readonly SidecarEvent[];
 }>;
 

@@ -1,3 +1,4 @@
+import type { AuditLog } from "#daemon/audit/audit-log.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { Chain } from "../chain/chain.ts";
@@ -26,6 +27,7 @@ export type EngineDependencies = Readonly<{
   random: () => number;
   signal: AbortSignal;
   log: Logger;
+  audit?: Pick<AuditLog, "add"> | undefined;
 }>;
 
 /**

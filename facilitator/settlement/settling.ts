@@ -1,11 +1,14 @@
+import type { AuditLog } from "#daemon/audit/audit-log.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { Chain } from "../chain/chain.ts";
 import type { FeeQuotes } from "../chain/fees.ts";
 import type { TransactionSigner } from "../chain/transaction-signer.ts";
 import type { Pause } from "#daemon/time.ts";
 import type { FacilitatorSettings } from "../settings.ts";
-import { createInFlightBook, type InFlightBook } from "./in-flight.ts";
+import { auditSettlement } from "./audit-settlement.ts";
+import { createInFlightBook, type InFlight, type InFlightBook } from "./in-flight.ts";
 import type { Ledger } from "./ledger/ledger.ts";
+import type { Outcome } from "./settlement.ts";
 import { createNonces } from "./submit/nonces.ts";
 import { createPollLoop } from "./track/poll-loop.ts";
 import { createSendBatch } from "./submit/send-batch.ts";
@@ -26,6 +29,7 @@ export type SettlingDependencies = Readonly<{
   /** From 0 up to 1. */
   random: () => number;
   log: Logger;
+  audit?: Pick<AuditLog, "add"> | undefined;
 }>;
 
 /**
@@ -46,13 +50,17 @@ export async function startSettling(
   { settlement, chainId }: SettlingOptions,
   dependencies: SettlingDependencies,
 ): Promise<Settling> {
-  const { ledger, signer, log } = dependencies;
+  const { ledger, signer, log, audit } = dependencies;
   const unfinished = (await ledger.unfinished()).filter(({ attempts }) => attempts.length > 0);
   const book = createInFlightBook();
   const nonces = createNonces();
   const sendBatch = createSendBatch({ ...settlement, chainId }, { ...dependencies, book, nonces });
   const submitter = createSubmitter(settlement, { book, log, sendBatch, onSent: () => poll.wake() });
-  const tracker = createTracker(settlement, { ...dependencies, book, nonces, submitter, signer: signer.address });
+  const network = `eip155:${chainId}`;
+  const onOutcomes = async (outcomes: ReadonlyMap<InFlight, Outcome>) =>
+    audit?.add([...outcomes].map(([entry, outcome]) => auditSettlement(entry.settlement, outcome, network)));
+  const tracking = { ...dependencies, book, nonces, submitter, signer: signer.address, onOutcomes };
+  const tracker = createTracker(settlement, tracking);
   const hasPending = () => book.all().some(({ attempts }) => attempts.length > 0);
   const poll = createPollLoop(
     { intervalMs: settlement.pollIntervalMs },

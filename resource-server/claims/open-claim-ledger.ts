@@ -12,7 +12,7 @@ import { resourceServerSettings, type ResourceServerSettings } from "../settings
 export type OpenClaimLedger = AsyncDisposable & Readonly<{ ledger: ClaimLedger; readiness: () => ReadinessCheck }>;
 
 /** Where claims are kept when nothing else is said. */
-const defaultPath = ".gatehouse/resource-server/claims.sqlite";
+export const defaultLedgerPath = ".gatehouse/resource-server/claims.sqlite";
 
 /**
  * Opens the ledger that the settings name: the PostgreSQL database of all replicas, or a SQLite file of this process alone.
@@ -28,7 +28,7 @@ export async function openClaimLedger(
   await using resources = new AsyncDisposableStack();
   const open = async () => {
     if (url === undefined) {
-      const place = { path: path ?? defaultPath, setting: setting("path") };
+      const place = { path: path ?? defaultLedgerPath, setting: setting("path") };
       const store = resources.use(
         openSqliteStore({ ...place, migrations: sqliteClaimMigrations, rival: "the other resource server" }),
       );

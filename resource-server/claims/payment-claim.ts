@@ -58,11 +58,6 @@ export type PaymentClaim = Readonly<
   }
 >;
 
-/** One string for a key, to hold it in a set. */
-export function claimName({ network, asset, payer, nonce }: ClaimKey): string {
-  return [network, asset, payer, nonce].join("|");
-}
-
 /** Names a request by all that decides what it buys: method, path with query, body. Hexadecimal SHA-256. */
 export function requestFingerprint(
   request: Readonly<{ method: string; target: string; body: Uint8Array | undefined }>,

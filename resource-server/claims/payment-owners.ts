@@ -1,4 +1,5 @@
-import { claimName, type ClaimKey } from "./payment-claim.ts";
+import { paymentName } from "#x402/payment-name.ts";
+import type { ClaimKey } from "./payment-claim.ts";
 
 /**
  * Payments that this process works on or delivers. Whoever took one owns its claim until it is given back; everyone else
@@ -16,12 +17,12 @@ export function createPaymentOwners(): PaymentOwners {
   const owned = new Set<string>();
   return {
     take(key) {
-      const name = claimName(key);
+      const name = paymentName(key);
       if (owned.has(name)) return false;
       owned.add(name);
       return true;
     },
-    giveBack: (key) => void owned.delete(claimName(key)),
+    giveBack: (key) => void owned.delete(paymentName(key)),
     count: () => owned.size,
   };
 }

@@ -6,6 +6,7 @@ import {
   type Facilitator,
   type FacilitatorOptions,
 } from "#facilitator/facilitator.ts";
+import type { AuditLog } from "#daemon/audit/audit-log.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { Secret } from "#daemon/secret.ts";
@@ -20,6 +21,7 @@ export type InProcessOptions = ResourceServerSettings["settlement"] & Readonly<{
 /** What a facilitator in this process works with. */
 export type InProcessDependencies = Readonly<{
   log: Logger;
+  audit?: Pick<AuditLog, "add"> | undefined;
   metrics: Registry;
   clock: () => number;
   signal: AbortSignal;

@@ -1,4 +1,5 @@
 import type { Registry } from "prom-client";
+import type { AuditLog } from "#daemon/audit/audit-log.ts";
 import type { Logger } from "#daemon/log.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { StartupError } from "#daemon/startup-error.ts";
@@ -10,6 +11,7 @@ import { resourceServerSettings, type ResourceServerSettings } from "../settings
 export type FacilitationDependencies = Readonly<{
   fetch: typeof globalThis.fetch;
   log: Logger;
+  audit: Pick<AuditLog, "add">;
   metrics: Registry;
   clock: () => number;
   signal: AbortSignal;

@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { PaymentRequirements, SettleResponse } from "@x402/core/types";
+import type { AuditLog } from "#daemon/audit/audit-log.ts";
+import { auditCharge } from "./audit-charge.ts";
 import type { ClaimLedger } from "../claims/claim-ledger.ts";
 import { FacilitationError, type Facilitation } from "../facilitators/facilitation.ts";
 import { settleState, verifyState } from "#x402/answer.ts";
@@ -31,6 +33,7 @@ export type SaleDependencies = Readonly<{
   owners: PaymentOwners;
   /** Told once of each payment that was charged. */
   onSettled: (claim: PaymentClaim) => void;
+  audit?: Pick<AuditLog, "add"> | undefined;
 }>;
 
 /**
@@ -168,11 +171,13 @@ async function conclude(
 async function record(
   claim: PaymentClaim,
   settlement: SettleResponse | FacilitationError,
-  { ledger, onSettled }: SaleDependencies,
+  { ledger, onSettled, audit }: SaleDependencies,
 ): Promise<void> {
   if (settlement instanceof FacilitationError) return ledger.release(claim.key);
   switch (settleState(settlement)) {
     case "settled":
+      // Before the ledger: a kill in between has the outcome asked for, and told, once more.
+      await audit?.add([auditCharge(claim, settlement)]);
       await ledger.settled(claim.key, settlement);
       return onSettled(claim);
     case "pending":

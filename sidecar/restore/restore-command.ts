@@ -1,6 +1,8 @@
 import { statfs } from "node:fs/promises";
-import { dirname } from "node:path";
-import { createLog, type Logger } from "#daemon/log.ts";
+import { dirname, join } from "node:path";
+import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
+import { openAuditLog, type AuditLog } from "#daemon/audit/audit-log.ts";
+import { createLog } from "#daemon/log.ts";
 import type { Mask } from "#daemon/mask.ts";
 import { SettingsError } from "#daemon/settings/problem.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
@@ -39,7 +41,9 @@ export async function runRestoreCommand(
     const settings = readSettings(restoreSettings, { env: sources.env, file: sources.settingsFile });
     mask.hide(settings);
     const log = createLog({ service: "restore", level: settings.log.level, mask });
-    await restore(settings, { log, fetch, signal });
+    const path = settings.auditLog.path ?? join(dirname(restorePlace(settings.dataPath).marker), "restore-audit.jsonl");
+    using audit = openAuditLog({ ...settings.auditLog, path }, { service: "restore", log, mask, clock: Date.now });
+    await restore(settings, { log, fetch, signal, audit });
     return 0;
   } catch (cause) {
     if (signal.aborted) error("restore: stopped; run it again and it goes on where it ended.\n");
@@ -49,6 +53,8 @@ export async function runRestoreCommand(
     return 1;
   }
 }
+
+type RestoreDependencies = DownloadDependencies & Readonly<{ audit: Pick<AuditLog, "addNow"> }>;
 
 /** What came of it: done now, done by an earlier run, or nothing to do because there are data. */
 type RestoreOutcome = "restored" | "restored-before" | "not-empty";
@@ -60,8 +66,8 @@ type RestoreOutcome = "restored" | "restored-before" | "not-empty";
  *
  * @throws {RestoreError} when it can't be done, with what to do.
  */
-async function restore(settings: RestoreSettings, dependencies: DownloadDependencies): Promise<RestoreOutcome> {
-  const { log } = dependencies;
+async function restore(settings: RestoreSettings, dependencies: RestoreDependencies): Promise<RestoreOutcome> {
+  const { log, audit } = dependencies;
   const place = restorePlace(settings.dataPath);
   const sha256 = settings.archive.sha256.toLowerCase();
   const marker = await readMarker(place);
@@ -69,7 +75,7 @@ async function restore(settings: RestoreSettings, dependencies: DownloadDependen
     log.info({ event: "restore-left", marker }, `${place.dataPath} was restored at ${marker.at}; left as it is`);
     return "restored-before";
   }
-  if (!(await isEmpty(place.dataPath))) return await leaveData(place, sha256, log);
+  if (!(await isEmpty(place.dataPath))) return await leaveData(place, sha256, dependencies);
   log.info({ event: "restore-begun" }, `restoring ${place.dataPath} from ${stripQuery(settings.archive.url)}`);
   const found = await downloadWithRetries(settings, place, dependencies);
   if (found !== sha256) {
@@ -84,14 +90,26 @@ async function restore(settings: RestoreSettings, dependencies: DownloadDependen
   log.info({ event: "restore-progress" }, "unpacked; waiting until all of it is on the disk");
   await syncTree(place.tree, dependencies.signal);
   await takeTree(place);
+  audit.addNow(auditRestore(place, sha256));
   await finish(place, sha256);
   log.info({ event: "restore-done" }, `restored ${place.dataPath}`);
   return "restored";
 }
 
+function auditRestore({ dataPath }: RestorePlace, sha256: string): AuditEntry {
+  const message = `${dataPath} was filled from an archive.`;
+  const sides = { before: { dataPath, state: "empty" }, after: { dataPath, archiveSha256: sha256 } };
+  return { action: "node-data-restored", outcome: "success", by: "gatehouse restore", message, ...sides };
+}
+
 /** A run that was killed between the rename and the marker has left its archive; data that are not ours have none. */
-async function leaveData(place: RestorePlace, sha256: string, log: Logger): Promise<RestoreOutcome> {
+async function leaveData(
+  place: RestorePlace,
+  sha256: string,
+  { log, audit }: RestoreDependencies,
+): Promise<RestoreOutcome> {
   if ((await countDownloadedBytes(place)) > 0) {
+    audit.addNow(auditRestore(place, sha256));
     await finish(place, sha256);
     log.info({ event: "restore-done" }, `restored ${place.dataPath}`);
     return "restored-before";

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { auditSettings } from "#daemon/audit/audit-settings.ts";
 import { bytes, filePath, httpUrl, milliseconds, positiveInteger } from "#daemon/settings/types.ts";
 import { defineSettings, section } from "#daemon/settings/settings.ts";
 
@@ -29,6 +30,7 @@ export const restoreSettings = defineSettings("restore", [], {
     .default(20)
     .describe("Attempts in a row without a new byte from which the restore gives up"),
   progressMs: milliseconds.default(10_000).describe("Time between two lines about the progress"),
+  auditLog: auditSettings("restore-audit.jsonl in .gatehouse-restore beside dataPath"),
 });
 
 /** A restore's settings, parsed. */

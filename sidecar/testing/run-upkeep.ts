@@ -15,6 +15,7 @@ import { createCharts } from "#status/charts.ts";
 import { createConditionBoard, type ConditionBoard } from "#status/condition-board.ts";
 import type { Condition, ConditionType } from "#status/condition.ts";
 import type { EventLog } from "#status/event-log.ts";
+import { auditEvents, openSidecarAudit } from "../upkeep/state/audited-event-log.ts";
 import { createStoredEventLog } from "../upkeep/state/stored-event-log.ts";
 import { listenControl } from "../upkeep/control/listen-control.ts";
 import { openUpkeepState, type UpkeepState } from "../upkeep/state/upkeep-state.ts";
@@ -62,7 +63,8 @@ export async function runUpkeep(
   const log = pino({ level: process.env["GATEHOUSE_TEST_LOG"] ?? "silent" });
   const metrics = new Registry();
   const state = openUpkeepState(stateDirectory);
-  const events = createStoredEventLog(state.store, clock);
+  const audit = openSidecarAudit(settings, state, { log, mask: createMask() });
+  const events = auditEvents(createStoredEventLog(state.store, clock), audit);
   const board = createConditionBoard({ log, metrics, clock, events });
   const charts = createCharts();
   const eventLoop = { lateMs: () => 0, [Symbol.dispose]: () => undefined };
@@ -95,6 +97,7 @@ export async function runUpkeep(
       await storage[Symbol.asyncDispose]();
       await upkeep[Symbol.asyncDispose]();
       await health[Symbol.asyncDispose]();
+      audit[Symbol.dispose]();
       state[Symbol.dispose]();
       if (options.stateDirectory === undefined) await rm(stateDirectory, { recursive: true, force: true });
     },

@@ -66,7 +66,9 @@ export async function watchVolume(options: VolumeWatchOptions, dependencies: Vol
         throw error;
       }
       growths.inc();
-      events.add("volume", `The volume grows to ${plan.toGibibytes} GiB; ${percent(freeRatio)} of it were free.`);
+      const message = `The volume grows to ${plan.toGibibytes} GiB; ${percent(freeRatio)} of it were free.`;
+      const sides = { before: { bytes: size.requestedBytes }, after: { gibibytes: plan.toGibibytes } };
+      events.add("volume", message, undefined, sides);
     }
     board.set(
       conditionOf(plan, { ...options, freeRatio, requestedBytes: size.requestedBytes, wallMs: clock.wallMs() }),

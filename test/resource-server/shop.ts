@@ -17,6 +17,8 @@ export type Market = AsyncDisposable &
   Readonly<{
     chain: PaymentChain;
     facilitator: FacilitatorProxy;
+    /** The facilitator behind the proxy, and where it keeps its ledger. */
+    settler: ServiceProcess & Readonly<{ folder: string }>;
     upstream: TestUpstream;
     /** Starts a resource server that keeps its state in `folder`. */
     openShop: (folder: string, env?: Readonly<Record<string, string>>) => Promise<ServiceProcess>;
@@ -59,6 +61,7 @@ export async function openMarket(): Promise<Market> {
   return {
     chain,
     facilitator,
+    settler: { ...real, folder: folder.path },
     upstream,
     shopEnvironment,
     openShop: async (state, env = {}) => startService("resource-server", { ...(await shopEnvironment(state)), ...env }),

@@ -12,7 +12,7 @@ export type LedgerPlace = Readonly<{ path?: string | undefined }> & PostgresSett
 type OpenStore = Readonly<{ store: SqlStore; isShared: boolean }>;
 
 /** Where settlements are kept when nothing else is said. */
-const defaultPath = ".gatehouse/facilitator.sqlite";
+export const defaultLedgerPath = ".gatehouse/facilitator.sqlite";
 
 /**
  * Opens the database that the settings name: PostgreSQL, which replicas share, or a SQLite file, which is kept from every other
@@ -26,7 +26,7 @@ export async function openLedgerStore(
 ): Promise<OpenStore> {
   if (path !== undefined && url !== undefined) throw bothLedgers(setting("path"), setting("url"));
   if (url === undefined) {
-    const place = { path: path ?? defaultPath, setting: setting("path"), rival: "the other facilitator" };
+    const place = { path: path ?? defaultLedgerPath, setting: setting("path"), rival: "the other facilitator" };
     return { store: openSqliteStore({ ...place, migrations: sqliteLedgerMigrations }), isShared: false };
   }
   // Loaded only when it is used: a start with SQLite does not pay for it.

@@ -20,6 +20,8 @@ export type TrackerDependencies = Readonly<{
   signer: Hex;
   clock: () => number;
   log: Logger;
+  /** Is told of outcomes before anybody else is. */
+  onOutcomes?: ((outcomes: ReadonlyMap<InFlight, Outcome>) => Promise<void>) | undefined;
 }>;
 
 /** Looks at the chain once, for all settlements under way, and does what is to be done. */
@@ -110,7 +112,7 @@ async function resolveByDiagnosis(
   entry: InFlight,
   cause: Cause,
   { head, nowMs }: Observation,
-  { chain, ledger, book, submitter, log }: TrackerDependencies,
+  { chain, ledger, book, submitter, log, onOutcomes }: TrackerDependencies,
 ): Promise<void> {
   const times = entry.diagnosed?.cause === cause ? entry.diagnosed.times + 1 : 1;
   if (times === 1)
@@ -120,15 +122,17 @@ async function resolveByDiagnosis(
     );
   entry.diagnosed = { cause, times, againAtMs: nowMs + doubleWait(times, diagnoseAgain) };
   const finding = await diagnose(entry, cause, head.number, { chain });
-  if (finding.kind === "outcome") await finish(new Map([[entry, finding.outcome]]), { ledger, book });
+  if (finding.kind === "outcome") await finish(new Map([[entry, finding.outcome]]), { ledger, book, onOutcomes });
   if (finding.kind === "send_anew") submitter.submit(entry);
 }
 
 async function finish(
   outcomes: ReadonlyMap<InFlight, Outcome>,
-  { ledger, book }: Pick<TrackerDependencies, "ledger" | "book">,
+  { ledger, book, onOutcomes }: Pick<TrackerDependencies, "ledger" | "book" | "onOutcomes">,
 ): Promise<void> {
   if (outcomes.size === 0) return;
+  // Before the ledger: a kill in between has the outcome found, and told, once more.
+  await onOutcomes?.(outcomes);
   await ledger.finish(new Map([...outcomes].map(([{ settlement }, outcome]) => [settlement.id, outcome])));
   for (const [entry, outcome] of outcomes) book.end(entry, outcome);
 }

@@ -8,7 +8,7 @@ import type { ConfigVersions } from "./config-versions.ts";
 import type { CorrectionRate } from "./correction-rate.ts";
 import type { NodePlace } from "./node-place.ts";
 import { writeWithDeadline } from "./with-deadline.ts";
-import type { ConfigReading } from "./config-file.ts";
+import { hashContent, type ConfigReading } from "./config-file.ts";
 import { hasSameMeaning } from "#node/conf/meaning.ts";
 import { formatChange } from "#node/conf/describe-change.ts";
 import { writeOf, type Plan } from "../plan/plan.ts";
@@ -59,8 +59,9 @@ export async function applyConfig(
   rate.record(reading.contentHash);
   config.note({ corrected: action.changes.map(formatChange) });
   metrics.corrected();
+  const sides = { before: { sha256: reading.contentHash }, after: { sha256: hashContent(content) } };
   for (const change of action.changes)
-    events.add("write", `${basename(path)}: ${formatChange(change)}.`, change.reason);
+    events.add("write", `${basename(path)}: ${formatChange(change)}.`, change.reason, sides);
   return { result, again: true };
 }
 

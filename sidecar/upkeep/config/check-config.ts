@@ -3,7 +3,7 @@ import type { Clock } from "#daemon/clock.ts";
 import { isAnswering, type NodeFacts } from "#health/node-health.ts";
 import { parseConfig } from "#node/conf/document.ts";
 import type { EventLog } from "#status/event-log.ts";
-import type { ConfigReading } from "./config-file.ts";
+import { hashContent, type ConfigReading } from "./config-file.ts";
 import { isUselessToNode, type ConfigProblemReason } from "#node/conf/problem.ts";
 import { locked } from "./config-conditions.ts";
 import type { ConfigValidity, ObservedConfig } from "./config-observation.ts";
@@ -138,7 +138,8 @@ async function writeBack(
     { fileDeadline: place.fileDeadline, lock: place.lock(), versions },
   );
   if (written.ok) {
-    events.add("write", `${basename(path)}: restored to the last good content.`, problem.message);
+    const sides = { before: { sha256: expectedHash }, after: { sha256: hashContent(content) } };
+    events.add("write", `${basename(path)}: restored to the last good content.`, problem.message, sides);
     return { again: true };
   }
   if (written.reason === "ChangedMeanwhile") return { again: true };

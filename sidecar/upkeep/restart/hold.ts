@@ -43,7 +43,7 @@ export function endHold(
   { why, isAsked }: Readonly<{ why: string; /** Whether a person said so. */ isAsked: boolean }>,
   { state, events, health, clock, log }: HoldDependencies,
 ): string {
-  const failed = state.hold.get()?.failed;
+  const { failed, message: held } = state.hold.get() ?? {};
   const retries = failed !== undefined && !isBack(failed, health.current());
   const upgrade = state.upgrade.get();
   const stranded = upgrade?.end === "stranded" ? upgrade : undefined;
@@ -54,7 +54,8 @@ export function endHold(
     if (stranded !== undefined) {
       state.upgrade.set(afterHold(stranded, { isBack: !retries, isAsked }, clock.wallMs()));
     } else if (retries) state.retry.set({ ...failed, why, isAsked });
-    events.add("hold", `The hold is lifted: ${why}. ${then}`);
+    const by = isAsked ? "gatehouse resume" : "sidecar";
+    events.add("hold", `The hold is lifted: ${why}. ${then}`, undefined, { by, before: { hold: held }, after: {} });
   });
   log.info({ event: "hold-lifted", why, retries }, `the hold is lifted. ${then}`);
   return then;

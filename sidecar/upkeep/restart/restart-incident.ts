@@ -143,7 +143,8 @@ async function putBack(
   );
   if (!written.ok) return false;
   const message = "node.conf became unusable while the node was restarted: what it was to start with is put back.";
-  dependencies.events.add("write", message, problem.message);
+  const sides = { before: { sha256: expectedHash }, after: { sha256: before.contentHash } };
+  dependencies.events.add("write", message, problem.message, sides);
   return true;
 }
 
@@ -163,7 +164,10 @@ export async function attemptRestart(
     state.askedRestart.set(undefined);
     state.startedWith.set(undefined);
     state.nodeHas.set(before.ok ? deriveMeaning(before.document) : "unknown");
-    if (purpose === "ordinary") events.add("restart", `Restarting the node (${driver.name}): ${incident.reason}.`);
+    if (purpose === "ordinary") {
+      const begun = { outcome: "unknown" } as const;
+      events.add("restart", `Restarting the node (${driver.name}): ${incident.reason}.`, undefined, begun);
+    }
   });
   let startedWith: UsableReading | undefined;
   // The command is not ended when the sidecar stops: a node that was stopped would stay down. It has its own time limit.

@@ -37,12 +37,15 @@ export async function rollBack(
   if (!budget.allows("roll-back")) {
     const unmade = "The restart budget is used up, so it was not restarted again.";
     return state.atomically(() => {
-      events.add("roll-back", `The node did not come back: ${failure}. ${restored} ${unmade}`);
+      events.add("roll-back", `The node did not come back: ${failure}. ${restored} ${unmade}`, undefined, {
+        outcome: "failure",
+      });
       hold(`The node did not come back: ${failure}. ${restored} ${unmade}`);
       state.restartInFlight.set(undefined);
     });
   }
-  events.add("roll-back", `The node did not come back: ${failure}. ${restored}`);
+  const begun = { outcome: "unknown" } as const;
+  events.add("roll-back", `The node did not come back: ${failure}. ${restored}`, undefined, begun);
   const now = await readConfig(incident, dependencies);
   const { verified, startedWith } = await attemptRestart(incident, now, { purpose: "roll-back" }, dependencies);
   if (incident.signal.aborted) return;
@@ -59,6 +62,8 @@ export async function rollBack(
     events.add(
       "hold",
       `Nothing more is done until the desired state changes or \`${command("resume")}\` is run. ${end}`,
+      undefined,
+      { outcome: verified.ok ? "success" : "failure", after: { hold: failure } },
     );
   });
 }

@@ -128,7 +128,8 @@ async function carryOn(
       log.error({ event: "upgrade-blocked", stage: dependencies.state.upgrade.get()?.stage }, blocked);
   };
   const begins = isResumed ? "goes on" : "begins";
-  events.add("upgrade", `The upgrade from ${record.from} to ${record.to} ${begins}.`);
+  const asked = { by: "gatehouse upgrade", outcome: "unknown", before: { version: record.from } } as const;
+  events.add("upgrade", `The upgrade from ${record.from} to ${record.to} ${begins}.`, undefined, asked);
   const steps = upgradeSteps(stepsDependencies(driver, seen, dependencies));
   const ended = await runUpgrade(
     record,
@@ -156,7 +157,11 @@ function finishOrRemember(
   const message = upgradeWords(now);
   state.atomically(() => {
     remember(now);
-    events.add("upgrade", message);
+    events.add("upgrade", message, undefined, {
+      outcome: end === "committed" ? "success" : "failure",
+      before: { version: now.from },
+      after: end === "committed" ? { version: now.to } : { end },
+    });
     if (end === "committed") return;
     const failed = end === "stranded" ? { failed: { reason: `the upgrade to ${now.to}`, isDown: true } } : {};
     // Without a release: that another version answers is no reason to act again by itself.

@@ -1,8 +1,19 @@
+import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { until } from "#sidecar/testing/until.ts";
+
+const hashOf = (text: string) => createHash("sha256").update(text).digest("hex");
+
+/** The audit log of a sidecar. */
+async function auditOf(stateDirectory: string): Promise<readonly Record<string, unknown>[]> {
+  const text = await readFile(join(stateDirectory, "sidecar-audit.jsonl"), "utf8");
+  const lines = text.trimEnd().split("\n");
+  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+}
 
 test.concurrent("drift is corrected on disk, the node is restarted with it and comes back", async () => {
   await using node = await startFakeNode();
@@ -18,6 +29,21 @@ test.concurrent("drift is corrected on disk, the node is restarted with it and c
   expect(upkeep.events.list().map(({ message }) => message)).toContainEqual(
     expect.stringMatching(/The node is back and advances after \d+ ms\./),
   );
+  const sha256 = expect.stringMatching(/^[0-9a-f]{64}$/) as string;
+  const written = {
+    "event.outcome": "success",
+    "user.name": "sidecar",
+    gatehouse: { before: { sha256 }, after: { sha256: hashOf(running) } },
+  };
+  const audited = await auditOf(upkeep.stateDirectory);
+  const writes = audited.filter((line) => line["event.action"] === "node-conf-written");
+  const restarts = audited.filter((line) => line["event.action"] === "node-restart");
+  expect(writes.length).toBeGreaterThan(1);
+  expect(writes).toMatchObject(writes.map(() => written));
+  expect(restarts).toMatchObject([
+    { "event.action": "node-restart", "event.outcome": "unknown", message: expect.stringMatching(/^Restarting/) },
+    { "event.action": "node-restart", "event.outcome": "success", message: expect.stringMatching(/^The node is back/) },
+  ]);
 });
 
 test.concurrent("a node that does not come back gets its last healthy configuration, and a hold", async () => {
@@ -36,6 +62,12 @@ test.concurrent("a node that does not come back gets its last healthy configurat
   expect(held).toContain("node exited with 3");
   expect(held).toContain("Its last healthy configuration was restored.");
   expect(await node.running()).toBe(healthy);
+  const audited = (await auditOf(upkeep.stateDirectory)).map((line) => [line["event.action"], line["event.outcome"]]);
+  expect(audited.slice(-3)).toEqual([
+    ["node-restart", "unknown"],
+    ["node-rolled-back", "unknown"],
+    ["hold-changed", "success"],
+  ]);
 });
 
 test.concurrent("a half-written node.conf is named with line and column, then mended from the last good one", async () => {

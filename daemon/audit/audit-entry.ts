@@ -1,0 +1,40 @@
+/** What is done to money or to a node, as `event.action` of an audit line names it, and what that means. */
+export const auditActions = {
+  "payment-settled": "A payment is on the chain: the payer was charged, the payee paid.",
+  "payment-failed": "A settlement ended for good without a charge; the signer may have paid for gas.",
+  "payment-charged": "The resource server was told that a payment is settled, and owes its response.",
+  "node-conf-written": "The sidecar changed or restored node.conf.",
+  "auto-pruning-switched-on": "The sidecar switched the node's auto-pruning on.",
+  "node-restart": "A restart of the node began, or ended.",
+  "node-rolled-back": "The node did not come back, and its last healthy configuration was restored, or was not.",
+  "hold-changed": "A hold was set, or lifted.",
+  "sidecar-adopted": "A person let the sidecar act on the node.",
+  "node-upgrade": "An upgrade of the node began, went on or ended.",
+  "volume-grown": "The volume of the node's data was made larger.",
+  "node-data-restored": "The node's data directory was filled from an archive.",
+  "audit-log-healed": "A line that was not written to its end was cut off; `gatehouse.before` shows its beginning.",
+  "audit-lines-lost":
+    "The disk did not take some lines for so long that they were given up; the message says how many.",
+} as const;
+
+/** The name of a change. */
+export type AuditAction = keyof typeof auditActions;
+
+/** One change. */
+export type AuditEntry = Readonly<{
+  action: AuditAction;
+  /** `unknown` where the end is another line's. */
+  outcome: "success" | "failure" | "unknown";
+  /** Who did it. */
+  by: string;
+  /** What was done; a sentence. */
+  message: string;
+  /** Why. */
+  reason?: string | undefined;
+  /** The payment that it is about, as the ledgers name it. */
+  payment?: string | undefined;
+  requestId?: string | undefined;
+  traceId?: string | undefined;
+  before?: unknown;
+  after?: unknown;
+}>;

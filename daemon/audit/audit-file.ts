@@ -1,0 +1,177 @@
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fdatasync,
+  fdatasyncSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  renameSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import { dirname } from "node:path";
+import { promisify } from "node:util";
+import { parseJson } from "../json-rpc.ts";
+
+/** Where lines are appended, and how much of them is kept. */
+export type AuditFileOptions = Readonly<{
+  path: string;
+  /** Size from which the file is put aside and another begun. */
+  fileBytes: number;
+  /** How many files are kept, with the one that is written: `<path>`, `<path>.1`, … */
+  files: number;
+}>;
+
+/** A file of lines, for its one writer. What was appended is on the disk after a sync, and none of it is changed again. */
+export type AuditFile = Disposable &
+  Readonly<{
+    /** What an earlier process had not finished writing, which is in the file no more. */
+    torn: string | undefined;
+    /** Appends lines, all of them or none. */
+    append: (lines: string) => void;
+    syncNow: () => void;
+    /** Syncs beside this thread; those who ask at a time share it. */
+    sync: () => Promise<void>;
+  }>;
+
+/** How much of the file's end is looked through for the last whole line. */
+const tailBytes = 1_048_576;
+
+/** How much of a torn line is told. */
+const tornShown = 2_000;
+
+const syncBeside = promisify(fdatasync);
+
+/**
+ * Opens a file of lines, mode 0600, and heals its end: a line that a killed process or a lost machine left half written is cut off.
+ *
+ * @throws the file system's own error, and an error for what is no file of lines.
+ */
+export function openAuditFile(options: AuditFileOptions): AuditFile {
+  const { path } = options;
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  let descriptor = openLines(path);
+  const torn = healEnd(descriptor, path);
+  let syncing: Promise<void> | undefined;
+  let next: Promise<void> | undefined;
+  const reopen = () => {
+    const before = descriptor;
+    descriptor = openLines(path);
+    // One that is being synced is closed after that.
+    const close = () => closeSync(before);
+    if (syncing === undefined) close();
+    else void syncing.then(close, close);
+  };
+  const sync = (): Promise<void> => {
+    if (syncing === undefined) {
+      syncing = syncBeside(descriptor).finally(() => (syncing = undefined));
+      return syncing;
+    }
+    // The sync that runs may have begun before the last line was there.
+    const again = () => {
+      next = undefined;
+      return sync();
+    };
+    next ??= syncing.then(again, again);
+    return next;
+  };
+  return {
+    torn,
+    append: (lines) => {
+      if (!isSameFile(descriptor, path)) reopen();
+      const { size } = fstatSync(descriptor);
+      if (size > 0 && size + Buffer.byteLength(lines) > options.fileBytes) {
+        fdatasyncSync(descriptor);
+        putAside(options);
+        reopen();
+      }
+      appendWhole(descriptor, lines);
+    },
+    syncNow: () => fdatasyncSync(descriptor),
+    sync,
+    [Symbol.dispose]: () => {
+      fdatasyncSync(descriptor);
+      closeSync(descriptor);
+    },
+  };
+}
+
+function openLines(path: string): number {
+  const { O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
+  const descriptor = openSync(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
+  try {
+    if (!fstatSync(descriptor).isFile()) throw new Error(`${path} is no regular file`);
+    fchmodSync(descriptor, 0o600);
+    syncFolder(path);
+  } catch (error) {
+    closeSync(descriptor);
+    throw error;
+  }
+  return descriptor;
+}
+
+/** Whether the path still leads to the open file: a person, or a program that rotates logs, may have moved it. */
+function isSameFile(descriptor: number, path: string): boolean {
+  const there = statSync(path, { throwIfNoEntry: false });
+  const open = fstatSync(descriptor);
+  return there?.ino === open.ino && there.dev === open.dev;
+}
+
+/** Makes room: the oldest file goes, each other one is a place older. */
+function putAside({ path, files }: AuditFileOptions): void {
+  const place = (age: number) => (age === 0 ? path : `${path}.${age}`);
+  for (let age = files - 1; age > 0; age -= 1) {
+    if (statSync(place(age - 1), { throwIfNoEntry: false }) !== undefined) renameSync(place(age - 1), place(age));
+  }
+  syncFolder(path);
+}
+
+function syncFolder(path: string): void {
+  const folder = openSync(dirname(path), constants.O_RDONLY);
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+/** A disk that is full takes a part of what is written, which is taken back. */
+function appendWhole(descriptor: number, lines: string): void {
+  const { size } = fstatSync(descriptor);
+  const bytes = Buffer.from(lines);
+  try {
+    for (let done = 0; done < bytes.length;) done += writeSync(descriptor, bytes, done);
+  } catch (error) {
+    ftruncateSync(descriptor, size);
+    throw error;
+  }
+}
+
+/** Cuts off what stands after the last whole line, and tells it. */
+function healEnd(descriptor: number, path: string): string | undefined {
+  const { size } = fstatSync(descriptor);
+  const from = Math.max(0, size - tailBytes);
+  const tail = Buffer.alloc(size - from);
+  readSync(descriptor, tail, 0, tail.length, from);
+  const kept = endOfLastLine(tail);
+  if (kept === tail.length) return undefined;
+  if (kept === 0 && from > 0) throw new Error(`${path} is no audit log: its end has no line`);
+  ftruncateSync(descriptor, from + kept);
+  fsyncSync(descriptor);
+  return tail.toString("utf8", kept, kept + tornShown);
+}
+
+/** Where the last line ends that can be read. A machine that lost its power may have left zeros in place of one. */
+function endOfLastLine(tail: Buffer): number {
+  for (let end = tail.length; end > 0;) {
+    const before = tail.lastIndexOf(10, end - 2) + 1;
+    if (tail[end - 1] === 10 && parseJson(tail.toString("utf8", before, end)) !== undefined) return end;
+    end = before;
+  }
+  return 0;
+}

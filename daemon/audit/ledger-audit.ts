@@ -1,0 +1,17 @@
+import { dirname, join } from "node:path";
+import { openAuditLog, type AuditDependencies, type AuditLog } from "./audit-log.ts";
+import type { AuditSettings } from "./audit-settings.ts";
+
+/** Where a service keeps its ledger: a file, or a database that it shares with other replicas. */
+type LedgerSettings = Readonly<{ path?: string | undefined; url?: unknown }>;
+
+/** Opens the audit log of a service with a ledger, by default beside the ledger's file. */
+export function openLedgerAudit(
+  { auditLog, ledger }: Readonly<{ auditLog: AuditSettings; ledger: LedgerSettings }>,
+  { defaultLedgerPath }: Readonly<{ defaultLedgerPath: string }>,
+  dependencies: AuditDependencies,
+): AuditLog {
+  const beside = () => join(dirname(ledger.path ?? defaultLedgerPath), `${dependencies.service}-audit.jsonl`);
+  const path = auditLog.path ?? (ledger.url === undefined ? beside() : undefined);
+  return openAuditLog({ ...auditLog, path }, dependencies);
+}
