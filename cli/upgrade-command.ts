@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { Command } from "@commander-js/extra-typings";
+import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/mask.ts";
 import { askToConfirm } from "./confirmed.ts";
 import { addControlOptions, findControlTarget } from "./control-target.ts";
@@ -13,16 +13,44 @@ export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
       "Asks the running sidecar to stop its node, copy the data, put the programs of a directory in place, migrate node.conf, start and prove the new version. What fails is taken back: data, programs and node.conf. Shows every step first and asks. Exits 0 when the new version is proved, 1 otherwise.",
     );
   return addControlOptions(command)
-    .argument("<directory>", "directory with the new version's programs (ops, node_cli, …), on the sidecar's machine")
+    .argument("[directory]", "directory with the new version's programs (ops, node_cli, …), on the sidecar's machine")
     .option("--node-version <version>", "the new version, where its node_cli does not tell it")
+    .option(
+      "--at <when>",
+      "begin by itself then: a time such as 2027-01-05T02:00:00Z, a height of the chain, or now; default: in upgrade.window, without one now",
+      parseStart,
+    )
+    .option("--cancel", "withdraw the upgrade that has not begun yet", false)
     .option("--dry-run", "show the steps, and do nothing", false)
     .option("--yes", "agree without being asked", false)
-    .action(async (directory, { nodeVersion: version, dryRun, yes, ...options }) => {
+    .action(async (directory, { nodeVersion: version, at, cancel, dryRun, yes, ...options }) => {
+      if ((directory === undefined) !== cancel) {
+        command.error("upgrade: expected a directory with the new programs, or --cancel alone.");
+      }
       const target = findControlTarget("upgrade", options, { mask });
       if (target === undefined) return;
-      const { runUpgradeCommand: run } = await import("#sidecar/upkeep/control/upgrade-command.ts");
+      const { runUpgradeCommand: run, runCancelCommand } = await import("#sidecar/upkeep/control/upgrade-command.ts");
+      if (directory === undefined) {
+        process.exitCode = await runCancelCommand(target, createTerminalOutput({ mask }));
+        return;
+      }
       const confirm = process.stdin.isTTY ? askToConfirm : undefined;
       const source = resolve(directory);
-      process.exitCode = await run(target, { source, version, dryRun, yes, confirm }, createTerminalOutput({ mask }));
+      process.exitCode = await run(
+        target,
+        { source, version, at, dryRun, yes, confirm },
+        createTerminalOutput({ mask }),
+      );
     });
+}
+
+/** A time without an offset would be the local one of this machine, which may not be the sidecar's. */
+const momentShape = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/;
+
+function parseStart(text: string) {
+  if (text === "now") return text;
+  if (/^\d{1,15}$/.test(text)) return { kind: "height", height: Number(text) } as const;
+  const atMs = momentShape.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(atMs)) return { kind: "time", atMs } as const;
+  throw new InvalidArgumentError("expected a time with its offset such as 2027-01-05T02:00:00Z, a height, or now");
 }

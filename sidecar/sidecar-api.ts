@@ -6,6 +6,7 @@ import { verdictLevels } from "#status/verdict.ts";
 import {
   adoptAnswer,
   adoptRequest,
+  cancelAnswer,
   controlPath,
   controlView,
   restartAnswer,
@@ -81,8 +82,13 @@ const control: readonly ApiOperation[] = [
   controlOperation(upgradeAnswer, {
     method: "post",
     path: `${controlPath}/upgrade`,
-    summary: "Show an upgrade of the node, or begin the one that was shown",
+    summary: "Show an upgrade of the node, or begin or schedule the one that was shown",
     body: upgradeRequest,
+  }),
+  controlOperation(cancelAnswer, {
+    method: "post",
+    path: `${controlPath}/upgrade/cancel`,
+    summary: "Withdraw the upgrade that is scheduled",
   }),
 ];
 

@@ -43,7 +43,7 @@ export const causes: readonly Cause[] = [
     reasons: ["Stranded", "Blocked", "Upgrading"],
     effects: { Unheld: "any", RpcAnswering: "any", VersionAgreed: "any", ConfigCurrent: "any", RestartSettled: "any" },
   },
-  { type: "UpgradeProved", effects: { Unheld: "any" } },
+  { type: "UpgradeProved", reasons: ["RolledBack"], effects: { Unheld: "any" } },
   {
     type: "Unheld",
     effects: { RpcAnswering: "any", HeightAdvancing: "any", RestartSettled: "any", ConfigCurrent: "any" },

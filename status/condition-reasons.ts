@@ -99,9 +99,9 @@ export const conditionReasons = {
     Unknown: ["Assumed", "NotYet", "NoRestarts"],
   },
   UpgradeProved: {
-    True: ["Proved", "SettledByHand"],
-    False: ["RolledBack", "Stranded", "Blocked"],
-    Unknown: ["Upgrading"],
+    True: ["Proved", "SettledByHand", "NoneScheduled"],
+    False: ["RolledBack", "Stranded", "Blocked", "NotBegun"],
+    Unknown: ["Upgrading", "Scheduled"],
   },
   Unheld: { True: ["NoHold"], False: ["Held"], Unknown: [] },
   Adopted: { True: ["Adopted", "Observing"], False: ["WaitingForAdopt"], Unknown: [] },

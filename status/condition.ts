@@ -122,7 +122,10 @@ const titles: { readonly [Type in ConditionType]: Titles<Type> } = {
   UpgradeProved: {
     right: "The last upgrade is proved",
     wrong: "The last upgrade failed",
-    unknown: { Upgrading: "The node is being upgraded" },
+    unknown: {
+      Upgrading: "The node is being upgraded",
+      Scheduled: "An upgrade of the node is scheduled",
+    },
   },
   Adopted: { right: "The sidecar may act on this node, or only observes", wrong: "The sidecar waits for your word" },
   Unheld: { right: "No hold is in force", wrong: "Held: the sidecar does not act" },
@@ -133,6 +136,8 @@ const reasonTitles: Readonly<Record<string, string>> = {
   "HeightAdvancing Idle": "No new block comes",
   "UpgradeProved SettledByHand": "The last upgrade was settled by hand",
   "UpgradeProved Blocked": "The node's upgrade can't go on",
+  "UpgradeProved NotBegun": "The scheduled upgrade did not begin",
+  "UpgradeProved NoneScheduled": "No upgrade is scheduled",
   "RestartSettled Running": "The node is being restarted",
   "RestartSettled Settling": "The node is about to be restarted",
 };

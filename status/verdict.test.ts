@@ -184,5 +184,6 @@ test("of each reason for which a side is not known it is decided whether the nod
     "RollBackReady NotYet: right",
     "RollBackReady NoRestarts: right",
     "UpgradeProved Upgrading: unknown",
+    "UpgradeProved Scheduled: right",
   ]);
 });

@@ -50,6 +50,7 @@ const notAsked: ReadonlySet<string> = new Set([
   "NoRestarts",
   "Assumed",
   "NotYet",
+  "Scheduled",
 ]);
 
 /** Whether the sidecar itself is at work on the node's process. */

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { milliseconds, yesOrNo } from "#daemon/settings/types.ts";
+import { milliseconds, positiveInteger, yesOrNo } from "#daemon/settings/types.ts";
+import { weeklyWindow } from "#daemon/settings/weekly-window.ts";
 import { section } from "#daemon/settings/settings.ts";
 
 /** How `gatehouse upgrade` takes the node to another version. */
@@ -20,4 +21,15 @@ export const upgradeSection = section({
   copyTimeoutMs: milliseconds
     .default(3_600_000)
     .describe("How long the copy of the data may take, while the node stands still, before the upgrade goes back"),
+  window: weeklyWindow
+    .optional()
+    .describe(
+      "Maintenance window in UTC in which `gatehouse upgrade` begins, where it is not told another time by --at; default: at once",
+    ),
+  lateMs: milliseconds
+    .default(900_000)
+    .describe("How long after its time an upgrade that was asked for by `--at <time>` may still begin"),
+  lateBlocks: positiveInteger
+    .default(1_000)
+    .describe("How many blocks after its height an upgrade that was asked for by `--at <height>` may still begin"),
 });

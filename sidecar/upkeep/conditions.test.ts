@@ -22,7 +22,7 @@ const nothing: Observations = {
   adoption: observeAdoption().now(),
   prune: observePruning().now(),
   restarts: observeRestarts().now(),
-  upgrade: observeUpgrade(undefined).now(),
+  upgrade: observeUpgrade(undefined, undefined).now(),
 };
 
 type Found = Readonly<{ [Noun in keyof Observations]?: Partial<Observations[Noun]> }>;

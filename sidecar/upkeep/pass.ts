@@ -2,6 +2,7 @@ import type { FileDeadline } from "#daemon/files/file-deadline.ts";
 import { applyConfig, compareConfig, type AppliedConfig } from "./config/apply-config.ts";
 import type { ApplyConfigDependencies, CompareConfigDependencies } from "./config/apply-config.ts";
 import { applyPrune, type ApplyPruneDependencies } from "./prune/apply-prune.ts";
+import { beginScheduled, type BeginScheduledDependencies, type ScheduleWatch } from "./upgrade/begin-scheduled.ts";
 import { applyUpgrade, type ApplyUpgradeDependencies } from "./upgrade/apply-upgrade.ts";
 import type { ObservedUpgrade } from "./upgrade/upgrade-observation.ts";
 import { applyRestart, type ApplyRestartDependencies } from "./restart/apply-restart.ts";
@@ -47,6 +48,7 @@ export type PassDependencies = CheckConfigDependencies &
   ApplyPruneDependencies &
   ApplyRestartDependencies &
   ApplyUpgradeDependencies &
+  BeginScheduledDependencies &
   Readonly<{
     state: UpkeepState;
     /** For calls of the file system that the state is on. */
@@ -61,6 +63,7 @@ export type PassProgress = {
   step: string;
   /** Whether a whole pass was made. */
   passed: boolean;
+  schedule: ScheduleWatch;
 };
 
 /** When the next pass is wanted, if sooner than the regular one. */
@@ -112,6 +115,7 @@ export async function runPass(
   await saveConfigBeforeEdit(reading, { config: seen.config, isFirst: !progress.passed }, dependencies);
   if (judged.again) return { wakeInMs: 1 };
   const { planned, desired } = await planPass(reading, { resolution, doubtOfPlace }, seen, dependencies);
+  const scheduled = beginScheduled(progress.schedule, seen, dependencies);
   applyUpgrade(authority, seen, dependencies);
   progress.step = `remembering what the node runs with in ${state.directory}`;
   await rememberRunning(reading, resolution, seen, dependencies);
@@ -133,7 +137,7 @@ export async function runPass(
   const restart = await applyRestart(question, seen, dependencies);
   progress.passed = true;
   watch.made();
-  const waits = [judged.wakeInMs, written?.wakeInMs, restart.wakeInMs].filter((ms) => ms !== undefined);
+  const waits = [judged.wakeInMs, written?.wakeInMs, restart.wakeInMs, scheduled].filter((ms) => ms !== undefined);
   return waits.length === 0 ? {} : { wakeInMs: Math.min(...waits) };
 }
 

@@ -124,13 +124,13 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   metrics.commands(command);
   const asked = { rpc: createNodeRpc(node.httpUrl), holders: createPortHolders(node.httpUrl, reach.directory) };
   const reached = { place, observer, nodeCli, driver, node, lastPush: pushes?.lastPush, ...asked };
-  const kept = { state, stateDeadline, versions, budget, rate, window, command };
+  const isRestarting = () => seen.restarts.now().running !== undefined;
+  const kept = { state, stateDeadline, versions, budget, rate, window, command, authority, isRestarting };
   const means = { ...dependencies, ...reached, ...kept, settings, metrics, clockThen: readClocks(clock), signal, wake };
-  const progress: PassProgress = { step: "beginning", passed: false };
+  const progress: PassProgress = { step: "beginning", passed: false, schedule: {} };
   // The first pass waits for what the RPC says of the version.
   void health.looked.then(wake);
   const loop = startPasses(progress, seen, means, dependencies);
-  const isRestarting = () => seen.restarts.now().running !== undefined;
   return {
     wake,
     dataPath: () => dataPathIn(document(), settings, layout().configPath),
@@ -141,11 +141,11 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
       configured({ passed: progress.passed, authority: authority(), isHeld: isHeld(), config: seen.config.now() }),
     control: createUpkeepControl(
       { document, plan: () => seen.adoption.now().plan, isRestarting, config: seen.config, upgrade: seen.upgrade },
-      { ...means, authority, isRestarting },
+      means,
     ),
     [Symbol.asyncDispose]: async () => {
       stopping.abort();
-      const running = [seen.restarts.now().running, seen.prune.now().running];
+      const running = [seen.restarts.now().running, seen.prune.now().running, seen.upgrade.now().looking];
       await Promise.all([loop.done, observer.done, pushes?.done, ...running]);
       await connections.disposeAsync();
       await place[Symbol.asyncDispose]();
@@ -155,7 +155,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
 
 /** Nothing is known yet; each change is said on the board at once. */
 function observeAll(
-  { directory, upgrade: { get } }: UpkeepState,
+  { directory, upgrade, scheduledUpgrade }: UpkeepState,
   words: ConditionWords,
   board: ConditionBoard,
 ): PassObservations {
@@ -179,7 +179,7 @@ function observeAll(
     prune: observePruning(say),
     process: observeProcess(),
     restarts: observeRestarts(say),
-    upgrade: observeUpgrade(get(), say),
+    upgrade: observeUpgrade(upgrade.get(), scheduledUpgrade.get(), say),
   };
   return seen;
 }

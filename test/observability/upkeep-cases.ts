@@ -37,7 +37,7 @@ export const upkeepCases: readonly AlertCase[] = [
     labels: { type: "UpgradeProved" },
     reason: "RolledBack",
     forMinutes: 1,
-    summary: `The upgrade of the node behind ${who} failed (0 of 1): RolledBack.`,
+    summary: `The upgrade of the node behind ${who} failed or did not begin (0 of 1): RolledBack.`,
   }),
   {
     alert: "GatehouseUpgradeLong",

@@ -24,14 +24,16 @@ await using upkeep = await runUpkeep(
 process.on("message", (request: UpgradeProcessRequest) => void answer(request));
 await new Promise<void>((resolve) => process.once("disconnect", () => resolve()));
 
-async function answer({ source, killAt: step }: UpgradeProcessRequest): Promise<void> {
+async function answer({ source, atMs, killAt: step }: UpgradeProcessRequest): Promise<void> {
   if (step !== undefined) await armKillPoint(step);
   const { control } = upkeep.upkeep;
   let problems: readonly string[] = [];
   if (source !== undefined) {
-    const shown = await control.upgrade({ source });
+    const asked = { source, ...(atMs === undefined ? {} : { at: { kind: "time", atMs } as const }) };
+    const shown = await control.upgrade(asked);
     ({ problems } = shown.plan);
-    if (shown.result === "shown") ({ problems } = (await control.upgrade({ source, digest: shown.plan.digest })).plan);
+    if (shown.result === "shown")
+      ({ problems } = (await control.upgrade({ ...asked, digest: shown.plan.digest })).plan);
   }
   const { upgrade } = control.look();
   const reason = (type: "RestartSettled" | "ConfigCurrent" | "AutoPruneOn") => upkeep.board.get(type)?.reason;

@@ -18,9 +18,9 @@ const configuration: readonly Alert[] = [
     expr: `${condition("UpgradeProved")} == 0`,
     for: "1m",
     severity: "critical",
-    summary: `The upgrade of the node behind {{ $labels.instance }} failed ({{ $value }} of 1): ${shownReason("UpgradeProved")}.`,
+    summary: `The upgrade of the node behind {{ $labels.instance }} failed or did not begin ({{ $value }} of 1): ${shownReason("UpgradeProved")}.`,
     description:
-      "RolledBack: the node of {{ $labels.instance }} runs as the old version again, with its data, and nothing more is done. Stranded: neither version could be proved. Blocked: the upgrade can't go on, and the node may stand still.",
+      "RolledBack: the node of {{ $labels.instance }} runs as the old version again, with its data, and nothing more is done. Stranded: neither version could be proved. Blocked: the upgrade can't go on, and the node may stand still. NotBegun: its time came and went; nothing was changed.",
   },
   {
     name: "GatehouseUpgradeLong",

@@ -7,7 +7,12 @@ export const upkeepAdvice: AdviceTable = {
     step("When the cause is mended, let Gatehouse act again.", resume),
   ],
   UpgradeProved: ({ reason }, { showLog, resume }) => {
-    if (reason === "Upgrading") return [];
+    if (reason === "Upgrading" || reason === "Scheduled") return [];
+    if (reason === "NotBegun") {
+      return [
+        step("Mend what is named above, and ask for the upgrade again. To give it up: gatehouse upgrade --cancel."),
+      ];
+    }
     return [
       step("Read above which step failed and where the copies are."),
       step("Read the end of the node's log.", showLog),

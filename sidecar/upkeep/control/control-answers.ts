@@ -29,6 +29,8 @@ export const controlView = z.object({
   plan: shownPlan.optional(),
   /** The upgrade that is under way, or the last one. */
   upgrade: shownUpgrade.optional(),
+  /** The upgrade that begins by itself, or did not when its time came. */
+  scheduled: z.object({ words: z.string() }).optional(),
 });
 
 export type ControlView = Readonly<z.output<typeof controlView>>;
@@ -70,13 +72,23 @@ export const upgradeRequest = z.strictObject({
   source: z.string().min(1).max(4_096),
   version: z.string().max(64).optional(),
   digest: z.string().max(64).optional(),
+  /** When it begins; absent: at once, or in `upgrade.window` where that is set. */
+  at: z
+    .union([
+      z.literal("now"),
+      z.strictObject({ kind: z.literal("time"), atMs: z.int().min(0).max(8.64e15) }),
+      z.strictObject({ kind: z.literal("height"), height: z.int().min(0) }),
+    ])
+    .optional(),
 });
 
 export type UpgradeAsked = Readonly<z.output<typeof upgradeRequest>>;
 
 /** What became of it; `refused` for the problems of its plan, `another` when it is not the one that was seen. */
 export const upgradeAnswer = z.object({
-  result: z.enum(["shown", "begun", "refused", "another"]),
+  result: z.enum(["shown", "begun", "scheduled", "refused", "another"]),
+  /** When it begins by itself, in words; absent: at once. */
+  starts: z.string().optional(),
   plan: z.object({
     from: z.string().optional(),
     to: z.string().optional(),
@@ -91,3 +103,13 @@ export const upgradeAnswer = z.object({
 });
 
 export type UpgradeAnswer = Readonly<z.output<typeof upgradeAnswer>>;
+
+/** What became of `upgrade --cancel`; `none` where no upgrade is scheduled. */
+export const cancelAnswer = z.object({
+  result: z.enum(["withdrawn", "none"]),
+  /** What was withdrawn. */
+  words: z.string().optional(),
+  node: controlView.shape.node,
+});
+
+export type CancelAnswer = Readonly<z.output<typeof cancelAnswer>>;

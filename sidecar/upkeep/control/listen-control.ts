@@ -85,6 +85,10 @@ function controlRoutes(app: App, current: () => UpkeepControl | undefined): void
     const control = current();
     return control === undefined ? c.json(starting, 503) : c.json(await control.upgrade(request.data));
   });
+  app.post(`${controlPath}/upgrade/cancel`, (c) => {
+    const control = current();
+    return control === undefined ? c.json(starting, 503) : c.json(control.cancelUpgrade());
+  });
 }
 
 /** Adds the same routes where others reach the listener, for callers with the token (compared in constant time). */

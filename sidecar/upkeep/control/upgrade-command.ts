@@ -1,13 +1,22 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
 import { pause } from "#daemon/time.ts";
 import { ControlError, requestControl, type ControlTarget } from "./ask-control.ts";
-import { controlView, upgradeAnswer, type ControlView, type UpgradeAnswer } from "./control-answers.ts";
+import {
+  cancelAnswer,
+  controlView,
+  upgradeAnswer,
+  type ControlView,
+  type UpgradeAnswer,
+  type UpgradeAsked,
+} from "./control-answers.ts";
 
 /** What is asked of the sidecar, and how a person agrees. */
 export type UpgradeOptions = Readonly<{
   /** Absolute path of the directory with the new programs, as the sidecar sees it. */
   source: string;
   version: string | undefined;
+  /** When it begins; undefined: at once, or in the window of the sidecar's settings. */
+  at: UpgradeAsked["at"];
   /** Shows what would be done, and does nothing. */
   dryRun: boolean;
   /** Agrees without being asked. */
@@ -26,15 +35,15 @@ const awayMs = 120_000;
 
 /**
  * Shows what an upgrade of a node would do, has a running sidecar do it once a person agrees, and follows it to its end. Returns the exit status: 0 the
- * new version is proved (dry run: it could begin); 1 it was refused, taken back, or nobody agreed.
+ * new version is proved, or it begins by itself later (dry run: it could begin); 1 it was refused, taken back, or nobody agreed.
  */
 export async function runUpgradeCommand(
   target: ControlTarget,
   options: UpgradeOptions,
   output: CommandOutput,
 ): Promise<number> {
-  const { source, version, dryRun, yes, confirm } = options;
-  const asked = { source, ...(version === undefined ? {} : { version }) };
+  const { source, version, at, dryRun, yes, confirm } = options;
+  const asked = { source, ...(version === undefined ? {} : { version }), ...(at === undefined ? {} : { at }) };
   try {
     const shown = await ask(target, asked);
     output.out(planText(shown));
@@ -43,7 +52,7 @@ export async function runUpgradeCommand(
       return exitStatus.error;
     }
     if (dryRun) return exitStatus.clean;
-    const isAllowed = yes || (await confirm?.("Upgrade the node now? [y/N] ")) === true;
+    const isAllowed = yes || (await confirm?.(`Upgrade the node ${shown.starts ?? "now"}? [y/N] `)) === true;
     if (!isAllowed) {
       const how = confirm === undefined ? " Without a terminal, say --yes." : "";
       output.error(`upgrade: nothing was changed.${how}\n`);
@@ -51,9 +60,30 @@ export async function runUpgradeCommand(
     }
     const begun = await ask(target, { ...asked, digest: shown.plan.digest });
     if (begun.beganMs !== undefined) return await follow(target, begun.beganMs, output);
+    if (begun.result === "scheduled") {
+      output.out(`It is accepted, and begins by itself ${begun.starts}. Withdraw it: gatehouse upgrade --cancel.\n`);
+      return exitStatus.clean;
+    }
     output.error("upgrade: it is another one now, or can't be done any more; nothing was changed. It is now:\n");
     output.out(planText(begun));
     return exitStatus.error;
+  } catch (error) {
+    if (!(error instanceof ControlError)) throw error;
+    output.error(`upgrade: ${error.message}\n`);
+    return exitStatus.error;
+  }
+}
+
+/** Withdraws the upgrade that is scheduled. Returns the exit status: 0 none is scheduled any more; 1 no sidecar said so. */
+export async function runCancelCommand(target: ControlTarget, output: CommandOutput): Promise<number> {
+  try {
+    const { words, node } = await requestControl(target, { path: "/upgrade/cancel", body: {}, answer: cancelAnswer });
+    output.out(
+      words === undefined
+        ? `No upgrade is scheduled on ${node.words}.\n`
+        : `Withdrawn on ${node.words}. It was: ${words}\n`,
+    );
+    return exitStatus.clean;
   } catch (error) {
     if (!(error instanceof ControlError)) throw error;
     output.error(`upgrade: ${error.message}\n`);
@@ -97,10 +127,11 @@ async function lookAtUpgrade(
   }
 }
 
-function planText({ plan, node }: UpgradeAnswer): string {
+function planText({ plan, node, starts }: UpgradeAnswer): string {
   const { from = "an unknown version", to = "an unknown version", steps, problems, warnings } = plan;
   const lines = [
     `${node.words}: from ${from} to ${to}.`,
+    ...(starts === undefined ? [] : [`  It begins by itself ${starts}.`]),
     ...steps.map((step, index) => `  ${index + 1}. ${step}`),
     ...warnings.map((warning) => `  warning: ${warning}`),
     ...problems.map((problem) => `  problem: ${problem}`),

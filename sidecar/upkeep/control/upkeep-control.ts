@@ -11,30 +11,22 @@ import type { NodeDriver } from "../drivers/driver.ts";
 import type { PlanView } from "../plan/plan-view.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
-import { beginUpgrade } from "../upgrade/begin-upgrade.ts";
-import { checkUpgrade, type CheckUpgradeDependencies } from "../upgrade/check-upgrade.ts";
-import { upgradeWords, type ObservedUpgrade } from "../upgrade/upgrade-observation.ts";
-import type {
-  AdoptAnswer,
-  ControlView,
-  RestartAnswer,
-  ResumeAnswer,
-  UpgradeAnswer,
-  UpgradeAsked,
-} from "./control-answers.ts";
+import type { AskUpgradeDependencies } from "../upgrade/ask-upgrade.ts";
+import { scheduledWords, upgradeWords, type ObservedUpgrade } from "../upgrade/upgrade-observation.ts";
+import { createUpgradeControl, type UpgradeControl } from "./upgrade-control.ts";
+import type { AdoptAnswer, ControlView, RestartAnswer, ResumeAnswer } from "./control-answers.ts";
 
 /** What a person may ask of a running sidecar, and tell it. Each change is on disk when its call returns. */
-export type UpkeepControl = Readonly<{
-  look: () => ControlView;
-  /** Lifts a hold, has what failed tried again, takes another writer of node.conf for stopped, and has an edit that was refused judged anew. */
-  resume: () => ResumeAnswer;
-  /** Has the node restarted, as the sidecar itself restarts it: proved, and rolled back where it does not come back. */
-  restart: () => RestartAnswer;
-  /** Lets the sidecar act on this node, if its plan is still the one with that digest. */
-  adopt: (digest: string) => AdoptAnswer;
-  /** Shows an upgrade, or begins it if it is still the one that was shown. */
-  upgrade: (asked: UpgradeAsked) => Promise<UpgradeAnswer>;
-}>;
+export type UpkeepControl = UpgradeControl &
+  Readonly<{
+    look: () => ControlView;
+    /** Lifts a hold, has what failed tried again, takes another writer of node.conf for stopped, and has an edit that was refused judged anew. */
+    resume: () => ResumeAnswer;
+    /** Has the node restarted, as the sidecar itself restarts it: proved, and rolled back where it does not come back. */
+    restart: () => RestartAnswer;
+    /** Lets the sidecar act on this node, if its plan is still the one with that digest. */
+    adopt: (digest: string) => AdoptAnswer;
+  }>;
 
 /** What the passes have found, for a person to look at. */
 export type ControlSeen = Readonly<{
@@ -48,7 +40,7 @@ export type ControlSeen = Readonly<{
 }>;
 
 export type ControlDependencies = HoldDependencies &
-  CheckUpgradeDependencies &
+  AskUpgradeDependencies &
   Readonly<{
     state: Pick<UpkeepState, "askedRestart">;
     driver: NodeDriver | undefined;
@@ -79,6 +71,7 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
       ...held(),
       ...(plan === undefined ? {} : { plan: plan as ControlView["plan"] }),
       ...shownUpgrade(seen.upgrade.now().record),
+      ...shownSchedule(seen.upgrade),
     };
   };
   const resume = (): ResumeAnswer => {
@@ -114,12 +107,12 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
     wake();
     return { result: "adopted", view: look() };
   };
-  const upgrade = async ({ digest, ...asked }: UpgradeAsked): Promise<UpgradeAnswer> => {
-    const check = await checkUpgrade(asked, dependencies);
-    const begun = beginUpgrade(check, digest, seen, dependencies);
-    return { ...begun, plan: begun.plan as UpgradeAnswer["plan"], node: node() };
-  };
-  return { look, resume, restart, adopt, upgrade };
+  return { look, resume, restart, adopt, ...createUpgradeControl(seen, node, dependencies) };
+}
+
+function shownSchedule(upgrade: ObservedUpgrade): Pick<ControlView, "scheduled"> {
+  const { scheduled, ...seen } = upgrade.now();
+  return scheduled === undefined ? {} : { scheduled: { words: scheduledWords({ ...seen, scheduled }) } };
 }
 
 function shownUpgrade(record: UpgradeRecord | undefined): Pick<ControlView, "upgrade"> {

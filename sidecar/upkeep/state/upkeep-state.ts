@@ -4,6 +4,7 @@ import type { DiskHistory } from "#health/disk-forecast.ts";
 import type { ConfigTies } from "#node/conf/ties.ts";
 import type { NodeIdentity } from "./node-identity.ts";
 import { createStateStore, type StateStore } from "./state-store.ts";
+import type { ScheduledUpgrade } from "./scheduled-upgrade.ts";
 import type { UpgradeRecord } from "./upgrade-record.ts";
 
 /** What was desired, and of which release of the node, when a hold was set. */
@@ -82,6 +83,8 @@ export type UpkeepState = Disposable &
     askedRestart: Fact<Readonly<{ atMs: number }>>;
     /** The upgrade that is under way, or the last one. */
     upgrade: Fact<UpgradeRecord>;
+    /** The upgrade that begins by itself, or that did not when its time came. */
+    scheduledUpgrade: Fact<ScheduledUpgrade>;
     /** When the claim of the node's volume was last made to grow (wall clock). */
     volumeGrownAtMs: Fact<number>;
     /** What was seen of the disk that the node's data lie on. */
@@ -127,6 +130,7 @@ export function openUpkeepState(directory: string): UpkeepState {
     retry: fact(store, "retry"),
     askedRestart: fact(store, "askedRestart"),
     upgrade: fact(store, "upgrade"),
+    scheduledUpgrade: fact(store, "scheduledUpgrade"),
     volumeGrownAtMs: fact(store, "volumeGrownAtMs"),
     diskHistory: fact(store, "diskHistory"),
     store,

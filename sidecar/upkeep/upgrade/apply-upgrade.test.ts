@@ -37,7 +37,7 @@ const stranded: UpgradeRecord = { ...begunUpgrade, stage: "back-proving", attemp
 
 function observed() {
   return {
-    upgrade: observeUpgrade(state.upgrade.get()),
+    upgrade: observeUpgrade(state.upgrade.get(), undefined),
     config: observeConfig(),
     restarts: observeRestarts(),
     process: observeProcess(),

@@ -26,7 +26,7 @@ function begin(digest: string | undefined, isRestarting = false) {
   return beginUpgrade(
     check,
     digest,
-    { upgrade: observeUpgrade(undefined) },
+    { upgrade: observeUpgrade(undefined, undefined) },
     {
       settings: { restart: { driver: "ops" } },
       driver: { name: "ops", restart: nothing, stop: nothing, start: nothing },

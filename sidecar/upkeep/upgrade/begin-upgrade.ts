@@ -10,6 +10,8 @@ export type BegunUpgrade = Readonly<{
   beganMs?: number;
 }>;
 
+export type BeginUpgradeDependencies = WhyNotNowDependencies & Readonly<{ wake: () => void }>;
+
 /**
  * Begins an upgrade that was looked at, if it is still the one that was shown. Whether it may begin is asked once more, with nothing awaited before it is
  * remembered: another request, a restart or a hold may have come during the look.
@@ -20,15 +22,20 @@ export function beginUpgrade(
   { plan, record }: UpgradeCheck,
   digest: string | undefined,
   seen: Readonly<{ upgrade: ObservedUpgrade }>,
-  dependencies: WhyNotNowDependencies & Readonly<{ wake: () => void }>,
+  dependencies: BeginUpgradeDependencies,
 ): BegunUpgrade {
   if (record === undefined) return { result: "refused", plan };
   if (digest === undefined) return { result: "shown", plan };
   if (digest !== plan.digest) return { result: "another", plan };
   const problems = [...findObstacles(dependencies)];
   if (problems.length > 0) return { result: "refused", plan: { ...plan, steps: [], problems } };
-  dependencies.state.upgrade.set(record);
-  seen.upgrade.note({ record, agreedMs: record.beganMs });
+  const { state } = dependencies;
+  // One write: a kill between them would begin what was scheduled twice.
+  state.atomically(() => {
+    state.upgrade.set(record);
+    state.scheduledUpgrade.set(undefined);
+  });
+  seen.upgrade.note({ record, agreedMs: record.beganMs, scheduled: undefined, trouble: undefined });
   dependencies.wake();
   return { result: "begun", plan, beganMs: record.beganMs };
 }

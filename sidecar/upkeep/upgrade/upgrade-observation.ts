@@ -1,6 +1,7 @@
 import { createObservation, type Observation } from "#health/observation.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import { quoteShellWord } from "#daemon/shell-word.ts";
+import type { ScheduledUpgrade } from "../state/scheduled-upgrade.ts";
 import { backwardStages, forwardStages, upgradeDirectories, type UpgradeRecord } from "../state/upgrade-record.ts";
 import { isBackward, stageWords } from "./next-stage.ts";
 
@@ -12,19 +13,50 @@ export type UpgradeObservation = Readonly<{
   agreedMs: number | undefined;
   /** Why it can't go on. */
   blocked: string | undefined;
+  /** The one that begins by itself, or did not. */
+  scheduled: ScheduledUpgrade | undefined;
+  /** Whether one was scheduled since the sidecar began. */
+  wasScheduled: boolean;
+  /** When it begins, in words. */
+  starts: string | undefined;
+  /** Why it could not begin when that was looked at last. */
+  trouble: string | undefined;
+  /** A look at the scheduled one that is under way. */
+  looking: Promise<void> | undefined;
 }>;
 
 export type ObservedUpgrade = Observation<UpgradeObservation>;
 
 /** What is remembered of an upgrade is known from the start. */
-export function observeUpgrade(record: UpgradeRecord | undefined, onChange?: () => void): ObservedUpgrade {
-  return createObservation<UpgradeObservation>({ record, agreedMs: undefined, blocked: undefined }, onChange);
+export function observeUpgrade(
+  record: UpgradeRecord | undefined,
+  scheduled: ScheduledUpgrade | undefined,
+  onChange?: () => void,
+): ObservedUpgrade {
+  const nothing = {
+    agreedMs: undefined,
+    blocked: undefined,
+    starts: undefined,
+    trouble: undefined,
+    looking: undefined,
+  };
+  return createObservation<UpgradeObservation>({ ...nothing, record, scheduled, wasScheduled: false }, onChange);
 }
 
-/** Says how the last upgrade stands; nothing where there was none. Pure. */
-export function deriveUpgradeConditions({ record, blocked }: UpgradeObservation): readonly ConditionReport[] {
-  if (record === undefined) return [];
+/** Says how the scheduled or the last upgrade stands; nothing where there was none. Pure. */
+export function deriveUpgradeConditions(seen: UpgradeObservation): readonly ConditionReport[] {
+  const { record, blocked, scheduled, wasScheduled } = seen;
   const type = "UpgradeProved";
+  if (scheduled?.notBegun !== undefined) {
+    return [{ type, status: "False", reason: "NotBegun", message: scheduledWords({ ...seen, scheduled }) }];
+  }
+  if (scheduled !== undefined) {
+    return [{ type, status: "Unknown", reason: "Scheduled", message: scheduledWords({ ...seen, scheduled }) }];
+  }
+  if (record === undefined) {
+    if (!wasScheduled) return [];
+    return [{ type, status: "True", reason: "NoneScheduled", message: "No upgrade is scheduled." }];
+  }
   const message = [upgradeWords(record), blocked].filter(Boolean).join(" ");
   if (record.end === undefined) {
     // The node may stand still: somebody has to look.
@@ -35,6 +67,22 @@ export function deriveUpgradeConditions({ record, blocked }: UpgradeObservation)
   if (record.end === "committed") return [{ type, status: "True", reason: "Proved", message }];
   const reason = record.end === "rolled-back" ? "RolledBack" : "Stranded";
   return [{ type, status: "False", reason, message }];
+}
+
+/** How an upgrade stands that begins by itself, for a person. Pure. */
+export function scheduledWords({
+  scheduled,
+  starts,
+  trouble,
+}: Pick<UpgradeObservation, "starts" | "trouble"> & Readonly<{ scheduled: ScheduledUpgrade }>): string {
+  const { from, to, notBegun, acceptedMs } = scheduled;
+  const what = `The upgrade from ${from} to ${to}`;
+  const asked = `asked for at ${new Date(acceptedMs).toISOString()}`;
+  if (notBegun !== undefined) {
+    return `${what}, ${asked}, did not begin: ${notBegun}. Nothing was changed. Ask for it again, or give it up: gatehouse upgrade --cancel.`;
+  }
+  const doubt = trouble === undefined ? "" : ` It could not begin now: ${trouble}.`;
+  return `${what} begins by itself ${starts ?? "later"}; it was ${asked}.${doubt} Withdraw it: gatehouse upgrade --cancel.`;
 }
 
 /** How an upgrade stands, for a person. Pure. */

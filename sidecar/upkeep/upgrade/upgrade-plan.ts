@@ -56,7 +56,8 @@ export function planUpgrade(found: UpgradeFindings): UpgradePlan {
       : "Once it is proved, remove the copy of the data and the old programs (upgrade.keepSnapshot is false): from then on there is no way back to the old data.",
     "If anything fails before: put data, programs and node.conf of before back, prove the old version, and set a hold. Blocks that the new version took in are fetched again.",
   ];
-  const agreed = [source, from?.text, to?.text, files, paths, settings.upgrade, write?.text];
+  const { snapshot, keepSnapshot } = settings.upgrade;
+  const agreed = [source, from?.text, to?.text, files, paths, snapshot, keepSnapshot, write?.text];
   const digest = hash("sha256", JSON.stringify(agreed)).slice(0, 16);
   const versions = { ...(from === undefined ? {} : { from: from.text }), ...(to === undefined ? {} : { to: to.text }) };
   return { ...versions, steps: problems.length > 0 ? [] : steps, problems, warnings, digest };

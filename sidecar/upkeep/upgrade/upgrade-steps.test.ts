@@ -50,7 +50,7 @@ const never = () => {
 function steps() {
   const dependencies: UpgradeStepsDependencies = {
     settings: {
-      upgrade: { snapshot: "auto", keepSnapshot: false, copyTimeoutMs: 60_000 },
+      upgrade: { copyTimeoutMs: 60_000 },
       restart: { ...({} as UpgradeStepsDependencies["settings"]["restart"]), timeoutMs: 1_000 },
       node: {} as UpgradeStepsDependencies["settings"]["node"],
     },

@@ -13,7 +13,8 @@ import type { UpgradeSteps } from "./run-upgrade.ts";
 export type UpgradeStepsDependencies = ProofDependencies &
   ConfigStepDependencies &
   Readonly<{
-    settings: Pick<SidecarSettings, "upgrade" | "restart" | "node">;
+    settings: Pick<SidecarSettings, "restart" | "node"> &
+      Readonly<{ upgrade: Pick<SidecarSettings["upgrade"], "copyTimeoutMs"> }>;
     /** Is told that node.conf may be another now, before the node is proved with it. */
     readConfig: () => Promise<void>;
     /** Charges the restart budget. */

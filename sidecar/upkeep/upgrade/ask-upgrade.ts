@@ -1,0 +1,92 @@
+import type { EventLog } from "#status/event-log.ts";
+import type { ScheduledUpgrade } from "../state/scheduled-upgrade.ts";
+import { beginUpgrade, type BeginUpgradeDependencies, type BegunUpgrade } from "./begin-upgrade.ts";
+import { findObstacles } from "./check-node.ts";
+import type { UpgradeRequest } from "./check-release.ts";
+import { checkUpgrade, type CheckUpgradeDependencies, type UpgradeCheck } from "./check-upgrade.ts";
+import { describeStart, resolveStart, type AskedStart, type StartSituation } from "./upgrade-start.ts";
+import { scheduledWords, type ObservedUpgrade } from "./upgrade-observation.ts";
+
+/** An upgrade that a person asks for; without the digest of a plan they only look. */
+export type AskedUpgrade = UpgradeRequest & Readonly<{ digest?: string | undefined; at?: AskedStart }>;
+
+/** What became of it; `scheduled`: it is accepted and begins by itself. `starts`: when, where that is not at once. */
+export type AnsweredUpgrade = Omit<BegunUpgrade, "result"> &
+  Readonly<{ result: BegunUpgrade["result"] | "scheduled"; starts?: string }>;
+
+type AskSeen = Readonly<{ upgrade: ObservedUpgrade }>;
+
+export type AskUpgradeDependencies = CheckUpgradeDependencies &
+  BeginUpgradeDependencies &
+  Readonly<{ events: EventLog }>;
+
+/** Shows an upgrade, begins it, or accepts it for later. An accepted one is on the disk when this returns. */
+export async function askUpgrade(
+  { digest, at, ...asked }: AskedUpgrade,
+  seen: AskSeen,
+  dependencies: AskUpgradeDependencies,
+): Promise<AnsweredUpgrade> {
+  const looked = await checkUpgrade(asked, dependencies);
+  const situation = readSituation(dependencies);
+  const { start, ...found } = resolveStart(at, situation);
+  const check = withStart(looked, { ...found, problems: [...found.problems, ...findScheduled(dependencies)] });
+  if (start === undefined) return beginUpgrade(check, digest, seen, dependencies);
+  const starts = describeStart(start, situation);
+  const { plan, record } = check;
+  if (record === undefined) return { result: "refused", plan, starts };
+  if (digest === undefined) return { result: "shown", plan, starts };
+  if (digest !== plan.digest) return { result: "another", plan, starts };
+  const problems = [...findObstacles(dependencies), ...findScheduled(dependencies)];
+  if (problems.length > 0) return { result: "refused", plan: { ...plan, steps: [], problems }, starts };
+  const { from, to } = record;
+  const scheduled: ScheduledUpgrade = { asked, from, to, digest, start, acceptedMs: situation.nowMs };
+  const { state, events, wake } = dependencies;
+  state.atomically(() => {
+    state.scheduledUpgrade.set(scheduled);
+    events.add("upgrade", `The upgrade from ${from} to ${to} is accepted; it begins by itself ${starts}.`);
+  });
+  seen.upgrade.note({ scheduled, starts, trouble: undefined });
+  wake();
+  return { result: "scheduled", plan, starts };
+}
+
+/** Withdraws the upgrade that begins by itself, or forgets that it did not; what it was, or undefined where there is none. */
+export function cancelUpgrade(
+  seen: AskSeen,
+  { state, events }: Pick<AskUpgradeDependencies, "state" | "events">,
+): Readonly<{ words: string }> | undefined {
+  const scheduled = state.scheduledUpgrade.get();
+  if (scheduled === undefined) return undefined;
+  const words = scheduledWords({ ...seen.upgrade.now(), scheduled });
+  state.atomically(() => {
+    state.scheduledUpgrade.set(undefined);
+    events.add("upgrade", `The scheduled upgrade from ${scheduled.from} to ${scheduled.to} is withdrawn.`);
+  });
+  seen.upgrade.note({ scheduled: undefined, wasScheduled: true, trouble: undefined });
+  return { words };
+}
+
+/** What the start of an upgrade is judged by now. */
+export function readSituation({
+  settings,
+  clock,
+  health,
+}: Pick<CheckUpgradeDependencies, "settings" | "health" | "clock">): StartSituation {
+  return { upgrade: settings.upgrade, nowMs: clock.wallMs(), height: health.current().height };
+}
+
+function withStart(
+  { plan, record }: UpgradeCheck,
+  found: Readonly<Record<"problems" | "warnings", readonly string[]>>,
+) {
+  const problems = [...plan.problems, ...found.problems];
+  const steps = problems.length > 0 ? [] : plan.steps;
+  const shown = { ...plan, steps, problems, warnings: [...plan.warnings, ...found.warnings] };
+  return { plan: shown, record: problems.length > 0 ? undefined : record };
+}
+
+function* findScheduled({ state }: Pick<AskUpgradeDependencies, "state">): Generator<string> {
+  const scheduled = state.scheduledUpgrade.get();
+  if (scheduled === undefined || scheduled.notBegun !== undefined) return;
+  yield `an upgrade to ${scheduled.to} is accepted already and begins by itself; withdraw it first: gatehouse upgrade --cancel`;
+}

@@ -1,0 +1,85 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { systemClock } from "#daemon/clock.ts";
+import { makeRelease } from "#devnet/testing/new-version.ts";
+import { createFakeNode } from "#sidecar/testing/fake-node.ts";
+import { runCancelCommand } from "#sidecar/upkeep/control/upgrade-command.ts";
+import { startDevnetWorkspace } from "../support/devnet-workspace.ts";
+import {
+  capture,
+  controlOf,
+  readHeight,
+  readVersion,
+  runQuickUpkeep,
+  upgradeDevnet,
+  waitUntilSettled,
+} from "../support/settled-devnet.ts";
+import { until } from "../support/until.ts";
+import { startUpgradeProcess } from "../support/upgrade-process.ts";
+
+const hourMs = 3_600_000;
+
+test("an upgrade is accepted for a time, withdrawn, not begun after its time was slept through, and begun at a height by a later sidecar", async () => {
+  const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-scheduled-"));
+  await using resources = new AsyncDisposableStack();
+  resources.defer(() => rm(stateDirectory, { recursive: true, force: true }));
+  const node = resources.use(await startDevnetWorkspace("0.15.0"));
+  const source = await makeRelease(join(node.workspace, "releases", "new"), "0.16.2", "good");
+  let aheadMs = 0;
+  const clock = { ...systemClock, wallMs: () => systemClock.wallMs() + aheadMs };
+  const atMs = systemClock.wallMs() + hourMs;
+  {
+    await using upkeep = await runQuickUpkeep(node, {}, { stateDirectory, clock });
+    await waitUntilSettled(node, upkeep);
+    const at = { kind: "time", atMs } as const;
+    const begins = `begins by itself at ${new Date(atMs).toISOString()}`;
+    expect((await upgradeDevnet(upkeep, source, { at: { kind: "height", height: 1 } })).printed).toContain(
+      "problem: block 1 is there already",
+    );
+    const shown = await upgradeDevnet(upkeep, source, { at, dryRun: true });
+    expect(shown).toMatchObject({ status: 0, errors: "" });
+    expect(shown.printed).toContain(begins);
+    expect(upkeep.board.get("UpgradeProved")).toBeUndefined();
+    const accepted = await upgradeDevnet(upkeep, source, { at });
+    expect(accepted.printed).toContain("It is accepted, and begins by itself");
+    expect(accepted.status).toBe(0);
+    expect((await upkeep.reason("UpgradeProved", "Scheduled")).message).toContain(begins);
+    expect((await upgradeDevnet(upkeep, source)).printed).toContain(
+      "problem: an upgrade to 0.16.2 is accepted already",
+    );
+    const cancelled = capture();
+    expect(await runCancelCommand(controlOf(upkeep), cancelled.output)).toBe(0);
+    expect(cancelled.printed().printed).toContain(begins);
+    await upkeep.reason("UpgradeProved", "NoneScheduled");
+    expect((await upgradeDevnet(upkeep, source, { at })).status).toBe(0);
+  }
+  // The machine sleeps past the time.
+  aheadMs = 2 * hourMs;
+  await using upkeep = await runQuickUpkeep(node, {}, { stateDirectory, clock });
+  const missed = await upkeep.reason("UpgradeProved", "NotBegun");
+  expect(missed).toMatchObject({ status: "False", message: expect.stringContaining("upgrade.lateMs") });
+  expect(await readVersion(node)).toContain("0.15.0");
+  await waitUntilSettled(node, upkeep);
+  const height = (await readHeight(node)) + 30;
+  expect((await upgradeDevnet(upkeep, source, { at: { kind: "height", height } })).errors).toBe("");
+  await upkeep.reason("UpgradeProved", "Proved", 90_000);
+  expect(await readVersion(node)).toContain("0.16.2");
+  expect(upkeep.state.upgrade.get()?.before.height).toBeGreaterThanOrEqual(height);
+}, 240_000);
+
+test("an upgrade that was accepted before the sidecar was killed begins at its time", async () => {
+  await using node = await createFakeNode();
+  await node.install("0.15.0");
+  await node.start();
+  const source = await node.release("0.16.2", "good");
+  let sidecar = startUpgradeProcess(node);
+  await until("the node is right", 120_000, async () => (await sidecar.ask())?.isRight);
+  expect((await sidecar.ask({ source, atMs: Date.now() + 10_000 }))?.problems).toEqual([]);
+  await sidecar.kill();
+  sidecar = startUpgradeProcess(node);
+  await until("the upgrade has ended", 120_000, async () => (await sidecar.ask())?.end === "committed");
+  expect(await node.version()).toBe("0.16.2");
+  await sidecar.kill();
+}, 300_000);
