@@ -12,6 +12,7 @@ import { watchNodeStorage } from "./node-storage.ts";
 import { sidecarApi } from "./sidecar-api.ts";
 import { sidecarSettings, type SidecarSettings } from "./settings.ts";
 import { startPage } from "./page/start-page.ts";
+import { watchReleases } from "./releases/release-watch.ts";
 import { addGuardedControlRoutes, listenControl } from "./upkeep/control/listen-control.ts";
 import { claimState } from "./upkeep/claim/claim-state.ts";
 import { auditEvents, openSidecarAudit } from "./upkeep/state/audited-event-log.ts";
@@ -22,7 +23,7 @@ import { startUpkeep, type Upkeep } from "./upkeep/upkeep.ts";
 export const sidecar: Service<typeof sidecarSettings.schema> = { definition: sidecarSettings, start };
 
 async function start(settings: SidecarSettings, context: ServiceContext) {
-  const { log, metrics, mask, resources, finishes } = context;
+  const { log, metrics, mask, resources, finishes, files } = context;
   const clock = systemClock;
   const state = resources.use(await claimState(settings, context));
   const audit = resources.use(openSidecarAudit(settings, state, context));
@@ -52,12 +53,13 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   );
   const { onLook } = page;
   resources.use(watchNodeStorage(settings, { upkeep, state, board, onLook, events, metrics, clock, log }));
+  resources.use(watchReleases(settings, { version: upkeep.version, health, files, board, clock, log }));
   resources.use(await listenControl(state.directory, upkeep.control, { log, mask }));
   return { urls: { sidecar: listener.url, ...guarded.urls } };
 }
 
 /** The sides of the node that its sidecar watches by its settings, each of which is looked at soon after the start. */
-function watchedSides({ health, lag, pushgateway, volume }: SidecarSettings): readonly ConditionType[] {
+function watchedSides({ health, lag, pushgateway, volume, upgrade }: SidecarSettings): readonly ConditionType[] {
   return [
     "RpcAnswering",
     "ChainIdExpected",
@@ -70,6 +72,7 @@ function watchedSides({ health, lag, pushgateway, volume }: SidecarSettings): re
     "UpkeepCurrent",
     "ConfigCurrent",
     "VersionAgreed",
+    ...when(upgrade.releasesPath !== undefined, "VersionSufficient"),
     "NodeCliWorking",
     "AutoPruneOn",
     ...when(pushgateway.url !== undefined, "MetricsArriving"),

@@ -44,6 +44,7 @@ export const causes: readonly Cause[] = [
     effects: { Unheld: "any", RpcAnswering: "any", VersionAgreed: "any", ConfigCurrent: "any", RestartSettled: "any" },
   },
   { type: "UpgradeProved", reasons: ["RolledBack"], effects: { Unheld: "any" } },
+  { type: "VersionSufficient", reasons: ["TooOld"], effects: { HeightAdvancing: "any", ...ofStandstill } },
   {
     type: "Unheld",
     effects: { RpcAnswering: "any", HeightAdvancing: "any", RestartSettled: "any", ConfigCurrent: "any" },

@@ -56,6 +56,7 @@ export const conditionReasons = {
   },
   SoleWriter: { True: ["OnlyWriter"], False: ["Contested", "Locked"], Unknown: [] },
   VersionAgreed: { True: ["Agreed"], False: ["Disagreement", "VersionUnknown"], Unknown: [] },
+  VersionSufficient: { True: ["Sufficient"], False: ["TooOldSoon", "TooOld"], Unknown: ["NotCompared"] },
   NodeCliWorking: { True: ["Working"], False: nodeCliFailures, Unknown: ["NotRun"] },
   AutoPruneOn: {
     True: ["On", "OffAsDesired"],

@@ -74,6 +74,11 @@ const titles: { readonly [Type in ConditionType]: Titles<Type> } = {
   ConfigCurrent: { right: "node.conf is as desired", wrong: "node.conf is not as desired" },
   SoleWriter: { right: "Nobody else writes node.conf", wrong: "Somebody else writes node.conf" },
   VersionAgreed: { right: "The version is agreed on", wrong: "The version is contradictory" },
+  VersionSufficient: {
+    right: "The version is new enough for the chain",
+    wrong: "The version is too old for the chain",
+    unknown: { NotCompared: "The version is not compared with the release list" },
+  },
   NodeCliWorking: {
     right: "node_cli works",
     wrong: "node_cli does not work",
@@ -136,6 +141,7 @@ const reasonTitles: Readonly<Record<string, string>> = {
   "HeightAdvancing Idle": "No new block comes",
   "UpgradeProved SettledByHand": "The last upgrade was settled by hand",
   "UpgradeProved Blocked": "The node's upgrade can't go on",
+  "VersionSufficient TooOldSoon": "The version will be too old for the chain",
   "UpgradeProved NotBegun": "The scheduled upgrade did not begin",
   "UpgradeProved NoneScheduled": "No upgrade is scheduled",
   "RestartSettled Running": "The node is being restarted",

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { milliseconds, positiveInteger, yesOrNo } from "#daemon/settings/types.ts";
+import { filePath, milliseconds, positiveInteger, yesOrNo } from "#daemon/settings/types.ts";
 import { weeklyWindow } from "#daemon/settings/weekly-window.ts";
 import { section } from "#daemon/settings/settings.ts";
 
@@ -32,4 +32,14 @@ export const upgradeSection = section({
   lateBlocks: positiveInteger
     .default(1_000)
     .describe("How many blocks after its height an upgrade that was asked for by `--at <height>` may still begin"),
+  releasesPath: filePath
+    .optional()
+    .describe(
+      "JSON5 file with a list of releases, [{version, minVersionAt: height, note}]: whether the running version is new enough for the chain is told by it; read again as it changes",
+    ),
+  warnBeforeSeconds: positiveInteger
+    .max(31_536_000)
+    .default(604_800)
+    .describe("How long before a height that needs a newer version than the running one that is told")
+    .meta({ expected: "seconds, a whole number from 1 to 31536000" }),
 });

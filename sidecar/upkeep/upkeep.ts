@@ -29,6 +29,7 @@ import { reachedDriver, reachedNodeCli, type NodeReach } from "./drivers/reached
 import { selectDriver, selectNodeCli } from "./drivers/select-driver.ts";
 import { findDataPath } from "#node/conf/data-path.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
+import type { NodeVersion } from "#node/versions.ts";
 import { createFileDeadline } from "#daemon/files/file-deadline.ts";
 import { findNode } from "./config/node-place.ts";
 import { observeNode } from "./version/node-observer.ts";
@@ -64,6 +65,8 @@ export type Upkeep = AsyncDisposable &
     /** Whether the configuration is right, so that the node may start. */
     configured: () => ReadinessCheck;
     wake: () => void;
+    /** The node's version; undefined until it is known. */
+    version: () => NodeVersion | undefined;
     /** The directory of the node's data; undefined until node.conf or the settings say where it is. */
     dataPath: () => string | undefined;
     /** Where the node's programs and node.conf are. */
@@ -133,6 +136,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   const loop = startPasses(progress, seen, means, dependencies);
   return {
     wake,
+    version: () => observer.version().version,
     dataPath: () => dataPathIn(document(), settings, layout().configPath),
     places: layout,
     restarts: () => ({ used: budget.used(), perHour: settings.restart.budgetPerHour }),

@@ -181,7 +181,13 @@ export const nodeDashboard: Dashboard = {
           description: "Restarts that count towards restart.budgetPerHour.",
           unit: "none",
           queries: [perInstance("gatehouse_node_restarts_in_last_hour")],
-          alerts: ["GatehouseRestartBudgetUsedUp", "GatehouseUpgradeFailed", "GatehouseUpgradeLong"],
+          alerts: [
+            "GatehouseRestartBudgetUsedUp",
+            "GatehouseUpgradeFailed",
+            "GatehouseUpgradeLong",
+            "GatehouseVersionTooOld",
+            "GatehouseVersionTooOldSoon",
+          ],
         },
         {
           title: "Passes",

@@ -34,6 +34,26 @@ const configuration: readonly Alert[] = [
       "The node of {{ $labels.instance }} may stand still meanwhile, of which no other alert tells. The message of UpgradeProved says which step it is at; start the sidecar, not the node.",
   },
   {
+    name: "GatehouseVersionTooOld",
+    expr: `${wrongFor("VersionSufficient", "TooOld")} == 1`,
+    for: "1m",
+    severity: "critical",
+    summary:
+      "The node behind {{ $labels.instance }} is of a version that is too old for the chain's height ({{ $labels.reason }}).",
+    description:
+      "From that height on the node of {{ $labels.instance }} stops, or follows a chain that nobody else does. The message of VersionSufficient names the version that is needed. Upgrade now.",
+  },
+  {
+    name: "GatehouseVersionTooOldSoon",
+    expr: `${wrongFor("VersionSufficient", "TooOldSoon")} == 1`,
+    for: "10m",
+    severity: "warning",
+    summary:
+      "The chain comes to a height for which the version of the node behind {{ $labels.instance }} is too old ({{ $labels.reason }}).",
+    description:
+      "The message of VersionSufficient at {{ $labels.instance }} says which version is needed, from which block on, and about when that is. Plan the upgrade.",
+  },
+  {
     name: "GatehouseConfigContested",
     expr: `${condition("SoleWriter")} == 0`,
     for: "5m",

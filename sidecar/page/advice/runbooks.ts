@@ -16,6 +16,7 @@ const byCondition: Readonly<Record<ConditionType, string>> = {
   ConfigCurrent: "not-right",
   SoleWriter: "config-contested",
   VersionAgreed: "not-right",
+  VersionSufficient: "version-too-old",
   NodeCliWorking: "pruning-off",
   AutoPruneOn: "pruning-off",
   PruneAdvancing: "pruning-stalled",
@@ -32,6 +33,7 @@ const byCondition: Readonly<Record<ConditionType, string>> = {
 };
 
 const byReason: Readonly<Record<string, string>> = {
+  "VersionSufficient TooOldSoon": "version-too-old-soon",
   "DiskSpaceLeft FullSoon": "disk-full-soon",
   "MetricsArriving JobShared": "job-name-shared",
   "RestartSettled BudgetExhausted": "restart-budget-used-up",

@@ -42,6 +42,10 @@ export const upkeepAdvice: AdviceTable = {
     step("Then let Gatehouse take it for stopped.", resume),
   ],
   VersionAgreed: () => [step("Set node.version to the version that runs, or finish the upgrade.")],
+  VersionSufficient: () => [
+    step("Get the release that is named above, and unpack it into a directory of its own on the node's machine."),
+    step("Upgrade the node: gatehouse upgrade <directory>. In a container, change nodeImage and run pulumi up."),
+  ],
   NodeCliWorking: () => [
     step("Run node_cli by hand where it is named above. Its place is the setting nodeCli.command."),
   ],

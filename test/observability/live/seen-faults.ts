@@ -7,6 +7,10 @@ const notMade: Readonly<Record<string, string>> = {
   GatehouseUpgradeFailed:
     "a version that fails is put on a devnet node in `test/sidecar/upgrade-command.integration.test.ts`, which reads the condition",
   GatehouseUpgradeLong: "an hour and a half of an upgrade is longer than a fault lasts here; promtool alone fires it",
+  GatehouseVersionTooOld:
+    "a release list is put before a sidecar in `test/sidecar/releases.integration.test.ts`, which reads the condition; promtool fires the alert",
+  GatehouseVersionTooOldSoon:
+    "a release list is put before a sidecar in `test/sidecar/releases.integration.test.ts`, which reads the condition; promtool fires the alert",
   GatehouseFileRefused:
     "a policy that can't be used is put before a gateway in `test/cli/doctor.integration.test.ts`, which reads the condition; promtool fires the alert",
   GatehouseNotLookedAfter:

@@ -66,6 +66,15 @@ const files: readonly ToldCondition[] = [
 ];
 
 const upkeep: readonly ToldCondition[] = [
+  ...rows("VersionSufficient", [
+    [
+      "A height comes within `upgrade.warnBeforeSeconds` for which the node's version is too old",
+      "TooOldSoon",
+      "wrong",
+    ],
+    ["The chain is at a height for which the node's version is too old", "TooOld", "wrong"],
+    ["The node's version or height is not known, so that no release list says anything", "NotCompared", "unknown"],
+  ]),
   ...rows("NodeCliWorking", [["node_cli is not run (`nodeCli.runner` is none)", "NotRun", "right"]]),
   ...rows("AutoPruneOn", [
     ["Auto-pruning stays on although it is to be off", "PruneStaysOn", "wrong"],

@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import { parseNodeVersion } from "#node/versions.ts";
+import { judgeVersion, type RunningNode } from "./needed-version.ts";
+import { readReleaseList } from "./release-list.ts";
+
+const day = 86_400;
+const list = [
+  { version: "0.15.0" },
+  { version: "0.16.0", minVersionAt: 1_000 },
+  { version: "v0.17.0", minVersionAt: 2_000, note: "the fork of March" },
+];
+
+function judge(version: string | undefined, more: Partial<RunningNode> = {}) {
+  const node = { height: 1_500, secondsPerBlock: 1, nowMs: Date.parse("2027-03-01T00:10:00Z"), ...more };
+  return judgeVersion(
+    list,
+    { version: version === undefined ? undefined : parseNodeVersion(version), ...node },
+    7 * day,
+  );
+}
+
+test("a version is too old from a height on, will be so soon, or is new enough", () => {
+  expect(judge("0.15.9")).toMatchObject({
+    reason: "TooOld",
+    message: "The node is 0.15.9 at block 1500; from block 1000 on the chain needs 0.16.0. Upgrade it now.",
+  });
+  expect(judge("0.16.2")).toMatchObject({
+    reason: "TooOldSoon",
+    message:
+      "The node is 0.16.2; from block 2000 on (about 2027-03-01T00:00Z at the present rate; it is at 1500) the chain needs v0.17.0 (the fork of March). Upgrade it before: gatehouse upgrade.",
+  });
+  expect(judge("0.17.0-rc.1")).toMatchObject({ status: "True", reason: "Sufficient" });
+});
+
+test("a height that is far away is told as right, one that nobody can tell the time of at once", () => {
+  expect(judge("0.16.2", { secondsPerBlock: day })).toMatchObject({ reason: "Sufficient" });
+  expect(judge("0.16.2", { secondsPerBlock: (7 * day) / 500 })).toMatchObject({ reason: "TooOldSoon" });
+  expect(judge("0.16.2", { secondsPerBlock: undefined })).toMatchObject({
+    reason: "TooOldSoon",
+    message: expect.stringContaining("a time that can't be told"),
+  });
+});
+
+test("at the height itself, and past the newest row, it is told by the newest that is needed", () => {
+  expect(judge("0.16.2", { height: 2_000 })).toMatchObject({
+    reason: "TooOld",
+    message: expect.stringContaining("2000"),
+  });
+  expect(judge("0.15.0", { height: 3_000 })).toMatchObject({ message: expect.stringContaining("v0.17.0") });
+});
+
+test("without a version or a height nothing is compared", () => {
+  expect(judge(undefined)).toMatchObject({ status: "Unknown", reason: "NotCompared" });
+  expect(judge("0.16.2", { height: undefined })).toMatchObject({ reason: "NotCompared" });
+});
+
+test("a list that is none says what is wrong, and where", () => {
+  expect(readReleaseList(list)).toEqual(list);
+  expect(readReleaseList({})).toContain("the file: ");
+  expect(readReleaseList([{ version: "new" }])).toBe("0.version: expected a version such as 0.16.2");
+  expect(readReleaseList([{ version: "0.1.0", minVersion: 1 }])).toContain("minVersion");
+});

@@ -1,0 +1,91 @@
+import gte from "semver/functions/gte.js";
+import type { ConditionReport } from "#status/condition.ts";
+import { parseNodeVersion, type NodeVersion } from "#node/versions.ts";
+import type { ReleaseList } from "./release-list.ts";
+
+/** What a release list is compared with. */
+export type RunningNode = Readonly<{
+  version: NodeVersion | undefined;
+  height: number | undefined;
+  /** How long the chain takes for a block now; undefined where the node does not tell the times of its blocks. */
+  secondsPerBlock: number | undefined;
+  /** Wall clock. */
+  nowMs: number;
+}>;
+
+type Needed = ReleaseList[number] & Readonly<{ minVersionAt: number }>;
+
+const type = "VersionSufficient";
+
+/** Says whether the running version is new enough for the chain, now and for the heights that come. Pure. */
+export function judgeVersion(
+  list: ReleaseList,
+  node: RunningNode,
+  warnBeforeSeconds: number,
+): ConditionReport<typeof type> {
+  const { version, height } = node;
+  if (version === undefined || height === undefined) {
+    const what = version === undefined ? "version (VersionAgreed says why)" : "height (RpcAnswering says why)";
+    return { type, status: "Unknown", reason: "NotCompared", message: `The node's ${what} is not known.` };
+  }
+  const needed = list
+    .flatMap((row) => (row.minVersionAt === undefined ? [] : [{ ...row, minVersionAt: row.minVersionAt }]))
+    .filter((row) => !isAtLeast(version, row.version))
+    .toSorted((a, b) => a.minVersionAt - b.minVersionAt);
+  // Of those that are over, the last is the one that the chain is at.
+  const passed = needed.findLast(({ minVersionAt }) => minVersionAt <= height);
+  const coming = needed.find(({ minVersionAt }) => minVersionAt > height);
+  if (passed !== undefined) return { type, status: "False", reason: "TooOld", message: explainPassed(passed, node) };
+  if (coming === undefined) {
+    return {
+      type,
+      status: "True",
+      reason: "Sufficient",
+      message: `${version.text} is new enough for every height that is listed.`,
+    };
+  }
+  const leftSeconds = secondsUntil(coming, node);
+  const message = explainComing(coming, node, leftSeconds);
+  const isSoon = leftSeconds === undefined || leftSeconds <= warnBeforeSeconds;
+  return isSoon
+    ? { type, status: "False", reason: "TooOldSoon", message }
+    : { type, status: "True", reason: "Sufficient", message };
+}
+
+function isAtLeast({ release }: NodeVersion, text: string): boolean {
+  const wanted = parseNodeVersion(text);
+  return wanted === undefined || gte(release, wanted.release);
+}
+
+function secondsUntil({ minVersionAt }: Needed, { height, secondsPerBlock }: RunningNode): number | undefined {
+  return height === undefined || secondsPerBlock === undefined ? undefined : (minVersionAt - height) * secondsPerBlock;
+}
+
+function explainPassed(row: Needed, { version, height }: RunningNode): string {
+  return `The node is ${version?.text} at block ${height}; from block ${row.minVersionAt} on the chain needs ${row.version}${noteOf(row)}. Upgrade it now.`;
+}
+
+function explainComing(row: Needed, { version, height, nowMs }: RunningNode, leftSeconds: number | undefined): string {
+  const when =
+    leftSeconds === undefined
+      ? "at a time that can't be told, because the node tells no times of its blocks"
+      : leftSeconds > yearSeconds
+        ? "in more than a year at the present rate"
+        : `about ${roundedTime(nowMs + leftSeconds * 1_000)} at the present rate`;
+  return (
+    `The node is ${version?.text}; from block ${row.minVersionAt} on (${when}; it is at ${height}) the chain needs ${row.version}${noteOf(row)}. ` +
+    "Upgrade it before: gatehouse upgrade."
+  );
+}
+
+function noteOf({ note }: Needed): string {
+  return note === undefined ? "" : ` (${note})`;
+}
+
+const yearSeconds = 366 * 86_400;
+
+/** To the hour: an estimate that changes at each look is none. */
+function roundedTime(ms: number): string {
+  const hourMs = 3_600_000;
+  return new Date(Math.round(ms / hourMs) * hourMs).toISOString().replace(/:\d\d\.\d+Z$/, "Z");
+}

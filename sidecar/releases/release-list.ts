@@ -1,0 +1,22 @@
+import { z } from "zod";
+import { nodeVersionText } from "#node/versions.ts";
+
+const release = z.strictObject({
+  version: z.string().max(64).regex(nodeVersionText, "expected a version such as 0.16.2"),
+  /** The first block that an older version can't make or check. */
+  minVersionAt: z.int().min(0).optional(),
+  /** For a person, e.g. what the fork is called. */
+  note: z.string().max(500).optional(),
+});
+
+const releases = z.array(release).max(1_000);
+
+/** Releases of the node as the operator lists them, with the heights from which they are needed. */
+export type ReleaseList = Readonly<z.output<typeof releases>>;
+
+/** Reads a release list; a text says what is wrong with it. */
+export function readReleaseList(content: unknown): ReleaseList | string {
+  const parsed = releases.safeParse(content);
+  if (parsed.success) return parsed.data;
+  return parsed.error.issues.map(({ path, message }) => `${path.join(".") || "the file"}: ${message}`).join("; ");
+}

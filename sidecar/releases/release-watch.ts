@@ -1,0 +1,69 @@
+import type { FilesInForce } from "#daemon/files/files-in-force.ts";
+import { watchFile } from "#daemon/files/watched-file.ts";
+import { createJsonRpcClient } from "#daemon/http/json-rpc-client.ts";
+import type { Clock } from "#daemon/clock.ts";
+import type { Logger } from "#daemon/log.ts";
+import { poll } from "#daemon/time.ts";
+import type { ConditionBoard } from "#status/condition-board.ts";
+import type { NodeVersion } from "#node/versions.ts";
+import type { SidecarSettings } from "../settings.ts";
+import { askSecondsPerBlock } from "./block-rate.ts";
+import { judgeVersion } from "./needed-version.ts";
+import { readReleaseList, type ReleaseList } from "./release-list.ts";
+
+export type ReleaseWatchDependencies = Readonly<{
+  version: () => NodeVersion | undefined;
+  health: Readonly<{ current: () => Readonly<{ height?: number }> }>;
+  files: FilesInForce;
+  board: ConditionBoard;
+  clock: Clock;
+  log: Logger;
+}>;
+
+/** How often the node is asked for the rate, which changes slowly; and where it did not tell it. */
+const rateAgainMs = 600_000;
+const noRateAgainMs = 30_000;
+const rateTimeoutMs = 10_000;
+const answerBytesMax = 16_777_216;
+
+/**
+ * Compares the running version with the release list of the settings again and again, and the list whenever its file changes; nothing where there is
+ * none. Disposing of it ends the watch.
+ *
+ * @throws {StartupError} when the list can't be used at the start.
+ */
+export function watchReleases(
+  { upgrade, node, health: { intervalMs } }: Pick<SidecarSettings, "upgrade" | "node" | "health">,
+  { version, health, files, board, clock, log }: ReleaseWatchDependencies,
+): AsyncDisposable {
+  const { releasesPath: path, warnBeforeSeconds } = upgrade;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  if (path === undefined) return { [Symbol.asyncDispose]: async () => undefined };
+  let list: ReleaseList = [];
+  const file = watchFile(
+    { path, setting: "upgrade.releasesPath", read: readReleaseList, take: (read: ReleaseList) => void (list = read) },
+    { log, files },
+  );
+  const call = createJsonRpcClient({ url: node.httpUrl, timeoutMs: rateTimeoutMs, answerBytesMax });
+  let rate: Readonly<{ atMs: number; secondsPerBlock: number | undefined }> | undefined;
+  const look = async () => {
+    const { height } = health.current();
+    const nowMs = clock.monotonicMs();
+    const againMs = rate?.secondsPerBlock === undefined ? noRateAgainMs : rateAgainMs;
+    if (height !== undefined && (rate === undefined || nowMs - rate.atMs > againMs)) {
+      rate = { atMs: nowMs, secondsPerBlock: await askSecondsPerBlock(height, call, signal) };
+    }
+    if (signal.aborted) return;
+    const running = { version: version(), height, secondsPerBlock: rate?.secondsPerBlock, nowMs: clock.wallMs() };
+    board.set(judgeVersion(list, running, warnBeforeSeconds));
+  };
+  const watching = poll({ name: "releases", intervalMs, signal }, look, { log });
+  return {
+    [Symbol.asyncDispose]: async () => {
+      stopping.abort();
+      await watching;
+      await file[Symbol.asyncDispose]();
+    },
+  };
+}
