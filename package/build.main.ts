@@ -16,7 +16,6 @@ const dist = join(root, "dist");
 /** What is read from a file beside the code, is JavaScript already, or is for the reader. */
 const copied = [
   "LICENSE",
-  "README.md",
   "cli/gatehouse.js",
   "cli/gatehouse.sh",
   "docs/runbooks",
@@ -29,6 +28,7 @@ rmSync(dist, { recursive: true, force: true });
 compile("package/tsconfig.json");
 compile("package/tsconfig.types.json");
 for (const path of copied) cpSync(join(root, path), join(dist, path), { recursive: true });
+writeFileSync(join(dist, "README.md"), packageReadme());
 await bundlePackages(root, dist);
 for (const path of globSync("**/*.{js,mjs,d.ts}", { cwd: dist, exclude: ["bundled/**"] })) {
   rewrite(path, (text) => withBundledImports(path, text));
@@ -36,6 +36,11 @@ for (const path of globSync("**/*.{js,mjs,d.ts}", { cwd: dist, exclude: ["bundle
 for (const path of globSync("**/*.map", { cwd: dist })) rewrite(path, lineMap);
 writeFileSync(join(dist, bundledTypes), bundledDeclarations());
 writeFileSync(join(dist, "package.json"), `${JSON.stringify(publishedManifest(), null, 2)}\n`);
+
+/** The repository's own is for a clone: its links lead to what is not in the package. */
+function packageReadme(): string {
+  return readFileSync(join(import.meta.dirname, "README.md"), "utf8").replaceAll("](../", "](");
+}
 
 function compile(project: string): void {
   const compiler = join(root, "node_modules/typescript/bin/tsc");

@@ -8,9 +8,11 @@ CMD ["devnet"]
 ARG GATEHOUSE_IMAGE
 ARG GATEHOUSE_DIGEST=unknown
 ARG VERSION=0.0.0
+ARG SOURCE=
 LABEL org.opencontainers.image.title="gatehouse-devnet" \
       org.opencontainers.image.description="A node to develop against: the whole JSON-RPC interface over a local chain" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.source="${SOURCE}" \
       org.opencontainers.image.base.name="${GATEHOUSE_IMAGE}" \
       org.opencontainers.image.base.digest="${GATEHOUSE_DIGEST}"

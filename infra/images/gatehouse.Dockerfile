@@ -41,8 +41,10 @@ ENTRYPOINT ["node", "/app/cli/gatehouse.js"]
 CMD ["--help"]
 ARG BASE_IMAGE
 ARG VERSION=0.0.0
+ARG SOURCE=
 LABEL org.opencontainers.image.title="gatehouse" \
       org.opencontainers.image.description="Runs, guards and charges for an EVM node" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.source="${SOURCE}" \
       org.opencontainers.image.base.name="${BASE_IMAGE}"

@@ -101,10 +101,13 @@ describe.skipIf(command === undefined)(`the compose files of examples/compose${s
   test("devnet: everything comes up confined, and sells to a fetch and to the client of the file", async () => {
     const { env, urls } = await variables(uniqueName("compose"));
     await using project = await startComposeFile(command!, file("devnet"), env);
+    // At once, as the page says: the customer waits for the shop.
+    await project.compose("run", "--rm", "client");
     const onGatehouse = ["engine-proxy", "sidecar", "facilitator", "resource-server"];
     const services = ["node", "pushgateway", "upstream", ...onGatehouse];
     await healthy(project, services);
     await confined(project, services, "10001:10001");
+    // The first sale was the client's above.
     const before = await balanceOf(urls.gateway, payee.address);
     const answer = await clientFetch()(`${urls.shop}/data`);
     expect(answer.status).toBe(200);

@@ -40,6 +40,19 @@ describe("what is packed", () => {
     expect(paths.filter((path) => /(?<!\.d)\.m?ts$/.test(path))).toEqual([]);
   });
 
+  it("is told of by a README whose links lead to what is there", () => {
+    const readme = readFileSync(inPackage("README.md"), "utf8");
+    const links = [...readme.matchAll(/\]\((?!https?:)([^)#]+)[^)]*\)/g)].map(([, link = ""]) => link);
+    expect(links).toContain("LICENSE");
+    expect(links.filter((link) => !existsSync(inPackage(link)))).toEqual([]);
+    const imports = [...readme.matchAll(/^\| `gatehouse-evm(\/[\w/]+)`/gm)].map(([, path = ""]) => `.${path}`);
+    expect(imports.toSorted()).toEqual(
+      Object.keys(packageJson.exports)
+        .filter((path) => path !== "./package.json")
+        .toSorted(),
+    );
+  });
+
   it("has a source map for every compiled file, and declarations for every export", () => {
     const compiled = files("**/*.js").filter((path) =>
       readFileSync(inPackage(path), "utf8").includes("sourceMappingURL"),

@@ -70,6 +70,35 @@ test("the commands are those of the deployment, ready for a shell", () => {
   expect(deployment(compose)).toMatchObject({ start: "cd '/srv/my node' && docker compose start node" });
 });
 
+test("a node that only the sidecar reaches is asked from the sidecar's own place", () => {
+  const commandPrefix = "docker exec -it gatehouse-sidecar node /app/cli/gatehouse.js";
+  const { askRpc } = deployment({
+    GATEHOUSE_SIDECAR_NODE_HTTP_URL: "http://node:18100",
+    GATEHOUSE_SIDECAR_UPKEEP_COMMAND_PREFIX: commandPrefix,
+  });
+  expect(askRpc).toBe(`${commandPrefix} doctor`);
+});
+
+test("of a node that hangs it is told what this deployment does", () => {
+  const hanging = wrong.find(({ type, reason }) => type === "RpcAnswering" && reason === "TimedOut")!;
+  const lastStep = (driver: string) =>
+    stepsFor(
+      hanging,
+      deployment({ GATEHOUSE_SIDECAR_RESTART_DRIVER: driver, GATEHOUSE_SIDECAR_DOCKER_CONTAINER: "n" }),
+    ).at(-1);
+  expect(lastStep("docker")?.text).toMatch(/^Wait: Gatehouse restarts/);
+  expect(lastStep("ops")).toMatchObject({
+    text: expect.stringContaining("stop it, then start it"),
+    command: expect.stringContaining("./ops start"),
+  });
+  expect(lastStep("none")?.command).toBeUndefined();
+});
+
+test("a node of another chain has a runbook that says so", () => {
+  const name = runbookOf({ type: "ChainIdExpected", reason: "Different" } as Condition);
+  expect(readRunbooks().get(name)).toContain("chain id");
+});
+
 test("no command shows what an address has beside its origin", () => {
   const { askRpc } = deployment({
     GATEHOUSE_SIDECAR_NODE_HTTP_URL: "http://operator:hunter2@10.0.0.7:8545/v1/secret-key",

@@ -4,8 +4,10 @@ import type { SidecarSettings } from "../../settings.ts";
 
 /** The commands by which a person looks at this very node; one is absent where this deployment has none. */
 export type Deployment = Readonly<{
-  /** Asks the node's RPC for its height. */
+  /** Asks the node's RPC: where the sidecar has a place of its own, from there, as only there the node's address leads to it. */
   askRpc: string;
+  /** Whether the sidecar restarts a node that hangs. */
+  restartsHung: boolean;
   /** Shows whether the node's process runs. */
   showProcess?: string;
   /** Prints the end of the node's log. */
@@ -40,7 +42,11 @@ export function deploymentOf(settings: SidecarSettings, facts: DeploymentFacts):
   // The origin alone: what else an address has may be a key.
   const rpc = new URL(settings.node.httpUrl).origin;
   return {
-    askRpc: `curl -sS -m 5 -H 'Content-Type: application/json' -d '${body}' ${quoteShellWord(rpc)}`,
+    askRpc:
+      settings.upkeep.commandPrefix === undefined
+        ? `curl -sS -m 5 -H 'Content-Type: application/json' -d '${body}' ${quoteShellWord(rpc)}`
+        : `${gatehouse} doctor`,
+    restartsHung: settings.restart.driver === "docker" || settings.restart.driver === "kubernetes",
     ...byDriver(settings, facts),
     ...(configPath === undefined ? {} : { lint: `${gatehouse} lint ${quoteShellWord(configPath)}` }),
     status: `${gatehouse} status --url ${quoteShellWord(statusUrl)}`,

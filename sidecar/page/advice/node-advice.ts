@@ -3,7 +3,7 @@ import { step } from "./step.ts";
 
 /** What to do about the node's process and its chain. */
 export const nodeAdvice: AdviceTable = {
-  RpcAnswering: ({ reason }, { showProcess, showLog, start, askRpc }) => {
+  RpcAnswering: ({ reason }, { showProcess, showLog, start, askRpc, restartsHung }) => {
     if (reason === "Refused") {
       return [
         step("See whether the node's process runs.", showProcess),
@@ -16,7 +16,9 @@ export const nodeAdvice: AdviceTable = {
       return [
         step("Ask the node yourself.", askRpc),
         step("Read the end of its log; look at its CPU and its disk.", showLog),
-        step("A node that hangs is restarted after restart.hungAfterMs by the docker and kubernetes drivers."),
+        restartsHung
+          ? step("Wait: Gatehouse restarts a node that hangs for restart.hungAfterMs.")
+          : step("Gatehouse does not restart a node that hangs here: stop it, then start it.", start),
       ];
     }
     return [

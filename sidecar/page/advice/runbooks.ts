@@ -4,7 +4,7 @@ import type { Condition, ConditionType } from "#status/condition.ts";
 /** The page of `docs/runbooks/` for each side; `reason` decides where one side has two. */
 const byCondition: Readonly<Record<ConditionType, string>> = {
   RpcAnswering: "node-down",
-  ChainIdExpected: "node-down",
+  ChainIdExpected: "not-right",
   HeightAdvancing: "head-stale",
   HeightCurrent: "node-behind",
   WebSocketAnswering: "gateway-link-lost",

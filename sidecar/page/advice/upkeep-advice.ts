@@ -3,7 +3,7 @@ import { step, type AdviceTable } from "./step.ts";
 /** What to do about node.conf, the sidecar's own work, and restarts. */
 export const upkeepAdvice: AdviceTable = {
   Unheld: (_, { showLog, resume }) => [
-    step("Read why the restart failed: above, under Changes by Gatehouse, and at the end of the node's log.", showLog),
+    step("Read why the restart failed: below, under Changes by Gatehouse, and at the end of the node's log.", showLog),
     step("When the cause is mended, let Gatehouse act again.", resume),
   ],
   UpgradeProved: ({ reason }, { showLog, resume }) => {
@@ -39,7 +39,7 @@ export const upkeepAdvice: AdviceTable = {
   SoleWriter: (_, { resume }) => [
     step("Find the other writer: a second sidecar, a configuration management run, a person."),
     step("Stop it, or change the setting here if it is right."),
-    step("Then let Gatehouse take it for stopped.", resume),
+    step("Then tell Gatehouse that it has stopped.", resume),
   ],
   VersionAgreed: () => [step("Set node.version to the version that runs, or finish the upgrade.")],
   VersionSufficient: () => [

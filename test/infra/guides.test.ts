@@ -1,0 +1,56 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse } from "yaml";
+import { expect, test } from "vitest";
+import { root } from "../style/rooms.ts";
+import { deployedResources } from "./deployed-resources.ts";
+
+/** The machine's own may not run. */
+const engine = { dockerEngine: "tcp://engine.example:2376" };
+
+const secrets: Readonly<Record<string, string>> = {
+  signerPrivateKey: `0x${"17".repeat(32)}`,
+  domainKey: "a key of the node",
+  stabilizingKey: "another key of the node",
+};
+
+/** The values of an example, as Pulumi gives them: text. */
+function exampleConfig(name: string): Readonly<Record<string, string>> {
+  const text = readFileSync(join(root, "infra/examples", name), "utf8");
+  const { config } = parse(text) as { config: Readonly<Record<string, unknown>> };
+  const values = Object.entries(config).map(([key, value]) => [
+    key.replace("gatehouse:", ""),
+    typeof value === "string" ? value : JSON.stringify(value),
+  ]);
+  return Object.fromEntries(values) as Record<string, string>;
+}
+
+const guide = (name: string) => readFileSync(join(root, "docs/guides", name), "utf8");
+
+/** The secrets that a page has its reader set. */
+function secretsOf(page: string): Readonly<Record<string, string>> {
+  const named = [...page.matchAll(/pulumi config set --secret (\w+)/g)].map(([, key = ""]) => [
+    key,
+    secrets[key] ?? "",
+  ]);
+  return Object.fromEntries(named) as Record<string, string>;
+}
+
+test("what docs/guides/docker.md says is needed at least is enough", async () => {
+  const page = guide("docker.md");
+  const table = page.slice(page.indexOf("It needs at least"), page.indexOf("and may have"));
+  const needed = new Set([...table.matchAll(/`(\w+)`/g)].map(([, key = ""]) => key));
+  const example = { target: "docker", ...exampleConfig("Pulumi.docker-node.yaml") };
+  const given = Object.entries(example).filter(([key]) => needed.has(key));
+  expect(page).toContain("cp infra/examples/Pulumi.docker-node.yaml Pulumi.production.yaml");
+  expect(given.length).toBeGreaterThan(6);
+  const deployed = await deployedResources({ ...Object.fromEntries(given), ...secretsOf(page), ...engine });
+  expect(deployed.map(({ name }) => name)).toEqual(expect.arrayContaining(["gh-node", "gh-facilitator"]));
+});
+
+test("the file that docs/guides/kubernetes.md has its reader fill in deploys a node, once its secrets are set", async () => {
+  const page = guide("kubernetes.md");
+  expect(page).toContain("cp infra/examples/Pulumi.kubernetes.yaml Pulumi.production.yaml");
+  const deployed = await deployedResources({ ...exampleConfig("Pulumi.kubernetes.yaml"), ...secretsOf(page) });
+  expect(deployed.filter(({ type }) => type.endsWith("StatefulSet"))).not.toEqual([]);
+});
