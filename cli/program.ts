@@ -6,6 +6,7 @@ import { createMask } from "#daemon/mask.ts";
 import { version } from "#daemon/version.ts";
 import { createAdoptCommand } from "./adopt-command.ts";
 import { createConfigCommand } from "./config-command.ts";
+import { createDashboardCommand } from "./dashboard-command.ts";
 import { createDoctorCommand } from "./doctor-command.ts";
 import { installServiceCommand } from "./install-service-command.ts";
 import { createLintCommand } from "./lint-command.ts";
@@ -73,6 +74,7 @@ addServiceCommand(
 );
 program.addCommand(createStatusCommand({ mask }));
 program.addCommand(createTopCommand({ mask }));
+program.addCommand(createDashboardCommand({ mask }));
 program.addCommand(logsCommand({ mask }));
 program.addCommand(createPayCommand({ mask }));
 program.addCommand(createPlanCommand({ mask }));

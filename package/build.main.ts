@@ -21,6 +21,7 @@ const copied = [
   "docs/runbooks",
   "policies/PulumiPolicy.yaml",
   "policies/package.json",
+  "sidecar/overview/assets",
   "sidecar/page/assets",
 ] as const;
 

@@ -1,5 +1,3 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { extname } from "node:path";
 import type { App } from "#daemon/http/app.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { nodeStatus, type NodeStatusSources, type ReportedNode } from "#health/node-status.ts";
@@ -9,6 +7,7 @@ import type { UpkeepMode, Verdict } from "#status/verdict.ts";
 import type { Deployment } from "./advice/deployment.ts";
 import { figuresOf, type FigureSources } from "./figures.ts";
 import type { PageState } from "./page-state.ts";
+import { addAssets, addText, pageAssets } from "./static-routes.ts";
 import { toldIncident, type Runbooks } from "./told-incidents.ts";
 
 /** Which node is told about, and how its page reads. */
@@ -104,36 +103,8 @@ function figures({ stillAfterMs }: StatusOptions, { health, clock, state, ...sou
   );
 }
 
-const types: Readonly<Record<string, string>> = {
-  ".html": "text/html; charset=utf-8",
-  ".css": "text/css; charset=utf-8",
-  ".js": "text/javascript; charset=utf-8",
-};
-
-/** Nothing from elsewhere, no inline code or style, no text read as HTML, no frame around the page. */
-const contentSecurityPolicy =
-  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
-  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
-
 /** Adds `GET /`, the status as a page for a person, which updates itself from `/status`, and the runbooks that it links to, as text. */
 export function addPageRoutes(app: App, runbooks: ReadonlyMap<string, string>): void {
-  const serve = (path: string, content: string, type: string) =>
-    app.get(path, (c) =>
-      c.body(content, 200, {
-        "Content-Type": type,
-        "Content-Security-Policy": contentSecurityPolicy,
-        "X-Content-Type-Options": "nosniff",
-        "Referrer-Policy": "no-referrer",
-        "Cross-Origin-Opener-Policy": "same-origin",
-        "Cross-Origin-Resource-Policy": "same-origin",
-        "Cache-Control": "no-cache",
-      }),
-    );
-  const folder = new URL("assets/", import.meta.url);
-  for (const name of readdirSync(folder)) {
-    const type = types[extname(name)];
-    if (type === undefined) continue;
-    serve(name === "index.html" ? "/" : `/page/${name}`, readFileSync(new URL(name, folder), "utf8"), type);
-  }
-  for (const [name, text] of runbooks) serve(`/runbooks/${name}`, text, "text/plain; charset=utf-8");
+  addAssets(app, pageAssets);
+  for (const [name, text] of runbooks) addText(app, `/runbooks/${name}`, text, "text/plain; charset=utf-8");
 }

@@ -16,6 +16,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "pay 3": "test/cli/pay.integration.test.ts",
   "pay 4": "test/cli/pay.integration.test.ts",
   "pay 5": "test/cli/pay.integration.test.ts",
+  "dashboard 0": "test/sidecar/overview.integration.test.ts",
   "doctor 0": "test/cli/doctor.integration.test.ts",
   "doctor 2": "test/cli/doctor.integration.test.ts",
   "adopt 0": "test/sidecar/adopt.integration.test.ts",
@@ -100,6 +101,10 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   "completion 0": (["bash", "zsh", "fish"] as const).map((shell) => ({ args: ["completion", shell] })),
   "completion 1": [{ args: ["completion", "tcsh"] }],
   "status 1": [{ args: ["status", "--url", "http://127.0.0.1:1"] }, { args: ["status", "--url", "node"] }],
+  "dashboard 1": [
+    { args: ["dashboard", "--targets", files.none] },
+    { args: ["dashboard", "--targets", "http://127.0.0.1:1", "http://127.0.0.1:1"] },
+  ],
   "top 1": [{ args: ["top", "--once", "--url", "http://127.0.0.1:1"] }, { args: ["top", "--every", "0"] }],
   "logs 1": [{ args: ["logs", "--state-dir", files.none] }, { args: ["logs", "--since", "yesterday"] }],
   "upgrade 1": [{ args: ["upgrade", files.none, "--yes", "--state-directory", files.none] }, { args: ["upgrade"] }],

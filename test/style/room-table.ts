@@ -102,6 +102,8 @@ export const roomTable: Readonly<Record<string, Room>> = {
       "client/{pay,paying-fetch,exit-status}.ts",
       "node/lint/{lint-command,report/lint-document}.ts",
       "status/{status-command,top/top-command}.ts",
+      // gatehouse dashboard and the stack serve one page about several services.
+      "sidecar/overview/{overview,targets}.ts",
       "sidecar/upkeep/plan/plan-document.ts",
       "sidecar/{upkeep/plan,upkeep/control/resume,upkeep/control/adopt,upkeep/control/upgrade,restore/restore,volume-snapshot/volume-snapshot}-command.ts",
       // The settings say where a running sidecar answers commands; nothing else of the upkeep does.

@@ -22,6 +22,27 @@ function bytes(count) {
   return `${brief(count / 1_024 ** power)} ${units[power]}`;
 }
 
+const minutes = (ms) => Math.max(1, Math.round(ms / 60_000));
+
+/** What was paid, as a facilitator counts it. */
+function paymentRows({ pending, settled, refused, overMs, balance, balanceDays, old }) {
+  const refusals = refused.reduce((total, { count }) => total + count, 0);
+  const why = refused.slice(0, 3).map(({ reason, count }) => `${reason} ${shown(count)}`);
+  const span = overMs === 0 ? "since now" : `in ${minutes(overMs)} min`;
+  return [
+    { term: "Payments", value: shown(pending), note: "pending", old },
+    { term: "Settled", value: shown(settled), note: span, old },
+    { term: "Refused", value: shown(refusals), note: why.length === 0 ? span : why.join(", "), old },
+    balance && {
+      term: "Signer",
+      value: brief(balance),
+      note: balanceDays === undefined ? "for gas" : `for ${brief(balanceDays)} days`,
+      bad: balanceDays !== undefined && balanceDays < 7,
+      old,
+    },
+  ];
+}
+
 /** The strip of figures: what each says now, and how old it is where that counts. */
 function rowsOf({ lastBlock, rpc, gateway, restarts, disk, payments }) {
   return [
@@ -51,17 +72,15 @@ function rowsOf({ lastBlock, rpc, gateway, restarts, disk, payments }) {
       old: disk.old,
       bad: disk.bad,
     },
-    payments && { term: "Payments", value: shown(payments.pending), note: "pending", old: payments.old },
+    ...(payments === undefined ? [] : paymentRows(payments)),
   ].filter((row) => row !== undefined);
 }
 
-/** Shows the figures; all of them are old when the sidecar does not answer (`live` false). */
-export function showFigures(figures, { live, isDiskLow }) {
-  const { disk } = figures;
-  const rows = rowsOf({ ...figures, ...(disk === undefined ? {} : { disk: { ...disk, bad: isDiskLow } }) });
+/** Shows figures in a list; all of them are old where `live` is false. */
+export function listFigures(list, figures, { live }) {
   showList(
-    find("#figures"),
-    rows.map((row) => Object.assign(row, { old: row.old === true || !live })),
+    list,
+    rowsOf(figures).map((row) => Object.assign(row, { old: row.old === true || !live })),
     ({ term, value, note, at, old, bad }) =>
       element(
         "div",
@@ -77,4 +96,11 @@ export function showFigures(figures, { live, isDiskLow }) {
         ),
       ),
   );
+}
+
+/** Shows the figures; all of them are old when the sidecar does not answer (`live` false). */
+export function showFigures(figures, { live, isDiskLow }) {
+  const { disk } = figures;
+  const told = { ...figures, ...(disk === undefined ? {} : { disk: { ...disk, bad: isDiskLow } }) };
+  listFigures(find("#figures"), told, { live });
 }

@@ -54,6 +54,7 @@ export function refreshTimes(nowMs) {
   const words = {
     at: (ms, age) => `${moment(ms, nowMs)}, ${age} ago`,
     since: (ms, age) => `since ${moment(ms, nowMs)}, for ${age}`,
+    earlier: (ms, age) => `since before ${moment(ms, nowMs)}, for more than ${age}`,
     clock: (ms) => moment(ms, nowMs),
     age: (_, age) => `${age} ago`,
   };

@@ -1,0 +1,50 @@
+import { systemClock } from "#daemon/clock.ts";
+import { explainUnreadable, readNamedText } from "#daemon/files/regular-file.ts";
+import { createLog } from "#daemon/log.ts";
+import type { Mask } from "#daemon/mask.ts";
+import { formatFailure } from "#daemon/start-failure.ts";
+import { waitForAbort } from "#daemon/stop-signal.ts";
+import { startOverview } from "#sidecar/overview/overview.ts";
+import { isTarget, parseTargets, TargetError, targetLines } from "#sidecar/overview/targets.ts";
+
+/** What is looked at, and where the page is served. */
+export type DashboardOptions = Readonly<{
+  /** Targets, and files of targets. */
+  where: readonly string[];
+  listen: Readonly<{ host: string; port: number; allowedHosts: readonly string[] }>;
+}>;
+
+/** More than any list of targets has. */
+const fileBytesMax = 65_536;
+
+/** Serves the overview until the signal aborts. Returns the exit status: 0, or 1 when it could not begin, which is printed. */
+export async function runDashboard(
+  { where, listen }: DashboardOptions,
+  { mask, signal }: Readonly<{ mask: Mask; signal: AbortSignal }>,
+): Promise<number> {
+  const log = createLog({ service: "dashboard", level: "warn", mask });
+  try {
+    const targets = parseTargets(where.flatMap((one) => (isTarget(one) ? [one] : targetLines(readTargets(one)))));
+    await using overview = await startOverview(
+      targets,
+      { ...listen, setting: "--port" },
+      { clock: systemClock, log, mask },
+    );
+    process.stdout.write(`The overview of ${targets.length} targets is at ${overview.url}/\n`);
+    await waitForAbort(signal);
+    return 0;
+  } catch (error) {
+    const lines = error instanceof TargetError ? [error.message] : formatFailure(error);
+    for (const line of lines) process.stderr.write(mask.text(`dashboard: ${line}\n`));
+    return 1;
+  }
+}
+
+function readTargets(path: string): string {
+  try {
+    return readNamedText(path, fileBytesMax);
+  } catch (cause) {
+    const message = `${path} is no URL, and no file that can be read (${explainUnreadable(cause)}).`;
+    throw new TargetError(message, { cause });
+  }
+}

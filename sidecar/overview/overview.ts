@@ -1,0 +1,62 @@
+import type { Clock } from "#daemon/clock.ts";
+import { allowedHost } from "#daemon/http/address.ts";
+import { createApp } from "#daemon/http/app.ts";
+import { listenHttp, type HttpListener } from "#daemon/http/listener.ts";
+import type { Logger } from "#daemon/log.ts";
+import type { Mask } from "#daemon/mask.ts";
+import { addAssets, pageAssets } from "../page/static-routes.ts";
+import { watchTarget } from "./target-watch.ts";
+import type { Target } from "./targets.ts";
+
+/** Where the overview listens. */
+export type OverviewOptions = Readonly<{
+  host: string;
+  /** 0 asks for a free port. */
+  port: number;
+  /** What names the port, for the message when it is taken. */
+  setting: string;
+  /** Names beside addresses and `localhost` by which it may be asked. */
+  allowedHosts: readonly string[];
+}>;
+
+export type OverviewDependencies = Readonly<{ clock: Pick<Clock, "wallMs">; log: Logger; mask: Mask }>;
+
+/** Its routes take no body. */
+const bodyLimitBytes = 1_024;
+const requestTimeoutMs = 10_000;
+
+/** What the status page and this one have in common. */
+const sharedAssets = ["elements.js", "figures.js", "page.css", "times.js"];
+
+/**
+ * Serves one page about several services, and looks at them until it is disposed of: `GET /` for people, `GET /overview` as JSON. Like the
+ * status page it loads nothing from elsewhere, and on loopback answers only who asks by address or by an allowed name.
+ *
+ * @throws {StartupError} when the port is taken or the address is not this machine's.
+ */
+export async function startOverview(
+  targets: readonly Target[],
+  options: OverviewOptions,
+  { clock, log, mask }: OverviewDependencies,
+): Promise<HttpListener> {
+  for (const { url } of targets) mask.hide(url);
+  const resources = new AsyncDisposableStack();
+  try {
+    const app = createApp({ bodyLimitBytes, isAllowedHost: allowedHost(options) }, { log, mask });
+    addAssets(app, new URL("assets/", import.meta.url));
+    addAssets(app, pageAssets, sharedAssets);
+    const watches = targets.map((target) => resources.use(watchTarget(target, { clock, log })));
+    app.get("/overview", (c) => {
+      const shown = watches.map((watch) => watch.current());
+      return c.json({ at: new Date(clock.wallMs()).toISOString(), targets: shown }, 200, {
+        "Cache-Control": "no-store",
+      });
+    });
+    const listener = resources.use(await listenHttp(app, { ...options, requestTimeoutMs }));
+    const { url, port, server } = listener;
+    return { url, port, server, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+  } catch (error) {
+    await resources.disposeAsync();
+    throw error;
+  }
+}

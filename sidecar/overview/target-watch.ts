@@ -1,0 +1,114 @@
+import type { Clock } from "#daemon/clock.ts";
+import { getJson, getText } from "#daemon/http/get.ts";
+import type { Logger } from "#daemon/log.ts";
+import { poll } from "#daemon/time.ts";
+import { createPaymentWatch, readPaymentCounts } from "./payment-figures.ts";
+import type { Target } from "./targets.ts";
+import {
+  targetReadiness,
+  targetStatus,
+  tellNode,
+  tellService,
+  type TargetLevel,
+  type ToldTarget,
+} from "./told-target.ts";
+
+/** A target as the page shows it. */
+export type ShownTarget = Omit<ToldTarget, "sinceMs" | "page"> &
+  Readonly<{
+    name: string;
+    /** Its own page, or what it answers of itself. */
+    page: string;
+    answers: boolean;
+    since: string;
+    /** Whether it was already so at the first look. */
+    beganEarlier: boolean;
+  }>;
+
+/** A target under watch. */
+export type TargetWatch = AsyncDisposable & Readonly<{ current: () => ShownTarget }>;
+
+const lookEveryMs = 5_000;
+const limits = { timeoutMs: 4_000, answerBytesMax: 4 * 1_024 * 1_024 } as const;
+
+type Look = Readonly<{ ok: true; told: ToldTarget } | { ok: false; why: string }>;
+
+const unasked: ToldTarget = { level: "unknown", state: "Not asked yet", cause: "", figures: {}, page: "" };
+
+/** Looks at a target again and again. Disposing of it ends that. */
+export function watchTarget(
+  target: Target,
+  { clock, log }: Readonly<{ clock: Pick<Clock, "wallMs">; log: Pick<Logger, "error"> }>,
+): TargetWatch {
+  const payments = createPaymentWatch();
+  const stopping = new AbortController();
+  const beganMs = clock.wallMs();
+  let answeredAtMs: number | undefined;
+  let seen: Readonly<{ told: ToldTarget; answers: boolean; sinceMs: number; beganEarlier: boolean }> = {
+    told: unasked,
+    answers: false,
+    sinceMs: beganMs,
+    beganEarlier: true,
+  };
+  const note = (told: ToldTarget, answers: boolean) => {
+    const nowMs = clock.wallMs();
+    const isSame = seen.told.state === told.state;
+    const isFirst = seen.told === unasked;
+    const noticedMs = isFirst ? beganMs : answers ? nowMs : (answeredAtMs ?? nowMs);
+    const began = isSame
+      ? { sinceMs: seen.sinceMs, beganEarlier: seen.beganEarlier }
+      : { sinceMs: noticedMs, beganEarlier: isFirst };
+    const { sinceMs } = told;
+    seen = { told, answers, ...began, ...(sinceMs === undefined ? {} : { sinceMs, beganEarlier: false }) };
+    if (answers) answeredAtMs = nowMs;
+  };
+  const look = async () => {
+    const found = await lookAt(target, clock, payments);
+    if (found.ok) note(found.told, true);
+    else {
+      // What was known last stays on the card, marked as old.
+      const { figures, page } = seen.told;
+      note({ level: "stale" satisfies TargetLevel, state: "No answer", cause: found.why, figures, page }, false);
+    }
+  };
+  const { signal } = stopping;
+  const done = poll({ name: `overview of ${target.name}`, intervalMs: lookEveryMs, signal }, look, { log });
+  return {
+    current: () => {
+      const { sinceMs: _, page, ...told } = seen.told;
+      const { answers, sinceMs, beganEarlier } = seen;
+      const since = new Date(sinceMs).toISOString();
+      return { ...told, name: target.name, page: target.shownUrl + page, answers, since, beganEarlier };
+    },
+    [Symbol.asyncDispose]: async () => {
+      stopping.abort();
+      await done;
+    },
+  };
+}
+
+async function lookAt(
+  { url }: Target,
+  clock: Pick<Clock, "wallMs">,
+  payments: ReturnType<typeof createPaymentWatch>,
+): Promise<Look> {
+  const at = (path: string) => new URL(path, url).href;
+  const status = await getJson(at("/status"), limits);
+  if (!status.ok) return { ok: false, why: `It can't be asked (${status.why}).` };
+  const node = targetStatus.safeParse(status.body);
+  if (status.status === 200 && node.success) return { ok: true, told: tellNode(node.data, clock.wallMs()) };
+  if (status.status !== 404)
+    return { ok: false, why: `It answered /status with HTTP ${status.status}, and no status.` };
+  const ready = await getJson(at("/readyz"), limits);
+  if (!ready.ok) return { ok: false, why: `It can't be asked (${ready.why}).` };
+  const readiness = targetReadiness.safeParse(ready.body);
+  if (!readiness.success) {
+    return {
+      ok: false,
+      why: "It is no Gatehouse service's listener for operators (its setting operations.port or listen.port).",
+    };
+  }
+  const metrics = await getText(at("/metrics"), limits);
+  const counts = metrics.ok && metrics.status === 200 ? readPaymentCounts(metrics.body, clock.wallMs()) : undefined;
+  return { ok: true, told: tellService(readiness.data, counts && payments.add(counts)) };
+}

@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { parseTargets, targetLines, targetsMax } from "./targets.ts";
+
+test("a file has a target on each line; credentials are asked with, and not shown", () => {
+  const lines = targetLines(
+    "# the fleet\n\nnode-7=http://10.0.0.7:9600  # Zurich\n  http://reader:word@10.0.0.8:9600/\n",
+  );
+  expect(parseTargets(lines)).toEqual([
+    { name: "node-7", url: "http://10.0.0.7:9600", shownUrl: "http://10.0.0.7:9600/" },
+    { name: "10.0.0.8:9600", url: "http://reader:word@10.0.0.8:9600/", shownUrl: "http://10.0.0.8:9600/" },
+  ]);
+});
+
+test.each([
+  [[], "there is no target"],
+  [["ftp://10.0.0.7"], "is not of the form"],
+  [["a=http://10.0.0.7:1", "a=http://10.0.0.8:1"], "two targets are named a"],
+  [Array.from({ length: targetsMax + 1 }, (_, index) => `http://10.0.0.7:${index + 1}`), "has at most 64"],
+])("what is no list of targets is refused: %j", (lines, words) => {
+  expect(() => parseTargets(lines)).toThrow(words);
+});

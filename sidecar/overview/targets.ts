@@ -1,0 +1,63 @@
+import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
+
+/** One service to look at: the listener for operators of a sidecar, gateway, facilitator or resource server. */
+export type Target = Readonly<{
+  name: string;
+  /** As it is asked; it may hold credentials, so it is not shown. */
+  url: string;
+  /** The same for people: without credentials, ends in `/`. */
+  shownUrl: string;
+}>;
+
+/** How many services one overview has at most. */
+export const targetsMax = 64;
+
+/** A list of targets that can't be used; the message says which line, and what is expected. */
+export class TargetError extends Error {
+  override readonly name = "TargetError";
+  readonly code = "invalid_target";
+}
+
+const form = /^(?:(?<name>[^=\s]{1,64})=)?(?<url>https?:\/\/\S+)$/;
+
+/** Whether a word is a target itself and not a file of them. */
+export function isTarget(word: string): boolean {
+  return form.test(word);
+}
+
+/** Reads the lines of a file of targets; empty ones and comments (`#`) are left out. */
+export function targetLines(text: string): readonly string[] {
+  return text
+    .split("\n")
+    .map((line) => line.replace(/(^|\s)#.*$/, "").trim())
+    .filter((line) => line !== "");
+}
+
+/**
+ * Reads targets, each `http://host:port` or `name=http://host:port`.
+ *
+ * @throws {TargetError} for anything else, for none, for more than {@link targetsMax}, and for a name that two have.
+ */
+export function parseTargets(lines: readonly string[]): readonly Target[] {
+  if (lines.length === 0) throw new TargetError("there is no target; give URLs, or a file with one on each line.");
+  if (lines.length > targetsMax) {
+    throw new TargetError(`there are ${lines.length} targets; an overview has at most ${targetsMax}.`);
+  }
+  const targets = lines.map(parseTarget);
+  const names = new Set<string>();
+  for (const { name } of targets) {
+    if (names.has(name))
+      throw new TargetError(`two targets are named ${name}; name them, e.g. node-7=http://10.0.0.7:9600.`);
+    names.add(name);
+  }
+  return targets;
+}
+
+function parseTarget(line: string): Target {
+  const { name, url = "" } = form.exec(line)?.groups ?? {};
+  const parsed = URL.parse(url);
+  // What is no URL may hold a password all the same.
+  if (parsed === null) throw new TargetError("a target is not of the form http://host:port or name=http://host:port.");
+  parseHttpEndpoint(url);
+  return { name: name ?? parsed.host, url, shownUrl: `${parsed.origin}/` };
+}

@@ -1,0 +1,121 @@
+import { z } from "zod";
+import { verdictLevels } from "#status/verdict.ts";
+import type { PaymentFigures } from "./payment-figures.ts";
+
+/** How a target is: the levels of a verdict, and `stale` where it gives no answer. */
+export type TargetLevel = (typeof verdictLevels)[number] | "stale";
+
+/** What a target said of itself. Times are by this machine's clock. */
+export type ToldTarget = Readonly<{
+  level: TargetLevel;
+  state: string;
+  cause: string;
+  /** Since when it says to be so; undefined where it does not. */
+  sinceMs?: number;
+  figures: Figures;
+  /** Path of its own page. */
+  page: "" | "readyz";
+}>;
+
+const dated = { at: z.iso.datetime(), old: z.boolean() };
+
+const figures = z.object({
+  lastBlock: z.object({ height: z.number(), ...dated }).optional(),
+  rpc: z.object({ latencyMs: z.number().optional(), failure: z.string().optional(), ...dated }).optional(),
+  gateway: z
+    .object({ requestsPerSecond: z.number(), errorRatio: z.number(), limitedPerSecond: z.number(), ...dated })
+    .optional(),
+  restarts: z.object({ left: z.number(), perHour: z.number() }).optional(),
+  disk: z.object({ freeRatio: z.number(), freeBytes: z.number(), ...dated }).optional(),
+});
+
+/** The figures of a card, as the status page has them, and payments. */
+type Figures = Readonly<z.output<typeof figures> & { payments?: PaymentFigures }>;
+
+/** A sidecar's or a gateway's status, as far as a card shows it. */
+export const targetStatus = z.object({
+  at: z.iso.datetime(),
+  right: z.boolean(),
+  node: z.object({
+    height: z.number().optional(),
+    latencyMs: z.number().optional(),
+    answers: z.boolean(),
+    answeredAt: z.iso.datetime().optional(),
+  }),
+  conditions: z.array(z.object({ status: z.string(), message: z.string() })),
+  verdict: z.object({ level: z.enum(verdictLevels) }).optional(),
+  headline: z.object({ state: z.string(), cause: z.string(), since: z.iso.datetime().optional() }).optional(),
+  figures: figures.optional(),
+});
+
+/** What `/readyz` answers. */
+export const targetReadiness = z.object({
+  status: z.enum(["ok", "degraded", "unready"]),
+  checks: z.record(z.string(), z.object({ ok: z.boolean(), message: z.string() })),
+});
+
+/** Words a sidecar or a gateway for its card. Pure. */
+export function tellNode(status: z.output<typeof targetStatus>, nowMs: number): ToldTarget {
+  const { headline, verdict } = status;
+  const skewMs = nowMs - Date.parse(status.at);
+  const shift = <Value extends Readonly<{ at: string }>>(value: Value | undefined) =>
+    value && { ...value, at: new Date(Date.parse(value.at) + skewMs).toISOString() };
+  if (headline === undefined || verdict === undefined || status.figures === undefined)
+    return tellGateway(status, shift);
+  const { lastBlock, rpc, gateway, disk, restarts } = status.figures;
+  const { state, cause, since } = headline;
+  return {
+    level: verdict.level,
+    state,
+    cause,
+    ...(since === undefined ? {} : { sinceMs: Date.parse(since) + skewMs }),
+    figures: { lastBlock: shift(lastBlock), rpc: shift(rpc), gateway: shift(gateway), restarts, disk: shift(disk) },
+    page: "",
+  };
+}
+
+/** A gateway alone gives no verdict: it is judged by its conditions. */
+function tellGateway(
+  { right, node, conditions }: z.output<typeof targetStatus>,
+  shift: <Value extends Readonly<{ at: string }>>(value: Value | undefined) => Value | undefined,
+): ToldTarget {
+  const { height, latencyMs, answers, answeredAt: at } = node;
+  const wrong = conditions.find(({ status }) => status === "False");
+  const passing = conditions.filter(({ status }) => status === "True").length;
+  const old = !answers;
+  return {
+    level: right ? "right" : answers ? "wrong" : "down",
+    state: right ? "Healthy" : answers ? "Serving, with a fault" : "Node down",
+    cause: wrong?.message ?? `${passing} of ${conditions.length} checks pass.`,
+    figures: {
+      ...(height === undefined || at === undefined ? {} : { lastBlock: shift({ height, at, old }) }),
+      ...(latencyMs === undefined || at === undefined ? {} : { rpc: shift({ latencyMs, at, old }) }),
+    },
+    page: "readyz",
+  };
+}
+
+const readyWords = {
+  ok: { level: "right", state: "Ready" },
+  degraded: { level: "wrong", state: "Ready, with a fault" },
+  unready: { level: "down", state: "Not ready" },
+} as const;
+
+/** Words a service without a node for its card. Pure. */
+export function tellService(
+  { status, checks }: z.output<typeof targetReadiness>,
+  payments: PaymentFigures | undefined,
+): ToldTarget {
+  const failing = Object.entries(checks).filter(([, { ok }]) => !ok);
+  const words = failing.map(([name, { message }]) => `${name}: ${message}`).join(" ");
+  return {
+    ...readyWords[status],
+    cause: words === "" ? passingWords(Object.keys(checks).length) : words,
+    figures: payments === undefined ? {} : { payments },
+    page: "readyz",
+  };
+}
+
+function passingWords(count: number): string {
+  return count === 1 ? "Its check passes." : `All ${count} checks pass.`;
+}
