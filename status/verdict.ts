@@ -89,9 +89,8 @@ export function judgeVerdict(conditions: readonly Condition[], { mode, watched }
     return { level: "working", title: "The sidecar is putting the node right", message };
   }
   if (!serves) {
-    const causes = bars.some(({ status }) => status === "False")
-      ? bars.filter(({ status }) => status === "False")
-      : wrong;
+    const failed = bars.filter(({ status }) => status === "False");
+    const causes = [failed, wrong].find((some) => some.length > 0) ?? bars;
     const message = `It is not fit for traffic: ${titlesOf(causes)}. What to do about it stands below.`;
     return { level: "down", title: "The node is down", message };
   }

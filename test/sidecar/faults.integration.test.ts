@@ -14,6 +14,7 @@ import { beginsAs, type Fault, type StruckNode } from "./faults/fault.ts";
 import { conditionStatus, metricValues } from "./faults/condition-status.ts";
 import { faultsReference, strikingFaults } from "./faults/reference.ts";
 import { refusals } from "./faults/refusals.ts";
+import { verdictText, verdictWords } from "./faults/verdict-words.ts";
 
 const withinMs = generousMs;
 const isPossible = await mayMount();
@@ -82,6 +83,7 @@ async function expectTold({ told, settings, prepare, strike }: Fault): Promise<v
     tells,
     ({ verdict, conditions, readyz, metrics }) =>
       verdict.level === told.verdict &&
+      beginsAs(verdictWords(told)).test(verdictText(verdict)) &&
       readyz === told.readyz &&
       conditions.some((condition) => condition.type === type && condition.reason === reason) &&
       metrics.includes(`gatehouse_condition_info{type="${type}",reason="${reason}"} 1`) &&
@@ -89,6 +91,7 @@ async function expectTold({ told, settings, prepare, strike }: Fault): Promise<v
   );
   const condition = found.conditions.find((each) => each.type === type);
   expect(condition?.message).toMatch(beginsAs(told.reads));
+  expect(found.metrics.match(/^gatehouse_verdict\{.*\} 1$/gm)).toHaveLength(1);
   expect(found.metrics).toContain(`gatehouse_condition{type="${type}"} ${metricValues[conditionStatus(type, reason)]}`);
 }
 
@@ -106,9 +109,10 @@ async function untilTold(
   } catch (cause) {
     const lines = last?.conditions.map(({ type, reason, message }) => `${type} ${reason}: ${message}`) ?? [];
     throw new Error(
-      [`${what} (seed ${seed})\nbut: ${last?.readyz} ${last?.verdict.level}: ${last?.verdict.message}`, ...lines].join(
-        "\n",
-      ),
+      [
+        `${what} (seed ${seed})\nbut: ${last?.readyz} ${last?.verdict.level}: ${last && verdictText(last.verdict)}`,
+        ...lines,
+      ].join("\n"),
       { cause },
     );
   }

@@ -9,6 +9,7 @@ import { refusals } from "./refusals.ts";
 import { restartFaults } from "./restart-faults.ts";
 import { toldConditions, type ToldCondition } from "./told-conditions.ts";
 import { upkeepFaults } from "./upkeep-faults.ts";
+import { verdictWords } from "./verdict-words.ts";
 
 /** The faults that a sidecar is struck with. */
 export const strikingFaults: readonly Fault[] = [
@@ -29,7 +30,7 @@ export function faultsReference(): string {
     "",
     'Beside the metric that is named, `gatehouse_verdict{level="…"}` is 1 for the verdict, and `gatehouse_condition_info{type="…",reason="…"}` for the reason; the verdict',
     "`unknown` means that something was not, or could not be, looked at. What a person reads is the beginning of the condition's message, as the page, `/status`",
-    "and the log have it.",
+    "and the log have it, of the whole the beginning of the verdict, which names that side.",
     "",
     ...section("The node and its chain", nodeFaults),
     ...section("node.conf, file systems and other writers", fileFaults),
@@ -51,12 +52,20 @@ export function faultsReference(): string {
 }
 
 function section(title: string, faults: readonly Fault[]): readonly string[] {
-  const heads = ["what happened", "verdict", "condition", "`/readyz`", "metric", "what a person reads"];
+  const heads = [
+    "what happened",
+    "verdict",
+    "condition",
+    "`/readyz`",
+    "metric",
+    "what a person reads",
+    "and of the whole",
+  ];
   return [`## ${title}`, "", ...table(heads, faults.map(faultRow)), ""];
 }
 
 function faultRow({ what, told }: Fault): readonly string[] {
-  return [...toldCells(what, told), told.reads];
+  return [...toldCells(what, told), told.reads, verdictWords(told)];
 }
 
 function conditionRow({ what, ...told }: ToldCondition): readonly string[] {

@@ -1,12 +1,18 @@
 import { expect, test } from "vitest";
-import type { ConditionBoard } from "#status/condition-board.ts";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { createConditionBoard } from "#status/condition-board.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
 import { conditionTypes, type Condition, type ConditionType } from "#status/condition.ts";
+import { createRecentEvents } from "#status/event-log.ts";
 import { readNodeReadiness } from "#status/node-readiness.ts";
+import { showVerdict } from "#status/verdict-metric.ts";
 import { judgeVerdict } from "#status/verdict.ts";
-import { conditionStatus } from "./condition-status.ts";
+import { conditionStatus, metricValues } from "./condition-status.ts";
+import { beginsAs } from "./fault.ts";
 import { strikingFaults } from "./reference.ts";
 import { toldConditions } from "./told-conditions.ts";
+import { verdictText, verdictWords } from "./verdict-words.ts";
 
 /** A condition as the board has it; the tables tie each reason to its type and status, which the compiler loses here. */
 function condition(type: ConditionType, reason: string): Condition {
@@ -14,21 +20,36 @@ function condition(type: ConditionType, reason: string): Condition {
   return { type, status, reason, message: `${type} in words.`, since: "2026-01-01T00:00:00.000Z" } as Condition;
 }
 
-/** All conditions right but one. */
-function boardOf(wrong: Condition): Pick<ConditionBoard, "get" | "list"> {
-  const list = conditionTypes.map((type) =>
-    type === wrong.type ? wrong : condition(type, conditionReasons[type].True[0]),
-  );
-  return { get: (type) => list.find((each) => each.type === type), list: () => list };
+const clock = { wallMs: () => 0, monotonicMs: () => 0 };
+
+/** A board with all conditions right but one, and the metrics that it shows. */
+function boardOf(wrong: Condition) {
+  const metrics = new Registry();
+  const log = pino({ level: "silent" });
+  const board = createConditionBoard({ log, metrics, clock, events: createRecentEvents(clock) });
+  for (const type of conditionTypes) {
+    board.set(type === wrong.type ? wrong : condition(type, conditionReasons[type].True[0]));
+  }
+  return { board, metrics };
 }
 
-test.each(toldConditions)("$what: $condition makes the verdict $verdict, and /readyz answer $readyz", (told) => {
+/** What the verdict repeats of a condition that is not known: nothing, where it is not known because nothing was looked at yet. */
+function wordsOf(type: ConditionType, reason: string): string {
+  return reason === "NotPassed" ? "The sidecar has just started" : `${type} in words.`;
+}
+
+test.each(toldConditions)("$what: $condition makes the verdict $verdict, and /readyz answer $readyz", async (told) => {
   const [type, reason] = told.condition;
-  const board = boardOf(condition(type, reason));
+  const { board, metrics } = boardOf(condition(type, reason));
   const verdict = judgeVerdict(board.list(), { mode: "enforce", watched: [] });
-  const { ready } = readNodeReadiness({ ...board, set: () => undefined });
+  const { ready } = readNodeReadiness(board);
+  showVerdict(metrics, () => verdict);
   expect([verdict.level, ready ? 200 : 503]).toEqual([told.verdict, told.readyz]);
-  expect(verdict.message).not.toBe("");
+  expect(verdictText(verdict)).toMatch(beginsAs(verdictWords({ ...told, reads: wordsOf(type, reason) })));
+  const shown = await metrics.metrics();
+  expect(shown).toContain(`gatehouse_condition{type="${type}"} ${metricValues[conditionStatus(type, reason)]}\n`);
+  expect(shown).toContain(`gatehouse_condition_info{type="${type}",reason="${reason}"} 1\n`);
+  expect(shown.match(/^gatehouse_verdict\{.*\} 1$/gm)).toEqual([`gatehouse_verdict{level="${told.verdict}"} 1`]);
 });
 
 test("every reason that is False or Unknown has a fault, and none has two rows", () => {

@@ -1,0 +1,34 @@
+import { findConditionTitle, type Condition } from "#status/condition.ts";
+import type { Verdict } from "#status/verdict.ts";
+import { conditionStatus } from "./condition-status.ts";
+import type { Told } from "./fault.ts";
+
+/** The verdict as a person reads it: its headline, and what stands below. */
+export function verdictText({ title, message }: Verdict): string {
+  return `${title}. ${message}`;
+}
+
+/** How the verdict's text begins: the headline, and the fault's own side by its name. `…` stands for anything. */
+export function verdictWords({ verdict, condition: [type, reason], reads }: Omit<Told, "readyz">): string {
+  const status = conditionStatus(type, reason);
+  // The tables tie each reason to its type, which the compiler loses here.
+  const side = findConditionTitle({ type, status, reason } as Condition);
+  // Why nobody looks after the node is said in full; what was wrong when somebody still did, by its name.
+  const unknown = status === "False" && type !== "UpkeepCurrent" ? side : reads;
+  switch (verdict) {
+    case "held":
+      return "Held: the node needs you. A restart or an upgrade went wrong, and the sidecar changes nothing more";
+    case "down":
+      return `The node is down. It is not fit for traffic: …${side}`;
+    case "waiting":
+      return "The node serves; the sidecar waits for your word. It has changed nothing.";
+    case "wrong":
+      return `The node serves, but … not right. Clients are served meanwhile. …${side}`;
+    case "working":
+      return `The sidecar is putting the node right. Nothing for you to do yet. ${reads}`;
+    case "unknown":
+      return `Not known…${unknown}`;
+    case "right":
+      return "The node is right. Nothing to do:";
+  }
+}
