@@ -25,16 +25,17 @@ const internal = 1;
 const traceId = "0af7651916cd43dd8448eb211c80319c";
 const asked = { traceparent: `00-${traceId}-b7ad6b7169203331-01`, tracestate: "rojo=00f067aa0ba902b7,congo=t61" };
 
-/** Receives spans by OTLP over HTTP, as a collector does. */
-async function startCollector() {
+/** Receives spans by OTLP over HTTP, as a collector does, and answers once `mayAnswer` says so. */
+async function startCollector(mayAnswer: Promise<unknown> = Promise.resolve()) {
   const texts: string[] = [];
   const authorizations: (string | undefined)[] = [];
   const collector = createServer((request, response) => {
     const parts: Buffer[] = [];
     request.on("data", (part: Buffer) => parts.push(part));
-    request.on("end", () => {
+    request.on("end", async () => {
       texts.push(Buffer.concat(parts).toString("utf8"));
       authorizations.push(request.headers.authorization);
+      await mayAnswer;
       response.writeHead(200, { "Content-Type": "application/json" }).end("{}");
     });
   });
@@ -156,6 +157,21 @@ describe("traces", () => {
       expect(await call(gateway.url, "eth_coinbase")).toMatchObject({ result: "0x0" });
     }
     await gateway[Symbol.asyncDispose]();
+  });
+
+  it("are dropped beyond those that may wait for a collector that does not answer", async () => {
+    const answering = Promise.withResolvers<undefined>();
+    await using collector = await startCollector(answering.promise);
+    const tracing = { otlpUrl: collector.url, sampleRatio: 1, queuedSpans: 10, timeoutMs: 60_000 };
+    const gateway = await startTestGateway(node, { tracing });
+    for (let round = 0; round < 50; round += 1) {
+      expect(await call(gateway.url, "eth_coinbase")).toMatchObject({ result: "0x0" });
+    }
+    answering.resolve(undefined);
+    await gateway[Symbol.asyncDispose]();
+    // Up to ten were on their way, and ten waited.
+    expect(collector.spans().length).toBeGreaterThan(10);
+    expect(collector.spans().length).toBeLessThanOrEqual(20);
   });
 
   it("go on from a WebSocket's upgrade in every call on it", async () => {
