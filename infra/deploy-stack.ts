@@ -2,7 +2,7 @@ import { log } from "@pulumi/pulumi";
 import { Gatehouse } from "./components/gatehouse.ts";
 import type { StackConfig } from "./config/config-schema.ts";
 import type { Platform } from "./platform.ts";
-import { warnOfSilentAlerts } from "./services/observability-args.ts";
+import { warnOfWatching } from "./services/observability-args.ts";
 import { stackArgs } from "./services/stack-specs.ts";
 import { deploymentSecret } from "./config/stack-input.ts";
 
@@ -26,8 +26,7 @@ export async function deployStack(config: StackConfig, { prefix, root }: StackPl
     config.target === "docker"
       ? await (await import("./docker/docker-stack.ts")).createDockerHost(config, { prefix, root })
       : (await import("./kubernetes/kubernetes-stack.ts")).createKubernetesNamespace(config, prefix);
-  const warning = warnOfSilentAlerts(config);
-  if (warning !== undefined) void log.warn(warning);
+  for (const warning of warnOfWatching(config)) void log.warn(warning);
   const { addresses, published, restart } = platform;
   return new Gatehouse(prefix, {
     ...stackArgs(config, { prefix, addresses, published, restart, secret: deploymentSecret }),

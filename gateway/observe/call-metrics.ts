@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { ListenerName } from "../catalogue/method.ts";
 import { createDurations, type DurationSeries } from "./durations.ts";
-import type { CallOutcome, LimitName, Meter } from "./meter.ts";
+import { type CallOutcome, limitNames, type LimitName, type Meter } from "./meter.ts";
 import type { Traffic } from "./traffic.ts";
 
 /** Seconds by which calls are told apart. */
@@ -36,6 +36,14 @@ export function createPrometheusMeter(metrics: Registry): Meter & Readonly<{ tra
     labelNames: ["limit", "tier"],
     registers: [metrics],
   });
+  /** Tiers whose limits have series. */
+  const counted = new Set<string>();
+  // A counter that begins with its first event shows no increase at it: that of a tier begins, at zero, with its first call.
+  const beginAtZero = (tier: string) => {
+    if (counted.has(tier)) return;
+    counted.add(tier);
+    for (const limit of limitNames) refusals.inc({ limit, tier }, 0);
+  };
   /** By outcome, tier and method: three look-ups of known strings cost less than one of a string made for the look-up. */
   const callSeries = new Map<CallOutcome, Map<string, Map<string, CallSeries>>>();
   const allSeries: CallSeries[] = [];
@@ -47,6 +55,7 @@ export function createPrometheusMeter(metrics: Registry): Meter & Readonly<{ tra
       if (series === undefined && allSeries.length < seriesLimit) {
         series = { ...calls.series({ method, tier, outcome }), method, tier, outcome };
         allSeries.push(series);
+        beginAtZero(tier);
         const byTier = callSeries.get(outcome) ?? new Map<string, Map<string, CallSeries>>();
         const byMethod = byTier.get(tier) ?? new Map<string, CallSeries>();
         callSeries.set(outcome, byTier.set(tier, byMethod.set(method, series)));
@@ -64,10 +73,12 @@ export function createPrometheusMeter(metrics: Registry): Meter & Readonly<{ tra
     limited: (limit, tier) => refusals.inc({ limit, tier }),
     traffic: async () => ({
       calls: allSeries.map(({ method, tier, outcome, count }) => ({ method, tier, outcome, count: count() })),
-      limited: (await refusals.get()).values.map(({ labels, value }) => {
-        // `limited` alone counts here, and it takes no other limit.
-        return { limit: labels.limit as LimitName, tier: String(labels.tier), count: value };
-      }),
+      limited: (await refusals.get()).values
+        .filter(({ value }) => value > 0)
+        .map(({ labels, value }) => {
+          // Limits alone are counted here.
+          return { limit: labels.limit as LimitName, tier: String(labels.tier), count: value };
+        }),
     }),
   };
 }

@@ -4,18 +4,22 @@ import type { AnswerSource } from "../answers/answer-sink.ts";
 export type CallOutcome = Exclude<AnswerSource, "mixed"> | "refused" | "limited" | "overload" | "failed" | "cancelled";
 
 /** A limit that can refuse something, as the metrics name it. */
-export type LimitName =
-  | "rate"
-  | "concurrency"
-  | "memory"
-  | "overload"
-  | "blockRange"
-  | "tracer"
-  | "batch"
-  | "message"
-  | "webSockets"
-  | "clients"
-  | "subscriptions";
+export type LimitName = (typeof limitNames)[number];
+
+/** Every limit. */
+export const limitNames = [
+  "rate",
+  "concurrency",
+  "memory",
+  "overload",
+  "blockRange",
+  "tracer",
+  "batch",
+  "message",
+  "webSockets",
+  "clients",
+  "subscriptions",
+] as const;
 
 /** One call that ended. */
 export type EndedCall = Readonly<{

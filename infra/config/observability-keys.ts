@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { port } from "#daemon/settings/types.ts";
+import { nobodysRunbooks } from "../observability/alert.ts";
 import { imageReference } from "./config-types.ts";
 
 /** Labels of Kubernetes, or annotations of the same shape. */
@@ -77,8 +78,16 @@ const observability = z.strictObject({
     .describe("Seconds between two scrapes of a service; the alerts' rules bear 60 at most"),
   runbookBaseUrl: z
     .url({ protocol: /^https?$/ })
-    .default("https://gatehouse.example/docs/runbooks")
+    .default(nobodysRunbooks)
     .describe("Where your people read docs/runbooks; alerts and dashboards link to it"),
+  logsUrl: z
+    .string()
+    .regex(/^https?:\/\/\S+$/)
+    .max(2_000)
+    .optional()
+    .describe(
+      "Where your people read the stack's logs, linked from each dashboard; may have Grafana's variables ${stack} and ${instance}",
+    ),
   existing: existing
     .optional()
     .describe("Kubernetes: fits the stack into a Prometheus that the cluster has; absent: it is not told of the stack"),

@@ -125,6 +125,9 @@ describe("a Docker stack that brings its own Prometheus, Alertmanager and Grafan
       ...places.map((containerPath) => ({ volumeName: "gh-grafana-files", containerPath, readOnly: true })),
     ]);
     expect(uploaded(recorded, "grafana", "datasource.yaml")).toContain("http://prometheus:9090");
+    expect(parse(uploaded(recorded, "grafana", "datasource.yaml"))).toMatchObject({
+      datasources: [{ jsonData: { timeInterval: "30s" } }],
+    });
     expect(JSON.parse(uploaded(recorded, "grafana", "gatehouse-overview.json"))).toMatchObject({
       uid: "gatehouse-overview",
     });

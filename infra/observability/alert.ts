@@ -15,6 +15,9 @@ export type Alert = Readonly<{
   description: string;
 }>;
 
+/** Where runbooks are read until a stack says where: a domain that nobody has. */
+export const nobodysRunbooks = "https://gatehouse.example/docs/runbooks";
+
 /** One recording rule. */
 export type Recording = Readonly<{ record: `gatehouse:${string}`; expr: string }>;
 

@@ -59,6 +59,13 @@ export type RunbookOptions = Readonly<{
   runbookBaseUrl: string;
 }>;
 
+/** Where dashboards lead to. */
+export type LinkOptions = RunbookOptions &
+  Readonly<{
+    /** Where the stack's logs are read; may have variables of the dashboards in it. */
+    logsUrl?: string | undefined;
+  }>;
+
 /** A group of rules as a rule file of Prometheus has it. */
 type RenderedGroup = Readonly<{ name: string; rules: readonly Readonly<Record<string, unknown>>[] }>;
 

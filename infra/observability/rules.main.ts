@@ -4,15 +4,17 @@ import { parseArgs } from "node:util";
 import { renderDashboards } from "./dashboards/grafana.ts";
 import { dashboards } from "./dashboards/all.ts";
 import { renderPodRelabelling, renderRuleFiles } from "./rule-files.ts";
+import { nobodysRunbooks } from "./alert.ts";
 import { ruleGroups } from "./rules/all.ts";
 
 const { values } = parseArgs({
   options: {
-    "runbook-base-url": { type: "string", default: "https://gatehouse.example/docs/runbooks" },
+    "runbook-base-url": { type: "string", default: nobodysRunbooks },
+    "logs-url": { type: "string" },
     out: { type: "string", default: join(import.meta.dirname, "generated") },
   },
 });
-const links = { runbookBaseUrl: values["runbook-base-url"] };
+const links = { runbookBaseUrl: values["runbook-base-url"], logsUrl: values["logs-url"] };
 const files = {
   ...renderRuleFiles(ruleGroups, links),
   ...renderDashboards(dashboards, links),

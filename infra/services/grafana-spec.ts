@@ -11,6 +11,9 @@ export type GrafanaArgs = Readonly<{
   /** Of the user `admin`; Grafana takes it over at its first start only. */
   password: DeploymentSecret;
   runbookBaseUrl: string;
+  logsUrl: string | undefined;
+  /** Seconds between two samples, so that a rate is taken over several of them. */
+  intervalSeconds: number;
   /** Host of the stack's own Prometheus. */
   prometheus: string;
   limits?: ResourceLimits | undefined;
@@ -30,9 +33,12 @@ const provisioning = "/etc/grafana/provisioning";
 const passwordFile = "admin-password";
 
 /** Where Grafana finds Prometheus, in its own form (Grafana's documentation, "Provision Grafana"). */
-function datasource(prometheus: string) {
+function datasource({ prometheus, intervalSeconds }: GrafanaArgs) {
   const own = { name: "Prometheus", uid: "prometheus", type: "prometheus", access: "proxy", isDefault: true };
-  return { apiVersion: 1, datasources: [{ ...own, url: `http://${prometheus}:${prometheusPort}`, editable: false }] };
+  // Grafana takes 15 s otherwise, and a rate over a minute of samples that are a minute apart is none.
+  const jsonData = { timeInterval: `${intervalSeconds}s` };
+  const url = `http://${prometheus}:${prometheusPort}`;
+  return { apiVersion: 1, datasources: [{ ...own, url, editable: false, jsonData }] };
 }
 
 const provider = {
@@ -64,7 +70,7 @@ export function grafanaSpec(args: GrafanaArgs): BuiltService {
     },
     files: [
       { name: passwordFile, content: args.password.value, secret: true },
-      { name: "datasource.yaml", content: stringify(datasource(args.prometheus)), secret: false },
+      { name: "datasource.yaml", content: stringify(datasource(args)), secret: false },
       { name: "provider.yaml", content: stringify(provider), secret: false },
       ...dashboards.map((dashboard) => ({
         name: dashboardFile(dashboard),

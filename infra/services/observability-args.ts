@@ -2,6 +2,7 @@ import { hkdfSync } from "node:crypto";
 import type { StackConfig } from "../config/config-schema.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
 import type { ConfigProblem } from "../config/config-problem.ts";
+import { nobodysRunbooks } from "../observability/alert.ts";
 import type { Addresses } from "./addresses.ts";
 import { alertmanagerImage, type AlertmanagerArgs } from "./alertmanager-spec.ts";
 import { grafanaImage, type GrafanaArgs } from "./grafana-spec.ts";
@@ -30,7 +31,7 @@ export function buildObservabilityArgs(
   const { observability, limits } = config;
   const { prometheus, alertmanager, grafana } = observability ?? {};
   if (observability === undefined || prometheus === undefined) return undefined;
-  const { runbookBaseUrl, scrapeIntervalSeconds: intervalSeconds } = observability;
+  const { runbookBaseUrl, logsUrl, scrapeIntervalSeconds: intervalSeconds } = observability;
   const { retentionDays, volumeGibibytes } = prometheus;
   const password = deriveGrafanaPassword(config, { prefix, signerPrivateKey });
   return {
@@ -60,6 +61,8 @@ export function buildObservabilityArgs(
         : {
             password: secret(password),
             runbookBaseUrl,
+            logsUrl,
+            intervalSeconds,
             prometheus: addresses.prometheus,
             limits: limits.grafana,
           },
@@ -135,8 +138,19 @@ export function findObservabilityProblems(config: StackConfig): readonly ConfigP
   return problems;
 }
 
+/** What a person should know of how a stack is watched, before it is. */
+export function warnOfWatching(config: StackConfig): readonly string[] {
+  return [warnOfSilentAlerts(config), warnOfNobodysRunbooks(config)].filter((warning) => warning !== undefined);
+}
+
+function warnOfNobodysRunbooks({ observability }: StackConfig): string | undefined {
+  if (observability?.runbookBaseUrl !== nobodysRunbooks) return undefined;
+  if (observability.prometheus === undefined && observability.existing === undefined) return undefined;
+  return "observability.runbookBaseUrl: not set, so that the links of alerts and dashboards lead nowhere. `pulumi config set --path observability.runbookBaseUrl <URL>` names the folder docs/runbooks where your people read it.";
+}
+
 /** What a person should know of a stack whose alerts reach nobody; `undefined` where they do, or where that is not the stack's to say. */
-export function warnOfSilentAlerts({ observability, alertmanagerConfig }: StackConfig): string | undefined {
+function warnOfSilentAlerts({ observability, alertmanagerConfig }: StackConfig): string | undefined {
   if (observability?.prometheus === undefined || alertmanagerConfig !== undefined) return undefined;
   if (observability.alertmanager === undefined) {
     return "observability.prometheus: alerts fire in Prometheus and are told to nobody. `pulumi config set --path observability.alertmanager.port 9093` adds an Alertmanager.";

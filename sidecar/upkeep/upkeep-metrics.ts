@@ -1,14 +1,21 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import { createSampleGauge } from "#status/charts.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
+import { restartCauses } from "./restart/restart-decision.ts";
+import type { UpgradeRecord } from "./state/upgrade-record.ts";
 import { controlVerbs, type CommandWords } from "./command-words.ts";
+
+type UpgradeEnd = NonNullable<UpgradeRecord["end"]>;
+
+/** How an upgrade may end, as the record of one has it. */
+const upgradeEnds = ["committed", "rolled-back", "stranded"] as const satisfies readonly UpgradeEnd[];
 
 /** Metrics of the node's configuration, pruning and restarts. */
 export type UpkeepMetrics = Readonly<{
   configValid: (valid: boolean) => void;
   corrected: () => void;
   restarted: (cause: string) => void;
-  upgraded: (end: string) => void;
+  upgraded: (end: UpgradeEnd) => void;
   restartsInLastHour: (count: number) => void;
   /** The commands that change this sidecar, so that an alert can show them. */
   commands: (command: CommandWords) => void;
@@ -33,12 +40,15 @@ export function createUpkeepMetrics(registry: Registry): UpkeepMetrics {
     labelNames: ["cause"],
     registers,
   });
+  // A counter that begins with its first event shows no increase at it.
+  for (const cause of restartCauses) restarts.inc({ cause }, 0);
   const upgrades = new Counter({
     name: "gatehouse_node_upgrades_total",
     help: "Upgrades of the node that ended: committed, rolled-back, or stranded between two versions.",
     labelNames: ["end"],
     registers,
   });
+  for (const end of upgradeEnds) upgrades.inc({ end }, 0);
   const info = new Gauge({
     name: "gatehouse_command_info",
     help: "1 for each command that changes this sidecar, as a person here types it.",

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runbookFile } from "#infra/observability/alert.ts";
 import { dashboards } from "#infra/observability/dashboards/all.ts";
-import { renderDashboards } from "#infra/observability/dashboards/grafana.ts";
+import { renderDashboards, stackOfJob } from "#infra/observability/dashboards/grafana.ts";
 import { metricCatalogue } from "#infra/observability/metric-catalogue.ts";
 import { ruleGroups } from "#infra/observability/rules/all.ts";
 
@@ -21,6 +21,9 @@ type Written = Readonly<{
 
 const files = renderDashboards(dashboards, { runbookBaseUrl: "https://gatehouse.example/docs/runbooks" });
 
+const titlesOf = (written: string) =>
+  (JSON.parse(written) as { links: readonly { title: string; url?: string }[] }).links.map(({ title }) => title);
+
 describe("the dashboards", () => {
   it("name no metric that no service exposes, and no recording that is not made", () => {
     const recorded = new Set<string>(ruleGroups.flatMap(({ recordings }) => recordings.map(({ record }) => record)));
@@ -35,9 +38,27 @@ describe("the dashboards", () => {
 
   it("describe every panel, and select the stack and the node in every query", () => {
     expect(panels.filter(({ description }) => description.length < 20).map(({ title }) => title)).toEqual([]);
-    const unselected = panels.flatMap(({ queries }) => queries).filter(({ expr }) => !expr.includes('job=~"$job"'));
+    const unselected = panels
+      .flatMap(({ queries }) => queries)
+      .filter(({ expr }) => !expr.includes('job=~"(?:$stack)(?:/[^/]+)?"'));
     expect(unselected).toEqual([]);
     expect(new Set(panels.map(({ dashboard, title }) => `${dashboard}: ${title}`)).size).toBe(panels.length);
+  });
+
+  it("take the stack from its jobs, of which each ends with a service", () => {
+    const jobs = ["gatehouse-prod/sidecar", "gatehouse-prod/facilitator", "monitoring/eu/sidecar", "gatehouse"];
+    const stacks = jobs.map((job) => stackOfJob.exec(job)?.[1]);
+    expect(stacks).toEqual(["gatehouse-prod", "gatehouse-prod", "monitoring/eu", "gatehouse"]);
+  });
+
+  it("link to where logs are read, if that is told", () => {
+    const logsUrl = "https://logs.example/explore?stack=${stack}";
+    const linked = renderDashboards(dashboards, { runbookBaseUrl: "https://git.example", logsUrl });
+    for (const [name, text] of Object.entries(linked)) {
+      expect(titlesOf(text)).toEqual(["Gatehouse", "Runbooks", "Logs"]);
+      expect(text).toContain(logsUrl);
+      expect(titlesOf(files[name] ?? "")).toEqual(["Gatehouse", "Runbooks"]);
+    }
   });
 
   it("link to runbooks that are there", () => {

@@ -51,9 +51,16 @@ describe("the runbooks", () => {
     expect(queries(text)).not.toEqual([]);
   });
 
+  it.each(pages)("$name says where its commands are typed", ({ text }) => {
+    expect(text).toContain(
+      "## See it\n\nWhere to type this: [runbooks](README.md#where-to-type-the-commands).\n\n```sh\n",
+    );
+    expect(index).toContain("\n## Where to type the commands\n");
+  });
+
   it.each([...pages, { name: "README.md", text: index }])("$name links to files that are there", ({ text }) => {
     const links = [...text.matchAll(/\]\(([^)]+)\)/g)].map(([, link = ""]) => link);
-    expect(links.filter((link) => !existsSync(join(folder, link)))).toEqual([]);
+    expect(links.filter((link) => !existsSync(join(folder, link.replace(/#.*$/, ""))))).toEqual([]);
   });
 
   it.each(pages)("$name names conditions, reasons, metrics and settings that exist", ({ text }) => {

@@ -45,13 +45,16 @@ export type Dashboard = Readonly<{
 
 type MatchersOf<N extends SeriesName> = Parameters<typeof series<N>>[1];
 
-/** The variables of every dashboard, as matchers: the stack is the job under which it is scraped, the node its instance. */
-export const variables = 'job=~"$job",instance=~"$instance"';
+/** The dashboard's stacks, as a matcher: a stack is what all of its jobs, `<stack>/<service>`, begin with. A job without a slash is a stack of its own. */
+export const ofStack = 'job=~"(?:$stack)(?:/[^/]+)?"';
+
+/** The variables of every dashboard, as matchers. */
+export const variables = `${ofStack},instance=~"$instance"`;
 
 /**
  * A selector of the dashboard's stack and node. A name or a label that no service exposes does not compile.
  *
- * @example selected("gatehouse_node_up") // gatehouse_node_up{job=~"$job",instance=~"$instance"}
+ * @example selected("gatehouse_node_up") // gatehouse_node_up{job=~"(?:$stack)(?:/[^/]+)?",instance=~"$instance"}
  */
 export function selected<N extends SeriesName>(name: N, matchers?: MatchersOf<N>): string {
   const own = series(name, matchers)

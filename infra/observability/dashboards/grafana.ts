@@ -1,6 +1,6 @@
 import { runbookFile } from "../alert.ts";
-import type { RunbookOptions } from "../rule-files.ts";
-import { type Dashboard, type Panel, selected, variables } from "./dashboard.ts";
+import type { LinkOptions } from "../rule-files.ts";
+import { type Dashboard, ofStack, type Panel, selected } from "./dashboard.ts";
 
 /** JSON of Grafana, whose schema nobody publishes as a whole. */
 type Json = Readonly<Record<string, unknown>>;
@@ -27,7 +27,7 @@ const yesNo = {
 /** Writes each dashboard, by path. The same input gives the same bytes. */
 export function renderDashboards(
   dashboards: readonly Dashboard[],
-  options: RunbookOptions,
+  options: LinkOptions,
 ): Readonly<Record<string, string>> {
   return Object.fromEntries(
     dashboards.map((dashboard) => [`dashboards/${dashboardFile(dashboard)}`, renderGrafanaJson(dashboard, options)]),
@@ -40,7 +40,7 @@ export function dashboardFile({ uid }: Dashboard): string {
 }
 
 /** A dashboard as Grafana imports it (schema version 39, Grafana 10.3 and later). */
-export function renderGrafanaJson(dashboard: Dashboard, options: RunbookOptions): string {
+export function renderGrafanaJson(dashboard: Dashboard, options: LinkOptions): string {
   const { uid, title, description } = dashboard;
   const whole = {
     uid,
@@ -55,7 +55,12 @@ export function renderGrafanaJson(dashboard: Dashboard, options: RunbookOptions)
     time: { from: "now-3h", to: "now" },
     timezone: "browser",
     annotations: { list: [firing, corrections, restarts] },
-    links: [dashboardLinks, { ...link("Runbooks", `${baseOf(options)}/README.md`), type: "link" }],
+    links: [
+      dashboardLinks,
+      { ...link("Runbooks", `${baseOf(options)}/README.md`), type: "link" },
+      // Grafana puts its variables, such as ${stack}, into the address.
+      ...(options.logsUrl === undefined ? [] : [{ ...link("Logs", options.logsUrl), type: "link" }]),
+    ],
     templating: { list: templating },
     panels: panelsOf(dashboard, options),
   };
@@ -63,7 +68,7 @@ export function renderGrafanaJson(dashboard: Dashboard, options: RunbookOptions)
 }
 
 /** Rows one below the other; the panels of each beside one another as far as there is room. */
-function panelsOf({ rows }: Dashboard, options: RunbookOptions): readonly Json[] {
+function panelsOf({ rows }: Dashboard, options: LinkOptions): readonly Json[] {
   const placed: Json[] = [];
   let y = 0;
   for (const row of rows) {
@@ -95,7 +100,7 @@ function panelsOf({ rows }: Dashboard, options: RunbookOptions): readonly Json[]
   return placed;
 }
 
-function panelJson(panel: Panel, options: RunbookOptions): Json {
+function panelJson(panel: Panel, options: LinkOptions): Json {
   const { title, description, queries, kind = "timeseries", alerts = [], onlyWith } = panel;
   return {
     type: kind === "states" ? "state-timeline" : kind,
@@ -157,7 +162,7 @@ function viewOptions(kind: NonNullable<Panel["kind"]>): Json {
   return { reduceOptions, textMode: "value_and_name", colorMode: "value", graphMode: "none", orientation: "auto" };
 }
 
-function baseOf({ runbookBaseUrl }: RunbookOptions): string {
+function baseOf({ runbookBaseUrl }: LinkOptions): string {
   return runbookBaseUrl.replace(/\/+$/, "");
 }
 
@@ -181,23 +186,28 @@ function annotation(name: string, iconColor: string, expr: string, titleFormat: 
 const firing = annotation(
   "Alerts",
   "red",
-  `ALERTS{alertname=~"Gatehouse.+",alertstate="firing",job=~"$job"}`,
+  `ALERTS{alertname=~"Gatehouse.+",alertstate="firing",${ofStack}}`,
   "{{alertname}}",
 );
 const corrections = annotation(
   "Corrections of node.conf",
   "blue",
-  `increase(${selected("gatehouse_node_config_corrections_total")}[1m]) > 0`,
+  `increase(${selected("gatehouse_node_config_corrections_total")}[3m]) > 0`,
   "node.conf corrected",
 );
 const restarts = annotation(
   "Restarts of the node",
   "orange",
-  `increase(${selected("gatehouse_node_restarts_total")}[1m]) > 0`,
+  `increase(${selected("gatehouse_node_restarts_total")}[3m]) > 0`,
   "node restarted: {{cause}}",
 );
 
-function variable(name: string, label: string, query: string): Json {
+function variable({
+  name,
+  label,
+  query,
+  regex = "",
+}: Readonly<Record<"name" | "label" | "query", string> & { regex?: string }>): Json {
   return {
     type: "query",
     name,
@@ -205,6 +215,7 @@ function variable(name: string, label: string, query: string): Json {
     datasource,
     query: { query, refId: name },
     definition: query,
+    regex,
     refresh: 2,
     sort: 1,
     multi: true,
@@ -214,8 +225,16 @@ function variable(name: string, label: string, query: string): Json {
   };
 }
 
+/** Takes the stack from a job: all but the service at its end. */
+export const stackOfJob = /^(.*?)(?:\/[^/]+)?$/;
+
 const templating: readonly Json[] = [
   { type: "datasource", name: "datasource", label: "Prometheus", query: "prometheus", current: {} },
-  variable("job", "Stack", "label_values(gatehouse_build_info, job)"),
-  variable("instance", "Node", `label_values(gatehouse_build_info{${variables.split(",")[0]}}, instance)`),
+  variable({
+    name: "stack",
+    label: "Stack",
+    query: "label_values(gatehouse_build_info, job)",
+    regex: `/${stackOfJob.source}/`,
+  }),
+  variable({ name: "instance", label: "Node", query: `label_values(gatehouse_build_info{${ofStack}}, instance)` }),
 ];

@@ -1,4 +1,11 @@
-import { type Dashboard, each, perInstance, quantile, rateBy, selected, variables } from "./dashboard.ts";
+import { serviceLabel } from "../scrape-config.ts";
+import { type Dashboard, each, ofStack, perInstance, quantile, rateBy, selected, variables } from "./dashboard.ts";
+
+const firing = `ALERTS{alertname=~"Gatehouse.+",alertstate="firing",${ofStack}}`;
+/** What each target said of itself within a day: one that is gone says nothing now. */
+const known = `max by (job, instance, service) (last_over_time(${selected("gatehouse_build_info")}[1d]))`;
+/** What each target is by its label, even one that never answered. */
+const labelledUp = `label_replace(up{${serviceLabel}=~".+",${variables}}, "service", "$1", "${serviceLabel}", "(.+)")`;
 
 /** A whole stack on one page: what fires, what runs, and one picture of each part. */
 export const overviewDashboard: Dashboard = {
@@ -17,20 +24,20 @@ export const overviewDashboard: Dashboard = {
           width: 12,
           queries: [
             {
-              expr: `count by (alertname, severity) (ALERTS{alertname=~"Gatehouse.+",alertstate="firing",job=~"$job"}) or vector(0)`,
+              expr: `count by (alertname, severity) (${firing}) or (vector(0) unless on () ${firing})`,
               legend: "{{alertname}} {{severity}}",
             },
           ],
         },
         {
           title: "Scraped",
-          description: "1 for each service that Prometheus reaches.",
+          description: "Yes for each service that Prometheus reaches, no for each that it should and does not.",
           unit: "bool_yes_no",
           kind: "stat",
           width: 12,
           queries: [
             {
-              expr: `up{${variables}} * on (job, instance) group_left (service) ${selected("gatehouse_build_info")}`,
+              expr: `max by (job, instance, service) ((up{${variables}} * on (job, instance) group_left (service) ${known}) or ${labelledUp})`,
               legend: "{{service}} {{instance}}",
             },
           ],

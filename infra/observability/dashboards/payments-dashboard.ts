@@ -1,4 +1,4 @@
-import { type Dashboard, each, perInstance, quantile, rateBy, selected } from "./dashboard.ts";
+import { type Dashboard, each, perInstance, quantile, rateBy, selected, variables } from "./dashboard.ts";
 
 const settle = "gatehouse_facilitator_settle_duration_seconds_bucket";
 const balance = selected("gatehouse_facilitator_signer_balance_native");
@@ -131,7 +131,7 @@ export const paymentsDashboard: Dashboard = {
           width: 6,
           queries: [
             {
-              expr: `${balance} / (gatehouse:facilitator_signer_spend:rate1d{job=~"$job",instance=~"$instance"} * 86400)`,
+              expr: `${balance} / (gatehouse:facilitator_signer_spend:rate1d{${variables}} * 86400)`,
               legend: each,
             },
           ],

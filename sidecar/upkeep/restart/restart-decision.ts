@@ -2,10 +2,13 @@ import type { Authority } from "../adoption/authority.ts";
 import type { MaintenanceWindow } from "./maintenance-window.ts";
 import type { RestartBudget } from "./restart-budget.ts";
 
+/** Why a restart may be due. */
+export const restartCauses = ["configuration", "unwell", "interrupted", "unverified", "retried", "asked"] as const;
+
 /** A restart that is due. */
 export type DueRestart = Readonly<{
   /** `unverified`: the restart was made, and only its proof is missing. */
-  cause: "configuration" | "unwell" | "interrupted" | "unverified" | "retried" | "asked";
+  cause: (typeof restartCauses)[number];
   reason: string;
   /** The reason of the first try, where this one tries again what failed. */
   firstReason?: string;

@@ -1,0 +1,21 @@
+import { Registry } from "prom-client";
+import { expect, test } from "vitest";
+import { createPrometheusMeter } from "./call-metrics.ts";
+import { limitNames } from "./meter.ts";
+
+test("what limits refuse of a tier is counted from zero once it has called, so that the first refusal is an increase", async () => {
+  const registry = new Registry();
+  const meter = createPrometheusMeter(registry);
+  const counts = async () =>
+    (await registry.metrics()).split("\n").filter((line) => line.startsWith("gatehouse_gateway_limited_total{"));
+  expect(await counts()).toEqual([]);
+  meter.call({ method: "eth_call", tier: "public", outcome: "node", seconds: 0.01, requestId: undefined });
+  expect(await counts()).toEqual(
+    limitNames.map((limit) => `gatehouse_gateway_limited_total{limit="${limit}",tier="public"} 0`),
+  );
+  // Who looks at the page is told of refusals, not of zeros.
+  expect((await meter.traffic()).limited).toEqual([]);
+  meter.limited("rate", "public");
+  expect(await counts()).toContain('gatehouse_gateway_limited_total{limit="rate",tier="public"} 1');
+  expect((await meter.traffic()).limited).toEqual([{ limit: "rate", tier: "public", count: 1 }]);
+});
