@@ -14,6 +14,11 @@ export function createStackCommand() {
         .preset("9490")
         .argParser(portNumber),
     )
+    .addOption(
+      new Option("--overview [port]", "also serve one page that shows how the services are, and the payments")
+        .preset("9610")
+        .argParser(portNumber),
+    )
     .option("--verbose", "print the decoded headers of the payment", false)
     .option("--state-dir <path>", "folder for everything that the stack keeps", ".gatehouse")
     .action(async (options) => {
@@ -25,6 +30,7 @@ export function createStackCommand() {
           verbose: options.verbose,
           stateDirectory: options.stateDir,
           observe: options.observe,
+          overview: options.overview,
           env: process.env,
         },
         { stdout: process.stdout, stderr: process.stderr },

@@ -33,6 +33,8 @@ export type StackOptions = Readonly<{
   stateDirectory: string;
   /** Port of a Prometheus over the stack; absent: none runs. */
   observe: number | undefined;
+  /** Port of one page about the services; absent: there is none. */
+  overview: number | undefined;
   env: Variables;
 }>;
 
@@ -91,8 +93,8 @@ async function runUntilStopped(
     await stopLeftNode(directory.node, limits.backStopDeadlineMs);
     if (options.fresh) await clearStateDirectory(directory);
     await createStateDirectory(directory);
-    const { env, observe, verbose } = options;
-    const start = { directory, startedAt, env, observe, verbose };
+    const { env, observe, overview, verbose } = options;
+    const start = { directory, startedAt, env, observe, overview, verbose };
     const hints = await startAndBuy(start, resources, { ...dependencies, signal });
     if (options.once) return 0;
     dependencies.stdout.write(`${hints}\n`);
@@ -107,12 +109,12 @@ async function runUntilStopped(
 }
 
 type Start = Readonly<{ directory: StateDirectory; startedAt: number }> &
-  Pick<StackOptions, "env" | "observe" | "verbose">;
+  Pick<StackOptions, "env" | "observe" | "overview" | "verbose">;
 type Running = StackDependencies & Readonly<{ signal: AbortSignal }>;
 
 /** Brings everything up and buys one request; returns what there is to try next. */
 async function startAndBuy(
-  { directory, startedAt, env, observe, verbose }: Start,
+  { directory, startedAt, env, observe, overview, verbose }: Start,
   resources: AsyncDisposableStack,
   dependencies: Running,
 ): Promise<string> {
@@ -121,7 +123,7 @@ async function startAndBuy(
   const signerKeyFile = await writeKeyFile(directory.keys, "signer", accounts.signer);
   const clientKeyFile = await writeKeyFile(directory.keys, "client", accounts.client);
   const plan = planStack({ directory, accounts, signerKeyFile, env });
-  await requireFreePorts([...plan.ports, ...observerPorts(observe)]);
+  await requireFreePorts([...plan.ports, ...extraPorts({ observe, overview })]);
   await writeFile(directory.routes, renderRoutesFile(plan.chain.chainId, accounts.payee.address, plan.urls.upstream), {
     mode: 0o600,
   });
@@ -146,13 +148,24 @@ async function startAndBuy(
     stdout,
   );
   stdout.write(`First paid response ${Math.round(performance.now() - startedAt)} ms after the start.\n\n`);
+  if (overview !== undefined) stdout.write(`${await serveOverview(plan, overview, resources)}\n\n`);
   const places = { gatewayUrl: plan.urls.gateway, sidecarUrl: plan.urls.sidecar, resourceUrl, token: plan.chain.token };
   const files = { nodeConfig: configPath, clientKeyFile, workingDirectory: process.cwd() };
   return formatThingsToTry({ ...places, ...files, network });
 }
 
-function observerPorts(port: number | undefined): readonly WantedPort[] {
-  return port === undefined ? [] : [{ owner: "Prometheus", host: "127.0.0.1", port, setting: "--observe" }];
+function extraPorts({ observe, overview }: Pick<Start, "observe" | "overview">): readonly WantedPort[] {
+  const wanted = [
+    { owner: "Prometheus", port: observe, setting: "--observe" },
+    { owner: "overview", port: overview, setting: "--overview" },
+  ];
+  return wanted.flatMap(({ port, ...one }) => (port === undefined ? [] : [{ ...one, host: "127.0.0.1", port }]));
+}
+
+/** Serves the page about all services; loaded only once the purchase is over, because a server takes the global `Response` of `fetch` over. */
+async function serveOverview(plan: StackPlan, port: number, resources: AsyncDisposableStack): Promise<string> {
+  const { startStackOverview } = await import("./stack-overview.ts");
+  return `The overview of the services is at ${resources.use(await startStackOverview(plan, port)).url}/`;
 }
 
 /** Runs Prometheus over what runs already. Loaded only where it is asked for: the rules are none of the other starts' business. */

@@ -1,0 +1,30 @@
+import { systemClock } from "#daemon/clock.ts";
+import { formatAuthority } from "#daemon/http/address.ts";
+import type { HttpListener } from "#daemon/http/listener.ts";
+import { createLog } from "#daemon/log.ts";
+import { createMask } from "#daemon/mask.ts";
+import { startOverview } from "#sidecar/overview/overview.ts";
+import { parseTargets } from "#sidecar/overview/targets.ts";
+import type { StackPlan } from "./stack-plan.ts";
+
+/** Jobs that tell how they are; a Pushgateway only has metrics. */
+const shown = /^gatehouse\/(?<name>sidecar|facilitator|resource-server)$/;
+
+/**
+ * Serves one page about the services of the stack, from this process.
+ *
+ * @throws {StartupError} when the port is taken.
+ */
+export function startStackOverview({ scraped }: Pick<StackPlan, "scraped">, port: number): Promise<HttpListener> {
+  const targets = scraped.flatMap(({ job, host, port: listens }) => {
+    const name = shown.exec(job)?.groups?.["name"];
+    return name === undefined ? [] : [`${name}=http://${formatAuthority(host, listens)}`];
+  });
+  const mask = createMask();
+  const log = createLog({ service: "overview", level: "error", mask });
+  return startOverview(
+    parseTargets(targets),
+    { host: "127.0.0.1", port, setting: "--overview", allowedHosts: [] },
+    { clock: systemClock, log, mask },
+  );
+}
