@@ -10,6 +10,7 @@ import {
   controlPath,
   controlView,
   restartAnswer,
+  restoreRequest,
   resumeAnswer,
   upgradeAnswer,
   upgradeRequest,
@@ -84,6 +85,12 @@ const control: readonly ApiOperation[] = [
     path: `${controlPath}/upgrade`,
     summary: "Show an upgrade of the node, or begin or schedule the one that was shown",
     body: upgradeRequest,
+  }),
+  controlOperation(upgradeAnswer, {
+    method: "post",
+    path: `${controlPath}/restore`,
+    summary: "Show a restore of the node's data from a snapshot, or begin the one that was shown",
+    body: restoreRequest,
   }),
   controlOperation(cancelAnswer, {
     method: "post",

@@ -9,7 +9,8 @@ export const auditActions = {
   "node-rolled-back": "The node did not come back, and its last healthy configuration was restored, or was not.",
   "hold-changed": "A hold was set, or lifted.",
   "sidecar-adopted": "A person let the sidecar act on the node.",
-  "node-upgrade": "An upgrade of the node began, went on or ended.",
+  "node-upgrade":
+    "An upgrade of the node, or a restore of its data by the sidecar, was accepted or withdrawn, began, went on or ended.",
   "volume-grown": "The volume of the node's data was made larger.",
   "node-data-restored": "The node's data directory was filled from an archive.",
   "audit-log-healed": "A line that was not written to its end was cut off; `gatehouse.before` shows its beginning.",

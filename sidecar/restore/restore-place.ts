@@ -62,7 +62,7 @@ export async function isEmpty(path: string): Promise<boolean> {
 }
 
 /** Makes the working directory, and an empty tree in it: what a killed attempt unpacked is not trusted. */
-export async function clearTree({ tree }: RestorePlace): Promise<void> {
+export async function clearTree({ tree }: Pick<RestorePlace, "tree">): Promise<void> {
   await rm(tree, { recursive: true, force: true });
   await mkdir(tree, { recursive: true });
 }

@@ -9,6 +9,10 @@ import { createProgress, type Progress } from "./progress.ts";
 import { RestoreError, type RestorePlace } from "./restore-place.ts";
 import type { RestoreSettings } from "./settings.ts";
 
+/** What bounds an archive, and how often its progress is told. */
+type UnpackSettings = Pick<RestoreSettings, "progressMs"> &
+  Readonly<{ archive: Pick<RestoreSettings["archive"], "strip" | "limitBytes"> }>;
+
 /** What may stand in an archive of chain data. */
 const allowedTypes = new Set(["File", "OldFile", "ContiguousFile", "Directory"]);
 
@@ -19,8 +23,8 @@ const allowedTypes = new Set(["File", "OldFile", "ContiguousFile", "Directory"])
  * @throws {RestoreError} when the archive is none, is larger than allowed, or holds what it may not.
  */
 export async function unpackArchive(
-  settings: RestoreSettings,
-  place: RestorePlace,
+  settings: UnpackSettings,
+  place: Pick<RestorePlace, "archive" | "tree">,
   { log, signal }: Readonly<{ log: Logger; signal: AbortSignal }>,
 ): Promise<void> {
   const progress = createProgress(
@@ -53,7 +57,7 @@ export async function unpackArchive(
 
 type ArchiveEntry = Readonly<{ type: string; size: number }>;
 
-function refusal(path: string, entry: ArchiveEntry, settings: RestoreSettings, progress: Progress): string | undefined {
+function refusal(path: string, entry: ArchiveEntry, settings: UnpackSettings, progress: Progress): string | undefined {
   if (!allowedTypes.has(entry.type)) {
     return `the archive holds ${path}, a ${entry.type}; chain data is files and directories alone`;
   }

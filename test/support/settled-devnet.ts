@@ -38,10 +38,10 @@ export async function waitUntilSettled(node: DevnetWorkspace, upkeep: RunningUpk
 }
 
 /** Starts a node of 0.15.0 under an upkeep that has nothing to do any more. */
-export async function startSettledDevnet() {
+export async function startSettledDevnet(environment: Environment = {}) {
   const resources = new AsyncDisposableStack();
   const node = resources.use(await startDevnetWorkspace("0.15.0"));
-  const upkeep = resources.use(await runQuickUpkeep(node));
+  const upkeep = resources.use(await runQuickUpkeep(node, environment));
   await waitUntilSettled(node, upkeep);
   return { node, upkeep, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }

@@ -24,7 +24,7 @@ await using upkeep = await runUpkeep(
 process.on("message", (request: UpgradeProcessRequest) => void answer(request));
 await new Promise<void>((resolve) => process.once("disconnect", () => resolve()));
 
-async function answer({ source, atMs, killAt: step }: UpgradeProcessRequest): Promise<void> {
+async function answer({ source, atMs, snapshot, killAt: step }: UpgradeProcessRequest): Promise<void> {
   if (step !== undefined) await armKillPoint(step);
   const { control } = upkeep.upkeep;
   let problems: readonly string[] = [];
@@ -34,6 +34,13 @@ async function answer({ source, atMs, killAt: step }: UpgradeProcessRequest): Pr
     ({ problems } = shown.plan);
     if (shown.result === "shown")
       ({ problems } = (await control.upgrade({ ...asked, digest: shown.plan.digest })).plan);
+  }
+  if (snapshot !== undefined) {
+    const shown = await control.restore({ snapshot });
+    ({ problems } = shown.plan);
+    if (shown.result === "shown") {
+      ({ problems } = (await control.restore({ snapshot, digest: shown.plan.digest })).plan);
+    }
   }
   const { upgrade } = control.look();
   const reason = (type: "RestartSettled" | "ConfigCurrent" | "AutoPruneOn") => upkeep.board.get(type)?.reason;

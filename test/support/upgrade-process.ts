@@ -3,8 +3,8 @@ import { fileURLToPath } from "node:url";
 import type { FakeNode } from "#sidecar/testing/fake-node.ts";
 import { startKillableProcess, type KillableProcess } from "./killable-process.ts";
 
-/** What the process is told: to upgrade its node to a release, now or at a time, and at which step from now on to end itself. */
-export type UpgradeProcessRequest = Readonly<{ source?: string; atMs?: number; killAt?: number }>;
+/** What the process is told: to upgrade its node to a release, now or at a time, or to restore its data, and at which step from now on to end itself. */
+export type UpgradeProcessRequest = Readonly<{ source?: string; atMs?: number; snapshot?: string; killAt?: number }>;
 
 /** How the node and its upgrade are in the eyes of the upkeep. */
 export type UpgradeProcessState = Readonly<{

@@ -18,7 +18,7 @@ export class ControlError extends Error {
 
 /** One question; a body makes it a POST. */
 type ControlRequest<Schema extends z.ZodType> = Readonly<{
-  path: "" | "/resume" | "/adopt" | "/upgrade" | "/upgrade/cancel";
+  path: "" | "/resume" | "/adopt" | "/upgrade" | "/upgrade/cancel" | "/restore";
   body?: unknown;
   /** Default: ten seconds. */
   timeoutMs?: number;

@@ -84,6 +84,14 @@ export const upgradeRequest = z.strictObject({
 
 export type UpgradeAsked = Readonly<z.output<typeof upgradeRequest>>;
 
+/** A restore of the node's data that is asked for, from the copy that the last upgrade kept or from another; `digest` as of an upgrade. */
+export const restoreRequest = z.strictObject({
+  snapshot: z.string().min(1).max(4_096).optional(),
+  digest: z.string().max(64).optional(),
+});
+
+export type RestoreAsked = Readonly<z.output<typeof restoreRequest>>;
+
 /** What became of it; `refused` for the problems of its plan, `another` when it is not the one that was seen. */
 export const upgradeAnswer = z.object({
   result: z.enum(["shown", "begun", "scheduled", "refused", "another"]),

@@ -10,7 +10,7 @@ import type { Mask } from "#daemon/mask.ts";
 import type { Secret } from "#daemon/secret.ts";
 import { prepareSocket, findSocketPath, socketPlace } from "./control-socket.ts";
 import type { UpkeepControl } from "./upkeep-control.ts";
-import { adoptRequest, controlPath, upgradeRequest } from "./control-answers.ts";
+import { adoptRequest, controlPath, restoreRequest, upgradeRequest } from "./control-answers.ts";
 
 /** Bodies that the control takes: a digest, or the path of a release. */
 const bodyLimitBytes = 8_192;
@@ -84,6 +84,12 @@ function controlRoutes(app: App, current: () => UpkeepControl | undefined): void
     if (!request.success) return c.json({ error: 'expected {"source": "/a/directory"}' }, 400);
     const control = current();
     return control === undefined ? c.json(starting, 503) : c.json(await control.upgrade(request.data));
+  });
+  app.post(`${controlPath}/restore`, async (c) => {
+    const request = restoreRequest.safeParse(await c.req.json().catch(() => undefined));
+    if (!request.success) return c.json({ error: 'expected {"snapshot": "/a/directory"} or {}' }, 400);
+    const control = current();
+    return control === undefined ? c.json(starting, 503) : c.json(await control.restore(request.data));
   });
   app.post(`${controlPath}/upgrade/cancel`, (c) => {
     const control = current();

@@ -1,14 +1,7 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
-import { pause } from "#daemon/time.ts";
 import { ControlError, requestControl, type ControlTarget } from "./ask-control.ts";
-import {
-  cancelAnswer,
-  controlView,
-  upgradeAnswer,
-  type ControlView,
-  type UpgradeAnswer,
-  type UpgradeAsked,
-} from "./control-answers.ts";
+import { cancelAnswer, upgradeAnswer, type UpgradeAnswer, type UpgradeAsked } from "./control-answers.ts";
+import { followUpgrade, planText } from "./follow-upgrade.ts";
 
 /** What is asked of the sidecar, and how a person agrees. */
 export type UpgradeOptions = Readonly<{
@@ -27,11 +20,6 @@ export type UpgradeOptions = Readonly<{
 
 /** The sidecar lists and hashes the programs and measures the data first. */
 const checkWithinMs = 180_000;
-
-const lookAgainMs = 1_000;
-
-/** How long the sidecar may be away in the middle: it goes on with the upgrade at its next start. */
-const awayMs = 120_000;
 
 /**
  * Shows what an upgrade of a node would do, has a running sidecar do it once a person agrees, and follows it to its end. Returns the exit status: 0 the
@@ -59,7 +47,7 @@ export async function runUpgradeCommand(
       return exitStatus.error;
     }
     const begun = await ask(target, { ...asked, digest: shown.plan.digest });
-    if (begun.beganMs !== undefined) return await follow(target, begun.beganMs, output);
+    if (begun.beganMs !== undefined) return await followUpgrade(target, begun.beganMs, output);
     if (begun.result === "scheduled") {
       output.out(`It is accepted, and begins by itself ${begun.starts}. Withdraw it: gatehouse upgrade --cancel.\n`);
       return exitStatus.clean;
@@ -93,48 +81,4 @@ export async function runCancelCommand(target: ControlTarget, output: CommandOut
 
 function ask(target: ControlTarget, body: unknown): Promise<UpgradeAnswer> {
   return requestControl(target, { path: "/upgrade", body, answer: upgradeAnswer, timeoutMs: checkWithinMs });
-}
-
-/** Prints each step as it begins, until the end; a sidecar that is away for a while goes on when it is back. */
-async function follow(target: ControlTarget, beganMs: number, output: CommandOutput): Promise<number> {
-  output.out("It has begun. The sidecar carries it out: to end this command does not end the upgrade.\n");
-  let stage: string | undefined;
-  let seenMs = performance.now();
-  for (;;) {
-    const upgrade = await lookAtUpgrade(target, beganMs, performance.now() - seenMs < awayMs);
-    if (upgrade !== undefined) {
-      seenMs = performance.now();
-      if (upgrade.stage !== stage || upgrade.end !== undefined) output.out(`${upgrade.words}\n`);
-      ({ stage } = upgrade);
-      if (upgrade.end !== undefined) return upgrade.end === "committed" ? exitStatus.clean : exitStatus.error;
-    }
-    await pause(lookAgainMs);
-  }
-}
-
-async function lookAtUpgrade(
-  target: ControlTarget,
-  beganMs: number,
-  mayBeAway: boolean,
-): Promise<ControlView["upgrade"]> {
-  try {
-    const { upgrade } = await requestControl(target, { path: "", answer: controlView });
-    if (upgrade?.beganMs === beganMs) return upgrade;
-    throw new ControlError("the sidecar knows of no such upgrade any more; look at its page and log.");
-  } catch (error) {
-    if (error instanceof ControlError && mayBeAway) return undefined;
-    throw error;
-  }
-}
-
-function planText({ plan, node, starts }: UpgradeAnswer): string {
-  const { from = "an unknown version", to = "an unknown version", steps, problems, warnings } = plan;
-  const lines = [
-    `${node.words}: from ${from} to ${to}.`,
-    ...(starts === undefined ? [] : [`  It begins by itself ${starts}.`]),
-    ...steps.map((step, index) => `  ${index + 1}. ${step}`),
-    ...warnings.map((warning) => `  warning: ${warning}`),
-    ...problems.map((problem) => `  problem: ${problem}`),
-  ];
-  return `${lines.join("\n")}\n`;
 }

@@ -1,11 +1,14 @@
+import { askRestore } from "../upgrade/ask-restore.ts";
 import { askUpgrade, cancelUpgrade, type AskUpgradeDependencies } from "../upgrade/ask-upgrade.ts";
 import type { ObservedUpgrade } from "../upgrade/upgrade-observation.ts";
-import type { CancelAnswer, ControlView, UpgradeAnswer, UpgradeAsked } from "./control-answers.ts";
+import type { CancelAnswer, ControlView, RestoreAsked, UpgradeAnswer, UpgradeAsked } from "./control-answers.ts";
 
-/** What a person may ask of a running sidecar about its node's version. */
+/** What a person may ask of a running sidecar about its node's version and data. */
 export type UpgradeControl = Readonly<{
   /** Shows an upgrade, or begins or schedules it if it is still the one that was shown. */
   upgrade: (asked: UpgradeAsked) => Promise<UpgradeAnswer>;
+  /** Shows a restore of the node's data, or begins it if it is still the one that was shown. */
+  restore: (asked: RestoreAsked) => Promise<UpgradeAnswer>;
   /** Withdraws the upgrade that is scheduled. */
   cancelUpgrade: () => CancelAnswer;
 }>;
@@ -19,6 +22,10 @@ export function createUpgradeControl(
   return {
     upgrade: async (asked) => {
       const answered = await askUpgrade(asked, seen, dependencies);
+      return { ...answered, plan: answered.plan as UpgradeAnswer["plan"], node: node() };
+    },
+    restore: async (asked) => {
+      const answered = await askRestore(asked, seen, dependencies);
       return { ...answered, plan: answered.plan as UpgradeAnswer["plan"], node: node() };
     },
     cancelUpgrade: () => {

@@ -69,9 +69,14 @@ function nextWords(failed: FailedRestart | undefined, retries: boolean): string 
 }
 
 function nextOfStranded(
-  { from, to }: UpgradeRecord,
+  { from, to, restoredFrom }: UpgradeRecord,
   { retries, isAsked }: Readonly<{ retries: boolean; isAsked: boolean }>,
 ): string {
+  if (restoredFrom !== undefined) {
+    return retries
+      ? "A start with the data of before the restore is tried again."
+      : "The node answers again, so the restore counts as settled by hand, and nothing is tried.";
+  }
   if (!retries)
     return `The node answers again, so the upgrade to ${to} counts as settled by hand, and nothing is tried.`;
   const when = isAsked ? "" : ", once the restart budget allows it";

@@ -58,6 +58,11 @@ export type UpgradeRecord = Readonly<{
   directory: string;
   stores: readonly UpgradeStore[];
   method: SnapshotMethod;
+  /**
+   * Of a restore alone, which goes the steps of an upgrade to the same version: the snapshot of each store. A store's copy is then of the snapshot, and what is
+   * put aside are the data of before.
+   */
+  restoredFrom?: readonly string[] | undefined;
   /** Whether the copy of the data stays once the new version is proved. */
   keepsCopy: boolean;
   before: NodeBefore;

@@ -21,7 +21,7 @@ import type { SidecarSettings } from "../../settings.ts";
 import { isRecordKept, explainNotKept, runUpgrade } from "./run-upgrade.ts";
 import { hasPower, type PowerDriver, type PortHolders } from "./node-power.ts";
 import type { NodeRpc } from "./node-rpc.ts";
-import { upgradeWords, type ObservedUpgrade } from "./upgrade-observation.ts";
+import { upgradeSubject, upgradeWords, type ObservedUpgrade } from "./upgrade-observation.ts";
 import { upgradeSteps, type UpgradeStepsDependencies } from "./upgrade-steps.ts";
 
 /** What an upgrade notes for the passes. */
@@ -128,8 +128,9 @@ async function carryOn(
       log.error({ event: "upgrade-blocked", stage: dependencies.state.upgrade.get()?.stage }, blocked);
   };
   const begins = isResumed ? "goes on" : "begins";
-  const asked = { by: "gatehouse upgrade", outcome: "unknown", before: { version: record.from } } as const;
-  events.add("upgrade", `The upgrade from ${record.from} to ${record.to} ${begins}.`, undefined, asked);
+  const by = record.restoredFrom === undefined ? "gatehouse upgrade" : "gatehouse restore";
+  const asked = { by, outcome: "unknown", before: { version: record.from } } as const;
+  events.add("upgrade", `${upgradeSubject(record)} ${begins}.`, undefined, asked);
   const steps = upgradeSteps(stepsDependencies(driver, seen, dependencies));
   const ended = await runUpgrade(
     record,
@@ -160,10 +161,11 @@ function finishOrRemember(
     events.add("upgrade", message, undefined, {
       outcome: end === "committed" ? "success" : "failure",
       before: { version: now.from },
-      after: end === "committed" ? { version: now.to } : { end },
+      after: end === "committed" ? { version: now.to, restoredFrom: now.restoredFrom } : { end },
     });
     if (end === "committed") return;
-    const failed = end === "stranded" ? { failed: { reason: `the upgrade to ${now.to}`, isDown: true } } : {};
+    const reason = now.restoredFrom === undefined ? `the upgrade to ${now.to}` : "the restore of its data";
+    const failed = end === "stranded" ? { failed: { reason, isDown: true } } : {};
     // Without a release: that another version answers is no reason to act again by itself.
     // What is desired now: another wish than the one at its beginning would lift the hold at once, and try again, for ever.
     const hash = hashDesiredState(createDesiredState(settings, ""));

@@ -43,7 +43,11 @@ export async function askUpgrade(
   const { state, events, wake } = dependencies;
   state.atomically(() => {
     state.scheduledUpgrade.set(scheduled);
-    events.add("upgrade", `The upgrade from ${from} to ${to} is accepted; it begins by itself ${starts}.`);
+    events.add("upgrade", `The upgrade from ${from} to ${to} is accepted; it begins by itself ${starts}.`, undefined, {
+      by: "gatehouse upgrade",
+      outcome: "unknown",
+      before: { version: from },
+    });
   });
   seen.upgrade.note({ scheduled, starts, trouble: undefined });
   wake();
@@ -60,7 +64,9 @@ export function cancelUpgrade(
   const words = scheduledWords({ ...seen.upgrade.now(), scheduled });
   state.atomically(() => {
     state.scheduledUpgrade.set(undefined);
-    events.add("upgrade", `The scheduled upgrade from ${scheduled.from} to ${scheduled.to} is withdrawn.`);
+    events.add("upgrade", `The scheduled upgrade from ${scheduled.from} to ${scheduled.to} is withdrawn.`, undefined, {
+      by: "gatehouse upgrade --cancel",
+    });
   });
   seen.upgrade.note({ scheduled: undefined, wasScheduled: true, trouble: undefined });
   return { words };

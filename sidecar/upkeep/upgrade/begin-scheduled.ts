@@ -104,7 +104,7 @@ function giveUp(
   const message = scheduledWords({ scheduled: given, starts: undefined, trouble: undefined });
   state.atomically(() => {
     state.scheduledUpgrade.set(given);
-    events.add("upgrade", message);
+    events.add("upgrade", message, undefined, { outcome: "failure", before: { version: scheduled.from } });
   });
   seen.upgrade.note({ scheduled: given, trouble: undefined });
   log.error({ event: "upgrade-not-begun", from: scheduled.from, to: scheduled.to }, message);

@@ -27,15 +27,19 @@ export function beginUpgrade(
   if (record === undefined) return { result: "refused", plan };
   if (digest === undefined) return { result: "shown", plan };
   if (digest !== plan.digest) return { result: "another", plan };
-  const problems = [...findObstacles(dependencies)];
+  const isRestore = record.restoredFrom !== undefined;
+  const problems = [...findObstacles(dependencies, { isRestore })];
   if (problems.length > 0) return { result: "refused", plan: { ...plan, steps: [], problems } };
   const { state } = dependencies;
   // One write: a kill between them would begin what was scheduled twice.
   state.atomically(() => {
     state.upgrade.set(record);
-    state.scheduledUpgrade.set(undefined);
+    if (!isRestore) return state.scheduledUpgrade.set(undefined);
+    state.hold.set(undefined);
+    state.retry.set(undefined);
   });
-  seen.upgrade.note({ record, agreedMs: record.beganMs, scheduled: undefined, trouble: undefined });
+  seen.upgrade.note({ record, agreedMs: record.beganMs });
+  if (!isRestore) seen.upgrade.note({ scheduled: undefined, trouble: undefined });
   dependencies.wake();
   return { result: "begun", plan, beganMs: record.beganMs };
 }

@@ -34,25 +34,26 @@ export type WhyNotNowDependencies = Pick<
 /** A block this far below the head is taken to be the same for good; the specification's chain is final sooner. */
 const settledBlocks = 64;
 
-/** Why the sidecar may not upgrade its node now, whatever the new version is. */
-export function* findObstacles({
-  driver,
-  state,
-  authority,
-  isRestarting,
-  budget,
-  settings,
-}: WhyNotNowDependencies): Generator<string> {
+/**
+ * Why the sidecar may not upgrade its node now, whatever the new version is.
+ *
+ * @param isRestore of its data, which a person asks for because restarts did not help: neither a hold nor the budget speaks against that.
+ */
+export function* findObstacles(
+  { driver, state, authority, isRestarting, budget, settings }: WhyNotNowDependencies,
+  { isRestore }: Readonly<{ isRestore: boolean }> = { isRestore: false },
+): Generator<string> {
   if (!hasPower(driver)) {
     yield `restart.driver is ${settings.restart.driver}, which can't stop the node and leave it stopped; only ops can. In a container, the image is the version: change nodeImage and run pulumi up`;
   }
   if (authority() !== "acts") yield "the sidecar may not act on this node yet (Adopted says why)";
-  if (state.hold.get() !== undefined) yield "a hold is in force (Unheld says how it ends)";
+  if (!isRestore && state.hold.get() !== undefined) yield "a hold is in force (Unheld says how it ends)";
   if (isBetweenVersions(state)) yield "an upgrade is under way";
   if (isRestarting() || state.restartInFlight.get() !== undefined)
     yield "the node is being restarted; ask again when that has ended";
   if (!state.store.isWritable()) yield "the sidecar can't keep its state (StateKept says why)";
-  if (!budget.allows("ordinary")) yield "the restart budget of this hour is used up (restart.budgetPerHour)";
+  if (!isRestore && !budget.allows("ordinary"))
+    yield "the restart budget of this hour is used up (restart.budgetPerHour)";
 }
 
 /** What is known of the running node, to prove either version by; undefined where it does not answer. */

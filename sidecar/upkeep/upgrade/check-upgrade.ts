@@ -43,7 +43,8 @@ export async function checkUpgrade(
   const release = await readRelease(request, { ...dependencies, binDirectory: place.layout().binDirectory });
   const { files, to } = typeof release === "string" ? { files: [], to: undefined } : release;
   const config = checkConfig(await place.read(), { from, to }, dependencies);
-  const found = config.document && (await storesOf(config.document, source, to, dependencies));
+  const found =
+    config.document && (await storesOf(config.document, `to-${to?.release ?? "unknown"}`, source, dependencies));
   const stores = found?.ok === true ? found.stores : [];
   const costs = await Promise.all(stores.map((store) => copyCost(store, { timeoutMs: measureWithinMs, signal })));
   const before = await readNodeBefore(dependencies);
@@ -117,14 +118,15 @@ function checkConfig(
   return { ...common, write, problems, warnings: words(false) };
 }
 
-function storesOf(
+/** Finds the directories of a node's data, and names those beside them in which one piece of work is done. */
+export function storesOf(
   document: ConfigDocument,
+  work: string,
   source: string,
-  to: NodeVersion | undefined,
   { place, state, clock, signal }: Pick<CheckUpgradeDependencies, "place" | "state" | "clock" | "signal">,
 ): Promise<FoundStores> {
   const { configPath, binDirectory } = place.layout();
-  const id = `${new Date(clock.wallMs()).toISOString().replaceAll(/[:.]/g, "-")}-to-${to?.release ?? "unknown"}`;
+  const id = `${new Date(clock.wallMs()).toISOString().replaceAll(/[:.]/g, "-")}-${work}`;
   const others = [binDirectory, state.directory, source];
   return findStores(document, { configPath, id, others }, { timeoutMs: measureWithinMs, signal });
 }

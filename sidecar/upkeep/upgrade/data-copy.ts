@@ -118,7 +118,7 @@ export async function isThere(path: string): Promise<boolean> {
 }
 
 /** A second name is needed only where somebody made the data directory anew between the two renames. */
-async function freeName(name: string): Promise<string> {
+export async function freeName(name: string): Promise<string> {
   let free = name;
   for (let number = 2; await isThere(free); number += 1) free = `${name}-${number}`;
   return free;

@@ -64,7 +64,7 @@ export type CopyCost = Readonly<{ bytes: number; freeBytes: number; isCloned: bo
 
 /** Measures a data directory (`du`) and the room beside it, and tries whether the file system clones. Undefined where it can't be measured in time. */
 export async function copyCost(
-  { path }: UpgradeStore,
+  { path }: Pick<UpgradeStore, "path">,
   { timeoutMs, signal }: Readonly<{ timeoutMs: number; signal: AbortSignal }>,
 ): Promise<CopyCost | undefined> {
   const command = ["du", "-s", "-B1", "--", path] as const;

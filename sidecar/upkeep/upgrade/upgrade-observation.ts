@@ -85,10 +85,18 @@ export function scheduledWords({
   return `${what} begins by itself ${starts ?? "later"}; it was ${asked}.${doubt} Withdraw it: gatehouse upgrade --cancel.`;
 }
 
+/** What an upgrade, or a restore, is called at the beginning of a sentence. Pure. */
+export function upgradeSubject({ from, to, restoredFrom }: UpgradeRecord): string {
+  return restoredFrom === undefined
+    ? `The upgrade from ${from} to ${to}`
+    : `The restore of the node's data from ${restoredFrom.join(" and ")}`;
+}
+
 /** How an upgrade stands, for a person. Pure. */
 export function upgradeWords(record: UpgradeRecord): string {
+  if (record.restoredFrom !== undefined) return restoreWords(record);
   const { from, to, stage, failure, end, note, stores, directory } = record;
-  const what = `The upgrade from ${from} to ${to}`;
+  const what = upgradeSubject(record);
   const why = failure === undefined ? "" : ` ${capitalized(to)} failed: ${failure}.`;
   const more = note === undefined ? "" : ` ${sentence(note)}`;
   if (end === "committed") return `${what} is proved.${more}`;
@@ -117,6 +125,37 @@ export function upgradeWords(record: UpgradeRecord): string {
   const way = isBackward(stage) ? "goes back" : "is under way";
   return `${what} ${way}: ${stageWords[stage]} (step ${stages.indexOf(stage) + 1} of ${stages.length}) since ${since}.${why}`;
 }
+
+function restoreWords(record: UpgradeRecord): string {
+  const { stage, failure, end, note, stores, directory } = record;
+  const what = upgradeSubject(record);
+  const why = failure === undefined ? "" : ` It failed: ${failure}.`;
+  const more = note === undefined ? "" : ` ${sentence(note)}`;
+  const remove = `rm -r -- ${upgradeDirectories(record).map(quoteShellWord).join(" ")}`;
+  if (end === "committed") return `${what} is proved: the node runs with them.${more}`;
+  if (end === "rolled-back") {
+    return `${what} was taken back: the node runs with its data of before.${why}${more} What was restored is in ${directory}; remove it when it is of no use: ${remove}`;
+  }
+  if (end === "settled") {
+    return `${what} failed, and the node answers again since, so nothing more is tried.${why}${more} What is kept can be removed when it is of no use: ${remove}`;
+  }
+  if (end === "stranded") {
+    const asides = stores.map(({ path, aside }) => `${path} from ${aside}, if that is there`).join("; ");
+    return `${what} failed, and so did a start with the data of before, while ${stageWords[stage]}:${more}${why} Nothing more is tried until the hold is lifted. By hand: stop the node, and put back ${asides}; or restore another snapshot.`;
+  }
+  const since = new Date(record.stageSinceMs).toISOString();
+  const way = isBackward(stage) ? "goes back" : "is under way";
+  return `${what} ${way}: ${restoreStageWords[stage] ?? stageWords[stage]} since ${since}.${why}`;
+}
+
+/** What stages are called that do something else in a restore than in an upgrade. */
+const restoreStageWords: Partial<Readonly<Record<UpgradeRecord["stage"], string>>> = {
+  copying: "copying the snapshot",
+  installing: "putting the copy of the snapshot in the place of the data",
+  proving: "starting and proving the node",
+  cleaning: "removing the data of before",
+  "back-proving": "starting the node with the data of before",
+};
 
 function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);

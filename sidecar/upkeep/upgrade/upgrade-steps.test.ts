@@ -1,3 +1,4 @@
+import { pino } from "pino";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { hash } from "node:crypto";
 import { tmpdir } from "node:os";
@@ -49,6 +50,7 @@ const never = () => {
 /** The steps of a node of which nothing but the port is seen. */
 function steps() {
   const dependencies: UpgradeStepsDependencies = {
+    log: pino({ level: "silent" }),
     settings: {
       upgrade: { copyTimeoutMs: 60_000 },
       restart: { ...({} as UpgradeStepsDependencies["settings"]["restart"]), timeoutMs: 1_000 },

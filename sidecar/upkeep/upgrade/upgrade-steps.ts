@@ -1,9 +1,11 @@
 import { join } from "node:path";
 import { rm } from "node:fs/promises";
+import type { Logger } from "#daemon/log.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import { upgradeDirectories, type UpgradeRecord } from "../state/upgrade-record.ts";
 import { keepConfig, migrateConfig, putConfigBack, type ConfigStepDependencies } from "./config-for-version.ts";
 import { copyStores, putStoreBack, removeCopy } from "./data-copy.ts";
+import { copySnapshot, takeRestoreBack } from "./restore-data.ts";
 import type { StepOutcome } from "./next-stage.ts";
 import { isStopped, stopNode } from "./node-power.ts";
 import { installPrograms, keepPrograms, putProgramsBack } from "./program-files.ts";
@@ -13,6 +15,7 @@ import type { UpgradeSteps } from "./run-upgrade.ts";
 export type UpgradeStepsDependencies = ProofDependencies &
   ConfigStepDependencies &
   Readonly<{
+    log: Logger;
     settings: Pick<SidecarSettings, "restart" | "node"> &
       Readonly<{ upgrade: Pick<SidecarSettings["upgrade"], "copyTimeoutMs"> }>;
     /** Is told that node.conf may be another now, before the node is proved with it. */
@@ -34,7 +37,8 @@ export function upgradeSteps(dependencies: UpgradeStepsDependencies): UpgradeSte
       dependencies,
     );
   const start = async (version: string, record: UpgradeRecord, isResumed: boolean) => {
-    if (!isResumed) dependencies.charge(`upgrade to ${record.to}`);
+    if (!isResumed)
+      dependencies.charge(record.restoredFrom === undefined ? `upgrade to ${record.to}` : "restore of the data");
     await readConfig();
     return prove(version, record, isResumed);
   };
@@ -46,6 +50,15 @@ export function upgradeSteps(dependencies: UpgradeStepsDependencies): UpgradeSte
   return {
     stopping: stop,
     copying: stopped(async (record) => {
+      if (record.restoredFrom !== undefined) {
+        await keepConfig(record, dependencies);
+        await copySnapshot(
+          record,
+          { method: record.method, timeoutMs: settings.upgrade.copyTimeoutMs, signal },
+          dependencies,
+        );
+        return done;
+      }
       const { method } = record;
       const { copyTimeoutMs: timeoutMs } = settings.upgrade;
       await keepPrograms(record.files, record.binDirectory, keptPrograms(record));
@@ -56,7 +69,8 @@ export function upgradeSteps(dependencies: UpgradeStepsDependencies): UpgradeSte
       for (const store of record.stores) await removeCopy(store);
       return { ok: false, why: startedMeanwhile };
     }),
-    installing: stopped(async ({ files, source, binDirectory }) => {
+    installing: stopped(async ({ files, source, binDirectory, stores, restoredFrom }) => {
+      if (restoredFrom !== undefined) for (const store of stores) await putStoreBack(store);
       await installPrograms(files, source, binDirectory);
       return done;
     }),
@@ -69,9 +83,10 @@ export function upgradeSteps(dependencies: UpgradeStepsDependencies): UpgradeSte
       return done;
     }),
     "back-config": (record) => putConfigBack(record, dependencies),
-    "back-data": stopped(async ({ stores, newRan }) => {
+    "back-data": stopped(async ({ stores, newRan, restoredFrom }) => {
+      if (restoredFrom !== undefined) for (const store of stores) await takeRestoreBack(store);
+      else if (newRan) for (const store of stores) await putStoreBack(store);
       // Data that the new version never saw are those of before.
-      if (newRan) for (const store of stores) await putStoreBack(store);
       else for (const store of stores) await removeCopy(store);
       return done;
     }),
@@ -91,7 +106,8 @@ async function cleanUp(record: UpgradeRecord): Promise<StepOutcome> {
   const directories = upgradeDirectories(record);
   if (record.keepsCopy) {
     const them = directories.length === 1 ? "it" : "them";
-    const note = `The data of before, and the programs of ${record.from}, stay in ${directories.join(" and ")} until you remove ${them}.`;
+    const what = record.restoredFrom === undefined ? `, and the programs of ${record.from},` : "";
+    const note = `The data of before${what} stay in ${directories.join(" and ")} until you remove ${them}.`;
     return { ok: true, note };
   }
   for (const directory of directories) await rm(directory, { recursive: true, force: true, maxRetries: 5 });

@@ -27,6 +27,7 @@ const control: UpkeepControl = {
   restart: () => ({ result: "asked", node }),
   adopt: () => ({ result: "already", view }),
   upgrade: async () => ({ result: "refused", plan: { steps: [], problems: [], warnings: [], digest: "" }, node }),
+  restore: async () => ({ result: "refused", plan: { steps: [], problems: [], warnings: [], digest: "" }, node }),
   cancelUpgrade: () => ({ result: "none", node }),
 };
 

@@ -1,0 +1,54 @@
+import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
+import { pause } from "#daemon/time.ts";
+import { ControlError, requestControl, type ControlTarget } from "./ask-control.ts";
+import { controlView, type ControlView, type UpgradeAnswer } from "./control-answers.ts";
+
+const lookAgainMs = 1_000;
+
+/** How long the sidecar may be away in the middle: it goes on with the upgrade at its next start. */
+const awayMs = 120_000;
+
+/** Prints each step as it begins, until the end; a sidecar that is away for a while goes on when it is back. */
+export async function followUpgrade(target: ControlTarget, beganMs: number, output: CommandOutput): Promise<number> {
+  output.out("It has begun. The sidecar carries it out: to end this command does not end it.\n");
+  let stage: string | undefined;
+  let seenMs = performance.now();
+  for (;;) {
+    const upgrade = await lookAtUpgrade(target, beganMs, performance.now() - seenMs < awayMs);
+    if (upgrade !== undefined) {
+      seenMs = performance.now();
+      if (upgrade.stage !== stage || upgrade.end !== undefined) output.out(`${upgrade.words}\n`);
+      ({ stage } = upgrade);
+      if (upgrade.end !== undefined) return upgrade.end === "committed" ? exitStatus.clean : exitStatus.error;
+    }
+    await pause(lookAgainMs);
+  }
+}
+
+async function lookAtUpgrade(
+  target: ControlTarget,
+  beganMs: number,
+  mayBeAway: boolean,
+): Promise<ControlView["upgrade"]> {
+  try {
+    const { upgrade } = await requestControl(target, { path: "", answer: controlView });
+    if (upgrade?.beganMs === beganMs) return upgrade;
+    throw new ControlError("the sidecar knows of no such upgrade any more; look at its page and log.");
+  } catch (error) {
+    if (error instanceof ControlError && mayBeAway) return undefined;
+    throw error;
+  }
+}
+
+/** What would be done, for a person. Pure. */
+export function planText({ plan, node, starts }: UpgradeAnswer): string {
+  const { from = "an unknown version", to = "an unknown version", steps, problems, warnings } = plan;
+  const lines = [
+    `${node.words}: from ${from} to ${to}.`,
+    ...(starts === undefined ? [] : [`  It begins by itself ${starts}.`]),
+    ...steps.map((step, index) => `  ${index + 1}. ${step}`),
+    ...warnings.map((warning) => `  warning: ${warning}`),
+    ...problems.map((problem) => `  problem: ${problem}`),
+  ];
+  return `${lines.join("\n")}\n`;
+}

@@ -1,0 +1,115 @@
+import { hash } from "node:crypto";
+import type { UpgradeRecord, UpgradeStore } from "../state/upgrade-record.ts";
+import { isAnswering } from "#health/node-health.ts";
+import { findObstacles } from "./check-node.ts";
+import { storesOf, type CheckUpgradeDependencies, type UpgradeCheck } from "./check-upgrade.ts";
+import { readReportedVersion } from "./prove-version.ts";
+import { findNoRoom, findSnapshot } from "./snapshot-source.ts";
+import type { UpgradePlan } from "./upgrade-plan.ts";
+
+/** How long a snapshot may take to be measured, while a person waits. */
+const measureWithinMs = 60_000;
+
+/** Looks whether the node's data could be restored from a snapshot now, and what would be done. Changes nothing. */
+export async function checkRestore(
+  asked: string | undefined,
+  dependencies: CheckUpgradeDependencies,
+): Promise<UpgradeCheck> {
+  const { place, settings, observer, clock, state, signal, health, holders } = dependencies;
+  const { version } = observer.version();
+  const reading = await place.read();
+  const found = reading.ok
+    ? await storesOf(reading.document, "restore", asked ?? place.layout().binDirectory, dependencies)
+    : ({ ok: false, problem: reading.problem.message } as const);
+  const stores = found.ok ? found.stores.map(asRestored) : [];
+  const last = state.upgrade.get();
+  const snapshot = found.ok ? await findSnapshot(asked, stores, last) : undefined;
+  const sources = snapshot?.ok === true ? snapshot.sources : [];
+  const mayClone = settings.upgrade.snapshot !== "copy";
+  const noRoom =
+    sources.length === 0 ? [] : await findNoRoom(sources, stores, { timeoutMs: measureWithinMs, signal, mayClone });
+  const problems = [
+    ...findObstacles(dependencies, { isRestore: true }),
+    ...(version === undefined ? ["the node's version is not known (VersionAgreed says what to set)"] : []),
+    ...(found.ok ? [] : [found.problem]),
+    ...(snapshot?.ok === false ? [snapshot.problem] : []),
+    ...noRoom,
+  ];
+  const isUp = isAnswering(health.facts());
+  const warnings = isUp
+    ? ["the node answers: its data are replaced by older ones, and it fetches the blocks since anew"]
+    : [];
+  const plan = planRestore({
+    version: version?.text,
+    stores,
+    sources,
+    problems,
+    warnings,
+    keepsData: settings.upgrade.keepSnapshot,
+  });
+  if (problems.length > 0 || version === undefined || !found.ok) return { plan, record: undefined };
+  const [process] = await holders.now();
+  const nowMs = clock.wallMs();
+  const record: UpgradeRecord = {
+    from: version.text,
+    to: version.text,
+    source: sources[0] ?? "",
+    restoredFrom: sources,
+    files: [],
+    binDirectory: place.layout().binDirectory,
+    configPath: place.layout().configPath,
+    directory: found.directory,
+    stores,
+    method: settings.upgrade.snapshot,
+    keepsCopy: settings.upgrade.keepSnapshot,
+    before: {
+      // What a snapshot holds is not known beforehand: any block that is made over it is proof.
+      height: 0,
+      autoPrune: false,
+      tellsVersion: readReportedVersion(health.current(), settings.node.clientName) !== undefined,
+      process,
+    },
+    beganMs: nowMs,
+    stage: "stopping",
+    stageSinceMs: nowMs,
+    attempts: 0,
+    interruptions: 0,
+    newRan: false,
+  };
+  return { plan, record };
+}
+
+function asRestored(store: UpgradeStore): UpgradeStore {
+  return { ...store, aside: `${store.copy}-of-before` };
+}
+
+function planRestore({
+  version = "of an unknown version",
+  stores,
+  sources,
+  problems,
+  warnings,
+  keepsData,
+}: Readonly<{
+  version: string | undefined;
+  stores: readonly UpgradeStore[];
+  sources: readonly string[];
+  problems: readonly string[];
+  warnings: readonly string[];
+  keepsData: boolean;
+}>): UpgradePlan {
+  const pairs = stores.map(({ path }, index) => `${sources[index]} beside ${path}`).join(" and ");
+  const paths = stores.map(({ path }) => path).join(" and ");
+  const steps = [
+    `Stop the node (${version}).`,
+    `Copy ${pairs}. The snapshot itself is left as it is.`,
+    `Put ${paths} aside by renaming, and the copy in its place.`,
+    "Start the node, and wait for proof: it answers, tells its version, and makes blocks.",
+    keepsData
+      ? "Once it is proved, the data of before stay (upgrade.keepSnapshot)."
+      : "Once it is proved, remove the data of before (upgrade.keepSnapshot is false).",
+    "If anything fails before: put the data of before back, start the node with them, and set a hold.",
+  ];
+  const digest = hash("sha256", JSON.stringify([version, sources, paths, keepsData])).slice(0, 16);
+  return { from: version, to: version, steps: problems.length > 0 ? [] : steps, problems, warnings, digest };
+}

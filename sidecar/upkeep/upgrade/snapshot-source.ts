@@ -1,0 +1,77 @@
+import { readdir, realpath, stat, statfs } from "node:fs/promises";
+import { dirname, isAbsolute, join, sep } from "node:path";
+import { upgradeDirectories, type UpgradeRecord, type UpgradeStore } from "../state/upgrade-record.ts";
+import { copyCost } from "./data-stores.ts";
+
+/** Where the data of each store are taken from, or why they can't be. */
+export type FoundSnapshot = Readonly<{ ok: true; sources: readonly string[] } | { ok: false; problem: string }>;
+
+/**
+ * Finds a snapshot: the copy that the last upgrade kept, a directory of such a copy, a directory with the node's data, or a tar archive of that. Real
+ * paths, one a store.
+ */
+export async function findSnapshot(
+  asked: string | undefined,
+  stores: readonly UpgradeStore[],
+  last: UpgradeRecord | undefined,
+): Promise<FoundSnapshot> {
+  const source = asked ?? (last === undefined ? undefined : upgradeDirectories(last)[0]);
+  if (source === undefined) return { ok: false, problem: noneKept };
+  if (!isAbsolute(source)) return { ok: false, problem: `${source} is no absolute path` };
+  const kept = stores.map((_, index) => keptName(index));
+  const whole =
+    last?.directory === source ? last.stores.map(({ copy }) => copy) : kept.map((name) => join(source, name));
+  const real = await Promise.all(whole.map((path) => realpath(path).catch(() => undefined)));
+  const found = real.filter((path) => path !== undefined);
+  const sources = found.length === stores.length ? found : await findSingle(source, stores);
+  if (typeof sources === "string") {
+    return { ok: false, problem: asked === undefined ? `${noneKept} (${sources})` : sources };
+  }
+  for (const each of sources) {
+    const inside = stores.find(({ path }) => each === path || each.startsWith(path + sep));
+    if (inside !== undefined) return { ok: false, problem: `${each} lies in the node's data directory ${inside.path}` };
+  }
+  return { ok: true, sources };
+}
+
+const noneKept =
+  "no upgrade has kept a copy of the data (upgrade.keepSnapshot); name a directory or a tar archive with them";
+
+/** How a copy is called in the directory of an upgrade. */
+function keptName(index: number): string {
+  return index === 0 ? "data" : `data-${index + 1}`;
+}
+
+async function findSingle(source: string, stores: readonly UpgradeStore[]): Promise<readonly string[] | string> {
+  const path = await realpath(source).catch(() => undefined);
+  if (path === undefined) return `${source} is not there`;
+  if (stores.length > 1) {
+    return `the node's data lie in ${stores.length} directories; name a directory that has a copy of each, as ${stores.map((_, index) => keptName(index)).join(" and ")}`;
+  }
+  const found = await stat(path);
+  if (found.isFile()) return [path];
+  if (!found.isDirectory()) return `${source} is neither a directory nor a file`;
+  return (await readdir(path)).length === 0 ? `${source} is empty` : [path];
+}
+
+/** Why there is no room for what is restored, beside the data that it replaces. An archive may unpack to more. */
+export async function findNoRoom(
+  sources: readonly string[],
+  stores: readonly UpgradeStore[],
+  options: Readonly<{ timeoutMs: number; signal: AbortSignal; mayClone: boolean }>,
+): Promise<readonly string[]> {
+  const problems = stores.map(async ({ path }, index) => {
+    const source = sources[index] ?? path;
+    const found = await stat(source);
+    const { size, dev } = found;
+    const target = dirname(path);
+    const cost = found.isFile() ? { bytes: size, isCloned: false } : await copyCost({ path: source }, options);
+    if (cost === undefined) return `${source} can't be measured within ${options.timeoutMs} ms`;
+    if (options.mayClone && cost.isCloned && dev === (await stat(target)).dev) return undefined;
+    const { bavail, bsize } = await statfs(target);
+    const freeBytes = bavail * bsize;
+    if (cost.bytes <= freeBytes) return undefined;
+    return `what is in ${source} takes ${cost.bytes} bytes, and ${freeBytes} are free beside ${path}`;
+  });
+  return (await Promise.all(problems)).filter((problem) => problem !== undefined);
+}
