@@ -124,7 +124,7 @@ export async function createFacilitator(
   const { inFlight, nextNonce, comparison } = engine;
   metrics.watch({ inFlight, nextNonce, comparison, signerBalance: watch.signerBalance });
   const payees = new Set(options.payees.map((payee) => payee.toLowerCase()));
-  const transfersFor = createTransfers({ assets, payees }, { engine, check, recent, clock, log });
+  const transfersFor = createTransfers({ network, assets, payees }, { engine, check, recent, clock, log });
   const schemes = await Promise.all(
     knownSchemes.map(async (scheme) => ({ scheme, settling: await scheme.settling() })),
   );

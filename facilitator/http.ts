@@ -2,6 +2,7 @@ import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { createBoundedLog, type BoundedLog } from "#daemon/bounded-log.ts";
 import type { App, AppVariables } from "#daemon/http/app.ts";
+import { traceFacts } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log.ts";
 import { StoreError } from "#daemon/sql/store.ts";
 import { identifySeller, type ApiKeys, type KnownSeller } from "./callers/api-keys.ts";
@@ -54,24 +55,23 @@ async function answer(
     return c.json({ error: `${found}; send JSON with Content-Type: application/json` }, 415);
   }
   const text = await c.req.text();
+  const request = { requestId: c.get("requestId"), trace: c.get("trace") };
   try {
     const body = readBody(text);
     if (body.x402Version !== undefined && body.x402Version !== 2) return c.json(otherVersion(operation, facilitator));
     const { seller } = known;
-    const caller = { seller, idempotencyKey: readIdempotencyKey(c.req.header("Idempotency-Key")) };
+    const idempotencyKey = readIdempotencyKey(c.req.header("Idempotency-Key"));
+    const caller = { seller, idempotencyKey, request };
     const { paymentPayload, paymentRequirements } = body;
     return c.json(await facilitator[operation]({ paymentPayload, paymentRequirements }, caller));
   } catch (error) {
     const { status, message } = describeError(error);
-    const requestId = c.get("requestId");
+    const of = { operation, ...traceFacts(request) };
     if (error instanceof ChainError)
-      lines.warn(
-        { event: "verdict-without-chain", problem: message, operation, requestId },
-        "the chain gave no verdict",
-      );
+      lines.warn({ event: "verdict-without-chain", problem: message, ...of }, "the chain gave no verdict");
     else if (error instanceof StoreError)
-      lines.warn({ event: "verdict-without-ledger", err: error, operation, requestId }, "the ledger can't be used");
-    else if (status === 500) lines.error({ event: "verdict-failed", err: error, operation, requestId }, "no verdict");
+      lines.warn({ event: "verdict-without-ledger", err: error, ...of }, "the ledger can't be used");
+    else if (status === 500) lines.error({ event: "verdict-failed", err: error, ...of }, "no verdict");
     if (status === 503) c.header("Retry-After", String(overloadRetrySeconds));
     return c.json({ error: message }, status);
   }

@@ -8,6 +8,7 @@ import type { App, AppVariables } from "#daemon/http/app.ts";
 import type { Logger } from "#daemon/log.ts";
 import { type ClientAddress, forwardedBy } from "#daemon/http/proxies/client-address.ts";
 import type { Scheme } from "#x402/scheme.ts";
+import { logOutcome, saleFacts, type SaleFacts, type SaleLines } from "./sale-lines.ts";
 import { answerWithoutOffer, requirePayment, answerSale } from "./payment-answers.ts";
 import { findAcceptedOffer, readPayment, type Payment } from "./sale/payment.ts";
 import type { PaymentMetrics } from "./sale/payment-metrics.ts";
@@ -113,23 +114,24 @@ async function buy(
 ): Promise<Response> {
   const { sell, work, metrics } = serving;
   const { payer } = payment.key;
-  const requestId = c.get("requestId");
+  const trace = { requestId: c.get("requestId"), trace: c.get("trace") };
   const origin = {
     clientAddress: clientAddressOf(bindingsOf(c).incoming, options.client),
     protocol: new URL(url).protocol === "https:" ? ("https" as const) : ("http" as const),
     host: new URL(url).host,
-    requestId,
+    ...trace,
   };
   const outcome = await sell({
     payment,
     requirements: findAcceptedOffer(payment, options.routes.taken(route)),
     route: route.key,
     fingerprint,
+    trace,
     work: () =>
       metrics.timeUpstream(route, () => work({ route, target, headers: c.req.raw.headers, body, origin }, payer)),
   });
   metrics.count(route, outcome.kind);
-  concludeSale(c, { route: route.key, requestId, payer }, { outcome, options, serving });
+  concludeSale(c, saleFacts(route.key, payment, trace), { outcome, options, serving });
   return answerSale(route, url, outcome);
 }
 
@@ -143,11 +145,13 @@ async function collect(
   options: PaidRoutesOptions,
   serving: Serving,
 ): Promise<Response> {
+  const trace = { requestId: c.get("requestId"), trace: c.get("trace") };
   const outcome = await serving.sell({
     payment,
     requirements: undefined,
     route: key,
     fingerprint,
+    trace,
     work: () => Promise.resolve({ kind: "failed", status: 503, message: "the route is sold no more" }),
   });
   if (outcome.kind === "other-request") return c.notFound();
@@ -157,81 +161,46 @@ async function collect(
   }
   // Of these two the ledger knows that the request was for a route: no client can make up labels.
   if (outcome.kind === "sold" || outcome.kind === "pending") serving.metrics.count({ key }, outcome.kind);
-  const facts = { route: key, requestId: c.get("requestId"), payer: payment.key.payer };
-  concludeSale(c, facts, { outcome, options, serving });
+  concludeSale(c, saleFacts(key, payment, trace), { outcome, options, serving });
   return answerWithoutOffer(outcome);
 }
 
 type Ended = Readonly<{ outcome: SaleOutcome; options: PaidRoutesOptions; serving: Serving }>;
-
-/** What tells the lines of one sale from those of another. */
-type SaleFacts = Readonly<{ route: string; requestId: string; payer: string }>;
 
 /** Tells how a sale ended, and sees its delivery to its end. */
 function concludeSale(c: Context, facts: SaleFacts, { outcome, options, serving }: Ended): void {
   logOutcome(serving.lines, facts, outcome);
   if (outcome.kind !== "sold") return;
   const sending = { outgoing: bindingsOf(c).outgoing, deliveryTimeoutMs: options.deliveryTimeoutMs };
-  void conclude(outcome.delivery, sending, serving.lines.others);
+  void conclude(outcome.delivery, sending, facts, serving.lines.others);
 }
-
-/** Lines about requests: anybody can have payments refused, and who has paid can have the same sale told again, any number of times. */
-type SaleLines = Readonly<{ sales: BoundedLog; others: BoundedLog; log: Logger }>;
 
 type Sending = Readonly<{ outgoing: ServerResponse; deliveryTimeoutMs: number }>;
 
 /** Ends a delivery when all of the response was handed to the network, the connection is gone, or the time is over. */
-async function conclude(delivery: Delivery, sending: Sending, lines: BoundedLog): Promise<void> {
+async function conclude(delivery: Delivery, sending: Sending, facts: SaleFacts, lines: BoundedLog): Promise<void> {
   const { outgoing, deliveryTimeoutMs } = sending;
   try {
     await within("the delivery", deliveryTimeoutMs, finished(outgoing, { readable: false }));
   } catch (error) {
     outgoing.destroy();
     lines.warn(
-      { event: "delivery-broken", err: error },
+      { event: "delivery-broken", err: error, ...facts },
       "the client did not take its response; the same payment gets it again",
     );
-    return record(delivery.undelivered(), lines);
+    return record(delivery.undelivered(), facts, lines);
   }
-  return record(delivery.delivered(), lines);
+  return record(delivery.delivered(), facts, lines);
 }
 
-async function record(end: Promise<void>, lines: BoundedLog): Promise<void> {
+async function record(end: Promise<void>, facts: SaleFacts, lines: BoundedLog): Promise<void> {
   try {
     await end;
   } catch (error) {
     lines.error(
-      { event: "delivery-not-recorded", err: error },
+      { event: "delivery-not-recorded", err: error, ...facts },
       "the end of a delivery can't be recorded; the same payment could get its response again",
     );
-  }
-}
-
-function logOutcome({ sales, others, log }: SaleLines, facts: SaleFacts, outcome: SaleOutcome): void {
-  switch (outcome.kind) {
-    case "sold":
-      return sales.info({ event: "sold", ...facts, transaction: outcome.settlement.transaction }, "sold");
-    case "pending":
-      return sales.warn(
-        { event: "sale-pending", ...facts, transaction: outcome.settlement.transaction },
-        "settlement pending",
-      );
-    case "no-verdict":
-      return others.warn(
-        { event: "sale-without-verdict", ...facts, cause: outcome.cause.message },
-        "no verdict of the facilitator",
-      );
-    case "no-ledger":
-      return others.warn(
-        { event: "sale-without-ledger", ...facts, cause: outcome.cause.message },
-        "the ledger could not be used",
-      );
-    case "failed":
-      return others.warn({ event: "sale-failed", ...facts, cause: outcome.message }, "nothing to sell");
-    case "invalid":
-      return others.info({ event: "payment-refused", ...facts, reason: outcome.reason }, "payment refused");
-    default:
-      return log.debug({ ...facts, outcome: outcome.kind }, "payment not taken");
   }
 }
 

@@ -34,8 +34,6 @@ export type AuditEntry = Readonly<{
   reason?: string | undefined;
   /** The payment that it is about, as the ledgers name it. */
   payment?: string | undefined;
-  requestId?: string | undefined;
-  traceId?: string | undefined;
   before?: unknown;
   after?: unknown;
 }>;

@@ -160,7 +160,7 @@ function lineOf(entry: AuditEntry, dependencies: AuditDependencies): string {
 
 /** The fields of a line, as those of the log have them. */
 function jsonOf(entry: AuditEntry, { service, mask, clock }: AuditDependencies): string {
-  const { action, outcome, by, message, reason, requestId, traceId, before, after, payment } = entry;
+  const { action, outcome, by, message, reason, before, after, payment } = entry;
   const fields = {
     "@timestamp": new Date(clock()).toISOString(),
     "event.action": action,
@@ -170,8 +170,6 @@ function jsonOf(entry: AuditEntry, { service, mask, clock }: AuditDependencies):
     message,
     "service.name": service,
     "service.version": version,
-    "http.request.id": requestId,
-    "trace.id": traceId,
     gatehouse:
       before === undefined && after === undefined && payment === undefined ? undefined : { payment, before, after },
   };

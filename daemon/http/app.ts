@@ -8,10 +8,14 @@ import { createBoundedLog } from "../bounded-log.ts";
 import { discardBody } from "../bytes.ts";
 import type { Logger } from "../log.ts";
 import type { Mask } from "../mask.ts";
+import { beginTrace, traceFacts } from "./request-trace.ts";
+import { readTraceContext, type TraceContext } from "./trace-context.ts";
 
 /** What every handler finds in its context. */
 export type AppVariables = {
   Variables: RequestIdVariables & {
+    /** The client's place in a trace, or a new one. */
+    trace: TraceContext;
     /** The route as metrics and logs name it, where a handler serves many that Hono does not know. */
     route?: string;
   };
@@ -48,6 +52,10 @@ export function createApp(options: AppOptions, { log, metrics, mask }: AppDepend
   const app: App = new Hono<AppVariables>();
   const lines = createBoundedLog(log);
   app.use(requestId());
+  app.use((c, next) => {
+    c.set("trace", readTraceContext(c.req.header("traceparent"), c.req.header("tracestate")) ?? beginTrace());
+    return next();
+  });
   if (metrics !== undefined) app.use(measured(metrics));
   if (mask !== undefined) app.use(masked(mask));
   if (options.isAllowedHost !== undefined) app.use(hostCheck(options.isAllowedHost));
@@ -66,7 +74,12 @@ export function createApp(options: AppOptions, { log, metrics, mask }: AppDepend
     // How Hono's own middleware refuses a request.
     if (error instanceof HTTPException) return error.getResponse();
     lines.error(
-      { event: "request-failed", err: error, requestId: c.get("requestId"), route: c.get("route") ?? routePath(c, -1) },
+      {
+        event: "request-failed",
+        err: error,
+        ...traceFacts({ requestId: c.get("requestId"), trace: c.get("trace") }),
+        route: c.get("route") ?? routePath(c, -1),
+      },
       "request failed",
     );
     return c.json({ error: "internal error", requestId: c.get("requestId") }, 500);

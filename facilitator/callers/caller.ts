@@ -1,4 +1,5 @@
 import { hash, randomUUID } from "node:crypto";
+import type { RequestTrace } from "#daemon/http/request-trace.ts";
 import { z } from "zod";
 import { MalformedPaymentError } from "#x402/malformed-payment-error.ts";
 
@@ -8,6 +9,8 @@ export type CallerFacts = Readonly<{
   seller?: string | undefined;
   /** Names one sale of the seller; the `Idempotency-Key` header of a call over HTTP. */
   idempotencyKey?: string | undefined;
+  /** The request of the call, for the lines about it. */
+  request?: RequestTrace | undefined;
 }>;
 
 /**
@@ -24,6 +27,7 @@ export type Caller = Readonly<{
   kind: "sale" | "seller" | "upfront-seller" | "call";
   /** Name for the ledger: a hash, or at random for a `call`. */
   owner: string;
+  request?: RequestTrace | undefined;
 }>;
 
 /** Where the x402 extension `payment-identifier` has its id (16 to 128 characters; `@x402/extensions/payment-identifier`). */

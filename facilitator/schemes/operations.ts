@@ -63,7 +63,7 @@ function refused(refusal: Refusal) {
 }
 
 function callerOf(request: PaymentRequest, facts: CallerFacts): Caller {
-  return identifyCaller(facts, sentIn(request), request.paymentRequirements);
+  return { ...identifyCaller(facts, sentIn(request), request.paymentRequirements), request: facts.request };
 }
 
 async function measured<T>(

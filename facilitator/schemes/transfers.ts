@@ -1,7 +1,9 @@
 import { createBoundedLog, boundOfSales } from "#daemon/bounded-log.ts";
+import { traceFacts } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log.ts";
 import { validUnless, type SettleAnswer } from "#x402/answer.ts";
 import type { Hex } from "#x402/hex.ts";
+import { paymentName } from "#x402/payment-name.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import type { Transfers } from "#x402/scheme.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
@@ -14,6 +16,7 @@ import type { Recorded } from "../settlement/settlement.ts";
 /** What is settled, and for whom. */
 export type TransferOptions = Pick<Transfers, "assets"> &
   Readonly<{
+    network: string;
     /** Addresses in lower case; empty: everyone. */
     payees: ReadonlySet<string>;
   }>;
@@ -30,7 +33,7 @@ export type TransferDependencies = Readonly<{
 
 /** Creates what schemes settle with, for each caller: transfers by EIP-3009, whatever scheme they were signed for. */
 export function createTransfers(
-  { assets, payees }: TransferOptions,
+  { network, assets, payees }: TransferOptions,
   { engine, check, recent, clock, log }: TransferDependencies,
 ): (caller: Caller) => Transfers {
   // Anybody can have the same payment refused, or its settlement told again, any number of times.
@@ -66,7 +69,11 @@ export function createTransfers(
       }
       const answer = await settled(payment, caller);
       const lines = answer.state === "refused" ? refusals : settlements;
-      lines.info({ event: "settle-answered", settlement: payment.id, payer, ...logged(answer) }, "settle answered");
+      const { asset, authorization } = payment;
+      const name = paymentName({ network, asset, payer, nonce: authorization.nonce });
+      const of = caller.request && traceFacts(caller.request);
+      const facts = { settlement: payment.id, payment: name, payer, ...of, ...logged(answer) };
+      lines.info({ event: "settle-answered", ...facts }, "settle answered");
       return { answer, payer };
     },
   });

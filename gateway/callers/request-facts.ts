@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { forwardedBy, type ForwardedBy } from "#daemon/http/proxies/client-address.ts";
-import { readTraceContext, type TraceContext } from "../wire/trace-context.ts";
+import { readTraceContext, type TraceContext } from "#daemon/http/trace-context.ts";
 
 /** Whom a request comes from, as far as its head tells. */
 export type PeerFacts = ForwardedBy & Readonly<{ remoteAddress: string }>;

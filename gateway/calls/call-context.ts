@@ -3,7 +3,7 @@ import type { LoadGate } from "../limits/load-gate.ts";
 import type { HeldBytes } from "../memory/connection-memory.ts";
 import type { CallTrace } from "../observe/tracing.ts";
 import type { NodeSender } from "../upstream/node-call.ts";
-import type { TraceContext } from "../wire/trace-context.ts";
+import type { TraceContext } from "#daemon/http/trace-context.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 
 /** What came with a message beside its bytes. */

@@ -10,7 +10,7 @@ import type { Policy } from "../policy/policy.ts";
 import type { NodeRead, ReadOutcome } from "../reads/node-read.ts";
 import type { Tier } from "../settings/policy.ts";
 import type { NodeSender } from "../upstream/node-call.ts";
-import type { TraceContext } from "../wire/trace-context.ts";
+import type { TraceContext } from "#daemon/http/trace-context.ts";
 import type { AnswerSink, AnswerSource } from "../answers/answer-sink.ts";
 import type { CallContext } from "./call-context.ts";
 import type { CallDependencies } from "./call-dependencies.ts";
@@ -94,7 +94,8 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
   ended(outcome: CallOutcome, endedAt: number = this.dependencies.now()): void {
     const { caller, startedAt, requestId, trace } = this.context;
     const seconds = (endedAt - startedAt) / 1_000;
-    const call = { method: this.#label, tier: caller.tierName, outcome, seconds, requestId };
+    const { traceContext } = this;
+    const call = { method: this.#label, tier: caller.tierName, outcome, seconds, requestId, traceContext };
     this.dependencies.meter.call(call);
     trace?.end(call);
   }

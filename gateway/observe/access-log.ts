@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { readTraceId } from "#daemon/http/request-trace.ts";
 import { createBoundedLog } from "#daemon/bounded-log.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { EndedCall, Meter } from "./meter.ts";
@@ -28,6 +29,9 @@ export function withAccessLog(
   };
 }
 
-function entryOf({ method, tier, outcome, seconds, requestId }: EndedCall) {
-  return { method, tier, outcome, ms: Math.round(seconds * 1e6) / 1_000, requestId: requestId ?? randomUUID() };
+/** The trace's id is read here and not before: few calls are logged. */
+function entryOf({ method, tier, outcome, seconds, requestId, traceContext }: EndedCall) {
+  const traceId = traceContext && readTraceId(traceContext);
+  const ms = Math.round(seconds * 1e6) / 1_000;
+  return { method, tier, outcome, ms, requestId: requestId ?? randomUUID(), traceId };
 }

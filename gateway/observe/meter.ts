@@ -1,3 +1,4 @@
+import type { TraceContext } from "#daemon/http/trace-context.ts";
 import type { AnswerSource } from "../answers/answer-sink.ts";
 
 /** How a call ended, for the metrics: where its answer came from, or why it has none. */
@@ -30,6 +31,8 @@ export type EndedCall = Readonly<{
   seconds: number;
   /** What the client calls its request, when it says so. */
   requestId: string | undefined;
+  /** The trace that the client, or the gateway's own tracing, put it into. */
+  traceContext?: TraceContext | undefined;
 }>;
 
 /** Counts and times what the gateway does. */

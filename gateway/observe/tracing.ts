@@ -1,7 +1,7 @@
 import type { Secret } from "#daemon/secret.ts";
 import type { Caller } from "../callers/caller.ts";
 import type { EndedCall } from "./meter.ts";
-import type { TraceContext } from "../wire/trace-context.ts";
+import type { TraceContext } from "#daemon/http/trace-context.ts";
 
 /** Where a message comes from, for its trace. */
 export type TraceOrigin = Readonly<{

@@ -2,7 +2,7 @@ import type { AnswerSink, AnswerSource } from "../answers/answer-sink.ts";
 import type { Method } from "../catalogue/method.ts";
 import { type NodeFailure, nodeFailureErrors } from "../errors.ts";
 import type { HeldBytes } from "../memory/connection-memory.ts";
-import type { TraceContext } from "../wire/trace-context.ts";
+import type { TraceContext } from "#daemon/http/trace-context.ts";
 import type { NodeSender } from "../upstream/node-call.ts";
 import { errorText } from "../json-rpc/read-answer.ts";
 

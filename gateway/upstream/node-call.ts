@@ -1,6 +1,6 @@
 import type { AnswerFlow, AnswerSink } from "../answers/answer-sink.ts";
 import type { HeldBytes } from "../memory/connection-memory.ts";
-import type { TraceContext } from "../wire/trace-context.ts";
+import type { TraceContext } from "#daemon/http/trace-context.ts";
 
 /** One call to the node. */
 export type NodeCall = Readonly<{

@@ -1,6 +1,6 @@
 import type { NodeFailure } from "../errors.ts";
 import type { Socket } from "node:net";
-import { traceHeaders } from "../wire/trace-context.ts";
+import { traceHeaders } from "#daemon/http/trace-context.ts";
 import type { ScratchBuffers } from "../wire/scratch-buffers.ts";
 import { AnswerBody } from "./answer-body.ts";
 import type { NodeAddress } from "./node-address.ts";

@@ -1,4 +1,5 @@
 import type { PaymentPayload, PaymentRequirements, SettleResponse, VerifyResponse, Network } from "@x402/core/types";
+import type { RequestTrace } from "#daemon/http/request-trace.ts";
 import { z } from "zod";
 import type { ReadPayment } from "#x402/scheme.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
@@ -9,7 +10,11 @@ export type PresentedPayment = Readonly<ReadPayment | { sent: PaymentPayload }>;
 /** Verifies and settles payments: a facilitator over HTTP, or one in this process. Both throw {@link FacilitationError} only. */
 export type Facilitation = AsyncDisposable &
   Readonly<{
-    verify(payment: PresentedPayment, requirements: PaymentRequirements): Promise<VerifyResponse>;
+    verify(
+      payment: PresentedPayment,
+      requirements: PaymentRequirements,
+      request?: RequestTrace,
+    ): Promise<VerifyResponse>;
     /**
      * May be asked again for the same payment: it charges once (EIP-3009). `idempotencyKey` names the sale; a facilitator that tells
      * callers apart gives the outcome to the sale that asked first, and `duplicate_settlement` to any other.
@@ -18,6 +23,7 @@ export type Facilitation = AsyncDisposable &
       payment: PresentedPayment,
       requirements: PaymentRequirements,
       idempotencyKey: string,
+      request?: RequestTrace,
     ): Promise<SettleResponse>;
     /** Whether it can be used now, from state. */
     readiness(): ReadinessCheck;

@@ -76,9 +76,9 @@ export function askInProcess({
   settle,
 }: Pick<Facilitator, "verify" | "settle">): Pick<Facilitation, "verify" | "settle"> {
   return {
-    verify: (payment, requirements) => judged(verify(questionOf(payment, requirements), {})),
-    settle: (payment, requirements, idempotencyKey) =>
-      judged(settle(questionOf(payment, requirements), { idempotencyKey })),
+    verify: (payment, requirements, request) => judged(verify(questionOf(payment, requirements), { request })),
+    settle: (payment, requirements, idempotencyKey, request) =>
+      judged(settle(questionOf(payment, requirements), { idempotencyKey, request })),
   };
 }
 

@@ -2,6 +2,7 @@ import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
 import type { z } from "zod";
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import { parseJson } from "#daemon/json-rpc.ts";
+import { requestTraceHeaders } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { Secret } from "#daemon/secret.ts";
 import { schemes as knownSchemes } from "#x402/schemes.ts";
@@ -85,16 +86,17 @@ export function createFacilitatorOverHttp(
     { log, supported: () => ask("/supported", supportedAnswer, { timeoutMs: options.verifyTimeoutMs }) },
   );
   return {
-    verify: ({ sent }, requirements) =>
+    verify: ({ sent }, requirements, request) =>
       ask("/verify", verifyAnswer, {
         timeoutMs: options.verifyTimeoutMs,
         body: requestBody(sent, requirements),
+        headers: request === undefined ? {} : requestTraceHeaders(request),
       }),
-    settle: ({ sent }, requirements, idempotencyKey) =>
+    settle: ({ sent }, requirements, idempotencyKey, request) =>
       ask("/settle", settleAnswer, {
         timeoutMs: options.settleTimeoutMs,
         body: requestBody(sent, requirements),
-        headers: { "Idempotency-Key": idempotencyKey },
+        headers: { "Idempotency-Key": idempotencyKey, ...(request && requestTraceHeaders(request)) },
       }),
     readiness: watch.readiness,
     [Symbol.asyncDispose]: () => watch[Symbol.asyncDispose](),

@@ -1,4 +1,5 @@
 import type { SettleResponse } from "@x402/core/types";
+import type { RequestTrace } from "#daemon/http/request-trace.ts";
 import {
   FacilitationError,
   type Facilitation,
@@ -20,9 +21,10 @@ export async function settleClaim(
   claim: PaymentClaim,
   payment: PresentedPayment,
   facilitation: Facilitation,
+  request?: RequestTrace,
 ): Promise<SettleResponse | FacilitationError> {
   try {
-    const answer = await facilitation.settle(payment, claim.requirements, claim.idempotencyKey);
+    const answer = await facilitation.settle(payment, claim.requirements, claim.idempotencyKey, request);
     const settlement = { ...answer, payer: answer.payer ?? claim.key.payer };
     const isFault = settleState(answer) === "pending" && answer.errorReason !== reason.pending;
     return isFault ? pendingSettlement(claim, answer.transaction) : settlement;
@@ -38,9 +40,13 @@ export async function settleClaim(
  * never named a transaction may have sent none, and one that it names now has failed: then the payer spent the nonce otherwise.
  * One that calls it a duplicate of the very transaction that it named before has settled this claim, before it knew owners.
  */
-export async function resumeClaim(claim: PaymentClaim, facilitation: Facilitation): Promise<SettleResponse> {
+export async function resumeClaim(
+  claim: PaymentClaim,
+  facilitation: Facilitation,
+  request?: RequestTrace,
+): Promise<SettleResponse> {
   if (claim.payload === undefined) throw new TypeError("a claim that was delivered can't be settled");
-  const settlement = await settleClaim(claim, { sent: claim.payload }, facilitation);
+  const settlement = await settleClaim(claim, { sent: claim.payload }, facilitation, request);
   if (settlement instanceof FacilitationError) return pendingSettlement(claim);
   const transaction = claim.settlement?.transaction ?? "";
   if (settleState(settlement) !== "refused" || transaction === "" || !isOwnSettlement(settlement, transaction))

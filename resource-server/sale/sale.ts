@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { PaymentRequirements, SettleResponse } from "@x402/core/types";
+import type { RequestTrace } from "#daemon/http/request-trace.ts";
 import type { AuditLog } from "#daemon/audit/audit-log.ts";
 import { auditCharge } from "./audit-charge.ts";
 import type { ClaimLedger } from "../claims/claim-ledger.ts";
@@ -19,6 +20,8 @@ export type SaleRequest = Readonly<{
   requirements: PaymentRequirements | undefined;
   route: string;
   fingerprint: string;
+  /** The request, for whoever has to do with its payment. */
+  trace?: RequestTrace | undefined;
   /** Does what is paid for. Called at most once. */
   work: () => Promise<UpstreamResult>;
 }>;
@@ -91,11 +94,11 @@ async function owning(
 const malformed = "invalid_payload";
 
 async function verify(
-  { payment, requirements }: Order,
+  { payment, requirements, trace }: Order,
   { facilitation }: SaleDependencies,
 ): Promise<SaleOutcome | undefined> {
   try {
-    const verdict = await facilitation.verify(payment.read, requirements);
+    const verdict = await facilitation.verify(payment.read, requirements, trace);
     const state = verifyState(verdict);
     if (state === "valid") return undefined;
     const { invalidReason } = verdict;
@@ -126,7 +129,7 @@ async function buy(key: ClaimKey, request: Order, dependencies: SaleDependencies
   if (result.kind !== "resource") return result;
   await ledger.settling(key, result.response);
   const claim: PaymentClaim = { ...begun, state: "settling", response: result.response, settlement: undefined };
-  return conclude(claim, await settleClaim(claim, read, facilitation), dependencies);
+  return conclude(claim, await settleClaim(claim, read, facilitation, request.trace), dependencies);
 }
 
 /** Gives the owner of an earlier claim what it is owed. */
@@ -146,7 +149,7 @@ async function collect(key: ClaimKey, request: SaleRequest, dependencies: SaleDe
     return { kind: "in-progress" };
   }
   if (claim.state === "settled") return sold(claim, dependencies);
-  return conclude(claim, await resumeClaim(claim, facilitation), dependencies);
+  return conclude(claim, await resumeClaim(claim, facilitation, request.trace), dependencies);
 }
 
 const spent: SaleOutcome = { kind: "invalid", reason: "invalid_exact_evm_nonce_already_used" };

@@ -1,7 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { buildForwardedHeaders, buildSoldHeaders } from "./forwarded-headers.ts";
 
-const origin = { clientAddress: "192.0.2.7", protocol: "https", host: "shop.test", requestId: "r-1" } as const;
+const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+const origin = {
+  clientAddress: "192.0.2.7",
+  protocol: "https",
+  host: "shop.test",
+  requestId: "r-1",
+  trace: { traceparent, tracestate: undefined },
+} as const;
 
 describe("forwardedHeaders", () => {
   it("hands on what the client means for the resource, and says where the request came from", () => {
@@ -13,6 +20,7 @@ describe("forwardedHeaders", () => {
       accept: "application/json",
       authorization: "Bearer x",
       "accept-encoding": "identity",
+      traceparent,
       "x-forwarded-for": "192.0.2.7",
       "x-forwarded-host": "shop.test",
       "x-forwarded-proto": "https",
@@ -34,6 +42,7 @@ describe("forwardedHeaders", () => {
     ["Range", "bytes=0-1"],
     ["If-None-Match", '"x"'],
     ["Expect", "100-continue"],
+    ["tracestate", "unchecked=1"],
   ])("keeps %s back", (name, value) => {
     expect(buildForwardedHeaders(new Headers({ [name]: value }), origin).has(name)).toBe(false);
   });

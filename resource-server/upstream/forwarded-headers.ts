@@ -1,10 +1,12 @@
+import { requestTraceHeaders, type RequestTrace } from "#daemon/http/request-trace.ts";
+
 /** Where a request came from, for the upstream. */
 export type RequestOrigin = Readonly<{
   clientAddress: string;
   protocol: "http" | "https";
   host: string;
-  requestId: string;
-}>;
+}> &
+  RequestTrace;
 
 /**
  * What does not reach the upstream: fields of this one connection (RFC 9110, section 7.6.1), the payment, what says where the
@@ -31,6 +33,8 @@ const keptBack = new Set([
   "proxy-connection",
   "range",
   "te",
+  "traceparent",
+  "tracestate",
   "trailer",
   "transfer-encoding",
   "upgrade",
@@ -53,7 +57,7 @@ export function buildForwardedHeaders(received: Headers, origin: RequestOrigin):
   headers.set("X-Forwarded-For", origin.clientAddress);
   headers.set("X-Forwarded-Host", origin.host);
   headers.set("X-Forwarded-Proto", origin.protocol);
-  headers.set("X-Request-Id", origin.requestId);
+  for (const [name, value] of Object.entries(requestTraceHeaders(origin))) headers.set(name, value);
   return headers;
 }
 

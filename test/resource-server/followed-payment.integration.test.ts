@@ -1,8 +1,10 @@
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { decodePaymentResponseHeader, decodePaymentSignatureHeader } from "@x402/core/http";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { paymentName } from "#x402/payment-name.ts";
+import { startService } from "../support/service-process.ts";
+import { generousMs } from "../support/until.ts";
 import { openMarket, payee, payer, paymentFor, temporaryFolder, urlOf, type Market } from "./shop.ts";
 
 let market: Market;
@@ -59,4 +61,68 @@ test("a payment is in the audit logs of seller and facilitator under one id, wit
   ]);
   const { signature } = decodePaymentSignatureHeader(header).payload as { signature: string };
   expect(audits.join("")).not.toContain(signature.slice(2, 66));
+});
+
+test("one paid request is followed by its ids through the logs of seller, facilitator and gateway", async () => {
+  await using gateway = await startService("gateway", {
+    GATEHOUSE_GATEWAY_NODE_HTTP_URL: market.chain.url,
+    GATEHOUSE_GATEWAY_NODE_CHAIN_ID: "1672",
+    GATEHOUSE_GATEWAY_PUBLIC_PORT: "0",
+    GATEHOUSE_GATEWAY_LISTEN_PORT: "0",
+    GATEHOUSE_GATEWAY_ACCESS_LOG_SAMPLE_RATIO: "1",
+  });
+  const routesPath = join(folder.path, "rpc-routes.json5");
+  const accepts = { scheme: "exact", price: "0.01", network: "eip155:1672" };
+  await writeFile(routesPath, JSON.stringify({ "POST /rpc": { accepts, upstream: gateway.urls["gateway"] } }));
+  await using shop = await market.openShop(folder.path, {
+    GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: routesPath,
+    // Not by way of the proxy, which makes requests of its own.
+    GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: market.settler.urls["facilitator"] ?? "",
+  });
+  const url = `${urlOf(shop)}/rpc`;
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_chainId", params: [] });
+  const ask = { method: "POST", body, headers: { "Content-Type": "application/json" } };
+  const buy = async (said: Readonly<Record<string, string>>) => {
+    const header = await paymentFor(url, ask);
+    const headers = { ...ask.headers, ...said, "PAYMENT-SIGNATURE": header };
+    const response = await fetch(url, { ...ask, headers });
+    expect([response.status, await response.json()]).toEqual([200, { jsonrpc: "2.0", id: 1, result: "0x688" }]);
+    return nameOf(header);
+  };
+  const linesAbout = (requestId: string) =>
+    Object.fromEntries(
+      Object.entries({ shop, settler: market.settler, gateway }).map(([name, { output }]) => [
+        name,
+        linesOf(output()).filter((line) => line["http.request.id"] === requestId),
+      ]),
+    );
+
+  const traceId = "0af7651916cd43dd8448eb211c80319c";
+  const asked = { "X-Request-Id": "order-7", traceparent: `00-${traceId}-b7ad6b7169203331-01` };
+  const payment = await buy(asked);
+  const ids = { "trace.id": traceId, "http.request.id": "order-7" };
+  await vi.waitFor(
+    () =>
+      expect(linesAbout("order-7")).toMatchObject({
+        shop: [{ "event.action": "sold", ...ids, gatehouse: { payment } }],
+        settler: [{ "event.action": "settle-answered", ...ids, gatehouse: { payment, state: "settled" } }],
+        gateway: [{ "event.action": "call", ...ids, gatehouse: { method: "eth_chainId" } }],
+      }),
+    { timeout: generousMs },
+  );
+
+  // Neither ids of the client's own, nor a trace that is one: the seller's ids are handed on.
+  const other = await buy({ traceparent: `00-${"0".repeat(32)}-b7ad6b7169203331-01` });
+  const soldLine = () => linesOf(shop.output()).find(({ gatehouse }) => gatehouse?.["payment"] === other);
+  await vi.waitFor(
+    () => {
+      const requestId = soldLine()?.["http.request.id"];
+      expect(requestId).toMatch(/^[0-9a-f-]{36}$/);
+      const traces = Object.values(linesAbout(String(requestId))).map(([line]) => line?.["trace.id"]);
+      expect(traces).toHaveLength(3);
+      expect(new Set(traces).size).toBe(1);
+      expect(traces[0]).toMatch(/^(?!0{32})[0-9a-f]{32}$/);
+    },
+    { timeout: generousMs },
+  );
 });

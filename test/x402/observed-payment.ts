@@ -65,13 +65,16 @@ async function observeFacilitator(request: PaymentRequest): Promise<object> {
       return { state: "settled", transaction } as const;
     },
   };
-  const transfersFor = createTransfers(terms, {
-    engine,
-    check: async () => undefined,
-    recent: createRecentVerdicts({ entriesMax: 10 }, { clock }),
-    clock,
-    log,
-  });
+  const transfersFor = createTransfers(
+    { network: "eip155:1672", ...terms },
+    {
+      engine,
+      check: async () => undefined,
+      recent: createRecentVerdicts({ entriesMax: 10 }, { clock }),
+      clock,
+      log,
+    },
+  );
   const schemes = [{ scheme: exact, settling: await exact.settling() }];
   const { verify, settle } = createOperations(
     { network, signer: `0x${"05".repeat(20)}`, schemes },

@@ -8,7 +8,7 @@ import type { Tier } from "../../settings/policy.ts";
 import { ConnectionMemory } from "../../memory/connection-memory.ts";
 import type { MemoryBudget } from "../../memory/memory-budget.ts";
 import type { SlowReaders } from "../../wire/slow-readers.ts";
-import type { TraceContext } from "../../wire/trace-context.ts";
+import type { TraceContext } from "#daemon/http/trace-context.ts";
 import { serveClient, type ClientSession, type ClientSessionDependencies } from "./client-session.ts";
 import type { ConnectedClient } from "./connected-client.ts";
 import { createCredentialCheck, type IdentifyAgain } from "./credential-check.ts";

@@ -1,0 +1,27 @@
+import { randomBytes } from "node:crypto";
+import type { TraceContext } from "./trace-context.ts";
+
+/** What ties the lines about one request together, in every service that has to do with it. */
+export type RequestTrace = Readonly<{ requestId: string; trace: TraceContext }>;
+
+/** Begins a trace for a request that came without one (W3C Trace Context, section 3.2.2); it asks for no spans. */
+export function beginTrace(): TraceContext {
+  const ids = randomBytes(24).toString("hex");
+  return { traceparent: `00-${ids.slice(0, 32)}-${ids.slice(32)}-00`, tracestate: undefined };
+}
+
+/** The id of a trace, as logs have it. */
+export function readTraceId({ traceparent }: TraceContext): string {
+  return traceparent.slice(3, 35);
+}
+
+/** The facts of a request for a line of the log. */
+export function traceFacts({ requestId, trace }: RequestTrace): Readonly<{ requestId: string; traceId: string }> {
+  return { requestId, traceId: readTraceId(trace) };
+}
+
+/** The headers by which the next service ties its lines to the same request. */
+export function requestTraceHeaders({ requestId, trace }: RequestTrace): Readonly<Record<string, string>> {
+  const { traceparent, tracestate } = trace;
+  return { "X-Request-Id": requestId, traceparent, ...(tracestate === undefined ? {} : { tracestate }) };
+}

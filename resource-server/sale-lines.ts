@@ -1,0 +1,46 @@
+import type { BoundedLog } from "#daemon/bounded-log.ts";
+import { traceFacts, type RequestTrace } from "#daemon/http/request-trace.ts";
+import type { Logger } from "#daemon/log.ts";
+import { paymentName } from "#x402/payment-name.ts";
+import type { Payment } from "./sale/payment.ts";
+import type { SaleOutcome } from "./sale/sale-outcome.ts";
+
+/** Lines about requests: anybody can have payments refused, and who has paid can have the same sale told again, any number of times. */
+export type SaleLines = Readonly<{ sales: BoundedLog; others: BoundedLog; log: Logger }>;
+
+/** What tells the lines of one sale from those of another, and ties them to those of other services. */
+export type SaleFacts = ReturnType<typeof saleFacts>;
+
+/** Names a sale for its lines. */
+export function saleFacts(route: string, { key }: Pick<Payment, "key">, trace: RequestTrace) {
+  return { route, payment: paymentName(key), payer: key.payer, ...traceFacts(trace) };
+}
+
+/** Writes how a sale ended. */
+export function logOutcome({ sales, others, log }: SaleLines, facts: SaleFacts, outcome: SaleOutcome): void {
+  switch (outcome.kind) {
+    case "sold":
+      return sales.info({ event: "sold", ...facts, transaction: outcome.settlement.transaction }, "sold");
+    case "pending":
+      return sales.warn(
+        { event: "sale-pending", ...facts, transaction: outcome.settlement.transaction },
+        "settlement pending",
+      );
+    case "no-verdict":
+      return others.warn(
+        { event: "sale-without-verdict", ...facts, cause: outcome.cause.message },
+        "no verdict of the facilitator",
+      );
+    case "no-ledger":
+      return others.warn(
+        { event: "sale-without-ledger", ...facts, cause: outcome.cause.message },
+        "the ledger could not be used",
+      );
+    case "failed":
+      return others.warn({ event: "sale-failed", ...facts, cause: outcome.message }, "nothing to sell");
+    case "invalid":
+      return others.info({ event: "payment-refused", ...facts, reason: outcome.reason }, "payment refused");
+    default:
+      return log.debug({ ...facts, outcome: outcome.kind }, "payment not taken");
+  }
+}
