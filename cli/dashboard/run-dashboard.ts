@@ -30,7 +30,8 @@ export async function runDashboard(
       { ...listen, setting: "--port" },
       { clock: systemClock, log, mask },
     );
-    process.stdout.write(`The overview of ${targets.length} targets is at ${overview.url}/\n`);
+    const what = targets.length === 1 ? "one target" : `${targets.length} targets`;
+    process.stdout.write(`The overview of ${what} is at ${overview.url}/\n`);
     await waitForAbort(signal);
     return 0;
   } catch (error) {
