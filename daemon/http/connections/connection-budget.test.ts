@@ -190,12 +190,12 @@ describe("the operators' listener", () => {
   test("has thirty-two connections: its own idle ones give way, and where none is idle, a new one is refused", async () => {
     const budget = budgetOf(1_024, () => 0);
     const port = await serve(budget.operators(), () => true);
-    const held = [];
-    for (let at = 0; at < 32; at += 1) held.push(await answered(port));
-    const idle = held[0];
-    const newer = await answered(port);
-    await until(() => idle?.isClosed === true);
-    for (const { ask } of [...held.slice(1), newer]) ask("/busy");
+    const held: Awaited<ReturnType<typeof answered>>[] = [];
+    for (let at = 0; at < 33; at += 1) held.push(await answered(port));
+    await until(() => held.some(({ isClosed }) => isClosed));
+    const kept = held.filter(({ isClosed }) => !isClosed);
+    for (const { ask } of kept) ask("/late");
+    await until(() => late.length === 32);
     const refused = open(port);
     await until(() => refused.isClosed);
     expect(refused.text).toMatch(/^HTTP\/1\.1 503 Service Unavailable\r\n/);
