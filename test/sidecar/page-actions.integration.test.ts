@@ -72,7 +72,12 @@ looking(
     await until("the plan's restart is made", generousMs, async () => (await node.starts()) === 2);
     await settled(url);
     await expectWellMade(page, "actions");
-    await act(page, "Restart the node");
+    // The plan's own restart may not have ended yet.
+    await until("the restart is begun", generousMs, async () => {
+      await act(page, "Restart the node");
+      const answer = result(page).filter({ hasText: /about to be restarted|under way already/ });
+      return (await answer.innerText()).includes("about to be restarted");
+    });
     await until("the node is restarted", generousMs, async () => (await node.starts()) === 3);
     await page.locator("#changes li", { hasText: "a person asked for it" }).first().waitFor();
     await settled(url);
