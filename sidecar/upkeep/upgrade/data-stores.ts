@@ -1,5 +1,5 @@
 import { realpath, rm, stat, statfs, writeFile, readFile } from "node:fs/promises";
-import { dirname, join, sep } from "node:path";
+import { basename, dirname, join, sep } from "node:path";
 import { randomUUID } from "node:crypto";
 import { runProcess } from "#daemon/bounded-process.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
@@ -118,6 +118,11 @@ const linksBytesMax = 1_048_576;
 /** Whether a path is a directory or stands in it; both are real paths. Pure. */
 function isInside(path: string, directory: string): boolean {
   return path === directory || path.startsWith(directory + sep);
+}
+
+/** Whether a path is the directory in which one upgrade or restore does its work. Pure. */
+export function isWorkPlace(path: string): boolean {
+  return basename(dirname(path)) === workDirectory;
 }
 
 /** The real path of what may not be there, to compare with another. */

@@ -1,7 +1,7 @@
 import { readdir, realpath, stat, statfs } from "node:fs/promises";
 import { dirname, isAbsolute, join, sep } from "node:path";
 import { upgradeDirectories, type UpgradeRecord, type UpgradeStore } from "../state/upgrade-record.ts";
-import { copyCost } from "./data-stores.ts";
+import { copyCost, isWorkPlace } from "./data-stores.ts";
 
 /** Where the data of each store are taken from, or why they can't be. */
 export type FoundSnapshot = Readonly<{ ok: true; sources: readonly string[] } | { ok: false; problem: string }>;
@@ -18,15 +18,22 @@ export async function findSnapshot(
   const source = asked ?? (last === undefined ? undefined : upgradeDirectories(last)[0]);
   if (source === undefined) return { ok: false, problem: noneKept };
   if (!isAbsolute(source)) return { ok: false, problem: `${source} is no absolute path` };
-  const kept = stores.map((_, index) => keptName(index));
-  const whole =
-    last?.directory === source ? last.stores.map(({ copy }) => copy) : kept.map((name) => join(source, name));
-  const real = await Promise.all(whole.map((path) => realpath(path).catch(() => undefined)));
-  const found = real.filter((path) => path !== undefined);
-  const sources = found.length === stores.length ? found : await findSingle(source, stores);
-  if (typeof sources === "string") {
-    return { ok: false, problem: asked === undefined ? `${noneKept} (${sources})` : sources };
+  const copies =
+    last?.directory === source
+      ? last.stores.map(({ copy }) => copy)
+      : stores.map((_, at) => join(source, keptName(at)));
+  let sources: readonly string[] | string;
+  try {
+    const found = (await Promise.all(copies.map(findPath))).filter((path) => path !== undefined);
+    if (found.length === stores.length) sources = found;
+    else if (asked === undefined) sources = `${noneKept} (${source} holds none any more)`;
+    else sources = await findSingle(asked, stores);
+  } catch (error) {
+    const { code, path = source } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    sources = `${path} can't be read (${code})`;
   }
+  if (typeof sources === "string") return { ok: false, problem: sources };
   for (const each of sources) {
     const inside = stores.find(({ path }) => each === path || each.startsWith(path + sep));
     if (inside !== undefined) return { ok: false, problem: `${each} lies in the node's data directory ${inside.path}` };
@@ -42,8 +49,16 @@ function keptName(index: number): string {
   return index === 0 ? "data" : `data-${index + 1}`;
 }
 
+/** The real path of what may not be there. */
+async function findPath(path: string): Promise<string | undefined> {
+  return realpath(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
+    throw error;
+  });
+}
+
 async function findSingle(source: string, stores: readonly UpgradeStore[]): Promise<readonly string[] | string> {
-  const path = await realpath(source).catch(() => undefined);
+  const path = await findPath(source);
   if (path === undefined) return `${source} is not there`;
   if (stores.length > 1) {
     return `the node's data lie in ${stores.length} directories; name a directory that has a copy of each, as ${stores.map((_, index) => keptName(index)).join(" and ")}`;
@@ -51,7 +66,10 @@ async function findSingle(source: string, stores: readonly UpgradeStore[]): Prom
   const found = await stat(path);
   if (found.isFile()) return [path];
   if (!found.isDirectory()) return `${source} is neither a directory nor a file`;
-  return (await readdir(path)).length === 0 ? `${source} is empty` : [path];
+  const names = await readdir(path);
+  if (names.length === 0) return `${source} is empty`;
+  if (!isWorkPlace(path)) return [path];
+  return `${source} is the directory of an upgrade that holds no copy of the data (${keptName(0)}): it has ${names.toSorted().join(", ")}; name one of these if it has the data`;
 }
 
 /** Why there is no room for what is restored, beside the data that it replaces. An archive may unpack to more. */
