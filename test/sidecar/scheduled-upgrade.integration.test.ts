@@ -62,12 +62,12 @@ test("an upgrade is accepted for a time, withdrawn, not begun after its time was
   expect(missed).toMatchObject({ status: "False", message: expect.stringContaining("upgrade.lateMs") });
   expect(await readVersion(node)).toContain("0.15.0");
   await waitUntilSettled(node, upkeep);
-  const height = (await readHeight(node)) + 30;
+  const height = (await readHeight(node)) + 120;
   expect((await upgradeDevnet(upkeep, source, { at: { kind: "height", height } })).errors).toBe("");
-  await upkeep.reason("UpgradeProved", "Proved", 90_000);
+  await upkeep.reason("UpgradeProved", "Proved", 150_000);
   expect(await readVersion(node)).toContain("0.16.2");
   expect(upkeep.state.upgrade.get()?.before.height).toBeGreaterThanOrEqual(height);
-}, 240_000);
+}, 420_000);
 
 test("an upgrade that was accepted before the sidecar was killed begins at its time", async () => {
   await using node = await createFakeNode();
@@ -76,10 +76,10 @@ test("an upgrade that was accepted before the sidecar was killed begins at its t
   const source = await node.release("0.16.2", "good");
   let sidecar = startUpgradeProcess(node);
   await until("the node is right", 120_000, async () => (await sidecar.ask())?.isRight);
-  expect((await sidecar.ask({ source, atMs: Date.now() + 10_000 }))?.problems).toEqual([]);
+  expect((await sidecar.ask({ source, atMs: Date.now() + 60_000 }))?.problems).toEqual([]);
   await sidecar.kill();
   sidecar = startUpgradeProcess(node);
-  await until("the upgrade has ended", 120_000, async () => (await sidecar.ask())?.end === "committed");
+  await until("the upgrade has ended", 240_000, async () => (await sidecar.ask())?.end === "committed");
   expect(await node.version()).toBe("0.16.2");
   await sidecar.kill();
-}, 300_000);
+}, 480_000);
