@@ -7,7 +7,7 @@ import type { ReleaseList } from "./release-list.ts";
 export type RunningNode = Readonly<{
   version: NodeVersion | undefined;
   height: number | undefined;
-  /** How long the chain takes for a block now; undefined where the node does not tell the times of its blocks. */
+  /** How long the chain takes for a block; undefined where the node never told the times of its blocks. */
   secondsPerBlock: number | undefined;
   /** Wall clock. */
   nowMs: number;
@@ -46,8 +46,9 @@ export function judgeVersion(
   }
   const leftSeconds = secondsUntil(coming, node);
   const message = explainComing(coming, node, leftSeconds);
-  const isSoon = leftSeconds === undefined || leftSeconds <= warnBeforeSeconds;
-  return isSoon
+  // Without a rate any height would be soon.
+  if (leftSeconds === undefined) return { type, status: "Unknown", reason: "NotCompared", message };
+  return leftSeconds <= warnBeforeSeconds
     ? { type, status: "False", reason: "TooOldSoon", message }
     : { type, status: "True", reason: "Sufficient", message };
 }
@@ -68,7 +69,7 @@ function explainPassed(row: Needed, { version, height }: RunningNode): string {
 function explainComing(row: Needed, { version, height, nowMs }: RunningNode, leftSeconds: number | undefined): string {
   const when =
     leftSeconds === undefined
-      ? "at a time that can't be told, because the node tells no times of its blocks"
+      ? "at a time that can't be told, because the node has told no times of its blocks yet"
       : leftSeconds > yearSeconds
         ? "in more than a year at the present rate"
         : `about ${roundedTime(nowMs + leftSeconds * 1_000)} at the present rate`;

@@ -46,16 +46,21 @@ export function watchReleases(
     { log, files },
   );
   const call = createJsonRpcClient({ url: node.httpUrl, timeoutMs: rateTimeoutMs, answerBytesMax });
-  let rate: Readonly<{ atMs: number; secondsPerBlock: number | undefined }> | undefined;
+  let askedMs: number | undefined;
+  let againMs = 0;
+  // A node that does not answer now makes its blocks as quickly as before.
+  let secondsPerBlock: number | undefined;
   const look = async () => {
     const { height } = health.current();
     const nowMs = clock.monotonicMs();
-    const againMs = rate?.secondsPerBlock === undefined ? noRateAgainMs : rateAgainMs;
-    if (height !== undefined && (rate === undefined || nowMs - rate.atMs > againMs)) {
-      rate = { atMs: nowMs, secondsPerBlock: await askSecondsPerBlock(height, call, signal) };
+    if (height !== undefined && (askedMs === undefined || nowMs - askedMs > againMs)) {
+      askedMs = nowMs;
+      const told = await askSecondsPerBlock(height, call, signal);
+      againMs = told === undefined ? noRateAgainMs : rateAgainMs;
+      secondsPerBlock = told ?? secondsPerBlock;
     }
     if (signal.aborted) return;
-    const running = { version: version(), height, secondsPerBlock: rate?.secondsPerBlock, nowMs: clock.wallMs() };
+    const running = { version: version(), height, secondsPerBlock, nowMs: clock.wallMs() };
     board.set(judgeVersion(list, running, warnBeforeSeconds));
   };
   const watching = poll({ name: "releases", intervalMs, signal }, look, { log });

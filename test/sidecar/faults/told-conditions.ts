@@ -73,7 +73,11 @@ const upkeep: readonly ToldCondition[] = [
       "wrong",
     ],
     ["The chain is at a height for which the node's version is too old", "TooOld", "wrong"],
-    ["The node's version or height is not known, so that no release list says anything", "NotCompared", "unknown"],
+    [
+      "The node's version, height or rate of blocks is not known, so that the release list can't be compared",
+      "NotCompared",
+      "unknown",
+    ],
   ]),
   ...rows("NodeCliWorking", [["node_cli is not run (`nodeCli.runner` is none)", "NotRun", "right"]]),
   ...rows("AutoPruneOn", [

@@ -1,0 +1,86 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { once } from "node:events";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { expect, onTestFinished, test } from "vitest";
+import { createFilesInForce } from "#daemon/files/files-in-force.ts";
+import { parseNodeVersion } from "#node/versions.ts";
+import type { ConditionReport } from "#status/condition.ts";
+import { until } from "../testing/until.ts";
+import { watchReleases } from "./release-watch.ts";
+
+const height = 20_000;
+const day = 86_400;
+
+/** A node that makes a block a second, and tells the times of its blocks or does not answer. */
+async function startNode() {
+  const node = { answers: true, url: "" };
+  const server = createServer(async (request, response) => {
+    if (!node.answers) return void request.socket.destroy();
+    const text = Buffer.concat(await Array.fromAsync(request as AsyncIterable<Buffer>)).toString();
+    const { id, params } = JSON.parse(text) as { id: unknown; params: readonly [string] };
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify({ jsonrpc: "2.0", id, result: { timestamp: params[0] } }));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  node.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return node;
+}
+
+/** Watches the release list of a chain that needs a newer version in a month; `looks` resolves after so many further looks were made whole. */
+async function watch(httpUrl: string) {
+  const directory = await mkdtemp(join(tmpdir(), "gatehouse-releases-"));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const releasesPath = join(directory, "releases.json5");
+  await writeFile(releasesPath, `[{ version: "0.17.0", minVersionAt: ${height + 30 * day} }]`);
+  const seen = { reports: [] as ConditionReport[], nowMs: 0 };
+  const set = (report: ConditionReport) => void seen.reports.push(report);
+  const settings = {
+    upgrade: { releasesPath, warnBeforeSeconds: 7 * day },
+    node: { httpUrl },
+    health: { intervalMs: 5 },
+  } as Parameters<typeof watchReleases>[0];
+  const watching = watchReleases(settings, {
+    version: () => parseNodeVersion("0.16.2"),
+    health: { current: () => ({ height }) },
+    files: createFilesInForce(new Registry()),
+    board: { set, get: () => undefined, list: () => [] },
+    clock: { wallMs: () => 0, monotonicMs: () => seen.nowMs },
+    log: pino({ level: "silent" }),
+  });
+  onTestFinished(() => watching[Symbol.asyncDispose]());
+  const told = async () => {
+    // The look that is under way may have begun before.
+    const after = seen.reports.length + 2;
+    await until(
+      async () => seen.reports.length,
+      (count) => count >= after,
+    );
+    return seen.reports.at(-1);
+  };
+  return { seen, told };
+}
+
+test("a node that stops answering for a while has the rate of before, so that nothing is told as soon", async () => {
+  const node = await startNode();
+  const { seen, told } = await watch(node.url);
+  expect(await told()).toMatchObject({ status: "True", reason: "Sufficient" });
+  node.answers = false;
+  seen.nowMs += 11 * 60_000;
+  expect(await told()).toMatchObject({ status: "True", reason: "Sufficient" });
+});
+
+test("while the node never told the times of its blocks nothing is certain, and the first rate settles it", async () => {
+  const node = await startNode();
+  node.answers = false;
+  const { seen, told } = await watch(node.url);
+  expect(await told()).toMatchObject({ status: "Unknown", reason: "NotCompared" });
+  node.answers = true;
+  seen.nowMs += 31_000;
+  expect(await told()).toMatchObject({ status: "True", reason: "Sufficient" });
+});
