@@ -13,11 +13,16 @@ export function createAdoptCommand({ mask }: Readonly<{ mask: Mask }>) {
     );
   return addControlOptions(command)
     .option("--yes", "agree without being asked", false)
-    .action(async ({ yes, ...options }) => {
+    .option(
+      "--json",
+      "one JSON document, { result, view }: the sidecar, its plan and what became of it; asks nobody",
+      false,
+    )
+    .action(async ({ yes, json, ...options }) => {
       const target = findControlTarget("adopt", options, { mask });
       if (target === undefined) return;
       const { runAdoptCommand: run } = await import("#sidecar/upkeep/control/adopt-command.ts");
       const confirm = process.stdin.isTTY ? askToConfirm : undefined;
-      process.exitCode = await run(target, { yes, confirm }, createTerminalOutput({ mask }));
+      process.exitCode = await run(target, { yes, json, confirm }, createTerminalOutput({ mask }));
     });
 }

@@ -21,6 +21,7 @@ export function installServiceCommand({ mask }: Readonly<{ mask: Mask }>) {
     .option("--uninstall", "stop the service and remove its unit; settings, keys and data stay", false)
     .option("--dry-run", "only show what would be done", false)
     .option("--yes", "without being asked", false)
+    .option("--json", "with --dry-run or --yes: one JSON document, { steps, kept, commands, isDone }", false)
     .action(async (service, options) => {
       const { installService } = await import("./systemd/install-service.ts");
       process.exitCode = await installService({ service, ...options }, createTerminalOutput({ mask }));

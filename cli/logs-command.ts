@@ -22,20 +22,24 @@ export function logsCommand({ mask }: Readonly<{ mask: Mask }>) {
         .choices(logFormats)
         .default("auto" as const),
     )
+    .option("--json", "the same as --format json", false)
     .option("--state-dir <path>", "folder of the stack", ".gatehouse")
     .option("--file <path>", "a log's file instead; may be repeated", collect, [])
     .option("--container <name>", "a Docker container instead; may be repeated", collect, [])
     .option("--pod <name>", "a pod instead, or what kubectl takes for one; may be repeated", collect, [])
     .option("--namespace <name>", "the pods' namespace")
     .action(
-      async (services, { follow, level, since: sinceMs, lines, format, stateDir, file, container, pod, namespace }) => {
+      async (
+        services,
+        { follow, level, since: sinceMs, lines, format, json, stateDir, file, container, pod, namespace },
+      ) => {
         const { showLogs } = await import("./logs/show-logs.ts");
         const named = { services, stateDirectory: stateDir, files: file, containers: container, pods: pod, namespace };
         process.exitCode = await showLogs(
           { ...named, lines, follow, filter: { level, sinceMs } },
           {
             ...createTerminalOutput({ mask }),
-            pretty: await prettyLines(format, process.stdout, process.env),
+            pretty: await prettyLines(json ? "json" : format, process.stdout, process.env),
             signal: stopSignal(),
           },
         );

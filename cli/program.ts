@@ -16,6 +16,7 @@ import { createPlanCommand } from "./plan-command.ts";
 import { createRestoreCommand } from "./restore-command.ts";
 import { createResumeCommand } from "./resume-command.ts";
 import { addServiceCommand } from "./service-command.ts";
+import { suggestChoices } from "./suggested-choices.ts";
 import { createTopCommand } from "./top-command.ts";
 import { createUpgradeCommand } from "./upgrade-command.ts";
 import { createVolumeSnapshotCommand } from "./volume-snapshot-command.ts";
@@ -126,6 +127,8 @@ addServiceCommand(
 program.addCommand(createConfigCommand({ mask }));
 program.addCommand(installServiceCommand({ mask }));
 // The typed commands are commander's own.
-completeOnTab(program as unknown as UntypedCommand, { completionCommandName: "completion" });
+const untyped = program as unknown as UntypedCommand;
+completeOnTab(untyped, { completionCommandName: "completion" });
+suggestChoices(untyped);
 
 await program.parseAsync();

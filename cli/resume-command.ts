@@ -10,10 +10,12 @@ export function createResumeCommand({ mask }: Readonly<{ mask: Mask }>) {
     .description(
       "Tells the running sidecar, once the cause is mended. Exits 0 only when that sidecar said that the hold is lifted, or that none is in force.",
     );
-  return addControlOptions(command).action(async (options) => {
-    const target = findControlTarget("resume", options, { mask });
-    if (target === undefined) return;
-    const { runResumeCommand: run } = await import("#sidecar/upkeep/control/resume-command.ts");
-    process.exitCode = await run(target, createTerminalOutput({ mask }));
-  });
+  return addControlOptions(command)
+    .option("--json", "one JSON document: { result: lifted, none or busy, hold, next, node }", false)
+    .action(async ({ json, ...options }) => {
+      const target = findControlTarget("resume", options, { mask });
+      if (target === undefined) return;
+      const { runResumeCommand: run } = await import("#sidecar/upkeep/control/resume-command.ts");
+      process.exitCode = await run(target, createTerminalOutput({ mask }), { json });
+    });
 }

@@ -1,7 +1,7 @@
 import type { SettingsDefinition } from "#daemon/settings/settings.ts";
 import { toEnvironmentName, listSettingsLeaves, type SettingsLeaf } from "#daemon/settings/leaf.ts";
 
-/** Columns of a terminal that the list of groups keeps to. */
+/** Columns of a terminal that all of it keeps to. */
 const columns = 80;
 
 /** How much of a service's settings its help shows: the few that matter first and the names of the others, or all. */
@@ -10,7 +10,7 @@ export type HelpExtent = "essential" | "all";
 /** The settings of a service as its `--help` shows them: name, purpose, what is expected, default. */
 export function formatSettingsHelp(definition: SettingsDefinition, extent: HelpExtent): string {
   const leaves = listSettingsLeaves(definition.service, definition.schema);
-  const shown = extent === "all" ? leaves : leaves.filter((leaf) => isEssential(definition, leaf));
+  const shown = extent === "all" ? leaves : essentialLeaves(definition, leaves);
   const others = leaves.filter((leaf) => !shown.includes(leaf));
   const example = leaves[0];
   return [
@@ -34,9 +34,14 @@ export function formatSettingsHelp(definition: SettingsDefinition, extent: HelpE
   ].join("\n");
 }
 
-/** Whether a setting is one of the few that most deployments set: one that is required, or that the service names so. */
-export function isEssential({ essentials }: SettingsDefinition, { path, required }: SettingsLeaf): boolean {
-  return required || essentials.includes(path.join("."));
+/** The few settings that most deployments set: those that are required, then those that the service names, in its own order. */
+export function essentialLeaves(
+  { essentials }: SettingsDefinition,
+  leaves: readonly SettingsLeaf[],
+): readonly SettingsLeaf[] {
+  const required = leaves.filter((leaf) => leaf.required);
+  const named = essentials.flatMap((key) => leaves.filter((leaf) => !leaf.required && leaf.path.join(".") === key));
+  return [...required, ...named];
 }
 
 function settingHelp(leaf: SettingsLeaf): string {
@@ -46,8 +51,8 @@ function settingHelp(leaf: SettingsLeaf): string {
     leaf.required ? "required" : "",
     leaf.secret ? `secret: or ${leaf.env}_FILE with a file's path` : "",
   ].filter((note) => note !== "");
-  const lines = [`  ${leaf.env}  [${leaf.path.join(".")}]`, `      ${leaf.description}`];
-  if (notes.length > 0) lines.push(`      ${notes.join("; ")}`);
+  const lines = [`  ${leaf.env}  [${leaf.path.join(".")}]`, ...wrapped("     ", leaf.description)];
+  if (notes.length > 0) lines.push(...wrapped("     ", notes.join("; ")));
   return `${lines.join("\n")}\n`;
 }
 

@@ -110,7 +110,7 @@ const settlement = section({
 });
 
 /** What most deployments set. */
-const essentials = ["listen.port", "chain.id", "chain.rpcUrl", "ledger.url"];
+const essentials = ["payees", "chain.rpcUrl", "chain.id"];
 
 /** What the facilitator can be told. The signing key and at least one asset are required; all else has a default. */
 export const facilitatorSettings = defineSettings("facilitator", essentials, {

@@ -6,8 +6,12 @@ import { join, resolve } from "node:path";
  * the one that npm made of the repository.
  */
 const root = join(import.meta.dirname, "..");
-const { INIT_CWD: startedIn = root, npm_config_pack_destination: destination = "." } = process.env;
+const { INIT_CWD: startedIn = root, npm_config_pack_destination: destination = ".", npm_config_dry_run } = process.env;
 
-execFileSync("npm", ["pack", join(root, "dist"), "--pack-destination", resolve(startedIn, destination)], {
-  stdio: ["ignore", "ignore", "inherit"],
-});
+if (npm_config_dry_run !== "true") packBuilt();
+
+function packBuilt(): void {
+  execFileSync("npm", ["pack", join(root, "dist"), "--pack-destination", resolve(startedIn, destination)], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+}

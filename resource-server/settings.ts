@@ -20,7 +20,7 @@ import {
 import { z } from "zod";
 
 /** What most deployments set. */
-const essentials = ["listen.port", "publicUrl", "facilitator.url", "chain.id"];
+const essentials = ["facilitator.url", "chain.id", "publicUrl"];
 
 /**
  * Settings of the resource server (specification, "x402 route protection configuration"). With `facilitator.url` payments are

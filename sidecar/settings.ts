@@ -10,7 +10,7 @@ import { composeSection, dockerSection, kubernetesSection, opsSection } from "./
 import { monitorSection, nodeCliSection, pruneSection, restartSection, upkeepSection } from "./settings/upkeep.ts";
 
 /** What most deployments set. */
-const essentials = ["node.workspace", "node.version", "pushgateway.url", "restart.driver", "gateway.public.port"];
+const essentials = ["node.workspace", "node.httpUrl", "node.chainId", "restart.driver", "gateway.public.port"];
 
 /** Everything that the sidecar of one node can be told: what the node is, what is desired of it, and how it is reached. */
 export const sidecarSettings = defineSettings("sidecar", essentials, {

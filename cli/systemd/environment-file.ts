@@ -5,5 +5,5 @@ export function environmentFileText(service: string, variables: Readonly<Record<
   const lines = Object.entries(variables).map(
     ([name, value]) => `${name}="${value.replaceAll(/["\\$`]/g, (found) => `\\${found}`)}"\n`,
   );
-  return `# Settings of the service; "gatehouse ${service} --help" lists all. Restart it after a change: systemctl restart gatehouse-${service}\n${lines.join("")}`;
+  return `# Settings of the service; "gatehouse ${service} --help --all" lists all. Restart it after a change: systemctl restart gatehouse-${service}\n${lines.join("")}`;
 }

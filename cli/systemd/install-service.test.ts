@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { environmentFileText } from "./environment-file.ts";
-import { applyInstallation, planInstallation, planLines, planRemoval } from "./installation.ts";
+import { applyInstallation, planDocument, planInstallation, planLines, planRemoval } from "./installation.ts";
 import { InstallError, serviceFacts, type InstallRequest } from "./service-facts.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "gatehouse-systemd-"));
@@ -77,6 +77,23 @@ describe("gatehouse install-service", () => {
     );
   });
 
+  it("names the node.conf that is not where the settings have it", () => {
+    rmSync(workspace, { recursive: true });
+    expect(() => serviceFacts(sidecar("ops"))).toThrow(
+      `there is no ${join(workspace, "bin/node.conf")}, whose owner the node runs as; correct GATEHOUSE_SIDECAR_NODE_WORKSPACE`,
+    );
+  });
+
+  it("shows the same to a program, and no value", () => {
+    const { steps } = planDocument(planInstallation(serviceFacts(gateway), root));
+    expect(steps.map(({ do: what, path }) => [what, path])).toEqual([
+      ["write", environmentPath("gateway")],
+      ["write", unitPath("gateway")],
+    ]);
+    expect(JSON.stringify(steps)).toContain("GATEHOUSE_GATEWAY_NODE_HTTP_URL=…");
+    expect(JSON.stringify(steps)).toContain("gatehouse gateway --help --all");
+  });
+
   it("shows all of it but values, and changes nothing by that", () => {
     const env = {
       ...facilitator.env,
@@ -133,7 +150,7 @@ describe("gatehouse install-service", () => {
     mkdirSync(join(directory, "_npx"), { recursive: true });
     writeFileSync(passing, "");
     expect(() => serviceFacts({ ...gateway, program: [process.execPath, passing] })).toThrow(
-      "install it first, e.g. `npm install --global gatehouse-evm`",
+      "install it first (`npm install --global` with the package's file)",
     );
     expect(() => serviceFacts(request("sidecar", { GATEHOUSE_SIDECAR_NODE_CONFIG_PATH: "/data/node.conf" }))).toThrow(
       InstallError,

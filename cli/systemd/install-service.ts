@@ -3,7 +3,14 @@ import { join } from "node:path";
 import { SettingsError } from "#daemon/settings/problem.ts";
 import { askToConfirm } from "../confirmed.ts";
 import type { createTerminalOutput } from "../terminal-output.ts";
-import { applyInstallation, planInstallation, planLines, planRemoval, type Installation } from "./installation.ts";
+import {
+  applyInstallation,
+  planDocument,
+  planInstallation,
+  planLines,
+  planRemoval,
+  type Installation,
+} from "./installation.ts";
 import type { InstalledService } from "./installed-services.ts";
 import { InstallError, serviceFacts } from "./service-facts.ts";
 import { unitName } from "./unit.ts";
@@ -18,6 +25,7 @@ export type InstallOptions = Readonly<{
   uninstall: boolean;
   dryRun: boolean;
   yes: boolean;
+  json: boolean;
 }>;
 
 /**
@@ -29,19 +37,21 @@ export async function installService(
   options: InstallOptions,
   output: ReturnType<typeof createTerminalOutput>,
 ): Promise<number> {
-  const { service, root, uninstall, dryRun, yes } = options;
+  const { service, root, uninstall, dryRun, yes, json } = options;
   try {
     const plan = uninstall ? planRemoval(service, root) : planInstallation(factsOf(options), root);
     const commands = systemctlCommands(options, plan);
+    if (json) {
+      if (!dryRun && !yes) return failed(output, "--json asks nobody; say --dry-run or --yes with it.");
+      if (!dryRun) carryOut(options, plan, commands);
+      return said(output, JSON.stringify({ ...planDocument(plan), commands, isDone: !dryRun }));
+    }
     const lines = [...planLines(plan), ...commands.map((command) => `run ${command.join(" ")}`)];
     output.out(`${lines.join("\n")}\n`);
     if (plan.steps.length + commands.length === 0) return said(output, "Nothing is to be done.");
     if (dryRun) return said(output, "Nothing was done (--dry-run).");
     if (!yes && !(await askToConfirm("Do that? [y/N] "))) return failed(output, "nothing was done.");
-    // A unit that is going to be removed has to be stopped while systemd still knows it.
-    if (uninstall) run(commands);
-    applyInstallation(plan);
-    if (!uninstall) run(commands);
+    carryOut(options, plan, commands);
     return said(output, uninstall ? "Removed." : whatNext(options));
   } catch (error) {
     if (error instanceof SettingsError || error instanceof InstallError) return failed(output, error.message);
@@ -71,6 +81,13 @@ function systemctlCommands(
     ["systemctl", "daemon-reload"],
     ["systemctl", "enable", "--now", unitName(service)],
   ];
+}
+
+/** A unit that is going to be removed has to be stopped while systemd still knows it. */
+function carryOut({ uninstall }: InstallOptions, plan: Installation, commands: readonly Systemctl[]): void {
+  if (uninstall) run(commands);
+  applyInstallation(plan);
+  if (!uninstall) run(commands);
 }
 
 function run(commands: readonly Systemctl[]): void {

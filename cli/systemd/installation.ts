@@ -46,15 +46,30 @@ export function planRemoval(service: string, root: string): Installation {
   };
 }
 
+function shownText(text: string, isSecret: boolean): string {
+  return isSecret ? text.replaceAll(/^(\w+)="[\s\S]*?(?<!\\)"$/gm, "$1=…") : text;
+}
+
+/** A plan as one document; of what may hold secrets, the names alone. */
+export function planDocument({ steps, kept }: Installation) {
+  return {
+    steps: steps.map(({ path, mode, text, isSecret }) =>
+      text === undefined
+        ? { do: "remove", path }
+        : { do: "write", path, mode: `0${mode.toString(8)}`, text: shownText(text, isSecret) },
+    ),
+    kept,
+  };
+}
+
 /** Tells a plan, line by line; of what may hold secrets, the names alone. */
 export function planLines({ steps, kept }: Installation): readonly string[] {
   const told = steps.flatMap(({ path, mode, text, isSecret }) => {
     if (text === undefined) return [`remove ${path}`];
     const title = `write ${path}, mode 0${mode.toString(8)}:`;
-    const shown = isSecret ? text.replaceAll(/^(\w+)="[\s\S]*?(?<!\\)"$/gm, "$1=…") : text;
     return [
       title,
-      ...shown
+      ...shownText(text, isSecret)
         .trimEnd()
         .split("\n")
         .map((line) => (line === "" ? "" : `    ${line}`)),

@@ -2,7 +2,7 @@ import { existsSync, realpathSync, statSync } from "node:fs";
 import { basename, isAbsolute, join, resolve } from "node:path";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
-import { sidecarSettings } from "#sidecar/settings.ts";
+import { sidecarSettings, type SidecarSettings } from "#sidecar/settings.ts";
 import { serviceDefinitions } from "../service-definitions.ts";
 import { credentialPath, type UnitOptions } from "./unit.ts";
 import type { InstalledService } from "./installed-services.ts";
@@ -56,7 +56,7 @@ export function serviceFacts(request: InstallRequest): ServiceFacts {
     unit: {
       service,
       command,
-      user: request.user ?? (sidecar === undefined ? undefined : ownerOf(workspace)),
+      user: request.user ?? (sidecar === undefined ? undefined : ownerOf(sidecar.node)),
       writablePaths: workspace === undefined ? [] : [resolve(workspace)],
       credentials,
       stopSeconds: Math.ceil(stopMs(settings) / 1_000) + 10,
@@ -93,16 +93,23 @@ function refuseRelativePaths(service: string, variables: Readonly<Record<string,
 function refusePassingPlace(gatehouse: string): void {
   if (!gatehouse.includes("/_npx/")) return;
   throw new InstallError(
-    `${gatehouse} is not there to stay; install it first, e.g. \`npm install --global gatehouse-evm\`, and say \`gatehouse install-service\` again.`,
+    `${gatehouse} is not there to stay; install it first (\`npm install --global\` with the package's file), and say \`gatehouse install-service\` again.`,
   );
 }
 
 /** Whoever owns the node's files; the sidecar writes them, and starts the node. */
-function ownerOf(workspace: string | undefined): string {
-  const config = workspace === undefined ? undefined : [join(workspace, "bin/node.conf"), workspace].find(existsSync);
+function ownerOf({ workspace, configPath }: SidecarSettings["node"]): string {
+  const places = [
+    ...(configPath === undefined ? [] : [configPath]),
+    ...(workspace === undefined ? [] : [join(workspace, "bin/node.conf"), workspace]),
+  ];
+  const config = places.find((path) => existsSync(path));
   if (config === undefined) {
+    const [expected] = places;
     throw new InstallError(
-      "as which user does the node run? Name it with --user, or name its workspace with GATEHOUSE_SIDECAR_NODE_WORKSPACE.",
+      expected === undefined
+        ? "as which user does the node run? Name it with --user, or name its workspace with GATEHOUSE_SIDECAR_NODE_WORKSPACE."
+        : `there is no ${expected}, whose owner the node runs as; correct GATEHOUSE_SIDECAR_NODE_WORKSPACE, or name the user with --user.`,
     );
   }
   return String(statSync(config).uid);

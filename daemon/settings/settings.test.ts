@@ -101,7 +101,7 @@ describe("readSettings", () => {
 
   it("names a mistyped variable, and leaves alone what Kubernetes adds for a Service of that name", () => {
     expect(problemsOf({ ...right, GATEHOUSE_TILL_LISTEN_PROT: "1" })).toEqual([
-      'till: GATEHOUSE_TILL_LISTEN_PROT: no such setting; did you mean GATEHOUSE_TILL_LISTEN_PORT? "gatehouse till --help --all" lists the settings of till. Correct the name or remove it.',
+      'till: GATEHOUSE_TILL_LISTEN_PROT: no such setting; did you mean GATEHOUSE_TILL_LISTEN_PORT? "gatehouse till --help" tells which there are. Correct the name or remove it.',
     ]);
     expect(
       problemsOf({

@@ -21,6 +21,40 @@ describe("gatehouse", () => {
     expect([typo.status, typo.stderr]).toEqual([1, expect.stringContaining("Did you mean sidecar?")]);
   });
 
+  it("gives logs as JSON by --json, as every command that tells something", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "gatehouse-logs-"));
+    onTestFinished(() => rm(directory, { recursive: true }));
+    const file = join(directory, "one.log");
+    await writeFile(file, `${JSON.stringify({ level: 30, time: 1_780_000_000_000, msg: "here" })}\n`);
+    const { status, stdout } = await runGatehouse(["logs", "--json", "--file", file]);
+    expect([status, JSON.parse(stdout)]).toMatchObject([0, { msg: "here" }]);
+  });
+
+  it.each([
+    ["config dump sidcar", "Did you mean sidecar?"],
+    ["install-service gatway", "Did you mean gateway?"],
+    ["completion basj", "Did you mean bash?"],
+    ["lint --format jsn", "Did you mean json?"],
+    ["config dump nothing-like-it", "Choose one of sidecar, gateway,"],
+  ])("%s: says %s", async (typed, suggestion) => {
+    const { status, stderr } = await runGatehouse(typed.split(" "));
+    expect([status, stderr]).toEqual([expect.any(Number), expect.stringContaining(suggestion)]);
+    expect(status).not.toBe(0);
+  });
+
+  it("begins a facilitator's settings with what it can't start without, then with whom it serves, in 80 columns", async () => {
+    const { stdout } = await runGatehouse(["facilitator", "--help"]);
+    const settings = stdout.slice(stdout.indexOf("Settings to begin with:"), stdout.indexOf(" more have defaults"));
+    expect([...settings.matchAll(/\[([\w.]+)\]$/gm)].map(([, key]) => key)).toEqual([
+      "signer.privateKey",
+      "assets",
+      "payees",
+      "chain.rpcUrl",
+      "chain.id",
+    ]);
+    expect(settings.split("\n").filter((line) => line.length > 80)).toEqual([]);
+  });
+
   it("begins a service's help with the settings that matter and names the others, and explains all with --all", async () => {
     const { stdout } = await runGatehouse(["facilitator", "--help"]);
     expect(stdout).toContain("GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY  [signer.privateKey]");
@@ -221,8 +255,8 @@ describe("a running service", () => {
     child.kill("SIGUSR2");
     await until("the change of level is logged", 20_000, () => said.includes("SIGUSR2 changes it back"));
     expect(JSON.parse(said.split("\n").find((line) => line.includes("SIGUSR2")) ?? "{}")).toMatchObject({
-      level: "warn",
-      changedTo: "debug",
+      "log.level": "warn",
+      gatehouse: { changedTo: "debug" },
     });
     child.kill("SIGTERM");
     expect(await once(child, "exit")).toEqual([0, null]);

@@ -59,6 +59,15 @@ describe("the release workflow", () => {
     expect(Object.values(workflow.jobs).filter((found) => found["timeout-minutes"] > 60)).toEqual([]);
   });
 
+  it("runs no package's script where images may be pushed, and gives the token to the login alone", () => {
+    const images = text.slice(text.indexOf("\n  images:"), text.indexOf("\n  release:"));
+    expect([...images.matchAll(/npm ci.*/g)].map(([command]) => command)).toEqual(["npm ci --ignore-scripts"]);
+    const steps = workflow.jobs["images"]?.steps ?? [];
+    const holding = steps.filter(({ env }) => JSON.stringify(env ?? {}).includes("github.token"));
+    expect(holding.map(({ run: command }) => command)).toEqual([expect.stringContaining("docker login")]);
+    expect(workflow.jobs["images"]?.["env"]).toBeUndefined();
+  });
+
   it("publishes images only once npm has taken the package, which it may refuse", () => {
     expect(workflow.jobs["package"]?.needs).toBe("artifacts");
     expect(workflow.jobs["images"]?.needs).toBe("package");

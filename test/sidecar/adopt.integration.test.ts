@@ -70,6 +70,8 @@ test("first contact changes nothing: the plan is shown everywhere, adopt carries
   for (const step of plan?.steps ?? []) expect(unsaid.stdout).toContain(step);
   expect(await deeds(node)).toEqual(untouched);
 
+  const shown = await runGatehouse(["adopt", "--json", "--state-directory", state]);
+  expect([shown.status, JSON.parse(shown.stdout)]).toMatchObject([1, { result: "waits", view: { mode: "adopt" } }]);
   const said = await runGatehouse(["adopt", "--yes"], firstContact(node));
   expect([said.status, said.stderr]).toEqual([0, ""]);
   expect(said.stdout).toContain(`(process ${first.pid} on host `);
@@ -79,6 +81,10 @@ test("first contact changes nothing: the plan is shown everywhere, adopt carries
   const done = await deeds(node);
   expect([done.isPruning, done.config.includes("storage_cetina_job_name")]).toEqual([true, true]);
   expect((await statusOf(sidecar.urls["sidecar"])).events.map(({ kind }) => kind)).toContain("adopt");
+  const already = await runGatehouse(["adopt", "--json"], firstContact(node));
+  expect([already.status, JSON.parse(already.stdout)]).toMatchObject([0, { result: "already" }]);
+  const unheld = await runGatehouse(["resume", "--json"], firstContact(node));
+  expect([unheld.status, JSON.parse(unheld.stdout)]).toMatchObject([0, { result: "none" }]);
   const again = await runGatehouse(["adopt"], firstContact(node));
   expect([again.status, again.stdout]).toEqual([0, expect.stringContaining("acts on this node already")]);
 }, 120_000);

@@ -161,7 +161,7 @@ looking(
       "docker ps --all --filter name=gatehouse-prod-node",
       "docker logs --tail 50 gatehouse-prod-node",
       "docker start gatehouse-prod-node",
-      expect.stringMatching(/^curl .* http:\/\/127\.0\.0\.1:18100$/),
+      "docker exec gatehouse-prod-sidecar gatehouse doctor",
     ]);
     expect(await card.locator("summary").innerText()).toMatch(/^6 more checks do not pass because of this: /);
     expect((await page.locator("body").innerText()).split("ECONNREFUSED").length - 1).toBe(1);

@@ -7,6 +7,8 @@ import { adoptAnswer, controlView, type ControlView } from "./control-answers.ts
 export type AdoptOptions = Readonly<{
   /** Adopts without asking. */
   yes: boolean;
+  /** Prints one JSON document, and asks nobody. */
+  json?: boolean | undefined;
   /** Asks a person at the terminal; undefined where there is none. */
   confirm: ((question: string) => Promise<boolean>) | undefined;
 }>;
@@ -21,11 +23,12 @@ const planAgainMs = 500;
  */
 export async function runAdoptCommand(
   target: ControlTarget,
-  { yes, confirm }: AdoptOptions,
+  { yes, json, confirm }: AdoptOptions,
   output: CommandOutput,
 ): Promise<number> {
   try {
     const view = await lookUntilPlanned(target);
+    if (json === true) return await adoptByDocument(target, view, { yes }, output);
     output.out(`${view.node.words}\n`);
     if (view.authority === "acts") {
       output.out(`The sidecar acts on this node already (upkeep.mode is ${view.mode}).\n`);
@@ -52,6 +55,21 @@ export async function runAdoptCommand(
     output.error(`adopt: ${error.message}\n`);
     return exitStatus.error;
   }
+}
+
+/** For a program: says what the sidecar's plan is, and adopts it where that was agreed to beforehand. */
+async function adoptByDocument(
+  target: ControlTarget,
+  view: ControlView,
+  { yes }: Pick<AdoptOptions, "yes">,
+  output: CommandOutput,
+): Promise<number> {
+  const answer =
+    yes && view.authority === "waits" && view.plan !== undefined
+      ? await requestControl(target, { path: "/adopt", body: { digest: view.plan.digest }, answer: adoptAnswer })
+      : { result: view.authority === "acts" ? "already" : view.authority, view };
+  output.out(`${JSON.stringify(answer)}\n`);
+  return answer.result === "adopted" || answer.result === "already" ? exitStatus.clean : exitStatus.error;
 }
 
 async function adopt(target: ControlTarget, digest: string, output: CommandOutput): Promise<number> {

@@ -6,12 +6,18 @@ import { resumeAnswer } from "./control-answers.ts";
  * Has a running sidecar lift the hold that it set when the node did not come back, and try again what failed. Returns the exit status: 0 when that sidecar said that
  * the hold is lifted, or that none is in force; 1 when no sidecar said so.
  */
-export async function runResumeCommand(target: ControlTarget, output: CommandOutput): Promise<number> {
+export async function runResumeCommand(
+  target: ControlTarget,
+  output: CommandOutput,
+  { json }: Readonly<{ json: boolean }> = { json: false },
+): Promise<number> {
   try {
-    const { result, hold, next, wasContested, asksAgain, node } = await requestControl(target, {
-      path: "/resume",
-      answer: resumeAnswer,
-    });
+    const answer = await requestControl(target, { path: "/resume", answer: resumeAnswer });
+    const { result, hold, next, wasContested, asksAgain, node } = answer;
+    if (json) {
+      output.out(`${JSON.stringify(answer)}\n`);
+      return result === "busy" ? exitStatus.error : exitStatus.clean;
+    }
     const since = hold === undefined ? "" : new Date(hold.sinceMs).toISOString();
     if (result === "busy") {
       output.error(
