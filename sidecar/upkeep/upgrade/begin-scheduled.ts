@@ -8,6 +8,8 @@ import { describeStart, judgeStart } from "./upgrade-start.ts";
 
 /** What the passes keep of the scheduled upgrade between two looks; monotonic. */
 export type ScheduleWatch = {
+  /** The one that the rest is about: when it was accepted. */
+  acceptedMs?: number;
   lookedMs?: number;
   /** Whether its time had come at a look of this process. */
   wasDue?: boolean;
@@ -30,18 +32,20 @@ export function beginScheduled(
 ): number | undefined {
   const { state, clock, log, signal, wake } = dependencies;
   const scheduled = state.scheduledUpgrade.get();
-  if (scheduled === undefined || scheduled.notBegun !== undefined) {
+  if (scheduled === undefined || scheduled.notBegun !== undefined) return undefined;
+  if (watch.acceptedMs !== scheduled.acceptedMs) {
+    watch.acceptedMs = scheduled.acceptedMs;
     delete watch.lookedMs;
     delete watch.wasDue;
-    return undefined;
   }
   const situation = readSituation(dependencies);
   seen.upgrade.note({ starts: describeStart(scheduled.start, situation) });
   if (seen.upgrade.now().looking !== undefined) return undefined;
   const judged = judgeStart(scheduled, situation);
   const { trouble } = seen.upgrade.now();
-  const closed =
-    judged.kind === "wait" && watch.wasDue === true ? "the window closed before it could begin" : undefined;
+  // A time or a height that was due comes again: a clock that was set back, a head that was taken back.
+  const isClosed = scheduled.start.kind === "window" && judged.kind === "wait" && watch.wasDue === true;
+  const closed = isClosed ? "the window closed before it could begin" : undefined;
   const over = judged.kind === "over" ? judged.why : closed;
   if (over !== undefined) {
     giveUp(scheduled, trouble === undefined ? over : `${over}: ${trouble}`, seen, dependencies);
@@ -88,6 +92,8 @@ async function lookAt(
   if (isDue && isAnother) return giveUp(scheduled, another, seen, dependencies);
   const [trouble] = isAnother ? [another] : [problems.length === 0 ? undefined : problems.join("; ")];
   if (!isDue || trouble !== undefined) return seen.upgrade.note({ trouble });
+  // The look takes a while: its time may be over by now, as the next pass says.
+  if (judgeStart(scheduled, readSituation(dependencies)).kind !== "due") return;
   const begun = beginUpgrade(check, scheduled.digest, seen, dependencies);
   if (begun.result === "refused") seen.upgrade.note({ trouble: begun.plan.problems.join("; ") });
 }
