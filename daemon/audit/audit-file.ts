@@ -160,18 +160,29 @@ function healEnd(descriptor: number, path: string): string | undefined {
   readSync(descriptor, tail, 0, tail.length, from);
   const kept = endOfLastLine(tail);
   if (kept === tail.length) return undefined;
-  if (kept === 0 && from > 0) throw new Error(`${path} is no audit log: its end has no line`);
+  if (kept === 0 && !couldBeTorn(tail)) {
+    throw new Error(`${path} is no audit log, and is left as it is; let auditLog.path name a file of its own`);
+  }
   ftruncateSync(descriptor, from + kept);
   fsyncSync(descriptor);
   return tail.toString("utf8", kept, kept + tornShown);
+}
+
+/** Whether a file without a whole line can be a first line that was not written to its end, or the zeros that a machine left in its place. */
+function couldBeTorn(bytes: Buffer): boolean {
+  return bytes.length < tailBytes && !bytes.includes(10) && (bytes[0] === 0 || bytes[0] === "{".charCodeAt(0));
 }
 
 /** Where the last line ends that can be read. A machine that lost its power may have left zeros in place of one. */
 function endOfLastLine(tail: Buffer): number {
   for (let end = tail.length; end > 0;) {
     const before = tail.lastIndexOf(10, end - 2) + 1;
-    if (tail[end - 1] === 10 && parseJson(tail.toString("utf8", before, end)) !== undefined) return end;
+    if (tail[end - 1] === 10 && isObject(parseJson(tail.toString("utf8", before, end)))) return end;
     end = before;
   }
   return 0;
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null;
 }

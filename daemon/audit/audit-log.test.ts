@@ -95,6 +95,21 @@ test.each([
   expect(healed).toMatchObject({ "event.action": "audit-log-healed", gatehouse: { before: torn } });
 });
 
+test.each([
+  ["a key", "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d"],
+  ["a line of a key", "59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d\n"],
+  ["YAML", "port: 1\nlist:\n  - 3\n"],
+  ["a list", "[\n1\n]\n"],
+])("%s, which the path names by mistake, is left as it is, and nobody is shown it", async (_name, content) => {
+  const folder = await folderForTest();
+  await writeFile(join(folder, "audit.jsonl"), content);
+  const { audit, path, logged } = opened(folder);
+  audit.addNow(change);
+  expect(await readFile(path, "utf8")).toBe(content);
+  expect(JSON.stringify(logged)).toContain("is no audit log, and is left as it is");
+  expect(JSON.stringify(logged)).not.toContain("59c6995e");
+});
+
 test("a file with nothing but a torn line begins anew", async () => {
   const folder = await folderForTest();
   await writeFile(join(folder, "audit.jsonl"), '{"torn');

@@ -63,7 +63,8 @@ function openWithFile(options: AuditFileOptions, dependencies: AuditDependencies
   let file: AuditFile | undefined;
   const waiting = createWaitingLines(dependencies);
   let isFailing = false;
-  const failed = (err: unknown) => {
+  const failed = (err: unknown, taken?: TakenLines) => {
+    if (taken !== undefined) waiting.putBack(taken);
     if (!isFailing) log.error({ event: "audit-not-written", err, path }, "changes can't be written to the audit log");
     isFailing = true;
   };
@@ -75,41 +76,45 @@ function openWithFile(options: AuditFileOptions, dependencies: AuditDependencies
     waiting.putFirst({ ...byItself, action: "audit-log-healed", message, before: file.torn });
     return file;
   };
-  const write = (): boolean => {
-    if (!isReachable()) return false;
+  /** Appends what waits; what was appended, or undefined when the disk does not take it now. */
+  const write = (): TakenLines | undefined => {
+    if (!isReachable()) return undefined;
+    let taken: TakenLines | undefined;
     try {
       const to = opened();
-      const text = waiting.text();
-      if (text !== "") to.append(text);
-      waiting.clear();
+      taken = waiting.take();
+      if (taken.lines.length > 0) to.append(taken.lines.join(""));
       if (isFailing) log.info({ event: "audit-written-again", path }, "changes are written to the audit log again");
       isFailing = false;
-      return true;
+      return taken;
     } catch (error) {
-      failed(error);
-      return false;
+      failed(error, taken);
+      return undefined;
     }
   };
   const writeAndSync = () => {
+    const taken = write();
+    if (taken === undefined) return;
     try {
-      if (write()) file?.syncNow();
+      file?.syncNow();
     } catch (error) {
-      failed(error);
+      failed(error, taken);
     }
   };
   const timer = setInterval(() => {
-    if (waiting.text() !== "") writeAndSync();
+    if (waiting.some()) writeAndSync();
   }, retryMs).unref();
   // What a kill left is healed at the start, not at the next change; a log of no change is no file.
   if (isReachable() && existsSync(path)) writeAndSync();
   return {
     add: async (entries) => {
       entries.forEach(waiting.put);
-      if (!write()) return;
+      const taken = write();
+      if (taken === undefined) return;
       try {
         await file?.sync();
       } catch (error) {
-        failed(error);
+        failed(error, taken);
       }
     },
     addNow: (entry) => {
@@ -118,35 +123,49 @@ function openWithFile(options: AuditFileOptions, dependencies: AuditDependencies
     },
     [Symbol.dispose]: () => {
       clearInterval(timer);
-      if (waiting.text() !== "") writeAndSync();
+      if (waiting.some()) writeAndSync();
       if (isReachable()) file?.[Symbol.dispose]();
     },
   };
 }
 
+/** Lines on their way to the file, and how many were given up before them. */
+type TakenLines = Readonly<{ lines: readonly string[]; lost: number }>;
+
 /** Lines that are not in the file yet. */
 function createWaitingLines(dependencies: AuditDependencies) {
   let lines: string[] = [];
   let lost = 0;
+  const shorten = () => {
+    lost += Math.max(0, lines.length - waitingMax);
+    lines = lines.slice(-waitingMax);
+  };
   return {
     put: (entry: AuditEntry) => {
       lines.push(lineOf(entry, dependencies));
-      if (lines.length <= waitingMax) return;
-      lines.shift();
-      lost += 1;
+      if (lines.length > waitingMax) shorten();
     },
     putFirst: (entry: AuditEntry) => void lines.unshift(lineOf(entry, dependencies)),
-    text: () => {
-      if (lost === 0) return lines.join("");
-      const message = `${lost} changes are missing here: the disk did not take them.`;
-      const told = lineOf({ ...byItself, action: "audit-lines-lost", outcome: "failure", message }, dependencies);
-      return [...lines, told].join("");
-    },
-    clear: () => {
+    some: () => lines.length > 0 || lost > 0,
+    take: (): TakenLines => {
+      const taken = { lines: lost === 0 ? lines : [...lines, lineOf(formatLost(lost), dependencies)], lost };
       lines = [];
       lost = 0;
+      return taken;
+    },
+    /** What the disk did not take goes before what came since. */
+    putBack: (taken: TakenLines) => {
+      const own = taken.lost === 0 ? taken.lines : taken.lines.slice(0, -1);
+      lines = [...own, ...lines];
+      lost += taken.lost;
+      shorten();
     },
   };
+}
+
+function formatLost(lost: number): AuditEntry {
+  const message = `${lost} changes are missing here: the disk did not take them.`;
+  return { ...byItself, action: "audit-lines-lost", outcome: "failure", message };
 }
 
 const byItself = { outcome: "success", by: "the service itself" } as const;
