@@ -23,19 +23,31 @@ export type EventKind =
   | "adopt"
   | "upgrade";
 
+/** Events of what was only observed. */
+export type ObservationKind = "condition" | "version";
+
+/** Events of what was done, or was to be done. */
+export type ChangeKind = Exclude<EventKind, ObservationKind>;
+
 /** What the audit log says of an event that is a change, besides the event itself. */
 export type EventChange = Readonly<{
-  /** Who did it, where that is not the sidecar by itself. */
-  by?: string;
-  /** `unknown` where the end is another event's; absent: it was done. */
-  outcome?: "success" | "failure" | "unknown";
+  /** Who did it: `sidecar` by itself, or the command that a person ran. */
+  by: string;
+  /** `unknown` where the end is another event's. */
+  outcome: "success" | "failure" | "unknown";
   before?: unknown;
   after?: unknown;
 }>;
 
+/** What the sidecar did by itself. */
+export const doneBySidecar = { by: "sidecar", outcome: "success" } as const;
+
 /** The last events, newest first; kept over restarts of the sidecar. */
 export type EventLog = Readonly<{
-  add: (kind: EventKind, message: string, why?: string, change?: EventChange) => void;
+  add: {
+    (kind: ObservationKind, message: string, why?: string): void;
+    (kind: ChangeKind, message: string, why: string | undefined, change: EventChange): void;
+  };
   list: () => readonly SidecarEvent[];
 }>;
 
@@ -46,7 +58,7 @@ export const eventsKept = 100;
 export function createRecentEvents(clock: Clock): EventLog {
   let events: readonly SidecarEvent[] = [];
   return {
-    add: (kind, message, why) => {
+    add: (kind: EventKind, message: string, why?: string) => {
       const at = new Date(clock.wallMs()).toISOString();
       events = [{ at, kind, message, ...(why === undefined ? {} : { why }) }, ...events].slice(0, eventsKept);
     },

@@ -6,7 +6,7 @@ import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import type { EventLog } from "#status/event-log.ts";
+import { doneBySidecar, type EventLog } from "#status/event-log.ts";
 import { createSampleGauge } from "#status/charts.ts";
 import { DriverError } from "../upkeep/drivers/driver.ts";
 import { planGrowth, type GrowthLimits, type GrowthPlan, type VolumeClaim } from "./volume-claim.ts";
@@ -68,7 +68,7 @@ export async function watchVolume(options: VolumeWatchOptions, dependencies: Vol
       growths.inc();
       const message = `The volume grows to ${plan.toGibibytes} GiB; ${percent(freeRatio)} of it were free.`;
       const sides = { before: { bytes: size.requestedBytes }, after: { gibibytes: plan.toGibibytes } };
-      events.add("volume", message, undefined, sides);
+      events.add("volume", message, undefined, { ...doneBySidecar, ...sides });
     }
     board.set(
       conditionOf(plan, { ...options, freeRatio, requestedBytes: size.requestedBytes, wallMs: clock.wallMs() }),

@@ -2,6 +2,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Traffic } from "#gateway/observe/traffic.ts";
 import type { ConditionReport, ConditionType } from "#status/condition.ts";
+import { doneBySidecar } from "#status/event-log.ts";
 import { findChromium, startChromium } from "../support/chromium.ts";
 import { servePage, type ServedPageOptions } from "../support/served-page.ts";
 import { expectWellMade, openStatusPage, waitForLevel } from "../support/status-page.ts";
@@ -209,7 +210,7 @@ looking(
   `the values of the charts are told under the pointer and by the keyboard, all at one time${skipped}`,
   async () => {
     await using node = await rightNode();
-    node.events.add("restart", "Restarting the node (docker): node.conf was changed.");
+    node.events.add("restart", "Restarting the node (docker): node.conf was changed.", undefined, doneBySidecar);
     node.set(...nodeGone);
     await node.live(60 * secondMs, () => ({ failure: refused }));
     node.setRight(sides);
@@ -404,7 +405,7 @@ looking(`what a node says is shown as text, whatever it says${skipped}`, async (
   await using node = await rightNode({}, 1);
   const message = `answered with <img src=x onerror="document.title='taken'"> and \`<b>code</b>\``;
   node.set({ type: "RpcAnswering", status: "False", reason: "NotJsonRpc", message });
-  node.events.add("write", "<script>document.title='taken'</script>", "<i>why</i>");
+  node.events.add("write", "<script>document.title='taken'</script>", "<i>why</i>", doneBySidecar);
   await using seen = await openStatusPage(browser, node.url);
   const { page } = seen;
   await waitForLevel(page, "down");

@@ -1,6 +1,6 @@
 import { basename, join } from "node:path";
 import type { Clock } from "#daemon/clock.ts";
-import type { EventLog } from "#status/event-log.ts";
+import { doneBySidecar, type EventLog } from "#status/event-log.ts";
 import type { ConfigWriteResult } from "./config-writer.ts";
 import { deriveConfigCurrent } from "./config-conditions.ts";
 import type { ObservedConfig, OtherWriter } from "./config-observation.ts";
@@ -59,7 +59,7 @@ export async function applyConfig(
   rate.record(reading.contentHash);
   config.note({ corrected: action.changes.map(formatChange) });
   metrics.corrected();
-  const sides = { before: { sha256: reading.contentHash }, after: { sha256: hashContent(content) } };
+  const sides = { ...doneBySidecar, before: { sha256: reading.contentHash }, after: { sha256: hashContent(content) } };
   for (const change of action.changes)
     events.add("write", `${basename(path)}: ${formatChange(change)}.`, change.reason, sides);
   return { result, again: true };

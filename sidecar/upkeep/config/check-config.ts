@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import type { Clock } from "#daemon/clock.ts";
 import { isAnswering, type NodeFacts } from "#health/node-health.ts";
 import { parseConfig } from "#node/conf/document.ts";
-import type { EventLog } from "#status/event-log.ts";
+import { doneBySidecar, type EventLog } from "#status/event-log.ts";
 import { hashContent, type ConfigReading } from "./config-file.ts";
 import { isUselessToNode, type ConfigProblemReason } from "#node/conf/problem.ts";
 import { locked } from "./config-conditions.ts";
@@ -138,7 +138,7 @@ async function writeBack(
     { fileDeadline: place.fileDeadline, lock: place.lock(), versions },
   );
   if (written.ok) {
-    const sides = { before: { sha256: expectedHash }, after: { sha256: hashContent(content) } };
+    const sides = { ...doneBySidecar, before: { sha256: expectedHash }, after: { sha256: hashContent(content) } };
     events.add("write", `${basename(path)}: restored to the last good content.`, problem.message, sides);
     return { again: true };
   }

@@ -2,7 +2,7 @@ import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { NodeHealth } from "#health/node-health.ts";
 import type { Charts } from "#status/charts.ts";
-import type { EventLog } from "#status/event-log.ts";
+import { doneBySidecar, type EventLog } from "#status/event-log.ts";
 import type { NodeCli } from "../drivers/node-cli.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 import { followPruning } from "./prune-progress.ts";
@@ -88,7 +88,7 @@ async function switchOn(
   // A tool may end with status 0 and have done nothing: only what it reads afterwards counts.
   await observer.look(signal);
   if (observer.pruneInfo()?.autoPrune === true) {
-    events.add("prune", "Auto-pruning was switched on.", why);
+    events.add("prune", "Auto-pruning was switched on.", why, doneBySidecar);
     return;
   }
   const said = enabled.value === "" ? "" : ` It said: ${enabled.value}`;

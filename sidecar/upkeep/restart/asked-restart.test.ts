@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
+import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
 import { createRecentEvents } from "#status/event-log.ts";
+import { auditEvents } from "../state/audited-event-log.ts";
 import { askForRestart, findAskedRestart, type AskDependencies } from "./asked-restart.ts";
 
 const able = { authority: "acts", isRestarting: false, canRestart: true } as const;
@@ -13,7 +15,9 @@ function keptWord(hold?: ReturnType<AskDependencies["state"]["hold"]["get"]>) {
     hold: { get: () => hold, set: () => undefined },
     upgrade: { get: () => undefined, set: () => undefined },
   };
-  return { state, clock, events: createRecentEvents(clock) };
+  const audited: AuditEntry[] = [];
+  const events = auditEvents(createRecentEvents(clock), { addNow: (entry) => void audited.push(entry) });
+  return { state, clock, events, audited };
 }
 
 test("a restart that is asked for is due at once, and no budget bounds it", () => {
@@ -33,6 +37,17 @@ test("after ten minutes, or with a clock that was put back, a word counts no mor
     kept.clock.nowMs -= laterMs;
     expect(findAskedRestart(kept)).toBeUndefined();
   }
+});
+
+test("the audit log names the command that a person ran, and calls no restart made that was not", () => {
+  const kept = keptWord();
+  askForRestart(able, kept);
+  kept.clock.nowMs += 600_001;
+  findAskedRestart(kept);
+  expect(kept.audited).toMatchObject([
+    { action: "node-restart", by: "gatehouse restart", outcome: "unknown" },
+    { action: "node-restart", by: "sidecar", outcome: "failure" },
+  ]);
 });
 
 test.each([

@@ -32,7 +32,8 @@ export function askForRestart(
   if (isRestarting || isBetweenVersions(state)) return "busy";
   if (state.hold.get() !== undefined) return "held";
   state.askedRestart.set({ atMs: clock.wallMs() });
-  events.add("restart", "A person asked for a restart of the node.");
+  const said = { by: "gatehouse restart", outcome: "unknown" } as const;
+  events.add("restart", "A person asked for a restart of the node.", undefined, said);
   return "asked";
 }
 
@@ -54,6 +55,8 @@ export function findAskedRestart({
   events.add(
     "restart",
     "The restart that a person asked for could not begin within 10 minutes, and is not made any more.",
+    undefined,
+    { by: "sidecar", outcome: "failure" },
   );
   return undefined;
 }

@@ -96,7 +96,7 @@ async function rememberProved(
   if (isKept) return;
   const message =
     "The healthy configuration could not be kept: a roll-back would restore an earlier one. Make upkeep.stateDirectory writable.";
-  dependencies.events.add("restart", message);
+  dependencies.events.add("restart", message, undefined, { by: "sidecar", outcome: "failure" });
 }
 
 async function restartOrGoBack(incident: RestartIncident, dependencies: RestartIncidentDependencies): Promise<void> {

@@ -1,5 +1,5 @@
 import type { HealthWatch } from "#health/health-watch.ts";
-import type { EventLog } from "#status/event-log.ts";
+import { doneBySidecar, type EventLog } from "#status/event-log.ts";
 import { readInstanceId, type NodeDriver } from "../drivers/driver.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
@@ -74,7 +74,8 @@ function retryOf({
   if (retry === undefined || !isBack(retry, health.current())) return retry;
   state.atomically(() => {
     state.retry.set(undefined);
-    events.add("restart", `The node has come back meanwhile, so this is not tried again: ${retry.reason}.`);
+    const message = `The node has come back meanwhile, so this is not tried again: ${retry.reason}.`;
+    events.add("restart", message, undefined, doneBySidecar);
   });
   return undefined;
 }

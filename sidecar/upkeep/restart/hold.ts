@@ -55,7 +55,8 @@ export function endHold(
       state.upgrade.set(afterHold(stranded, { isBack: !retries, isAsked }, clock.wallMs()));
     } else if (retries) state.retry.set({ ...failed, why, isAsked });
     const by = isAsked ? "gatehouse resume" : "sidecar";
-    events.add("hold", `The hold is lifted: ${why}. ${then}`, undefined, { by, before: { hold: held }, after: {} });
+    const lifted = { by, outcome: "success", before: { hold: held }, after: {} } as const;
+    events.add("hold", `The hold is lifted: ${why}. ${then}`, undefined, lifted);
   });
   log.info({ event: "hold-lifted", why, retries }, `the hold is lifted. ${then}`);
   return then;

@@ -3,7 +3,7 @@ import type { ConfigReading } from "../config/config-file.ts";
 import { nodeBegan, type NodeBeganDependencies, readNodeStart } from "./node-began.ts";
 import { hasSameMeaning, deriveMeaning } from "#node/conf/meaning.ts";
 import { readTies } from "#node/conf/ties.ts";
-import type { EventLog } from "#status/event-log.ts";
+import { doneBySidecar, type EventLog } from "#status/event-log.ts";
 import type { NodeVersion } from "#node/versions.ts";
 import type { ConfigObservation } from "../config/config-observation.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
@@ -59,7 +59,7 @@ export async function hasReadAlready(
     state.nodeHas.set(meaning);
     state.startedWith.set(isLater || isEarlier ? meaning : undefined);
     state.nodeTies.set(readTies(reading.document, place.layout().configPath));
-    events.add("restart", `No restart is needed: the node ${why}.`);
+    events.add("restart", `No restart is needed: the node ${why}.`, undefined, doneBySidecar);
   });
   return true;
 }

@@ -2,7 +2,7 @@ import { hasSameMeaning, deriveMeaning } from "#node/conf/meaning.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import type { FileDeadline } from "#daemon/files/file-deadline.ts";
-import type { EventLog } from "#status/event-log.ts";
+import { doneBySidecar, type EventLog } from "#status/event-log.ts";
 import type { NodeDriver, RestartReport } from "../drivers/driver.ts";
 import { DriverError, readInstanceId, StartFailed } from "../drivers/driver.ts";
 import type { ConfigReading } from "../config/config-file.ts";
@@ -91,7 +91,8 @@ export async function runRestart(
   state.atomically(() => {
     state.restartInFlight.set(undefined);
     if (startedWith !== undefined) noteStartedWith(startedWith, incident, dependencies);
-    events.add("restart", `The node is back and advances after ${Math.round(verified.tookMs)} ms.`);
+    const message = `The node is back and advances after ${Math.round(verified.tookMs)} ms.`;
+    events.add("restart", message, undefined, doneBySidecar);
   });
   if (startedWith !== undefined) await dependencies.rememberHealthy(startedWith.bytes);
   return {};
@@ -143,7 +144,7 @@ async function putBack(
   );
   if (!written.ok) return false;
   const message = "node.conf became unusable while the node was restarted: what it was to start with is put back.";
-  const sides = { before: { sha256: expectedHash }, after: { sha256: before.contentHash } };
+  const sides = { ...doneBySidecar, before: { sha256: expectedHash }, after: { sha256: before.contentHash } };
   dependencies.events.add("write", message, problem.message, sides);
   return true;
 }
@@ -165,7 +166,7 @@ export async function attemptRestart(
     state.startedWith.set(undefined);
     state.nodeHas.set(before.ok ? deriveMeaning(before.document) : "unknown");
     if (purpose === "ordinary") {
-      const begun = { outcome: "unknown" } as const;
+      const begun = { by: "sidecar", outcome: "unknown" } as const;
       events.add("restart", `Restarting the node (${driver.name}): ${incident.reason}.`, undefined, begun);
     }
   });
@@ -238,6 +239,8 @@ async function restartNode(
     dependencies.events.add(
       "restart",
       `The node runs although it was not started by the sidecar (${why}): somebody else did.`,
+      undefined,
+      { by: "somebody else", outcome: "success" },
     );
     return {};
   }

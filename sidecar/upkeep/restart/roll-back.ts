@@ -38,13 +38,14 @@ export async function rollBack(
     const unmade = "The restart budget is used up, so it was not restarted again.";
     return state.atomically(() => {
       events.add("roll-back", `The node did not come back: ${failure}. ${restored} ${unmade}`, undefined, {
+        by: "sidecar",
         outcome: "failure",
       });
       hold(`The node did not come back: ${failure}. ${restored} ${unmade}`);
       state.restartInFlight.set(undefined);
     });
   }
-  const begun = { outcome: "unknown" } as const;
+  const begun = { by: "sidecar", outcome: "unknown" } as const;
   events.add("roll-back", `The node did not come back: ${failure}. ${restored}`, undefined, begun);
   const now = await readConfig(incident, dependencies);
   const { verified, startedWith } = await attemptRestart(incident, now, { purpose: "roll-back" }, dependencies);
@@ -63,7 +64,7 @@ export async function rollBack(
       "hold",
       `Nothing more is done until the desired state changes or \`${command("resume")}\` is run. ${end}`,
       undefined,
-      { outcome: verified.ok ? "success" : "failure", after: { hold: failure } },
+      { by: "sidecar", outcome: verified.ok ? "success" : "failure", after: { hold: failure } },
     );
   });
 }

@@ -2,13 +2,11 @@ import { join } from "node:path";
 import type { AuditAction } from "#daemon/audit/audit-entry.ts";
 import { openAuditLog, type AuditDependencies, type AuditLog } from "#daemon/audit/audit-log.ts";
 import type { AuditSettings } from "#daemon/audit/audit-settings.ts";
-import type { EventKind, EventLog } from "#status/event-log.ts";
+import type { ChangeKind, EventChange, EventKind, EventLog, ObservationKind } from "#status/event-log.ts";
 import type { UpkeepState } from "./upkeep-state.ts";
 
-/** Which events are changes, and what the audit log calls them; what was only observed is none. */
-const actions: Readonly<Record<EventKind, AuditAction | undefined>> = {
-  condition: undefined,
-  version: undefined,
+/** What the audit log calls the events that are changes. */
+const actions: Readonly<Record<ChangeKind, AuditAction>> = {
   write: "node-conf-written",
   prune: "auto-pruning-switched-on",
   restart: "node-restart",
@@ -21,15 +19,15 @@ const actions: Readonly<Record<EventKind, AuditAction | undefined>> = {
 
 /** Writes each event that is a change to the audit log, before it is an event that anybody can see. */
 export function auditEvents(events: EventLog, audit: Pick<AuditLog, "addNow">): EventLog {
-  return {
-    add: (kind, message, why, change = {}) => {
-      const action = actions[kind];
-      if (action !== undefined)
-        audit.addNow({ outcome: "success", by: "sidecar", ...change, action, message, reason: why });
-      events.add(kind, message, why);
-    },
-    list: events.list,
-  };
+  function add(kind: ObservationKind, message: string, why?: string): void;
+  function add(kind: ChangeKind, message: string, why: string | undefined, change: EventChange): void;
+  function add(kind: EventKind, message: string, why?: string, change?: EventChange): void {
+    if (kind === "condition" || kind === "version") return events.add(kind, message, why);
+    if (change === undefined) throw new Error(`an event of kind ${kind} does not say who did it`);
+    audit.addNow({ ...change, action: actions[kind], message, reason: why });
+    events.add(kind, message, why, change);
+  }
+  return { add, list: events.list };
 }
 
 /** Opens a sidecar's audit log, by default beside its state, whose file system is left alone while it hangs. */

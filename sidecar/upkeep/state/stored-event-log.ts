@@ -27,7 +27,7 @@ export function createStoredEventLog(store: StateStore, clock: Clock): EventLog 
     },
   };
   return {
-    add: (kind, message, why) => {
+    add: (kind: EventKind, message: string, why?: string) => {
       const atMs = Math.round(clock.wallMs());
       const event = { at: new Date(atMs).toISOString(), kind, message, ...(why === undefined ? {} : { why }) };
       events = [event, ...events].slice(0, eventsKept);

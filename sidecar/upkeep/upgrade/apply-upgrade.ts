@@ -159,6 +159,7 @@ function finishOrRemember(
   state.atomically(() => {
     remember(now);
     events.add("upgrade", message, undefined, {
+      by: "sidecar",
       outcome: end === "committed" ? "success" : "failure",
       before: { version: now.from },
       after: end === "committed" ? { version: now.to, restoredFrom: now.restoredFrom } : { end },

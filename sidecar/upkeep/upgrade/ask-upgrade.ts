@@ -66,6 +66,7 @@ export function cancelUpgrade(
     state.scheduledUpgrade.set(undefined);
     events.add("upgrade", `The scheduled upgrade from ${scheduled.from} to ${scheduled.to} is withdrawn.`, undefined, {
       by: "gatehouse upgrade --cancel",
+      outcome: "success",
     });
   });
   seen.upgrade.note({ scheduled: undefined, wasScheduled: true, trouble: undefined });

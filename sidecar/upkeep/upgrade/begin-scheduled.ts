@@ -110,7 +110,8 @@ function giveUp(
   const message = scheduledWords({ scheduled: given, starts: undefined, trouble: undefined });
   state.atomically(() => {
     state.scheduledUpgrade.set(given);
-    events.add("upgrade", message, undefined, { outcome: "failure", before: { version: scheduled.from } });
+    const before = { version: scheduled.from };
+    events.add("upgrade", message, undefined, { by: "sidecar", outcome: "failure", before });
   });
   seen.upgrade.note({ scheduled: given, trouble: undefined });
   log.error({ event: "upgrade-not-begun", from: scheduled.from, to: scheduled.to }, message);
