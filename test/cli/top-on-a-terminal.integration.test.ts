@@ -24,7 +24,7 @@ function startTop(url: string) {
   });
   let shown = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (shown += text));
-  const ended = once(child, "exit") as Promise<[number | null]>;
+  const ended = once(child, "close") as Promise<[number | null]>;
   return { type: (text: string) => void child.stdin.write(text), shown: () => shown, ended };
 }
 

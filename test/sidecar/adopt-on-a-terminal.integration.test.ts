@@ -20,7 +20,7 @@ async function atTerminal(stateDirectory: string, answer: string) {
   });
   let shown = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (shown += text));
-  const ended = once(child, "exit") as Promise<[number | null]>;
+  const ended = once(child, "close") as Promise<[number | null]>;
   await until(
     () => shown,
     (text) => text.includes("[y/N]"),

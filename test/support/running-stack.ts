@@ -78,7 +78,7 @@ export async function spawnStack(
   });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
-  const exited = once(child, "exit").then(([status]) => status as number | null);
+  const exited = once(child, "close").then(([status]) => status as number | null);
   const stop = async () => {
     child.kill("SIGINT");
     return exited;

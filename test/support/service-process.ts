@@ -45,7 +45,7 @@ export async function startService(
   });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk: Buffer) => (output += String(chunk)));
-  const exited = once(child, "exit").then(([status]) => status as number | null);
+  const exited = once(child, "close").then(([status]) => status as number | null);
   const ended = exited.then((status) => {
     throw new Error(`${service} ended with status ${String(status)}:\n${output}`);
   });
@@ -68,7 +68,7 @@ export async function startService(
 export async function runToEnd(service: string, env: Readonly<Record<string, string>>) {
   const child = spawn(program, [service], { env: { PATH: path, ...env } });
   const printed = Promise.all([text(child.stdout), text(child.stderr)]);
-  const [status] = (await within(`the end of ${service}`, startDeadlineMs, once(child, "exit"))) as [number | null];
+  const [status] = (await within(`the end of ${service}`, startDeadlineMs, once(child, "close"))) as [number | null];
   const [stdout, stderr] = await printed;
   return { status, stdout, stderr };
 }
