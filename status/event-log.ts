@@ -42,12 +42,17 @@ export type EventChange = Readonly<{
 /** What the sidecar did by itself. */
 export const doneBySidecar = { by: "sidecar", outcome: "success" } as const;
 
+/** A change before it is made. */
+export type BeginningChange = Omit<EventChange, "outcome">;
+
 /** The last events, newest first; kept over restarts of the sidecar. */
 export type EventLog = Readonly<{
   add: {
     (kind: ObservationKind, message: string, why?: string): void;
     (kind: ChangeKind, message: string, why: string | undefined, change: EventChange): void;
   };
+  /** Has the audit log say what is about to be done, its outcome `unknown`; no event that anybody sees. */
+  begin: (kind: ChangeKind, message: string, why: string | undefined, change: BeginningChange) => void;
   list: () => readonly SidecarEvent[];
 }>;
 
@@ -62,6 +67,7 @@ export function createRecentEvents(clock: Clock): EventLog {
       const at = new Date(clock.wallMs()).toISOString();
       events = [{ at, kind, message, ...(why === undefined ? {} : { why }) }, ...events].slice(0, eventsKept);
     },
+    begin: () => undefined,
     list: () => events,
   };
 }

@@ -19,8 +19,8 @@ export type AuditDependencies = Readonly<{
 
 /**
  * An append-only log of changes, one JSON line each. What is added is on the disk before the call ends, unless the disk does not take it: then
- * it is kept in memory, the log says so, and it is written as soon as that can be done. After a kill a change may be told twice, never not at all,
- * because it is added before it is done with.
+ * it is kept in memory, the log says so, and it is written as soon as that can be done. What is added before
+ * it is done may be told twice after a kill, never not at all.
  */
 export type AuditLog = Disposable &
   Readonly<{

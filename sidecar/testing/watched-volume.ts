@@ -23,7 +23,11 @@ export function watchedVolume(
   const time = { ms: 10_000_000 };
   const clock = { wallMs: () => time.ms, monotonicMs: () => time.ms };
   const told: string[] = [];
-  const events = { add: (kind: string, message: string) => void told.push(`${kind}: ${message}`), list: () => [] };
+  const events = {
+    add: (kind: string, message: string) => void told.push(`${kind}: ${message}`),
+    begin: () => undefined,
+    list: () => [],
+  };
   const metrics = new Registry();
   const log = pino({ level: "silent" });
   const board = createConditionBoard({ log, metrics, clock, events });

@@ -59,6 +59,9 @@ export async function watchVolume(options: VolumeWatchOptions, dependencies: Vol
     if (plan.kind === "grow") {
       // Remembered first: a kill right after the request must not lead to a second one within the pause.
       grownAt.set(clock.wallMs());
+      const message = `The volume grows to ${plan.toGibibytes} GiB; ${percent(freeRatio)} of it were free.`;
+      const sides = { before: { bytes: size.requestedBytes }, after: { gibibytes: plan.toGibibytes } };
+      events.begin("volume", message, undefined, { by: "sidecar", ...sides });
       try {
         await claim.resize(plan.toGibibytes, signal);
       } catch (error) {
@@ -66,8 +69,6 @@ export async function watchVolume(options: VolumeWatchOptions, dependencies: Vol
         throw error;
       }
       growths.inc();
-      const message = `The volume grows to ${plan.toGibibytes} GiB; ${percent(freeRatio)} of it were free.`;
-      const sides = { before: { bytes: size.requestedBytes }, after: { gibibytes: plan.toGibibytes } };
       events.add("volume", message, undefined, { ...doneBySidecar, ...sides });
     }
     board.set(

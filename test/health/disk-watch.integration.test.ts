@@ -18,7 +18,12 @@ async function lookOnce(stateDirectory: string, path: string, wallMs: number) {
   const stopping = new AbortController();
   const metrics = new Registry();
   const clock = { wallMs: () => wallMs, monotonicMs: () => 0 };
-  const board = createConditionBoard({ log, metrics, clock, events: { add: () => undefined, list: () => [] } });
+  const board = createConditionBoard({
+    log,
+    metrics,
+    clock,
+    events: { add: () => undefined, begin: () => undefined, list: () => [] },
+  });
   const watching = watchDisk(
     {
       freeRatio: 0,

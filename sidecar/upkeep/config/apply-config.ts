@@ -1,6 +1,6 @@
 import { basename, join } from "node:path";
 import type { Clock } from "#daemon/clock.ts";
-import { doneBySidecar, type EventLog } from "#status/event-log.ts";
+import type { EventLog } from "#status/event-log.ts";
 import type { ConfigWriteResult } from "./config-writer.ts";
 import { deriveConfigCurrent } from "./config-conditions.ts";
 import type { ObservedConfig, OtherWriter } from "./config-observation.ts";
@@ -8,7 +8,7 @@ import type { ConfigVersions } from "./config-versions.ts";
 import type { CorrectionRate } from "./correction-rate.ts";
 import type { NodePlace } from "./node-place.ts";
 import { writeWithDeadline } from "./with-deadline.ts";
-import { hashContent, type ConfigReading } from "./config-file.ts";
+import type { ConfigReading } from "./config-file.ts";
 import { hasSameMeaning } from "#node/conf/meaning.ts";
 import { formatChange } from "#node/conf/describe-change.ts";
 import { writeOf, type Plan } from "../plan/plan.ts";
@@ -52,16 +52,18 @@ export async function applyConfig(
   const content = Buffer.from(reading.document.byteOrderMark ? `\uFEFF${action.text}` : action.text);
   forgetWhatNodeHas(reading, version, config, state);
   const path = place.layout().configPath;
-  const write = { path, limitBytes, expectedHash: reading.contentHash, content };
-  const result = await writeWithDeadline(write, { fileDeadline: place.fileDeadline, lock: place.lock(), versions });
+  const changes = action.changes.map((change) => ({
+    message: `${basename(path)}: ${formatChange(change)}.`,
+    why: change.reason,
+  }));
+  const write = { path, limitBytes, expectedHash: reading.contentHash, content, changes };
+  const dependencies = { fileDeadline: place.fileDeadline, lock: place.lock(), versions, events };
+  const result = await writeWithDeadline(write, dependencies);
   if (!result.ok) return { result, again: result.reason === "ChangedMeanwhile" };
   // What could not be written was no correction, and nobody took it back.
   rate.record(reading.contentHash);
   config.note({ corrected: action.changes.map(formatChange) });
   metrics.corrected();
-  const sides = { ...doneBySidecar, before: { sha256: reading.contentHash }, after: { sha256: hashContent(content) } };
-  for (const change of action.changes)
-    events.add("write", `${basename(path)}: ${formatChange(change)}.`, change.reason, sides);
   return { result, again: true };
 }
 

@@ -2,8 +2,8 @@ import { basename } from "node:path";
 import type { Clock } from "#daemon/clock.ts";
 import { isAnswering, type NodeFacts } from "#health/node-health.ts";
 import { parseConfig } from "#node/conf/document.ts";
-import { doneBySidecar, type EventLog } from "#status/event-log.ts";
-import { hashContent, type ConfigReading } from "./config-file.ts";
+import type { EventLog } from "#status/event-log.ts";
+import type { ConfigReading } from "./config-file.ts";
 import { isUselessToNode, type ConfigProblemReason } from "#node/conf/problem.ts";
 import { locked } from "./config-conditions.ts";
 import type { ConfigValidity, ObservedConfig } from "./config-observation.ts";
@@ -133,16 +133,12 @@ async function writeBack(
   const { contentHash: expectedHash, problem } = reading;
   // A node that answers can't have started with what no node can read: it still has what it had. One that is down may need a start.
   if (!isAnswering(health.facts()) || !unreadableToNode.has(problem.reason)) state.nodeHas.set("unknown");
+  const changes = [{ message: `${basename(path)}: restored to the last good content.`, why: problem.message }];
   const written = await writeWithDeadline(
-    { path, limitBytes, expectedHash, expectedProblem: problem.reason, content },
-    { fileDeadline: place.fileDeadline, lock: place.lock(), versions },
+    { path, limitBytes, expectedHash, expectedProblem: problem.reason, content, changes },
+    { fileDeadline: place.fileDeadline, lock: place.lock(), versions, events },
   );
-  if (written.ok) {
-    const sides = { ...doneBySidecar, before: { sha256: expectedHash }, after: { sha256: hashContent(content) } };
-    events.add("write", `${basename(path)}: restored to the last good content.`, problem.message, sides);
-    return { again: true };
-  }
-  if (written.reason === "ChangedMeanwhile") return { again: true };
+  if (written.ok || written.reason === "ChangedMeanwhile") return { again: true };
   const message =
     written.reason === "Locked" ? `node.conf can't be used, and is not put back: ${locked}.` : written.message;
   config.note({ comparison: { notPutBack: written.reason, message } });

@@ -35,7 +35,16 @@ class ChangedMeanwhile extends Error {
  */
 export async function writeConfig(
   write: ConfigWrite,
-  { lock, versions }: Readonly<{ lock: WriterLock; versions: ConfigVersions | undefined }>,
+  {
+    lock,
+    versions,
+    beforeReplace,
+  }: Readonly<{
+    lock: WriterLock;
+    versions: ConfigVersions | undefined;
+    /** Runs once nothing but the rename is left. */
+    beforeReplace?: () => void;
+  }>,
 ): Promise<ConfigWriteResult> {
   const locked = await lock.acquireOnceReached();
   if (!locked.ok) return locked;
@@ -56,6 +65,7 @@ export async function writeConfig(
         const now = await readConfigFile(write.path, write.limitBytes);
         const problem = now.ok ? undefined : now.problem.reason;
         if (now.contentHash !== write.expectedHash || problem !== write.expectedProblem) throw new ChangedMeanwhile();
+        beforeReplace?.();
       },
     });
     return { ok: true };

@@ -1,5 +1,6 @@
 import { HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadline.ts";
-import { readConfigFile, type ConfigReading } from "./config-file.ts";
+import { doneBySidecar, type EventLog } from "#status/event-log.ts";
+import { hashContent, readConfigFile, type ConfigReading } from "./config-file.ts";
 import { writeConfig, type ConfigWrite, type ConfigWriteResult } from "./config-writer.ts";
 import type { ConfigVersions } from "./config-versions.ts";
 import type { WriterLock } from "./writer-lock.ts";
@@ -18,16 +19,39 @@ export async function readWithDeadline(
   }
 }
 
-/** Writes node.conf as {@link writeConfig} does, and does not wait for a file system that hangs. */
+/** What a write of node.conf changes: a sentence, and why. */
+export type ToldChange = Readonly<{ message: string; why?: string | undefined }>;
+
+/**
+ * Writes node.conf as {@link writeConfig} does, and does not wait for a file system that hangs. The audit log has it right before the file is
+ * replaced and again after it, so that a kill between them leaves a line; what was written is an event.
+ */
 export async function writeWithDeadline(
-  write: ConfigWrite,
+  { changes, ...write }: ConfigWrite & Readonly<{ changes: readonly ToldChange[] }>,
   {
     fileDeadline,
-    ...dependencies
-  }: Readonly<{ fileDeadline: FileDeadline; lock: WriterLock; versions: ConfigVersions }>,
+    events,
+    lock,
+    versions,
+  }: Readonly<{
+    fileDeadline: FileDeadline;
+    lock: WriterLock;
+    versions: ConfigVersions;
+    events: Pick<EventLog, "add" | "begin">;
+  }>,
 ): Promise<ConfigWriteResult> {
+  const sides = { before: { sha256: write.expectedHash }, after: { sha256: hashContent(write.content) } };
+  const beforeReplace = () => {
+    const message = changes.map((change) => change.message).join(" ");
+    events.begin("write", message, changes[0]?.why, { by: "sidecar", ...sides });
+  };
   try {
-    return await fileDeadline.call(`writing ${write.path}`, () => writeConfig(write, dependencies));
+    const written = await fileDeadline.call(`writing ${write.path}`, () =>
+      writeConfig(write, { lock, versions, beforeReplace }),
+    );
+    if (written.ok)
+      for (const { message, why } of changes) events.add("write", message, why, { ...doneBySidecar, ...sides });
+    return written;
   } catch (error) {
     if (!(error instanceof HangingFileSystem)) throw error;
     return { ok: false, reason: "NotWritten", message: `${error.message}.` };

@@ -79,6 +79,7 @@ async function switchOn(
   { seen, signal }: Readonly<{ seen: ObservedPruning; signal: AbortSignal }>,
   { events, observer }: Pick<ApplyPruneDependencies, "events" | "observer">,
 ): Promise<void> {
+  events.begin("prune", "Auto-pruning is switched on.", why, { by: "sidecar" });
   const enabled = await nodeCli.enableAutoPrune(signal);
   if (signal.aborted) return;
   if (!enabled.ok) {

@@ -31,9 +31,9 @@ export function askForRestart(
   if (!canRestart) return "no-driver";
   if (isRestarting || isBetweenVersions(state)) return "busy";
   if (state.hold.get() !== undefined) return "held";
-  state.askedRestart.set({ atMs: clock.wallMs() });
   const said = { by: "gatehouse restart", outcome: "unknown" } as const;
   events.add("restart", "A person asked for a restart of the node.", undefined, said);
+  state.askedRestart.set({ atMs: clock.wallMs() });
   return "asked";
 }
 
@@ -51,12 +51,12 @@ export function findAskedRestart({
   if (ageMs >= 0 && ageMs <= countsForMs) {
     return { cause: "asked", reason: "a person asked for it", urgent: true, isCharged: true };
   }
-  state.askedRestart.set(undefined);
   events.add(
     "restart",
     "The restart that a person asked for could not begin within 10 minutes, and is not made any more.",
     undefined,
     { by: "sidecar", outcome: "failure" },
   );
+  state.askedRestart.set(undefined);
   return undefined;
 }

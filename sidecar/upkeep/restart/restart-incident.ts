@@ -132,6 +132,7 @@ async function putBack(
   const now = await readConfig(incident, dependencies);
   if (now.ok || !isUselessToNode(now.problem.reason)) return false;
   const { contentHash: expectedHash, problem } = now;
+  const message = "node.conf became unusable while the node was restarted: what it was to start with is put back.";
   const written = await writeWithDeadline(
     {
       path: configPath,
@@ -139,14 +140,11 @@ async function putBack(
       expectedHash,
       expectedProblem: problem.reason,
       content: before.bytes,
+      changes: [{ message, why: problem.message }],
     },
     dependencies,
   );
-  if (!written.ok) return false;
-  const message = "node.conf became unusable while the node was restarted: what it was to start with is put back.";
-  const sides = { ...doneBySidecar, before: { sha256: expectedHash }, after: { sha256: before.contentHash } };
-  dependencies.events.add("write", message, problem.message, sides);
-  return true;
+  return written.ok;
 }
 
 /** Makes one restart, charged to the budget, and proves it. */
@@ -168,7 +166,7 @@ export async function attemptRestart(
     if (purpose === "ordinary") {
       const begun = { by: "sidecar", outcome: "unknown" } as const;
       events.add("restart", `Restarting the node (${driver.name}): ${incident.reason}.`, undefined, begun);
-    }
+    } else events.begin("restart", `Restarting the node (${driver.name}) to go back.`, undefined, { by: "sidecar" });
   });
   let startedWith: UsableReading | undefined;
   // The command is not ended when the sidecar stops: a node that was stopped would stay down. It has its own time limit.

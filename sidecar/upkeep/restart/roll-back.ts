@@ -31,9 +31,10 @@ export async function rollBack(
   const hold = (message: string, left: typeof failed | undefined = failed) =>
     state.hold.set({ desired: incident.desired, message, sinceMs: clock.wallMs(), failed: left });
   log.error({ event: "restart-not-survived", failure }, "the node did not come back after a restart");
+  events.begin("hold", `The node did not come back after a restart: ${failure}.`, undefined, { by: "sidecar" });
   hold(`The node did not come back after a restart: ${failure}.`);
   const ran = state.restartInFlight.get()?.ran;
-  const restored = await restoreHealthy(incident, ran, dependencies);
+  const restored = await restoreHealthy(incident, { failure, ran }, dependencies);
   if (!budget.allows("roll-back")) {
     const unmade = "The restart budget is used up, so it was not restarted again.";
     return state.atomically(() => {
@@ -72,7 +73,7 @@ export async function rollBack(
 /** Restores what the node was last healthy with; says what came of it. `ran`: the meaning of what it ran with right before this restart. */
 async function restoreHealthy(
   incident: RestartIncident,
-  ran: string | undefined,
+  { failure, ran }: Readonly<{ failure: string; ran: string | undefined }>,
   dependencies: RestartIncidentDependencies,
 ): Promise<string> {
   const { configPath, configLimitBytes } = incident;
@@ -97,6 +98,10 @@ async function restoreHealthy(
   if (!judged.ok) {
     return `The remembered configuration in ${state.directory} was not restored: ${judged.why}. Put node.conf right by hand.`;
   }
+  const what = isProved
+    ? "Its last healthy configuration"
+    : "What stood in node.conf while it answered, without being known to have started with it,";
+  const message = `node.conf: restored to what ${isProved ? "the node was last healthy with" : "stood there while it answered"}.`;
   const written = await writeWithDeadline(
     {
       path: configPath,
@@ -104,12 +109,10 @@ async function restoreHealthy(
       expectedHash: now.contentHash,
       expectedProblem: now.ok ? undefined : now.problem.reason,
       content: healthy,
+      changes: [{ message, why: failure }],
     },
     dependencies,
   );
-  const what = isProved
-    ? "Its last healthy configuration"
-    : "What stood in node.conf while it answered, without being known to have started with it,";
   if (!written.ok) return `${what} could not be restored: ${written.message}`;
   return `${what} was restored.`;
 }

@@ -19,15 +19,24 @@ const actions: Readonly<Record<ChangeKind, AuditAction>> = {
 
 /** Writes each event that is a change to the audit log, before it is an event that anybody can see. */
 export function auditEvents(events: EventLog, audit: Pick<AuditLog, "addNow">): EventLog {
+  let lastBegun: string | undefined;
   function add(kind: ObservationKind, message: string, why?: string): void;
   function add(kind: ChangeKind, message: string, why: string | undefined, change: EventChange): void;
   function add(kind: EventKind, message: string, why?: string, change?: EventChange): void {
     if (kind === "condition" || kind === "version") return events.add(kind, message, why);
     if (change === undefined) throw new Error(`an event of kind ${kind} does not say who did it`);
+    lastBegun = undefined;
     audit.addNow({ ...change, action: actions[kind], message, reason: why });
     events.add(kind, message, why, change);
   }
-  return { add, list: events.list };
+  const begin: EventLog["begin"] = (kind, message, why, change) => {
+    const begun = JSON.stringify([kind, message, why, change]);
+    // What fails at each pass would fill the file.
+    if (begun === lastBegun) return;
+    lastBegun = begun;
+    audit.addNow({ ...change, outcome: "unknown", action: actions[kind], message: `Begun: ${message}`, reason: why });
+  };
+  return { add, begin, list: events.list };
 }
 
 /** Opens a sidecar's audit log, by default beside its state, whose file system is left alone while it hangs. */

@@ -36,6 +36,7 @@ export function createStoredEventLog(store: StateStore, clock: Clock): EventLog 
       if (kind === "condition") store.defer("events", write);
       else store.write("events", write);
     },
+    begin: () => undefined,
     list: () => events,
   };
 }

@@ -1,4 +1,3 @@
-import type { EventLog } from "#status/event-log.ts";
 import type { ScheduledUpgrade } from "../state/scheduled-upgrade.ts";
 import { beginUpgrade, type BeginUpgradeDependencies, type BegunUpgrade } from "./begin-upgrade.ts";
 import { findObstacles } from "./check-node.ts";
@@ -16,9 +15,7 @@ export type AnsweredUpgrade = Omit<BegunUpgrade, "result"> &
 
 type AskSeen = Readonly<{ upgrade: ObservedUpgrade }>;
 
-export type AskUpgradeDependencies = CheckUpgradeDependencies &
-  BeginUpgradeDependencies &
-  Readonly<{ events: EventLog }>;
+export type AskUpgradeDependencies = CheckUpgradeDependencies & BeginUpgradeDependencies;
 
 /** Shows an upgrade, begins it, or accepts it for later. An accepted one is on the disk when this returns. */
 export async function askUpgrade(

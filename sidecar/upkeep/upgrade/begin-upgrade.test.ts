@@ -2,7 +2,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
+import { systemClock } from "#daemon/clock.ts";
+import { createRecentEvents } from "#status/event-log.ts";
 import { begunUpgrade } from "../../testing/begun-upgrade.ts";
+import { auditEvents } from "../state/audited-event-log.ts";
 import { openUpkeepState, type UpkeepState } from "../state/upkeep-state.ts";
 import { beginUpgrade } from "./begin-upgrade.ts";
 import { observeUpgrade } from "./upgrade-observation.ts";
@@ -11,10 +15,12 @@ const check = { plan: { steps: ["Stop."], problems: [], warnings: [], digest: "d
 const nothing = async () => ({});
 let directory: string;
 let state: UpkeepState;
+let audited: AuditEntry[];
 
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), "gatehouse-begin-"));
   state = openUpkeepState(directory);
+  audited = [];
 });
 
 afterEach(() => {
@@ -22,9 +28,9 @@ afterEach(() => {
   rmSync(directory, { recursive: true });
 });
 
-function begin(digest: string | undefined, isRestarting = false) {
+function begin(digest: string | undefined, isRestarting = false, record = begunUpgrade) {
   return beginUpgrade(
-    check,
+    { ...check, record },
     digest,
     { upgrade: observeUpgrade(undefined, undefined) },
     {
@@ -35,6 +41,7 @@ function begin(digest: string | undefined, isRestarting = false) {
       isRestarting: () => isRestarting,
       budget: { allows: () => true },
       wake: () => undefined,
+      events: auditEvents(createRecentEvents(systemClock), { addNow: (entry) => void audited.push(entry) }),
     },
   );
 }
@@ -57,4 +64,13 @@ test("a hold, and a restart, that came during the look refuse it", () => {
   state.hold.set({ desired: { hash: "h" }, message: "m", sinceMs: 1 });
   expect(begin("d1")).toMatchObject({ result: "refused", plan: { problems: [expect.stringContaining("a hold")] } });
   expect(state.upgrade.get()).toBeUndefined();
+});
+
+test("a restore that lifts a hold says so, in the audit log too", () => {
+  state.hold.set({ desired: { hash: "h" }, message: "It failed.", sinceMs: 1 });
+  expect(begin("d1", false, { ...begunUpgrade, restoredFrom: ["/snapshot"] }).result).toBe("begun");
+  expect(state.hold.get()).toBeUndefined();
+  expect(audited).toMatchObject([
+    { action: "hold-changed", by: "gatehouse restore", outcome: "success", before: { hold: "It failed." } },
+  ]);
 });

@@ -1,3 +1,4 @@
+import type { EventLog } from "#status/event-log.ts";
 import { findObstacles, type WhyNotNowDependencies } from "./check-node.ts";
 import type { UpgradeCheck } from "./check-upgrade.ts";
 import type { ObservedUpgrade } from "./upgrade-observation.ts";
@@ -10,7 +11,7 @@ export type BegunUpgrade = Readonly<{
   beganMs?: number;
 }>;
 
-export type BeginUpgradeDependencies = WhyNotNowDependencies & Readonly<{ wake: () => void }>;
+export type BeginUpgradeDependencies = WhyNotNowDependencies & Readonly<{ wake: () => void; events: EventLog }>;
 
 /**
  * Begins an upgrade that was looked at, if it is still the one that was shown. Whether it may begin is asked once more, with nothing awaited before it is
@@ -30,11 +31,21 @@ export function beginUpgrade(
   const isRestore = record.restoredFrom !== undefined;
   const problems = [...findObstacles(dependencies, { isRestore })];
   if (problems.length > 0) return { result: "refused", plan: { ...plan, steps: [], problems } };
-  const { state } = dependencies;
+  const { state, events } = dependencies;
   // One write: a kill between them would begin what was scheduled twice.
   state.atomically(() => {
     state.upgrade.set(record);
     if (!isRestore) return state.scheduledUpgrade.set(undefined);
+    const hold = state.hold.get();
+    if (hold !== undefined) {
+      const lifted = {
+        by: "gatehouse restore",
+        outcome: "success",
+        before: { hold: hold.message },
+        after: {},
+      } as const;
+      events.add("hold", "The hold is lifted: a restore of the node's data was asked for.", undefined, lifted);
+    }
     state.hold.set(undefined);
     state.retry.set(undefined);
   });

@@ -1,12 +1,14 @@
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { mkdir } from "node:fs/promises";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
+import type { EventLog } from "#status/event-log.ts";
 import type { FileDeadline } from "#daemon/files/file-deadline.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
+import { formatChange } from "#node/conf/describe-change.ts";
 import { parseNodeVersion } from "#node/versions.ts";
 import type { Desired } from "#node/conf/monitor-values.ts";
 import type { ConfigReading } from "../config/config-file.ts";
-import { readWithDeadline, writeWithDeadline } from "../config/with-deadline.ts";
+import { readWithDeadline, writeWithDeadline, type ToldChange } from "../config/with-deadline.ts";
 import type { ConfigVersions } from "../config/config-versions.ts";
 import type { WriterLock } from "../config/writer-lock.ts";
 import { plan, writeOf } from "../plan/plan.ts";
@@ -20,6 +22,7 @@ export type ConfigStepDependencies = Readonly<{
   fileDeadline: FileDeadline;
   lock: () => WriterLock;
   versions: ConfigVersions;
+  events: Pick<EventLog, "add" | "begin">;
 }>;
 
 /** Where the node.conf of before is kept. */
@@ -51,7 +54,11 @@ export async function migrateConfig(record: UpgradeRecord, dependencies: ConfigS
   if (problem !== undefined) return { ok: false, why: problem.message };
   const write = writeOf(planned);
   if (write === undefined) return { ok: true };
-  return writeOver(record.configPath, reading, Buffer.from(write.text), dependencies);
+  const changes = write.changes.map((change) => ({
+    message: `${basename(record.configPath)}: ${formatChange(change)}.`,
+    why: `the upgrade from ${record.from} to ${record.to}`,
+  }));
+  return writeOver(record.configPath, reading, { content: Buffer.from(write.text), changes }, dependencies);
 }
 
 /** Puts the node.conf of before back; nothing to do where none was kept, or it stands there. */
@@ -63,20 +70,22 @@ export async function putConfigBack(record: UpgradeRecord, dependencies: ConfigS
   if (!before.ok) return { ok: false, why: before.problem.message };
   const now = await readWithDeadline(record.configPath, limitBytes, fileDeadline);
   if (now.contentHash === before.contentHash) return { ok: true };
-  return writeOver(record.configPath, now, before.bytes, dependencies);
+  const message = `${basename(record.configPath)}: put back as it was before.`;
+  const changes = [{ message, why: record.failure }];
+  return writeOver(record.configPath, now, { content: before.bytes, changes }, dependencies);
 }
 
 /** Writes node.conf, if it still is what was read. */
 async function writeOver(
   path: string,
   now: ConfigReading,
-  content: Uint8Array,
+  made: Readonly<{ content: Uint8Array; changes: readonly ToldChange[] }>,
   dependencies: ConfigStepDependencies,
 ): Promise<StepOutcome> {
   const { limitBytes, lock } = dependencies;
   const expected = { expectedHash: now.contentHash, expectedProblem: now.ok ? undefined : now.problem.reason };
   const written = await writeWithDeadline(
-    { path, limitBytes, ...expected, content },
+    { path, limitBytes, ...expected, ...made },
     { ...dependencies, lock: lock() },
   );
   return written.ok ? { ok: true } : { ok: false, why: written.message };

@@ -5,13 +5,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
+import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
+import { createRecentEvents } from "#status/event-log.ts";
 import { begunUpgrade } from "../../testing/begun-upgrade.ts";
 import { createConfigVersions } from "../config/config-versions.ts";
+import { createWriterLock, type WriterLock } from "../config/writer-lock.ts";
+import { auditEvents } from "../state/audited-event-log.ts";
 import type { UpgradeRecord, UpgradeStage } from "../state/upgrade-record.ts";
 import { runUpgrade } from "./run-upgrade.ts";
 import { upgradeSteps, type UpgradeStepsDependencies } from "./upgrade-steps.ts";
 
 let root: string;
+let audited: AuditEntry[];
 let record: UpgradeRecord;
 /** Whether something holds the node's port open. */
 let runs: boolean;
@@ -21,6 +26,7 @@ const text = (...path: string[]) => readFileSync(join(root, ...path), "utf8");
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), "gatehouse-steps-"));
   runs = false;
+  audited = [];
   for (const name of ["data", "bin", "new", "work/data", "work/programs"])
     mkdirSync(join(root, name), { recursive: true });
   writeFileSync(join(root, "data", "chain"), "of the new version");
@@ -48,7 +54,7 @@ const never = () => {
 };
 
 /** The steps of a node of which nothing but the port is seen. */
-function steps() {
+function steps(lock?: WriterLock) {
   const dependencies: UpgradeStepsDependencies = {
     log: pino({ level: "silent" }),
     settings: {
@@ -76,7 +82,8 @@ function steps() {
     desired: never,
     limitBytes: 1_000,
     fileDeadline: { call: (_, call) => call(), hangs: () => false },
-    lock: never,
+    lock: lock === undefined ? never : () => lock,
+    events: auditEvents(createRecentEvents(systemClock), { addNow: (entry) => void audited.push(entry) }),
     versions: createConfigVersions(root),
     readConfig: async () => undefined,
     charge: () => undefined,
@@ -111,6 +118,19 @@ test("once the data of before are in place, so are the programs of before", asyn
   await back(record, () => atProof.push(text("data", "chain"), text("bin", "ops")));
   expect(atProof.slice(0, 2)).toEqual(["of before", "old program"]);
   expect(text("work", "aside", "chain")).toBe("of the new version");
+});
+
+test("the node.conf that is put back is in the audit log by its SHA-256", async () => {
+  using lock = createWriterLock(record.configPath);
+  const [now, old] = ['{"new": 1}', '{"chain": {"monitor_config": {}, "startup_config": {}}}'];
+  writeFileSync(record.configPath, now);
+  writeFileSync(join(root, "work", "node.conf"), old);
+  expect(await steps(lock)["back-config"](record, false)).toEqual({ ok: true });
+  expect(text("bin", "node.conf")).toBe(old);
+  const sides = { before: { sha256: hash("sha256", now) }, after: { sha256: hash("sha256", old) } };
+  expect(audited).toMatchObject(
+    ["unknown", "success"].map((outcome) => ({ action: "node-conf-written", outcome, ...sides })),
+  );
 });
 
 /** Goes back until the old version would be proved, which here it never is. */

@@ -23,7 +23,7 @@ async function observedFailing() {
     log,
     clock,
     metrics: new Registry(),
-    events: { add: () => {}, list: () => [] },
+    events: { add: () => {}, begin: () => {}, list: () => [] },
   });
   const stopping = new AbortController();
   const nodeCli = {

@@ -1,0 +1,67 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
+import { createRecentEvents } from "#status/event-log.ts";
+import { auditEvents } from "../state/audited-event-log.ts";
+import { hashContent } from "./config-file.ts";
+import { createConfigVersions } from "./config-versions.ts";
+import { readWithDeadline, writeWithDeadline } from "./with-deadline.ts";
+import { createWriterLock } from "./writer-lock.ts";
+
+const fileDeadline = { call: <Value>(_: string, call: () => Promise<Value>) => call(), hangs: () => false };
+const limitBytes = 10_000;
+const content = Buffer.from('{"b": 2}');
+let directory: string;
+let path: string;
+/** What the audit log was told, each with what node.conf held then. */
+let told: (AuditEntry & { held: string })[];
+let events: ReturnType<typeof auditEvents>;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "gatehouse-write-"));
+  path = join(directory, "node.conf");
+  writeFileSync(path, '{"a": 1}');
+  told = [];
+  const addNow = (entry: AuditEntry) => void told.push({ ...entry, held: readFileSync(path, "utf8") });
+  events = auditEvents(createRecentEvents({ wallMs: () => 0, monotonicMs: () => 0 }), { addNow });
+});
+
+afterEach(() => rmSync(directory, { recursive: true }));
+
+async function write(expectedHash: string | undefined) {
+  const now = await readWithDeadline(path, limitBytes, fileDeadline);
+  using lock = createWriterLock(path);
+  const changes = [{ message: "node.conf: b is 2.", why: "it is desired" }];
+  const expectedProblem = now.ok ? undefined : now.problem.reason;
+  return writeWithDeadline(
+    { path, limitBytes, expectedHash, expectedProblem, content, changes },
+    { fileDeadline, lock, versions: createConfigVersions(join(directory, "state")), events },
+  );
+}
+
+test("a write of node.conf is in the audit log before the file is replaced, and with its outcome after it", async () => {
+  const before = { sha256: hashContent(readFileSync(path)) };
+  expect(await write(before.sha256)).toEqual({ ok: true });
+  const change = { action: "node-conf-written", by: "sidecar", before, after: { sha256: hashContent(content) } };
+  expect(told).toMatchObject([
+    { ...change, outcome: "unknown", message: "Begun: node.conf: b is 2.", held: '{"a": 1}' },
+    { ...change, outcome: "success", message: "node.conf: b is 2.", held: '{"b": 2}' },
+  ]);
+  expect(events.list()).toMatchObject([{ kind: "write", message: "node.conf: b is 2." }]);
+});
+
+test("a write that is called off leaves no line", async () => {
+  expect(await write("another")).toMatchObject({ ok: false, reason: "ChangedMeanwhile" });
+  expect(told).toEqual([]);
+});
+
+test("what begins again and again without an end is one line, until something else is written", () => {
+  const begin = () => events.begin("volume", "The volume grows to 20 GiB.", undefined, { by: "sidecar" });
+  begin();
+  begin();
+  events.add("volume", "The volume grows to 20 GiB.", undefined, { by: "sidecar", outcome: "success" });
+  begin();
+  expect(told.map(({ outcome }) => outcome)).toEqual(["unknown", "success", "unknown"]);
+});
