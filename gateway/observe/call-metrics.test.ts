@@ -19,3 +19,18 @@ test("what limits refuse of a tier is counted from zero once it has called, so t
   expect(await counts()).toContain('gatehouse_gateway_limited_total{limit="rate",tier="public"} 1');
   expect((await meter.traffic()).limited).toEqual([{ limit: "rate", tier: "public", count: 1 }]);
 });
+
+test("calls of a fraction of a millisecond are told apart", async () => {
+  const registry = new Registry();
+  const meter = createPrometheusMeter(registry);
+  meter.call({ method: "eth_chainId", tier: "public", outcome: "cache", seconds: 0.0002, requestId: undefined });
+  const buckets = (await registry.metrics())
+    .split("\n")
+    .filter((line) => line.startsWith("gatehouse_gateway_call_duration_seconds_bucket"))
+    .map((line) => /le="([^"]+)".* (\d+)$/.exec(line)?.slice(1));
+  expect(buckets.slice(0, 3)).toEqual([
+    ["0.0001", "0"],
+    ["0.00025", "1"],
+    ["0.0005", "1"],
+  ]);
+});

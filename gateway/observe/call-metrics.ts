@@ -5,7 +5,9 @@ import { type CallOutcome, limitNames, type LimitName, type Meter } from "./mete
 import type { Traffic } from "./traffic.ts";
 
 /** Seconds by which calls are told apart. */
-const durationBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+const durationBuckets = [
+  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
+];
 
 /** Most series of one metric; labels come from the catalogue and the settings, so this is never reached in practice. */
 const seriesLimit = 10_000;

@@ -8,12 +8,18 @@ import {
   upSample,
   wrong,
   type AlertCase,
+  type InputSeries,
 } from "./alert-case.ts";
 
 const who = target.instance;
 const resume = "kubectl exec node-0 -c sidecar -- gatehouse resume";
 const build = (service: string, values: string) =>
   sample("gatehouse_build_info", { service, version: "0.1.0", node: "v26" }, values);
+/** When the process of the target began; a metric of Node's, not Gatehouse's own. */
+const startedAt = (values: string): InputSeries => [
+  `process_start_time_seconds{job="${target.job}",instance="${who}"}`,
+  values,
+];
 /** Prometheus's own metric of a target that was scraped with the label of its service. */
 const labelled = (name: string, service: string) =>
   `${name}{job="${target.job}",instance="${who}",gatehouse="${service}"}`;
@@ -102,6 +108,27 @@ export const upkeepCases: readonly AlertCase[] = [
     nearMiss: {
       series: [sample("gatehouse_upkeep_last_success_timestamp_seconds", {}, `0+60x${trouble.end}`)],
       silentAt: [14, 40, 80],
+    },
+  },
+  {
+    alert: "GatehouseNotLookedAfter",
+    of: "a sidecar that never made a pass",
+    series: [
+      sample("gatehouse_upkeep_last_success_timestamp_seconds", {}, `0x59 3600+60x30`),
+      startedAt(`${trouble.from * 60}x${trouble.end}`),
+    ],
+    silentAt: [9, 12, 15],
+    firesAt: 17,
+    resolvedAt: 61,
+    labels: target,
+    summary: `The sidecar ${who} has made no whole pass for 7m 0s.`,
+    // The first pass takes four minutes.
+    nearMiss: {
+      series: [
+        sample("gatehouse_upkeep_last_success_timestamp_seconds", {}, `_x10 0x3 840+60x70`),
+        startedAt(`_x10 ${trouble.from * 60}x80`),
+      ],
+      silentAt: [12, 13, 15, 40],
     },
   },
   {

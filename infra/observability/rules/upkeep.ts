@@ -2,6 +2,7 @@ import type { Alert, RuleGroup } from "../alert.ts";
 import { condition, series, shownLabel, shownReason, unknownFor, wrongFor } from "../series.ts";
 
 const sameTarget = "on (job, instance)";
+const lastPass = series("gatehouse_upkeep_last_success_timestamp_seconds");
 const verdict = series("gatehouse_verdict", { level: { in: ["held", "down", "wrong", "unknown"] } });
 
 const configuration: readonly Alert[] = [
@@ -99,7 +100,8 @@ const pushed: readonly Alert[] = [
 const watching: readonly Alert[] = [
   {
     name: "GatehouseNotLookedAfter",
-    expr: `time() - ${series("gatehouse_upkeep_last_success_timestamp_seconds")} > 120`,
+    // Before the first pass there is no time since the last one, but the process's own age: on a slow machine that pass may take minutes.
+    expr: `time() - (${lastPass} > 0) > 120 or time() - process_start_time_seconds > 300 and ${sameTarget} ${lastPass} == 0`,
     for: "1m",
     severity: "critical",
     summary: "The sidecar {{ $labels.instance }} has made no whole pass for {{ $value | humanizeDuration }}.",
