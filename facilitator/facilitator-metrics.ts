@@ -5,6 +5,7 @@ import type { JsonRpcObserver } from "./chain/json-rpc-client.ts";
 /** State that is read when metrics are asked for. */
 type MeteredState = Readonly<{
   inFlight: () => number;
+  oldestMs: () => number;
   /** Nothing in a replica that does not settle now. */
   nextNonce: () => number | undefined;
   /** In the chain's native currency; `undefined` before the chain was first asked. */
@@ -70,7 +71,7 @@ function started(histogram: Histogram<"outcome">): (outcome: string) => void {
 }
 
 function watchState(state: MeteredState, registers: Registry[]): void {
-  const { inFlight, nextNonce, signerBalance, comparison } = state;
+  const { inFlight, oldestMs, nextNonce, signerBalance, comparison } = state;
   const gauge = (name: string, help: string, read: () => number | undefined) =>
     new Gauge({
       name,
@@ -81,6 +82,11 @@ function watchState(state: MeteredState, registers: Registry[]): void {
       },
     });
   gauge("gatehouse_facilitator_settlements_pending", "Settlements under way.", inFlight);
+  gauge(
+    "gatehouse_facilitator_oldest_settlement_seconds",
+    "For how long the oldest settlement has been under way in this process; 0 when none is.",
+    () => oldestMs() / 1_000,
+  );
   gauge("gatehouse_facilitator_signer_next_nonce", "Nonce that the signer's next transaction gets.", nextNonce);
   gauge("gatehouse_facilitator_settler", "1 in the process that settles, 0 in replicas that stand ready.", () =>
     nextNonce() === undefined ? 0 : 1,

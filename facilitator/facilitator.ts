@@ -121,8 +121,8 @@ export async function createFacilitator(
   }
   // Ends first as well: what still waits for a node that hangs must not hold up the stop; it is journalled.
   resources.use(rpc);
-  const { inFlight, nextNonce, comparison } = engine;
-  metrics.watch({ inFlight, nextNonce, comparison, signerBalance: watch.signerBalance });
+  const { inFlight, oldestMs, nextNonce, comparison } = engine;
+  metrics.watch({ inFlight, oldestMs, nextNonce, comparison, signerBalance: watch.signerBalance });
   const payees = new Set(options.payees.map((payee) => payee.toLowerCase()));
   const transfersFor = createTransfers({ network, assets, payees }, { engine, check, recent, clock, log });
   const schemes = await Promise.all(

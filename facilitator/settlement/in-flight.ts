@@ -5,6 +5,8 @@ import type { Attempt, Settlement } from "./settlement.ts";
 /** A settlement under way. Its state changes; whoever changes it does so without an await between reading and writing. */
 export type InFlight = {
   readonly settlement: Settlement;
+  /** When this process began it, or took it up. */
+  readonly sinceMs: number;
   /** What those who wait are answered, or why nothing was sent. Never rejects. */
   readonly ended: Promise<SettleAnswer | Error>;
   readonly end: (answer: SettleAnswer | Error) => void;
@@ -34,10 +36,13 @@ export type InFlightBook = Readonly<{
   end: (entry: InFlight, answer: SettleAnswer | Error) => void;
   all: () => IteratorObject<InFlight>;
   size: () => number;
+  /** For how long the oldest has been under way, in milliseconds; 0 when none is. */
+  oldestMs: () => number;
 }>;
 
 /** Creates an empty book. */
-export function createInFlightBook(): InFlightBook {
+export function createInFlightBook({ clock }: Readonly<{ clock: () => number }>): InFlightBook {
+  // In the order in which they were begun.
   const byId = new Map<Hex, InFlight>();
   const idByAuthorization = new Map<string, Hex>();
   return {
@@ -47,6 +52,7 @@ export function createInFlightBook(): InFlightBook {
       const { promise, resolve } = Promise.withResolvers<SettleAnswer | Error>();
       const entry: InFlight = {
         settlement,
+        sinceMs: clock(),
         ended: promise,
         end: resolve,
         attempts,
@@ -71,6 +77,10 @@ export function createInFlightBook(): InFlightBook {
     },
     all: () => byId.values(),
     size: () => byId.size,
+    oldestMs: () => {
+      const oldest = byId.values().next().value;
+      return oldest === undefined ? 0 : Math.max(0, clock() - oldest.sinceMs);
+    },
   };
 }
 

@@ -52,7 +52,7 @@ export async function startSettling(
 ): Promise<Settling> {
   const { ledger, signer, log, audit } = dependencies;
   const unfinished = (await ledger.unfinished()).filter(({ attempts }) => attempts.length > 0);
-  const book = createInFlightBook();
+  const book = createInFlightBook(dependencies);
   const nonces = createNonces();
   const sendBatch = createSendBatch({ ...settlement, chainId }, { ...dependencies, book, nonces });
   const submitter = createSubmitter(settlement, { book, log, sendBatch, onSent: () => poll.wake() });

@@ -50,6 +50,7 @@ async function startSoleEngine(
       return running === undefined ? ledger.progress(id) : { state: "begun", owner: running.owner };
     },
     inFlight: book.size,
+    oldestMs: book.oldestMs,
     nextNonce: settling.nextNonce,
     onHead: settling.onHead,
     readiness: () => ({ ok: true, message: "in this process" }),

@@ -80,6 +80,7 @@ const facilitator = {
   gatehouse_facilitator_rpc_duration_seconds: histogram("outcome"),
   gatehouse_facilitator_rpc_calls_total: counter(),
   gatehouse_facilitator_settlements_pending: gauge(),
+  gatehouse_facilitator_oldest_settlement_seconds: gauge(),
   gatehouse_facilitator_signer_next_nonce: gauge(),
   gatehouse_facilitator_settler: gauge(),
   gatehouse_facilitator_signer_balance_native: gauge(),

@@ -8,6 +8,7 @@ const verified = (outcome: string, values: string): InputSeries =>
   sample("gatehouse_facilitator_verify_duration_seconds_count", { outcome }, values);
 const settled = (values: string): InputSeries =>
   sample("gatehouse_facilitator_settle_duration_seconds_count", { outcome: "settled" }, values);
+const oldest = (values: string) => sample("gatehouse_facilitator_oldest_settlement_seconds", {}, values);
 const pending = (values: string): InputSeries => sample("gatehouse_facilitator_settlements_pending", {}, values);
 const signerCheck = (values: string): InputSeries => sample("gatehouse_ready_check", { check: "signer" }, values);
 
@@ -59,6 +60,18 @@ export const paymentCases: readonly AlertCase[] = [
     summary: `4 settlements at the facilitator ${who} are under way, and none has settled for ten minutes.`,
     // A busy facilitator always has some under way.
     nearMiss: { series: [pending("9x90"), settled("0+5x90")], silentAt: [30, 60] },
+  },
+  {
+    alert: "GatehouseSettlementOld",
+    // The oldest grows old from the 10th minute on; the others settle.
+    series: [oldest("5x9 0+60x49 5x30")],
+    silentAt: [9, 20],
+    firesAt: 23,
+    resolvedAt: 61,
+    labels: target,
+    summary: `A settlement at the facilitator ${who} has been under way for 13m 0s.`,
+    // Each takes nine minutes, and there is always one.
+    nearMiss: { series: [oldest(Array.from({ length: 9 }, () => "0+60x9").join(" "))], silentAt: [23, 40, 60, 80] },
   },
   {
     alert: "GatehouseLedgerMismatch",

@@ -11,13 +11,14 @@ import { gatewayCases } from "./gateway-cases.ts";
 import { nodeCases } from "./node-cases.ts";
 import { paymentCases } from "./payment-cases.ts";
 import { hasPromtool, runPromtool, withoutPromtool } from "./promtool.ts";
+import { serviceCases } from "./service-cases.ts";
 import { upkeepCases } from "./upkeep-cases.ts";
 import { versionCases } from "./version-cases.ts";
 
 const runbookBaseUrl = "https://runbooks.example/gatehouse/";
 const files = renderRuleFiles(ruleGroups, { runbookBaseUrl });
 const alerts = ruleGroups.flatMap((group) => group.alerts);
-const cases = [...nodeCases, ...upkeepCases, ...versionCases, ...gatewayCases, ...paymentCases];
+const cases = [...nodeCases, ...upkeepCases, ...serviceCases, ...versionCases, ...gatewayCases, ...paymentCases];
 
 function definitionOf(name: string): Alert {
   const found = alerts.find((alert) => alert.name === name);

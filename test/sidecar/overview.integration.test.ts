@@ -26,7 +26,13 @@ const program = join(import.meta.dirname, "../../cli/gatehouse.js");
 async function serveFacilitator() {
   const metrics = new Registry();
   const counted = createFacilitatorMetrics([metrics]);
-  counted.watch({ inFlight: () => 3, nextNonce: () => 1, signerBalance: () => 0.42, comparison: () => undefined });
+  counted.watch({
+    inFlight: () => 3,
+    oldestMs: () => 0,
+    nextNonce: () => 1,
+    signerBalance: () => 0.42,
+    comparison: () => undefined,
+  });
   const settle = (outcome: string) => counted.startSettle()(outcome);
   settle("settled");
   const checks = { chain: { ok: true, message: "The chain answers." } };

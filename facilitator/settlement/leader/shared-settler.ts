@@ -112,6 +112,7 @@ export function startSharedEngine(
     noteVerified: ownership.noteVerified,
     progress: async ({ id }) => (await requests.states([id])).get(id),
     inFlight: () => candidate.term()?.settling.book.size() ?? 0,
+    oldestMs: () => candidate.term()?.settling.book.oldestMs() ?? 0,
     nextNonce: () => candidate.term()?.settling.nextNonce(),
     onHead: () => candidate.term()?.settling.onHead(),
     readiness: candidate.readiness,

@@ -30,7 +30,7 @@ function seen(changes: Partial<Observation> & { receipt?: Receipt } = {}): Obser
 }
 
 function entry(attempts: readonly Attempt[] = [attempt()], changes: object = { sentAtMs: nowMs - 1_000 }) {
-  return Object.assign(createInFlightBook().add(settlement, attempts), changes);
+  return Object.assign(createInFlightBook({ clock: Date.now }).add(settlement, attempts), changes);
 }
 
 const options = { confirmations: 1, bumpAfterMs: 15_000, bumpPercent: 25, maxFeePerGasGwei: 1 };

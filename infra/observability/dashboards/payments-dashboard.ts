@@ -91,6 +91,15 @@ export const paymentsDashboard: Dashboard = {
           alerts: ["GatehouseSettlementStuck"],
         },
         {
+          title: "Oldest settlement",
+          description:
+            "For how long the oldest settlement has been under way; more than some minutes is one that hangs.",
+          unit: "s",
+          threshold: { value: 600 },
+          queries: [perInstance("gatehouse_facilitator_oldest_settlement_seconds")],
+          alerts: ["GatehouseSettlementOld"],
+        },
+        {
           title: "Ledger against chain",
           description:
             "Settlements that the ledger says are settled and the chain does not have, found in the last hour.",

@@ -66,6 +66,16 @@ const alerts: readonly Alert[] = [
       "Buyers of {{ $labels.instance }} wait for what they paid for. Look at the chain, its fees and the signer's next nonce; never delete the ledger.",
   },
   {
+    name: "GatehouseSettlementOld",
+    expr: `${series("gatehouse_facilitator_oldest_settlement_seconds")} > 600`,
+    for: "1m",
+    severity: "critical",
+    summary:
+      "A settlement at the facilitator {{ $labels.instance }} has been under way for {{ $value | humanizeDuration }}.",
+    description:
+      "A buyer of {{ $labels.instance }} waits for what was paid for, though others may settle. The log names the payment and says why it is not done; never delete the ledger.",
+  },
+  {
     name: "GatehouseLedgerMismatch",
     // Looked at every 75 s at most: several looks have to agree, so that one that met a lagging node wakes nobody. One that failed has no value.
     expr: `${mismatches} > 0`,

@@ -15,6 +15,7 @@ const notMade: Readonly<Record<string, string>> = {
     "a policy that can't be used is put before a gateway in `test/cli/doctor.integration.test.ts`, which reads the condition; promtool fires the alert",
   GatehouseNotLookedAfter:
     "a `node_cli` that never ends does not keep the sidecar from whole passes, and a file system of the node's programs that hangs stops the whole process, which is told as GatehouseSidecarDown; promtool alone fires it",
+  GatehouseSettlementOld: "its ten minutes are longer than a fault lasts here; promtool alone fires it",
   GatehouseLedgerMismatch:
     "a chain that forgets blocks under a whole stack is several faults at once; a facilitator's own test makes it forget one, and promtool fires the alert",
   GatehouseLedgerNotCompared:

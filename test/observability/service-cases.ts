@@ -1,0 +1,129 @@
+import { phases, sample, target, upSample, type AlertCase } from "./alert-case.ts";
+
+const who = target.instance;
+const build = (service: string, values: string) =>
+  sample("gatehouse_build_info", { service, version: "0.1.0", node: "v26" }, values);
+/** Prometheus's own metric of a target that was scraped with the label of its service. */
+const labelled = (name: string, service: string) =>
+  `${name}{job="${target.job}",instance="${who}",gatehouse="${service}"}`;
+/** A target that can't be scraped has no series of its own. */
+const scrapedUntilTrouble = phases("1", "_");
+
+/** What the alerts on processes, and on what they were told, do. */
+export const serviceCases: readonly AlertCase[] = [
+  {
+    alert: "GatehouseSidecarDown",
+    of: "a target that does not answer",
+    series: [upSample(phases("1", "0")), build("sidecar", scrapedUntilTrouble)],
+    silentAt: [9, 12],
+    firesAt: 14,
+    resolvedAt: 61,
+    labels: { ...target, service: "sidecar" },
+    summary: `The sidecar ${who} of job gatehouse is gone.`,
+    nearMiss: { series: [upSample(phases("1", "0")), build("facilitator", scrapedUntilTrouble)], silentAt: [14, 40] },
+  },
+  {
+    alert: "GatehouseSidecarDown",
+    of: "a job without targets",
+    series: [upSample(scrapedUntilTrouble), build("sidecar", scrapedUntilTrouble)],
+    silentAt: [9, 12],
+    firesAt: 14,
+    resolvedAt: 61,
+    labels: { job: target.job, service: "sidecar" },
+    summary: `The sidecar  of job gatehouse is gone.`,
+    nearMiss: { series: [upSample("1x90"), build("sidecar", scrapedUntilTrouble)], silentAt: [14, 40] },
+  },
+  {
+    alert: "GatehouseServiceDown",
+    series: [upSample(phases("1", "0")), build("facilitator", scrapedUntilTrouble)],
+    silentAt: [9, 12],
+    firesAt: 14,
+    resolvedAt: 61,
+    labels: { ...target, service: "facilitator" },
+    summary: `The facilitator ${who} of job gatehouse is gone.`,
+    nearMiss: {
+      series: [upSample(phases("1", "0", { from: 10, to: 12, end: 90 })), build("facilitator", "1x90")],
+      silentAt: [11, 14],
+    },
+  },
+  {
+    alert: "GatehouseSidecarDown",
+    of: "a target that never answered",
+    // Looked at for a quarter of an hour first: a service may start that long after its Prometheus.
+    series: [[labelled("up", "sidecar"), "0x59 1x30"]],
+    silentAt: [3, 16],
+    firesAt: 20,
+    resolvedAt: 61,
+    labels: { ...target, service: "sidecar" },
+    summary: `The sidecar ${who} of job gatehouse is gone.`,
+    nearMiss: {
+      series: [
+        [labelled("up", "facilitator"), "0x90"],
+        [`up{job="theirs/sidecar",instance="10.0.0.1:80"}`, "0x90"],
+      ],
+      silentAt: [20, 60, 89],
+    },
+  },
+  {
+    alert: "GatehouseServiceDown",
+    of: "a target that never answered",
+    series: [[labelled("up", "pushgateway"), "0x59 1x30"]],
+    silentAt: [3, 16],
+    firesAt: 20,
+    resolvedAt: 61,
+    labels: { ...target, service: "pushgateway" },
+    summary: `The pushgateway ${who} of job gatehouse is gone.`,
+    nearMiss: {
+      series: [
+        [labelled("up", "sidecar"), "0x90"],
+        [`up{job="theirs",instance="10.0.0.1:80"}`, "0x90"],
+      ],
+      silentAt: [20, 60, 89],
+    },
+  },
+  {
+    alert: "GatehouseSidecarDown",
+    of: "a target that has been away for ten days",
+    stepMinutes: 4,
+    // Longer than anything is remembered of it.
+    series: [
+      [labelled("up", "sidecar"), `1x14 0x${10 * 360} 1x30`],
+      [`gatehouse_build_info{job="gatehouse",instance="${who}",gatehouse="sidecar",service="sidecar"}`, "1x14 stale"],
+    ],
+    silentAt: [56],
+    firesAt: 9 * 24 * 60,
+    resolvedAt: (15 + 3_601 + 1) * 4,
+    labels: { ...target, service: "sidecar" },
+    summary: `The sidecar ${who} of job gatehouse is gone.`,
+    nearMiss: { series: [[labelled("up", "sidecar"), "1x90"]], silentAt: [40, 300] },
+  },
+  {
+    alert: "GatehouseClockDrift",
+    series: [sample("gatehouse_time_seconds", {}, "0+60x9 720+60x49 3600+60x30")],
+    silentAt: [9, 19],
+    firesAt: 21,
+    resolvedAt: 61,
+    labels: target,
+    summary: `The clock of ${who} and Prometheus's clock differ by 2m 0s.`,
+    nearMiss: { series: [sample("gatehouse_time_seconds", {}, "5+60x90")], silentAt: [21, 60] },
+  },
+  {
+    alert: "GatehouseFileRefused",
+    series: [sample("gatehouse_file_in_force", { setting: "gateway.policyPath" }, phases("1", "0"))],
+    silentAt: [9, 11],
+    firesAt: 13,
+    resolvedAt: 61,
+    labels: { ...target, setting: "gateway.policyPath" },
+    summary: `The file of gateway.policyPath at ${who} is refused (0 of 1): what stood there before is in force.`,
+    nearMiss: {
+      series: [
+        sample(
+          "gatehouse_file_in_force",
+          { setting: "gateway.policyPath" },
+          phases("1", "0", { from: 10, to: 11, end: 90 }),
+        ),
+      ],
+      silentAt: [11, 13],
+    },
+  },
+];
