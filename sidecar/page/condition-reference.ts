@@ -1,0 +1,56 @@
+import { formatTable } from "#daemon/markdown.ts";
+import { readSettings } from "#daemon/settings/settings.ts";
+import { conditionReasons } from "#status/condition-reasons.ts";
+import type { Condition, ConditionType } from "#status/condition.ts";
+import { sidecarSettings } from "../settings.ts";
+import { stepsFor } from "./told-incidents.ts";
+import { deploymentOf } from "./advice/deployment.ts";
+import { runbookOf } from "./advice/runbooks.ts";
+
+/** Prints the conditions of the docs, Markdown: each with what can be wrong with it, and what the page tells a person to do. */
+export function printConditionReference(): string {
+  return [
+    "# Conditions",
+    "",
+    "What a sidecar says of its node, in the order of its page; printed by `npm run docs` from the code. A condition is `True`, `False` or `Unknown`, always with a reason: `/status`,",
+    '`gatehouse_condition{type="…"}` (1, 0, -1) and `gatehouse_condition_info{type="…",reason="…"}` have both. Below each stand the reasons of `False` with what to do; the page adds the commands of its',
+    "deployment. [Faults](faults.md) has what brings each about.",
+    "",
+    ...Object.entries(conditionReasons).flatMap(([type, reasons]) => sectionOf(type as ConditionType, reasons)),
+  ].join("\n");
+}
+
+type Reasons = Readonly<Record<"True" | "False" | "Unknown", readonly string[]>>;
+
+function sectionOf(type: ConditionType, { True: right, False: wrong, Unknown: unknown }: Reasons): readonly string[] {
+  const rows = wrong.map((reason) => {
+    const runbook = runbookOf({ type, reason } as Condition);
+    return [`\`${reason}\``, adviceFor(type, reason), `[${runbook.replace(".md", "")}](runbooks/${runbook})`];
+  });
+  return [
+    `## ${type}`,
+    "",
+    `Right: ${named(right)}.${unknown.length === 0 ? "" : ` Not known: ${named(unknown)}.`}`,
+    "",
+    ...(rows.length === 0 ? [] : [...formatTable(["wrong", "what to do", "runbook"], rows), ""]),
+  ];
+}
+
+function named(reasons: readonly string[]): string {
+  return reasons.map((reason) => `\`${reason}\``).join(", ");
+}
+
+/** The steps of a deployment with none but the usual settings, without its commands. */
+function adviceFor(type: ConditionType, reason: string): string {
+  const settings = readSettings(sidecarSettings, { env: { GATEHOUSE_SIDECAR_NODE_WORKSPACE: "/data/node" } });
+  const deployment = deploymentOf(settings, {
+    command: (verb) => `gatehouse ${verb}`,
+    statusUrl: "http://127.0.0.1:9600",
+    binDirectory: "/data/node/bin",
+    configPath: "/data/node/bin/node.conf",
+    dataPath: "/data/node/data",
+  });
+  const condition = { type, reason, status: "False", message: "", since: "" } as Condition;
+  const steps = stepsFor(condition, deployment).map(({ text }) => text.replaceAll("|", "\\|"));
+  return steps.length === 0 ? "nothing: it ends by itself, or another condition has the steps" : steps.join(" ");
+}
