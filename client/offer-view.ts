@@ -1,7 +1,7 @@
 import type { PaymentRequired, PaymentRequirements } from "@x402/core/types";
 import { findDecimals, findObjection, type PaymentLimits } from "./payment-choice.ts";
 import type { PaymentEvent } from "./payment-event.ts";
-import { plainText } from "./plain-text.ts";
+import { toPlainText } from "./plain-text.ts";
 import { formatAmount } from "#x402/money.ts";
 import { TokenReadError, type TokenPlace, type TokenReader } from "./token-reader.ts";
 
@@ -64,7 +64,7 @@ export function offerLine({ price, symbol, amount, asset, network, payTo, object
 
 async function symbolOf(token: TokenPlace, tokens: TokenReader, onEvent: OfferLook["onEvent"]): Promise<string | null> {
   try {
-    return plainText(await tokens.symbol(token));
+    return toPlainText(await tokens.symbol(token));
   } catch (error) {
     if (!(error instanceof TokenReadError)) throw error;
     onEvent({ type: "chain-unread", reason: error.message });

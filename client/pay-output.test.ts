@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { caps, runPay as run, url } from "./testing/run-pay.ts";
-import { account, asset, offer, seller, settlement } from "./testing/seller.ts";
+import { account, asset, offer, createSeller, settlement } from "./testing/seller.ts";
 
 async function folder(): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), "gatehouse-pay-"));
@@ -59,7 +59,7 @@ describe("pay -o", () => {
   });
 
   it("refuses a file that can't be written before anything is signed", async () => {
-    const shop = seller();
+    const shop = createSeller();
     const output = join(await folder(), "no", "goods");
     const { status, stderr } = await run({ ...caps, output }, shop);
     expect([status, stderr, shop.payments]).toEqual([2, `pay: -o ${output} can't be written (ENOENT).\n`, []]);

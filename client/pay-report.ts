@@ -3,7 +3,7 @@ import { exitStatus, type PayEnd } from "./exit-status.ts";
 import { offerLine, type OfferView } from "./offer-view.ts";
 import type { SignedAuthorization } from "#x402/scheme.ts";
 import type { PaymentEvent } from "./payment-event.ts";
-import { terminalText } from "./plain-text.ts";
+import { toTerminalText } from "./plain-text.ts";
 import { formatAmount } from "#x402/money.ts";
 
 /** A payment that was signed, without its signature; `price` is null where the token's decimals are not known. */
@@ -34,7 +34,7 @@ export function payReport(
   { url, json, brief, file }: Readonly<{ url: string; json: boolean; brief: boolean; file: string | undefined }>,
   { stdout, stderr, mask }: Readonly<{ stdout: Output; stderr: Output; mask: (text: string) => string }>,
 ): PayReport {
-  const say = (text: string) => stderr.write(`${mask(terminalText(text))}\n`);
+  const say = (text: string) => stderr.write(`${mask(toTerminalText(text))}\n`);
   let signed: SignedPayment | undefined;
   let settlement: SettleResponse | undefined;
   let repeats = 0;

@@ -1,17 +1,17 @@
 import { encodePaymentRequiredHeader, encodePaymentResponseHeader } from "@x402/core/http";
 import { describe, expect, it } from "vitest";
 import { caps, runPay as run, url } from "./testing/run-pay.ts";
-import { account, asset, offer, privateKey, seller, settlement } from "./testing/seller.ts";
+import { account, asset, offer, privateKey, createSeller, settlement } from "./testing/seller.ts";
 
 function refusing(reason: string) {
   const paymentRequired = { x402Version: 2, error: reason, resource: { url }, accepts: [offer] };
   const headers = { "PAYMENT-REQUIRED": encodePaymentRequiredHeader(paymentRequired) };
-  return seller([offer], [() => new Response("{}", { status: 402, headers })]);
+  return createSeller([offer], [() => new Response("{}", { status: 402, headers })]);
 }
 
 describe("pay", () => {
   it("writes the goods alone to stdout and each step to stderr, and neither key nor signature", async () => {
-    const shop = seller();
+    const shop = createSeller();
     const { status, stdout, stderr } = await run(caps, shop);
     expect([status, stdout]).toEqual([0, "the goods"]);
     const steps = [
@@ -33,7 +33,7 @@ describe("pay", () => {
 
   it("hands the goods on byte for byte, however long", async () => {
     const goods = new Uint8Array(200_000).map((_, index) => index % 256);
-    const { bytes } = await run(caps, seller([offer], [() => new Response(goods)]));
+    const { bytes } = await run(caps, createSeller([offer], [() => new Response(goods)]));
     expect(bytes.equals(goods)).toBe(true);
   });
 
@@ -48,14 +48,14 @@ describe("pay", () => {
     [{ maxTotal: "much" }, 'pay: --max-total: "much" is no amount;'],
     [{ maxAmount: "0.0000001" }, "pay: 0.0000001 has 7 digits after the point, the token 6."],
   ])("ends with 2 and says what is wrong with %j", async (change, message) => {
-    const shop = seller();
+    const shop = createSeller();
     const { status, stderr } = await run({ ...caps, ...change }, shop);
     expect([status, stderr, shop.payments]).toEqual([2, expect.stringContaining(message), []]);
   });
 
   it("does not guess the decimals of a token", async () => {
     const { privateKey: key, assets, maxAmount } = caps;
-    const shop = seller();
+    const shop = createSeller();
     const unknown = await run({ privateKey: key, assets, maxAmount }, shop);
     const message = `--max-amount 0.05 is in whole tokens, and the decimals of ${asset.address} are not known.`;
     expect([unknown.status, unknown.stderr, shop.payments]).toEqual([2, expect.stringContaining(message), []]);
@@ -70,7 +70,7 @@ describe("pay", () => {
     [{ network: "eip155:1" }, "exact on eip155:1672: the network is not allowed"],
     [{ assets: [`0x${"01".repeat(20)}`] }, "is not in the list of allowed assets"],
   ])("ends with 3 where the price is outside of %j, and signs nothing", async (change, message) => {
-    const shop = seller();
+    const shop = createSeller();
     const { status, stderr, stdout } = await run({ ...caps, ...change }, shop);
     expect([status, stderr, stdout, shop.payments]).toEqual([3, expect.stringContaining(message), "", []]);
   });
@@ -78,7 +78,7 @@ describe("pay", () => {
 
 describe("pay, before the price is named", () => {
   it("shows the price and the options that allow it, and ends with 2", async () => {
-    const shop = seller();
+    const shop = createSeller();
     const { status, stdout, stderr } = await run({}, shop);
     expect([status, stdout, shop.payments]).toEqual([2, "", []]);
     expect(stderr).toContain(`10000 smallest units of token ${asset.address} on eip155:1672, to ${offer.payTo}`);
@@ -88,7 +88,7 @@ describe("pay, before the price is named", () => {
   });
 
   it("shows with --dry-run what would be paid, without a key, and ends with 0", async () => {
-    const shop = seller();
+    const shop = createSeller();
     const { status, stdout, stderr } = await run(
       { dryRun: true, assets: caps.assets, decimals: 6, maxAmount: "0.05" },
       shop,
@@ -110,7 +110,7 @@ describe("pay, before the price is named", () => {
 
   it("does not let a server's text move the terminal's cursor", async () => {
     const evil = { ...offer, network: "eip155:1672\u001b[2J\u009b1A" as "eip155:1672" };
-    const { stderr } = await run({}, seller([evil]));
+    const { stderr } = await run({}, createSeller([evil]));
     // oxlint-disable-next-line no-control-regex -- they are what must not be there
     expect(stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
   });
@@ -144,7 +144,10 @@ describe("pay, when nothing is delivered", () => {
   );
 
   it("ends with 5 when it is not known whether the payment is charged, and says until when it can be", async () => {
-    const { status, stdout, stderr } = await run(caps, seller([offer], [() => new Response("no", { status: 502 })]));
+    const { status, stdout, stderr } = await run(
+      caps,
+      createSeller([offer], [() => new Response("no", { status: 502 })]),
+    );
     expect([status, stdout]).toEqual([5, ""]);
     expect(stderr).toContain(`pay: ${url} was not delivered: the server answered 502. The payment of 0.01 of token`);
     expect(stderr).toMatch(
@@ -154,7 +157,7 @@ describe("pay, when nothing is delivered", () => {
 
   it("ends with 5 when the payment was settled and the goods did not come", async () => {
     const headers = { "PAYMENT-RESPONSE": encodePaymentResponseHeader(settlement) };
-    const { status } = await run(caps, seller([offer], [() => new Response("no", { status: 404, headers })]));
+    const { status } = await run(caps, createSeller([offer], [() => new Response("no", { status: 404, headers })]));
     expect(status).toBe(5);
   });
 });

@@ -1,9 +1,9 @@
 import { encodePaymentResponseHeader } from "@x402/core/http";
 import { describe, expect, it } from "vitest";
 import { payingFetch, type PayingFetchOptions, type PaymentEvent } from "./paying-fetch.ts";
-import { account, asset, delivered, offer, seller, settlement } from "./testing/seller.ts";
+import { account, asset, answerDelivered, offer, createSeller, settlement } from "./testing/seller.ts";
 
-function buyer(shop: ReturnType<typeof seller>, change: Partial<PayingFetchOptions> = {}) {
+function buyer(shop: ReturnType<typeof createSeller>, change: Partial<PayingFetchOptions> = {}) {
   const events: PaymentEvent[] = [];
   const fetch = payingFetch(
     { account, assets: [asset], maxPerPayment: "$0.05", maxTotal: "$0.05", ...change },
@@ -14,7 +14,7 @@ function buyer(shop: ReturnType<typeof seller>, change: Partial<PayingFetchOptio
 
 describe("payingFetch", () => {
   it("pays what is asked and tells each step, without the signature", async () => {
-    const shop = seller();
+    const shop = createSeller();
     const { buy, events } = buyer(shop);
     const response = await buy();
     expect([response.status, await response.text()]).toEqual([200, "the goods"]);
@@ -35,7 +35,7 @@ describe("payingFetch", () => {
 
   it("pays the cheapest offer that is allowed", async () => {
     const other = { ...offer, asset: "0x0000000000000000000000000000000000000001", amount: "1" };
-    const shop = seller([{ ...offer, amount: "20000" }, other, offer]);
+    const shop = createSeller([{ ...offer, amount: "20000" }, other, offer]);
     await buyer(shop).buy();
     expect(shop.payments.map(({ accepted }) => accepted)).toEqual([offer]);
   });
@@ -86,7 +86,7 @@ describe("payingFetch", () => {
     ],
     ["no offer at all", [], "no_allowed_offer", /it offers none/],
   ])("refuses %s, and signs nothing", async (_name, accepts, code, message) => {
-    const shop = seller(accepts);
+    const shop = createSeller(accepts);
     const { buy, events } = buyer(shop);
     await expect(buy()).rejects.toMatchObject({
       name: "PaymentRefusedError",
@@ -97,7 +97,7 @@ describe("payingFetch", () => {
   });
 
   it("never signs more than the total cap, whatever became of earlier payments and however many at one time", async () => {
-    const shop = seller([offer], [() => new Response("broken", { status: 500 })]);
+    const shop = createSeller([offer], [() => new Response("broken", { status: 500 })]);
     const { buy } = buyer(shop, { maxTotal: "$0.03" });
     const results = await Promise.allSettled(Array.from({ length: 10 }, () => buy()));
     expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(3);
@@ -120,7 +120,7 @@ describe("payingFetch", () => {
     expect(() => payingFetch({ account, assets, maxPerPayment: "0.05", maxTotal: "1000000" })).toThrow(
       `0.05 is in whole tokens, and the decimals of ${address} on eip155:1672 are not known;`,
     );
-    const shop = seller();
+    const shop = createSeller();
     const fetch = payingFetch({ account, assets, maxPerPayment: "10000", maxTotal: "10000" }, { fetch: shop.fetch });
     expect((await fetch("http://shop.test/data")).status).toBe(200);
   });
@@ -128,7 +128,7 @@ describe("payingFetch", () => {
   it("compares prices in tokens of different decimals, and counts them together", async () => {
     const address = "0x0000000000000000000000000000000000000018";
     const wide = { ...offer, asset: address, amount: "9000000000000000" };
-    const shop = seller([offer, wide]);
+    const shop = createSeller([offer, wide]);
     const assets = [asset, { network: asset.network, address, decimals: 18 }];
     const fetch = payingFetch({ account, assets, maxPerPayment: "0.01", maxTotal: "0.018" }, { fetch: shop.fetch });
     const pay = () => fetch("http://shop.test/data");
@@ -158,7 +158,7 @@ function cutOff(): Response {
       controller.error(new TypeError("terminated"));
     },
   });
-  return new Response(body, { headers: delivered().headers });
+  return new Response(body, { headers: answerDelivered().headers });
 }
 
 describe("payingFetch, when the outcome is unknown", () => {
@@ -177,7 +177,7 @@ describe("payingFetch, when the outcome is unknown", () => {
     ["the server is late", () => new Response("", { status: 504 }), /the server answered 504/],
     ["the server is stopping", () => new Response("", { status: 503 }), /the server answered 503/],
   ])("sends the same payment again when %s", async (_name, unknown, reason) => {
-    const shop = seller([offer], [unknown, delivered]);
+    const shop = createSeller([offer], [unknown, answerDelivered]);
     const { buy, events } = buyer(shop);
     const response = await buy({ method: "POST", body: "order" });
     expect(response.status).toBe(200);
@@ -186,18 +186,18 @@ describe("payingFetch, when the outcome is unknown", () => {
   });
 
   it("gives up when its time is over, with the last answer", async () => {
-    const shop = seller([offer], [pending]);
+    const shop = createSeller([offer], [pending]);
     const response = await buyer(shop, { outcomeTimeoutMs: 300 }).buy();
     expect(response.status).toBe(202);
   });
 
   it("gives up when its time is over, with the last error", async () => {
-    const shop = seller([offer], [() => Promise.reject(new TypeError("fetch failed"))]);
+    const shop = createSeller([offer], [() => Promise.reject(new TypeError("fetch failed"))]);
     await expect(buyer(shop, { outcomeTimeoutMs: 300 }).buy()).rejects.toThrow("fetch failed");
   });
 
   it.each([500, 502, 503, 504])("hands a %i on that does not go away, with its body", async (status) => {
-    const shop = seller([offer], [() => new Response("broken", { status })]);
+    const shop = createSeller([offer], [() => new Response("broken", { status })]);
     const response = await buyer(shop).buy();
     expect([response.status, await response.text()]).toEqual([status, "broken"]);
     expect([shop.headers.length, new Set(shop.headers).size]).toEqual([4, 1]);
@@ -207,18 +207,18 @@ describe("payingFetch, when the outcome is unknown", () => {
     const chunk = new Uint8Array(1_048_576);
     const chunks = 66;
     const large = () => new Response(ReadableStream.from(Array.from({ length: chunks }, () => chunk)));
-    const response = await buyer(seller([offer], [large])).buy();
+    const response = await buyer(createSeller([offer], [large])).buy();
     expect((await response.arrayBuffer()).byteLength).toBe(chunks * chunk.byteLength);
   });
 
   it.each([402, 404, 409])("does not repeat on a plain %i", async (status) => {
-    const shop = seller([offer], [() => new Response("", { status })]);
+    const shop = createSeller([offer], [() => new Response("", { status })]);
     expect((await buyer(shop).buy()).status).toBe(status);
     expect(shop.payments).toHaveLength(1);
   });
 
   it("stops when the caller does", async () => {
-    const shop = seller([offer], [pending]);
+    const shop = createSeller([offer], [pending]);
     const stop = new AbortController();
     const { buy } = buyer(shop);
     setTimeout(() => stop.abort(new Error("enough")), 100);

@@ -6,18 +6,18 @@ const unprintable = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066
 const shownMax = 500;
 
 /** Text with lines, without anything that a terminal would act on. */
-export function terminalText(text: string): string {
+export function toTerminalText(text: string): string {
   return text.replace(unprintable, " ");
 }
 
 /** Text of a server or a contract as one short line. */
-export function plainText(text: string): string {
-  return terminalText(text).replaceAll("\n", " ").slice(0, shownMax);
+export function toPlainText(text: string): string {
+  return toTerminalText(text).replaceAll("\n", " ").slice(0, shownMax);
 }
 
 /** An error as one line, with the chain of what caused it. */
 export function formatError(error: unknown): string {
-  return plainText(causes(error));
+  return toPlainText(causes(error));
 }
 
 function causes(error: unknown): string {

@@ -5,7 +5,7 @@ import type { PayEnd } from "./exit-status.ts";
 import { requestOf, type PurchaseOptions } from "./pay-options.ts";
 import type { PayReport, SignedPayment } from "./pay-report.ts";
 import { payingFetch, PaymentRefusedError, type Fetch } from "./paying-fetch.ts";
-import { formatError, plainText } from "./plain-text.ts";
+import { formatError, toPlainText } from "./plain-text.ts";
 import { formatAmount, TokenAmountError } from "#x402/money.ts";
 import { type TokenReader, TokenReadError } from "./token-reader.ts";
 
@@ -91,7 +91,7 @@ function reasonOf(response: Response, report: PayReport): string {
   const header = response.headers.get("PAYMENT-REQUIRED");
   try {
     const asked = header === null ? undefined : decodePaymentRequiredHeader(header).error;
-    return plainText(report.settlement()?.errorReason ?? asked ?? "without a reason");
+    return toPlainText(report.settlement()?.errorReason ?? asked ?? "without a reason");
   } catch {
     // A header that can't be read says nothing; the status does.
     return "without a reason";

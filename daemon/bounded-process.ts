@@ -30,13 +30,13 @@ export type ProcessResult = Readonly<
 >;
 
 /** The result of a program that ended with status 0. */
-export function endedWell(output: string, errors: string): ProcessResult {
-  const complaint = firstLine(errors);
+export function reportSuccess(output: string, errors: string): ProcessResult {
+  const complaint = takeFirstLine(errors);
   return { ok: true, output, ...(complaint === "" ? {} : { complaint }) };
 }
 
 /** The first line that says something, cut to what a message can hold. */
-export function firstLine(text: string): string {
+export function takeFirstLine(text: string): string {
   return text.trim().split("\n")[0]?.slice(0, lineLength) ?? "";
 }
 
@@ -106,9 +106,9 @@ function exitResult(
   output: string,
   errors: string,
 ): ProcessResult {
-  if (code === 0) return endedWell(output, errors);
+  if (code === 0) return reportSuccess(output, errors);
   const how = code === null ? `was ended by ${signal}` : `exited with status ${code}`;
-  const said = firstLine(errors) || firstLine(output);
+  const said = takeFirstLine(errors) || takeFirstLine(output);
   const message = `${file} ${how}${said === "" ? "." : `: ${said}`}`;
   return { ok: false, reason: "Failed", message, said, ...(code === null ? {} : { exitStatus: code }) };
 }

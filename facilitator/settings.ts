@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { auditSettings } from "#daemon/audit/audit-settings.ts";
-import { connectionSettings, operationsSettings, proxySettings } from "#daemon/http/settings.ts";
+import { connectionSettings, defineOperationsSettings, proxySettings } from "#daemon/http/settings.ts";
 import { postgresSettings } from "#daemon/sql/postgres-settings.ts";
 import { secret } from "#daemon/secret.ts";
 import {
@@ -115,7 +115,7 @@ const essentials = ["payees", "chain.rpcUrl", "chain.id"];
 /** What the facilitator can be told. The signing key and at least one asset are required; all else has a default. */
 export const facilitatorSettings = defineSettings("facilitator", essentials, {
   listen,
-  operations: operationsSettings({ port: 9_602, nothing: "settled" }),
+  operations: defineOperationsSettings({ port: 9_602, nothing: "settled" }),
   chain,
   signer: section({
     privateKey: secret(privateKey).describe("Key of the account that submits settlements and pays for their gas"),

@@ -1,11 +1,11 @@
 import { operationsApi } from "#daemon/http/operations-api.ts";
 import type { Api } from "#daemon/http/open-api.ts";
-import { statusOperation } from "#status/status-api.ts";
+import { describeStatusOperation } from "#status/status-api.ts";
 
 /** What the listener for operators of a gateway alone answers. Its RPC describes itself by `rpc.discover`. */
 export const gatewayApi: Api = {
   title: "Gatehouse gateway",
   description:
     "How a node is, as its gateway sees it. For operators; the RPC itself is described by rpc.discover (OpenRPC).",
-  operations: [...operationsApi, statusOperation()],
+  operations: [...operationsApi, describeStatusOperation()],
 };

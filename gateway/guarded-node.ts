@@ -1,4 +1,4 @@
-import { allowedHost, type AllowedHosts } from "#daemon/http/address.ts";
+import { createAllowedHostCheck, type AllowedHosts } from "#daemon/http/address.ts";
 import type { ListenerConnections } from "#daemon/http/connections/listener-connections.ts";
 import { createApp, type App } from "#daemon/http/app.ts";
 import type { ServiceContext } from "#daemon/service.ts";
@@ -93,7 +93,10 @@ export async function guardNode(
   const gateway = resources.use(
     await startGateway(settings.gateway, { log, metrics, node, settingNames, files, connections }),
   );
-  const operations = createApp({ bodyLimitBytes, isAllowedHost: allowedHost(settings.listen) }, { log, metrics, mask });
+  const operations = createApp(
+    { bodyLimitBytes, isAllowedHost: createAllowedHostCheck(settings.listen) },
+    { log, metrics, mask },
+  );
   const setGatewayCondition = () => {
     const told = filesCondition(files.list());
     if (told !== undefined) board.set(told);

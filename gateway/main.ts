@@ -4,7 +4,7 @@ import { openApiRoute } from "#daemon/http/open-api.ts";
 import { systemClock } from "#daemon/clock.ts";
 import { createSettingNames } from "./settings/names.ts";
 import { guardNode } from "./guarded-node.ts";
-import { nodeStatus } from "#health/node-status.ts";
+import { describeNodeStatus } from "#health/node-status.ts";
 import { createRecentEvents } from "#status/event-log.ts";
 import { gatewayApi } from "./gateway-api.ts";
 import { gatewaySettings, type GatewayAloneSettings } from "./settings.ts";
@@ -26,9 +26,13 @@ async function start(settings: GatewayAloneSettings, context: ServiceContext) {
   const told = { name: new URL(httpUrl).host, httpUrl };
   const sources = { board, health: guarded.health.current, clock };
   operations.get("/status", (c) =>
-    c.json({ ...nodeStatus(told, sources), events: events.list(), charts: { heights: charts.heights.list() } }, 200, {
-      "Cache-Control": "no-store",
-    }),
+    c.json(
+      { ...describeNodeStatus(told, sources), events: events.list(), charts: { heights: charts.heights.list() } },
+      200,
+      {
+        "Cache-Control": "no-store",
+      },
+    ),
   );
   openApiRoute(operations, gatewayApi);
   const listener = context.resources.use(

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { nextPace, judgeRhythm, type BlockPace, type BlockRhythm, type PaceLook } from "./block-pace.ts";
+import { advancePace, judgeRhythm, type BlockPace, type BlockRhythm, type PaceLook } from "./block-pace.ts";
 
 const staleAfterMs = 30_000;
 
@@ -11,7 +11,7 @@ function watched(seconds: number, at: (second: number) => Readonly<{ block?: boo
     const { block = false, away = false } = at(second);
     const nowMs = second * 1_000;
     const look: PaceLook = { nowMs, wasAway: away, pauseMs: block ? nowMs - blockMs : undefined };
-    pace = nextPace(pace, look, staleAfterMs);
+    pace = advancePace(pace, look, staleAfterMs);
     if (block) blockMs = nowMs;
   }
   return pace === undefined ? "unknown" : judgeRhythm(pace, staleAfterMs);

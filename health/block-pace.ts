@@ -20,7 +20,7 @@ export type BlockRhythm = "steady" | "irregular" | "unknown";
 export type PaceLook = Readonly<{ nowMs: number; wasAway: boolean; pauseMs: number | undefined }>;
 
 /** Counts an answered look; a pause longer than `staleAfterMs` while the node answers ends what was steady. Pure. */
-export function nextPace(
+export function advancePace(
   before: BlockPace | undefined,
   { nowMs, wasAway, pauseMs }: PaceLook,
   staleAfterMs: number,

@@ -16,7 +16,7 @@ import {
   type NodeFacts,
   type ObservedNode,
 } from "./node-health.ts";
-import { chainIdOf, readDetails, restingAt, readVersion } from "./node-details.ts";
+import { readChainId, readDetails, readRestingHeight, readVersion } from "./node-details.ts";
 import { parseQuantity, RpcFailure, type RpcClient } from "./rpc-client.ts";
 
 /** How the RPC is watched. */
@@ -93,11 +93,11 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
       // and the version what is written: a node that tells it is asked each time.
       const { binaryVersion } = health;
       const [chainId, told] = await Promise.all([
-        chainIdOf(rpc, options.url, signal),
+        readChainId(rpc, options.url, signal),
         isDetailed || binaryVersion !== undefined ? readVersion(rpc, binaryVersion, signal) : {},
       ]);
       const known = isDetailed ? await readDetails(rpc, signal) : {};
-      const resting = health.answers === 0 ? await restingAt(height, { ...options, rpc, clock, signal }) : {};
+      const resting = health.answers === 0 ? await readRestingHeight(height, { ...options, rpc, clock, signal }) : {};
       const latencyMs = Math.max(0, nowMs - startMs - (answeredLateMs - lateMs));
       const answer = { height, latencyMs, nowMs };
       dependencies.heights.add({ atMs: answeredAtMs, value: height });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { refusalTellsEnd } from "./health.ts";
+import { isRefusalAnEnd } from "./health.ts";
 
 test.each([
   { url: "http://127.0.0.1:18100", driver: "kubernetes", tells: true, because: "the node is in the same pod" },
@@ -14,5 +14,5 @@ test.each([
   },
   { url: "https://rpc.example.org", driver: "none", tells: false, because: "a load balancer may know of no node" },
 ])("a refused connection to $url with the driver $driver tells the node's end: $tells, because $because", (row) => {
-  expect(refusalTellsEnd(row.url, row.driver)).toBe(row.tells);
+  expect(isRefusalAnEnd(row.url, row.driver)).toBe(row.tells);
 });

@@ -51,7 +51,7 @@ export function startHealth({ node, health, lag, restart }: WatchedNode, depende
       url: node.httpUrl,
       chainId: node.chainId,
       hasReferences: lag.references.length > 0,
-      refusalTellsEnd: refusalTellsEnd(node.httpUrl, restart?.driver),
+      refusalTellsEnd: isRefusalAnEnd(node.httpUrl, restart?.driver),
       signal,
     },
     {
@@ -88,7 +88,7 @@ const ownAddress: ReadonlySet<string> = new Set(["ops", "compose", "docker"]);
  * Whether a connection that is refused tells that nothing listens on the node's port, so that its process has ended. A Service of Kubernetes refuses
  * connections, too, while no pod behind it is ready, and a load balancer while it knows of none; the processes behind them may run on.
  */
-export function refusalTellsEnd(httpUrl: string, driver: string | undefined): boolean {
+export function isRefusalAnEnd(httpUrl: string, driver: string | undefined): boolean {
   const host = new URL(httpUrl).hostname.replace(/^\[|\]$/g, "");
   return isLoopback(host) || (driver !== undefined && ownAddress.has(driver));
 }

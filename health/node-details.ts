@@ -15,7 +15,7 @@ export async function readVersion(
 }
 
 /** The chain that the node is on. Throws {@link RpcFailure} when it does not tell. */
-export async function chainIdOf(rpc: RpcClient, url: string, signal: AbortSignal): Promise<number> {
+export async function readChainId(rpc: RpcClient, url: string, signal: AbortSignal): Promise<number> {
   return parseQuantity(await rpc("eth_chainId", [], signal), "eth_chainId", url);
 }
 
@@ -43,7 +43,7 @@ function blockTimeMs(answer: unknown): number | undefined {
 }
 
 /** The height, if its block is so old by its own time that the chain is at rest. */
-export async function restingAt(
+export async function readRestingHeight(
   height: number,
   {
     rpc,

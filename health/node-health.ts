@@ -1,5 +1,5 @@
 import type { ConditionReport, ReasonOf } from "#status/condition.ts";
-import { nextPace, judgeRhythm, type BlockPace, type BlockRhythm } from "./block-pace.ts";
+import { advancePace, judgeRhythm, type BlockPace, type BlockRhythm } from "./block-pace.ts";
 import type { RpcFailureReason } from "./rpc-client.ts";
 import type { Observation } from "./observation.ts";
 
@@ -75,7 +75,7 @@ export function countAnswer(
   const sinceMs = before.height === height ? before.heightSinceMs : undefined;
   const isNew = before.height !== undefined && height > before.height;
   const pauseMs = isNew ? nowMs - (before.heightSinceMs ?? nowMs) : undefined;
-  const pace = nextPace(before.pace, { nowMs, wasAway: failure !== undefined, pauseMs }, rules.staleAfterMs);
+  const pace = advancePace(before.pace, { nowMs, wasAway: failure !== undefined, pauseMs }, rules.staleAfterMs);
   const isLower = height < (before.highest ?? height);
   const lowerSinceMs = isLower ? (lowerBefore ?? nowMs) : undefined;
   const isBelieved = lowerSinceMs !== undefined && !rules.hasReferences && nowMs - lowerSinceMs > rules.staleAfterMs;

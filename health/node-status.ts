@@ -14,7 +14,7 @@ export type ReportedNode = Readonly<{
 export type NodeStatusSources = Readonly<{ board: ConditionBoard; health: () => NodeHealth; clock: Clock }>;
 
 /** How a node is: its RPC and its conditions, as `/status` shows them. */
-export function nodeStatus({ name, httpUrl }: ReportedNode, { board, health, clock }: NodeStatusSources) {
+export function describeNodeStatus({ name, httpUrl }: ReportedNode, { board, health, clock }: NodeStatusSources) {
   const conditions = board.list();
   const { height, latencyMs, chainId, clientVersion, syncing, failure, answeredAtMs } = health();
   return {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { deployedStack } from "./testing/deployed-stack.ts";
+import { recordStack } from "./testing/deployed-stack.ts";
 import type { Recorded } from "./testing/recording-mocks.ts";
 
 const digest = `sha256:${"a".repeat(64)}`;
@@ -31,7 +31,7 @@ const changes = {
 
 describe.each(Object.entries(targets))("on %s", (target, place) => {
   const deploy = (config: Readonly<Record<string, string>>) =>
-    deployedStack({ ...devnet, ...place, ...config }, { preview: false });
+    recordStack({ ...devnet, ...place, ...config }, { preview: false });
 
   it.each(Object.entries(changes))(
     "%s changes the files that the service reads while it runs, and nothing else",
@@ -47,7 +47,7 @@ describe.each(Object.entries(targets))("on %s", (target, place) => {
 
 describe("a policy file of the operator's own", () => {
   it("is the one that the sidecar reads; what stands among the settings is its environment then", async () => {
-    const recorded = await deployedStack(
+    const recorded = await recordStack(
       { ...devnet, ...targets.docker, ...gateway({ policyPath: "/data/policy.json5", ranges: { logsBlocks: 50 } }) },
       { preview: false },
     );

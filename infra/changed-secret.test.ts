@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { runtime } from "@pulumi/pulumi";
-import { deployedStack } from "./testing/deployed-stack.ts";
+import { recordStack } from "./testing/deployed-stack.ts";
 import type { Recorded } from "./testing/recording-mocks.ts";
 
 const config = {
@@ -21,8 +21,8 @@ const container = (recorded: readonly Recorded[], name: string) =>
 
 describe("a changed secret on Docker", () => {
   beforeAll(async () => {
-    before = await deployedStack(withSigner("17"), { preview: false });
-    after = await deployedStack(withSigner("18"), { preview: false });
+    before = await recordStack(withSigner("17"), { preview: false });
+    after = await recordStack(withSigner("18"), { preview: false });
   }, 30_000);
 
   it("changes the courier of the service that uses it, by what it carries alone, and nothing else", () => {

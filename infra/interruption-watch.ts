@@ -9,11 +9,11 @@ import {
 } from "@pulumi/pulumi";
 import { z } from "zod";
 import {
-  interruptionByUpdate,
-  newPlaceOfConf,
+  findInterruptionByUpdate,
+  describeNewPlaceOfConf,
   describeRemoval,
   describeReplacement,
-  watchedAs,
+  findWatched,
   type Notice,
   type Watched,
 } from "./interruptions.ts";
@@ -50,7 +50,7 @@ export function watchInterruptions({
     .then(({ value }) => namesSchema.safeParse(value).data ?? []);
   const watched: string[] = [];
   runtime.registerStackTransformation(({ resource, type, name, props, opts }) => {
-    const what = watchedAs(type, name);
+    const what = findWatched(type, name);
     if (what === undefined) return undefined;
     watched.push(name);
     return { props, opts: { ...opts, hooks: hooksOf({ what, resource, name, deployed }) } };
@@ -58,7 +58,7 @@ export function watchInterruptions({
   return {
     warnOfNewConfPath: async (node) => {
       const { value: told } = await reference.getOutputDetails(nodeConfOutput);
-      const notice = newPlaceOfConf({ node, deployed: await deployed, told });
+      const notice = describeNewPlaceOfConf({ node, deployed: await deployed, told });
       if (runtime.isDryRun() && notice !== undefined) await log.warn(notice);
     },
     end: async () => {
@@ -89,7 +89,7 @@ function hooksOf({ what, resource, name, deployed }: Subject) {
     ],
     beforeUpdate: [
       hook("update", async ({ type, oldInputs, newInputs }) =>
-        interruptionByUpdate(type, name, { before: oldInputs, after: newInputs }),
+        findInterruptionByUpdate(type, name, { before: oldInputs, after: newInputs }),
       ),
     ],
   };

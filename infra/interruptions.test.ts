@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import {
-  interruptionByUpdate,
-  newPlaceOfConf,
+  findInterruptionByUpdate,
+  describeNewPlaceOfConf,
   describeRemoval,
   describeReplacement,
-  watchedAs,
+  findWatched,
   type Notice,
 } from "./interruptions.ts";
 
@@ -34,13 +34,13 @@ describe("what a preview watches over", () => {
     ["docker:index/volume:Volume", "gh-postgres-files", undefined],
     ["gatehouse:index:Node", "gh-node", undefined],
   ] as const)("%s %s: %s", (type, name, what) => {
-    expect(watchedAs(type, name)).toBe(what);
+    expect(findWatched(type, name)).toBe(what);
   });
 });
 
 const inputsBy = (image: string, type: string) => ({ spec: { ...inputs(image).spec, strategy: { type } } });
 const ofDeployment = (type: string) =>
-  interruptionByUpdate("kubernetes:apps/v1:Deployment", "gh-facilitator", {
+  findInterruptionByUpdate("kubernetes:apps/v1:Deployment", "gh-facilitator", {
     before: inputsBy("a", type),
     after: inputsBy("b", type),
   });
@@ -60,11 +60,11 @@ describe("what it says", () => {
     const secret = "kubernetes:core/v1:Secret";
     const told = [
       describeReplacement("live", "gh-sidecar-live", container),
-      interruptionByUpdate(secret, "gh-sidecar-live", { before: {}, after: {} }),
+      findInterruptionByUpdate(secret, "gh-sidecar-live", { before: {}, after: {} }),
     ];
     for (const notice of told)
       expect(notice).toMatchObject({ level: "info", text: expect.stringContaining("nothing stops") });
-    expect(interruptionByUpdate(secret, "gh-sidecar-files", { before: {}, after: {} })).toBeUndefined();
+    expect(findInterruptionByUpdate(secret, "gh-sidecar-files", { before: {}, after: {} })).toBeUndefined();
   });
 
   it("of a Deployment: that it is rolled, or away where its ledger is on a volume", () => {
@@ -95,7 +95,7 @@ describe("what it says", () => {
   });
 
   it("of a StatefulSet whose pod's template changes, with what changes in it", () => {
-    const told = (after: unknown) => interruptionByUpdate(statefulSet, "gh-node", { before: inputs("a"), after });
+    const told = (after: unknown) => findInterruptionByUpdate(statefulSet, "gh-node", { before: inputs("a"), after });
     expect(warned(told(inputs("b")))).toMatch(
       /^gh-node would make its pod anew because of spec\.template\.spec\.containers\[0\]\.image: the node stops/,
     );
@@ -105,7 +105,7 @@ describe("what it says", () => {
 
   it("nothing of containers that are changed in place", () => {
     const change = { before: { memory: 1 }, after: { memory: 2 } };
-    expect(interruptionByUpdate("docker:index/container:Container", "gh-node", change)).toBeUndefined();
+    expect(findInterruptionByUpdate("docker:index/container:Container", "gh-node", change)).toBeUndefined();
   });
 });
 
@@ -113,9 +113,9 @@ describe("a stack of a release whose node ran from its volume", () => {
   const node = "gh-node";
 
   it("is told once, before its node.conf moves, that nothing of it is lost", () => {
-    const notice = newPlaceOfConf({ node, deployed: [node], told: undefined });
+    const notice = describeNewPlaceOfConf({ node, deployed: [node], told: undefined });
     expect(notice).toContain("the old one stays where it is and is read no more. Chain data stay in place");
-    expect(newPlaceOfConf({ node, deployed: [], told: undefined })).toBeUndefined();
-    expect(newPlaceOfConf({ node, deployed: [node], told: "/data/conf/node.conf" })).toBeUndefined();
+    expect(describeNewPlaceOfConf({ node, deployed: [], told: undefined })).toBeUndefined();
+    expect(describeNewPlaceOfConf({ node, deployed: [node], told: "/data/conf/node.conf" })).toBeUndefined();
   });
 });

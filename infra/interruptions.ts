@@ -32,7 +32,7 @@ const precious = /-(?:node-workspace|facilitator-ledger|resource-server-ledger|p
 const shownPaths = 5;
 
 /** What the end of a resource of a stack would mean; `undefined` where it means nothing more than a moment without that service. */
-export function watchedAs(type: string, name: string): Watched | undefined {
+export function findWatched(type: string, name: string): Watched | undefined {
   if (workloads.has(type) && name.endsWith("-node")) return "node";
   if (liveTypes.has(type) && liveName.test(name)) return "live";
   if ((type === containerType || type === deploymentType) && serviceName.test(name)) return "service";
@@ -84,12 +84,12 @@ function warning(text: string): Notice {
 }
 
 /** What an update in place interrupts: a StatefulSet and a Deployment make their pods anew for any change of the pod's template, and for nothing else. */
-export function interruptionByUpdate(
+export function findInterruptionByUpdate(
   type: string,
   name: string,
   { before, after }: Readonly<{ before: unknown; after: unknown }>,
 ): Notice | undefined {
-  if (watchedAs(type, name) === "live" && type !== containerType) return newFiles(name);
+  if (findWatched(type, name) === "live" && type !== containerType) return newFiles(name);
   if (type !== "kubernetes:apps/v1:StatefulSet" && type !== deploymentType) return undefined;
   const changed = changedPaths(podTemplate(before), podTemplate(after), "spec.template");
   if (changed.length === 0) return undefined;
@@ -138,7 +138,7 @@ function at(value: unknown, key: string): unknown {
  *
  * @param told what the stack's last update said of where node.conf is; earlier releases said nothing.
  */
-export function newPlaceOfConf({
+export function describeNewPlaceOfConf({
   node,
   deployed,
   told,

@@ -3,7 +3,7 @@ import * as Address from "ox/Address";
 import * as PublicKey from "ox/PublicKey";
 import { formatAuthority } from "#daemon/http/address.ts";
 import type { StackConfig } from "./config/config-schema.ts";
-import { publicHosts } from "./config/public-way.ts";
+import { findPublicHosts } from "./config/public-way.ts";
 import type { DeploymentSecret } from "./config/deployment-secret.ts";
 import { alertmanagerPort } from "./services/alertmanager-spec.ts";
 import { devAccounts } from "./services/dev-accounts.ts";
@@ -51,7 +51,7 @@ export function buildDockerOutputs(config: StackConfig): StackOutputs {
 /** The outputs of a stack on Kubernetes. Names addresses, never keys. */
 export function buildKubernetesOutputs(config: StackConfig): StackOutputs {
   const { namespace } = config;
-  const hosts = publicHosts(config);
+  const hosts = findPublicHosts(config);
   const forward = `kubectl -n ${namespace} port-forward service`;
   const gateway = hosts === undefined ? undefined : `https://${hosts.gatewayHost}`;
   const resourceServer = hosts === undefined ? undefined : `https://${hosts.resourceServerHost}`;

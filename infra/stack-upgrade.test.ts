@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
-import { recordedStacks, recordingOf } from "./testing/recorded-stacks.ts";
-import { comparedInputs } from "./testing/replacing-inputs.ts";
-import { registrationsOf, type Registered, type Registration } from "./testing/stack-registrations.ts";
+import { recordedStacks, locateRecording } from "./testing/recorded-stacks.ts";
+import { pickComparedInputs } from "./testing/replacing-inputs.ts";
+import { listRegistrations, type Registered, type Registration } from "./testing/stack-registrations.ts";
 
 const liveMount = (service: string) => ({
   containerPath: "/run/gatehouse/live",
@@ -51,12 +51,12 @@ function inNoOrder(inputs: Inputs): Inputs {
 }
 
 describe.each(Object.entries(recordedStacks))("pulumi up over the last version's stack %s", (stack, config) => {
-  const recorded = JSON.parse(readFileSync(recordingOf(stack), "utf8")) as readonly Registration[];
+  const recorded = JSON.parse(readFileSync(locateRecording(stack), "utf8")) as readonly Registration[];
   let registered: readonly Registered[] = [];
   const successorOf = (urn: string) => registered.find(({ options }) => options.knownAs.includes(urn));
 
   beforeAll(async () => {
-    registered = await registrationsOf(config);
+    registered = await listRegistrations(config);
   }, 30_000);
 
   it("knows every resource by its URN or an alias, so that it deletes none", () => {
@@ -73,7 +73,7 @@ describe.each(Object.entries(recordedStacks))("pulumi up over the last version's
       expect({ ...others, urn: before.urn }, before.urn).toEqual(rest);
       const name = before.urn.split("::").at(-1) ?? "";
       const change = before.urn.includes("docker:index/container:Container::") ? replacedOnce[name] : undefined;
-      const compared = comparedInputs(replacing, { state, ignoreChanges });
+      const compared = pickComparedInputs(replacing, { state, ignoreChanges });
       if (change === undefined) expect(compared, before.urn).toEqual(state);
       else expect(inNoOrder(compared), before.urn).toEqual(inNoOrder(change(state)));
     }
@@ -92,7 +92,7 @@ describe.each(Object.entries(recordedStacks))("pulumi up over the last version's
 describe("the recorded stacks", () => {
   it("have volumes that Pulumi protects", () => {
     const recorded = Object.keys(recordedStacks).flatMap(
-      (stack) => JSON.parse(readFileSync(recordingOf(stack), "utf8")) as readonly Registration[],
+      (stack) => JSON.parse(readFileSync(locateRecording(stack), "utf8")) as readonly Registration[],
     );
     const kept = recorded.filter(({ isProtected }) => isProtected).map(({ urn }) => urn.split("::").at(-1));
     expect(kept.length).toBeGreaterThan(0);

@@ -3,8 +3,8 @@ import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { generateDtsBundle } from "dts-bundle-generator";
 import { bundlePackages } from "./build/bundle.ts";
-import { lineMap } from "./build/line-map.ts";
-import { publishedManifest } from "./build/published-manifest.ts";
+import { writeLineMap } from "./build/line-map.ts";
+import { buildPublishedManifest } from "./build/published-manifest.ts";
 import { bundledTypes, withBundledImports } from "./build/rewritten-imports.ts";
 
 /**
@@ -34,9 +34,9 @@ await bundlePackages(root, dist);
 for (const path of globSync("**/*.{js,mjs,d.ts}", { cwd: dist, exclude: ["bundled/**"] })) {
   rewrite(path, (text) => withBundledImports(path, text));
 }
-for (const path of globSync("**/*.map", { cwd: dist })) rewrite(path, lineMap);
+for (const path of globSync("**/*.map", { cwd: dist })) rewrite(path, writeLineMap);
 writeFileSync(join(dist, bundledTypes), bundledDeclarations());
-writeFileSync(join(dist, "package.json"), `${JSON.stringify(publishedManifest(), null, 2)}\n`);
+writeFileSync(join(dist, "package.json"), `${JSON.stringify(buildPublishedManifest(), null, 2)}\n`);
 
 /** The repository's own is for a clone: its links lead to what is not in the package. */
 function packageReadme(): string {

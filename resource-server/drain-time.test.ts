@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { facilitatorDefaults } from "#facilitator/facilitator.ts";
 import { drainSignal } from "./drain-time.ts";
-import { settlementWithin } from "./facilitators/facilitator-in-process.ts";
+import { planSettlementWithin } from "./facilitators/facilitator-in-process.ts";
 
 /** Milliseconds from a stop until the signal of a process with this grace aborts. */
 function drainMsOf(graceMs: number): number {
@@ -21,14 +21,14 @@ describe("a stop while a settlement is waited for", () => {
   afterEach(() => void vi.useRealTimers());
 
   it.each([100, 5_000, 20_000, 600_000])("answers its caller within a grace of %i ms", (graceMs) => {
-    expect(drainMsOf(graceMs) + settlementWithin(graceMs).drainMs).toBeLessThan(graceMs);
+    expect(drainMsOf(graceMs) + planSettlementWithin(graceMs).drainMs).toBeLessThan(graceMs);
   });
 
   it("is the only thing that this process settles by otherwise than a facilitator", () => {
-    const { drainMs, ...settlement } = settlementWithin(5_000);
+    const { drainMs, ...settlement } = planSettlementWithin(5_000);
     const { drainMs: longestMs, ...defaults } = facilitatorDefaults.settlement;
     expect(settlement).toEqual(defaults);
     expect(drainMs).toBe(1_000);
-    expect(settlementWithin(600_000).drainMs).toBe(longestMs);
+    expect(planSettlementWithin(600_000).drainMs).toBe(longestMs);
   });
 });

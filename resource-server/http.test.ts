@@ -11,7 +11,7 @@ import type { SettleResponse } from "@x402/core/types";
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createApp } from "#daemon/http/app.ts";
-import { clientAddress } from "#daemon/http/proxies/client-address.ts";
+import { findClientAddress } from "#daemon/http/proxies/client-address.ts";
 import { createLog } from "#daemon/log.ts";
 import { createPaymentOwners } from "./claims/payment-owners.ts";
 import { addPaidRoutes } from "./http.ts";
@@ -19,8 +19,8 @@ import type { Route } from "./routes/route.ts";
 import { createPaymentMetrics } from "./sale/payment-metrics.ts";
 import { sell } from "./sale/sale.ts";
 import { openTestLedger } from "./testing/claim-store.ts";
-import { facilitationStub, pendingAnswer, settledAnswer } from "./testing/facilitation-stub.ts";
-import { offer, payload, route } from "./testing/payments.ts";
+import { createFacilitationStub, pendingAnswer, settledAnswer } from "./testing/facilitation-stub.ts";
+import { offer, createPayload, route } from "./testing/payments.ts";
 
 const log = createLog({ service: "test", level: "silent" });
 const posted: Route = { ...route, key: "POST /data", method: "POST" };
@@ -29,7 +29,7 @@ const posted: Route = { ...route, key: "POST /data", method: "POST" };
 async function openShop() {
   const resources = new AsyncDisposableStack();
   const routes = new Map<string, Route>();
-  const facilitation = facilitationStub();
+  const facilitation = createFacilitationStub();
   const ledger = resources.use(await openTestLedger());
   const owners = createPaymentOwners();
   const registry = new Registry();
@@ -47,7 +47,7 @@ async function openShop() {
       },
       publicUrl: undefined,
       deliveryTimeoutMs: 20_000,
-      client: clientAddress({ trustedProxies: [], forwardedHeader: "x-forwarded-for", forwardedHops: 1 }),
+      client: findClientAddress({ trustedProxies: [], forwardedHeader: "x-forwarded-for", forwardedHops: 1 }),
     },
     {
       sell: (order) => sell(order, { ledger, facilitation, owners, onSettled: () => undefined }),
@@ -78,7 +78,7 @@ beforeEach(async () => {
 });
 afterEach(() => shop.resources.disposeAsync());
 
-const newPayment = () => encodePaymentSignatureHeader(payload());
+const newPayment = () => encodePaymentSignatureHeader(createPayload());
 const pay = (path: string, payment: string, init: RequestInit = {}) =>
   fetch(`${shop.url}${path}`, { ...init, headers: { "PAYMENT-SIGNATURE": payment } });
 const settlementOf = (answer: Response): SettleResponse =>

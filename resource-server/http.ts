@@ -6,7 +6,7 @@ import { createBoundedLog, boundOfSales, type BoundedLog } from "#daemon/bounded
 import { within } from "#daemon/time.ts";
 import type { App, AppVariables } from "#daemon/http/app.ts";
 import type { Logger } from "#daemon/log.ts";
-import { type ClientAddress, forwardedBy } from "#daemon/http/proxies/client-address.ts";
+import { type ClientAddress, readForwarded } from "#daemon/http/proxies/client-address.ts";
 import type { Scheme } from "#x402/scheme.ts";
 import { logOutcome, saleFacts, type SaleFacts, type SaleLines } from "./sale-lines.ts";
 import { answerWithoutOffer, requirePayment, answerSale } from "./payment-answers.ts";
@@ -206,7 +206,7 @@ async function record(end: Promise<void>, facts: SaleFacts, lines: BoundedLog): 
 
 function clientAddressOf({ socket, headers }: IncomingMessage, client: ClientAddress): string {
   if (socket.remoteAddress === undefined) return "unknown";
-  return client.of(socket.remoteAddress, client.told(forwardedBy(headers)));
+  return client.of(socket.remoteAddress, client.told(readForwarded(headers)));
 }
 
 function bindingsOf(c: Context): NodeBindings {

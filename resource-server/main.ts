@@ -3,7 +3,7 @@ import { createApp } from "#daemon/http/app.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
 import { listenForOperations } from "#daemon/http/operations-listener.ts";
 import { followPort, judgeReadiness } from "#daemon/http/readiness.ts";
-import { clientAddress, type ClientAddress } from "#daemon/http/proxies/client-address.ts";
+import { findClientAddress, type ClientAddress } from "#daemon/http/proxies/client-address.ts";
 import type { Service, ServiceContext } from "#daemon/service.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { defaultLedgerPath, openClaimLedger } from "./claims/open-claim-ledger.ts";
@@ -13,9 +13,9 @@ import { addPaidRoutes } from "./http.ts";
 import { createPaymentMetrics } from "./sale/payment-metrics.ts";
 import { createPaymentOwners } from "./claims/payment-owners.ts";
 import { openSoldRoutes } from "./sold-routes.ts";
-import { boundSale, saleWithoutLedger } from "./sale/guarded-sale.ts";
+import { boundSale, guardSale } from "./sale/guarded-sale.ts";
 import { sell } from "./sale/sale.ts";
-import { resourceServerApi } from "./resource-server-api.ts";
+import { describeResourceServerApi } from "./resource-server-api.ts";
 import { resourceServerSettings, type ResourceServerSettings } from "./settings.ts";
 import { resumeSettlements } from "./sale/settlement-resumer.ts";
 import { createSoldWork, createUpstream } from "./upstream/upstream.ts";
@@ -51,7 +51,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
       sales: port.check(),
     });
   const connections = resources.use(processConnections(settings.listen, { metrics: registry }));
-  const api = resourceServerApi(settings, { sellsTokens: issuer !== undefined });
+  const api = describeResourceServerApi(settings, { sellsTokens: issuer !== undefined });
   // Before the port that sells, so that it outlives it: a stop is seen here while purchases under way are finished.
   const operations = resources.use(
     await listenForOperations(
@@ -67,7 +67,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
     ),
   );
 
-  const client = clientAddress(settings.listen);
+  const client = findClientAddress(settings.listen);
   const app = createApp({ bodyLimitBytes: settings.listen.bodyLimitBytes }, { log, metrics: registry });
   app.get("/health", (c) => c.json({ status: "ok" }));
   if (issuer !== undefined) app.get("/.well-known/jwks.json", (c) => c.json(issuer.keySet));
@@ -77,7 +77,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
     {
       sell: boundSale(
         settings.payment.inFlightMax,
-        saleWithoutLedger((request) => sell(request, sale)),
+        guardSale((request) => sell(request, sale)),
       ),
       work: createSoldWork(createUpstream(settings.upstream, { fetch, signal }), issuer),
       metrics,

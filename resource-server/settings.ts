@@ -1,6 +1,6 @@
 import { auditSettings } from "#daemon/audit/audit-settings.ts";
 import { defineSettings, section } from "#daemon/settings/settings.ts";
-import { operationsSettings, connectionSettings, proxySettings } from "#daemon/http/settings.ts";
+import { defineOperationsSettings, connectionSettings, proxySettings } from "#daemon/http/settings.ts";
 import { postgresSettings } from "#daemon/sql/postgres-settings.ts";
 import { secret } from "#daemon/secret.ts";
 import {
@@ -35,7 +35,7 @@ export const resourceServerSettings = defineSettings("resource-server", essentia
     ...connectionSettings,
     ...proxySettings,
   }),
-  operations: operationsSettings({ port: 9601, nothing: "sold" }),
+  operations: defineOperationsSettings({ port: 9601, nothing: "sold" }),
   publicUrl: httpUrl
     .optional()
     .describe(

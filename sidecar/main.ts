@@ -9,7 +9,7 @@ import { showVerdict } from "#status/verdict-metric.ts";
 import { judgeVerdict } from "#status/verdict.ts";
 import type { ConditionType } from "#status/condition.ts";
 import { watchNodeStorage } from "./node-storage.ts";
-import { sidecarApi } from "./sidecar-api.ts";
+import { describeSidecarApi } from "./sidecar-api.ts";
 import { sidecarSettings, type SidecarSettings } from "./settings.ts";
 import { startPage } from "./page/start-page.ts";
 import { watchReleases } from "./releases/release-watch.ts";
@@ -42,7 +42,7 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   const page = resources.use(startPage(settings, pageParts));
   const { controlToken } = settings.upkeep;
   if (controlToken !== undefined) addGuardedControlRoutes(operations, () => upkeep?.control, controlToken);
-  openApiRoute(operations, sidecarApi({ isControlled: controlToken !== undefined }));
+  openApiRoute(operations, describeSidecarApi({ isControlled: controlToken !== undefined }));
   const setting = "GATEHOUSE_SIDECAR_LISTEN_PORT";
   const listener = resources.use(
     await listenHttp(operations, { ...settings.listen, setting, connections: guarded.operatorConnections }),

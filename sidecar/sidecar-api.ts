@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { checkBody, operationsApi } from "#daemon/http/operations-api.ts";
 import { errorBody, type Api, type ApiAnswer, type ApiOperation } from "#daemon/http/open-api.ts";
-import { statusOperation } from "#status/status-api.ts";
+import { describeStatusOperation } from "#status/status-api.ts";
 import { verdictLevels } from "#status/verdict.ts";
 import {
   adoptAnswer,
@@ -119,8 +119,8 @@ const incident = failure.extend({
 const verdict = z.object({ level: z.enum(verdictLevels), title: z.string(), message: z.string() });
 
 /** What the sidecar's listener for operators answers; the routes of `gatehouse adopt`, `resume` and `upgrade` where there is a token for them. */
-export function sidecarApi({ isControlled }: Readonly<{ isControlled: boolean }>): Api {
-  const status = statusOperation({
+export function describeSidecarApi({ isControlled }: Readonly<{ isControlled: boolean }>): Api {
+  const status = describeStatusOperation({
     verdict,
     headline,
     incidents: z.array(incident).describe("One for each root cause, the most urgent first"),

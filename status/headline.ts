@@ -18,7 +18,7 @@ export type HeadlineState =
   | "Not fully known";
 
 /** Says how the node is in few words. Pure. */
-export function headlineOf(
+export function writeHeadline(
   verdict: Verdict,
   conditions: readonly Condition[],
   incidents: readonly Incident[],

@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { causes } from "./causes.ts";
 import type { Condition, ConditionType } from "./condition.ts";
 import { conditionReasons } from "./condition-reasons.ts";
-import { headlineOf } from "./headline.ts";
-import { incidentsOf } from "./incident.ts";
+import { writeHeadline } from "./headline.ts";
+import { findIncidents } from "./incident.ts";
 import { judgeVerdict } from "./verdict.ts";
 
 const since = "2026-03-04T12:00:00.000Z";
@@ -28,14 +28,14 @@ const nodeGone = [
 
 /** Each incident as one line: severity, cause, and in brackets how many follow from it. */
 function shown(conditions: readonly Condition[]): readonly string[] {
-  return incidentsOf(conditions).map(
+  return findIncidents(conditions).map(
     ({ cause, severity, consequences }) => `${severity}: ${cause.type} ${cause.reason} (${consequences.length})`,
   );
 }
 
 function headline(...conditions: readonly Condition[]): string {
   const verdict = judgeVerdict(conditions, { mode: "enforce", watched: [] });
-  const { state, cause } = headlineOf(verdict, conditions, incidentsOf(conditions));
+  const { state, cause } = writeHeadline(verdict, conditions, findIncidents(conditions));
   return `${state}: ${cause}`;
 }
 

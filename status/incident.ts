@@ -19,7 +19,7 @@ export type Incident = Readonly<{
 }>;
 
 /** Tells the root causes of all that is wrong or can't be told, the most urgent first. Pure. */
-export function incidentsOf(conditions: readonly Condition[]): readonly Incident[] {
+export function findIncidents(conditions: readonly Condition[]): readonly Incident[] {
   let left: readonly Condition[] = conditions.filter(isProblem).toSorted((a, b) => rankOf(a) - rankOf(b));
   const found: Incident[] = [];
   for (let cause = left[0]; cause !== undefined; cause = left[0]) {

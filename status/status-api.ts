@@ -26,7 +26,7 @@ const node = z.looseObject({
 const event = z.object({ at: z.iso.datetime(), kind: z.string(), message: z.string(), why: z.string().optional() });
 
 /** `GET /status`, with the fields that a service has beside those of every node. */
-export function statusOperation(more: z.ZodRawShape = {}): ApiOperation {
+export function describeStatusOperation(more: z.ZodRawShape = {}): ApiOperation {
   const body = z.looseObject({
     at: z.iso.datetime().describe("The service's own time"),
     right: z.boolean(),

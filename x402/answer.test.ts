@@ -1,5 +1,12 @@
 import { expect, test } from "vitest";
-import { settleResponse, settleState, validUnless, verifyResponse, verifyState, type SettleAnswer } from "./answer.ts";
+import {
+  settleResponse,
+  settleState,
+  answerValidUnless,
+  verifyResponse,
+  verifyState,
+  type SettleAnswer,
+} from "./answer.ts";
 import { reason } from "./reason.ts";
 
 const network = "eip155:1672";
@@ -49,8 +56,8 @@ test.each<readonly [SettleAnswer, object, ReturnType<typeof settleState>]>([
 });
 
 test("/verify says valid or why not", () => {
-  expect(verifyResponse({ answer: validUnless(undefined), payer })).toEqual({ isValid: true, payer });
-  const refused = verifyResponse({ answer: validUnless(refusal), payer: undefined });
+  expect(verifyResponse({ answer: answerValidUnless(undefined), payer })).toEqual({ isValid: true, payer });
+  const refused = verifyResponse({ answer: answerValidUnless(refusal), payer: undefined });
   expect(refused).toEqual({ isValid: false, invalidReason: refusal.reason, invalidMessage: refusal.message });
   expect([verifyState({ isValid: true }), verifyState(refused)]).toEqual(["valid", "refused"]);
 });

@@ -31,7 +31,7 @@ export type SettleAnswer = Exclude<Answer, { state: "valid" }>;
 export type Answered<Said extends Answer> = Readonly<{ answer: Said; payer: string | undefined }>;
 
 /** Valid where nothing speaks against it. */
-export function validUnless(refusal: Refusal | undefined): VerifyAnswer {
+export function answerValidUnless(refusal: Refusal | undefined): VerifyAnswer {
   return refusal === undefined ? { state: "valid" } : { state: "refused", refusal };
 }
 

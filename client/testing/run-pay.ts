@@ -1,5 +1,5 @@
 import { pay, type PayOptions } from "../pay.ts";
-import { asset, privateKey, seller } from "./seller.ts";
+import { asset, privateKey, createSeller } from "./seller.ts";
 
 /** What is bought. */
 export const url = "http://shop.test/data";
@@ -7,7 +7,10 @@ export const url = "http://shop.test/data";
 export const caps = { privateKey, assets: [asset.address], decimals: 6, maxAmount: "0.05" };
 
 /** Runs `pay` with these options alone; the body and everything else apart, as a shell has them. */
-export async function runPay(options: Partial<PayOptions>, shop: Pick<ReturnType<typeof seller>, "fetch"> = seller()) {
+export async function runPay(
+  options: Partial<PayOptions>,
+  shop: Pick<ReturnType<typeof createSeller>, "fetch"> = createSeller(),
+) {
   const stdout: (string | Uint8Array)[] = [];
   let stderr = "";
   const status = await pay(

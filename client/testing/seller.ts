@@ -36,14 +36,14 @@ export const settlement: SettleResponse = {
 };
 
 /** The answer to a paid request. */
-export function delivered(): Response {
+export function answerDelivered(): Response {
   return new Response("the goods", { headers: { "PAYMENT-RESPONSE": encodePaymentResponseHeader(settlement) } });
 }
 
 /** A server that asks for payment by `accepts` and answers paid requests with `answers`, the last one again and again. */
-export function seller(
+export function createSeller(
   accepts: PaymentRequirements[] = [offer],
-  answers: (() => Response | Promise<Response>)[] = [delivered],
+  answers: (() => Response | Promise<Response>)[] = [answerDelivered],
 ): Readonly<{ fetch: Fetch; payments: PaymentPayload[]; headers: string[] }> {
   const payments: PaymentPayload[] = [];
   const headers: string[] = [];

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { allowedHost } from "./address.ts";
+import { createAllowedHostCheck } from "./address.ts";
 
 test.each([
   ["127.0.0.1:9600", true],
@@ -16,10 +16,12 @@ test.each([
   ["", false],
   [undefined, false],
 ])("on loopback with a listed name, Host %s: %s", (header, isAllowed) => {
-  expect(allowedHost({ host: "127.0.0.1", allowedHosts: ["status.example"] })(header)).toBe(isAllowed);
+  expect(createAllowedHostCheck({ host: "127.0.0.1", allowedHosts: ["status.example"] })(header)).toBe(isAllowed);
 });
 
 test("elsewhere any name may ask, until some are listed", () => {
-  expect(allowedHost({ host: "0.0.0.0", allowedHosts: [] })("node-0.gatehouse.svc:9600")).toBe(true);
-  expect(allowedHost({ host: "0.0.0.0", allowedHosts: ["status.example"] })("node-0.gatehouse.svc")).toBe(false);
+  expect(createAllowedHostCheck({ host: "0.0.0.0", allowedHosts: [] })("node-0.gatehouse.svc:9600")).toBe(true);
+  expect(createAllowedHostCheck({ host: "0.0.0.0", allowedHosts: ["status.example"] })("node-0.gatehouse.svc")).toBe(
+    false,
+  );
 });

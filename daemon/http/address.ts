@@ -6,7 +6,7 @@ export function formatAuthority(host: string, port: number): string {
 }
 
 /** The port that a URL leads to: its own, or that of its protocol. */
-export function urlPort({ port, protocol }: URL): number {
+export function readUrlPort({ port, protocol }: URL): number {
   if (port !== "") return Number(port);
   return protocol === "https:" ? 443 : 80;
 }
@@ -29,14 +29,14 @@ export type AllowedHosts = Readonly<{ host: string; allowedHosts: readonly strin
  * browser on this machine could else make its own name resolve to 127.0.0.1 and read what is served (DNS rebinding). Elsewhere every
  * name does, until some are listed.
  */
-export function allowedHost({ host, allowedHosts }: AllowedHosts): (header: string | undefined) => boolean {
+export function createAllowedHostCheck({ host, allowedHosts }: AllowedHosts): (header: string | undefined) => boolean {
   if (allowedHosts.length === 0 && !isLoopback(host)) return () => true;
-  const isNamed = namedHost(["localhost", ...allowedHosts]);
+  const isNamed = createNamedHostCheck(["localhost", ...allowedHosts]);
   return (header) => isNamed(header) || isIP(hostName(header).replace(/^\[(.*)\]$/, "$1")) !== 0;
 }
 
 /** Whether a Host header, with or without a port, names one of these hosts. */
-export function namedHost(hosts: readonly string[]): (header: string | undefined) => boolean {
+export function createNamedHostCheck(hosts: readonly string[]): (header: string | undefined) => boolean {
   const names = new Set(hosts.map((name) => name.toLowerCase()));
   return (header) => names.has(hostName(header));
 }

@@ -2,7 +2,7 @@ import { type Registry, Gauge } from "prom-client";
 import type { Logger } from "../log.ts";
 import type { Mask } from "../mask.ts";
 import type { FileInForce } from "../files/files-in-force.ts";
-import { allowedHost, type AllowedHosts } from "./address.ts";
+import { createAllowedHostCheck, type AllowedHosts } from "./address.ts";
 import { createApp, type App } from "./app.ts";
 import { listenHttp, type HttpListener, type ListenOptions } from "./listener.ts";
 import { openApiRoute, type Api } from "./open-api.ts";
@@ -35,7 +35,7 @@ export async function listenForOperations(
   }: OperationsSources &
     Readonly<{ log: Logger; mask: Mask; /** What it says of itself at `/openapi.json`. */ api: Api }>,
 ): Promise<HttpListener> {
-  const app = createApp({ bodyLimitBytes, isAllowedHost: allowedHost(options) }, { log, mask });
+  const app = createApp({ bodyLimitBytes, isAllowedHost: createAllowedHostCheck(options) }, { log, mask });
   addOperationsRoutes(app, sources);
   openApiRoute(app, api);
   return listenHttp(app, options);

@@ -71,7 +71,7 @@ export type ProxySettings = Readonly<{
 }>;
 
 /** The section `operations` of a service whose probes and metrics have a listener of their own; see `listenForOperations`. */
-export function operationsSettings(options: Readonly<{ port: number; nothing: string }>) {
+export function defineOperationsSettings(options: Readonly<{ port: number; nothing: string }>) {
   return section({
     host: host
       .default("127.0.0.1")

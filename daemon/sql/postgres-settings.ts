@@ -33,7 +33,7 @@ export type PostgresSettings = Readonly<{
 }>;
 
 /** The refusal of a ledger that is to stand in two places: nobody could tell which of them has the payments. */
-export function bothLedgers(pathSetting: string, urlSetting: string): StartupError {
+export function refuseBothLedgers(pathSetting: string, urlSetting: string): StartupError {
   return new StartupError(
     `${pathSetting} and ${urlSetting} are both set, and a ledger stands in one place; remove ${urlSetting} for one process with ` +
       `a SQLite file, or ${pathSetting} for replicas with PostgreSQL.`,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { AnvilRequestError } from "../anvil/anvil-request.ts";
-import { toGethHalt, haltOf, needsPlace, stackItemsNeeded } from "./evm-halt.ts";
+import { toGethHalt, haltOf, needsPlace, countStackItemsNeeded } from "./evm-halt.ts";
 
 const add = { opcode: 0x01, stackItems: 0 };
 
@@ -62,9 +62,10 @@ test.each([
   ["CREATE2", 0xf5, 4],
   ["SELFDESTRUCT", 0xff, 1],
 ])("%s needs its items on the stack", (_, opcode, items) => {
-  expect(stackItemsNeeded(opcode)).toBe(items);
+  expect(countStackItemsNeeded(opcode)).toBe(items);
 });
 
 test("a byte that is no opcode is told", () => {
-  for (const byte of [0x0c, 0x1e, 0x21, 0x4b, 0xa5, 0xfe]) expect(() => stackItemsNeeded(byte)).toThrow(RangeError);
+  for (const byte of [0x0c, 0x1e, 0x21, 0x4b, 0xa5, 0xfe])
+    expect(() => countStackItemsNeeded(byte)).toThrow(RangeError);
 });

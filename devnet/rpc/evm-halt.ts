@@ -18,7 +18,7 @@ const invalidOpcode = (place: HaltPlace | undefined) =>
 const stackUnderflow = (place: HaltPlace | undefined) =>
   place === undefined
     ? "stack underflow"
-    : `stack underflow (${place.stackItems} <=> ${stackItemsNeeded(place.opcode)})`;
+    : `stack underflow (${place.stackItems} <=> ${countStackItemsNeeded(place.opcode)})`;
 
 const stackOverflow = `stack limit reached ${stackLimit} (${stackLimit - 1})`;
 
@@ -144,7 +144,7 @@ export function toGethHalt(halt: string, place?: HaltPlace): string {
  *
  * @throws {RangeError} for a byte that is no opcode.
  */
-export function stackItemsNeeded(opcode: number): number {
+export function countStackItemsNeeded(opcode: number): number {
   const { dup, swap, log, afterLog } = countedFrom;
   if (opcode >= dup && opcode < swap) return opcode - dup + 1;
   if (opcode >= swap && opcode < log) return opcode - swap + 2;

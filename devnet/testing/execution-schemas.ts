@@ -152,7 +152,7 @@ const validators = new Map<ExecutionObject, ValidateFunction>(
 );
 
 /** What is wrong with a result, with the place of each mistake; nothing when it is right. */
-export function mistakesOf(name: ExecutionObject, value: unknown): readonly string[] {
+export function findMistakes(name: ExecutionObject, value: unknown): readonly string[] {
   const validate = validators.get(name);
   if (validate === undefined) throw new RangeError(`no schema ${name}`);
   if (validate(value)) return [];

@@ -3,7 +3,7 @@ import type { Subject } from "../rpc/method-shapes.ts";
 import {
   callerCode,
   createWallet,
-  creation,
+  encodeCreation,
   otherSender,
   sender,
   testChainId,
@@ -20,8 +20,8 @@ export async function createSubject(node: TestNode): Promise<TestSubject> {
   const wallet = await createWallet(node);
   const contract = getContractAddress({ from: sender.address, nonce: 0n });
   const caller = getContractAddress({ from: sender.address, nonce: 1n });
-  await wallet.send({ data: creation(writerCode) });
-  await wallet.send({ data: creation(callerCode) });
+  await wallet.send({ data: encodeCreation(writerCode) });
+  await wallet.send({ data: encodeCreation(callerCode) });
   await node.anvil.mine();
   const written: Hex = `0x${"11".repeat(32)}`;
   const transaction = await wallet.send({ to: contract, data: written });

@@ -18,7 +18,7 @@ export const authorizationUsedTopic = keccak256(stringToBytes("AuthorizationUsed
 export const domainSeparatorCall: Hex = selector("DOMAIN_SEPARATOR()");
 
 /** Asks what an account holds. */
-export function balanceOfCall(account: Hex): Hex {
+export function encodeBalanceOfCall(account: Hex): Hex {
   return `${balanceOf}${encodeAddress(account)}`;
 }
 

@@ -1,7 +1,7 @@
 import type { Chain } from "../chain/chain.ts";
 import { ChainError } from "../chain/chain-error.ts";
 import type { JsonRpcFailure } from "#daemon/json-rpc.ts";
-import { encodeAuthorizationState, balanceOfCall } from "../chain/token.ts";
+import { encodeAuthorizationState, encodeBalanceOfCall } from "../chain/token.ts";
 import { encodeInteger, type Hex } from "#x402/hex.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
@@ -31,7 +31,7 @@ async function diagnose(
 ): Promise<Refusal | undefined> {
   const [used, balanceWord] = await Promise.all([
     chain.read({ to: asset, data: encodeAuthorizationState(payer, authorization.nonce) }),
-    chain.read({ to: asset, data: balanceOfCall(payer) }),
+    chain.read({ to: asset, data: encodeBalanceOfCall(payer) }),
   ]);
   if (used.slice(2) === encodeInteger(1n)) {
     const message = "the authorization was used or cancelled before; sign one with a new nonce.";

@@ -1,7 +1,7 @@
 import { createBoundedLog, boundOfSales } from "#daemon/bounded-log.ts";
 import { traceFacts } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log.ts";
-import { validUnless, type SettleAnswer } from "#x402/answer.ts";
+import { answerValidUnless, type SettleAnswer } from "#x402/answer.ts";
 import type { Hex } from "#x402/hex.ts";
 import { paymentName } from "#x402/payment-name.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
@@ -54,12 +54,12 @@ export function createTransfers(
       // Before the question how far it is: so of two copies at one time, whichever is settled first finds the other noted.
       if (caller.kind === "seller") await engine.noteVerified(payment.id, caller.owner);
       const recorded = await engine.progress(payment);
-      if (recorded !== undefined) return { answer: validUnless(refuseRecorded(recorded, caller)), payer };
+      if (recorded !== undefined) return { answer: answerValidUnless(refuseRecorded(recorded, caller)), payer };
       const askedAtMs = clock();
       const refusal =
         refusePayee(payment.payTo, payees) ?? refuseTime(payment.authorization, askedAtMs) ?? (await check(payment));
       if (refusal === undefined) recent.noteGood(payment, askedAtMs);
-      return { answer: validUnless(refusal), payer };
+      return { answer: answerValidUnless(refusal), payer };
     },
     async settle(payment) {
       const { payer } = payment;

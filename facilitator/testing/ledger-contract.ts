@@ -39,7 +39,7 @@ export type LedgerUnderTest = AsyncDisposable &
   Readonly<{ ledgerFor: (guard: () => Promise<void>) => Ledger; ownership: Ownership }>;
 
 /** The ledger over a SQL store, whose owner then is whoever gets it. */
-export function ledgerOver(store: SqlStore): LedgerUnderTest {
+export function openLedgerOver(store: SqlStore): LedgerUnderTest {
   const [chain, dependencies] = [{ chainId: 1_672 }, { store, clock: () => contractMs }];
   return {
     ledgerFor: (guard) => createLedger(chain, { ...dependencies, guard }),

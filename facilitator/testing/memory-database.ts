@@ -57,7 +57,7 @@ export function createMemoryDatabase(nowMs: () => number, sabotage?: Sabotage): 
 }
 
 /** Runs one statement. */
-export function statement<T>(link: Link, what: string, work: () => T): Promise<T> {
+export function runStatement<T>(link: Link, what: string, work: () => T): Promise<T> {
   const run = async () => {
     await link.send(what);
     const result = work();
@@ -71,7 +71,7 @@ export function statement<T>(link: Link, what: string, work: () => T): Promise<T
 type GuardedWrite = Readonly<{ kind: string; ids: readonly Hex[]; writer: Writer }>;
 
 /** Runs a write in a transaction that begins with its guard. */
-export function guarded(
+export function runGuarded(
   database: MemoryDatabase,
   link: Link,
   { kind, ids, writer }: GuardedWrite,
@@ -85,7 +85,7 @@ export function guarded(
       await writer.guard();
       await link.goOn();
       await link.send(kind);
-      rows.atomically(database.tables, work);
+      rows.runAtomically(database.tables, work);
       database.onLeaderWrite(writer.term, kind, ids);
     } finally {
       database.readers.delete(reader);

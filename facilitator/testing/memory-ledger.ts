@@ -6,7 +6,14 @@ import type { LeaderRequests, Requests } from "../settlement/leader/requests.ts"
 import type { SharedLedger } from "../settlement/leader/shared-ledger.ts";
 import type { Ownership } from "../settlement/ownership.ts";
 import * as rows from "./memory-tables.ts";
-import { guarded, statement, type LeaseRow, type Link, type MemoryDatabase, type Writer } from "./memory-database.ts";
+import {
+  runGuarded,
+  runStatement,
+  type LeaseRow,
+  type Link,
+  type MemoryDatabase,
+  type Writer,
+} from "./memory-database.ts";
 
 /** Opens a database for one replica. A transaction locks the lease from its guard to its end, as the SQL does (FOR SHARE). */
 export function openMemoryLedger(database: MemoryDatabase, link: Link): SharedLedger {
@@ -31,14 +38,14 @@ export function openMemoryLedger(database: MemoryDatabase, link: Link): SharedLe
 export function createMemoryLedger(database: MemoryDatabase, link: Link, writer: Writer): Ledger {
   const { tables, nowMs } = database;
   const write = (kind: string, ids: readonly Hex[], work: () => void) =>
-    guarded(database, link, { kind, ids, writer }, work);
+    runGuarded(database, link, { kind, ids, writer }, work);
   return {
     progress: (id) =>
-      statement(link, "progress", () => {
+      runStatement(link, "progress", () => {
         const row = tables.settlements.get(id);
         return row && { ...(row.outcome ?? { state: "begun" as const }), owner: row.settlement.owner };
       }),
-    hasRival: (settlement) => statement(link, "hasRival", () => rows.hasRival(tables.settlements, settlement)),
+    hasRival: (settlement) => runStatement(link, "hasRival", () => rows.hasRival(tables.settlements, settlement)),
     begin: async (begun) => {
       if (begun.length === 0) return;
       const ids = begun.map(({ settlement }) => settlement.id);
@@ -66,8 +73,8 @@ export function createMemoryLedger(database: MemoryDatabase, link: Link, writer:
         tables.attempts.delete(hash);
         if (row !== undefined) rows.deleteChildless(tables, row.settlementId);
       }),
-    unfinished: () => statement(link, "unfinished", () => rows.begun(tables)),
-    prune: (beforeMs) => statement(link, "prune", () => prune(tables, beforeMs)),
+    unfinished: () => runStatement(link, "unfinished", () => rows.listBegun(tables)),
+    prune: (beforeMs) => runStatement(link, "prune", () => prune(tables, beforeMs)),
   };
 }
 
@@ -87,22 +94,22 @@ function createRequests({ tables, nowMs }: MemoryDatabase, link: Link): Requests
   const stateOf = (id: Hex): readonly (readonly [Hex, Recorded])[] => {
     const row = tables.settlements.get(id);
     if (row === undefined) return [];
-    const begun = { state: "begun", transaction: rows.attemptsOf(tables, id).at(-1)?.hash } as const;
+    const begun = { state: "begun", transaction: rows.listAttempts(tables, id).at(-1)?.hash } as const;
     return [[id, { ...(row.outcome ?? begun), owner: row.settlement.owner }]];
   };
   return {
     ask: async (settlement) => {
       for (;;) {
-        if (await statement(link, "ask", () => rows.insertSettlement(tables, settlement, nowMs()))) return true;
-        const [isThere, hasRival] = await statement(link, "what is in the way", () => [
+        if (await runStatement(link, "ask", () => rows.insertSettlement(tables, settlement, nowMs()))) return true;
+        const [isThere, hasRival] = await runStatement(link, "what is in the way", () => [
           tables.settlements.has(settlement.id),
           rows.hasRival(tables.settlements, settlement),
         ]);
         if (isThere || hasRival) return isThere;
       }
     },
-    states: (ids) => statement(link, "states", () => new Map(ids.flatMap(stateOf))),
-    unsentReason: (id) => statement(link, "unsentReason", () => tables.unsent.get(id)),
+    states: (ids) => runStatement(link, "states", () => new Map(ids.flatMap(stateOf))),
+    unsentReason: (id) => runStatement(link, "unsentReason", () => tables.unsent.get(id)),
   };
 }
 
@@ -112,15 +119,15 @@ function createLeaderRequests(database: MemoryDatabase, link: Link, writer: Writ
     sabotage === "requests get lost" && nowMs() - (tables.settlements.get(id)?.begunAtMs ?? 0) > 1_000;
   return {
     waiting: (countMax) =>
-      statement(link, "waiting", () =>
+      runStatement(link, "waiting", () =>
         rows
-          .begun(tables)
+          .listBegun(tables)
           .filter(({ settlement, attempts }) => attempts.length === 0 && !isLost(settlement.id))
           .slice(0, countMax)
           .map(({ settlement }) => settlement),
       ),
     decline: (id, message) =>
-      guarded(database, link, { kind: "decline", ids: [id], writer }, () => {
+      runGuarded(database, link, { kind: "decline", ids: [id], writer }, () => {
         rows.deleteChildless(tables, id);
         tables.unsent.set(id, message);
       }),
@@ -175,17 +182,17 @@ function createOwnership({ tables, nowMs }: MemoryDatabase, link: Link): Ownersh
     );
   return {
     take: (id, owner) =>
-      statement(link, "take", () => setOwner(id, (before) => before === undefined || before === owner, owner)),
+      runStatement(link, "take", () => setOwner(id, (before) => before === undefined || before === owner, owner)),
     release: async (id, owner) => {
-      await statement(link, "release", () => setOwner(id, (before) => before === owner, undefined));
+      await runStatement(link, "release", () => setOwner(id, (before) => before === owner, undefined));
     },
-    close: (id, owner) => statement(link, "close", () => setOwner(id, (before) => before === owner, "closed")),
+    close: (id, owner) => runStatement(link, "close", () => setOwner(id, (before) => before === owner, "closed")),
     noteVerified: (id, owner) =>
-      statement(link, "noteVerified", () => {
+      runStatement(link, "noteVerified", () => {
         const times = (tables.verifications.get(`${id} ${owner}`)?.times ?? 0) + 1;
         tables.verifications.set(`${id} ${owner}`, { times, atMs: nowMs() });
       }),
     verifiedOnce: (id, owner) =>
-      statement(link, "verifiedOnce", () => (tables.verifications.get(`${id} ${owner}`)?.times ?? 0) <= 1),
+      runStatement(link, "verifiedOnce", () => (tables.verifications.get(`${id} ${owner}`)?.times ?? 0) <= 1),
   };
 }

@@ -26,7 +26,7 @@ export function createTables(): Tables {
 }
 
 /** Makes all changes of `work`, or none if it throws. */
-export function atomically<T>(tables: Tables, work: () => T): T {
+export function runAtomically<T>(tables: Tables, work: () => T): T {
   const before = { settlements: new Map(tables.settlements), attempts: new Map(tables.attempts) };
   try {
     return work();
@@ -70,7 +70,7 @@ export function insertAttempt({ attempts }: Tables, settlementId: Hex, attempt: 
 }
 
 /** Transactions of a settlement, in the order in which they were signed. */
-export function attemptsOf({ attempts }: Tables, id: Hex): readonly Attempt[] {
+export function listAttempts({ attempts }: Tables, id: Hex): readonly Attempt[] {
   return [...attempts.values()]
     .filter(({ settlementId }) => settlementId === id)
     .map(({ attempt }) => attempt)
@@ -78,17 +78,17 @@ export function attemptsOf({ attempts }: Tables, id: Hex): readonly Attempt[] {
 }
 
 /** Settlements without an outcome, oldest first. */
-export function begun(tables: Tables): readonly Unfinished[] {
+export function listBegun(tables: Tables): readonly Unfinished[] {
   return [...tables.settlements.values()]
     .filter(({ outcome }) => outcome === undefined)
     .toSorted((a, b) => a.begunAtMs - b.begunAtMs || (a.settlement.id < b.settlement.id ? -1 : 1))
-    .map(({ settlement }) => ({ settlement, attempts: attemptsOf(tables, settlement.id) }));
+    .map(({ settlement }) => ({ settlement, attempts: listAttempts(tables, settlement.id) }));
 }
 
 /** Deletes a settlement that has neither an outcome nor a transaction. */
 export function deleteChildless(tables: Tables, id: Hex): void {
   const isBegun = tables.settlements.get(id)?.outcome === undefined;
-  if (isBegun && attemptsOf(tables, id).length === 0) tables.settlements.delete(id);
+  if (isBegun && listAttempts(tables, id).length === 0) tables.settlements.delete(id);
 }
 
 /** Replaces a row by another with the same id. */

@@ -5,7 +5,7 @@ import { createMemoryDatabase, type MemoryDatabase, type Sabotage } from "./memo
 import { createScheduler, type Scheduler } from "./scheduler.ts";
 import { createSimulatedChain } from "./simulated-chain.ts";
 import { startSimulatedReplica, type SimulatedReplica } from "./simulated-replica.ts";
-import { checkEnd, samplePayments, saleOf, settleUntilKnown, type Report, type Told } from "./simulated-sales.ts";
+import { checkEnd, samplePayments, createSale, settleUntilKnown, type Report, type Told } from "./simulated-sales.ts";
 import { causeTrouble } from "./simulated-trouble.ts";
 
 /** A run is decided by its seed alone. */
@@ -67,9 +67,9 @@ export async function simulateReplicas({ seed, sabotage }: SimulationOptions): P
   const trouble = causeTrouble({ scheduler, replicas, start, chain, isUnrest });
   const told: Told[] = [];
   const sales = payments.flatMap((payment, index) => {
-    const sale = saleOf(payment, `sale ${index}`);
+    const sale = createSale(payment, `sale ${index}`);
     // Somebody may have a copy of the payment, and settle it for another sale.
-    return random() < 0.3 ? [sale, saleOf(payment, `copy of ${index}`)] : [sale];
+    return random() < 0.3 ? [sale, createSale(payment, `copy of ${index}`)] : [sale];
   });
   const asking = sales.map((sale) => settleUntilKnown(sale, { scheduler, replicas, told, report }));
   await runUntilDone(scheduler, [trouble, ...asking], startMs + horizonMs, (count) =>

@@ -37,7 +37,7 @@ export function samplePayments(count: number, hasRival: boolean): readonly Signe
 }
 
 /** A sale that settles a payment, and may ask again. */
-export function saleOf(payment: SignedPayment, owner: string): Sale {
+export function createSale(payment: SignedPayment, owner: string): Sale {
   return { payment, caller: { kind: "sale", owner } };
 }
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import { forwardedBy, type ForwardedBy } from "#daemon/http/proxies/client-address.ts";
+import { readForwarded, type ForwardedBy } from "#daemon/http/proxies/client-address.ts";
 import { readTraceContext, type TraceContext } from "#daemon/http/trace-context.ts";
 
 /** Whom a request comes from, as far as its head tells. */
@@ -37,7 +37,7 @@ export function toRequestFacts({ headers, socket }: IncomingMessage): RequestFac
   return {
     remoteAddress: socket.remoteAddress ?? "",
     authorization: headers.authorization,
-    ...forwardedBy(headers),
+    ...readForwarded(headers),
     traceContext: readTraceContext(single(headers["traceparent"]), single(headers["tracestate"])),
     requestId: typeof requestId === "string" ? parseRequestId(requestId) : undefined,
   };

@@ -1,10 +1,10 @@
 import type { Registry } from "prom-client";
-import { namedHost, isLoopback } from "#daemon/http/address.ts";
+import { createNamedHostCheck, isLoopback } from "#daemon/http/address.ts";
 import type { FilesInForce } from "#daemon/files/files-in-force.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { ConnectionBudget } from "#daemon/http/connections/connection-budget.ts";
 import {
-  clientAddress,
+  findClientAddress,
   createNetworkList,
   toAddressKey,
   type ClientAddress,
@@ -63,13 +63,13 @@ export async function startListeners(
   { connections, blockAgeMs, metrics, settingNames, files, log, ...shared }: ListenersDependencies,
 ): Promise<Listeners> {
   await using starting = new AsyncDisposableStack();
-  const client = clientAddress(settings.callers);
+  const client = findClientAddress(settings.callers);
   const notice = logProxyNotices(settings.callers, { log, settingNames, now: () => performance.now() });
   const dropped = createDropCounter(metrics);
   const tookSlowPath = createSlowPathCounter(metrics);
   const hasOthers = settings.private.enabled || settings.internal.enabled;
   const byName = new Map<ListenerName, Listener>();
-  const direct = clientAddress({ ...settings.callers, trustedProxies: [] });
+  const direct = findClientAddress({ ...settings.callers, trustedProxies: [] });
   const start = async (name: ListenerName, identify: Identify) => {
     const { host, port } = settings[name];
     const isInternal = name === "internal";
@@ -131,7 +131,7 @@ export async function startListeners(
 
 /** Whether a Host header may be served; without names all are. */
 function hostsFor(names: readonly string[]): (header: string | undefined) => boolean {
-  return names.length === 0 ? () => true : namedHost(names);
+  return names.length === 0 ? () => true : createNamedHostCheck(names);
 }
 
 /** What listens on loopback is for this machine's programs: a page from anywhere that its browser shows is none of them. */

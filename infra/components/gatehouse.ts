@@ -2,7 +2,7 @@ import { ComponentResource, type ComponentResourceOptions } from "@pulumi/pulumi
 import { facilitatorSettings } from "#facilitator/settings.ts";
 import { resourceServerSettings } from "#resource-server/settings.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
-import { givenConfiguration, type GivenConfiguration, type BuiltService } from "../services/built-service.ts";
+import { describeGivenConfiguration, type GivenConfiguration, type BuiltService } from "../services/built-service.ts";
 import type { Platform } from "../platform.ts";
 import { facilitatorSpec } from "../services/facilitator-spec.ts";
 import { nodeSpec } from "../services/node-spec.ts";
@@ -43,9 +43,9 @@ export class Gatehouse extends ComponentResource {
     const built = buildServices(args);
     const { platform } = args;
     this.configuration = {
-      sidecar: givenConfiguration(sidecarSettings, built.sidecar.spec),
-      facilitator: givenConfiguration(facilitatorSettings, built.facilitator.spec),
-      "resource-server": givenConfiguration(resourceServerSettings, built.resourceServer.spec),
+      sidecar: describeGivenConfiguration(sidecarSettings, built.sidecar.spec),
+      facilitator: describeGivenConfiguration(facilitatorSettings, built.facilitator.spec),
+      "resource-server": describeGivenConfiguration(resourceServerSettings, built.resourceServer.spec),
     };
     const specs = Object.values(built).flatMap((service) => service?.spec ?? []);
     platform.allowEdges(specs);

@@ -49,7 +49,7 @@ export type GatewayWay = Readonly<z.output<typeof gatewayApiSchema>>;
 type PublicWay = Readonly<{ ingress?: IngressWay | undefined; gatewayApi?: GatewayWay | undefined }>;
 
 /** The hosts of a stack's public way in on Kubernetes, both behind TLS; `undefined` where there is none. */
-export function publicHosts({
+export function findPublicHosts({
   ingress,
   gatewayApi,
 }: PublicWay): Pick<IngressWay, "gatewayHost" | "resourceServerHost"> | undefined {

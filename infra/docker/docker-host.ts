@@ -29,7 +29,7 @@ import { buildContainerArgs, labelPrefix, type Placement } from "./container-arg
 import { buildFileDeliveryArgs, buildFilesMount, type FileDelivery } from "./file-delivery.ts";
 import { healthTimeProperties } from "./health-check.ts";
 import { prepareNode } from "./prepared-node.ts";
-import { createProgramVolumes, viewOf, type ProgramVolumes } from "./node-volumes.ts";
+import { createProgramVolumes, buildVolumeView, type ProgramVolumes } from "./node-volumes.ts";
 import { listPublications, type PublishOptions } from "./publications.ts";
 
 /** How a Docker host is used. */
@@ -222,7 +222,7 @@ export class DockerHost extends ComponentResource implements Platform {
       return new docker.Volume(name, args, { parent: this, protect: keep, retainOnDelete: keep });
     }
     const { directory, ...whole } = spec;
-    const driverOpts = viewOf(this.#volume(whole), directory);
+    const driverOpts = buildVolumeView(this.#volume(whole), directory);
     return new docker.Volume(name, { ...args, driver: "local", driverOpts }, { parent: this });
   }
 

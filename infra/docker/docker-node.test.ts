@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { runtime } from "@pulumi/pulumi";
-import { deployedStack } from "../testing/deployed-stack.ts";
+import { recordStack } from "../testing/deployed-stack.ts";
 import type { Recorded } from "../testing/recording-mocks.ts";
 
 let recorded: readonly Recorded[] = [];
@@ -36,7 +36,7 @@ describe("a real node on Docker", () => {
   beforeAll(async () => {
     const payTo = `0x${"01".repeat(20)}`;
     const restore = JSON.stringify({ url: "https://snapshots.example/chain.tar.zst", sha256: "ab".repeat(32) });
-    recorded = await deployedStack({ ...config, ...own, payTo, restore, hostIp: "203.0.113.10" }, { preview: false });
+    recorded = await recordStack({ ...config, ...own, payTo, restore, hostIp: "203.0.113.10" }, { preview: false });
   }, 30_000);
 
   it("takes the devnet's image for the sample that it sells, and for nothing else", async () => {
@@ -45,7 +45,7 @@ describe("a real node on Docker", () => {
     const accepts = { scheme: "exact", price: "$0.01", network: "eip155:1672", payTo };
     const routes = JSON.stringify({ "GET /report": { accepts, upstream: "http://reports.example/today" } });
     const more = { payTo, routes, hostIp: "203.0.113.10" };
-    const selling = await deployedStack({ ...config, ...own, ...more }, { preview: false });
+    const selling = await recordStack({ ...config, ...own, ...more }, { preview: false });
     expect(images(selling).toSorted()).toEqual(["gatehouse-image", "node-image", "pushgateway-image"]);
   });
 
@@ -130,7 +130,7 @@ describe("a real node on Docker", () => {
     const old = nodeImage.replace("0.16.2", "0.15.0");
     const before = recorded;
     const settings = { ...config, ...own, nodeImage: old, payTo, hostIp: "203.0.113.10" };
-    recorded = await deployedStack(settings, { preview: false });
+    recorded = await recordStack(settings, { preview: false });
     const envs = container("sidecar")["envs"];
     const files = JSON.stringify(container("node-conf"));
     recorded = before;
@@ -143,7 +143,7 @@ describe("a real node on Docker", () => {
     const before = volumeNamed("gh-node-bin");
     const upgraded = { ...config, ...own, payTo: `0x${"01".repeat(20)}`, hostIp: "203.0.113.10" };
     const image = `registry.example/node:0.17.0@sha256:${"b".repeat(64)}`;
-    const other = await deployedStack({ ...upgraded, nodeImage: image, nodeVersion: "0.17.0" }, { preview: false });
+    const other = await recordStack({ ...upgraded, nodeImage: image, nodeVersion: "0.17.0" }, { preview: false });
     const names = other.filter(({ type }) => type.endsWith(":Volume")).map(({ inputs }) => inputs["name"]);
     expect(names).not.toContain(before);
     expect(names).toContain("gh-node-workspace");
@@ -152,7 +152,7 @@ describe("a real node on Docker", () => {
   it("finds the programs of the layout before 0.11 where they are", async () => {
     const legacy = { ...config, ...own, payTo: `0x${"01".repeat(20)}`, hostIp: "203.0.113.10", nodeVersion: "0.10.3" };
     const settings = JSON.stringify({ sidecar: { node: { nodeDirectory: "chain" } } });
-    const other = await deployedStack({ ...legacy, settings }, { preview: false });
+    const other = await recordStack({ ...legacy, settings }, { preview: false });
     const node = other.find(({ name, type }) => name === "gh-node" && type.endsWith(":Container"));
     expect(node?.inputs["volumes"]).toContainEqual({
       volumeName: expect.stringMatching(/^gh-node-bin-/),
@@ -178,7 +178,7 @@ describe("a real node on Docker", () => {
   it("may be given its keys by a directory of the host instead", async () => {
     const { domainKey: _, stabilizingKey: __, ...keyless } = own;
     const by = { ...config, ...keyless, payTo: `0x${"01".repeat(20)}`, hostIp: "203.0.113.10" };
-    const other = await deployedStack({ ...by, nodeKeysDirectory: "/srv/keys" }, { preview: false });
+    const other = await recordStack({ ...by, nodeKeysDirectory: "/srv/keys" }, { preview: false });
     const node = other.find(({ name, type }) => name === "gh-node" && type.endsWith(":Container"));
     expect(node?.inputs["volumes"]).toContainEqual({
       hostPath: "/srv/keys",

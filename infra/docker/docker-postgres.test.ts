@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { runtime } from "@pulumi/pulumi";
 import { parseConfig } from "../stack-config.ts";
 import { ConfigError } from "../config/config-problem.ts";
-import { deployedStack } from "../testing/deployed-stack.ts";
+import { recordStack } from "../testing/deployed-stack.ts";
 import type { Recorded } from "../testing/recording-mocks.ts";
 
 const password = "hidden-password-of-the-ledgers";
@@ -40,7 +40,7 @@ function problemsOf(raw: Readonly<Record<string, string>>): string[] {
 
 describe("a PostgreSQL server of the stack's own on Docker", () => {
   beforeAll(async () => {
-    recorded = await deployedStack(config, { preview: false });
+    recorded = await recordStack(config, { preview: false });
   }, 30_000);
 
   it("runs the image as its own user, confined, with nothing to write but its data and what goes with the container", () => {
@@ -105,7 +105,7 @@ describe("a PostgreSQL server of the stack's own on Docker", () => {
 describe("a database by URL on Docker", () => {
   it("is reached from the outside network, and no server of the stack's own is made", async () => {
     const databaseUrl = "postgresql://gatehouse:secret@db.example/gatehouse";
-    recorded = await deployedStack(
+    recorded = await recordStack(
       { ...config, postgresImage: "", postgresPassword: "", databaseUrl },
       { preview: false },
     );

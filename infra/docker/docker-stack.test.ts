@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { runtime } from "@pulumi/pulumi";
-import { deployedStack } from "../testing/deployed-stack.ts";
+import { recordStack } from "../testing/deployed-stack.ts";
 import type { Recorded } from "../testing/recording-mocks.ts";
 
 let recorded: readonly Recorded[] = [];
@@ -25,7 +25,7 @@ function isSecret(value: Record<string, unknown>): boolean {
 
 describe("the stack on Docker", () => {
   beforeAll(async () => {
-    recorded = await deployedStack(config, { preview: false });
+    recorded = await recordStack(config, { preview: false });
   }, 30_000);
 
   it("runs the five services, the engine proxy and a sample to sell", () => {
@@ -142,7 +142,7 @@ describe("a Docker engine that is not there", () => {
 
 describe("the stack on Docker, at preview", () => {
   it("is made without knowing what only the engine can tell", async () => {
-    recorded = await deployedStack(config, { preview: true });
+    recorded = await recordStack(config, { preview: true });
     expect(containers().length).toBeGreaterThan(7);
   });
 });
@@ -160,7 +160,7 @@ describe("a stack without a key for settlements", () => {
 
 describe("the Pushgateway on Docker", () => {
   it("is Prometheus's own, keeps what was pushed on a volume, and is asked by its image's wget", async () => {
-    recorded = await deployedStack(config, { preview: false });
+    recorded = await recordStack(config, { preview: false });
     const { image, command, volumes, healthcheck } = container("pushgateway") as Record<string, unknown>;
     expect(image).toMatch(/^prom\/pushgateway:v1\.11\.3@sha256:/);
     expect(command).toEqual([
@@ -173,7 +173,7 @@ describe("the Pushgateway on Docker", () => {
   });
 
   it("is none of the stack's where the operator names one; the node reaches that", async () => {
-    recorded = await deployedStack({ ...config, pushgatewayUrl: "http://10.9.8.7:9091" }, { preview: false });
+    recorded = await recordStack({ ...config, pushgatewayUrl: "http://10.9.8.7:9091" }, { preview: false });
     expect(recorded.filter(({ name }) => name.includes("pushgateway"))).toEqual([]);
     expect(networks("node")).toEqual(["gh-edge", "gh-private"]);
     expect(container("sidecar")["envs"]).toEqual(

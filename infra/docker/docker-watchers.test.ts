@@ -5,7 +5,7 @@ import { ConfigError } from "../config/config-problem.ts";
 import { buildGrafanaOutput, buildDockerOutputs } from "../stack-outputs.ts";
 import { alertmanagerSpec } from "../services/alertmanager-spec.ts";
 import { parseConfig } from "../stack-config.ts";
-import { deployedStack } from "../testing/deployed-stack.ts";
+import { recordStack } from "../testing/deployed-stack.ts";
 import type { Recorded } from "../testing/recording-mocks.ts";
 
 const config = {
@@ -61,11 +61,11 @@ function problemsOf(raw: Readonly<Record<string, string>>): string[] {
 describe("a Docker stack that brings its own Prometheus, Alertmanager and Grafana", () => {
   let recorded: readonly Recorded[] = [];
   beforeAll(async () => {
-    recorded = await deployedStack(brought, { preview: false });
+    recorded = await recordStack(brought, { preview: false });
   }, 30_000);
 
   it("brings none of them unless it is asked to", async () => {
-    const plain = await deployedStack(config, { preview: false });
+    const plain = await recordStack(config, { preview: false });
     expect(containersOf(plain).filter(({ name }) => watchers.some((one) => name.includes(one)))).toEqual([]);
     expect(buildGrafanaOutput(parseConfig(config), { prefix: "gh", secret: asPlain })).toBeUndefined();
   });
@@ -142,7 +142,7 @@ describe("a Docker stack that brings its own Prometheus, Alertmanager and Grafan
   });
 
   it("hands receivers to the Alertmanager as a file that Pulumi keeps secret", async () => {
-    const told = await deployedStack({ ...brought, alertmanagerConfig: receivers }, { preview: false });
+    const told = await recordStack({ ...brought, alertmanagerConfig: receivers }, { preview: false });
     expect(uploaded(told, "alertmanager", "alertmanager.yaml")).toBe(receivers);
     const uploads = containerOf(told, "alertmanager-files")["uploads"] as Record<string, unknown>;
     expect(uploads[runtime.specialSigKey]).toBe(runtime.specialSecretSig);

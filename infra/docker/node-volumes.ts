@@ -38,6 +38,6 @@ export function createProgramVolumes(
  * Options of the engine's own driver that make a volume of a directory of another volume, as a Kubernetes `subPath` does; the engine's
  * option for that, `Subpath`, came with API 1.45. The directory has to be there when a container mounts it.
  */
-export function viewOf({ mountpoint }: docker.Volume, directory: string): docker.VolumeArgs["driverOpts"] {
+export function buildVolumeView({ mountpoint }: docker.Volume, directory: string): docker.VolumeArgs["driverOpts"] {
   return { type: "none", o: "bind", device: interpolate`${mountpoint}/${directory}` };
 }

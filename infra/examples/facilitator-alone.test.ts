@@ -1,10 +1,10 @@
 import { runtime } from "@pulumi/pulumi";
 import { expect, test } from "vitest";
-import { recordingMocks, type Recorded } from "../testing/recording-mocks.ts";
+import { createRecordingMocks, type Recorded } from "../testing/recording-mocks.ts";
 
 test("a program that uses the components deploys a facilitator and nothing else", async () => {
   const recorded: Recorded[] = [];
-  await runtime.setMocks(recordingMocks(recorded), "shop", "test", false);
+  await runtime.setMocks(createRecordingMocks(recorded), "shop", "test", false);
   runtime.setAllConfig({
     "shop:chainId": "1672",
     "shop:gatehouseImage": "registry.example/gatehouse:1",

@@ -20,6 +20,6 @@ export function claimOf(volume: VolumeSpec, options: KubernetesOptions): types.i
 }
 
 /** Properties of a volume's claim that the program sets once and then leaves to the sidecar: a grown volume stays as it is. */
-export function leftToSidecar(volume: VolumeSpec, { volumeGrows }: KubernetesOptions): string[] {
+export function listLeftToSidecar(volume: VolumeSpec, { volumeGrows }: KubernetesOptions): string[] {
   return volumeGrows && volume.name === workspaceVolume ? ["spec.resources.requests.storage"] : [];
 }

@@ -14,17 +14,17 @@ type Container = types.input.core.v1.Container;
 type Probe = types.input.core.v1.Probe;
 
 /** The volume of a pod that holds a service's files. */
-export function filesVolume(spec: ServiceSpec): string {
+export function nameFilesVolume(spec: ServiceSpec): string {
   return `${spec.name}-files`;
 }
 
 /** The Secret, and the volume of a pod, with the files that a service reads again as they change. */
-export function liveFilesVolume(spec: ServiceSpec): string {
+export function nameLiveFilesVolume(spec: ServiceSpec): string {
   return `${spec.name}-live`;
 }
 
 /** The volume of a pod with the copy of its image's programs that a service runs from. */
-export function programsVolume(spec: ServiceSpec): string {
+export function nameProgramsVolume(spec: ServiceSpec): string {
   return `${spec.name}-bin`;
 }
 
@@ -55,13 +55,13 @@ export function buildContainer(spec: ServiceSpec, image: Input<string>): Contain
         ...(directory === undefined ? {} : { subPath: directory }),
         readOnly,
       })),
-      ...(spec.programs === undefined ? [] : [{ name: programsVolume(spec), mountPath: spec.programs }]),
+      ...(spec.programs === undefined ? [] : [{ name: nameProgramsVolume(spec), mountPath: spec.programs }]),
       ...(hasFiles(spec)
-        ? listFilesDirectories(spec).map((mountPath) => ({ name: filesVolume(spec), mountPath, readOnly: true }))
+        ? listFilesDirectories(spec).map((mountPath) => ({ name: nameFilesVolume(spec), mountPath, readOnly: true }))
         : []),
       ...(listLiveFiles(spec).length === 0
         ? []
-        : [{ name: liveFilesVolume(spec), mountPath: liveFilesDirectory, readOnly: true }]),
+        : [{ name: nameLiveFilesVolume(spec), mountPath: liveFilesDirectory, readOnly: true }]),
       { name: "tmp", mountPath: "/tmp", subPath: spec.name },
     ],
     ...(spec.health === undefined ? {} : probes(spec, spec.health)),

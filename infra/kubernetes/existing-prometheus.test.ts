@@ -2,10 +2,10 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { renderGroups } from "../observability/rule-files.ts";
 import { ruleGroups } from "../observability/rules/all.ts";
 import { parseConfig } from "../stack-config.ts";
-import { deployedStack, manifestNamed, manifestsOf, type Manifest } from "../testing/deployed-stack.ts";
+import { recordStack, findManifest, listManifests, type Manifest } from "../testing/deployed-stack.ts";
 import { expectGolden } from "../testing/golden.ts";
-import { schemaFindings } from "../testing/kubernetes-schema.ts";
-import { unknownFields } from "../testing/strict-schema.ts";
+import { checkBySchema } from "../testing/kubernetes-schema.ts";
+import { findUnknownFields } from "../testing/strict-schema.ts";
 
 const digest = `sha256:${"a".repeat(64)}`;
 const config = {
@@ -26,7 +26,7 @@ const watched = (change: object = {}) => ({
   observability: JSON.stringify({ ...observability, existing: { ...existing, ...change } }),
 });
 const deploy = async (given: Readonly<Record<string, string>>) =>
-  manifestsOf(await deployedStack(given, { preview: false }));
+  listManifests(await recordStack(given, { preview: false }));
 const isDashboard = ({ kind, metadata }: Manifest) => kind === "ConfigMap" && metadata.name.startsWith("dashboard-");
 
 describe("a stack that fits into a Prometheus of the cluster", { timeout: 60_000 }, () => {
@@ -49,18 +49,18 @@ describe("a stack that fits into a Prometheus of the cluster", { timeout: 60_000
   });
 
   it("brings the alerts with the labels that the operator's ruleSelector asks for", () => {
-    const { metadata, spec } = manifestNamed(manifests, "PrometheusRule", "gatehouse");
+    const { metadata, spec } = findManifest(manifests, "PrometheusRule", "gatehouse");
     expect(metadata).toMatchObject({ namespace: "gatehouse", labels: { release: "kube-prometheus-stack" } });
     expect(spec).toEqual({ groups: renderGroups(ruleGroups, { runbookBaseUrl: "https://git.example/runbooks" }) });
   });
 
   it("has what the published schemas allow, and no field that they do not know", async () => {
     for (const manifest of added()) {
-      expect(await schemaFindings(manifest), `${manifest.kind} ${manifest.metadata.name}`).toEqual([]);
+      expect(await checkBySchema(manifest), `${manifest.kind} ${manifest.metadata.name}`).toEqual([]);
     }
-    const misspelt = structuredClone(manifestNamed(manifests, "PodMonitor", "facilitator"));
+    const misspelt = structuredClone(findManifest(manifests, "PodMonitor", "facilitator"));
     Object.assign((misspelt.spec["podMetricsEndpoints"] as object[])[0] ?? {}, { honourLabels: true });
-    expect(unknownFields([...added(), misspelt])).toEqual([
+    expect(findUnknownFields([...added(), misspelt])).toEqual([
       `PodMonitor facilitator: Object literal may only specify known properties, and '"honourLabels"' does not exist in type 'IPodMetricsEndpoint'.`,
     ]);
   });
@@ -76,7 +76,7 @@ describe("a stack that fits into a Prometheus of the cluster", { timeout: 60_000
     for (const { metadata, spec } of monitors) {
       const [{ port } = { port: "" }] = spec["podMetricsEndpoints"] as readonly Readonly<{ port: string }>[];
       const [kind, name] = metadata.name === "sidecar" ? ["StatefulSet", "node"] : ["Deployment", metadata.name];
-      const template = manifestNamed(manifests, kind ?? "", name ?? "").spec["template"] as Readonly<{
+      const template = findManifest(manifests, kind ?? "", name ?? "").spec["template"] as Readonly<{
         metadata: { labels: Record<string, string> };
         spec: Record<"containers" | "initContainers", readonly { ports?: readonly { name: string }[] }[]>;
       }>;
@@ -116,7 +116,7 @@ describe("a stack whose pods are found by annotations", { timeout: 60_000 }, () 
   it("names the port with metrics on each pod, and has no object of an operator", async () => {
     const manifests = await deploy(watched({ by: "annotations" }));
     const annotated = ["node", "facilitator", "resource-server", "pushgateway"].map((name) => {
-      const { spec } = manifestNamed(manifests, name === "node" ? "StatefulSet" : "Deployment", name);
+      const { spec } = findManifest(manifests, name === "node" ? "StatefulSet" : "Deployment", name);
       const { annotations } = (spec["template"] as { metadata: { annotations: Record<string, string> } }).metadata;
       return [name, annotations["prometheus.io/scrape"], annotations["prometheus.io/port"]];
     });
@@ -126,7 +126,7 @@ describe("a stack whose pods are found by annotations", { timeout: 60_000 }, () 
       ["resource-server", "true", "9601"],
       ["pushgateway", "true", "9091"],
     ]);
-    const upstream = manifestNamed(manifests, "Deployment", "upstream");
+    const upstream = findManifest(manifests, "Deployment", "upstream");
     expect(JSON.stringify(upstream)).not.toContain("prometheus.io");
     expect(manifests.filter(({ apiVersion }) => apiVersion.startsWith("monitoring."))).toEqual([]);
   });

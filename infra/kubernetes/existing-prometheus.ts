@@ -1,6 +1,6 @@
 import type { types } from "@pulumi/kubernetes";
 import { dashboards } from "../observability/dashboards/all.ts";
-import { dashboardFile, renderGrafanaJson } from "../observability/dashboards/grafana.ts";
+import { nameDashboardFile, renderGrafanaJson } from "../observability/dashboards/grafana.ts";
 import { renderGroups, type RunbookOptions, buildPrometheusRule } from "../observability/rule-files.ts";
 import { ruleGroups } from "../observability/rules/all.ts";
 import { serviceLabel } from "../observability/scrape-config.ts";
@@ -50,7 +50,7 @@ export function buildDashboardMaps(options: KubernetesOptions): readonly types.i
     apiVersion: "v1",
     kind: "ConfigMap",
     metadata: { name: `dashboard-${dashboard.uid}`, namespace, labels, annotations: { grafana_folder: "Gatehouse" } },
-    data: { [dashboardFile(dashboard)]: renderGrafanaJson(dashboard, observability) },
+    data: { [nameDashboardFile(dashboard)]: renderGrafanaJson(dashboard, observability) },
   }));
 }
 

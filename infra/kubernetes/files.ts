@@ -1,7 +1,7 @@
 import type { types } from "@pulumi/kubernetes";
 import type { Input } from "@pulumi/pulumi";
 import { filesDirectory, hasFiles, listLiveFiles, type FileSpec, type ServiceSpec } from "../services/service-spec.ts";
-import { filesVolume, liveFilesVolume, restricted } from "./container.ts";
+import { nameFilesVolume, nameLiveFilesVolume, restricted } from "./container.ts";
 import { buildStackLabels } from "./labels.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 
@@ -15,7 +15,7 @@ export function buildFilesSecret(
   spec: ServiceSpec,
   options: KubernetesOptions,
 ): types.input.core.v1.Secret | undefined {
-  return secretWith(spec.files, filesVolume(spec), options);
+  return secretWith(spec.files, nameFilesVolume(spec), options);
 }
 
 /**
@@ -26,7 +26,7 @@ export function buildLiveFilesSecret(
   spec: ServiceSpec,
   options: KubernetesOptions,
 ): types.input.core.v1.Secret | undefined {
-  return secretWith(listLiveFiles(spec), liveFilesVolume(spec), options);
+  return secretWith(listLiveFiles(spec), nameLiveFilesVolume(spec), options);
 }
 
 function secretWith(
@@ -52,7 +52,7 @@ export function buildFilesVolumes(spec: ServiceSpec): readonly Volume[] {
 /** Mounted as a whole and as it is: a copy, or a path within it, would stay as the pod found it. */
 function liveVolumes(spec: ServiceSpec): readonly Volume[] {
   if (listLiveFiles(spec).length === 0) return [];
-  const name = liveFilesVolume(spec);
+  const name = nameLiveFilesVolume(spec);
   return [{ name, secret: { secretName: name, defaultMode: 0o440 } }];
 }
 
@@ -62,10 +62,10 @@ function installedVolumes(spec: ServiceSpec): readonly Volume[] {
   const source =
     foreignFiles?.kind === "secret"
       ? { secretName: foreignFiles.name, items: foreignFiles.names.map((name) => ({ key: name, path: name })) }
-      : { secretName: filesVolume(spec) };
+      : { secretName: nameFilesVolume(spec) };
   return [
-    { name: `${filesVolume(spec)}-incoming`, secret: { ...source, defaultMode: 0o440 } },
-    { name: filesVolume(spec), emptyDir: { medium: "Memory", sizeLimit: "1Mi" } },
+    { name: `${nameFilesVolume(spec)}-incoming`, secret: { ...source, defaultMode: 0o440 } },
+    { name: nameFilesVolume(spec), emptyDir: { medium: "Memory", sizeLimit: "1Mi" } },
   ];
 }
 
@@ -83,8 +83,8 @@ export function buildFilesInstaller(spec: ServiceSpec, image: Input<string>): re
       securityContext: { ...restricted, runAsUser: spec.user.uid, runAsGroup: spec.user.gid },
       resources: { limits: { cpu: "0.5", memory: "128Mi" }, requests: { cpu: "0.05", memory: "64Mi" } },
       volumeMounts: [
-        { name: `${filesVolume(spec)}-incoming`, mountPath: incomingDirectory, readOnly: true },
-        { name: filesVolume(spec), mountPath: filesDirectory },
+        { name: `${nameFilesVolume(spec)}-incoming`, mountPath: incomingDirectory, readOnly: true },
+        { name: nameFilesVolume(spec), mountPath: filesDirectory },
       ],
     },
   ];

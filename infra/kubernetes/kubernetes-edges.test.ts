@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { configSchema } from "../config/config-schema.ts";
 import { warnOfPeers } from "../services/peers.ts";
-import { deployedStack, manifestNamed, manifestsOf } from "../testing/deployed-stack.ts";
+import { recordStack, findManifest, listManifests } from "../testing/deployed-stack.ts";
 
 const digest = `sha256:${"a".repeat(64)}`;
 const config = {
@@ -18,10 +18,10 @@ const routesTo = (...upstreams: readonly string[]) => ({
   ),
 });
 const deploy = async (change: Readonly<Record<string, string>> = {}) =>
-  manifestsOf(await deployedStack({ ...config, ...change }, { preview: false }));
+  listManifests(await recordStack({ ...config, ...change }, { preview: false }));
 type Rule = Readonly<{ to?: readonly Readonly<{ ipBlock?: { cidr: string } }>[]; ports?: readonly { port: number }[] }>;
 const egressOf = async (pod: string, change: Readonly<Record<string, string>> = {}) =>
-  manifestNamed(await deploy(change), "NetworkPolicy", pod).spec["egress"] as readonly Rule[];
+  findManifest(await deploy(change), "NetworkPolicy", pod).spec["egress"] as readonly Rule[];
 const cidrsOf = (rules: readonly Rule[]) =>
   rules.flatMap(({ to = [], ports }) =>
     to.flatMap(({ ipBlock }) => (ipBlock === undefined ? [] : [[ipBlock.cidr, ports?.map(({ port }) => port)]])),

@@ -8,7 +8,7 @@ import type { RestartRoute } from "../services/sidecar-spec.ts";
 import { buildNodeAccess, nodePod, type ServiceAccess } from "./service-account.ts";
 import { buildAutoscaler, buildDeployment, buildDisruptionBudget } from "./deployment.ts";
 import { annotate, markAppliedOnce, markUnpruned } from "./annotations.ts";
-import { claimOf, leftToSidecar } from "./claims.ts";
+import { claimOf, listLeftToSidecar } from "./claims.ts";
 import { buildFilesSecret, buildLiveFilesSecret } from "./files.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { denyAll, buildEdgePolicies } from "./network-policies.ts";
@@ -203,7 +203,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     const known = this.#claims.get(volume.name);
     if (known !== undefined) return known;
     const keep = volume.keep && this.#protectData;
-    const left = leftToSidecar(volume, this.#options);
+    const left = listLeftToSidecar(volume, this.#options);
     // A claim of a class that binds late is bound only once a pod uses it, and the pod comes after the claim.
     const bare = markUnawaited(claimOf(volume, this.#options));
     const kept = keep && this.#rendered ? markUnpruned(bare) : bare;

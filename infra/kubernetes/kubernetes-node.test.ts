@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { expectGolden } from "../testing/golden.ts";
-import { deployedStack, manifestNamed, manifestsOf, type Manifest } from "../testing/deployed-stack.ts";
-import { schemaFindings } from "../testing/kubernetes-schema.ts";
-import { unknownFields } from "../testing/strict-schema.ts";
+import { recordStack, findManifest, listManifests, type Manifest } from "../testing/deployed-stack.ts";
+import { checkBySchema } from "../testing/kubernetes-schema.ts";
+import { findUnknownFields } from "../testing/strict-schema.ts";
 
 const digest = `sha256:${"a".repeat(64)}`;
 const signerPrivateKey = `0x${"17".repeat(32)}`;
@@ -50,9 +50,9 @@ type Template = Readonly<{
 }>;
 
 const template = (manifests: readonly Manifest[], kind: string, name: string) =>
-  manifestNamed(manifests, kind, name).spec["template"] as Template;
+  findManifest(manifests, kind, name).spec["template"] as Template;
 const deploy = async (change: Readonly<Record<string, string>> = {}) =>
-  manifestsOf(await deployedStack({ ...config, ...change }, { preview: false }));
+  listManifests(await recordStack({ ...config, ...change }, { preview: false }));
 const seedOf = (manifests: readonly Manifest[]) =>
   template(manifests, "StatefulSet", "node").spec.initContainers.find(({ name }) => name === "seed-node-conf");
 const soldAt = (price: string) => ({
@@ -61,7 +61,7 @@ const soldAt = (price: string) => ({
   }),
 });
 const initConfig = (manifests: readonly Manifest[]) => {
-  const text = manifestNamed(manifests, "ConfigMap", "node-conf").data?.["node.conf"] ?? "";
+  const text = findManifest(manifests, "ConfigMap", "node-conf").data?.["node.conf"] ?? "";
   const { chain } = JSON.parse(text) as { chain: { startup_config: { init_config: Record<string, string> } } };
   return chain.startup_config.init_config;
 };
@@ -77,8 +77,8 @@ describe("a real node on Kubernetes", () => {
   });
 
   it("is what the published schemas allow, with no field beyond them", { timeout: 60_000 }, async () => {
-    for (const manifest of manifests) expect(await schemaFindings(manifest), manifest.metadata.name).toEqual([]);
-    expect(unknownFields(manifests)).toEqual([]);
+    for (const manifest of manifests) expect(await checkBySchema(manifest), manifest.metadata.name).toEqual([]);
+    expect(findUnknownFields(manifests)).toEqual([]);
   });
 
   it("shares its files with the sidecar: both run as the image's user, in the group of the volumes", () => {
@@ -128,7 +128,7 @@ describe("a real node on Kubernetes", () => {
   });
 
   it("hands the node its keys from a Secret of the stack, or from one that is there, and nobody else", async () => {
-    expect(manifestNamed(manifests, "Secret", "node-files")).toMatchObject({
+    expect(findManifest(manifests, "Secret", "node-files")).toMatchObject({
       stringData: { "domain.key": "[secret]", "stabilizing.key": "[secret]" },
     });
     const users = (all: readonly Manifest[]) => {
@@ -164,7 +164,7 @@ describe("a real node on Kubernetes", () => {
   });
 
   it("lets the sidecar make the node's volume larger, and no other claim", () => {
-    const { rules } = manifestNamed(manifests, "Role", "node") as unknown as { rules: unknown[] };
+    const { rules } = findManifest(manifests, "Role", "node") as unknown as { rules: unknown[] };
     expect(rules).toContainEqual({
       apiGroups: [""],
       resources: ["persistentvolumeclaims"],
@@ -181,13 +181,13 @@ describe("a real node on Kubernetes", () => {
         { name: "GATEHOUSE_SIDECAR_VOLUME_STEP_GIBIBYTES", value: "250" },
       ]),
     );
-    expect(manifestNamed(manifests, "PersistentVolumeClaim", "node-workspace").spec).toMatchObject({
+    expect(findManifest(manifests, "PersistentVolumeClaim", "node-workspace").spec).toMatchObject({
       resources: { requests: { storage: "750Gi" } },
     });
   });
 
   it("takes snapshots of the node's volume on a schedule, with an account that can do that alone", () => {
-    const { schedule, jobTemplate } = manifestNamed(manifests, "CronJob", "volume-snapshot").spec;
+    const { schedule, jobTemplate } = findManifest(manifests, "CronJob", "volume-snapshot").spec;
     expect(schedule).toBe("0 3 * * *");
     const { spec } = (jobTemplate as { spec: { template: Template } }).spec.template;
     expect(spec.containers[0]).toMatchObject({ args: ["volume-snapshot"] });
@@ -195,13 +195,13 @@ describe("a real node on Kubernetes", () => {
       name: "GATEHOUSE_VOLUME_SNAPSHOT_CLAIM",
       value: "node-workspace",
     });
-    expect((manifestNamed(manifests, "Role", "volume-snapshot") as unknown as { rules: unknown }).rules).toEqual([
+    expect((findManifest(manifests, "Role", "volume-snapshot") as unknown as { rules: unknown }).rules).toEqual([
       { apiGroups: ["snapshot.storage.k8s.io"], resources: ["volumesnapshots"], verbs: ["create", "list", "delete"] },
     ]);
   });
 
   it("tells peers the port and the machine at which the NodePort is reached", () => {
-    const service = manifestNamed(manifests, "Service", "node-peers").spec;
+    const service = findManifest(manifests, "Service", "node-peers").spec;
     expect(service).toMatchObject({ type: "NodePort", ports: [{ port: 30_900, nodePort: 30_900 }] });
     expect(initConfig(manifests)["tcp_port"]).toBe("30900");
     expect(seedOf(manifests)?.env).toEqual([
@@ -231,7 +231,7 @@ describe("a real node on Kubernetes", () => {
         rules: [{ backendRefs: [{ name: "resource-server", port: 4_021 }] }],
       },
     ]);
-    expect(JSON.stringify(manifestNamed(manifests, "NetworkPolicy", "resource-server").spec["ingress"])).toContain(
+    expect(JSON.stringify(findManifest(manifests, "NetworkPolicy", "resource-server").spec["ingress"])).toContain(
       '"kubernetes.io/metadata.name":"gateways"',
     );
   });

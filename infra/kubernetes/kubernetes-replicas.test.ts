@@ -4,9 +4,9 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { parseConfig } from "../stack-config.ts";
 import { ConfigError } from "../config/config-problem.ts";
-import { deployedStack, manifestNamed, manifestsOf, type Manifest } from "../testing/deployed-stack.ts";
-import { schemaFindings } from "../testing/kubernetes-schema.ts";
-import { unknownFields } from "../testing/strict-schema.ts";
+import { recordStack, findManifest, listManifests, type Manifest } from "../testing/deployed-stack.ts";
+import { checkBySchema } from "../testing/kubernetes-schema.ts";
+import { findUnknownFields } from "../testing/strict-schema.ts";
 
 const example = parse(
   readFileSync(join(import.meta.dirname, "../examples/Pulumi.kubernetes-replicated.yaml"), "utf8"),
@@ -37,16 +37,16 @@ function problemsOf(change: Readonly<Record<string, string>>): readonly string[]
 describe("the replicated stack on Kubernetes", () => {
   let manifests: readonly Manifest[] = [];
   beforeAll(async () => {
-    manifests = manifestsOf(await deployedStack(config, { preview: false }));
+    manifests = listManifests(await recordStack(config, { preview: false }));
   }, 30_000);
-  const find = (kind: string, name: string) => manifestNamed(manifests, kind, name);
+  const find = (kind: string, name: string) => findManifest(manifests, kind, name);
   const servers = ["facilitator", "resource-server"];
 
   it("is what the published schemas allow, without unknown fields", { timeout: 60_000 }, async () => {
     for (const manifest of manifests) {
-      expect(await schemaFindings(manifest), `${manifest.kind} ${manifest.metadata.name}`).toEqual([]);
+      expect(await checkBySchema(manifest), `${manifest.kind} ${manifest.metadata.name}`).toEqual([]);
     }
-    expect(unknownFields(manifests)).toEqual([]);
+    expect(findUnknownFields(manifests)).toEqual([]);
   });
 
   it.each(servers)("scales the %s between its bounds, and takes one pod down at a time", (name) => {

@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { deployedStack, manifestNamed, manifestsOf } from "../testing/deployed-stack.ts";
-import { expectGolden, goldenDirectory } from "../testing/golden.ts";
+import { recordStack, findManifest, listManifests } from "../testing/deployed-stack.ts";
+import { expectGolden, locateGoldenDirectory } from "../testing/golden.ts";
 import type { Recorded } from "../testing/recording-mocks.ts";
-import { schemaFindings } from "../testing/kubernetes-schema.ts";
-import { unknownFields } from "../testing/strict-schema.ts";
+import { checkBySchema } from "../testing/kubernetes-schema.ts";
+import { findUnknownFields } from "../testing/strict-schema.ts";
 
 const digest = `sha256:${"a".repeat(64)}`;
 const config = {
@@ -31,12 +31,12 @@ type PodSpec = Readonly<{
 type Container = Readonly<{ env: readonly Readonly<{ name: string; value?: string }>[] }>;
 
 let recorded: readonly Recorded[] = [];
-const manifests = () => manifestsOf(recorded);
-const find = (kind: string, name: string) => manifestNamed(manifests(), kind, name);
+const manifests = () => listManifests(recorded);
+const find = (kind: string, name: string) => findManifest(manifests(), kind, name);
 const podOf = (kind: string, name: string) => (find(kind, name).spec["template"] as { spec: PodSpec }).spec;
 
 beforeAll(async () => {
-  recorded = await deployedStack(config, { preview: false });
+  recorded = await recordStack(config, { preview: false });
 }, 30_000);
 
 describe("the stack on Kubernetes", () => {
@@ -51,14 +51,14 @@ describe("the stack on Kubernetes", () => {
 
   it("is what the published schemas allow", async () => {
     for (const manifest of manifests()) {
-      expect(await schemaFindings(manifest), `${manifest.kind} ${manifest.metadata.name}`).toEqual([]);
+      expect(await checkBySchema(manifest), `${manifest.kind} ${manifest.metadata.name}`).toEqual([]);
     }
   });
 
   it("has no field that the published schemas do not know, however deep", { timeout: 60_000 }, () => {
     const misspelt = structuredClone(find("PodDisruptionBudget", "facilitator"));
     Object.assign(misspelt.spec["selector"] as object, { matchLabel: {} });
-    expect(unknownFields([...manifests(), misspelt])).toEqual([
+    expect(findUnknownFields([...manifests(), misspelt])).toEqual([
       `PodDisruptionBudget facilitator: Object literal may only specify known properties, and '"matchLabel"' does not exist in type 'ILabelSelector'.`,
     ]);
   });
@@ -132,8 +132,8 @@ describe("the stack on Kubernetes", () => {
       "/run/gatehouse/files",
     ]);
     expect(volumes).toContainEqual({ name: "facilitator-files", emptyDir: { medium: "Memory", sizeLimit: "1Mi" } });
-    const golden = readdirSync(goldenDirectory("stack")).map((file) =>
-      readFileSync(join(goldenDirectory("stack"), file), "utf8"),
+    const golden = readdirSync(locateGoldenDirectory("stack")).map((file) =>
+      readFileSync(join(locateGoldenDirectory("stack"), file), "utf8"),
     );
     expect(golden.join("")).not.toContain("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80");
   });
@@ -156,6 +156,6 @@ describe("the stack on Kubernetes", () => {
 
 describe("the stack on Kubernetes, at preview", () => {
   it("is made without knowing what only the cluster can tell", async () => {
-    expect(manifestsOf(await deployedStack(config, { preview: true })).length).toBeGreaterThan(25);
+    expect(listManifests(await recordStack(config, { preview: true })).length).toBeGreaterThan(25);
   });
 });

@@ -2,11 +2,11 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { buildKubernetesOutputs } from "../stack-outputs.ts";
 import { parseConfig } from "../stack-config.ts";
-import { deployedStack, manifestNamed, manifestsOf, type Manifest } from "../testing/deployed-stack.ts";
+import { recordStack, findManifest, listManifests, type Manifest } from "../testing/deployed-stack.ts";
 import { expectGolden } from "../testing/golden.ts";
 import type { Recorded } from "../testing/recording-mocks.ts";
-import { schemaFindings } from "../testing/kubernetes-schema.ts";
-import { unknownFields } from "../testing/strict-schema.ts";
+import { checkBySchema } from "../testing/kubernetes-schema.ts";
+import { findUnknownFields } from "../testing/strict-schema.ts";
 
 const digest = `sha256:${"a".repeat(64)}`;
 const config = {
@@ -29,8 +29,8 @@ describe("a Kubernetes stack that brings its own Prometheus, Alertmanager and Gr
   let manifests: readonly Manifest[] = [];
   const theirs = () => manifests.filter(isTheirs);
   beforeAll(async () => {
-    recorded = await deployedStack(config, { preview: false });
-    manifests = manifestsOf(recorded);
+    recorded = await recordStack(config, { preview: false });
+    manifests = listManifests(recorded);
   }, 60_000);
 
   it("brings the golden YAML", async () => {
@@ -39,22 +39,22 @@ describe("a Kubernetes stack that brings its own Prometheus, Alertmanager and Gr
 
   it("has what the published schemas allow, and no field that they do not know", async () => {
     for (const manifest of theirs()) {
-      expect(await schemaFindings(manifest), `${manifest.kind} ${manifest.metadata.name}`).toEqual([]);
+      expect(await checkBySchema(manifest), `${manifest.kind} ${manifest.metadata.name}`).toEqual([]);
     }
-    expect(unknownFields(theirs())).toEqual([]);
+    expect(findUnknownFields(theirs())).toEqual([]);
   });
 
   it("lets Prometheus into each service with metrics, at that port alone, and nobody into Prometheus but Grafana", () => {
     const from = (pod: string, source: string) =>
-      (manifestNamed(manifests, "NetworkPolicy", pod).spec["ingress"] as readonly Record<string, unknown>[])
+      (findManifest(manifests, "NetworkPolicy", pod).spec["ingress"] as readonly Record<string, unknown>[])
         .filter((rule) => JSON.stringify(rule["from"] ?? "").includes(`"${source}"`))
         .map((rule) => (rule["ports"] as readonly { port: number }[]).map(({ port }) => port));
     const services = ["node", "facilitator", "resource-server", "pushgateway"];
     expect(services.map((name) => from(name, "prometheus"))).toEqual([[[9_600]], [[9_602]], [[9_601]], [[9_091]]]);
     expect(from("prometheus", "grafana")).toEqual([[9_090]]);
     expect(from("alertmanager", "prometheus")).toEqual([[9_093]]);
-    expect(manifestNamed(manifests, "NetworkPolicy", "prometheus").spec["ingress"]).toHaveLength(1);
-    expect(manifestNamed(manifests, "NetworkPolicy", "grafana").spec["ingress"]).toEqual([]);
+    expect(findManifest(manifests, "NetworkPolicy", "prometheus").spec["ingress"]).toHaveLength(1);
+    expect(findManifest(manifests, "NetworkPolicy", "grafana").spec["ingress"]).toEqual([]);
   });
 
   it("finds each service by the name of all its pods, ready or not, and each replica by itself", () => {
@@ -81,13 +81,13 @@ describe("a Kubernetes stack that brings its own Prometheus, Alertmanager and Gr
       },
     ]);
     for (const [name, port] of Object.entries({ facilitator: 9_602, "resource-server": 9_601, pushgateway: 9_091 })) {
-      expect(manifestNamed(manifests, "Service", `${name}-pods`).spec).toMatchObject({
+      expect(findManifest(manifests, "Service", `${name}-pods`).spec).toMatchObject({
         clusterIP: "None",
         publishNotReadyAddresses: true,
         ports: [{ port }],
       });
     }
-    expect(manifestNamed(manifests, "Service", "sidecar-status").spec).toMatchObject({
+    expect(findManifest(manifests, "Service", "sidecar-status").spec).toMatchObject({
       publishNotReadyAddresses: true,
     });
   });

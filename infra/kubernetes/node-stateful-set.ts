@@ -4,7 +4,7 @@ import type { NodeSpecs } from "../platform.ts";
 import { workspaceDirectory, workspaceVolume } from "../services/node-layout.ts";
 import { seedCommand, stagedBin } from "../services/node-conf.ts";
 import type { ServiceSpec } from "../services/service-spec.ts";
-import { buildContainer, programsVolume, restricted } from "./container.ts";
+import { buildContainer, nameProgramsVolume, restricted } from "./container.ts";
 import { buildFilesInstaller, buildFilesVolumes } from "./files.ts";
 import { type KubernetesOptions, findImage } from "./kubernetes-options.ts";
 import { buildSelectorLabels, buildStackLabels } from "./labels.ts";
@@ -64,7 +64,7 @@ export function buildNodeStatefulSet(
           volumes: [
             temporaryVolume,
             ...(node.seed === undefined ? [] : [{ name: nodeConfName, configMap: { name: nodeConfName } }]),
-            ...(node.programs === undefined ? [] : [{ name: programsVolume(node), emptyDir: programsRoom }]),
+            ...(node.programs === undefined ? [] : [{ name: nameProgramsVolume(node), emptyDir: programsRoom }]),
             ...buildFilesVolumes(sidecar),
             ...buildFilesVolumes(node),
             ...kept.map(({ name }) => ({ name, persistentVolumeClaim: { claimName: name } })),
@@ -100,7 +100,7 @@ function copiedPrograms(node: ServiceSpec, options: KubernetesOptions): readonly
       command: ["cp", "-RP", `${node.programs}/.`, stagedBin],
       securityContext: { ...restricted, runAsUser: node.user.uid, runAsGroup: node.user.gid },
       resources: { limits: { cpu: "1", memory: "256Mi" }, requests: { cpu: "0.05", memory: "64Mi" } },
-      volumeMounts: [{ name: programsVolume(node), mountPath: stagedBin }],
+      volumeMounts: [{ name: nameProgramsVolume(node), mountPath: stagedBin }],
     },
   ];
 }
@@ -120,7 +120,7 @@ function seedConfiguration(image: Input<string>, node: ServiceSpec): readonly Co
       volumeMounts: [
         { name: nodeConfName, mountPath: seedDirectory, readOnly: true },
         { name: workspaceVolume, mountPath: workspaceDirectory },
-        ...(node.programs === undefined ? [] : [{ name: programsVolume(node), mountPath: stagedBin }]),
+        ...(node.programs === undefined ? [] : [{ name: nameProgramsVolume(node), mountPath: stagedBin }]),
       ],
     },
   ];

@@ -1,5 +1,5 @@
 import type { types } from "@pulumi/kubernetes";
-import { podsHost } from "../services/addresses.ts";
+import { namePodsHost } from "../services/addresses.ts";
 import { findPort, type PortSpec, type ServiceSpec } from "../services/service-spec.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { buildSelectorLabels, buildStackLabels } from "./labels.ts";
@@ -18,7 +18,7 @@ export function buildKubernetesService(spec: ServiceSpec, options: KubernetesOpt
 export function buildPodsService(spec: ServiceSpec, options: KubernetesOptions): Service | undefined {
   if (options.observability?.prometheus === undefined || spec.metrics === undefined) return;
   const ports = [findPort(spec, spec.metrics.port)];
-  const made = evenUnready(service({ name: podsHost(spec.name), spec, ports, options, type: "ClusterIP" }));
+  const made = evenUnready(service({ name: namePodsHost(spec.name), spec, ports, options, type: "ClusterIP" }));
   return { ...made, spec: { ...made.spec, clusterIP: "None" } };
 }
 

@@ -27,9 +27,9 @@ export type RuleGroup = Readonly<{ name: string; recordings: readonly Recording[
 /**
  * The file name of an alert's page in `docs/runbooks/`.
  *
- * @example runbookFile("GatehouseNodeDown") // "node-down.md"
+ * @example nameRunbookFile("GatehouseNodeDown") // "node-down.md"
  */
-export function runbookFile(name: Alert["name"]): string {
+export function nameRunbookFile(name: Alert["name"]): string {
   const words = name.slice("Gatehouse".length).match(/[A-Z][a-z]*/g) ?? [];
   return `${words.map((word) => word.toLowerCase()).join("-")}.md`;
 }

@@ -1,6 +1,6 @@
 import { stringify } from "yaml";
 import { podRelabelling } from "./scrape-config.ts";
-import { type RuleGroup, runbookFile, type Alert } from "./alert.ts";
+import { type RuleGroup, nameRunbookFile, type Alert } from "./alert.ts";
 
 const notice = " Made by `npm run docs` from infra/observability; do not edit.";
 
@@ -79,7 +79,7 @@ export function renderGroups(groups: readonly RuleGroup[], options: RunbookOptio
 
 function renderAlert(alert: Alert, { runbookBaseUrl }: RunbookOptions): Readonly<Record<string, unknown>> {
   const { name, expr, severity, summary, description } = alert;
-  const runbook = `${runbookBaseUrl.replace(/\/+$/, "")}/${runbookFile(name)}`;
+  const runbook = `${runbookBaseUrl.replace(/\/+$/, "")}/${nameRunbookFile(name)}`;
   const annotations = { summary, description, runbook_url: runbook };
   return { alert: name, expr, for: alert.for, labels: { severity }, annotations };
 }

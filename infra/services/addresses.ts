@@ -50,10 +50,10 @@ export const kubernetesAddresses: Addresses = {
   postgres: "postgres",
   prometheus: "prometheus",
   alertmanager: "alertmanager",
-  processesOf: podsHost,
+  processesOf: namePodsHost,
 };
 
 /** The name, as DNS has it, of all pods of a service on Kubernetes. */
-export function podsHost(service: ServiceName): string {
+export function namePodsHost(service: ServiceName): string {
   return `${service}-pods`;
 }

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { ConfigProblem } from "../config/config-problem.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
 import type { BuiltService } from "./built-service.ts";
-import { prometheusProject } from "./prometheus-project.ts";
+import { buildPrometheusProject } from "./prometheus-project.ts";
 import { filesDirectory, type ResourceLimits, type ServiceSpec } from "./service-spec.ts";
 
 /** What an Alertmanager of the stack's own is deployed with. */
@@ -41,7 +41,7 @@ const configShape = z.object({
 export function alertmanagerSpec({ config, limits }: AlertmanagerArgs): BuiltService {
   const content = config?.value ?? stringify(silentConfig);
   const spec: ServiceSpec = {
-    ...prometheusProject({ name: "alertmanager", port: alertmanagerPort }),
+    ...buildPrometheusProject({ name: "alertmanager", port: alertmanagerPort }),
     arguments: [
       `--config.file=${filesDirectory}/${configFile}`,
       `--storage.path=${directory}`,

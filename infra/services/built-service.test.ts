@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { digestSettings } from "#daemon/settings/digest.ts";
 import { resourceServerSettings } from "#resource-server/settings.ts";
-import { givenConfiguration } from "./built-service.ts";
+import { describeGivenConfiguration } from "./built-service.ts";
 import { resourceServerSpec } from "./resource-server-spec.ts";
 
 it("is what a service started with that environment and those files tells of itself", async () => {
@@ -18,7 +18,7 @@ it("is what a service started with that environment and those files tells of its
     publicProxies: undefined,
   });
   expect(readSettings(resourceServerSettings, { env: spec.environment }).chain.id).toBe(1672);
-  const { settingsSha256, files } = givenConfiguration(resourceServerSettings, spec);
+  const { settingsSha256, files } = describeGivenConfiguration(resourceServerSettings, spec);
   expect(settingsSha256).toBe(digestSettings(resourceServerSettings, { PATH: "/bin", ...spec.environment }));
   const digest = files["routes.json5"];
   const told = await new Promise((resolve) => digest?.apply(resolve));

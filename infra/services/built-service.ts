@@ -75,7 +75,7 @@ export type GivenConfiguration = Readonly<{
 }>;
 
 /** What a specification gives its service. */
-export function givenConfiguration(definition: SettingsDefinition, spec: ServiceSpec): GivenConfiguration {
+export function describeGivenConfiguration(definition: SettingsDefinition, spec: ServiceSpec): GivenConfiguration {
   const files = listLiveFiles(spec).map(({ name, content }) => {
     const digest = output(content).apply((text) => hash("sha256", text));
     return [name, digest] as const;

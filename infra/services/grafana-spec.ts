@@ -1,6 +1,6 @@
 import { stringify } from "yaml";
 import { dashboards } from "../observability/dashboards/all.ts";
-import { dashboardFile, renderGrafanaJson } from "../observability/dashboards/grafana.ts";
+import { nameDashboardFile, renderGrafanaJson } from "../observability/dashboards/grafana.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
 import type { BuiltService } from "./built-service.ts";
 import { prometheusPort } from "./prometheus-spec.ts";
@@ -73,7 +73,7 @@ export function grafanaSpec(args: GrafanaArgs): BuiltService {
       { name: "datasource.yaml", content: stringify(datasource(args)), secret: false },
       { name: "provider.yaml", content: stringify(provider), secret: false },
       ...dashboards.map((dashboard) => ({
-        name: dashboardFile(dashboard),
+        name: nameDashboardFile(dashboard),
         content: renderGrafanaJson(dashboard, args),
         secret: false,
       })),

@@ -9,7 +9,7 @@ type Shared = Pick<ServiceSpec, "name" | "image" | "environment" | "ports" | "he
  * What the servers of Prometheus's project have in common in their official images: a user, the paths that tell how they are, and of programs
  * busybox's `wget`.
  */
-export function prometheusProject({
+export function buildPrometheusProject({
   name,
   port,
 }: Readonly<{ name: "prometheus" | "alertmanager" | "pushgateway"; port: number }>): Shared {

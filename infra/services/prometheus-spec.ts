@@ -3,10 +3,10 @@ import { renderGroups, renderRuleFile } from "../observability/rule-files.ts";
 import { ruleGroups } from "../observability/rules/all.ts";
 import { watchdogRules } from "../observability/rules/watchdog.ts";
 import { buildPrometheusConfig, type ScrapeTarget } from "../observability/scrape-config.ts";
-import { podsHost } from "./addresses.ts";
+import { namePodsHost } from "./addresses.ts";
 import { alertmanagerPort } from "./alertmanager-spec.ts";
 import type { BuiltService } from "./built-service.ts";
-import { prometheusProject } from "./prometheus-project.ts";
+import { buildPrometheusProject } from "./prometheus-project.ts";
 import { filesDirectory, findPort, type ResourceLimits, type ServiceName, type ServiceSpec } from "./service-spec.ts";
 
 /** What a Prometheus of the stack's own is deployed with. */
@@ -58,7 +58,7 @@ export function prometheusSpec(args: PrometheusArgs): BuiltService {
   });
   const groups = args.watchdog ? [...ruleGroups, watchdogRules] : ruleGroups;
   const spec: ServiceSpec = {
-    ...prometheusProject({ name: "prometheus", port: prometheusPort }),
+    ...buildPrometheusProject({ name: "prometheus", port: prometheusPort }),
     arguments: [
       `--config.file=${filesDirectory}/prometheus.yaml`,
       `--web.listen-address=:${prometheusPort}`,
@@ -93,7 +93,7 @@ function targetOf(service: ServiceSpec, { prefix, hosts }: PrometheusArgs): read
     {
       job: `${prefix}/${name}`,
       service: name,
-      host: replicated ? podsHost(name) : (hosts[name] ?? name),
+      host: replicated ? namePodsHost(name) : (hosts[name] ?? name),
       port: findPort(service, metrics.port).number,
       honorLabels: metrics.honorLabels,
       replicated,

@@ -9,7 +9,7 @@ export type Published = Readonly<{
 }>;
 
 /** The Host headers that the operators' listener of a published service takes beside addresses and localhost; absent: any. */
-export function operatorHosts(
+export function listOperatorHosts(
   service: ServiceName,
   published: Published | undefined,
 ): Readonly<{ allowedHosts?: readonly string[] }> {

@@ -1,5 +1,5 @@
 import type { BuiltService } from "./built-service.ts";
-import { prometheusProject } from "./prometheus-project.ts";
+import { buildPrometheusProject } from "./prometheus-project.ts";
 import type { ResourceLimits, ServiceSpec } from "./service-spec.ts";
 
 /** Port of the Pushgateway (specification, sample of `monitor_config`). */
@@ -30,7 +30,7 @@ const persistenceInterval = "30s";
  */
 export function pushgatewaySpec(args: PushgatewayArgs): BuiltService {
   const spec: ServiceSpec = {
-    ...prometheusProject({ name: "pushgateway", port: pushgatewayPort }),
+    ...buildPrometheusProject({ name: "pushgateway", port: pushgatewayPort }),
     arguments: [
       `--web.listen-address=:${pushgatewayPort}`,
       `--persistence.file=${directory}/pushgateway.data`,

@@ -3,7 +3,7 @@ import { resourceServerSettings } from "#resource-server/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
 import { daemonHealth } from "./health-spec.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
-import { operatorHosts, type Published } from "./published.ts";
+import { listOperatorHosts, type Published } from "./published.ts";
 import { buildLedgerParts, type Database } from "./replication.ts";
 import { liveFilesDirectory, type Replicas } from "./service-spec.ts";
 import type { PublicProxies } from "./trusted-proxies.ts";
@@ -82,7 +82,7 @@ export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
         operations: {
           host: "0.0.0.0",
           port: resourceServerOperationsPort,
-          ...operatorHosts("resource-server", args.published),
+          ...listOperatorHosts("resource-server", args.published),
         },
         publicUrl: args.publicUrl,
         routesPath: `${liveFilesDirectory}/${routesFile}`,

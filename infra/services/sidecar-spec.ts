@@ -11,7 +11,7 @@ import {
   workspaceDirectory,
   workspace,
 } from "./node-layout.ts";
-import { operatorHosts, type Published } from "./published.ts";
+import { listOperatorHosts, type Published } from "./published.ts";
 import type { PushTarget } from "./push-target.ts";
 import type { AccessTokens } from "./resource-server-spec.ts";
 import { liveFilesDirectory, stateDirectory, type ServiceSpec, chooseNodeUser } from "./service-spec.ts";
@@ -145,7 +145,7 @@ export function sidecarSpec(args: SidecarArgs): BuiltService {
 
 function sidecarTree(args: SidecarArgs): SettingsTree {
   return {
-    listen: { host: "0.0.0.0", port: sidecarStatusPort, ...operatorHosts("sidecar", args.published) },
+    listen: { host: "0.0.0.0", port: sidecarStatusPort, ...listOperatorHosts("sidecar", args.published) },
     gateway: {
       public: { host: "0.0.0.0", port: gatewayPort },
       callers: { ...args.publicProxies, ...(args.published?.isPublicLoopback ? { corsOrigins: [] } : {}) },

@@ -1,5 +1,5 @@
 import type { StackConfig } from "../config/config-schema.ts";
-import { publicHosts } from "../config/public-way.ts";
+import { findPublicHosts } from "../config/public-way.ts";
 import { deriveAccessTokens } from "./access-tokens.ts";
 import type { Addresses } from "./addresses.ts";
 import { devAccounts, devnetMnemonic } from "./dev-accounts.ts";
@@ -175,7 +175,7 @@ function programPlace({ settings }: StackConfig): ProgramPlace {
 }
 
 function publicUrlOf(config: StackConfig): string | undefined {
-  const hosts = publicHosts(config);
+  const hosts = findPublicHosts(config);
   return config.publicUrl ?? (hosts === undefined ? undefined : `https://${hosts.resourceServerHost}`);
 }
 

@@ -1,5 +1,5 @@
 import { runtime } from "@pulumi/pulumi";
-import { recordingMocks, type Recorded } from "./recording-mocks.ts";
+import { createRecordingMocks, type Recorded } from "./recording-mocks.ts";
 
 /** A Kubernetes object of a stack, without what marks secrets for Pulumi. */
 export type Manifest = Readonly<{
@@ -18,7 +18,7 @@ const deployed = new Map<string, Promise<readonly Recorded[]>>();
  * Runs the Pulumi program's own parts over mocks, as `infra/index.ts` does, and returns what it registers. `watch` is called
  * when the mocks are set and nothing is registered yet. Without one, the same stack is run once and its resources are shared.
  */
-export function deployedStack(
+export function recordStack(
   config: Readonly<Record<string, string>>,
   { preview, prefix = "gh", watch }: Deployment,
 ): Promise<readonly Recorded[]> {
@@ -34,7 +34,7 @@ async function run(
   { preview, prefix, watch }: Deployment & Readonly<{ prefix: string }>,
 ): Promise<readonly Recorded[]> {
   const recorded: Recorded[] = [];
-  await runtime.setMocks(recordingMocks(recorded), "gatehouse", "test", preview);
+  await runtime.setMocks(createRecordingMocks(recorded), "gatehouse", "test", preview);
   watch?.();
   const { parseConfig } = await import("../stack-config.ts");
   const { deployStack } = await import("../deploy-stack.ts");
@@ -57,7 +57,7 @@ async function withoutStackTraces(work: () => Promise<void>): Promise<void> {
 }
 
 /** The Kubernetes objects among a stack's resources, by kind and name. */
-export function manifestsOf(recorded: readonly Recorded[]): readonly Manifest[] {
+export function listManifests(recorded: readonly Recorded[]): readonly Manifest[] {
   return recorded
     .filter(({ type }) => type.startsWith("kubernetes:"))
     .map(({ inputs }) => withoutMarks(inputs) as Manifest)
@@ -65,7 +65,7 @@ export function manifestsOf(recorded: readonly Recorded[]): readonly Manifest[] 
 }
 
 /** The object of that kind and name. @throws {Error} when there is none. */
-export function manifestNamed(manifests: readonly Manifest[], kind: string, name: string): Manifest {
+export function findManifest(manifests: readonly Manifest[], kind: string, name: string): Manifest {
   const found = manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name === name);
   if (found === undefined) throw new Error(`no ${kind} ${name}`);
   return found;

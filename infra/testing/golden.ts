@@ -7,7 +7,7 @@ import type { Manifest } from "./deployed-stack.ts";
 type GoldenSet = "stack" | "real-node" | "watched" | "watchers";
 
 /** Where a set of golden objects stands: one YAML file each, small enough to be read in a change. */
-export function goldenDirectory(set: GoldenSet): string {
+export function locateGoldenDirectory(set: GoldenSet): string {
   return join(import.meta.dirname, "golden", set);
 }
 
@@ -16,7 +16,7 @@ export function goldenDirectory(set: GoldenSet): string {
  * one at the end of its run: run it twice then.
  */
 export async function expectGolden(set: GoldenSet, manifests: readonly Manifest[]): Promise<void> {
-  const directory = goldenDirectory(set);
+  const directory = locateGoldenDirectory(set);
   for (const manifest of manifests) {
     const text = stringify(manifest, { lineWidth: 0, sortMapEntries: true });
     await expect(text).toMatchFileSnapshot(join(directory, fileOf(manifest)));

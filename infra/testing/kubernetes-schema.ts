@@ -9,14 +9,14 @@ const published = {
 } as const;
 
 /** The module with the published schema of an object's kind: of Kubernetes itself, of the Gateway API, or of Prometheus's operator. */
-export function schemaModule({ apiVersion, kind }: Typed): string {
+export function locateSchemaModule({ apiVersion, kind }: Typed): string {
   const own = Object.entries(published).find(([group]) => apiVersion.startsWith(`${group}/`));
   return `${own?.[1] ?? "kubernetes-models"}/${apiVersion}/${kind}`;
 }
 
 /** What the published OpenAPI schema of an object's kind has against its values, a line each. */
-export async function schemaFindings(manifest: Typed): Promise<readonly string[]> {
-  const loaded = (await import(schemaModule(manifest))) as Record<string, Model>;
+export async function checkBySchema(manifest: Typed): Promise<readonly string[]> {
+  const loaded = (await import(locateSchemaModule(manifest))) as Record<string, Model>;
   const model = loaded[manifest.kind];
   if (model === undefined) return [`there is no schema of ${manifest.apiVersion} ${manifest.kind}`];
   try {

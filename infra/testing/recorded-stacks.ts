@@ -43,6 +43,6 @@ export const recordedStacks: Readonly<Record<string, Readonly<Record<string, str
 };
 
 /** The file with the registrations of that stack, as the last version made them. */
-export function recordingOf(stack: string): string {
+export function locateRecording(stack: string): string {
   return join(import.meta.dirname, "recorded", `${stack}.json`);
 }

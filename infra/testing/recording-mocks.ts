@@ -13,7 +13,7 @@ export type Recorded = Readonly<{
 export const mountpointOf = "/mountpoint-of/";
 
 /** Pulumi mocks that note down every resource in `recorded` and let each be made as it was asked for. */
-export function recordingMocks(recorded: Recorded[]): runtime.Mocks {
+export function createRecordingMocks(recorded: Recorded[]): runtime.Mocks {
   return {
     newResource: ({ type, name, inputs, provider }) => {
       recorded.push({ type, name, inputs: inputs as Recorded["inputs"], provider: provider ?? "" });

@@ -28,7 +28,7 @@ const kubernetesPaths: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The inputs of a resource whose change makes Pulumi replace it, with secrets hidden; none for components and images that are built. */
-export function replacingInputs(type: string, inputs: Inputs): Inputs {
+export function pickReplacingInputs(type: string, inputs: Inputs): Inputs {
   const shown = withoutSecrets(inputs) as Inputs;
   if (type === "docker:index/image:Image") return {};
   if (type === "docker:index/container:Container") {
@@ -46,7 +46,7 @@ export function replacingInputs(type: string, inputs: Inputs): Inputs {
  * The inputs that Pulumi compares with those of a state: for each path whose change is ignored, the state's value or none (Pulumi's documentation,
  * "ignoreChanges"). @throws {Error} where the program has dropped what the path is a part of; Pulumi refuses that.
  */
-export function comparedInputs(
+export function pickComparedInputs(
   inputs: Inputs,
   { state, ignoreChanges }: Readonly<{ state: Inputs; ignoreChanges: readonly string[] }>,
 ): Inputs {

@@ -1,6 +1,6 @@
 import { runtime } from "@pulumi/pulumi";
-import { deployedStack } from "./deployed-stack.ts";
-import { replacingInputs } from "./replacing-inputs.ts";
+import { recordStack } from "./deployed-stack.ts";
+import { pickReplacingInputs } from "./replacing-inputs.ts";
 
 /** A resource as a stack's state keeps it, as far as that decides whether the next `pulumi up` keeps or replaces it. */
 export type Registration = Readonly<{
@@ -53,7 +53,7 @@ const prefix = "urn:pulumi:test::gatehouse::";
  *
  * The mocks' own URNs leave out all types but the parent's; these hold the whole chain, as a stack's state does.
  */
-export async function registrationsOf(config: Readonly<Record<string, string>>): Promise<readonly Registered[]> {
+export async function listRegistrations(config: Readonly<Record<string, string>>): Promise<readonly Registered[]> {
   const known = new Map<string, readonly string[]>();
   const registered: Registered[] = [];
   const watch = (): void => {
@@ -67,7 +67,7 @@ export async function registrationsOf(config: Readonly<Record<string, string>>):
       return register(request, callback);
     };
   };
-  await deployedStack(config, { preview: false, watch });
+  await recordStack(config, { preview: false, watch });
   return registered.toSorted((a, b) => (a.registration.urn < b.registration.urn ? -1 : 1));
 }
 
@@ -91,7 +91,7 @@ function urnsOf(request: Request, known: ReadonlyMap<string, readonly string[]>)
 function registrationOf(request: Request, urn: string, known: ReadonlyMap<string, readonly string[]>): Registration {
   const provider = request.getProvider().replace(/::[^:]*$/, "");
   const inputs = runtime.deserializeProperties(request.getObject()) as Readonly<Record<string, unknown>>;
-  const replacing = replacingInputs(request.getType(), inputs);
+  const replacing = pickReplacingInputs(request.getType(), inputs);
   return {
     urn,
     ...(provider === "" ? {} : { provider: known.get(provider)?.[0] ?? provider }),

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import ts from "typescript";
-import { schemaModule, type Typed } from "./kubernetes-schema.ts";
+import { locateSchemaModule, type Typed } from "./kubernetes-schema.ts";
 
 /** The published types, parsed once for all tests of a process. */
 const published = new Map<string, ts.SourceFile>();
@@ -9,7 +9,7 @@ const published = new Map<string, ts.SourceFile>();
  * Fields that no published schema knows, a line each: every object is written down as a literal of its kind's type, which is
  * generated from the OpenAPI schema, and the compiler refuses what the type does not have, at any depth.
  */
-export function unknownFields(manifests: readonly Typed[]): readonly string[] {
+export function findUnknownFields(manifests: readonly Typed[]): readonly string[] {
   const files = new Map(
     manifests.map((manifest, index) => [join(import.meta.dirname, `${index}.strict.ts`), manifest]),
   );
@@ -44,5 +44,5 @@ export function unknownFields(manifests: readonly Typed[]): readonly string[] {
 
 function literalOf(manifest: Typed): string {
   const type = `I${manifest.kind}`;
-  return `import type { ${type} } from "${schemaModule(manifest)}";\nexport const manifest: ${type} = ${JSON.stringify(manifest)};\n`;
+  return `import type { ${type} } from "${locateSchemaModule(manifest)}";\nexport const manifest: ${type} = ${JSON.stringify(manifest)};\n`;
 }

@@ -3,7 +3,7 @@ import type { ObjectNode, ValueNode } from "@humanwhocodes/momoa";
 import { readJson5Key } from "#daemon/files/json5-tree.ts";
 import type { ConfigDocument } from "./document.ts";
 import { nodeReleases, releaseOf, type MonitorKeys, type NodeReleases, type NodeVersion } from "../versions.ts";
-import { keySets, type KeySet } from "./monitor-keys.ts";
+import { listKeySets, type KeySet } from "./monitor-keys.ts";
 
 /** Number of the format that {@link deriveMeaning} writes. The first one had no number. */
 const format = "2";
@@ -20,7 +20,7 @@ const firstFormat = /^([0-9a-f]{64})-([0-9a-f]{64})-([0-9a-f]{64})$/;
  * Numbers count as they are written, because they may exceed 2^53. Pure.
  */
 export function deriveMeaning(document: ConfigDocument, releases: NodeReleases = nodeReleases): string {
-  const parts = [...partsOf(document, keySets(releases))].map(([name, value]) => `${name}=${value}`);
+  const parts = [...partsOf(document, listKeySets(releases))].map(([name, value]) => `${name}=${value}`);
   return [format, ...parts].join(";");
 }
 
@@ -39,7 +39,7 @@ export function hasSameMeaning(
   if (before === undefined) return false;
   const now = partsOf(
     document,
-    keySets(releases).filter(({ name }) => before.has(name)),
+    listKeySets(releases).filter(({ name }) => before.has(name)),
   );
   // A naming that is known no more can't be looked up.
   if (now.size !== before.size) return false;

@@ -28,7 +28,7 @@ export type KeySet = Readonly<{
 }>;
 
 /** Every set of names that some release reads, newest first. */
-export function keySets(releases: NodeReleases = nodeReleases): readonly KeySet[] {
+export function listKeySets(releases: NodeReleases = nodeReleases): readonly KeySet[] {
   const isFirst = ({ naming }: NodeRelease, index: number) =>
     releases.findIndex((release) => release.naming === naming) === index;
   return releases
@@ -62,7 +62,7 @@ export type Naming = Readonly<{
 export function findNaming(version: NodeVersion, releases: NodeReleases = nodeReleases): Naming {
   const release = releaseOf(version, releases);
   const { words, range } = keySetOf(release, releases);
-  const others = keySets(releases).filter(({ name }) => name !== release.naming);
+  const others = listKeySets(releases).filter(({ name }) => name !== release.naming);
   return {
     own: release.monitorKeys,
     others: others.map(({ keys }) => keys),

@@ -2,7 +2,7 @@ import { nodeReleases, type NodeReleases } from "../versions.ts";
 import { isJsonObject, type ConfigDocument } from "./document.ts";
 import { findConfigChanges } from "./monitor-change.ts";
 import { type DesiredMonitor, decideMonitor } from "./monitor-values.ts";
-import { keySets } from "./monitor-keys.ts";
+import { listKeySets } from "./monitor-keys.ts";
 
 const rule = "the version is not known";
 
@@ -16,7 +16,7 @@ export function isRightForSomeVersion(
   releases: NodeReleases = nodeReleases,
 ): boolean {
   const current = document.chain["monitor_config"];
-  const sets = keySets(releases);
+  const sets = listKeySets(releases);
   return sets.some(({ name, keys }) => {
     const others = sets.filter((other) => other.name !== name).map((other) => other.keys);
     const naming = { own: keys, others, rule };

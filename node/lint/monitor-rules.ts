@@ -1,5 +1,5 @@
 import type { MonitorField, MonitorKeys, NodeReleases, NodeVersion } from "../versions.ts";
-import { keySets, monitorFields, findNaming } from "../conf/monitor-keys.ts";
+import { listKeySets, monitorFields, findNaming } from "../conf/monitor-keys.ts";
 import { parseMonitorValue, typeRule } from "../conf/monitor-values.ts";
 import { formatValue } from "../conf/shown-value.ts";
 import type { ConfigTree, FoundProperty } from "./config-tree.ts";
@@ -42,7 +42,7 @@ function keyFindings(
   releases: NodeReleases,
   namingFinding: (key: string, field: MonitorField) => Judgement | undefined,
 ): readonly LintFinding[] {
-  const field = keySets(releases)
+  const field = listKeySets(releases)
     .map(({ keys }) => fieldOf(key, keys))
     .find((found) => found !== undefined);
   const here = path.join(".");
@@ -74,7 +74,7 @@ function foreignFinding(
 
 /** Of an unknown version it is wrong only that no version reads all of the keys. */
 function mixedFinding(found: readonly FoundProperty[], releases: NodeReleases): Judgement | undefined {
-  const sets = keySets(releases);
+  const sets = listKeySets(releases);
   const known = found.map(({ key }) => key).filter((key) => sets.some(({ keys }) => fieldOf(key, keys) !== undefined));
   if (sets.some(({ keys }) => known.every((key) => fieldOf(key, keys) !== undefined))) return undefined;
   const message = "is of one naming while other keys are of the other; a node reads only one of them.";

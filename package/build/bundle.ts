@@ -2,7 +2,7 @@ import { globSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "n
 import { join } from "node:path";
 import { rolldown, type Plugin } from "rolldown";
 import { bundleName } from "./bundled-packages.ts";
-import { importedNames, type ImportedNames } from "./imported-names.ts";
+import { findImportedNames, type ImportedNames } from "./imported-names.ts";
 
 /** Folder of what is bundled, in the package. */
 export const bundleDirectory = "bundled";
@@ -16,7 +16,9 @@ const entryPrefix = "bundled:";
  * @throws {Error} when a package that comes along has no licence to put beside it.
  */
 export async function bundlePackages(root: string, dist: string): Promise<void> {
-  const names = importedNames(globSync("**/*.js", { cwd: dist }).map((path) => readFileSync(join(dist, path), "utf8")));
+  const names = findImportedNames(
+    globSync("**/*.js", { cwd: dist }).map((path) => readFileSync(join(dist, path), "utf8")),
+  );
   const input = Object.fromEntries([...names.keys()].map((name) => [bundleName(name), entryPrefix + name]));
   await using bundle = await rolldown({
     input,

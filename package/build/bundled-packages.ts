@@ -11,7 +11,7 @@ export function isBundled(packageName: string): boolean {
 }
 
 /** The package that a specifier leads into: `viem` of `viem/accounts`. */
-export function packageOf(specifier: string): string {
+export function parsePackageName(specifier: string): string {
   return specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
 }
 

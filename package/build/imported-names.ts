@@ -1,15 +1,15 @@
 import ts from "typescript";
-import { isBundled, packageOf } from "./bundled-packages.ts";
+import { isBundled, parsePackageName } from "./bundled-packages.ts";
 
 /** What compiled code imports of bundled packages: names by specifier. `*` stands for all of it. */
 export type ImportedNames = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** Finds what files of compiled JavaScript import of bundled packages, so that nothing else of them is bundled. */
-export function importedNames(texts: Iterable<string>): ImportedNames {
+export function findImportedNames(texts: Iterable<string>): ImportedNames {
   const found = new Map<string, Set<string>>();
   const visit = (node: ts.Node): void => {
     const [specifier, names] = importedBy(node);
-    if (specifier !== undefined && isBundled(packageOf(specifier))) {
+    if (specifier !== undefined && isBundled(parsePackageName(specifier))) {
       found.set(specifier, new Set([...(found.get(specifier) ?? []), ...names]));
     }
     ts.forEachChild(node, visit);

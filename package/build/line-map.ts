@@ -7,7 +7,7 @@ type SourceMap = Readonly<{ mappings: string }>;
  *
  * @param json the map as the compiler wrote it.
  */
-export function lineMap(json: string): string {
+export function writeLineMap(json: string): string {
   const map = JSON.parse(json) as SourceMap;
   const lines = decode(map.mappings).map((segments) =>
     segments.filter(([, , line], index) => index === 0 || line !== segments[index - 1]?.[2]),

@@ -8,7 +8,7 @@ type Project = Readonly<{ repository?: unknown; homepage?: unknown; bugs?: unkno
  * The package.json of the package: the repository's, without what only the repository needs and what is bundled. Its `imports` are looked
  * up by Node and by compilers, which both leave a pattern's target as it is: `#daemon/time.ts` is a file that ends with `.js`.
  */
-export function publishedManifest(manifest: typeof packageJson & Project = packageJson): object {
+export function buildPublishedManifest(manifest: typeof packageJson & Project = packageJson): object {
   const { name, version, description, license, bin, type, peerDependencies, peerDependenciesMeta, engines } = manifest;
   const imports = Object.entries(manifest.imports).flatMap(([pattern, target]) => [
     [pattern.replace(/\*$/, "*.ts"), target.replace(/\*$/, "*.js")],

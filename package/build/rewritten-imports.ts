@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import { preProcessFile } from "typescript";
-import { bundleName, isBundled, packageOf } from "./bundled-packages.ts";
+import { bundleName, isBundled, parsePackageName } from "./bundled-packages.ts";
 import { bundleDirectory } from "./bundle.ts";
 
 /** The one file of declarations that stands for those of all bundled packages. */
@@ -22,7 +22,7 @@ export function withBundledImports(path: string, text: string): string {
     return relative.startsWith(".") ? relative : `./${relative}`;
   };
   return preProcessFile(text)
-    .importedFiles.filter(({ fileName }) => isBundled(packageOf(fileName)))
+    .importedFiles.filter(({ fileName }) => isBundled(parsePackageName(fileName)))
     .toSorted((one, other) => other.pos - one.pos)
     .reduce((rest, { fileName, pos, end }) => {
       const at = rest.indexOf(fileName, pos);

@@ -2,7 +2,7 @@ import * as proxies from "@pulumi/policy/proxy.js";
 import { unknownValue } from "@pulumi/pulumi/runtime/rpc.js";
 import { describe, expect, it } from "vitest";
 import type { PolicyResource, Rule } from "../rule.ts";
-import { dockerContainer, resource, statefulSet } from "../testing/sample-resources.ts";
+import { sampleDockerContainer, sampleResource, sampleStatefulSet } from "../testing/sample-resources.ts";
 import { findWorkload } from "../workload-of.ts";
 import { allRules } from "./all-rules.ts";
 
@@ -13,70 +13,70 @@ const { unknownCheckingProxy } = proxies as unknown as {
 
 const atPreview = (given: PolicyResource): PolicyResource => ({ ...given, props: unknownCheckingProxy(given.props) });
 const socket = { hostPath: "/run/docker.sock", containerPath: "/s" };
-const ingress = (spec: Record<string, unknown>) => resource("kubernetes:networking.k8s.io/v1:Ingress", { spec });
-const volume = (props: Record<string, unknown>) => resource("docker:index/volume:Volume", props);
-const sidecar = (...envs: string[]) => dockerContainer({ envs, image: unknownValue }, "sidecar");
+const ingress = (spec: Record<string, unknown>) => sampleResource("kubernetes:networking.k8s.io/v1:Ingress", { spec });
+const volume = (props: Record<string, unknown>) => sampleResource("docker:index/volume:Volume", props);
+const sidecar = (...envs: string[]) => sampleDockerContainer({ envs, image: unknownValue }, "sidecar");
 
 /** For each rule: a resource whose deciding value is unknown, and one that breaks the rule while another value is unknown. */
 const cases: Readonly<Record<string, Readonly<{ undecided: PolicyResource; broken: PolicyResource }>>> = {
   "image-pinned": {
-    undecided: dockerContainer({ image: unknownValue }),
-    broken: dockerContainer({ image: "x:1", user: unknownValue }),
+    undecided: sampleDockerContainer({ image: unknownValue }),
+    broken: sampleDockerContainer({ image: "x:1", user: unknownValue }),
   },
   "no-host-access": {
-    undecided: dockerContainer({ privileged: unknownValue }),
-    broken: dockerContainer({ privileged: true, image: unknownValue }),
+    undecided: sampleDockerContainer({ privileged: unknownValue }),
+    broken: sampleDockerContainer({ privileged: true, image: unknownValue }),
   },
   "engine-socket": {
-    undecided: dockerContainer({ volumes: unknownValue }),
-    broken: dockerContainer({ volumes: [socket], image: unknownValue }),
+    undecided: sampleDockerContainer({ volumes: unknownValue }),
+    broken: sampleDockerContainer({ volumes: [socket], image: unknownValue }),
   },
   "non-root": {
-    undecided: dockerContainer({ user: unknownValue }),
-    broken: dockerContainer({ user: "0", image: unknownValue }),
+    undecided: sampleDockerContainer({ user: unknownValue }),
+    broken: sampleDockerContainer({ user: "0", image: unknownValue }),
   },
   confined: {
-    undecided: dockerContainer({ capabilities: { drops: unknownValue } }),
-    broken: dockerContainer({ capabilities: {}, image: unknownValue }),
+    undecided: sampleDockerContainer({ capabilities: { drops: unknownValue } }),
+    broken: sampleDockerContainer({ capabilities: {}, image: unknownValue }),
   },
   "read-only-root": {
-    undecided: dockerContainer({ readOnly: unknownValue }),
-    broken: dockerContainer({ readOnly: false, image: unknownValue }),
+    undecided: sampleDockerContainer({ readOnly: unknownValue }),
+    broken: sampleDockerContainer({ readOnly: false, image: unknownValue }),
   },
   "resource-limits": {
-    undecided: statefulSet({ resources: { limits: { cpu: unknownValue, memory: "1Gi" } } }),
-    broken: statefulSet({ resources: {}, image: unknownValue }),
+    undecided: sampleStatefulSet({ resources: { limits: { cpu: unknownValue, memory: "1Gi" } } }),
+    broken: sampleStatefulSet({ resources: {}, image: unknownValue }),
   },
   probes: {
-    undecided: dockerContainer({ healthcheck: unknownValue }),
-    broken: dockerContainer({ healthcheck: undefined, image: unknownValue }),
+    undecided: sampleDockerContainer({ healthcheck: unknownValue }),
+    broken: sampleDockerContainer({ healthcheck: undefined, image: unknownValue }),
   },
   "private-ports": {
-    undecided: dockerContainer({ ports: [{ internal: 9_600, ip: unknownValue }] }),
-    broken: dockerContainer({ ports: [{ internal: 9_600, ip: "0.0.0.0" }], image: unknownValue }),
+    undecided: sampleDockerContainer({ ports: [{ internal: 9_600, ip: unknownValue }] }),
+    broken: sampleDockerContainer({ ports: [{ internal: 9_600, ip: "0.0.0.0" }], image: unknownValue }),
   },
   "default-deny": {
-    undecided: dockerContainer({ networksAdvanced: unknownValue }),
-    broken: dockerContainer({ networksAdvanced: [], image: unknownValue }),
+    undecided: sampleDockerContainer({ networksAdvanced: unknownValue }),
+    broken: sampleDockerContainer({ networksAdvanced: [], image: unknownValue }),
   },
   "chain-data": {
     undecided: volume({ name: unknownValue }),
     broken: volume({ name: "gh-node-workspace", driver: unknownValue }),
   },
   "node-grace": {
-    undecided: dockerContainer({ stopTimeout: unknownValue }, "node"),
-    broken: dockerContainer({ stopTimeout: 10, image: unknownValue }, "node"),
+    undecided: sampleDockerContainer({ stopTimeout: unknownValue }, "node"),
+    broken: sampleDockerContainer({ stopTimeout: 10, image: unknownValue }, "node"),
   },
   "no-plain-secrets": {
-    undecided: dockerContainer({ envs: unknownValue }),
-    broken: dockerContainer({ envs: ["API_KEY=x"], image: unknownValue }),
+    undecided: sampleDockerContainer({ envs: unknownValue }),
+    broken: sampleDockerContainer({ envs: ["API_KEY=x"], image: unknownValue }),
   },
   "public-tls": {
     undecided: ingress({ rules: unknownValue }),
     broken: ingress({ rules: [{ host: "a.example" }], ingressClassName: unknownValue }),
   },
   "node-configuration": {
-    undecided: dockerContainer({ envs: [unknownValue] }, "sidecar"),
+    undecided: sampleDockerContainer({ envs: [unknownValue] }, "sidecar"),
     broken: sidecar("GATEHOUSE_SIDECAR_PRUNE_ENABLED=false"),
   },
 };
@@ -98,8 +98,8 @@ describe.each(allRules.map((rule) => [rule.name, rule] as const))("%s, at previe
 });
 
 describe("a stack in which a secret changes, at preview", () => {
-  const courier = dockerContainer({ envs: unknownValue, restart: "no", mustRun: false, attach: true });
-  const service = dockerContainer({}, "facilitator");
+  const courier = sampleDockerContainer({ envs: unknownValue, restart: "no", mustRun: false, attach: true });
+  const service = sampleDockerContainer({}, "facilitator");
   const labels = [...(service.props["labels"] as unknown[]), { label: "io.gatehouse.files", value: unknownValue }];
   const replaced = { ...service, props: { ...service.props, labels } };
 

@@ -5,7 +5,7 @@ type Props = Readonly<Record<string, unknown>>;
 const digest = `sha256:${"a".repeat(64)}`;
 
 /** A Docker container that breaks no rule, with some properties changed. */
-export function dockerContainer(change: Props = {}, service = "facilitator"): PolicyResource {
+export function sampleDockerContainer(change: Props = {}, service = "facilitator"): PolicyResource {
   return {
     type: "docker:index/container:Container",
     name: `gh-${service}`,
@@ -31,7 +31,7 @@ export function dockerContainer(change: Props = {}, service = "facilitator"): Po
 }
 
 /** A Kubernetes StatefulSet of one node that breaks no rule, with its container and its pod changed. */
-export function statefulSet(
+export function sampleStatefulSet(
   container: Props = {},
   pod: Props = {},
   { service = "node", spec = {} }: Readonly<{ service?: string; spec?: Props }> = {},
@@ -48,7 +48,7 @@ export function statefulSet(
           spec: {
             terminationGracePeriodSeconds: 300,
             securityContext: { runAsNonRoot: true, runAsUser: 10_001, seccompProfile: { type: "RuntimeDefault" } },
-            containers: [kubernetesContainer(container)],
+            containers: [sampleKubernetesContainer(container)],
             ...pod,
           },
         },
@@ -59,7 +59,7 @@ export function statefulSet(
 }
 
 /** A Kubernetes container that breaks no rule, with some fields changed. */
-export function kubernetesContainer(change: Props = {}): Props {
+export function sampleKubernetesContainer(change: Props = {}): Props {
   return {
     name: "main",
     image: `registry.example/gatehouse@${digest}`,
@@ -77,13 +77,13 @@ export function kubernetesContainer(change: Props = {}): Props {
 }
 
 /** A resource of any type. */
-export function resource(type: string, props: Props, { name = "it", protect = false } = {}): PolicyResource {
+export function sampleResource(type: string, props: Props, { name = "it", protect = false } = {}): PolicyResource {
   return { type, name, props, protect };
 }
 
 /** A NetworkPolicy that denies everything in a namespace. */
 export function denyAll(namespace = "gatehouse"): PolicyResource {
-  return resource("kubernetes:networking.k8s.io/v1:NetworkPolicy", {
+  return sampleResource("kubernetes:networking.k8s.io/v1:NetworkPolicy", {
     metadata: { name: "deny", namespace },
     spec: { podSelector: {}, policyTypes: ["Ingress", "Egress"] },
   });

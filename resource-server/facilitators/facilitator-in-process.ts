@@ -12,7 +12,7 @@ import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { Secret } from "#daemon/secret.ts";
 import { answerTimeMs } from "../drain-time.ts";
 import { FacilitationError, type Facilitation, type PresentedPayment } from "./facilitation.ts";
-import { onceFit } from "./facilitator-watch.ts";
+import { rememberFitness } from "./facilitator-watch.ts";
 import type { ResourceServerSettings } from "../settings.ts";
 
 /** What settling in this process needs above what selling does. */
@@ -31,7 +31,7 @@ export type InProcessDependencies = Readonly<{
  * How settlements are driven here: as the facilitator's settings have it by default, but callers who wait at a stop are answered within
  * what the stop has left for that. A facilitator is told to stop at once, this process's only after most of `shutdown.graceMs`.
  */
-export function settlementWithin(graceMs: number): FacilitatorOptions["settlement"] {
+export function planSettlementWithin(graceMs: number): FacilitatorOptions["settlement"] {
   const { settlement } = facilitatorDefaults;
   return { ...settlement, drainMs: Math.min(settlement.drainMs, answerTimeMs(graceMs)) };
 }
@@ -55,11 +55,11 @@ export async function createFacilitatorInProcess(
         retentionDays: facilitatorDefaults.ledger.retentionDays,
         compareIntervalMs: facilitatorDefaults.ledger.compareIntervalMs,
       },
-      settlement: settlementWithin(shutdown.graceMs),
+      settlement: planSettlementWithin(shutdown.graceMs),
     },
     dependencies,
   );
-  const followed = onceFit();
+  const followed = rememberFitness();
   const readiness = () => followed(wholeCheck(facilitator));
   // Whoever asks first may do so when the node it was started with is down already.
   readiness();

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { Secret } from "#daemon/secret.ts";
 import { createLog } from "#daemon/log.ts";
 import { createFacilitatorOverHttp } from "./facilitator-over-http.ts";
-import { offer, payload } from "../testing/payments.ts";
+import { offer, createPayload } from "../testing/payments.ts";
 import { settledAnswer } from "../testing/facilitation-stub.ts";
 
 type Options = Readonly<{ url?: string; timeoutMs?: number; apiKey?: Secret }>;
@@ -34,7 +34,7 @@ const kinds = (network: string) => ({ kinds: [{ x402Version: 2, scheme: "exact",
 
 describe("facilitatorOverHttp", () => {
   it("asks with payload and requirements, names the sale to settle for, and gives the verdict", async () => {
-    const sent = payload();
+    const sent = createPayload();
     const asked: unknown[] = [];
     await using client = facilitator((path, body, headers) => {
       if (path === "/supported") return Response.json(kinds("eip155:1672"));
@@ -58,8 +58,8 @@ describe("facilitatorOverHttp", () => {
     };
     await using client = facilitator(answer, { apiKey: new Secret("a-key-of-16-or-more") });
     const denied = { code: "denied", message: expect.stringMatching(/^(?!.*a-key-of).*answered 401/s) };
-    await expect(client.verify({ sent: payload() }, offer)).rejects.toMatchObject(denied);
-    await expect(client.settle({ sent: payload() }, offer, "a-sale")).rejects.toMatchObject(denied);
+    await expect(client.verify({ sent: createPayload() }, offer)).rejects.toMatchObject(denied);
+    await expect(client.settle({ sent: createPayload() }, offer, "a-sale")).rejects.toMatchObject(denied);
     await expect.poll(() => client.readiness()).toMatchObject({ ok: false, message: expect.stringContaining("401") });
     expect([...shown]).toEqual(["Bearer a-key-of-16-or-more"]);
   });
@@ -72,7 +72,7 @@ describe("facilitatorOverHttp", () => {
     };
     const url = "http://seller:p%40ss@facilitator.test/";
     await using client = facilitator(answer, { url, apiKey: new Secret("a-key-of-16-or-more") });
-    expect(await client.verify({ sent: payload() }, offer)).toMatchObject({ isValid: true });
+    expect(await client.verify({ sent: createPayload() }, offer)).toMatchObject({ isValid: true });
     expect(shown).toEqual([`Basic ${btoa("seller:p@ss")}`, "a-key-of-16-or-more"]);
   });
 
@@ -102,7 +102,7 @@ describe("facilitatorOverHttp", () => {
     ],
   ])("takes %s for no verdict", async (_name, answer, code) => {
     await using client = facilitator(answer);
-    await expect(client.settle({ sent: payload() }, offer, "a-sale")).rejects.toMatchObject({
+    await expect(client.settle({ sent: createPayload() }, offer, "a-sale")).rejects.toMatchObject({
       name: "FacilitationError",
       code,
     });
@@ -110,7 +110,7 @@ describe("facilitatorOverHttp", () => {
 
   it("does not wait longer than it may", async () => {
     await using client = facilitator(() => new Promise(() => undefined), { timeoutMs: 20 });
-    await expect(client.verify({ sent: payload() }, offer)).rejects.toMatchObject({ code: "unknown" });
+    await expect(client.verify({ sent: createPayload() }, offer)).rejects.toMatchObject({ code: "unknown" });
   });
 
   it.each([

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { judgeReadiness } from "#daemon/http/readiness.ts";
-import { onceFit } from "./facilitator-watch.ts";
+import { rememberFitness } from "./facilitator-watch.ts";
 
 test("a failure is tolerated from the first time on that payments could be judged", () => {
-  const followed = onceFit();
+  const followed = rememberFitness();
   const ready = (ok: boolean) => {
     const check = followed({ ok, message: "m" });
     return [check.ok, judgeReadiness({ check }).ready];

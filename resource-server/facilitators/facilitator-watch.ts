@@ -12,7 +12,7 @@ export type FacilitatorWatch = AsyncDisposable & Readonly<{ readiness: () => Rea
 
 /**
  * Looks from time to time whether a facilitator answers `/supported` with the schemes on the network; logs each change. Once it was fit, a
- * failure is tolerated ({@link onceFit}).
+ * failure is tolerated ({@link rememberFitness}).
  */
 export function watchFacilitator(
   { network, schemes }: Readonly<{ network: string; schemes: readonly string[] }>,
@@ -20,7 +20,7 @@ export function watchFacilitator(
 ): FacilitatorWatch {
   const stop = new AbortController();
   let state: ReadinessCheck = { ok: false, message: "not asked yet" };
-  const followed = onceFit();
+  const followed = rememberFitness();
 
   async function look(): Promise<ReadinessCheck> {
     try {
@@ -61,7 +61,7 @@ export function watchFacilitator(
  * replicas, a facilitator or the chain, so that a load balancer that took out each would have none left to say 503 with Retry-After, to name
  * prices and to deliver what is paid. Before that it is not tolerated, so that a rollout with a wrong URL or key stops at its first replica.
  */
-export function onceFit(): (check: ReadinessCheck) => ReadinessCheck {
+export function rememberFitness(): (check: ReadinessCheck) => ReadinessCheck {
   let wasFit = false;
   return (check) => {
     wasFit ||= check.ok;

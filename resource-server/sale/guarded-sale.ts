@@ -21,7 +21,7 @@ export function boundSale(
 }
 
 /** Sells, and makes an outcome of a ledger that can't be used or of a claim that another process took over meanwhile. */
-export function saleWithoutLedger(
+export function guardSale(
   sell: (request: SaleRequest) => Promise<SaleOutcome>,
 ): (request: SaleRequest) => Promise<SaleOutcome> {
   return async (request) => {

@@ -2,13 +2,13 @@ import { encodePaymentSignatureHeader } from "@x402/core/http";
 import { assert, property, string, uint8Array } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { findAcceptedOffer, readPayment } from "./payment.ts";
-import { offer, payload, payment } from "../testing/payments.ts";
+import { offer, createPayload, createPayment } from "../testing/payments.ts";
 
 const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64");
 
 describe("readPayment", () => {
   it("reads payer, nonce and expiry, in lower case", () => {
-    const sent = payload();
+    const sent = createPayload();
     const { authorization } = sent.payload as { authorization: { nonce: string } };
     expect(readPayment(encodePaymentSignatureHeader(sent))).toMatchObject({
       ok: true,
@@ -25,21 +25,29 @@ describe("readPayment", () => {
   });
 
   it("names a payment by its signature, too", () => {
-    const one = payload();
+    const one = createPayload();
     const other = { ...one, payload: { ...one.payload, signature: "0x00" } };
-    expect(payment(one).digest).not.toBe(payment(other).digest);
-    expect(payment(one).digest).toBe(payment(structuredClone(one)).digest);
+    expect(createPayment(one).digest).not.toBe(createPayment(other).digest);
+    expect(createPayment(one).digest).toBe(createPayment(structuredClone(one)).digest);
   });
 
   it.each([
     ["nonsense", "%%%", /not base64 of JSON/],
     ["an empty header", "", /not base64 of JSON/],
-    ["another version", base64({ ...payload(), x402Version: 1 }), /x402Version/],
-    ["no offer", base64({ ...payload(), accepted: undefined }), /PAYMENT-SIGNATURE: accepted: Required/],
-    ["no signature", base64(payload((p) => ({ ...p, payload: { ...p.payload, signature: 1 } }))), /payload\.signature/],
-    ["no authorization", base64(payload((p) => ({ ...p, payload: { signature: "0x" } }))), /payload\.authorization/],
+    ["another version", base64({ ...createPayload(), x402Version: 1 }), /x402Version/],
+    ["no offer", base64({ ...createPayload(), accepted: undefined }), /PAYMENT-SIGNATURE: accepted: Required/],
+    [
+      "no signature",
+      base64(createPayload((p) => ({ ...p, payload: { ...p.payload, signature: 1 } }))),
+      /payload\.signature/,
+    ],
+    [
+      "no authorization",
+      base64(createPayload((p) => ({ ...p, payload: { signature: "0x" } }))),
+      /payload\.authorization/,
+    ],
     ["JSON null", base64(null), /PAYMENT-SIGNATURE: the whole value/],
-    ["two headers joined", `${base64(payload())}, ${base64(payload())}`, /not base64 of JSON/],
+    ["two headers joined", `${base64(createPayload())}, ${base64(createPayload())}`, /not base64 of JSON/],
   ])("says what is wrong with %s", (_name, header, message) => {
     expect(readPayment(header)).toEqual({ ok: false, message: expect.stringMatching(message) });
   });
@@ -54,7 +62,9 @@ describe("readPayment", () => {
 
 describe("acceptedOffer", () => {
   it("finds the offer, whatever the case of addresses", () => {
-    const paid = payment(payload((p) => ({ ...p, accepted: { ...offer, asset: offer.asset.toLowerCase() } })));
+    const paid = createPayment(
+      createPayload((p) => ({ ...p, accepted: { ...offer, asset: offer.asset.toLowerCase() } })),
+    );
     expect(findAcceptedOffer(paid, [offer])).toBe(offer);
   });
 
@@ -66,7 +76,7 @@ describe("acceptedOffer", () => {
     { maxTimeoutSeconds: 1_000_000 },
     { extra: { ...offer.extra, version: "1" } },
   ])("takes no offer that the route does not make: %j", (change) => {
-    const paid = payment(payload((p) => ({ ...p, accepted: { ...offer, ...change } })));
+    const paid = createPayment(createPayload((p) => ({ ...p, accepted: { ...offer, ...change } })));
     expect(findAcceptedOffer(paid, [offer])).toBeUndefined();
   });
 });

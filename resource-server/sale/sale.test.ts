@@ -3,9 +3,9 @@ import { FacilitationError } from "../facilitators/facilitation.ts";
 import { createPaymentOwners } from "../claims/payment-owners.ts";
 import { findAcceptedOffer, type Payment } from "./payment.ts";
 import { resumeSettlement, sell, type SaleDependencies, type SaleRequest } from "./sale.ts";
-import { facilitationStub, pendingAnswer, settledAnswer, transaction } from "../testing/facilitation-stub.ts";
+import { createFacilitationStub, pendingAnswer, settledAnswer, transaction } from "../testing/facilitation-stub.ts";
 import { openTestLedger } from "../testing/claim-store.ts";
-import { offer, payload, payment } from "../testing/payments.ts";
+import { offer, createPayload, createPayment } from "../testing/payments.ts";
 import type { UpstreamResult } from "../upstream/upstream.ts";
 
 const response = { status: 200, headers: [["content-type", "text/plain"]], body: new Uint8Array([1, 2, 3]) } as const;
@@ -15,7 +15,7 @@ const ledgers: AsyncDisposable[] = [];
 afterEach(() => Promise.all(ledgers.splice(0).map((ledger) => ledger[Symbol.asyncDispose]())));
 
 async function shop(result: () => Promise<UpstreamResult> = async () => resource) {
-  const facilitation = facilitationStub();
+  const facilitation = createFacilitationStub();
   const ledger = await openTestLedger();
   ledgers.push(ledger);
   const charged: string[] = [];
@@ -54,7 +54,7 @@ async function deliver(outcome: Awaited<ReturnType<typeof sell>>) {
 describe("sell", () => {
   it("verifies, works, settles, in this order, and sells the response", async () => {
     const { buy, asked, charged, ledger } = await shop();
-    const outcome = await buy(payment());
+    const outcome = await buy(createPayment());
     expect(outcome).toMatchObject({ kind: "sold", response, settlement: settledAnswer });
     expect(asked).toEqual(["verify", "work", "settle"]);
     expect(charged).toHaveLength(1);
@@ -65,7 +65,7 @@ describe("sell", () => {
   it("does no work for a payment that verification refuses", async () => {
     const { buy, asked, facilitation, ledger } = await shop();
     facilitation.verdicts.unshift({ isValid: false, invalidReason: "invalid_exact_evm_signature" });
-    expect(await buy(payment())).toEqual({ kind: "invalid", reason: "invalid_exact_evm_signature" });
+    expect(await buy(createPayment())).toEqual({ kind: "invalid", reason: "invalid_exact_evm_signature" });
     expect([asked, await ledger.count()]).toEqual([["verify"], {}]);
   });
 
@@ -74,7 +74,7 @@ describe("sell", () => {
     async (code) => {
       const { buy, asked, facilitation, ledger } = await shop();
       facilitation.verdicts.unshift(new FacilitationError(code, "no verdict"));
-      const paid = payment();
+      const paid = createPayment();
       expect(await buy(paid)).toMatchObject({ kind: "no-verdict", cause: { code } });
       expect([asked, await ledger.count()]).toEqual([["verify"], {}]);
       expect(await buy(paid)).toMatchObject({ kind: "sold" });
@@ -84,18 +84,18 @@ describe("sell", () => {
   it.each(["unexpected_verify_error", "unexpected_error"])("takes the verdict %s for none", async (invalidReason) => {
     const { buy, facilitation } = await shop();
     facilitation.verdicts.unshift({ isValid: false, invalidReason });
-    expect(await buy(payment())).toMatchObject({ kind: "no-verdict" });
+    expect(await buy(createPayment())).toMatchObject({ kind: "no-verdict" });
   });
 
   it("refuses what the facilitator calls malformed", async () => {
     const { buy, facilitation } = await shop();
     facilitation.verdicts.unshift(new FacilitationError("refused", "400"));
-    expect(await buy(payment())).toEqual({ kind: "invalid", reason: "invalid_payload" });
+    expect(await buy(createPayment())).toEqual({ kind: "invalid", reason: "invalid_payload" });
   });
 
   it("works once for ten requests at one time with the same payment", async () => {
     const { buy, asked, charged } = await shop();
-    const paid = payment();
+    const paid = createPayment();
     const outcomes = await Promise.all(Array.from({ length: 10 }, () => buy(paid)));
     const kinds = outcomes.map(({ kind }) => kind);
     expect(kinds.filter((kind) => kind === "sold")).toHaveLength(1);
@@ -106,7 +106,7 @@ describe("sell", () => {
 
   it("gives a payment that bought its response nothing more, and asks nobody", async () => {
     const { buy, asked } = await shop();
-    const paid = payment();
+    const paid = createPayment();
     await deliver(await buy(paid));
     asked.length = 0;
     expect(await buy(paid)).toEqual({ kind: "invalid", reason: "invalid_exact_evm_nonce_already_used" });
@@ -115,7 +115,7 @@ describe("sell", () => {
 
   it("gives the response again when the client left before it had all of it", async () => {
     const { buy, asked, charged } = await shop();
-    const paid = payment();
+    const paid = createPayment();
     const first = await buy(paid);
     if (first.kind === "sold") await first.delivery.undelivered();
     expect(await deliver(await buy(paid))).toMatchObject({ response, settlement: settledAnswer });
@@ -125,7 +125,7 @@ describe("sell", () => {
 
   it("holds a second request off while the response is being delivered", async () => {
     const { buy } = await shop();
-    const paid = payment();
+    const paid = createPayment();
     await buy(paid);
     expect(await buy(paid)).toEqual({ kind: "in-progress" });
   });
@@ -133,7 +133,7 @@ describe("sell", () => {
   it.each(["settled", "settling"])("gives a %s payment what it is owed although its offer is gone", async (state) => {
     const { buy, facilitation, ledger, offers } = await shop();
     if (state === "settling") facilitation.settlements.unshift(pendingAnswer);
-    const paid = payment();
+    const paid = createPayment();
     const first = await buy(paid);
     if (first.kind === "sold") await first.delivery.undelivered();
     expect(await ledger.count()).toEqual({ [state]: 1 });
@@ -144,13 +144,13 @@ describe("sell", () => {
   it("asks nobody about a payment that accepts no offer of the route", async () => {
     const { buy, asked, offers } = await shop();
     offers.length = 0;
-    expect(await buy(payment())).toEqual({ kind: "invalid", reason: "No matching payment requirements" });
+    expect(await buy(createPayment())).toEqual({ kind: "invalid", reason: "No matching payment requirements" });
     expect(asked).toEqual([]);
   });
 
   it("gives an undelivered response to the request that paid for it, and to no other", async () => {
     const { buy } = await shop();
-    const paid = payment();
+    const paid = createPayment();
     const first = await buy(paid);
     if (first.kind === "sold") await first.delivery.undelivered();
     expect(await buy(paid, "another request")).toEqual({ kind: "other-request" });
@@ -159,10 +159,10 @@ describe("sell", () => {
 
   it("does not give a response to who knows the nonce but not the signature", async () => {
     const { buy, facilitation } = await shop();
-    const paid = payload();
-    const first = await buy(payment(paid));
+    const paid = createPayload();
+    const first = await buy(createPayment(paid));
     if (first.kind === "sold") await first.delivery.undelivered();
-    const forged = payment({ ...paid, payload: { ...paid.payload, signature: `0x${"11".repeat(65)}` } });
+    const forged = createPayment({ ...paid, payload: { ...paid.payload, signature: `0x${"11".repeat(65)}` } });
     facilitation.verdicts.unshift({ isValid: false, invalidReason: "invalid_exact_evm_signature" });
     expect(await buy(forged)).toEqual({ kind: "invalid", reason: "invalid_exact_evm_signature" });
     expect(await buy(forged)).toEqual({ kind: "invalid", reason: "invalid_exact_evm_nonce_already_used" });
@@ -176,7 +176,7 @@ describe("sell, when the upstream gives nothing to sell", () => {
   ])("does not settle ($kind), and the payment can be used again", async (result) => {
     const results = [result, resource];
     const { buy, asked, ledger } = await shop(async () => results.shift() ?? resource);
-    const paid = payment();
+    const paid = createPayment();
     expect(await buy(paid)).toEqual(result);
     expect([asked, await ledger.count()]).toEqual([["verify", "work"], {}]);
     expect(await buy(paid)).toMatchObject({ kind: "sold" });
@@ -184,7 +184,7 @@ describe("sell, when the upstream gives nothing to sell", () => {
 
   it("releases the payment when the work throws", async () => {
     const { buy, ledger } = await shop(() => Promise.reject(new Error("a fault")));
-    await expect(buy(payment())).rejects.toThrow("a fault");
+    await expect(buy(createPayment())).rejects.toThrow("a fault");
     expect(await ledger.count()).toEqual({});
   });
 });
@@ -193,7 +193,7 @@ describe("sell, when the facilitator does not settle at once", () => {
   it("says so, keeps the response, and gives it to the same payment when the settlement is known", async () => {
     const { buy, asked, facilitation, charged } = await shop();
     facilitation.settlements.unshift(pendingAnswer);
-    const paid = payment();
+    const paid = createPayment();
     expect(await buy(paid)).toMatchObject({ kind: "pending", settlement: { transaction } });
     expect(charged).toEqual([]);
     expect(await buy(paid)).toMatchObject({ kind: "sold", response, settlement: settledAnswer });
@@ -204,7 +204,7 @@ describe("sell, when the facilitator does not settle at once", () => {
   it.each(["failed", "unknown", "unintelligible"] as const)("takes an answer that is %s for pending", async (code) => {
     const { buy, facilitation } = await shop();
     facilitation.settlements.unshift(pendingAnswer, new FacilitationError(code, "no verdict"));
-    const paid = payment();
+    const paid = createPayment();
     await buy(paid);
     const second = await buy(paid);
     expect(second).toMatchObject({ kind: "pending", settlement: { errorReason: "settlement_pending", transaction } });
@@ -214,7 +214,7 @@ describe("sell, when the facilitator does not settle at once", () => {
   it("takes an error of the facilitator's own for pending, with the transaction that it names", async () => {
     const { buy, facilitation } = await shop();
     facilitation.settlements.unshift({ ...pendingAnswer, errorReason: "unexpected_settle_error" });
-    const paid = payment();
+    const paid = createPayment();
     expect(await buy(paid)).toMatchObject({
       kind: "pending",
       settlement: { errorReason: "settlement_pending", transaction },
@@ -225,7 +225,7 @@ describe("sell, when the facilitator does not settle at once", () => {
   it("takes a nonce that is used by now for the transaction that was named before", async () => {
     const { buy, facilitation } = await shop();
     facilitation.settlements.unshift(pendingAnswer, nonceUsed(""));
-    const paid = payment();
+    const paid = createPayment();
     expect(await buy(paid)).toMatchObject({ kind: "pending" });
     expect(await buy(paid)).toMatchObject({
       kind: "sold",
@@ -240,7 +240,7 @@ describe("sell, when the facilitator does not settle at once", () => {
   ])("delivers nothing for a nonce that the payer spent otherwise: %s", async (_name, first, second) => {
     const { buy, facilitation, ledger, charged } = await shop();
     facilitation.settlements.unshift(first, second);
-    const paid = payment();
+    const paid = createPayment();
     expect(await buy(paid)).toMatchObject({ kind: "pending" });
     expect(await buy(paid)).toMatchObject({ kind: "invalid", settlement: { success: false } });
     expect([await ledger.count(), charged]).toEqual([{}, []]);
@@ -250,7 +250,7 @@ describe("sell, when the facilitator does not settle at once", () => {
     const duplicate = { ...pendingAnswer, errorReason: "duplicate_settlement" };
     const own = await shop();
     own.facilitation.settlements.unshift(pendingAnswer, duplicate);
-    const paid = payment();
+    const paid = createPayment();
     expect([(await own.buy(paid)).kind, (await own.buy(paid)).kind]).toEqual(["pending", "sold"]);
     const other = await shop();
     other.facilitation.settlements.unshift(pendingAnswer, { ...duplicate, transaction: `0x${"cd".repeat(32)}` });
@@ -262,7 +262,7 @@ describe("sell, when the facilitator does not settle at once", () => {
     const { buy, facilitation, ledger } = await shop();
     const refused = { ...pendingAnswer, errorReason: "invalid_exact_evm_insufficient_balance", transaction: "" };
     facilitation.settlements.unshift(refused);
-    expect(await buy(payment())).toMatchObject({
+    expect(await buy(createPayment())).toMatchObject({
       kind: "invalid",
       reason: "invalid_exact_evm_insufficient_balance",
       settlement: refused,
@@ -273,7 +273,7 @@ describe("sell, when the facilitator does not settle at once", () => {
   it.each(["unreachable", "denied", "refused"] as const)("charges nothing when the settlement was %s", async (code) => {
     const { buy, facilitation, ledger } = await shop();
     facilitation.settlements.unshift(new FacilitationError(code, "nothing was done"));
-    expect(await buy(payment())).toMatchObject({ kind: "no-verdict" });
+    expect(await buy(createPayment())).toMatchObject({ kind: "no-verdict" });
     expect(await ledger.count()).toEqual({});
   });
 });
@@ -282,11 +282,11 @@ describe("sell, beside a facilitator that tells callers apart", () => {
   it("asks for one settlement by one name each time, whoever takes it up, and for another payment by another", async () => {
     const { buy, facilitation, ledger, dependencies } = await shop();
     facilitation.settlements.unshift(pendingAnswer, pendingAnswer);
-    const paid = payment();
+    const paid = createPayment();
     await buy(paid);
     await buy(paid);
     for (const claim of await ledger.unsettled(10)) await resumeSettlement(claim, dependencies);
-    await buy(payment());
+    await buy(createPayment());
     const [first, ...others] = facilitation.idempotencyKeys;
     expect(others).toEqual([first, first, expect.not.stringMatching(first ?? "")]);
   });
@@ -294,7 +294,7 @@ describe("sell, beside a facilitator that tells callers apart", () => {
   it("gives a payment that is invalid by now, because a copy of the request settles it, what the copy began", async () => {
     const { buy, facilitation } = await shop();
     facilitation.verdicts.unshift({ isValid: true }, { isValid: false, invalidReason: "duplicate_settlement" });
-    const paid = payment();
+    const paid = createPayment();
     const kinds = (await Promise.all([buy(paid), buy(paid)])).map(({ kind }) => kind);
     expect(kinds).toEqual(["sold", "in-progress"]);
   });
@@ -302,7 +302,7 @@ describe("sell, beside a facilitator that tells callers apart", () => {
   it("delivers nothing for a payment that was settled for somebody else", async () => {
     const { buy, facilitation, ledger, charged } = await shop();
     facilitation.settlements.unshift({ ...pendingAnswer, errorReason: "duplicate_settlement" });
-    expect(await buy(payment())).toMatchObject({ kind: "invalid", reason: "duplicate_settlement" });
+    expect(await buy(createPayment())).toMatchObject({ kind: "invalid", reason: "duplicate_settlement" });
     expect([await ledger.count(), charged]).toEqual([{}, []]);
   });
 });
@@ -311,7 +311,7 @@ describe("resumeSettlement", () => {
   it("brings a pending settlement to its end, so that the client finds its response", async () => {
     const { buy, facilitation, ledger, dependencies, charged, asked } = await shop();
     facilitation.settlements.unshift(pendingAnswer);
-    const paid = payment();
+    const paid = createPayment();
     await buy(paid);
     for (const claim of await ledger.unsettled(10)) await resumeSettlement(claim, dependencies);
     expect([await ledger.count(), charged.length]).toEqual([{ settled: 1 }, 1]);
@@ -323,7 +323,7 @@ describe("resumeSettlement", () => {
   it("leaves a payment alone that a request works on", async () => {
     const { buy, facilitation, ledger, dependencies, asked } = await shop();
     facilitation.settlements.unshift(pendingAnswer);
-    await buy(payment());
+    await buy(createPayment());
     const [claim] = await ledger.unsettled(10);
     dependencies.owners.take(claim!.key);
     asked.length = 0;

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { ClaimLedger } from "../claims/claim-ledger.ts";
 import type { NewClaim } from "../claims/payment-claim.ts";
 import { pendingAnswer, settledAnswer } from "./facilitation-stub.ts";
-import { offer, payload } from "./payments.ts";
+import { offer, createPayload } from "./payments.ts";
 
 /** A place for one ledger. `open` makes a process that works on it; disposing of that ends the process. */
 export type LedgerPlace = Readonly<{ open: (clock?: () => number) => Promise<AsyncDisposable & ClaimLedger> }>;
@@ -10,13 +10,13 @@ export type LedgerPlace = Readonly<{ open: (clock?: () => number) => Promise<Asy
 const response = { status: 200, headers: [["content-type", "text/plain"]], body: new Uint8Array([7, 0, 255]) } as const;
 
 /** A claim on a payment of its own. */
-export function newClaim(nonce = "0x01"): NewClaim {
+export function createClaim(nonce = "0x01"): NewClaim {
   return {
     key: { network: "eip155:1672", asset: "0xaa", payer: "0xbb", nonce },
     route: "GET /data",
     fingerprint: "request",
     digest: "digest",
-    payload: payload(),
+    payload: createPayload(),
     requirements: offer,
     idempotencyKey: "a-key-of-this-claim",
     validBefore: 2_000,
@@ -32,13 +32,13 @@ export function testClaimLedger(place: () => Promise<LedgerPlace>): void {
 function testMoves(place: () => Promise<LedgerPlace>): void {
   it("lets one of many claim a payment", async () => {
     await using ledger = await (await place()).open();
-    const claims = await Promise.all(Array.from({ length: 10 }, () => ledger.claim(newClaim())));
+    const claims = await Promise.all(Array.from({ length: 10 }, () => ledger.claim(createClaim())));
     expect(claims.filter(Boolean)).toHaveLength(1);
   });
 
   it("has what was written after its process ended, at each state", async () => {
     const { open } = await place();
-    const claim = newClaim();
+    const claim = createClaim();
     const states: string[] = [];
     const moves = [
       (ledger: ClaimLedger) => ledger.claim(claim),
@@ -67,7 +67,7 @@ function testMoves(place: () => Promise<LedgerPlace>): void {
 
   it("forgets the response and the signature when they are delivered", async () => {
     await using ledger = await (await place()).open();
-    const claim = newClaim();
+    const claim = createClaim();
     await ledger.claim(claim);
     await ledger.settling(claim.key, response);
     await ledger.settled(claim.key, settledAnswer);
@@ -78,7 +78,7 @@ function testMoves(place: () => Promise<LedgerPlace>): void {
 
   it("refuses a move that does not fit the state", async () => {
     await using ledger = await (await place()).open();
-    const claim = newClaim();
+    const claim = createClaim();
     await ledger.claim(claim);
     await expect(ledger.settled(claim.key, settledAnswer)).rejects.toThrow("can't become settled");
     await expect(ledger.delivered(claim.key)).rejects.toThrow("can't become delivered");
@@ -91,7 +91,7 @@ function testMoves(place: () => Promise<LedgerPlace>): void {
 function testOwners(place: () => Promise<LedgerPlace>): void {
   it("refuses a move of what it has given back", async () => {
     await using ledger = await (await place()).open();
-    const claim = newClaim();
+    const claim = createClaim();
     await ledger.claim(claim);
     await ledger.giveBack(claim.key);
     await expect(ledger.settling(claim.key, response)).rejects.toThrow("no longer this process's");
@@ -104,9 +104,9 @@ function testOwners(place: () => Promise<LedgerPlace>): void {
     const { open } = await place();
     {
       await using gone = await open();
-      await gone.claim(newClaim("0x01"));
-      await gone.claim(newClaim("0x02"));
-      await gone.settling(newClaim("0x02").key, response);
+      await gone.claim(createClaim("0x01"));
+      await gone.claim(createClaim("0x02"));
+      await gone.settling(createClaim("0x02").key, response);
     }
     await using ledger = await open();
     expect((await ledger.unsettled(10)).map(({ key }) => key.nonce)).toEqual(["0x02"]);
@@ -117,7 +117,7 @@ function testOwners(place: () => Promise<LedgerPlace>): void {
   it("forgets ended claims when they are old, free, and their payment has expired, not before", async () => {
     let now = 1_000_000;
     await using ledger = await (await place()).open(() => now);
-    const claim = newClaim();
+    const claim = createClaim();
     await ledger.claim(claim);
     await ledger.settling(claim.key, response);
     expect(await ledger.forget(Number.MAX_SAFE_INTEGER)).toBe(0);

@@ -27,7 +27,7 @@ export const pendingAnswer: SettleResponse = {
 };
 
 /** All goes well unless the test says otherwise. */
-export function facilitationStub(): FacilitationStub {
+export function createFacilitationStub(): FacilitationStub {
   const asked: string[] = [];
   const idempotencyKeys: string[] = [];
   const verdicts: (VerifyResponse | Error)[] = [{ isValid: true }];

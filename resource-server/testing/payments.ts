@@ -28,7 +28,7 @@ export const route: Route = {
 };
 
 /** A payload with the right shape and a made-up signature; `change` alters the payload. */
-export function payload(change: (payload: PaymentPayload) => PaymentPayload = (same) => same): PaymentPayload {
+export function createPayload(change: (payload: PaymentPayload) => PaymentPayload = (same) => same): PaymentPayload {
   return change({
     x402Version: 2,
     accepted: offer,
@@ -47,7 +47,7 @@ export function payload(change: (payload: PaymentPayload) => PaymentPayload = (s
 }
 
 /** A payment as the server reads it from its header. */
-export function payment(from: PaymentPayload = payload()): Payment {
+export function createPayment(from: PaymentPayload = createPayload()): Payment {
   const reading = readPayment(encodePaymentSignatureHeader(from));
   if (!reading.ok) throw new Error(reading.message);
   return reading.payment;

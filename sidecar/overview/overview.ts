@@ -1,5 +1,5 @@
 import type { Clock } from "#daemon/clock.ts";
-import { allowedHost } from "#daemon/http/address.ts";
+import { createAllowedHostCheck } from "#daemon/http/address.ts";
 import { createApp } from "#daemon/http/app.ts";
 import { listenHttp, type HttpListener } from "#daemon/http/listener.ts";
 import type { Logger } from "#daemon/log.ts";
@@ -42,7 +42,7 @@ export async function startOverview(
   for (const { url } of targets) mask.hide(url);
   const resources = new AsyncDisposableStack();
   try {
-    const app = createApp({ bodyLimitBytes, isAllowedHost: allowedHost(options) }, { log, mask });
+    const app = createApp({ bodyLimitBytes, isAllowedHost: createAllowedHostCheck(options) }, { log, mask });
     addAssets(app, new URL("assets/", import.meta.url));
     addAssets(app, pageAssets, sharedAssets);
     const watches = targets.map((target) => resources.use(watchTarget(target, { clock, log })));

@@ -3,9 +3,9 @@ import { readSettings } from "#daemon/settings/settings.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
 import type { Condition, ConditionType } from "#status/condition.ts";
 import { sidecarSettings } from "../settings.ts";
-import { stepsFor } from "./told-incidents.ts";
-import { deploymentOf } from "./advice/deployment.ts";
-import { runbookOf } from "./advice/runbooks.ts";
+import { listSteps } from "./told-incidents.ts";
+import { buildDeployment } from "./advice/deployment.ts";
+import { findRunbook } from "./advice/runbooks.ts";
 
 /** Prints the conditions of the docs, Markdown: each with what can be wrong with it, and what the page tells a person to do. */
 export function printConditionReference(): string {
@@ -24,7 +24,7 @@ type Reasons = Readonly<Record<"True" | "False" | "Unknown", readonly string[]>>
 
 function sectionOf(type: ConditionType, { True: right, False: wrong, Unknown: unknown }: Reasons): readonly string[] {
   const rows = wrong.map((reason) => {
-    const runbook = runbookOf({ type, reason } as Condition);
+    const runbook = findRunbook({ type, reason } as Condition);
     return [`\`${reason}\``, adviceFor(type, reason), `[${runbook.replace(".md", "")}](runbooks/${runbook})`];
   });
   return [
@@ -43,7 +43,7 @@ function named(reasons: readonly string[]): string {
 /** The steps of a deployment with none but the usual settings, without its commands. */
 function adviceFor(type: ConditionType, reason: string): string {
   const settings = readSettings(sidecarSettings, { env: { GATEHOUSE_SIDECAR_NODE_WORKSPACE: "/data/node" } });
-  const deployment = deploymentOf(settings, {
+  const deployment = buildDeployment(settings, {
     command: (verb) => `gatehouse ${verb}`,
     statusUrl: "http://127.0.0.1:9600",
     binDirectory: "/data/node/bin",
@@ -51,6 +51,6 @@ function adviceFor(type: ConditionType, reason: string): string {
     dataPath: "/data/node/data",
   });
   const condition = { type, reason, status: "False", message: "", since: "" } as Condition;
-  const steps = stepsFor(condition, deployment).map(({ text }) => text.replaceAll("|", "\\|"));
+  const steps = listSteps(condition, deployment).map(({ text }) => text.replaceAll("|", "\\|"));
   return steps.length === 0 ? "nothing: it ends by itself, or another condition has the steps" : steps.join(" ");
 }

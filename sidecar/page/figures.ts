@@ -32,7 +32,7 @@ export type FigureRules = Readonly<{
 }>;
 
 /** Makes the figures. Pure. */
-export function figuresOf({ health, traffic, restarts, disk }: FigureSources, rules: FigureRules): Figures {
+export function buildFigures({ health, traffic, restarts, disk }: FigureSources, rules: FigureRules): Figures {
   const { nowMs } = rules;
   const now = new Date(nowMs).toISOString();
   return {

@@ -2,8 +2,8 @@ import type { Clock } from "#daemon/clock.ts";
 import type { Traffic } from "#gateway/observe/traffic.ts";
 import type { NodeHealth } from "#health/node-health.ts";
 import type { Charts } from "#status/charts.ts";
-import { columnsOf, type Columns, type Sample } from "./samples.ts";
-import { countsOf, ratesOf, totalsOf, type TrafficRates } from "./traffic-rates.ts";
+import { buildColumns, type Columns, type Sample } from "./samples.ts";
+import { listCounts, computeRates, sumTotals, type TrafficRates } from "./traffic-rates.ts";
 
 /** Time between two looks at what is drawn. */
 export const sampleEveryMs = 5_000;
@@ -42,7 +42,7 @@ export type History = Readonly<{
 /** Creates an empty history. */
 export function createHistory(sources: HistorySources): History {
   const kept = ranges.map(({ name, every }) => ({ name, every, samples: [] as Sample[] }));
-  const moments: Readonly<{ counts: ReturnType<typeof countsOf>; atMs: number }>[] = [];
+  const moments: Readonly<{ counts: ReturnType<typeof listCounts>; atMs: number }>[] = [];
   let latest: Traffic | undefined;
   let looks = 0;
   return {
@@ -54,7 +54,7 @@ export function createHistory(sources: HistorySources): History {
         samples.push(sample);
         if (samples.length > steps + 1) samples.shift();
       }
-      moments.push({ counts: countsOf(latest), atMs: sources.clock.monotonicMs() });
+      moments.push({ counts: listCounts(latest), atMs: sources.clock.monotonicMs() });
       if (moments.length > lookedBack + 1) moments.shift();
       looks += 1;
     },
@@ -62,12 +62,12 @@ export function createHistory(sources: HistorySources): History {
       kept.map(({ name, every, samples }) => ({
         name,
         spanMs: every * sampleEveryMs * steps,
-        columns: columnsOf(samples),
+        columns: buildColumns(samples),
       })),
     traffic: () => {
       const [first, last] = [moments[0], moments.at(-1)];
       if (latest === undefined || first === undefined || last === undefined || first === last) return undefined;
-      return ratesOf(latest, first.counts, last.atMs - first.atMs);
+      return computeRates(latest, first.counts, last.atMs - first.atMs);
     },
   };
 }
@@ -84,6 +84,6 @@ function sampleOf({ clock, health, charts, pruningOldAfterMs }: HistorySources, 
     height: answers ? height : undefined,
     latencyMs: answers ? latencyMs : undefined,
     backlog: isTold ? Math.max(0, prunable.value - pruned.value) : undefined,
-    ...totalsOf(traffic),
+    ...sumTotals(traffic),
   };
 }

@@ -1,8 +1,8 @@
 import type { Logger } from "#daemon/log.ts";
 import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import { headlineOf, type Headline } from "#status/headline.ts";
-import { incidentsOf, type Incident } from "#status/incident.ts";
+import { writeHeadline, type Headline } from "#status/headline.ts";
+import { findIncidents, type Incident } from "#status/incident.ts";
 import { createOutages, type Outages } from "#status/outages.ts";
 import { servesTraffic, type Verdict } from "#status/verdict.ts";
 import { createHistory, sampleEveryMs, type History, type HistorySources } from "./history.ts";
@@ -29,8 +29,8 @@ export function createPageState(sources: PageStateSources): PageState {
     outages,
     look: () => {
       const conditions = board.list();
-      const incidents = incidentsOf(conditions);
-      const headline = headlineOf(verdict(), conditions, incidents);
+      const incidents = findIncidents(conditions);
+      const headline = writeHeadline(verdict(), conditions, incidents);
       const isKnown = conditions.some(({ type }) => type === "RpcAnswering");
       outages.note({ state: headline.state, serves: isKnown ? servesTraffic(conditions) : undefined });
       return { headline, incidents };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { columnsOf, type Sample } from "./samples.ts";
+import { buildColumns, type Sample } from "./samples.ts";
 
 /** Looks five seconds apart, by the heights that they saw; undefined: no answer. */
 function looks(heights: readonly (number | undefined)[], rest: Partial<Sample> = {}): readonly Sample[] {
@@ -19,32 +19,32 @@ function looks(heights: readonly (number | undefined)[], rest: Partial<Sample> =
 test("blocks per minute are those of the last minute; a height that stands still has none", () => {
   const rising = Array.from({ length: 13 }, (_, index) => 100 + index * 5);
   const still = Array.from({ length: 13 }, () => 160);
-  const { blocksPerMinute } = columnsOf(looks([...rising, ...still]));
+  const { blocksPerMinute } = buildColumns(looks([...rising, ...still]));
   expect(blocksPerMinute[12]).toBe(60);
   expect(blocksPerMinute[18]).toBe(30);
   expect(blocksPerMinute.at(-1)).toBe(0);
 });
 
 test("no rate is told over a time in which the node gave no answer, nor over less than ten seconds", () => {
-  const { blocksPerMinute, rpcMs } = columnsOf(looks([100, 105, 110, undefined, 400, 405, 410]));
+  const { blocksPerMinute, rpcMs } = buildColumns(looks([100, 105, 110, undefined, 400, 405, 410]));
   expect(blocksPerMinute).toEqual([null, null, 60, null, null, null, 60]);
   expect(rpcMs).toEqual([3, 3, 3, null, 3, 3, 3]);
 });
 
 test("looks that lie further apart than a minute tell the blocks between two of them", () => {
   const far = [0, 600, 1_200].map((height, index) => ({ ...looks([height])[0]!, monotonicMs: index * 720_000 }));
-  expect(columnsOf(far).blocksPerMinute).toEqual([null, 50, 50]);
+  expect(buildColumns(far).blocksPerMinute).toEqual([null, 50, 50]);
 });
 
 test("a clock that was put back changes no rate, and a height that went back is no negative one", () => {
   const back = looks([100, 105, 110]).map((sample) => ({ ...sample, atMs: 1_000_000 - sample.atMs }));
-  expect(columnsOf(back).blocksPerMinute).toEqual([null, null, 60]);
-  expect(columnsOf(looks([100, 90, 80])).blocksPerMinute).toEqual([null, null, 0]);
+  expect(buildColumns(back).blocksPerMinute).toEqual([null, null, 60]);
+  expect(buildColumns(looks([100, 90, 80])).blocksPerMinute).toEqual([null, null, 0]);
 });
 
 test("requests are told each second, and what nobody told is no value", () => {
   const calls = looks([1, 2, 3]).map((sample, index) => ({ ...sample, calls: index * 210, errors: index * 5 }));
-  const columns = columnsOf(calls);
+  const columns = buildColumns(calls);
   expect(columns.requestsPerSecond).toEqual([null, 42, 42]);
   expect(columns.errorsPerSecond).toEqual([null, 1, 1]);
   expect(columns.pruneBacklog).toEqual([null, null, null]);

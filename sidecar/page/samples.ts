@@ -28,7 +28,7 @@ const minuteMs = 60_000;
 const leastMs = 10_000;
 
 /** Makes rates of looks, oldest first. Pure. */
-export function columnsOf(samples: readonly Sample[]): Columns {
+export function buildColumns(samples: readonly Sample[]): Columns {
   const perSecond = (count: (sample: Sample) => number) =>
     samples.map((sample, index) => {
       const before = samples[index - 1];

@@ -10,7 +10,7 @@ import type { SidecarSettings } from "../settings.ts";
 import { createCommandWords } from "../upkeep/command-words.ts";
 import type { ControlView } from "../upkeep/control/control-answers.ts";
 import type { Upkeep } from "../upkeep/upkeep.ts";
-import { deploymentOf } from "./advice/deployment.ts";
+import { buildDeployment } from "./advice/deployment.ts";
 import { readRunbooks } from "./advice/runbooks.ts";
 import { addPageRoutes, addStatusRoutes, type PageAction } from "./status-routes.ts";
 import { sampleEveryMs } from "./history.ts";
@@ -52,7 +52,7 @@ export function startPage(settings: SidecarSettings, dependencies: PageDependenc
   let disk: Readonly<{ look: DiskLook; atMs: number }> | undefined;
   const command = createCommandWords(settings.upkeep, dependencies.stateDirectory);
   const deployment = () =>
-    deploymentOf(settings, {
+    buildDeployment(settings, {
       command,
       statusUrl: dependencies.url() ?? "http://127.0.0.1:9600",
       dataPath: upkeep()?.dataPath(),

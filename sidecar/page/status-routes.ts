@@ -1,14 +1,14 @@
 import type { App } from "#daemon/http/app.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
-import { nodeStatus, type NodeStatusSources, type ReportedNode } from "#health/node-status.ts";
+import { describeNodeStatus, type NodeStatusSources, type ReportedNode } from "#health/node-status.ts";
 import type { Charts } from "#status/charts.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { UpkeepMode, Verdict } from "#status/verdict.ts";
 import type { Deployment } from "./advice/deployment.ts";
-import { figuresOf, type FigureSources } from "./figures.ts";
+import { buildFigures, type FigureSources } from "./figures.ts";
 import type { PageState } from "./page-state.ts";
 import { addAssets, addText, pageAssets } from "./static-routes.ts";
-import { toldIncident, type Runbooks } from "./told-incidents.ts";
+import { describeIncident, type Runbooks } from "./told-incidents.ts";
 
 /** Which node is told about, and how its page reads. */
 export type StatusOptions = ReportedNode &
@@ -58,11 +58,11 @@ function statusOf(options: StatusOptions, sources: StatusSources) {
   const { headline, incidents } = state.look();
   const commands = deployment();
   return {
-    ...nodeStatus(options, sources),
+    ...describeNodeStatus(options, sources),
     right: verdict.level === "right",
     verdict,
     headline: { ...headline, ...sinceOf(state, headline.state, sources.board) },
-    incidents: incidents.map((incident) => toldIncident(incident, { deployment: commands, runbooks })),
+    incidents: incidents.map((incident) => describeIncident(incident, { deployment: commands, runbooks })),
     figures: figures(options, sources),
     traffic: state.history.traffic(),
     mode: options.mode,
@@ -92,7 +92,7 @@ function sinceOf({ outages }: PageState, state: string, board: StatusSources["bo
 }
 
 function figures({ stillAfterMs }: StatusOptions, { health, clock, state, ...sources }: StatusSources) {
-  return figuresOf(
+  return buildFigures(
     { health: health(), traffic: state.history.traffic(), ...sources.figures() },
     {
       nowMs: clock.wallMs(),

@@ -2,7 +2,7 @@ import { findConditionTitle, type Condition } from "#status/condition.ts";
 import type { Incident } from "#status/incident.ts";
 import type { Deployment } from "./advice/deployment.ts";
 import { nodeAdvice } from "./advice/node-advice.ts";
-import { runbookOf } from "./advice/runbooks.ts";
+import { findRunbook } from "./advice/runbooks.ts";
 import type { AdviceTable, Step } from "./advice/step.ts";
 import { upkeepAdvice } from "./advice/upkeep-advice.ts";
 
@@ -26,12 +26,12 @@ export type ToldIncident = Readonly<{
 export type Runbooks = Pick<ReadonlyMap<string, string>, "has">;
 
 /** Words an incident for this deployment: what to do, in order, and where more stands. Pure. */
-export function toldIncident(
+export function describeIncident(
   { cause, severity, consequences }: Incident,
   { deployment, runbooks }: Readonly<{ deployment: Deployment; runbooks: Runbooks }>,
 ): ToldIncident {
   const { type, reason, message, since } = cause;
-  const runbook = runbookOf(cause);
+  const runbook = findRunbook(cause);
   return {
     severity,
     type,
@@ -39,14 +39,14 @@ export function toldIncident(
     title: findConditionTitle(cause),
     message,
     since,
-    steps: stepsFor(cause, deployment),
+    steps: listSteps(cause, deployment),
     ...(runbooks.has(runbook) ? { runbook: `/runbooks/${runbook}` } : {}),
     consequences: consequences.map((one) => told(one, message)),
   };
 }
 
 /** What to do about a side. */
-export function stepsFor(cause: Condition, deployment: Deployment): readonly Step[] {
+export function listSteps(cause: Condition, deployment: Deployment): readonly Step[] {
   return advice[cause.type]?.(cause, deployment) ?? [];
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Traffic } from "#gateway/observe/traffic.ts";
-import { countsOf, ratesOf } from "./traffic-rates.ts";
+import { listCounts, computeRates } from "./traffic-rates.ts";
 
 const call = (
   method: string,
@@ -23,7 +23,7 @@ test("calls are told by method and tier over the time between two moments, with 
       { limit: "batch", tier: "paid", count: 0 },
     ],
   };
-  const rates = ratesOf(now, countsOf(before), 60_000);
+  const rates = computeRates(now, listCounts(before), 60_000);
   expect(rates.total).toEqual({ requests: 6.5, errors: 0.5, limited: 1 });
   expect(rates.byMethod).toEqual([
     { method: "eth_call", requests: 6, errors: 0, limited: 1 },
@@ -36,8 +36,8 @@ test("calls are told by method and tier over the time between two moments, with 
 test("a moment without calls has none; of many methods the ten busiest are told, the rest in one line", () => {
   const many = Array.from({ length: 14 }, (_, index) => call(`method_${index}`, 60 * (index + 1)));
   const now: Traffic = { calls: many, limited: [] };
-  expect(ratesOf(now, countsOf(now), 60_000).byMethod).toEqual([]);
-  const { byMethod } = ratesOf(now, countsOf({ calls: [], limited: [] }), 60_000);
+  expect(computeRates(now, listCounts(now), 60_000).byMethod).toEqual([]);
+  const { byMethod } = computeRates(now, listCounts({ calls: [], limited: [] }), 60_000);
   expect(byMethod).toHaveLength(11);
   expect(byMethod[0]).toMatchObject({ method: "method_13", requests: 14 });
   expect(byMethod.at(-1)).toEqual({ method: "others", requests: 1 + 2 + 3 + 4, errors: 0, limited: 0 });

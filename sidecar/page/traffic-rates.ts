@@ -20,7 +20,7 @@ const methodsShown = 10;
 const errors: ReadonlySet<CallCount["outcome"]> = new Set(["failed", "overload"]);
 
 /** All counts of a moment in one row, in the order of `kinds`; kinds are only ever added at the end. */
-export function countsOf({
+export function listCounts({
   calls,
   limited,
 }: Traffic): Readonly<{ calls: Float64Array; limited: ReadonlyMap<string, number> }> {
@@ -31,7 +31,7 @@ export function countsOf({
 }
 
 /** How often each kind was called between two moments. */
-export function ratesOf(now: Traffic, before: ReturnType<typeof countsOf>, overMs: number): TrafficRates {
+export function computeRates(now: Traffic, before: ReturnType<typeof listCounts>, overMs: number): TrafficRates {
   const perSecond = (count: number) => (count * 1_000) / Math.max(1, overMs);
   const grown = now.calls.map((call, index) => ({ ...call, count: call.count - (before.calls[index] ?? 0) }));
   const rates = (calls: readonly CallCount[]): CallRates => ({
@@ -61,7 +61,7 @@ export function ratesOf(now: Traffic, before: ReturnType<typeof countsOf>, overM
 }
 
 /** Calls, failed calls and limited ones since the start. */
-export function totalsOf({ calls }: Traffic): Readonly<{ calls: number; errors: number; limited: number }> {
+export function sumTotals({ calls }: Traffic): Readonly<{ calls: number; errors: number; limited: number }> {
   return {
     calls: sum(calls),
     errors: sum(calls.filter(({ outcome }) => errors.has(outcome))),

@@ -14,7 +14,7 @@ import {
   finish,
   isEmpty,
   readMarker,
-  restorePlace,
+  locateRestore,
   takeTree,
   type RestorePlace,
 } from "./restore-place.ts";
@@ -41,7 +41,8 @@ export async function runRestoreCommand(
     const settings = readSettings(restoreSettings, { env: sources.env, file: sources.settingsFile });
     mask.hide(settings);
     const log = createLog({ service: "restore", level: settings.log.level, mask });
-    const path = settings.auditLog.path ?? join(dirname(restorePlace(settings.dataPath).marker), "restore-audit.jsonl");
+    const path =
+      settings.auditLog.path ?? join(dirname(locateRestore(settings.dataPath).marker), "restore-audit.jsonl");
     using audit = openAuditLog({ ...settings.auditLog, path }, { service: "restore", log, mask, clock: Date.now });
     await restore(settings, { log, fetch, signal, audit });
     return 0;
@@ -68,7 +69,7 @@ type RestoreOutcome = "restored" | "restored-before" | "not-empty";
  */
 async function restore(settings: RestoreSettings, dependencies: RestoreDependencies): Promise<RestoreOutcome> {
   const { log, audit } = dependencies;
-  const place = restorePlace(settings.dataPath);
+  const place = locateRestore(settings.dataPath);
   const sha256 = settings.archive.sha256.toLowerCase();
   const marker = await readMarker(place);
   if (marker !== undefined) {

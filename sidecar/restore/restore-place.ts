@@ -20,7 +20,7 @@ export type RestorePlace = Readonly<{
 }>;
 
 /** The paths of a restore into a data directory. */
-export function restorePlace(dataPath: string): RestorePlace {
+export function locateRestore(dataPath: string): RestorePlace {
   const target = resolve(dataPath);
   const directory = join(dirname(target), ".gatehouse-restore");
   const inside = (name: string) => join(directory, name);

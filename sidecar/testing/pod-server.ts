@@ -11,7 +11,7 @@ import { createKubernetesApi } from "../upkeep/drivers/kubernetes-api.ts";
  *
  * @param startedAt when the node's container started, as the cluster writes a time; `restartedAt` that of the pod after it.
  */
-export async function podServer(startedAt = "2026-05-01T12:00:00Z", restartedAt = startedAt) {
+export async function startPodServer(startedAt = "2026-05-01T12:00:00Z", restartedAt = startedAt) {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-kubernetes-"));
   await writeFile(join(directory, "token"), "the-token\n");
   await writeFile(join(directory, "namespace"), "chain");

@@ -10,7 +10,7 @@ const intervalMs = 5;
 const deadlineMs = 40_000;
 
 /** A watch over a claim, whose disk and time are the test's. Disposing of it ends the watch. */
-export function watchedVolume(
+export function startWatchedVolume(
   limits: GrowthLimits,
   {
     api,

@@ -19,7 +19,7 @@ export type StartSituation = Readonly<{
 }>;
 
 /** Whether the configuration is right, so that the node may start, as `/startupz` answers it. Pure. */
-export function configured({ passed, authority, isHeld, config }: StartSituation): ReadinessCheck {
+export function judgeConfigured({ passed, authority, isHeld, config }: StartSituation): ReadinessCheck {
   if (!passed) return { ok: false, message: "The configuration has not been looked at yet." };
   if (authority === "observes") return { ok: true, message: "upkeep.mode is observe." };
   // A node that is held back until a person has said a word may never start: in a pod, the sidecar would be restarted meanwhile.

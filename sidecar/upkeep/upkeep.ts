@@ -16,16 +16,16 @@ import type { ConditionBoard } from "#status/condition-board.ts";
 import type { EventLog } from "#status/event-log.ts";
 import { deriveConditions, type ConditionWords } from "./conditions.ts";
 import { observeConfig } from "./config/config-observation.ts";
-import { configured } from "./configured.ts";
+import { judgeConfigured } from "./configured.ts";
 import { observePruning } from "./prune/prune-observation.ts";
 import { observeProcess, observeRestarts } from "./restart/restart-observation.ts";
 import { observeState } from "./state/state-observation.ts";
 import { observeVersion } from "./version/version-observation.ts";
 import { createConfigVersions } from "./config/config-versions.ts";
 import { createCorrectionRate } from "./config/correction-rate.ts";
-import { versionsWithDeadline } from "./config/with-deadline.ts";
+import { limitVersions } from "./config/with-deadline.ts";
 import { createMaintenanceWindow } from "./restart/maintenance-window.ts";
-import { reachedDriver, reachedNodeCli, type NodeReach } from "./drivers/reached-node.ts";
+import { reachDriver, reachNodeCli, type NodeReach } from "./drivers/reached-node.ts";
 import { selectDriver, selectNodeCli } from "./drivers/select-driver.ts";
 import { findDataPath } from "#node/conf/data-path.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
@@ -96,9 +96,9 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   const layout = () => place.layout();
   const reach: NodeReach = { directory: () => layout().binDirectory, fileDeadline: () => place.fileDeadline };
   const tool = selectNodeCli(settings, layout, connections);
-  const nodeCli = tool && reachedNodeCli(tool, reach);
+  const nodeCli = tool && reachNodeCli(tool, reach);
   const reaching = selectDriver(settings, layout, connections);
-  const driver = reaching && reachedDriver(reaching, reach);
+  const driver = reaching && reachDriver(reaching, reach);
   const place = findNode(settings.node, settings.upkeep, { log, clock, signal, onEvent: wake });
   const observer = observeNode(
     { ...settings.node, intervalMs: settings.prune.intervalMs, signal },
@@ -116,7 +116,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
     { withinMs: fileTimeoutMs, setting: "upkeep.fileTimeoutMs", signal },
     { clock, onBack: wake },
   );
-  const versions = versionsWithDeadline(createConfigVersions(state.directory), state.directory, stateDeadline);
+  const versions = limitVersions(createConfigVersions(state.directory), state.directory, stateDeadline);
   const budget = createRestartBudget(
     { perHour: settings.restart.budgetPerHour },
     { store: state.store, clock, boot: bootTime },
@@ -142,7 +142,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
     restarts: () => ({ used: budget.used(), perHour: settings.restart.budgetPerHour }),
     mayAct: () => authority() === "acts" && !isHeld(),
     configured: () =>
-      configured({ passed: progress.passed, authority: authority(), isHeld: isHeld(), config: seen.config.now() }),
+      judgeConfigured({ passed: progress.passed, authority: authority(), isHeld: isHeld(), config: seen.config.now() }),
     control: createUpkeepControl(
       { document, plan: () => seen.adoption.now().plan, isRestarting, config: seen.config, upgrade: seen.upgrade },
       means,

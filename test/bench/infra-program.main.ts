@@ -1,7 +1,7 @@
-import { deployedStack } from "#infra/testing/deployed-stack.ts";
+import { recordStack } from "#infra/testing/deployed-stack.ts";
 
 /** One run of the Pulumi program over mocks, from the start of Node to the last resource: what `pulumi up` waits for beside the CLI. */
 const config = JSON.parse(process.argv[2] ?? "{}") as Readonly<Record<string, string>>;
-const recorded = await deployedStack(config, { preview: true });
+const recorded = await recordStack(config, { preview: true });
 const { user, system } = process.cpuUsage();
 process.stdout.write(`${recorded.length} ${Math.round((user + system) / 1_000)}\n`);

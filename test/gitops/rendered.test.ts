@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { parse, stringify } from "yaml";
 import { describe, expect, it } from "vitest";
-import { deployedStack, manifestsOf, type Manifest } from "#infra/testing/deployed-stack.ts";
+import { recordStack, listManifests, type Manifest } from "#infra/testing/deployed-stack.ts";
 import { template } from "./workflow.ts";
 
 /**
@@ -34,7 +34,7 @@ const isOwners = ([key]: readonly [string, string]) => /argoproj|fluxcd/.test(ke
 
 /** The annotations of the namespace and of each claim, by name, of those that Argo CD and Flux read. */
 async function ownersAnnotations(config: Readonly<Record<string, string>>) {
-  const kept = manifestsOf(await deployedStack(config, { preview: false })).filter(
+  const kept = listManifests(await recordStack(config, { preview: false })).filter(
     ({ kind }) => kind === "Namespace" || kind === "PersistentVolumeClaim",
   );
   return Object.fromEntries(
@@ -47,7 +47,7 @@ async function ownersAnnotations(config: Readonly<Record<string, string>>) {
 
 /** Runs the program anew; an observer keeps the run from being shared with another test. */
 async function rendered(path: string): Promise<readonly Manifest[]> {
-  return manifestsOf(await deployedStack(configOf(path), { preview: false, watch: () => undefined }));
+  return listManifests(await recordStack(configOf(path), { preview: false, watch: () => undefined }));
 }
 
 describe.each(stacks)("the objects that %s renders", { timeout }, (path) => {

@@ -10,19 +10,19 @@ import { judgeReadiness } from "#daemon/http/readiness.ts";
 import { facilitatorApi } from "#facilitator/facilitator-api.ts";
 import { addFacilitatorRoutes } from "#facilitator/http.ts";
 import { gatewayApi } from "#gateway/gateway-api.ts";
-import { resourceServerApi } from "#resource-server/resource-server-api.ts";
+import { describeResourceServerApi } from "#resource-server/resource-server-api.ts";
 import { resourceServerSettings } from "#resource-server/settings.ts";
-import { sidecarApi } from "#sidecar/sidecar-api.ts";
+import { describeSidecarApi } from "#sidecar/sidecar-api.ts";
 import { addGuardedControlRoutes } from "#sidecar/upkeep/control/listen-control.ts";
 import { Secret } from "#daemon/secret.ts";
 import { apiContract } from "./api-contract.ts";
 
-const sidecar = sidecarApi({ isControlled: true });
+const sidecar = describeSidecarApi({ isControlled: true });
 const apis: readonly Api[] = [
   facilitatorApi,
   gatewayApi,
   sidecar,
-  resourceServerApi(
+  describeResourceServerApi(
     { publicUrl: "https://shop.example", listen: resourceServerSettings.schema.shape.listen.parse({}) },
     { sellsTokens: true },
   ),

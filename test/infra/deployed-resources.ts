@@ -1,5 +1,5 @@
 import { runtime } from "@pulumi/pulumi";
-import { deployedStack } from "#infra/testing/deployed-stack.ts";
+import { recordStack } from "#infra/testing/deployed-stack.ts";
 import type { PolicyResource } from "#policies/rule.ts";
 
 /** Runs the Pulumi program's own parts over mocks, and returns what it would deploy, as the policy pack sees it. */
@@ -7,7 +7,7 @@ export async function deployedResources(
   config: Readonly<Record<string, string>>,
   prefix = "gh",
 ): Promise<readonly PolicyResource[]> {
-  const recorded = await deployedStack(config, { preview: false, prefix });
+  const recorded = await recordStack(config, { preview: false, prefix });
   // Mocks do not see resource options; the program protects exactly what it keeps.
   return recorded.map(({ type, name, inputs }) => ({ type, name, props: plain(inputs), protect: true }));
 }

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { deployedStack, manifestsOf } from "#infra/testing/deployed-stack.ts";
+import { recordStack, listManifests } from "#infra/testing/deployed-stack.ts";
 import { apiServerMissing, preparationMs, startApiServer, type ApiServer } from "../support/kubernetes/api-server.ts";
 import { applyStack, defaultAccount, podsOf } from "../support/kubernetes/apply-stack.ts";
 import type { ClusterObject } from "../support/kubernetes/cluster-client.ts";
@@ -49,7 +49,7 @@ describe.skipIf(missing !== undefined)(`the program's objects on an API server${
   afterAll(() => cluster?.[Symbol.asyncDispose]());
 
   it.each(stacks)("are taken without a word in strict mode, and their pods let in: %s", async (namespace, config) => {
-    const manifests = manifestsOf(await deployedStack({ ...config, namespace }, { preview: false }));
+    const manifests = listManifests(await recordStack({ ...config, namespace }, { preview: false }));
     expect(manifests.length).toBeGreaterThan(25);
     // A host port is beyond the Pod Security Standard: the one warning that is due.
     const due = config["peers"] === "host-port" ? [expect.stringMatching(/violate PodSecurity.*: hostPort \(/)] : [];
@@ -66,7 +66,7 @@ describe.skipIf(missing !== undefined)(`the program's objects on an API server${
 
   it("are judged by more than their own word: a misspelt field and a pod that runs as root are refused", async () => {
     const [namespace, config] = stacks[0] ?? ["", {}];
-    const manifests = manifestsOf(await deployedStack({ ...config, namespace }, { preview: false }));
+    const manifests = listManifests(await recordStack({ ...config, namespace }, { preview: false }));
     const misspelt = { ...manifests.find(({ kind }) => kind === "PodDisruptionBudget"), spec: { maxUnavailabel: 1 } };
     expect(await cluster.apply(misspelt as unknown as ClusterObject, "dry run")).toMatch(
       /field not declared in schema/,

@@ -3,7 +3,7 @@ import { createLog } from "#daemon/log.ts";
 import { createClaimLedger, type ClaimLedger } from "#resource-server/claims/claim-ledger.ts";
 import { joinClaimOwners } from "#resource-server/claims/claim-owner.ts";
 import { postgresClaimMigrations } from "#resource-server/claims/claim-schema.ts";
-import { newClaim, testClaimLedger } from "#resource-server/testing/claim-ledger-contract.ts";
+import { createClaim, testClaimLedger } from "#resource-server/testing/claim-ledger-contract.ts";
 import { postgresMissing, startPostgres, type PostgresServer } from "../support/postgres.ts";
 import { openTestStore } from "./postgres-place.ts";
 
@@ -40,11 +40,11 @@ describe.skipIf(missing !== undefined)(
       const url = await server.createDatabase();
       const replicas = await Promise.all(Array.from({ length: 4 }, () => join(url)));
       const claims = await Promise.all(
-        replicas.flatMap((replica) => [replica.claim(newClaim()), replica.claim(newClaim())]),
+        replicas.flatMap((replica) => [replica.claim(createClaim()), replica.claim(createClaim())]),
       );
       expect(claims.filter(Boolean)).toHaveLength(1);
       const owner = Math.floor(claims.indexOf(true) / 2);
-      const { key } = newClaim();
+      const { key } = createClaim();
       for (const [index, replica] of replicas.entries()) {
         if (index === owner) continue;
         expect(await replica.take(key)).toBeUndefined();
@@ -59,10 +59,10 @@ describe.skipIf(missing !== undefined)(
       const url = await server.createDatabase();
       await using first = await join(url);
       await using second = await join(url);
-      await first.claim(newClaim());
+      await first.claim(createClaim());
       // As if the first had been cut off from the database for too long.
       await server.query(url, "UPDATE gatehouse_resource_server.claim_owner SET expires_at_ms = 0");
-      const { key } = newClaim();
+      const { key } = createClaim();
       expect(await second.take(key)).toMatchObject({ state: "working" });
       await expect(first.settling(key, { status: 200, headers: [], body: new Uint8Array() })).rejects.toThrow(
         "no longer this process's",

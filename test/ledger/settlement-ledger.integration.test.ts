@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSharedLedger } from "#facilitator/settlement/leader/shared-ledger.ts";
 import { createFinishedSettlements } from "#facilitator/settlement/ledger/finished-settlements.ts";
 import { postgresLedgerMigrations } from "#facilitator/settlement/ledger/schema.ts";
-import { contractMs, ledgerOver, testLedger } from "#facilitator/testing/ledger-contract.ts";
+import { contractMs, openLedgerOver, testLedger } from "#facilitator/testing/ledger-contract.ts";
 import { testSharedLedger } from "#facilitator/testing/shared-ledger-contract.ts";
 import { postgresMissing, startPostgres, type PostgresServer } from "../support/postgres.ts";
 import { openTestStore } from "./postgres-place.ts";
@@ -21,7 +21,7 @@ describe.skipIf(missing !== undefined)(
     const open = async () =>
       openTestStore(await server.createDatabase(), "gatehouse_facilitator", postgresLedgerMigrations);
 
-    testLedger(async () => ledgerOver(await open()));
+    testLedger(async () => openLedgerOver(await open()));
 
     it("reads what was settled on from a place, the oldest first", async () => {
       await using store = await open();

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { runbookFile } from "#infra/observability/alert.ts";
+import { nameRunbookFile } from "#infra/observability/alert.ts";
 import { dashboards } from "#infra/observability/dashboards/all.ts";
 import { renderDashboards, stackOfJob } from "#infra/observability/dashboards/grafana.ts";
 import { metricCatalogue } from "#infra/observability/metric-catalogue.ts";
@@ -62,7 +62,7 @@ describe("the dashboards", () => {
   });
 
   it("link to runbooks that are there", () => {
-    const linked = panels.flatMap(({ alerts }) => alerts ?? []).map((name) => runbookFile(name));
+    const linked = panels.flatMap(({ alerts }) => alerts ?? []).map((name) => nameRunbookFile(name));
     expect(linked.filter((page) => !existsSync(join(root, "docs/runbooks", page)))).toEqual([]);
   });
 

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
-import { runbookFile, type Alert } from "#infra/observability/alert.ts";
+import { nameRunbookFile, type Alert } from "#infra/observability/alert.ts";
 import { metricCatalogue } from "#infra/observability/metric-catalogue.ts";
 import { renderGroups, renderRuleFiles } from "#infra/observability/rule-files.ts";
 import { ruleGroups } from "#infra/observability/rules/all.ts";
@@ -57,7 +57,7 @@ function testFile(one: AlertCase): string {
     exp_annotations: {
       summary: one.summary,
       description: shownDescription(definition, one),
-      runbook_url: runbookBaseUrl + runbookFile(definition.name),
+      runbook_url: runbookBaseUrl + nameRunbookFile(definition.name),
     },
   };
   const look = (minute: number, expected: readonly object[]) => ({
@@ -107,7 +107,7 @@ describe("the rules", () => {
         !/^\d+[mh]$/.test(alert.for) ||
         !/\{\{ \$(?:value|labels)/.test(summary) ||
         description.length < 40 ||
-        runbookFile(name) === ".md",
+        nameRunbookFile(name) === ".md",
     );
     expect(poor.map(({ name }) => name)).toEqual([]);
     expect(new Set(alerts.map(({ name }) => name)).size).toBe(alerts.length);

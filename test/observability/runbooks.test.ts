@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { runbookFile } from "#infra/observability/alert.ts";
+import { nameRunbookFile } from "#infra/observability/alert.ts";
 import { metricCatalogue } from "#infra/observability/metric-catalogue.ts";
 import { ruleGroups } from "#infra/observability/rules/all.ts";
 import { watchdogRules } from "#infra/observability/rules/watchdog.ts";
@@ -37,11 +37,11 @@ const quoted = (text: string) =>
 
 describe("the runbooks", () => {
   it("are one page for each alert, and no other", () => {
-    expect(pages.map(({ name }) => name)).toEqual(alerts.map(({ name }) => runbookFile(name)).toSorted());
+    expect(pages.map(({ name }) => name)).toEqual(alerts.map(({ name }) => nameRunbookFile(name)).toSorted());
     for (const { name } of alerts) {
-      const { text } = pages.find((page) => page.name === runbookFile(name)) ?? { text: "" };
+      const { text } = pages.find((page) => page.name === nameRunbookFile(name)) ?? { text: "" };
       expect(text).toContain(`Alert \`${name}\`.`);
-      expect(index).toMatch(new RegExp(`^\\| \`${name}\` +\\| \\[.+\\]\\(${runbookFile(name)}\\) +\\|$`, "m"));
+      expect(index).toMatch(new RegExp(`^\\| \`${name}\` +\\| \\[.+\\]\\(${nameRunbookFile(name)}\\) +\\|$`, "m"));
     }
   });
 

@@ -4,7 +4,7 @@ import type { Policies } from "@pulumi/policy";
 import { deploymentSecret, parseConfig, stackArgs } from "../../package/pulumi.ts";
 import { DockerHost } from "../../package/pulumi-docker.ts";
 import { tokenAddress } from "#devnet/token/address.ts";
-import { recordingMocks, type Recorded } from "#infra/testing/recording-mocks.ts";
+import { createRecordingMocks, type Recorded } from "#infra/testing/recording-mocks.ts";
 
 export { client as account } from "../support/paying.ts";
 export { tokenAddress as token };
@@ -20,7 +20,7 @@ export const signerKey = `0x${"4c".repeat(32)}`;
 export const ours: Policies = [];
 
 const recorded: Recorded[] = [];
-await runtime.setMocks(recordingMocks(recorded), "gatehouse", "test", false);
+await runtime.setMocks(createRecordingMocks(recorded), "gatehouse", "test", false);
 
 export const platform = new DockerHost("host", {
   provider: new Provider("engine", { host: "unix:///var/run/docker.sock" }),

@@ -6,7 +6,7 @@ import { parse } from "yaml";
 import { afterAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import packageJson from "../../package.json" with { type: "json" };
-import { publishedManifest } from "../../package/build/published-manifest.ts";
+import { buildPublishedManifest } from "../../package/build/published-manifest.ts";
 import { root } from "../style/rooms.ts";
 
 const path = join(root, ".github/workflows/release.yml");
@@ -130,5 +130,5 @@ describe(".ci/release", () => {
 it("publishes a package that says where it is from, as soon as package.json does", () => {
   const repository = { type: "git", url: "git+https://github.com/somebody/gatehouse.git" };
   const project = { repository, homepage: "https://gatehouse.example", bugs: { url: "b" }, keywords: ["evm"] };
-  expect(publishedManifest({ ...packageJson, ...project })).toMatchObject(project);
+  expect(buildPublishedManifest({ ...packageJson, ...project })).toMatchObject(project);
 });

@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { deployedStack, manifestsOf, type Manifest } from "#infra/testing/deployed-stack.ts";
-import { watchedVolume } from "#sidecar/testing/watched-volume.ts";
+import { recordStack, listManifests, type Manifest } from "#infra/testing/deployed-stack.ts";
+import { startWatchedVolume } from "#sidecar/testing/watched-volume.ts";
 import { createKubernetesApi, type KubernetesApi } from "#sidecar/upkeep/drivers/kubernetes-api.ts";
 import { createKubernetesDriver } from "#sidecar/upkeep/drivers/kubernetes-driver.ts";
 import { createKubernetesNodeCli } from "#sidecar/upkeep/drivers/kubernetes-node-cli.ts";
@@ -55,7 +55,7 @@ describe.skipIf(missing !== undefined)(`rights on an API server${skipped}`, { ti
 
   /** Applies the stack's objects and makes the node's pod, as the controllers of a cluster would; returns that pod. */
   async function deploy(strategy: Strategy): Promise<ClusterObject> {
-    const stack: readonly Manifest[] = manifestsOf(await deployedStack(configOf(strategy), { preview: false }));
+    const stack: readonly Manifest[] = listManifests(await recordStack(configOf(strategy), { preview: false }));
     expect(await applyStack(cluster, stack)).toEqual([]);
     const pod = podsOf(stack).find(({ metadata }) => metadata.name === "node-0");
     if (pod === undefined) throw new Error("the stack has no pod node-0");
@@ -143,7 +143,7 @@ describe.skipIf(missing !== undefined)(`rights on an API server${skipped}`, { ti
     };
     await becomes("500Gi");
     const limits = { growBelowFreeRatio: 0.15, stepGibibytes: 100, ceilingGibibytes: 650, pauseMs: 1_000 };
-    await using watched = watchedVolume(limits, { api, disk, claim: "node-workspace" });
+    await using watched = startWatchedVolume(limits, { api, disk, claim: "node-workspace" });
     await watched.until("Growing");
     expect(await requested()).toBe("600Gi");
     await becomes("600Gi");

@@ -5,7 +5,7 @@ import { listenHttp } from "#daemon/http/listener.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
 import type { Traffic } from "#gateway/observe/traffic.ts";
 import type { NodeHealth } from "#health/node-health.ts";
-import { deploymentOf } from "#sidecar/page/advice/deployment.ts";
+import { buildDeployment } from "#sidecar/page/advice/deployment.ts";
 import { readRunbooks } from "#sidecar/page/advice/runbooks.ts";
 import { createPageState } from "#sidecar/page/page-state.ts";
 import { addPageRoutes, addStatusRoutes } from "#sidecar/page/status-routes.ts";
@@ -82,7 +82,7 @@ export async function servePage({ mode = "enforce", plan, env = {}, watched = []
       runbooks,
       events,
       state,
-      deployment: () => deploymentOf(settings, facts),
+      deployment: () => buildDeployment(settings, facts),
       figures: () => ({
         restarts,
         disk:

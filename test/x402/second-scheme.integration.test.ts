@@ -12,7 +12,7 @@ import { privateKeyToAccount } from "viem/accounts";
 import { expect, test } from "vitest";
 import { payingFetch, PaymentRefusedError } from "#client/paying-fetch.ts";
 import { createApp, type App } from "#daemon/http/app.ts";
-import { clientAddress } from "#daemon/http/proxies/client-address.ts";
+import { findClientAddress } from "#daemon/http/proxies/client-address.ts";
 import { createFacilitatorMetrics } from "#facilitator/facilitator-metrics.ts";
 import { addFacilitatorRoutes } from "#facilitator/http.ts";
 import { createOperations } from "#facilitator/schemes/operations.ts";
@@ -78,7 +78,7 @@ async function openShop(where: "over HTTP" | "in process") {
       routes: resources.use(await openShopRoutes(schemes)),
       publicUrl: undefined,
       deliveryTimeoutMs: 5_000,
-      client: clientAddress({ trustedProxies: [], forwardedHeader: "x-forwarded-for", forwardedHops: 1 }),
+      client: findClientAddress({ trustedProxies: [], forwardedHeader: "x-forwarded-for", forwardedHops: 1 }),
       schemes,
     },
     {

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { z } from "zod";
-import { validUnless } from "#x402/answer.ts";
+import { answerValidUnless } from "#x402/answer.ts";
 import { parsePart } from "#x402/malformed-payment-error.ts";
 import { priceToAmount } from "#x402/price.ts";
 import { reason } from "#x402/reason.ts";
@@ -61,7 +61,7 @@ export function createTabScheme(word: string): TabScheme {
     }),
     settling: async () => ({
       refusePayload: () => undefined,
-      verify: async ({ payment }) => ({ answer: validUnless(refusalOf(payment)), payer: payment.account }),
+      verify: async ({ payment }) => ({ answer: answerValidUnless(refusalOf(payment)), payer: payment.account }),
       async settle({ payment, requirements }) {
         const refusal = refusalOf(payment);
         if (refusal !== undefined) return { answer: { state: "refused", refusal }, payer: payment.account };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createExactScheme, moneyConversion } from "./money-conversion.ts";
+import { createExactScheme, createMoneyConversion } from "./money-conversion.ts";
 
 const token = {
   network: "eip155:1672",
@@ -15,16 +15,16 @@ const expected = {
 
 describe("moneyConversion", () => {
   it("gives amount, asset and extra on its network", () => {
-    expect(moneyConversion(token)("0.01", "eip155:1672")).toEqual(expected);
+    expect(createMoneyConversion(token)("0.01", "eip155:1672")).toEqual(expected);
   });
 
   it("names the version of the token's EIP-712 domain that the settings name", () => {
-    const { extra } = moneyConversion({ ...token, version: "1" })("0.01", "eip155:1672") ?? {};
+    const { extra } = createMoneyConversion({ ...token, version: "1" })("0.01", "eip155:1672") ?? {};
     expect(extra).toEqual({ ...expected.extra, version: "1" });
   });
 
   it("gives null on networks that it does not handle", () => {
-    expect(moneyConversion(token)("0.01", "eip155:8453")).toBeNull();
+    expect(createMoneyConversion(token)("0.01", "eip155:8453")).toBeNull();
   });
 });
 

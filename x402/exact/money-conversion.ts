@@ -7,7 +7,7 @@ import type { ChargedToken } from "../scheme.ts";
  * The specification's money conversion: dollars to `amount`, `asset` and `extra` (`token`, `name`, `version`) on the token's
  * network, null on every other.
  */
-export function moneyConversion(token: ChargedToken): (price: string, network: Network) => AssetAmount | null {
+export function createMoneyConversion(token: ChargedToken): (price: string, network: Network) => AssetAmount | null {
   return (price, network) =>
     network === token.network
       ? {
@@ -20,6 +20,6 @@ export function moneyConversion(token: ChargedToken): (price: string, network: N
 
 /** The SDK's server side of scheme `exact` with the conversion registered on it. */
 export function createExactScheme(token: ChargedToken): SchemeNetworkServer {
-  const convert: MoneyParser = async (price, network) => moneyConversion(token)(String(price), network);
+  const convert: MoneyParser = async (price, network) => createMoneyConversion(token)(String(price), network);
   return new ExactEvmScheme().registerMoneyParser(convert);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { clientAddress, createNetworkList, toAddressKey } from "./client-address.ts";
+import { findClientAddress, createNetworkList, toAddressKey } from "./client-address.ts";
 
 const settings = {
   trustedProxies: ["10.0.0.0/8", "192.0.2.1"],
@@ -9,12 +9,12 @@ const settings = {
 
 /** The client's address when a peer says this of it. */
 function ofForwardedFor(remoteAddress: string, forwardedFor: string | undefined) {
-  return clientAddress(settings).of(remoteAddress, forwardedFor);
+  return findClientAddress(settings).of(remoteAddress, forwardedFor);
 }
 
 describe("clientAddress", () => {
   it("believes nobody unless told to", () => {
-    expect(clientAddress({ ...settings, trustedProxies: [] }).of("203.0.113.9", "1.2.3.4")).toBe("203.0.113.9");
+    expect(findClientAddress({ ...settings, trustedProxies: [] }).of("203.0.113.9", "1.2.3.4")).toBe("203.0.113.9");
     expect(ofForwardedFor("203.0.113.9", "1.2.3.4")).toBe("203.0.113.9");
   });
 
@@ -42,13 +42,13 @@ describe("clientAddress", () => {
   it("goes past as many proxies as it may", () => {
     const told = "6.6.6.6, 203.0.113.9, 10.0.0.2, 10.0.0.1";
     const byHops = [1, 2, 3, 4].map((forwardedHops) =>
-      clientAddress({ ...settings, forwardedHops }).of("10.1.2.3", told),
+      findClientAddress({ ...settings, forwardedHops }).of("10.1.2.3", told),
     );
     expect(byHops).toEqual(["10.0.0.1", "10.0.0.2", "203.0.113.9", "203.0.113.9"]);
   });
 
   it("reads Forwarded where that is asked for, and then nothing else", () => {
-    const client = clientAddress({ ...settings, forwardedHeader: "forwarded" });
+    const client = findClientAddress({ ...settings, forwardedHeader: "forwarded" });
     const told = (forwarded: string) => client.of("10.1.2.3", client.told({ forwardedFor: "6.6.6.6", forwarded }));
     expect(told('for=6.6.6.6, for="[2001:db8::7]:4711";proto=https, for=192.0.2.1;by=10.1.2.3')).toBe("2001:db8::7");
     expect(told("For=203.0.113.9")).toBe("203.0.113.9");

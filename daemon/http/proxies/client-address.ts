@@ -23,7 +23,7 @@ const keptPeers = { most: 10_000, nameLength: 128 };
  * that is no trusted proxy's, or the one that `forwardedHops` proxies lead to. Addresses further left are the client's own words and
  * are never believed.
  */
-export function clientAddress({
+export function findClientAddress({
   trustedProxies,
   forwardedHeader,
   forwardedHops: hopsMax,
@@ -102,7 +102,7 @@ function plainAddress(text: string): string | undefined {
 export type ForwardedBy = Readonly<{ forwardedFor: string | undefined; forwarded: string | undefined }>;
 
 /** What the headers that node:http has read say of the way. */
-export function forwardedBy(headers: IncomingHttpHeaders): ForwardedBy {
+export function readForwarded(headers: IncomingHttpHeaders): ForwardedBy {
   return { forwardedFor: joined(headers["x-forwarded-for"]), forwarded: joined(headers["forwarded"]) };
 }
 

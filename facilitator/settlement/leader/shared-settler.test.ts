@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createMemoryDatabase } from "../../testing/memory-database.ts";
 import { openMemoryLedger } from "../../testing/memory-ledger.ts";
 import { sampleAttempt, sampleMs } from "../../testing/sample-settlement.ts";
-import { saleOf, samplePayments } from "../../testing/simulated-sales.ts";
+import { createSale, samplePayments } from "../../testing/simulated-sales.ts";
 import { toSettlement } from "../settler.ts";
 import { createOutcomeWatch } from "./outcome-watch.ts";
 import { createSharedSettler } from "./shared-settler.ts";
@@ -58,7 +58,7 @@ test("a sale whose request was declined is not told the success of the next one'
   if (payment === undefined) throw new Error("no payment");
   const { settler, requests, lease, inTerm, watch, poll } = startReplica();
   await using _ = watch;
-  const first = settler.settle(payment, saleOf(payment, "first").caller);
+  const first = settler.settle(payment, createSale(payment, "first").caller);
   await new Promise(setImmediate);
   expect(watch.size(), "the first sale waits").toBe(1);
   const leader = inTerm((await lease.acquire()) ?? 0);
@@ -69,7 +69,7 @@ test("a sale whose request was declined is not told the success of the next one'
   await leader.ledger.finish(new Map([[payment.id, { state: "settled", transaction: sampleAttempt.hash }]]));
   poll();
   expect(await first).toEqual({ state: "duplicate", transaction: sampleAttempt.hash });
-  const second = settler.settle(payment, saleOf(payment, "second").caller);
+  const second = settler.settle(payment, createSale(payment, "second").caller);
   expect(await second).toMatchObject({ state: "settled", transaction: sampleAttempt.hash });
 });
 
@@ -84,6 +84,6 @@ test("a sale whose request is declined while it asks again, in a replica that st
   expect(await requests.ask(toSettlement(payment, "first"))).toBe(true);
   const leader = inTerm((await lease.acquire()) ?? 0);
   onTake = () => leader.requests.decline(payment.id, "the chain asks too much");
-  const { caller } = saleOf(payment, "first");
+  const { caller } = createSale(payment, "first");
   expect(await settler.settle(payment, caller)).toEqual({ state: "pending", transaction: "" });
 });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, describe } from "vitest";
 import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
 import { sqliteLedgerMigrations } from "./schema.ts";
-import { ledgerOver, testLedger } from "../../testing/ledger-contract.ts";
+import { openLedgerOver, testLedger } from "../../testing/ledger-contract.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "gatehouse-ledger-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -12,6 +12,6 @@ afterAll(() => rmSync(folder, { recursive: true }));
 describe("settlement ledger in SQLite", () => {
   testLedger(async (name) => {
     const place = { path: join(folder, `${name}.sqlite`), rival: "the other test", setting: "ledger.path" };
-    return ledgerOver(openSqliteStore({ ...place, migrations: sqliteLedgerMigrations }));
+    return openLedgerOver(openSqliteStore({ ...place, migrations: sqliteLedgerMigrations }));
   });
 });

@@ -1,5 +1,5 @@
 import type { Logger } from "#daemon/log.ts";
-import { bothLedgers, type PostgresSettings } from "#daemon/sql/postgres-settings.ts";
+import { refuseBothLedgers, type PostgresSettings } from "#daemon/sql/postgres-settings.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
 import type { SqlStore } from "#daemon/sql/store.ts";
@@ -24,7 +24,7 @@ export async function openLedgerStore(
   { path, url, ...limits }: LedgerPlace,
   { log }: Readonly<{ log: Logger }>,
 ): Promise<OpenStore> {
-  if (path !== undefined && url !== undefined) throw bothLedgers(setting("path"), setting("url"));
+  if (path !== undefined && url !== undefined) throw refuseBothLedgers(setting("path"), setting("url"));
   if (url === undefined) {
     const place = { path: path ?? defaultLedgerPath, setting: setting("path"), rival: "the other facilitator" };
     return { store: openSqliteStore({ ...place, migrations: sqliteLedgerMigrations }), isShared: false };

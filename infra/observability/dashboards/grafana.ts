@@ -1,4 +1,4 @@
-import { runbookFile } from "../alert.ts";
+import { nameRunbookFile } from "../alert.ts";
 import type { LinkOptions } from "../rule-files.ts";
 import { type Dashboard, ofStack, type Panel, selected } from "./dashboard.ts";
 
@@ -30,12 +30,15 @@ export function renderDashboards(
   options: LinkOptions,
 ): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    dashboards.map((dashboard) => [`dashboards/${dashboardFile(dashboard)}`, renderGrafanaJson(dashboard, options)]),
+    dashboards.map((dashboard) => [
+      `dashboards/${nameDashboardFile(dashboard)}`,
+      renderGrafanaJson(dashboard, options),
+    ]),
   );
 }
 
 /** The name of a dashboard's file. */
-export function dashboardFile({ uid }: Dashboard): string {
+export function nameDashboardFile({ uid }: Dashboard): string {
   return `${uid}.json`;
 }
 
@@ -107,7 +110,7 @@ function panelJson(panel: Panel, options: LinkOptions): Json {
     title,
     description: onlyWith === undefined ? description : `${description} Needs ${onlyWith}.`,
     datasource,
-    links: alerts.map((name) => link(`Runbook: ${name}`, `${baseOf(options)}/${runbookFile(name)}`)),
+    links: alerts.map((name) => link(`Runbook: ${name}`, `${baseOf(options)}/${nameRunbookFile(name)}`)),
     fieldConfig: { defaults: fieldDefaults(panel), overrides: [] },
     options: viewOptions(kind),
     targets: queries.map(({ expr, legend }, at) => ({

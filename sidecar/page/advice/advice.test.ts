@@ -4,15 +4,15 @@ import { readSettings } from "#daemon/settings/settings.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
 import type { Condition, ConditionType } from "#status/condition.ts";
 import { sidecarSettings } from "../../settings.ts";
-import { stepsFor } from "../told-incidents.ts";
-import { deploymentOf } from "./deployment.ts";
-import { readRunbooks, runbookOf } from "./runbooks.ts";
+import { listSteps } from "../told-incidents.ts";
+import { buildDeployment } from "./deployment.ts";
+import { readRunbooks, findRunbook } from "./runbooks.ts";
 
 function deployment(env: Readonly<Record<string, string>>) {
   const settings = readSettings(sidecarSettings, {
     env: { GATEHOUSE_SIDECAR_NODE_WORKSPACE: "/srv/my node", ...env },
   });
-  return deploymentOf(settings, {
+  return buildDeployment(settings, {
     command: (verb) => `gatehouse ${verb}`,
     statusUrl: "http://127.0.0.1:9600",
     binDirectory: "/srv/my node/bin",
@@ -43,10 +43,12 @@ const waits = new Set([
 
 test("of whatever can be wrong it is told what to do, and there is a runbook", () => {
   const here = deployment({});
-  const silent = wrong.filter((one) => stepsFor(one, here).length === 0).map(({ type, reason }) => `${type} ${reason}`);
+  const silent = wrong
+    .filter((one) => listSteps(one, here).length === 0)
+    .map(({ type, reason }) => `${type} ${reason}`);
   expect(silent).toEqual([...waits].map((reason) => `RestartSettled ${reason}`));
   const runbooks = readRunbooks();
-  expect(wrong.map(runbookOf).filter((name) => !runbooks.has(name))).toEqual([]);
+  expect(wrong.map(findRunbook).filter((name) => !runbooks.has(name))).toEqual([]);
 });
 
 test("the commands are those of the deployment, ready for a shell", () => {
@@ -82,7 +84,7 @@ test("a node that only the sidecar reaches is asked from the sidecar's own place
 test("of a node that hangs it is told what this deployment does", () => {
   const hanging = wrong.find(({ type, reason }) => type === "RpcAnswering" && reason === "TimedOut")!;
   const lastStep = (driver: string) =>
-    stepsFor(
+    listSteps(
       hanging,
       deployment({ GATEHOUSE_SIDECAR_RESTART_DRIVER: driver, GATEHOUSE_SIDECAR_DOCKER_CONTAINER: "n" }),
     ).at(-1);
@@ -95,7 +97,7 @@ test("of a node that hangs it is told what this deployment does", () => {
 });
 
 test("a node of another chain has a runbook that says so", () => {
-  const name = runbookOf({ type: "ChainIdExpected", reason: "Different" } as Condition);
+  const name = findRunbook({ type: "ChainIdExpected", reason: "Different" } as Condition);
   expect(readRunbooks().get(name)).toContain("chain id");
 });
 

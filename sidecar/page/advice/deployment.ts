@@ -35,7 +35,7 @@ export type DeploymentFacts = Readonly<{
 }>;
 
 /** Makes the commands for a deployment. Pure. */
-export function deploymentOf(settings: SidecarSettings, facts: DeploymentFacts): Deployment {
+export function buildDeployment(settings: SidecarSettings, facts: DeploymentFacts): Deployment {
   const { command, statusUrl, configPath } = facts;
   const gatehouse = settings.upkeep.commandPrefix ?? ownCommand();
   const body = `{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}`;

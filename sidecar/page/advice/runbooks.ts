@@ -40,7 +40,7 @@ const byReason: Readonly<Record<string, string>> = {
 };
 
 /** The runbook of a side: the name of its page. */
-export function runbookOf({ type, reason }: Pick<Condition, "type" | "reason">): string {
+export function findRunbook({ type, reason }: Pick<Condition, "type" | "reason">): string {
   return `${byReason[`${type} ${reason}`] ?? byCondition[type]}.md`;
 }
 

@@ -63,11 +63,7 @@ export async function writeWithDeadline(
  *
  * Each call throws `HangingFileSystem` then.
  */
-export function versionsWithDeadline(
-  versions: ConfigVersions,
-  directory: string,
-  fileDeadline: FileDeadline,
-): ConfigVersions {
+export function limitVersions(versions: ConfigVersions, directory: string, fileDeadline: FileDeadline): ConfigVersions {
   const keeping = `keeping a copy of node.conf in ${directory}`;
   const reading = `reading a copy of node.conf in ${directory}`;
   return {

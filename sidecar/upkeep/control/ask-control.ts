@@ -3,7 +3,7 @@ import { Agent } from "undici";
 import type { z } from "zod";
 import { createRunningTimeout } from "#daemon/time.ts";
 import { controlPath } from "./control-answers.ts";
-import { findSocketPath, socketPlace } from "./control-socket.ts";
+import { findSocketPath, locateSocket } from "./control-socket.ts";
 
 /** Where a running sidecar is asked: by the socket in its state directory, or by its URL with its token. */
 export type ControlTarget = Readonly<
@@ -38,7 +38,7 @@ export async function requestControl<Schema extends z.ZodType>(
   question: ControlRequest<Schema>,
 ): Promise<z.output<Schema>> {
   if (target.kind === "url") return askAt(target.url, target.url, {}, question, target.token);
-  const directories = target.stateDirectories.filter((directory) => existsSync(socketPlace(directory)));
+  const directories = target.stateDirectories.filter((directory) => existsSync(locateSocket(directory)));
   let failure: ControlError | undefined;
   // A killed sidecar leaves its socket: the one that runs may have its state in the next place.
   for (const directory of directories) {
@@ -63,7 +63,7 @@ async function askBySocket<Schema extends z.ZodType>(
   question: ControlRequest<Schema>,
 ): Promise<z.output<Schema>> {
   await using socket = await findSocketPath(stateDirectory);
-  return askAt("http://sidecar", socketPlace(stateDirectory), { connect: { socketPath: socket.path } }, question);
+  return askAt("http://sidecar", locateSocket(stateDirectory), { connect: { socketPath: socket.path } }, question);
 }
 
 /** Nobody listens there, so that nothing was asked. */

@@ -13,7 +13,7 @@ const pathBytesMax = 103;
 export type SocketPath = AsyncDisposable & Readonly<{ path: string }>;
 
 /** Where the socket of a state directory is, for people. */
-export function socketPlace(stateDirectory: string): string {
+export function locateSocket(stateDirectory: string): string {
   return join(stateDirectory, socketDirectory, socketName);
 }
 
@@ -30,7 +30,7 @@ export async function prepareSocket(stateDirectory: string): Promise<void> {
  * has it (proc(5), /proc/self/fd).
  */
 export async function findSocketPath(stateDirectory: string): Promise<SocketPath> {
-  const path = socketPlace(stateDirectory);
+  const path = locateSocket(stateDirectory);
   const isShort = Buffer.byteLength(path) <= pathBytesMax;
   let directory: FileHandle | undefined;
   if (!isShort && process.platform === "linux") directory = await open(join(stateDirectory, socketDirectory), "r");

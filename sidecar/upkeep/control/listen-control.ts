@@ -8,7 +8,7 @@ import { createApp, type App } from "#daemon/http/app.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { Mask } from "#daemon/mask.ts";
 import type { Secret } from "#daemon/secret.ts";
-import { prepareSocket, findSocketPath, socketPlace } from "./control-socket.ts";
+import { prepareSocket, findSocketPath, locateSocket } from "./control-socket.ts";
 import type { UpkeepControl } from "./upkeep-control.ts";
 import { adoptRequest, controlPath, restoreRequest, upgradeRequest } from "./control-answers.ts";
 
@@ -26,7 +26,7 @@ export async function listenControl(
   control: UpkeepControl,
   { log, mask }: Readonly<{ log: Logger; mask: Mask }>,
 ): Promise<AsyncDisposable> {
-  const place = socketPlace(stateDirectory);
+  const place = locateSocket(stateDirectory);
   const app = createApp({ bodyLimitBytes }, { log, metrics: new Registry(), mask });
   controlRoutes(app, () => control);
   const server = createAdaptorServer({

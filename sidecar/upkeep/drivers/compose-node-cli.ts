@@ -1,6 +1,6 @@
 import { runProcess, type ProcessResult } from "#daemon/bounded-process.ts";
 import { pause } from "#daemon/time.ts";
-import { type NodeCliRunner, exitFailure } from "./node-cli.ts";
+import { type NodeCliRunner, explainExit } from "./node-cli.ts";
 
 /** How the tool is run in a service of a compose deployment. */
 export type ComposeNodeCliOptions = Readonly<{
@@ -70,7 +70,7 @@ function said(
 ): ProcessResult {
   if (result.ok) return result;
   const { exitStatus, message } = result;
-  if (exitStatus === 126 || exitStatus === 127) return exitFailure(name, exitStatus, result.said ?? "");
+  if (exitStatus === 126 || exitStatus === 127) return explainExit(name, exitStatus, result.said ?? "");
   if (result.reason === "Failed" && exitStatus === undefined) return result;
   const settings = `compose.exec ${JSON.stringify(exec)}, compose.service ${service}, in compose.directory ${directory()}`;
   return { ...result, message: `${message} (${settings})` };

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { endedWell, firstLine, type ProcessResult } from "#daemon/bounded-process.ts";
-import { type NodeCliRunner, exitFailure } from "./node-cli.ts";
+import { reportSuccess, takeFirstLine, type ProcessResult } from "#daemon/bounded-process.ts";
+import { type NodeCliRunner, explainExit } from "./node-cli.ts";
 import { readEngineMessage, EngineTimeout, type DockerEngine, type EngineResponse } from "./docker-engine.ts";
 import { DriverError } from "./driver.ts";
 
@@ -88,8 +88,8 @@ async function exec(
   }
   const inspection = await engine.request({ method: "GET", path: `/exec/${id}/json`, signal });
   const { ExitCode: exitCode } = parse(inspected, expectStatus(inspection, 200));
-  if (exitCode === 0) return { result: endedWell(output, errors) };
-  return { result: exitFailure(name, exitCode, firstLine(errors) || firstLine(output)) };
+  if (exitCode === 0) return { result: reportSuccess(output, errors) };
+  return { result: explainExit(name, exitCode, takeFirstLine(errors) || takeFirstLine(output)) };
 }
 
 async function startExec(

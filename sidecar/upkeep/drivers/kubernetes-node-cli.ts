@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { WebSocket } from "ws";
 import { z } from "zod";
-import { endedWell, firstLine, type ProcessResult } from "#daemon/bounded-process.ts";
-import { type NodeCliRunner, exitFailure } from "./node-cli.ts";
+import { reportSuccess, takeFirstLine, type ProcessResult } from "#daemon/bounded-process.ts";
+import { type NodeCliRunner, explainExit } from "./node-cli.ts";
 import { DriverError } from "./driver.ts";
 import { readKubernetesMessage, readKubernetesResponse, type KubernetesApi } from "./kubernetes-api.ts";
 import { createRunningTimeout } from "#daemon/time.ts";
@@ -116,16 +116,16 @@ async function refusal(response: IncomingMessage): Promise<string> {
 
 function resultOf(name: string, text: Readonly<{ output: string; errors: string; status: string }>): ProcessResult {
   const status = statusOf(text.status);
-  if (status?.status === "Success") return endedWell(text.output, text.errors);
-  const said = firstLine(text.errors) || firstLine(text.output);
+  if (status?.status === "Success") return reportSuccess(text.output, text.errors);
+  const said = takeFirstLine(text.errors) || takeFirstLine(text.output);
   const exit = status?.details?.causes?.find(({ reason }) => reason === "ExitCode")?.message;
-  if (exit !== undefined) return exitFailure(name, Number(exit), said);
+  if (exit !== undefined) return explainExit(name, Number(exit), said);
   if (status === undefined) {
     return { ok: false, reason: "Failed", message: `${name} ended without a status: ${said || "nothing was printed"}` };
   }
   // The runtime could not begin it: the end of its words says why, what stands before are the layers that they passed.
   const words = status.message?.slice(-saidLimit) ?? "no reason given";
-  return exitFailure(name, /exec failed|permission denied/.test(words) ? notStarted : null, words);
+  return explainExit(name, /exec failed|permission denied/.test(words) ? notStarted : null, words);
 }
 
 /** What a shell's exit status is for a program that could not be started. */

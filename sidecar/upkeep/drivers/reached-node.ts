@@ -10,7 +10,7 @@ export type NodeReach = Readonly<{ directory: () => string; fileDeadline: () => 
  * Asks the file system of the node's directory before each run of `node_cli`: the system call that begins a program returns only when the
  * program has been read, and on a file system that hangs it would hold up the whole process for ever.
  */
-export function reachedNodeCli(nodeCli: NodeCli, reach: NodeReach): NodeCli {
+export function reachNodeCli(nodeCli: NodeCli, reach: NodeReach): NodeCli {
   const guarded =
     <Answer>(ask: (signal: AbortSignal) => Promise<Answer>) =>
     async (signal: AbortSignal) => {
@@ -25,7 +25,7 @@ export function reachedNodeCli(nodeCli: NodeCli, reach: NodeReach): NodeCli {
 }
 
 /** The same for the commands of a driver. */
-export function reachedDriver(driver: NodeDriver, reach: NodeReach): NodeDriver {
+export function reachDriver(driver: NodeDriver, reach: NodeReach): NodeDriver {
   const reached = async <T>(act: () => Promise<T>) => {
     const message = await whyOutOfReach(reach);
     if (message !== undefined) throw new DriverError(message);

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { hostname } from "node:os";
-import { urlPort } from "#daemon/http/address.ts";
+import { readUrlPort } from "#daemon/http/address.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { Desired } from "#node/conf/monitor-values.ts";
 
@@ -14,7 +14,7 @@ export function createDesiredState(settings: SidecarSettings, dataPath: string):
       fallback: {
         jobName: defaultJobName(hostname(), dataPath),
         pushAddress: gateway?.hostname.replace(/^\[|\]$/g, ""),
-        pushPort: gateway === undefined ? 9091 : urlPort(gateway),
+        pushPort: gateway === undefined ? 9091 : readUrlPort(gateway),
         pushIntervalSeconds: 10,
       },
     },

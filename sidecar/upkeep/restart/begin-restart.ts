@@ -5,7 +5,7 @@ import { saveHealthyConfig } from "../config/healthy-config.ts";
 import type { NodePlace } from "../config/node-place.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
 import type { HeldState } from "../state/upkeep-state.ts";
-import { beforeRestart } from "./process-watch.ts";
+import { prepareProcessLook } from "./process-watch.ts";
 import type { ObservedProcess, ObservedRestarts } from "./restart-observation.ts";
 import type { DueRestart } from "./restart-decision.ts";
 import { runRestart, type RestartIncident, type RestartIncidentDependencies } from "./restart-incident.ts";
@@ -61,7 +61,7 @@ export function beginRestart(
     fileDeadline: place.fileDeadline,
     driver,
     look: health.look,
-    beforeRestart: () => beforeRestart(driver),
+    beforeRestart: () => prepareProcessLook(driver),
     waitsFor: (stage) => {
       restarts.note({ stage });
       wake();

@@ -1,4 +1,4 @@
-import { isLoopback, urlPort } from "#daemon/http/address.ts";
+import { isLoopback, readUrlPort } from "#daemon/http/address.ts";
 import type { Clock } from "#daemon/clock.ts";
 import type { NodeHealth } from "#health/node-health.ts";
 import { createRunningTimeout } from "#daemon/time.ts";
@@ -35,7 +35,7 @@ export type NodeBeganDependencies = Readonly<{
  * @param fileChangedAtMs when the file last changed (wall clock); a directory that was put in another's place may bring a file that is older than
  * what stood there.
  */
-export async function nodeBegan(
+export async function hasNodeBegun(
   fileChangedAtMs: number,
   { contentSinceMs, otherAtMs }: Pick<ConfigObservation, "contentSinceMs" | "otherAtMs">,
   process: ObservedProcess,
@@ -58,7 +58,7 @@ export async function nodeBegan(
   if (byDriver === "after") return byDriver;
   const url = new URL(node.httpUrl);
   if (!isLoopback(url.hostname.replace(/^\[|\]$/g, ""))) return byDriver;
-  const started = await findListenerStart(urlPort(url), place.layout().binDirectory, clock);
+  const started = await findListenerStart(readUrlPort(url), place.layout().binDirectory, clock);
   if (started === undefined) return byDriver;
   return started.monotonicMs > contentSinceMs ? "after" : judge(started.wallMs - precisionMs);
 }

@@ -67,7 +67,7 @@ export function watchProcess(lookAt: LookAtProcess | undefined, { hasRun, signal
  * or by the processes that appear with the restart. A shell that somebody has open in the node's directory was there before, and is not the node.
  * Undefined where the driver sees nothing.
  */
-export async function beforeRestart(driver: NodeDriver): Promise<LookAtProcess | undefined> {
+export async function prepareProcessLook(driver: NodeDriver): Promise<LookAtProcess | undefined> {
   const { startedAt, runs, processes } = driver;
   if (startedAt !== undefined) return (signal) => startOf(driver, signal);
   if (runs !== undefined) {

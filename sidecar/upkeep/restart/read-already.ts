@@ -1,6 +1,6 @@
 import { startPrecisionMs } from "../drivers/driver.ts";
 import type { ConfigReading } from "../config/config-file.ts";
-import { nodeBegan, type NodeBeganDependencies, readNodeStart } from "./node-began.ts";
+import { hasNodeBegun, type NodeBeganDependencies, readNodeStart } from "./node-began.ts";
 import { hasSameMeaning, deriveMeaning } from "#node/conf/meaning.ts";
 import { readTies } from "#node/conf/ties.ts";
 import { doneBySidecar, type EventLog } from "#status/event-log.ts";
@@ -52,7 +52,7 @@ export async function hasReadAlready(
     isAsBeforeDrift(reading, config, version, state) &&
     typeof started === "number" &&
     started + startPrecisionMs < previousMeaning.untilMs;
-  const isLater = (await nodeBegan(reading.changedAtMs, config, process, dependencies)) === "after";
+  const isLater = (await hasNodeBegun(reading.changedAtMs, config, process, dependencies)) === "after";
   if (started !== "not-running" && !isLater && !isEarlier) return false;
   const why = isEarlier ? "has run since before the drift" : "starts, or has started, with the corrected node.conf";
   state.atomically(() => {

@@ -1,7 +1,7 @@
 import { saveHealthyConfig, loadHealthyConfig } from "../config/healthy-config.ts";
 import { hashContent, type ConfigReading } from "../config/config-file.ts";
 import { isAnswering } from "#health/node-health.ts";
-import { nodeBegan, type NodeBeganDependencies } from "./node-began.ts";
+import { hasNodeBegun, type NodeBeganDependencies } from "./node-began.ts";
 import { hasSameMeaning, deriveMeaning } from "#node/conf/meaning.ts";
 import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log.ts";
@@ -108,7 +108,7 @@ async function noteStart(
   if (asked !== undefined && isSame && nowMs - asked.atMs < askAgainMs) return;
   const now = { contentHash, startedAfterMs, atMs: nowMs };
   process.note({ startAsked: now });
-  const began = await nodeBegan(changedAtMs, config, process, dependencies);
+  const began = await hasNodeBegun(changedAtMs, config, process, dependencies);
   process.note({ startAsked: { ...now, began } });
   if (began === "after") state.startedWith.set(deriveMeaning(document));
 }

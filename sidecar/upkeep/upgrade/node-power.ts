@@ -1,7 +1,7 @@
 import type { Clock } from "#daemon/clock.ts";
 import { pause, waitUntil } from "#daemon/time.ts";
 import type { NodeHealth } from "#health/node-health.ts";
-import { urlPort } from "#daemon/http/address.ts";
+import { readUrlPort } from "#daemon/http/address.ts";
 import { DriverError, type NodeDriver, type RestartReport } from "../drivers/driver.ts";
 import { waitForAnswer } from "../restart/restart-verification.ts";
 import type { ProcessMark } from "../state/upgrade-record.ts";
@@ -118,7 +118,7 @@ export type PortHolders = Readonly<{
 
 /** Looks for them by the node's URL among the processes of its bin directory. */
 export function createPortHolders(httpUrl: string, binDirectory: () => string): PortHolders {
-  const port = urlPort(new URL(httpUrl));
+  const port = readUrlPort(new URL(httpUrl));
   return {
     now: async () => {
       const pids = await findListeners(port, binDirectory());

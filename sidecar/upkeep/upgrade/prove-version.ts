@@ -9,7 +9,7 @@ import {
 } from "#node/versions.ts";
 import type { NodeCli } from "../drivers/node-cli.ts";
 import { DriverError } from "../drivers/driver.ts";
-import { beforeRestart } from "../restart/process-watch.ts";
+import { prepareProcessLook } from "../restart/process-watch.ts";
 import { restartAndVerify, type VerificationDependencies } from "../restart/restart-verification.ts";
 import type { NodeBefore } from "../state/upgrade-record.ts";
 import type { StepOutcome } from "./next-stage.ts";
@@ -45,7 +45,7 @@ export async function proveVersion(options: ProofOptions, dependencies: ProofDep
     const verified = await restartAndVerify(
       () => startNode({ mayRun: isResumed }, dependencies),
       { ...options, isMade: isResumed, signal },
-      { ...dependencies, beforeRestart: () => beforeRestart(driver) },
+      { ...dependencies, beforeRestart: () => prepareProcessLook(driver) },
     );
     if (!verified.ok) return { ok: false, why: verified.message };
   } catch (error) {

@@ -1,7 +1,7 @@
 import { JsonRpcProvider, type JsonRpcPayload } from "ethers";
 import { createPublicClient, http, type Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { creation, createWallet, sender, startTestNode, type TestNode } from "#devnet/testing/rpc-fixture.ts";
+import { encodeCreation, createWallet, sender, startTestNode, type TestNode } from "#devnet/testing/rpc-fixture.ts";
 
 let node: TestNode;
 beforeAll(async () => {
@@ -88,7 +88,7 @@ test("creations that may not be are refused with geth's texts", async () => {
     message: "invalid code: must not begin with 0xef",
   });
   expect(await refusal({ to: null, data: "0x6160016000f3" })).toMatchObject({ message: "max code size exceeded" });
-  expect(await refusal({ to: null, data: creation("0x00") })).toEqual({});
+  expect(await refusal({ to: null, data: encodeCreation("0x00") })).toEqual({});
 });
 
 test("a revert has code 3 and its bytes, with the reason in the message", async () => {

@@ -8,8 +8,8 @@ import type { Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { within } from "#daemon/time.ts";
-import { mistakesOf, type ExecutionObject } from "#devnet/testing/execution-schemas.ts";
-import { creation, sender, startTestNode, testChainId, type TestNode } from "#devnet/testing/rpc-fixture.ts";
+import { findMistakes, type ExecutionObject } from "#devnet/testing/execution-schemas.ts";
+import { encodeCreation, sender, startTestNode, testChainId, type TestNode } from "#devnet/testing/rpc-fixture.ts";
 import { createSubject, type TestSubject } from "#devnet/testing/rpc-subject.ts";
 import { deployToken } from "#devnet/token/genesis.ts";
 
@@ -29,7 +29,7 @@ afterAll(async () => {
 type Block = Readonly<{ number: Hex; hash: Hex; size: Hex; transactions: readonly Hex[] }>;
 
 function check(name: ExecutionObject, value: unknown): void {
-  expect(mistakesOf(name, value)).toEqual([]);
+  expect(findMistakes(name, value)).toEqual([]);
 }
 
 /** Looks at a block and all that it holds, asked for in every way. */
@@ -71,7 +71,7 @@ const kinds = {
   write: () => ({ to: subject.contract as Hex, data: `0x${"5a".repeat(32)}` as Hex }),
   call: () => ({ to: subject.caller, data: `0x${subject.contract.slice(2).padStart(64, "0")}` as Hex }),
   transfer: () => ({ to: `0x${"7e".repeat(20)}` as Hex, value: 1n }),
-  create: () => ({ data: creation("0x00") }),
+  create: () => ({ data: encodeCreation("0x00") }),
   createNothing: () => ({ data: "0x60006000fd" as Hex }),
   halt: () => ({ data: "0xfe" as Hex, value: 3n }),
   long: () => ({ to: subject.caller, data: `0x${"00".repeat(2_000)}` as Hex }),

@@ -5,7 +5,7 @@ import { WebSocket } from "ws";
 import { within } from "#daemon/time.ts";
 import {
   createWallet,
-  creation,
+  encodeCreation,
   sender,
   startTestNode,
   writerCode,
@@ -20,7 +20,7 @@ beforeAll(async () => {
   node = await startTestNode();
   wallet = await createWallet(node);
   contract = getContractAddress({ from: sender.address, nonce: 0n });
-  await wallet.send({ data: creation(writerCode) });
+  await wallet.send({ data: encodeCreation(writerCode) });
   await node.anvil.mine();
 });
 afterAll(() => node[Symbol.asyncDispose]());

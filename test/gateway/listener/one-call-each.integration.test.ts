@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import { Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
 import { createConnectionBudget } from "#daemon/http/connections/connection-budget.ts";
-import { clientAddress } from "#daemon/http/proxies/client-address.ts";
+import { findClientAddress } from "#daemon/http/proxies/client-address.ts";
 import { finishedFlow } from "#gateway/answers/answer-sink.ts";
 import { identifyByAddress } from "#gateway/callers/identify.ts";
 import { serveFastConnections } from "#gateway/listener/fast-connections.ts";
@@ -30,7 +30,7 @@ async function startFastPath(later: (run: () => void) => void = (run) => void se
   const clock = { now: 0 };
   /** Answers that are kept back, of the calls that come while `isSlow`. */
   const slow = { isSlow: false, answers: [] as (() => void)[] };
-  const client = clientAddress({ trustedProxies, forwardedHeader: "x-forwarded-for", forwardedHops: 8 });
+  const client = findClientAddress({ trustedProxies, forwardedHeader: "x-forwarded-for", forwardedHops: 8 });
   const policy = createPolicy(testSettings());
   const budget = createConnectionBudget(
     { connections: 1_000, connectionsPerAddress: 1_000, newConnectionsPerAddress: 1_000, descriptorReserve: 0 },

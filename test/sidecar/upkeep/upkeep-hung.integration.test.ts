@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createFakeNode, driftedConfig, type FakeNode } from "#sidecar/testing/fake-node.ts";
-import { podServer } from "#sidecar/testing/pod-server.ts";
+import { startPodServer } from "#sidecar/testing/pod-server.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { until } from "#sidecar/testing/until.ts";
 
@@ -17,7 +17,7 @@ const later = "2100-01-01T00:00:00Z";
 /** A sidecar of a pod whose node answers; `startedAt` is when the cluster says that the node's container started. */
 async function watched(node: FakeNode, startedAt: string, hungAfter = hungAfterMs) {
   await node.start();
-  const server = await podServer(startedAt, later);
+  const server = await startPodServer(startedAt, later);
   const upkeep = await runUpkeep(node, {
     GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
     GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
-import { podServer } from "#sidecar/testing/pod-server.ts";
+import { startPodServer } from "#sidecar/testing/pod-server.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 
 /** What the next sidecar asks of the cluster and says, after one was ended by the restart that it had asked for of that pod. */
@@ -9,7 +9,7 @@ async function afterRestartOf(incarnation: string) {
   await using node = await createFakeNode();
   await node.install("0.15.0");
   await node.start();
-  await using server = await podServer();
+  await using server = await startPodServer();
   const stateDirectory = join(node.workspace, "state");
   const environment = {
     GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",

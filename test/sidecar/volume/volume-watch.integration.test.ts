@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { watchedVolume } from "#sidecar/testing/watched-volume.ts";
+import { startWatchedVolume } from "#sidecar/testing/watched-volume.ts";
 import { createKubernetesApi } from "#sidecar/upkeep/drivers/kubernetes-api.ts";
 
 const limits = { growBelowFreeRatio: 0.15, stepGibibytes: 100, ceilingGibibytes: 650, pauseMs: 1_000 };
@@ -53,7 +53,7 @@ async function clusterOf(claim: { requested: string; capacity: string; expandabl
 test("a volume that fills grows step by step, with a pause, to its ceiling and no further", async () => {
   await using cluster = await clusterOf({ requested: "500Gi", capacity: "500Gi", expandable: true });
   const disk = { freeRatio: 0.5 };
-  await using watched = watchedVolume(limits, { api: cluster.api, disk, claim: "node-workspace" });
+  await using watched = startWatchedVolume(limits, { api: cluster.api, disk, claim: "node-workspace" });
   await watched.until("Enough");
   expect(cluster.patches).toEqual([]);
   disk.freeRatio = 0.1;
@@ -82,7 +82,11 @@ test("a volume that fills grows step by step, with a pause, to its ceiling and n
 
 test("a storage class that does not let volumes grow is named, with what to change, and grows once it lets", async () => {
   await using cluster = await clusterOf({ requested: "500Gi", capacity: "500Gi", expandable: false });
-  await using watched = watchedVolume(limits, { api: cluster.api, disk: { freeRatio: 0.1 }, claim: "node-workspace" });
+  await using watched = startWatchedVolume(limits, {
+    api: cluster.api,
+    disk: { freeRatio: 0.1 },
+    claim: "node-workspace",
+  });
   await watched.until("NotGrown");
   expect(watched.condition()?.message).toBe(
     "the claim node-workspace did not grow to 600 GiB: 403: the storageclass must support resize; grant patch on it, and let its storage class say allowVolumeExpansion: true.",
@@ -94,7 +98,7 @@ test("a storage class that does not let volumes grow is named, with what to chan
 
 test("another claim is beyond the role", async () => {
   await using cluster = await clusterOf({ requested: "500Gi", capacity: "500Gi", expandable: true });
-  await using watched = watchedVolume(limits, { api: cluster.api, disk: { freeRatio: 0.1 }, claim: "ledger" });
+  await using watched = startWatchedVolume(limits, { api: cluster.api, disk: { freeRatio: 0.1 }, claim: "ledger" });
   await watched.until("NotGrown");
   expect(watched.condition()?.message).toContain("persistentvolumeclaims/ledger is forbidden");
 });
@@ -102,7 +106,7 @@ test("another claim is beyond the role", async () => {
 test("a volume that can't be looked at, or after, is not known, and nothing is said of before", async () => {
   await using cluster = await clusterOf({ requested: "500Gi", capacity: "500Gi", expandable: true });
   const disk: { freeRatio: number | string } = { freeRatio: 0.5 };
-  await using watched = watchedVolume(limits, { api: cluster.api, disk, claim: "node-workspace" });
+  await using watched = startWatchedVolume(limits, { api: cluster.api, disk, claim: "node-workspace" });
   await watched.until("Enough");
   disk.freeRatio = "Looking at it has not come back: its file system hangs.";
   await watched.until("NotReadable");

@@ -8,7 +8,7 @@ import { createMask } from "#daemon/mask.ts";
 import { createCommandWords } from "#sidecar/upkeep/command-words.ts";
 import { requestControl } from "#sidecar/upkeep/control/ask-control.ts";
 import { controlView, resumeAnswer, type ControlView } from "#sidecar/upkeep/control/control-answers.ts";
-import { socketPlace } from "#sidecar/upkeep/control/control-socket.ts";
+import { locateSocket } from "#sidecar/upkeep/control/control-socket.ts";
 import { listenControl } from "#sidecar/upkeep/control/listen-control.ts";
 import type { UpkeepControl } from "#sidecar/upkeep/control/upkeep-control.ts";
 
@@ -44,10 +44,10 @@ const ask = (stateDirectory: string) =>
 
 test("the socket is its owner's alone, takes the place of a killed sidecar's, and is gone with the sidecar", async () => {
   await mkdir(join(directory, "control"), { mode: 0o755 });
-  await writeFile(socketPlace(directory), "left by a killed one");
+  await writeFile(locateSocket(directory), "left by a killed one");
   {
     await using _ = await listenControl(directory, control, { log, mask });
-    const modes = [await stat(socketPlace(directory)), await stat(join(directory, "control"))].map(
+    const modes = [await stat(locateSocket(directory)), await stat(join(directory, "control"))].map(
       ({ mode }) => mode & 0o777,
     );
     expect(modes).toEqual([0o600, 0o700]);
@@ -62,7 +62,7 @@ test.skipIf(process.platform !== "linux")(
     const long = join(directory, "a-directory-with-a-name-of-some-length/".repeat(6));
     await mkdir(long, { recursive: true });
     await using _ = await listenControl(long, control, { log, mask });
-    expect(Buffer.byteLength(socketPlace(long))).toBeGreaterThan(200);
+    expect(Buffer.byteLength(locateSocket(long))).toBeGreaterThan(200);
     expect(await ask(long)).toEqual({ result: "none", node });
     const target = { kind: "socket", stateDirectories: [join(directory, "none"), long] } as const;
     expect(await requestControl(target, { path: "", answer: controlView })).toEqual(view);
@@ -72,9 +72,9 @@ test.skipIf(process.platform !== "linux")(
 test("a socket that a killed sidecar left answers nobody, and says so", async () => {
   const listening = await listenControl(directory, control, { log, mask });
   await listening[Symbol.asyncDispose]();
-  await writeFile(socketPlace(directory), "");
+  await writeFile(locateSocket(directory), "");
   await expect(ask(directory)).rejects.toThrow(
-    `no sidecar answers at ${socketPlace(directory)} (ECONNREFUSED); is it running, and may this user reach it?`,
+    `no sidecar answers at ${locateSocket(directory)} (ECONNREFUSED); is it running, and may this user reach it?`,
   );
 });
 
@@ -83,7 +83,7 @@ test("the socket that a killed sidecar left does not hide the one that runs", as
   const running = join(directory, "running");
   for (const place of [killed, running]) await mkdir(place);
   await mkdir(join(killed, "control"));
-  await writeFile(socketPlace(killed), "");
+  await writeFile(locateSocket(killed), "");
   await using _ = await listenControl(running, control, { log, mask });
   const target = { kind: "socket", stateDirectories: [killed, running] } as const;
   expect(await requestControl(target, { path: "", answer: controlView })).toEqual(view);

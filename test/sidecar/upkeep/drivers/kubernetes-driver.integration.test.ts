@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
-import { podServer } from "#sidecar/testing/pod-server.ts";
+import { startPodServer } from "#sidecar/testing/pod-server.ts";
 import { resolveNodeLayout } from "#node/layout.ts";
 import { createKubernetesDriver } from "#sidecar/upkeep/drivers/kubernetes-driver.ts";
 import { selectNodeCli } from "#sidecar/upkeep/drivers/select-driver.ts";
@@ -11,7 +11,7 @@ import { selectNodeCli } from "#sidecar/upkeep/drivers/select-driver.ts";
 const signal = new AbortController().signal;
 
 test("the pod is deleted, and the new one waited for until its container runs", async () => {
-  await using server = await podServer();
+  await using server = await startPodServer();
   const driver = createKubernetesDriver({ pod: "node-0", container: "node", timeoutMs: 5_000 }, server.api);
   await driver.restart(signal);
   const pod = "/api/v1/namespaces/chain/pods/node-0";
@@ -21,7 +21,7 @@ test("the pod is deleted, and the new one waited for until its container runs", 
 });
 
 test("a sidecar in the pod that it has deleted does not wait for the next one when it is told to stop", async () => {
-  await using server = await podServer();
+  await using server = await startPodServer();
   const driver = createKubernetesDriver({ pod: "node-0", container: "node", timeoutMs: 60_000 }, server.api);
   const before = await driver.incarnation?.(signal);
   await driver.restart(signal, AbortSignal.abort());
@@ -30,7 +30,7 @@ test("a sidecar in the pod that it has deleted does not wait for the next one wh
 });
 
 test("a refusal is named in the API server's words, with the right that is missing", async () => {
-  await using server = await podServer();
+  await using server = await startPodServer();
   await writeFile(join(server.directory, "token"), "another");
   const driver = createKubernetesDriver({ pod: "node-0", container: "node", timeoutMs: 500 }, server.api);
   await expect(driver.restart(signal)).rejects.toThrow(
@@ -51,7 +51,7 @@ type ExecAnswer = Readonly<{ output?: string; errors?: string; status: string }>
 
 /** Runs node_cli in the pod as a sidecar of these settings would. */
 async function pruneInfo(answer: ExecAnswer, settings: Readonly<Record<string, string>> = {}) {
-  await using server = await podServer();
+  await using server = await startPodServer();
   const commands: (readonly string[])[] = [];
   if ("refusal" in answer) server.sockets.options.verifyClient = (_info, done) => done(false, 500, answer.refusal);
   server.sockets.on("connection", (socket, request) => {

@@ -1,0 +1,70 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { root, roomOf, sourceFiles } from "./rooms.ts";
+
+/** What a function may begin with. A word that is missing belongs here if it says what the function does, or answers yes or no. */
+const verbs = new Set(
+  `
+  add admit advance allows annotate answer answers apply arm as ask assign attack attempt audit bars begin
+  begins boot bound buffer build bundle buy call can cancel cause change charge check choose claim clear close
+  collect compare compile compose compress compute connect copy count create cut decide define delete deny
+  deploy derive describe diagnose digest discard do double download drain drive drop dump edit encode end expand
+  expect explain explains fail fetch find finish fit follow forecast forget format free from gather get give
+  grow guard halt hang has hash hold identify insert install is join judge keep lift limit link lint list listen
+  load locate lock log look looks make mark mask may measure memoize merge migrate monitor mount must name names
+  needs note observe offer on open outlives own parse pass pause pay pick place plan poll post prefer preflight
+  prepare price print process prove prune purchase push put quote raise rank reach read recognize record redact
+  refuse register release remember remove rename render repeat replace report request require resolve restart
+  resume revert rewrite roll route run sample save schedule scrape see seed select sell sells send serialize
+  serve serves set settle show shows shut sign simulate skip sort spawn split spread start steer stop store
+  strip sum supervise sweep sync take tell test tidy to trace trim unpack update upgrade uses verify view wait
+  warn watch wire with without wrap write
+`
+    .trim()
+    .split(/\s+/),
+);
+
+/** Names that stay, by why they do. */
+const exceptions = [
+  {
+    why: "published in the npm package, or named like what is",
+    names:
+      "payingFetch tokenReader deploymentSecret gatehousePolicies stackArgs facilitatorSpec nodeSpec pushgatewaySpec resourceServerSpec sidecarSpec alertmanagerSpec engineProxySpec grafanaSpec postgresSpec prometheusSpec restoreSpec upstreamSpec volumeSnapshotSpec",
+  },
+  {
+    why: "read as a sentence where it is called: a schema, a wait, a query of Prometheus",
+    names:
+      "secret section step within until series labelled condition wrongFor unknownFor shownLabel shownReason selected perInstance rateBy quantile",
+  },
+  {
+    why: "to be renamed",
+    names:
+      "prettyLines rewriting saleFacts targetLines scheduledWords storesOf paymentName afterHold afterStep afterInterruption",
+  },
+].flatMap(({ names }) => names.split(" "));
+
+/** Where the rule does not hold yet. */
+const roomsToCome = new Set(["gateway", "cli", "test"]);
+const isToCome = (path: string) => roomsToCome.has(roomOf(path)) || path.startsWith("status/top/");
+
+const functions = sourceFiles()
+  .filter((path) => !path.endsWith(".test.ts") && !isToCome(path))
+  .flatMap((path) =>
+    [...readFileSync(join(root, path), "utf8").matchAll(/^export (?:async )?function\*? (\w+)/gm)].map(
+      ([, name = ""]) => ({ path, name }),
+    ),
+  );
+
+it("an exported function begins with a verb", () => {
+  expect(functions.length).toBeGreaterThan(500);
+  const others = functions.filter(
+    ({ name }) => !exceptions.includes(name) && !verbs.has(/^[a-z0-9]+/.exec(name)?.[0] ?? ""),
+  );
+  expect(others.map(({ path, name }) => `${path}: ${name}`)).toEqual([]);
+});
+
+it("no name is excepted that is gone", () => {
+  const names = new Set(functions.map(({ name }) => name));
+  expect(exceptions.filter((name) => !names.has(name))).toEqual([]);
+});
