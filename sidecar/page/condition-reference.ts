@@ -51,6 +51,6 @@ function adviceFor(type: ConditionType, reason: string): string {
     dataPath: "/data/node/data",
   });
   const condition = { type, reason, status: "False", message: "", since: "" } as Condition;
-  const steps = listSteps(condition, deployment).map(({ text }) => text.replaceAll("|", "\\|"));
+  const steps = listSteps(condition, deployment).map(({ text }) => text.replace(/[|<]/g, "\\$&"));
   return steps.length === 0 ? "nothing: it ends by itself, or another condition has the steps" : steps.join(" ");
 }
