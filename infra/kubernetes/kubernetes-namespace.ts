@@ -47,6 +47,7 @@ const rolloutTimeout = "10m";
  *   observability: undefined,
  *   revisionKey: signerKey,
  *   protectData: true,
+ *   rendered: false,
  * });
  * console.log(platform.addresses.gateway); // gateway
  */
