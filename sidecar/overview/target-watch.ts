@@ -58,8 +58,8 @@ export function watchTarget(
     const began = isSame
       ? { sinceMs: seen.sinceMs, beganEarlier: seen.beganEarlier }
       : { sinceMs: noticedMs, beganEarlier: isFirst };
-    const { sinceMs } = told;
-    seen = { told, answers, ...began, ...(sinceMs === undefined ? {} : { sinceMs, beganEarlier: false }) };
+    const { sinceMs, beganEarlier = false } = told;
+    seen = { told, answers, ...began, ...(sinceMs === undefined ? {} : { sinceMs, beganEarlier }) };
     if (answers) answeredAtMs = nowMs;
   };
   const look = async () => {

@@ -14,6 +14,8 @@ test("a file has a target on each line; credentials are asked with, and not show
 test.each([
   [[], "there is no target"],
   [["ftp://10.0.0.7"], "is not of the form"],
+  [["a=https://ops.example/node-a"], "has a path or a query"],
+  [["a=http://10.0.0.7:1/?token=1"], "has a path or a query"],
   [["a=http://10.0.0.7:1", "a=http://10.0.0.8:1"], "two targets are named a"],
   [Array.from({ length: targetsMax + 1 }, (_, index) => `http://10.0.0.7:${index + 1}`), "has at most 64"],
 ])("what is no list of targets is refused: %j", (lines, words) => {

@@ -59,5 +59,10 @@ function parseTarget(line: string): Target {
   // What is no URL may hold a password all the same.
   if (parsed === null) throw new TargetError("a target is not of the form http://host:port or name=http://host:port.");
   parseHttpEndpoint(url);
+  if (parsed.pathname !== "/" || parsed.search !== "" || parsed.hash !== "") {
+    throw new TargetError(
+      `the target at ${parsed.host} has a path or a query; give the listener for operators alone, http://host:port, since /status and /readyz are asked there.`,
+    );
+  }
   return { name: name ?? parsed.host, url, shownUrl: `${parsed.origin}/` };
 }

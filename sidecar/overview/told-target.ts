@@ -12,6 +12,8 @@ export type ToldTarget = Readonly<{
   cause: string;
   /** Since when it says to be so; undefined where it does not. */
   sinceMs?: number;
+  /** Whether it was so before that already. */
+  beganEarlier?: boolean | undefined;
   figures: Figures;
   /** Path of its own page. */
   page: "" | "readyz";
@@ -44,7 +46,14 @@ export const targetStatus = z.object({
   }),
   conditions: z.array(z.object({ status: z.string(), message: z.string() })),
   verdict: z.object({ level: z.enum(verdictLevels) }).optional(),
-  headline: z.object({ state: z.string(), cause: z.string(), since: z.iso.datetime().optional() }).optional(),
+  headline: z
+    .object({
+      state: z.string(),
+      cause: z.string(),
+      since: z.iso.datetime().optional(),
+      beganEarlier: z.boolean().optional(),
+    })
+    .optional(),
   figures: figures.optional(),
 });
 
@@ -63,12 +72,12 @@ export function tellNode(status: z.output<typeof targetStatus>, nowMs: number): 
   if (headline === undefined || verdict === undefined || status.figures === undefined)
     return tellGateway(status, shift);
   const { lastBlock, rpc, gateway, disk, restarts } = status.figures;
-  const { state, cause, since } = headline;
+  const { state, cause, since, beganEarlier } = headline;
   return {
     level: verdict.level,
     state,
     cause,
-    ...(since === undefined ? {} : { sinceMs: Date.parse(since) + skewMs }),
+    ...(since === undefined ? {} : { sinceMs: Date.parse(since) + skewMs, beganEarlier }),
     figures: { lastBlock: shift(lastBlock), rpc: shift(rpc), gateway: shift(gateway), restarts, disk: shift(disk) },
     page: "",
   };

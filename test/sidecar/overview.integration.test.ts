@@ -26,11 +26,12 @@ const program = join(import.meta.dirname, "../../cli/gatehouse.js");
 async function serveFacilitator() {
   const metrics = new Registry();
   const counted = createFacilitatorMetrics([metrics]);
+  const signer = { balance: 0.42 };
   counted.watch({
     inFlight: () => 3,
     oldestMs: () => 0,
     nextNonce: () => 1,
-    signerBalance: () => 0.42,
+    signerBalance: () => signer.balance,
     comparison: () => undefined,
   });
   const settle = (outcome: string) => counted.startSettle()(outcome);
@@ -46,7 +47,7 @@ async function serveFacilitator() {
       api: { title: "Facilitator", description: "", operations: [] },
     },
   );
-  return { ...listener, settle };
+  return { ...listener, settle, signer };
 }
 
 /** A node that serves and has come to a fault three minutes ago, as its sidecar tells it. */
@@ -124,6 +125,10 @@ looking(
     expect(payments).toMatch(/Ready\s.*Its check passes\.\s/s);
     expect(payments).toMatch(/Payments\s+3\s+pending/);
     expect(payments).toMatch(/Signer\s+0\.42\s+for gas/);
+    facilitator.signer.balance = 0;
+    await until("an empty signer is shown", generousMs, async () =>
+      /Signer\s+0\s/.test(await card("payments").innerText()),
+    );
     const gone = await card("gone").innerText();
     expect(gone).toMatch(/No answer\s*since before .*, for more than \d+ s/);
     expect(gone).toContain("It can't be asked (ECONNREFUSED).");

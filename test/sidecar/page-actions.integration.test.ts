@@ -49,6 +49,9 @@ looking(
     const adopt = page.locator("#actions").getByRole("button", { name: "Let Gatehouse act" });
     await adopt.click();
     expect(await result(page).innerText()).toBe("Type the token first.");
+    await page.getByLabel("Token").fill("pasted with an ellipsis\u2026");
+    await adopt.click();
+    expect(await result(page).innerText()).toBe("The token is not the right one. Nothing was done.");
     await page.getByLabel("Token").fill(`${token}-of-another`);
     await adopt.click();
     await page.getByRole("dialog", { name: "Let Gatehouse act: node-7?" }).waitFor();

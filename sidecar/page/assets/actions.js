@@ -41,9 +41,11 @@ const actions = {
 let shownDigest;
 let agreed;
 
+const wrongToken = "The token is not the right one. Nothing was done.";
+
 /** Why nothing was done, as a person would say it. */
 function refusalWords(status) {
-  if (status === 401 || status === 400) return "The token is not the right one. Nothing was done.";
+  if (status === 401 || status === 400) return wrongToken;
   if (status === 503) return "The sidecar is starting. Try again in a moment.";
   return `The sidecar answered with status ${status}. Look at its log.`;
 }
@@ -68,6 +70,11 @@ function ask(name) {
   if (find("#token").value.trim() === "") {
     setText(find("#action-result"), "Type the token first.");
     find("#token").focus();
+    return;
+  }
+  // A header has printable ASCII alone; with anything else nothing could be sent.
+  if (/[^\x21-\x7e]/.test(find("#token").value.trim())) {
+    setText(find("#action-result"), wrongToken);
     return;
   }
   setText(find("#action-result"), "");

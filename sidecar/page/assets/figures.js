@@ -33,13 +33,15 @@ function paymentRows({ pending, settled, refused, overMs, balance, balanceDays, 
     { term: "Payments", value: shown(pending), note: "pending", old },
     { term: "Settled", value: shown(settled), note: span, old },
     { term: "Refused", value: shown(refusals), note: why.length === 0 ? span : why.join(", "), old },
-    balance && {
-      term: "Signer",
-      value: brief(balance),
-      note: balanceDays === undefined ? "for gas" : `for ${brief(balanceDays)} days`,
-      bad: balanceDays !== undefined && balanceDays < 7,
-      old,
-    },
+    balance === undefined
+      ? undefined
+      : {
+          term: "Signer",
+          value: brief(balance),
+          note: balanceDays === undefined ? "for gas" : `for ${brief(balanceDays)} days`,
+          bad: balance === 0 || (balanceDays !== undefined && balanceDays < 7),
+          old,
+        },
   ];
 }
 

@@ -1,0 +1,18 @@
+import { expect, test } from "vitest";
+import { targetStatus, tellNode } from "./told-target.ts";
+
+const status = {
+  at: "2026-01-01T12:00:00.000Z",
+  right: false,
+  node: { answers: false },
+  conditions: [],
+  verdict: { level: "down" },
+  headline: { state: "Node down", cause: "It refuses connections.", since: "2026-01-01T11:58:00.000Z" },
+  figures: {},
+};
+
+test.each([true, false])("what a sidecar says of the time before its own start is handed on: %s", (beganEarlier) => {
+  const answered = targetStatus.parse({ ...status, headline: { ...status.headline, beganEarlier } });
+  const nowMs = Date.parse(status.at);
+  expect(tellNode(answered, nowMs)).toMatchObject({ sinceMs: nowMs - 120_000, beganEarlier });
+});
