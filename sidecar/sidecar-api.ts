@@ -2,7 +2,7 @@ import { z } from "zod";
 import { checkBody, operationsApi } from "#daemon/http/operations-api.ts";
 import { errorBody, type Api, type ApiAnswer, type ApiOperation } from "#daemon/http/open-api.ts";
 import { describeStatusOperation } from "#status/status-api.ts";
-import { verdictLevels } from "#status/verdict.ts";
+import { statusHeadline, statusVerdict } from "#status/status-shapes.ts";
 import {
   adoptAnswer,
   adoptRequest,
@@ -99,13 +99,6 @@ const control: readonly ApiOperation[] = [
   }),
 ];
 
-const headline = z.object({
-  state: z.string().describe("In two or three words, e.g. Healthy or Node down"),
-  cause: z.string(),
-  since: z.iso.datetime().optional(),
-  beganEarlier: z.boolean().optional().describe("Whether it was already so when the sidecar started"),
-});
-
 const failure = z.object({ type: z.string(), reason: z.string(), title: z.string(), message: z.string() });
 
 const incident = failure.extend({
@@ -116,13 +109,11 @@ const incident = failure.extend({
   consequences: z.array(failure).describe("What fails because of it"),
 });
 
-const verdict = z.object({ level: z.enum(verdictLevels), title: z.string(), message: z.string() });
-
 /** What the sidecar's listener for operators answers; the routes of `gatehouse adopt`, `resume` and `upgrade` where there is a token for them. */
 export function describeSidecarApi({ isControlled }: Readonly<{ isControlled: boolean }>): Api {
   const status = describeStatusOperation({
-    verdict,
-    headline,
+    verdict: statusVerdict,
+    headline: statusHeadline,
     incidents: z.array(incident).describe("One for each root cause, the most urgent first"),
     mode: z.enum(["adopt", "enforce", "observe"]),
     plan: controlView.shape.plan,

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
 import { pause } from "#daemon/time.ts";
 import { askStatus } from "./ask-status.ts";
-import { verdictLevels } from "./verdict.ts";
+import { isRight, statusNode, statusVerdict } from "./status-shapes.ts";
 
 /** Which node is asked about, and how the answer is shown. */
 export type StatusCommandOptions = Readonly<{
@@ -28,18 +28,18 @@ const conditionShape = z.object({
 const statusShape = z.object({
   at: z.iso.datetime(),
   right: z.boolean(),
-  node: z.object({
-    name: z.string(),
-    rpc: z.string(),
-    height: z.number().optional(),
-    latencyMs: z.number().optional(),
-    clientVersion: z.string().optional(),
-    answers: z.boolean(),
-    answeredAt: z.iso.datetime().optional(),
+  node: statusNode.pick({
+    name: true,
+    rpc: true,
+    height: true,
+    latencyMs: true,
+    clientVersion: true,
+    answers: true,
+    answeredAt: true,
   }),
   conditions: z.array(conditionShape),
   /** Of a sidecar; a gateway alone gives no verdict. */
-  verdict: z.object({ level: z.enum(verdictLevels), title: z.string(), message: z.string() }).optional(),
+  verdict: statusVerdict.optional(),
   events: z.array(z.object({ at: z.iso.datetime(), message: z.string() })).default([]),
 });
 
@@ -74,10 +74,6 @@ async function showOnce(
   }
   output.out(json ? `${JSON.stringify(found.raw, undefined, 2)}\n` : statusText(found.status, output.isColored));
   return isRight(found.status) ? exitStatus.clean : exitStatus.drift;
-}
-
-function isRight({ right, verdict }: Status): boolean {
-  return right && (verdict === undefined || verdict.level === "right");
 }
 
 const marks = { True: "ok", False: "WRONG", Unknown: "?" } as const;

@@ -1,9 +1,10 @@
 import { z } from "zod";
-import { verdictLevels } from "#status/verdict.ts";
+import { statusFigures, statusHeadline, statusNode, statusVerdict } from "#status/status-shapes.ts";
+import type { VerdictLevel } from "#status/verdict.ts";
 import type { PaymentFigures } from "./payment-figures.ts";
 
 /** How a target is: the levels of a verdict, and `stale` where it gives no answer. */
-export type TargetLevel = (typeof verdictLevels)[number] | "stale";
+export type TargetLevel = VerdictLevel | "stale";
 
 /** What a target said of itself. Times are by this machine's clock. */
 export type ToldTarget = Readonly<{
@@ -19,42 +20,18 @@ export type ToldTarget = Readonly<{
   page: "" | "readyz";
 }>;
 
-const dated = { at: z.iso.datetime(), old: z.boolean() };
-
-const figures = z.object({
-  lastBlock: z.object({ height: z.number(), ...dated }).optional(),
-  rpc: z.object({ latencyMs: z.number().optional(), failure: z.string().optional(), ...dated }).optional(),
-  gateway: z
-    .object({ requestsPerSecond: z.number(), errorRatio: z.number(), limitedPerSecond: z.number(), ...dated })
-    .optional(),
-  restarts: z.object({ left: z.number(), perHour: z.number() }).optional(),
-  disk: z.object({ freeRatio: z.number(), freeBytes: z.number(), ...dated }).optional(),
-});
-
 /** The figures of a card, as the status page has them, and payments. */
-type Figures = Readonly<z.output<typeof figures> & { payments?: PaymentFigures }>;
+type Figures = Readonly<z.output<typeof statusFigures> & { payments?: PaymentFigures }>;
 
 /** A sidecar's or a gateway's status, as far as a card shows it. */
 export const targetStatus = z.object({
   at: z.iso.datetime(),
   right: z.boolean(),
-  node: z.object({
-    height: z.number().optional(),
-    latencyMs: z.number().optional(),
-    answers: z.boolean(),
-    answeredAt: z.iso.datetime().optional(),
-  }),
+  node: statusNode.pick({ height: true, latencyMs: true, answers: true, answeredAt: true }),
   conditions: z.array(z.object({ status: z.string(), message: z.string() })),
-  verdict: z.object({ level: z.enum(verdictLevels) }).optional(),
-  headline: z
-    .object({
-      state: z.string(),
-      cause: z.string(),
-      since: z.iso.datetime().optional(),
-      beganEarlier: z.boolean().optional(),
-    })
-    .optional(),
-  figures: figures.optional(),
+  verdict: statusVerdict.pick({ level: true }).optional(),
+  headline: statusHeadline.optional(),
+  figures: statusFigures.optional(),
 });
 
 /** What `/readyz` answers. */

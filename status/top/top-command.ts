@@ -2,9 +2,10 @@ import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
 import type { Mask } from "#daemon/mask.ts";
 import { pause } from "#daemon/time.ts";
 import { askStatus } from "../ask-status.ts";
+import { isRight } from "../status-shapes.ts";
 import { openScreen, type Terminal } from "./top-screen.ts";
 import { sheetOf } from "./top-sheet.ts";
-import { isRight, topStatus, type TopStatus } from "./top-status.ts";
+import { topStatus, type TopStatus } from "./top-status.ts";
 
 /** Which node is watched, and how. */
 export type TopCommandOptions = Readonly<{

@@ -1,9 +1,7 @@
 import { z } from "zod";
-import { verdictLevels } from "../verdict.ts";
+import { statusFigures, statusHeadline, statusNode, statusVerdict } from "../status-shapes.ts";
 
 const rates = z.object({ requests: z.number(), errors: z.number(), limited: z.number() });
-const dated = { at: z.iso.datetime(), old: z.boolean() };
-
 const step = z.object({ text: z.string(), command: z.string().optional() });
 
 const incident = z.object({
@@ -26,16 +24,6 @@ const condition = z.object({
   since: z.iso.datetime(),
 });
 
-const figures = z.object({
-  lastBlock: z.object({ height: z.number(), ...dated }).optional(),
-  rpc: z.object({ latencyMs: z.number().optional(), failure: z.string().optional(), ...dated }).optional(),
-  gateway: z
-    .object({ requestsPerSecond: z.number(), errorRatio: z.number(), limitedPerSecond: z.number(), ...dated })
-    .optional(),
-  restarts: z.object({ left: z.number(), perHour: z.number() }).optional(),
-  disk: z.object({ freeRatio: z.number(), freeBytes: z.number(), ...dated }).optional(),
-});
-
 const traffic = z.object({
   total: rates,
   byMethod: z.array(rates.extend({ method: z.string() })),
@@ -47,32 +35,20 @@ const traffic = z.object({
 export const topStatus = z.object({
   at: z.iso.datetime(),
   right: z.boolean(),
-  node: z.object({
-    name: z.string(),
-    rpc: z.string(),
-    height: z.number().optional(),
-    latencyMs: z.number().optional(),
-    clientVersion: z.string().optional(),
-    answers: z.boolean(),
+  node: statusNode.pick({
+    name: true,
+    rpc: true,
+    height: true,
+    latencyMs: true,
+    clientVersion: true,
+    answers: true,
   }),
-  verdict: z.object({ level: z.enum(verdictLevels), title: z.string(), message: z.string() }).optional(),
-  headline: z
-    .object({
-      state: z.string(),
-      cause: z.string(),
-      since: z.iso.datetime().optional(),
-      beganEarlier: z.boolean().optional(),
-    })
-    .optional(),
+  verdict: statusVerdict.optional(),
+  headline: statusHeadline.optional(),
   conditions: z.array(condition),
   incidents: z.array(incident).optional(),
-  figures: figures.default({}),
+  figures: statusFigures.default({}),
   traffic: traffic.optional(),
 });
 
 export type TopStatus = Readonly<z.output<typeof topStatus>>;
-
-/** Whether a person has nothing to do. */
-export function isRight({ right, verdict }: TopStatus): boolean {
-  return right && (verdict === undefined || verdict.level === "right");
-}

@@ -1,0 +1,47 @@
+import { z } from "zod";
+import { verdictLevels, type VerdictLevel } from "./verdict.ts";
+
+/** The node of a `/status`. */
+export const statusNode = z.object({
+  name: z.string(),
+  rpc: z.string().describe("Origin of its RPC"),
+  height: z.number().optional(),
+  latencyMs: z.number().optional(),
+  chainId: z.number().optional(),
+  clientVersion: z.string().optional(),
+  syncing: z.unknown().optional().describe("What eth_syncing answered"),
+  answers: z.boolean().describe("Whether the last look was answered"),
+  answeredAt: z.iso.datetime().optional(),
+});
+
+/** The verdict of a sidecar's `/status`; a gateway alone gives none. */
+export const statusVerdict = z.object({ level: z.enum(verdictLevels), title: z.string(), message: z.string() });
+
+/** The headline of a sidecar's `/status`. */
+export const statusHeadline = z.object({
+  state: z.string().describe("In two or three words, e.g. Healthy or Node down"),
+  cause: z.string(),
+  since: z.iso.datetime().optional(),
+  beganEarlier: z.boolean().optional().describe("Whether it was already so when the sidecar started"),
+});
+
+const dated = { at: z.iso.datetime(), old: z.boolean() };
+
+/** The figures of a sidecar's `/status`; what is not known is absent. */
+export const statusFigures = z.object({
+  lastBlock: z.object({ height: z.number(), ...dated }).optional(),
+  rpc: z.object({ latencyMs: z.number().optional(), failure: z.string().optional(), ...dated }).optional(),
+  gateway: z
+    .object({ requestsPerSecond: z.number(), errorRatio: z.number(), limitedPerSecond: z.number(), ...dated })
+    .optional(),
+  restarts: z.object({ left: z.number(), perHour: z.number() }).optional(),
+  disk: z.object({ freeRatio: z.number(), freeBytes: z.number(), ...dated }).optional(),
+});
+
+/** Whether a person has nothing to do, by a `/status`. Pure. */
+export function isRight({
+  right,
+  verdict,
+}: Readonly<{ right: boolean; verdict?: Readonly<{ level: VerdictLevel }> | undefined }>): boolean {
+  return right && (verdict === undefined || verdict.level === "right");
+}
