@@ -90,3 +90,15 @@ test.each([
   const { out, error, code } = await shown(status, body);
   expect([out, error, code]).toEqual(["", expect.stringContaining(words), 1]);
 });
+
+test("what a node says of itself can't steer the terminal", async () => {
+  const steering = "\u001b[2Jx\u009b5m\r\n\u202ev1";
+  const node = { ...down.node, clientVersion: steering };
+  const [first, second] = down.conditions;
+  const conditions = [first, { ...second, title: steering, message: steering }];
+  const verdict = { level: "down", title: steering, message: steering };
+  const events = [{ at, message: steering }];
+  const { out } = await shown(200, JSON.stringify({ ...down, node, conditions, verdict, events }));
+  expect(out).toContain("v1");
+  for (const character of ["\u001b", "\u009b", "\r", "\u202e"]) expect(out).not.toContain(character);
+});
