@@ -15,8 +15,8 @@ export function createConfigCommand({ mask }: Readonly<{ mask: Mask }>) {
     .option("--changed", "only what is not by default", false)
     .option("--json", "one JSON document: [{ key, value, origin }]", false)
     .action(async (service, { settings: file, changed, json }) => {
-      const { configDump } = await import("./config-dump.ts");
-      process.exitCode = configDump({ service, file, changed, json }, { mask, output: createTerminalOutput({ mask }) });
+      const { printConfigDump } = await import("./config-dump.ts");
+      process.exitCode = printConfigDump({ service, file, changed, json }, { mask, output: createTerminalOutput({ mask }) });
     });
   return new Command("config").summary("Show what a service's settings come to").addCommand(dump);
 }

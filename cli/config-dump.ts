@@ -21,7 +21,7 @@ export type ConfigDumpOptions = Readonly<{
 }>;
 
 /** Prints what a service's settings come to, and returns the exit status: 1 when the service would refuse them. */
-export function configDump(
+export function printConfigDump(
   { service, file, changed, json }: ConfigDumpOptions,
   { mask, output }: Readonly<{ mask: Mask; output: CommandOutput }>,
 ): number {

@@ -1,12 +1,12 @@
 import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
-import { logFormats, prettyLines } from "#daemon/log-format.ts";
+import { logFormats, formatPrettyLines } from "#daemon/log-format.ts";
 import type { Mask } from "#daemon/mask.ts";
 import { stopSignal } from "#daemon/stop-signal.ts";
 import { logLevels, readSince } from "./logs/log-line.ts";
 import { createTerminalOutput } from "./terminal-output.ts";
 
 /** Makes `gatehouse logs`: shows the logs of services, wherever they run. */
-export function logsCommand({ mask }: Readonly<{ mask: Mask }>) {
+export function createLogsCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("logs")
     .summary("Show the logs of a stack's services, of containers or of pods, in the order of their times")
     .description(
@@ -39,7 +39,7 @@ export function logsCommand({ mask }: Readonly<{ mask: Mask }>) {
           { ...named, lines, follow, filter: { level, sinceMs } },
           {
             ...createTerminalOutput({ mask }),
-            pretty: await prettyLines(json ? "json" : format, process.stdout, process.env),
+            pretty: await formatPrettyLines(json ? "json" : format, process.stdout, process.env),
             signal: stopSignal(),
           },
         );

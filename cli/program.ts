@@ -10,7 +10,7 @@ import { createDashboardCommand } from "./dashboard-command.ts";
 import { createDoctorCommand } from "./doctor-command.ts";
 import { installServiceCommand } from "./install-service-command.ts";
 import { createLintCommand } from "./lint-command.ts";
-import { logsCommand } from "./logs-command.ts";
+import { createLogsCommand } from "./logs-command.ts";
 import { createPayCommand } from "./pay-command.ts";
 import { createPlanCommand } from "./plan-command.ts";
 import { createRestoreCommand } from "./restore-command.ts";
@@ -76,7 +76,7 @@ addServiceCommand(
 program.addCommand(createStatusCommand({ mask }));
 program.addCommand(createTopCommand({ mask }));
 program.addCommand(createDashboardCommand({ mask }));
-program.addCommand(logsCommand({ mask }));
+program.addCommand(createLogsCommand({ mask }));
 program.addCommand(createPayCommand({ mask }));
 program.addCommand(createPlanCommand({ mask }));
 program.addCommand(createLintCommand({ mask }));

@@ -10,7 +10,7 @@ export type HelpExtent = "essential" | "all";
 /** The settings of a service as its `--help` shows them: name, purpose, what is expected, default. */
 export function formatSettingsHelp(definition: SettingsDefinition, extent: HelpExtent): string {
   const leaves = listSettingsLeaves(definition.service, definition.schema);
-  const shown = extent === "all" ? leaves : essentialLeaves(definition, leaves);
+  const shown = extent === "all" ? leaves : listEssentialLeaves(definition, leaves);
   const others = leaves.filter((leaf) => !shown.includes(leaf));
   const example = leaves[0];
   return [
@@ -35,7 +35,7 @@ export function formatSettingsHelp(definition: SettingsDefinition, extent: HelpE
 }
 
 /** The few settings that most deployments set: those that are required, then those that the service names, in its own order. */
-export function essentialLeaves(
+export function listEssentialLeaves(
   { essentials }: SettingsDefinition,
   leaves: readonly SettingsLeaf[],
 ): readonly SettingsLeaf[] {

@@ -1,6 +1,6 @@
 import type { SettingsDefinition } from "#daemon/settings/settings.ts";
 import { toEnvironmentName, listSettingsLeaves, type SettingsLeaf } from "#daemon/settings/leaf.ts";
-import { essentialLeaves } from "./settings-help.ts";
+import { listEssentialLeaves } from "./settings-help.ts";
 
 /** The settings reference of the documentation, in Markdown, printed from the schemas that the services read. */
 export function printSettingsReference(definitions: readonly SettingsDefinition[]): string {
@@ -17,7 +17,7 @@ export function printSettingsReference(definitions: readonly SettingsDefinition[
 
 function serviceReference(definition: SettingsDefinition): string[] {
   const leaves = listSettingsLeaves(definition.service, definition.schema);
-  const essentials = essentialLeaves(definition, leaves);
+  const essentials = listEssentialLeaves(definition, leaves);
   return [
     `## \`gatehouse ${definition.service}\``,
     "",

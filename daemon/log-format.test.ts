@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { createLog } from "./log.ts";
-import { prettyLines } from "./log-format.ts";
+import { formatPrettyLines } from "./log-format.ts";
 
 describe("the format of a log", () => {
   it("is JSON for a program, and by default for all that is no terminal", async () => {
-    expect(await prettyLines("auto", {}, {})).toBeUndefined();
-    expect(await prettyLines("json", { isTTY: true }, {})).toBeUndefined();
+    expect(await formatPrettyLines("auto", {}, {})).toBeUndefined();
+    expect(await formatPrettyLines("json", { isTTY: true }, {})).toBeUndefined();
   });
 
   it("is a line with time, level, message and facts for a person, without colours where they are not wanted", async () => {
     const lines: string[] = [];
-    const pretty = await prettyLines("auto", { isTTY: true }, { NO_COLOR: "1" });
+    const pretty = await formatPrettyLines("auto", { isTTY: true }, { NO_COLOR: "1" });
     const log = createLog({ service: "test", level: "info", pretty }, { write: (line) => void lines.push(line) });
     log.warn({ event: "rate-store-lost", url: "http://127.0.0.1:1", err: new Error("no answer") }, "not reached");
     expect(lines[0]).toMatch(/^\[\d\d:\d\d:\d\d\.\d{3}\] WARN: not reached/);
@@ -23,14 +23,14 @@ describe("the format of a log", () => {
   });
 
   it("has colours on a terminal", async () => {
-    const pretty = await prettyLines("pretty", { isTTY: true }, {});
+    const pretty = await formatPrettyLines("pretty", { isTTY: true }, {});
     expect(pretty?.('{"log.level":"warn","@timestamp":"2026-01-01T00:00:00.000Z","message":"careful"}')).toContain(
       "\u001b[",
     );
   });
 
   it("leaves a line as it is that no service has written", async () => {
-    const pretty = await prettyLines("pretty", {}, {});
+    const pretty = await formatPrettyLines("pretty", {}, {});
     expect(pretty?.("Error: torn\n").trim()).toBe("Error: torn");
     expect(pretty?.("{broken\n").trim()).toBe("{broken");
   });

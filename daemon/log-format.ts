@@ -13,7 +13,7 @@ type LogReader = Readonly<{ isTTY?: boolean }>;
  * Undefined where the lines stay JSON. Loaded only then, because a service without a terminal has no use for it. Colours follow `NO_COLOR`
  * (https://no-color.org).
  */
-export async function prettyLines(
+export async function formatPrettyLines(
   format: LogFormat,
   reader: LogReader,
   env: Readonly<Record<string, string | undefined>>,
@@ -52,6 +52,6 @@ function isLine(fields: unknown): fields is Line {
 }
 
 /** Writes to a destination what a function makes of each line. */
-export function rewriting(output: DestinationStream, rewrite: (line: string) => string): DestinationStream {
+export function rewriteLines(output: DestinationStream, rewrite: (line: string) => string): DestinationStream {
   return { write: (line) => output.write(rewrite(line)) };
 }

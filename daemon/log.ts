@@ -3,7 +3,7 @@ import { pino, type DestinationStream } from "pino";
 import { createBoundedOutput, outlivesReader } from "./bounded-output.ts";
 import type { LogEvent } from "./events/log-events.ts";
 import { createBaseFields, neverLogged, toFields } from "./log-fields.ts";
-import { rewriting } from "./log-format.ts";
+import { rewriteLines } from "./log-format.ts";
 import type { Mask } from "./mask.ts";
 
 /** Facts of an event that has a name, of a level. */
@@ -69,7 +69,7 @@ export function createLog(
         process.stderr.write(`${service}: the log can't be written (${message}); the service goes on without it.\n`);
       },
     });
-  const readable = pretty === undefined ? output : rewriting(output, pretty);
-  const log: Logger = pino(settings, mask === undefined ? readable : rewriting(readable, mask.text));
+  const readable = pretty === undefined ? output : rewriteLines(output, pretty);
+  const log: Logger = pino(settings, mask === undefined ? readable : rewriteLines(readable, mask.text));
   return log;
 }

@@ -3,7 +3,7 @@ import type { z } from "zod";
 import type { ConfigurationInUse } from "./http/operations-listener.ts";
 import { createFilesInForce, type FilesInForce } from "./files/files-in-force.ts";
 import { within } from "./time.ts";
-import { prettyLines, type LogFormat } from "./log-format.ts";
+import { formatPrettyLines, type LogFormat } from "./log-format.ts";
 import { createLog, type Logger } from "./log.ts";
 import type { Mask } from "./mask.ts";
 import { createMetrics } from "./metrics.ts";
@@ -73,7 +73,7 @@ export async function runService<Schema extends z.ZodObject>(
     const settings = readSettings(service.definition, { env: process.env, file: options.settingsFile });
     const { log: logSettings, shutdown } = settings as CommonSettings;
     mask.hide(settings);
-    const pretty = await prettyLines(logSettings.format, process.stdout, process.env);
+    const pretty = await formatPrettyLines(logSettings.format, process.stdout, process.env);
     const log = createLog({ service: name, level: logSettings.level, mask, pretty });
     debugOnSignal(log);
     const resources = new AsyncDisposableStack();

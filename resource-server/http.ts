@@ -8,7 +8,7 @@ import type { App, AppVariables } from "#daemon/http/app.ts";
 import type { Logger } from "#daemon/log.ts";
 import { type ClientAddress, readForwarded } from "#daemon/http/proxies/client-address.ts";
 import type { Scheme } from "#x402/scheme.ts";
-import { logOutcome, saleFacts, type SaleFacts, type SaleLines } from "./sale-lines.ts";
+import { logOutcome, nameSale, type SaleFacts, type SaleLines } from "./sale-lines.ts";
 import { answerWithoutOffer, requirePayment, answerSale } from "./payment-answers.ts";
 import { findAcceptedOffer, readPayment, type Payment } from "./sale/payment.ts";
 import type { PaymentMetrics } from "./sale/payment-metrics.ts";
@@ -131,7 +131,7 @@ async function buy(
       metrics.timeUpstream(route, () => work({ route, target, headers: c.req.raw.headers, body, origin }, payer)),
   });
   metrics.count(route, outcome.kind);
-  concludeSale(c, saleFacts(route.key, payment, trace), { outcome, options, serving });
+  concludeSale(c, nameSale(route.key, payment, trace), { outcome, options, serving });
   return answerSale(route, url, outcome);
 }
 
@@ -161,7 +161,7 @@ async function collect(
   }
   // Of these two the ledger knows that the request was for a route: no client can make up labels.
   if (outcome.kind === "sold" || outcome.kind === "pending") serving.metrics.count({ key }, outcome.kind);
-  concludeSale(c, saleFacts(key, payment, trace), { outcome, options, serving });
+  concludeSale(c, nameSale(key, payment, trace), { outcome, options, serving });
   return answerWithoutOffer(outcome);
 }
 

@@ -1,7 +1,7 @@
 import type { BoundedLog } from "#daemon/bounded-log.ts";
 import { traceFacts, type RequestTrace } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log.ts";
-import { paymentName } from "#x402/payment-name.ts";
+import { namePayment } from "#x402/payment-name.ts";
 import type { Payment } from "./sale/payment.ts";
 import type { SaleOutcome } from "./sale/sale-outcome.ts";
 
@@ -9,11 +9,11 @@ import type { SaleOutcome } from "./sale/sale-outcome.ts";
 export type SaleLines = Readonly<{ sales: BoundedLog; others: BoundedLog; log: Logger }>;
 
 /** What tells the lines of one sale from those of another, and ties them to those of other services. */
-export type SaleFacts = ReturnType<typeof saleFacts>;
+export type SaleFacts = ReturnType<typeof nameSale>;
 
 /** Names a sale for its lines. */
-export function saleFacts(route: string, { key }: Pick<Payment, "key">, trace: RequestTrace) {
-  return { route, payment: paymentName(key), payer: key.payer, ...traceFacts(trace) };
+export function nameSale(route: string, { key }: Pick<Payment, "key">, trace: RequestTrace) {
+  return { route, payment: namePayment(key), payer: key.payer, ...traceFacts(trace) };
 }
 
 /** Writes how a sale ended. */

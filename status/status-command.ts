@@ -3,7 +3,7 @@ import { z } from "zod";
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
 import { pause } from "#daemon/time.ts";
 import { askStatus } from "./ask-status.ts";
-import { plain } from "./top/top-words.ts";
+import { formatPlain } from "./top/top-words.ts";
 import { isRight, statusNode, statusVerdict } from "./status-shapes.ts";
 
 /** Which node is asked about, and how the answer is shown. */
@@ -85,7 +85,7 @@ function statusText(status: Status, isColored: boolean): string {
   const { node, conditions, verdict, events } = status;
   const nowMs = Date.parse(status.at);
   const paint = (format: Parameters<typeof styleText>[0], text: string) =>
-    isColored ? styleText(format, plain(text), { validateStream: false }) : plain(text);
+    isColored ? styleText(format, formatPlain(text), { validateStream: false }) : formatPlain(text);
   const wrong = conditions.filter((condition) => condition.status !== "True");
   const title = verdict?.title ?? (status.right ? "Nothing is wrong" : "Something is wrong");
   const figures = [
@@ -100,18 +100,18 @@ function statusText(status: Status, isColored: boolean): string {
   ];
   const lines = [
     paint(["bold", isRight(status) ? "green" : "red"], title),
-    ...(verdict === undefined ? [] : [plain(verdict.message)]),
+    ...(verdict === undefined ? [] : [formatPlain(verdict.message)]),
     "",
-    plain(`${node.name}  ${node.rpc}  ${figures.filter((figure) => figure !== undefined).join(", ")}`),
+    formatPlain(`${node.name}  ${node.rpc}  ${figures.filter((figure) => figure !== undefined).join(", ")}`),
     ...wrong.flatMap((condition) => [
       "",
       `${paint(colours[condition.status], marks[condition.status].padEnd(6))}${paint("bold", condition.title)}, since ${condition.since} (${ago(condition.since, nowMs)})`,
-      plain(`      ${condition.message}`),
+      formatPlain(`      ${condition.message}`),
     ]),
     "",
     `${conditions.length - wrong.length} of ${conditions.length} conditions are right.`,
     ...(events.length === 0 ? [] : ["", "Last events:"]),
-    ...events.slice(0, eventsShown).map(({ at, message }) => plain(`  ${at}  ${message}`)),
+    ...events.slice(0, eventsShown).map(({ at, message }) => formatPlain(`  ${at}  ${message}`)),
   ];
   return `${lines.join("\n")}\n`;
 }

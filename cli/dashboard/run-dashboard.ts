@@ -5,7 +5,7 @@ import type { Mask } from "#daemon/mask.ts";
 import { formatFailure } from "#daemon/start-failure.ts";
 import { waitForAbort } from "#daemon/stop-signal.ts";
 import { startOverview } from "#sidecar/overview/overview.ts";
-import { isTarget, parseTargets, TargetError, targetLines } from "#sidecar/overview/targets.ts";
+import { isTarget, parseTargets, TargetError, listTargetLines } from "#sidecar/overview/targets.ts";
 
 /** What is looked at, and where the page is served. */
 export type DashboardOptions = Readonly<{
@@ -24,7 +24,7 @@ export async function runDashboard(
 ): Promise<number> {
   const log = createLog({ service: "dashboard", level: "warn", mask });
   try {
-    const targets = parseTargets(where.flatMap((one) => (isTarget(one) ? [one] : targetLines(readTargets(one)))));
+    const targets = parseTargets(where.flatMap((one) => (isTarget(one) ? [one] : listTargetLines(readTargets(one)))));
     await using overview = await startOverview(
       targets,
       { ...listen, setting: "--port" },

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { extract } from "tar";
 import { expect, onTestFinished, test } from "vitest";
-import { doctor, facilitator, key, serviceThat } from "./testing/doctored.ts";
+import { runDoctor, facilitator, key, startServiceThat } from "./testing/doctored.ts";
 
 test("a bundle holds all of it, is its owner's alone, has no planted secret, and replaces no file", async () => {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-doctor-"));
@@ -13,13 +13,13 @@ test("a bundle holds all of it, is its owner's alone, has no planted secret, and
     log,
     `${"x".repeat(99)}\n`.repeat(30_000) + `{"message":"sent","key":"${key}"}\nBearer planted-token-1\n`,
   );
-  const url = await serviceThat({
+  const url = await startServiceThat({
     service: "facilitator",
     checks: { chain: { ok: false, message: "https://user:planted-password@node.example/ is away" } },
   });
   const bundle = join(folder, "bundle.tgz");
   const env = facilitator("http://me:planted-pass@127.0.0.1:1/");
-  const run = await doctor({ env, urls: { facilitator: url }, bundle, logs: [log] });
+  const run = await runDoctor({ env, urls: { facilitator: url }, bundle, logs: [log] });
   expect(run.error).toContain(`${bundle} is written`);
   expect((await stat(bundle)).mode & 0o777).toBe(0o600);
   await extract({ file: bundle, cwd: folder });
@@ -37,6 +37,6 @@ test("a bundle holds all of it, is its owner's alone, has no planted secret, and
   const all = (await Promise.all([...names, ...answers].map(read))).join("\n");
   for (const secret of [key.slice(2), "planted-token", "planted-pass"]) expect(all).not.toContain(secret);
   const before = await readFile(bundle);
-  expect((await doctor({ env, bundle })).error).toContain("it is there already; name another file");
+  expect((await runDoctor({ env, bundle })).error).toContain("it is there already; name another file");
   expect(await readFile(bundle)).toEqual(before);
 });

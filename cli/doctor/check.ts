@@ -14,12 +14,12 @@ export type Diagnosis = Readonly<{
 export type Check = (diagnosis: Diagnosis) => Promise<readonly Finding[]>;
 
 /** Makes findings of one check. */
-export function looking(check: string) {
+export function createFindings(check: string) {
   return (subject: string, state: Finding["state"], message: string): Finding => ({ check, subject, state, message });
 }
 
 /** The services that said who they are. Of the others the check of services tells that nothing more is known. */
-export function answering(services: readonly AskedService[]) {
+export function listAnswering(services: readonly AskedService[]) {
   return services.flatMap((service) =>
     service.configuration === undefined ? [] : [{ service, configuration: service.configuration }],
   );

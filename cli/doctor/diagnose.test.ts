@@ -3,26 +3,26 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { version } from "#daemon/version.ts";
-import { doctor, facilitator, key, nodeThat, nowMs, serve, serviceThat, told } from "./testing/doctored.ts";
+import { runDoctor, facilitator, key, startNodeThat, nowMs, serve, startServiceThat, listFindings } from "./testing/doctored.ts";
 
 test("a sidecar that is right is 0; what nobody named is told as not asked", async () => {
-  const url = await serviceThat({
+  const url = await startServiceThat({
     service: "sidecar",
     conditions: [{ type: "RpcAnswering", status: "True", message: "" }],
   });
-  const run = await doctor({ urls: { sidecar: url } });
+  const run = await runDoctor({ urls: { sidecar: url } });
   expect(run.status).toBe(0);
-  expect(told(run, "service")).toEqual([`right: runs at ${url} and is ready`]);
-  expect(told(run, "versions")).toEqual([`right: runs ${version}, as this command`]);
-  expect(told(run, "clock")).toEqual(["right: its clock and this machine's agree"]);
-  expect(told(run, "conditions")).toEqual(["right: 1 of 1 sides of its node are looked at and right"]);
+  expect(listFindings(run, "service")).toEqual([`right: runs at ${url} and is ready`]);
+  expect(listFindings(run, "versions")).toEqual([`right: runs ${version}, as this command`]);
+  expect(listFindings(run, "clock")).toEqual(["right: its clock and this machine's agree"]);
+  expect(listFindings(run, "conditions")).toEqual(["right: 1 of 1 sides of its node are looked at and right"]);
   for (const check of ["settings", "node", "pushgateway", "prometheus", "facilitator"]) {
-    expect(told(run, check)).toEqual([expect.stringMatching(/^unasked: /)]);
+    expect(listFindings(run, check)).toEqual([expect.stringMatching(/^unasked: /)]);
   }
 });
 
 test("what a service says of itself is wrong as it says it", async () => {
-  const url = await serviceThat({
+  const url = await startServiceThat({
     service: "sidecar",
     version: "0.0.9",
     offSeconds: -40,
@@ -30,55 +30,55 @@ test("what a service says of itself is wrong as it says it", async () => {
     files: [{ setting: "GATEHOUSE_X", path: "/etc/policy.json5", refused: "ranges: no such key" }],
     conditions: [{ type: "DiskSpaceLeft", status: "False", message: "Free some." }],
   });
-  const run = await doctor({ urls: { sidecar: url } });
+  const run = await runDoctor({ urls: { sidecar: url } });
   expect(run.status).toBe(2);
-  expect(told(run, "service")).toEqual([
+  expect(listFindings(run, "service")).toEqual([
     "wrong: is not ready: rpc: no answer",
     "wrong: is degraded: facilitator: away",
     "wrong: /etc/policy.json5 (GATEHOUSE_X) can't be used: ranges: no such key; what stood there before is in force until you mend it",
   ]);
-  expect(told(run, "versions")[0]).toMatch(/^wrong: runs 0\.0\.9, .*run the doctor of 0\.0\.9$/);
-  expect(told(run, "clock")[0]).toMatch(/^wrong: its clock is 40 s behind this machine's/);
-  expect(told(run, "conditions")).toEqual(["wrong: DiskSpaceLeft: Free some."]);
+  expect(listFindings(run, "versions")[0]).toMatch(/^wrong: runs 0\.0\.9, .*run the doctor of 0\.0\.9$/);
+  expect(listFindings(run, "clock")[0]).toMatch(/^wrong: its clock is 40 s behind this machine's/);
+  expect(listFindings(run, "conditions")).toEqual(["wrong: DiskSpaceLeft: Free some."]);
 });
 
 test("another program, another service, and nobody at an address are three things", async () => {
   const other = await serve((_, response) => response.writeHead(404).end("<html>"));
-  expect(told(await doctor({ urls: { sidecar: other } }), "service")[0]).toMatch(
+  expect(listFindings(await runDoctor({ urls: { sidecar: other } }), "service")[0]).toMatch(
     /^wrong: .* answers HTTP 404, and not as a service of Gatehouse does.*ss -ltnp/,
   );
-  const seller = await serviceThat({ service: "resource-server" });
-  expect(told(await doctor({ urls: { facilitator: seller } }), "service")[0]).toContain("is the resource-server's");
-  const nobody = await doctor({ urls: { facilitator: "http://127.0.0.1:1" } });
-  expect([nobody.status, told(nobody, "service")[0]]).toEqual([1, expect.stringMatching(/^unknown: nothing listens/)]);
+  const seller = await startServiceThat({ service: "resource-server" });
+  expect(listFindings(await runDoctor({ urls: { facilitator: seller } }), "service")[0]).toContain("is the resource-server's");
+  const nobody = await runDoctor({ urls: { facilitator: "http://127.0.0.1:1" } });
+  expect([nobody.status, listFindings(nobody, "service")[0]]).toEqual([1, expect.stringMatching(/^unknown: nothing listens/)]);
 });
 
 test("of a service that does not run, its settings, keys, ports, node and signer are looked at", async () => {
-  const rpcUrl = await nodeThat({ eth_getBalance: "0x8ac7230489e80000" });
-  const run = await doctor({
+  const rpcUrl = await startNodeThat({ eth_getBalance: "0x8ac7230489e80000" });
+  const run = await runDoctor({
     env: facilitator(rpcUrl, { GATEHOUSE_FACILITATOR_OPERATIONS_PORT: "1", GATEHOUSE_FACILITATOR_LISTEN_PORT: "2" }),
   });
   expect(run.status).toBe(2);
-  expect(told(run, "service")[0]).toMatch(/^wrong: does not run: .*start it: \S+ \S+gatehouse\.js facilitator/);
-  expect(told(run, "settings")).toEqual(["right: can be read (the environment)"]);
-  expect(told(run, "keys")).toEqual([
+  expect(listFindings(run, "service")[0]).toMatch(/^wrong: does not run: .*start it: \S+ \S+gatehouse\.js facilitator/);
+  expect(listFindings(run, "settings")).toEqual(["right: can be read (the environment)"]);
+  expect(listFindings(run, "keys")).toEqual([
     "right: signer.privateKey is given by the variable GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY",
   ]);
-  expect(told(run, "ports")).toEqual([
+  expect(listFindings(run, "ports")).toEqual([
     expect.stringContaining("is free for its start"),
     expect.stringContaining("is free for its start"),
   ]);
-  expect(told(run, "node")).toEqual([`right: ${rpcUrl} answers with block 16, 2 s old`]);
-  expect(told(run, "signer")[0]).toMatch(
+  expect(listFindings(run, "node")).toEqual([`right: ${rpcUrl} answers with block 16, 2 s old`]);
+  expect(listFindings(run, "signer")[0]).toMatch(
     /^right: its signer 0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A holds 10, enough for 100/,
   );
   expect(JSON.stringify(run)).not.toContain(key.slice(2));
 });
 
 test("a signer that holds too little is wrong, with the account and what to send", async () => {
-  const rpcUrl = await nodeThat({ eth_getBalance: "0x2386f26fc10000" });
-  const run = await doctor({ env: facilitator(rpcUrl) });
-  expect(told(run, "signer")[0]).toMatch(
+  const rpcUrl = await startNodeThat({ eth_getBalance: "0x2386f26fc10000" });
+  const run = await runDoctor({ env: facilitator(rpcUrl) });
+  expect(listFindings(run, "signer")[0]).toMatch(
     /^wrong: its signer 0x19E7.* holds 0\.01, enough for 50 settlements at today's gas price; send it native currency, 0\.02 is enough for 100$/,
   );
 });
@@ -101,19 +101,19 @@ test.each([
   ],
   ["no head", { eth_getBlockByNumber: null }, /^unknown: .* does not tell its latest block/],
 ])("a node with %s is told", async (_, results, expected) => {
-  const run = await doctor({ env: facilitator(await nodeThat(results)) });
-  expect(told(run, "node")[0]).toMatch(expected);
+  const run = await runDoctor({ env: facilitator(await startNodeThat(results)) });
+  expect(listFindings(run, "node")[0]).toMatch(expected);
 });
 
 test("a node that is away is wrong, and then nothing is said of the signer's balance", async () => {
-  const run = await doctor({ env: facilitator("http://127.0.0.1:1") });
-  expect(told(run, "node")[0]).toMatch(/^wrong: http:\/\/127\.0\.0\.1:1 gives no answer \(ECONNREFUSED\)/);
-  expect(told(run, "signer")[0]).toMatch(/^unknown: /);
+  const run = await runDoctor({ env: facilitator("http://127.0.0.1:1") });
+  expect(listFindings(run, "node")[0]).toMatch(/^wrong: http:\/\/127\.0\.0\.1:1 gives no answer \(ECONNREFUSED\)/);
+  expect(listFindings(run, "signer")[0]).toMatch(/^unknown: /);
 });
 
 test("a port that another program has, and one that two listeners want, are wrong", async () => {
   const taken = new URL(await serve((_, response) => response.end("other"))).port;
-  const run = await doctor({
+  const run = await runDoctor({
     env: facilitator("http://127.0.0.1:1", {
       GATEHOUSE_FACILITATOR_LISTEN_PORT: taken,
       GATEHOUSE_FACILITATOR_OPERATIONS_PORT: "1",
@@ -123,7 +123,7 @@ test("a port that another program has, and one that two listeners want, are wron
       GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS: `0x${"22".repeat(20)}`,
     }),
   });
-  const ports = told(run, "ports").join("\n");
+  const ports = listFindings(run, "ports").join("\n");
   expect(ports).toContain(
     `127.0.0.1:${taken} (GATEHOUSE_FACILITATOR_LISTEN_PORT) is taken by something else; \`ss -ltnp 'sport = :${taken}'\``,
   );
@@ -133,13 +133,13 @@ test("a port that another program has, and one that two listeners want, are wron
 });
 
 test("settings that a service would refuse are wrong, each problem by its name", async () => {
-  const run = await doctor({ env: { GATEHOUSE_FACILITATOR_LISTEN_PORT: "many" } });
+  const run = await runDoctor({ env: { GATEHOUSE_FACILITATOR_LISTEN_PORT: "many" } });
   expect(run.status).toBe(2);
-  expect(told(run, "settings")).toContainEqual(expect.stringContaining("GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY"));
-  expect(told(run, "settings")).toContainEqual(
+  expect(listFindings(run, "settings")).toContainEqual(expect.stringContaining("GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY"));
+  expect(listFindings(run, "settings")).toContainEqual(
     expect.stringContaining('GATEHOUSE_FACILITATOR_LISTEN_PORT: found "many"'),
   );
-  expect(told(run, "service")[0]).toMatch(/^unknown: /);
+  expect(listFindings(run, "service")[0]).toMatch(/^unknown: /);
 });
 
 test("a key's file that others can read is wrong, with the command that mends it", async () => {
@@ -149,7 +149,7 @@ test("a key's file that others can read is wrong, with the command that mends it
   await writeFile(file, key, { mode: 0o600 });
   const { GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: _, ...env } = facilitator("http://127.0.0.1:1");
   const look = async () =>
-    told(await doctor({ env: { ...env, GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE: file } }), "keys");
+    listFindings(await runDoctor({ env: { ...env, GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE: file } }), "keys");
   expect(await look()).toEqual([`right: signer.privateKey is given by ${file}, which others can't read`]);
   await chmod(file, 0o644);
   expect(await look()).toEqual([expect.stringContaining(`\`chmod o= ${file}\``)]);
@@ -169,13 +169,13 @@ test("a facilitator is asked as the resource server does: key and chain have to 
     GATEHOUSE_RESOURCE_SERVER_PAY_TO: `0x${"33".repeat(20)}`,
     GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS: `0x${"22".repeat(20)}`,
   };
-  expect(told(await doctor({ env }), "facilitator")).toEqual([`right: ${url} settles on eip155:1672`]);
+  expect(listFindings(await runDoctor({ env }), "facilitator")).toEqual([`right: ${url} settles on eip155:1672`]);
   network = "eip155:1";
-  expect(told(await doctor({ env }), "facilitator")[0]).toMatch(
+  expect(listFindings(await runDoctor({ env }), "facilitator")[0]).toMatch(
     /^wrong: .* settles on eip155:1, and the resource server sells on eip155:1672/,
   );
   status = 401;
-  expect(told(await doctor({ env }), "facilitator")[0]).toMatch(
+  expect(listFindings(await runDoctor({ env }), "facilitator")[0]).toMatch(
     /^wrong: .* does not take the resource server's API key/,
   );
   expect(new Set(keys)).toEqual(new Set(["Bearer 0123456789abcdefgh"]));
@@ -189,7 +189,7 @@ test("Prometheus has to scrape, to have the alerts, and none may fire", async ()
     const data = request.url?.includes("targets") === true ? { activeTargets: targets } : { groups: [{ rules }] };
     response.end(JSON.stringify({ status: "success", data }));
   });
-  const look = async () => told(await doctor({ prometheusUrl: url }), "prometheus");
+  const look = async () => listFindings(await runDoctor({ prometheusUrl: url }), "prometheus");
   expect(await look()).toEqual([
     `right: ${url} scrapes 1 targets, all of them up`,
     `right: ${url} has 1 alerts, and none fires`,

@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import { z } from "zod";
 import { getJson } from "#daemon/http/get.ts";
 import { readiness, status } from "./answers.ts";
-import { looking } from "./check.ts";
+import { createFindings } from "./check.ts";
 import type { Finding } from "./finding.ts";
 import type { StackServices } from "./stack-outputs.ts";
 
@@ -39,7 +39,7 @@ export async function findDrift(services: StackServices): Promise<readonly Findi
 
 async function driftOfService(name: string, service: Service): Promise<readonly Finding[]> {
   const { url } = service;
-  const look = (state: Finding["state"], message: string) => looking("drift")(name, state, message);
+  const look = (state: Finding["state"], message: string) => createFindings("drift")(name, state, message);
   if (url === undefined) return [look("unasked", `no address of it is known here; name one by --url ${name}=…`)];
   const [configuration, checks] = [await ask(url, "/configuration", inUse), await ask(url, "/readyz", readiness)];
   if ("failure" in configuration) return [look("unknown", configuration.failure)];

@@ -3,9 +3,9 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, st
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { environmentFileText } from "./environment-file.ts";
+import { formatEnvironmentFile } from "./environment-file.ts";
 import { applyInstallation, planDocument, planInstallation, planLines, planRemoval } from "./installation.ts";
-import { InstallError, serviceFacts, type InstallRequest } from "./service-facts.ts";
+import { InstallError, readServiceFacts, type InstallRequest } from "./service-facts.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "gatehouse-systemd-"));
 const root = join(directory, "root");
@@ -42,7 +42,7 @@ const sidecar = (driver: string) =>
 
 /** Installs it, and gives its unit as lines. */
 function installed(asked: InstallRequest): readonly string[] {
-  applyInstallation(planInstallation(serviceFacts(asked), root));
+  applyInstallation(planInstallation(readServiceFacts(asked), root));
   return readFileSync(unitPath(asked.service), "utf8").split("\n");
 }
 
@@ -79,13 +79,13 @@ describe("gatehouse install-service", () => {
 
   it("names the node.conf that is not where the settings have it", () => {
     rmSync(workspace, { recursive: true });
-    expect(() => serviceFacts(sidecar("ops"))).toThrow(
+    expect(() => readServiceFacts(sidecar("ops"))).toThrow(
       `there is no ${join(workspace, "bin/node.conf")}, whose owner the node runs as; correct GATEHOUSE_SIDECAR_NODE_WORKSPACE`,
     );
   });
 
   it("shows the same to a program, and no value", () => {
-    const { steps } = planDocument(planInstallation(serviceFacts(gateway), root));
+    const { steps } = planDocument(planInstallation(readServiceFacts(gateway), root));
     expect(steps.map(({ do: what, path }) => [what, path])).toEqual([
       ["write", environmentPath("gateway")],
       ["write", unitPath("gateway")],
@@ -100,7 +100,7 @@ describe("gatehouse install-service", () => {
       GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: key,
       GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE: "",
     };
-    const lines = planLines(planInstallation(serviceFacts(request("facilitator", env)), root)).join("\n");
+    const lines = planLines(planInstallation(readServiceFacts(request("facilitator", env)), root)).join("\n");
     expect(lines).toContain(`write ${environmentPath("facilitator")}, mode 0600:`);
     expect(lines).toContain("GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY=…");
     expect(lines).not.toContain(key.slice(2));
@@ -111,7 +111,7 @@ describe("gatehouse install-service", () => {
   it("keeps settings that are there, and does nothing the second time", () => {
     installed(gateway);
     writeFileSync(environmentPath("gateway"), "MINE=1\n");
-    const again = planInstallation(serviceFacts(gateway), root);
+    const again = planInstallation(readServiceFacts(gateway), root);
     expect(again.steps).toEqual([]);
     expect(planLines(again)).toEqual([
       `${environmentPath("gateway")} is there and is kept.`,
@@ -145,20 +145,20 @@ describe("gatehouse install-service", () => {
   it("refuses what would not last, or be another file in the service's directory", () => {
     const routes = { ...gateway.env, GATEHOUSE_GATEWAY_POLICY_PATH: "policy.json5" };
     const message = `GATEHOUSE_GATEWAY_POLICY_PATH=policy.json5; here that is ${join(process.cwd(), "policy.json5")}`;
-    expect(() => serviceFacts({ ...gateway, env: routes })).toThrow(message);
+    expect(() => readServiceFacts({ ...gateway, env: routes })).toThrow(message);
     const passing = join(directory, "_npx/gatehouse.js");
     mkdirSync(join(directory, "_npx"), { recursive: true });
     writeFileSync(passing, "");
-    expect(() => serviceFacts({ ...gateway, program: [process.execPath, passing] })).toThrow(
+    expect(() => readServiceFacts({ ...gateway, program: [process.execPath, passing] })).toThrow(
       "install it first (`npm install --global` with the package's file)",
     );
-    expect(() => serviceFacts(request("sidecar", { GATEHOUSE_SIDECAR_NODE_CONFIG_PATH: "/data/node.conf" }))).toThrow(
+    expect(() => readServiceFacts(request("sidecar", { GATEHOUSE_SIDECAR_NODE_CONFIG_PATH: "/data/node.conf" }))).toThrow(
       InstallError,
     );
   });
 
   it("writes values that systemd reads as they were", () => {
-    const text = environmentFileText("gateway", { A: 'say "$HOME" `x` \\ and\nmore' });
+    const text = formatEnvironmentFile("gateway", { A: 'say "$HOME" `x` \\ and\nmore' });
     expect(text).toContain('A="say \\"\\$HOME\\" \\`x\\` \\\\ and\nmore"\n');
   });
 });

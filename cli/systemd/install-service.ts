@@ -12,8 +12,8 @@ import {
   type Installation,
 } from "./installation.ts";
 import type { InstalledService } from "./installed-services.ts";
-import { InstallError, serviceFacts } from "./service-facts.ts";
-import { unitName } from "./unit.ts";
+import { InstallError, readServiceFacts } from "./service-facts.ts";
+import { formatUnitName } from "./unit.ts";
 
 /** What a person asked for. */
 export type InstallOptions = Readonly<{
@@ -64,7 +64,7 @@ export async function installService(
 
 function factsOf({ service, user, settings }: InstallOptions) {
   const gatehouse = join(import.meta.dirname, "../gatehouse.js");
-  return serviceFacts({ service, user, settings, env: process.env, program: [process.execPath, gatehouse] });
+  return readServiceFacts({ service, user, settings, env: process.env, program: [process.execPath, gatehouse] });
 }
 
 type Systemctl = readonly ["systemctl", ...string[]];
@@ -75,11 +75,11 @@ function systemctlCommands(
   plan: Installation,
 ): readonly Systemctl[] {
   if (root !== "/") return [];
-  if (uninstall) return plan.steps.length === 0 ? [] : [["systemctl", "disable", "--now", unitName(service)]];
+  if (uninstall) return plan.steps.length === 0 ? [] : [["systemctl", "disable", "--now", formatUnitName(service)]];
   if (!start) return [];
   return [
     ["systemctl", "daemon-reload"],
-    ["systemctl", "enable", "--now", unitName(service)],
+    ["systemctl", "enable", "--now", formatUnitName(service)],
   ];
 }
 
@@ -99,10 +99,10 @@ function run(commands: readonly Systemctl[]): void {
 }
 
 function whatNext({ service, root, start }: InstallOptions): string {
-  const log = `journalctl --unit ${unitName(service)} --follow`;
+  const log = `journalctl --unit ${formatUnitName(service)} --follow`;
   if (root !== "/") return `Installed under ${root}.`;
   if (start) return `Started. Its log: ${log}`;
-  return `Installed, not started. To start it, now and at each boot:\n  systemctl daemon-reload\n  systemctl enable --now ${unitName(service)}\n  ${log}`;
+  return `Installed, not started. To start it, now and at each boot:\n  systemctl daemon-reload\n  systemctl enable --now ${formatUnitName(service)}\n  ${log}`;
 }
 
 function said({ out }: ReturnType<typeof createTerminalOutput>, line: string): number {

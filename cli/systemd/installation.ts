@@ -1,8 +1,8 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { environmentFileText } from "./environment-file.ts";
+import { formatEnvironmentFile } from "./environment-file.ts";
 import type { ServiceFacts } from "./service-facts.ts";
-import { unitName, unitText } from "./unit.ts";
+import { formatUnitName, formatUnit } from "./unit.ts";
 
 /** A file that an installation writes or removes; `text` is absent where it is removed. */
 export type FileStep = Readonly<{ path: string; mode: number; text: string | undefined; isSecret: boolean }>;
@@ -11,23 +11,23 @@ export type FileStep = Readonly<{ path: string; mode: number; text: string | und
 export type Installation = Readonly<{ steps: readonly FileStep[]; kept: readonly string[] }>;
 
 /** Where the files of a service belong, under a root that is `/` but for images of other systems. */
-export function placesOf(service: string, root: string) {
+export function locateInstalledFiles(service: string, root: string) {
   return {
-    unit: join(root, "etc/systemd/system", unitName(service)),
+    unit: join(root, "etc/systemd/system", formatUnitName(service)),
     environment: join(root, "etc/gatehouse", `${service}.env`),
   } as const;
 }
 
 /** Plans the files of a service. An environment file that is there is the operator's, and kept. */
 export function planInstallation({ unit, variables }: ServiceFacts, root: string): Installation {
-  const places = placesOf(unit.service, root);
-  const environmentFile = placesOf(unit.service, "/").environment;
-  const text = unitText({ ...unit, environmentFile });
+  const places = locateInstalledFiles(unit.service, root);
+  const environmentFile = locateInstalledFiles(unit.service, "/").environment;
+  const text = formatUnit({ ...unit, environmentFile });
   const steps: FileStep[] = [];
   const kept: string[] = [];
   if (existsSync(places.environment)) kept.push(`${places.environment} is there and is kept`);
   else {
-    const settings = environmentFileText(unit.service, variables);
+    const settings = formatEnvironmentFile(unit.service, variables);
     steps.push({ path: places.environment, mode: 0o600, text: settings, isSecret: true });
   }
   if (existsSync(places.unit) && readFileSync(places.unit, "utf8") === text)
@@ -38,7 +38,7 @@ export function planInstallation({ unit, variables }: ServiceFacts, root: string
 
 /** Plans the end of a service: its unit goes; its settings, keys and data stay. */
 export function planRemoval(service: string, root: string): Installation {
-  const places = placesOf(service, root);
+  const places = locateInstalledFiles(service, root);
   const own = [places.environment, join(root, "var/lib", `gatehouse-${service}`)];
   return {
     steps: existsSync(places.unit) ? [{ path: places.unit, mode: 0, text: undefined, isSecret: false }] : [],

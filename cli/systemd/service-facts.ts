@@ -4,7 +4,7 @@ import { readSettings } from "#daemon/settings/settings.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { sidecarSettings, type SidecarSettings } from "#sidecar/settings.ts";
 import { serviceDefinitions } from "../service-definitions.ts";
-import { credentialPath, type UnitOptions } from "./unit.ts";
+import { locateCredential, type UnitOptions } from "./unit.ts";
 import type { InstalledService } from "./installed-services.ts";
 
 /** A request that can't be met; the message says what to do. */
@@ -34,7 +34,7 @@ export type ServiceFacts = Readonly<{
  * @throws {SettingsError} when the service would refuse them.
  * @throws {InstallError} when it could not run with them from a unit.
  */
-export function serviceFacts(request: InstallRequest): ServiceFacts {
+export function readServiceFacts(request: InstallRequest): ServiceFacts {
   const { service, env, program } = request;
   const file = request.settings === undefined ? undefined : resolve(request.settings);
   const definition = serviceDefinitions[service];
@@ -46,7 +46,7 @@ export function serviceFacts(request: InstallRequest): ServiceFacts {
   }
   const secretFiles = Object.entries(given).filter(([name]) => name.endsWith("_FILE"));
   const credentials = Object.fromEntries(secretFiles.map(([name, path]) => [credentialName(name), path]));
-  const shown = secretFiles.map(([name]) => [name, credentialPath(service, credentialName(name))]);
+  const shown = secretFiles.map(([name]) => [name, locateCredential(service, credentialName(name))]);
   const [node, gatehouse] = program.map((path) => realpathSync(path)) as [string, string];
   refusePassingPlace(gatehouse);
   const command = [node, gatehouse, service, ...(file === undefined ? [] : ["--settings", file])];

@@ -21,23 +21,23 @@ export type UnitOptions = Readonly<{
 }>;
 
 /** Name of the unit of a service. */
-export function unitName(service: string): string {
+export function formatUnitName(service: string): string {
   return `gatehouse-${service}.service`;
 }
 
 /** Where systemd shows a service its credentials. */
-export function credentialPath(service: string, name: string): string {
-  return `/run/credentials/${unitName(service)}/${name}`;
+export function locateCredential(service: string, name: string): string {
+  return `/run/credentials/${formatUnitName(service)}/${name}`;
 }
 
 /** Writes a unit of systemd, 247 or later (systemd.service(5), systemd.exec(5)). */
-export function unitText(options: UnitOptions): string {
+export function formatUnit(options: UnitOptions): string {
   const { service, user } = options;
   const own = `gatehouse-${service}`;
   const credentials = Object.entries(options.credentials).map(
     ([name, path]) => `LoadCredential=${name}:${escaped(path)}`,
   );
-  return `# Written by gatehouse install-service. Changes of your own belong into a drop-in: systemctl edit ${unitName(service)}
+  return `# Written by gatehouse install-service. Changes of your own belong into a drop-in: systemctl edit ${formatUnitName(service)}
 [Unit]
 Description=Gatehouse ${service}
 Wants=network-online.target

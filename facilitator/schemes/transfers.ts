@@ -3,7 +3,7 @@ import { traceFacts } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log.ts";
 import { answerValidUnless, type SettleAnswer } from "#x402/answer.ts";
 import type { Hex } from "#x402/hex.ts";
-import { paymentName } from "#x402/payment-name.ts";
+import { namePayment } from "#x402/payment-name.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import type { Transfers } from "#x402/scheme.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
@@ -70,7 +70,7 @@ export function createTransfers(
       const answer = await settled(payment, caller);
       const lines = answer.state === "refused" ? refusals : settlements;
       const { asset, authorization } = payment;
-      const name = paymentName({ network, asset, payer, nonce: authorization.nonce });
+      const name = namePayment({ network, asset, payer, nonce: authorization.nonce });
       const of = caller.request && traceFacts(caller.request);
       const facts = { settlement: payment.id, payment: name, payer, ...of, ...logged(answer) };
       lines.info({ event: "settle-answered", ...facts }, "settle answered");

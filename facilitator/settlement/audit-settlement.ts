@@ -1,5 +1,5 @@
 import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
-import { paymentName } from "#x402/payment-name.ts";
+import { namePayment } from "#x402/payment-name.ts";
 import type { Outcome, Settlement } from "./settlement.ts";
 
 /** What the audit log says of a settlement that has come to its end. */
@@ -15,7 +15,7 @@ export function auditSettlement(
     by: "facilitator",
     message: isSettled ? "A payment was settled on the chain." : "A payment was not settled.",
     ...(isSettled ? {} : { reason: `${outcome.reason}: ${outcome.message}` }),
-    payment: paymentName({ network, asset, payer, nonce }),
+    payment: namePayment({ network, asset, payer, nonce }),
     before: { state: "begun" },
     after: {
       state: outcome.state,

@@ -1,4 +1,4 @@
-import { paymentName } from "#x402/payment-name.ts";
+import { namePayment } from "#x402/payment-name.ts";
 import type { ClaimKey } from "./payment-claim.ts";
 
 /**
@@ -17,12 +17,12 @@ export function createPaymentOwners(): PaymentOwners {
   const owned = new Set<string>();
   return {
     take(key) {
-      const name = paymentName(key);
+      const name = namePayment(key);
       if (owned.has(name)) return false;
       owned.add(name);
       return true;
     },
-    giveBack: (key) => void owned.delete(paymentName(key)),
+    giveBack: (key) => void owned.delete(namePayment(key)),
     count: () => owned.size,
   };
 }

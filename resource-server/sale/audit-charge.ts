@@ -1,6 +1,6 @@
 import type { SettleResponse } from "@x402/core/types";
 import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
-import { paymentName } from "#x402/payment-name.ts";
+import { namePayment } from "#x402/payment-name.ts";
 import type { PaymentClaim } from "../claims/payment-claim.ts";
 
 /** What the audit log says of a payment that was charged for a response. */
@@ -13,7 +13,7 @@ export function auditCharge(
     outcome: "success",
     by: key.payer,
     message: `A payment for ${route} was charged.`,
-    payment: paymentName(key),
+    payment: namePayment(key),
     before: { state: "settling" },
     after: { state: "settled", transaction, ...key, payTo: payTo.toLowerCase(), amount },
   };

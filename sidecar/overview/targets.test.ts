@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { parseTargets, targetLines, targetsMax } from "./targets.ts";
+import { parseTargets, listTargetLines, targetsMax } from "./targets.ts";
 
 test("a file has a target on each line; credentials are asked with, and not shown", () => {
-  const lines = targetLines(
+  const lines = listTargetLines(
     "# the fleet\n\nnode-7=http://10.0.0.7:9600  # Zurich\n  http://reader:word@10.0.0.8:9600/\n",
   );
   expect(parseTargets(lines)).toEqual([

@@ -26,7 +26,7 @@ export function isTarget(word: string): boolean {
 }
 
 /** Reads the lines of a file of targets; empty ones and comments (`#`) are left out. */
-export function targetLines(text: string): readonly string[] {
+export function listTargetLines(text: string): readonly string[] {
   return text
     .split("\n")
     .map((line) => line.replace(/(^|\s)#.*$/, "").trim())

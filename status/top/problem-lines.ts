@@ -1,6 +1,6 @@
 import type { Drawn } from "./drawn.ts";
 import type { TopStatus } from "./top-status.ts";
-import { duration, fit, plain, wrap } from "./top-words.ts";
+import { formatDuration, fit, formatPlain, wrap } from "./top-words.ts";
 
 /** How many root causes are shown whole. */
 const problemsShown = 4;
@@ -10,7 +10,7 @@ type Problem = NonNullable<TopStatus["incidents"]>[number];
 const colours: Readonly<Record<string, "red" | "yellow" | "blue">> = { critical: "red", working: "blue" };
 
 /** Draws what is not right, an entry for each root cause, with its steps. A gateway alone tells conditions and no causes. */
-export function problemLines(
+export function renderProblems(
   { incidents, conditions }: TopStatus,
   nowMs: number,
   { width, paint }: Drawn,
@@ -27,7 +27,7 @@ function toProblem({ type, reason, title, message, since }: TopStatus["condition
 
 function linesOf(problem: Problem, nowMs: number, { width, paint }: Drawn): readonly string[] {
   const { severity, type, reason, title, message, since, steps, consequences } = problem;
-  const lasted = duration(nowMs - Date.parse(since));
+  const lasted = formatDuration(nowMs - Date.parse(since));
   const follows = consequences.map((one) => one.title).join("; ");
   return [
     "",
@@ -40,7 +40,7 @@ function linesOf(problem: Problem, nowMs: number, { width, paint }: Drawn): read
 
 function stepLines({ text, command }: Problem["steps"][number], number: number, drawn: Drawn): readonly string[] {
   const lines = indented(text, drawn.width, "     ", `  ${number}. `);
-  return command === undefined ? lines : [...lines, `     ${drawn.paint("cyan", plain(command))}`];
+  return command === undefined ? lines : [...lines, `     ${drawn.paint("cyan", formatPlain(command))}`];
 }
 
 function indented(text: string, width: number, indent: string, first = indent): readonly string[] {

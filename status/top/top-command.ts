@@ -4,7 +4,7 @@ import { pause } from "#daemon/time.ts";
 import { askStatus } from "../ask-status.ts";
 import { isRight } from "../status-shapes.ts";
 import { openScreen, type Terminal } from "./top-screen.ts";
-import { sheetOf } from "./top-sheet.ts";
+import { renderSheet } from "./top-sheet.ts";
 import { topStatus, type TopStatus } from "./top-status.ts";
 
 /** Which node is watched, and how. */
@@ -29,7 +29,7 @@ export async function printTop(
     return exitStatus.error;
   }
   const { status } = told;
-  const sheet = () => `${sheetOf(status, { width: plainWidth, isColored: output.isColored }).join("\n")}\n`;
+  const sheet = () => `${renderSheet(status, { width: plainWidth, isColored: output.isColored }).join("\n")}\n`;
   output.out(json ? `${JSON.stringify(status, undefined, 2)}\n` : sheet());
   return isRight(status) ? exitStatus.clean : exitStatus.drift;
 }
@@ -63,7 +63,7 @@ export async function watchTop(
   let why: string | undefined;
   const draw = () => {
     const silence = why === undefined ? undefined : { why, forMs: performance.now() - last.atMs };
-    const sheet = sheetOf(last.status, { width: screen.width(), isColored, silence });
+    const sheet = renderSheet(last.status, { width: screen.width(), isColored, silence });
     const help = `Every ${everyMs / 1_000} s from ${url}. q ends.`;
     screen.draw(
       [...sheet, ""].map((line) => mask.text(line)),

@@ -1,11 +1,11 @@
 import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "vitest";
 import { downStatus, rightStatus } from "../testing/told-status.ts";
-import { sheetOf } from "./top-sheet.ts";
+import { renderSheet } from "./top-sheet.ts";
 import { topStatus } from "./top-status.ts";
 
-const sheet = (status: unknown, options: Partial<Parameters<typeof sheetOf>[1]> = {}) =>
-  sheetOf(topStatus.parse(status), { width: 80, isColored: false, ...options });
+const sheet = (status: unknown, options: Partial<Parameters<typeof renderSheet>[1]> = {}) =>
+  renderSheet(topStatus.parse(status), { width: 80, isColored: false, ...options });
 
 test("a node that is right fits on a screen of 80 columns and 24 rows", () => {
   expect(`\n${sheet(rightStatus).join("\n")}\n`).toBe(`

@@ -1,9 +1,9 @@
 import { styleText } from "node:util";
-import { problemLines } from "./problem-lines.ts";
-import { tableLines } from "./traffic-table.ts";
+import { renderProblems } from "./problem-lines.ts";
+import { renderTrafficTable } from "./traffic-table.ts";
 import type { TopStatus } from "./top-status.ts";
 import type { Drawn, Paint } from "./drawn.ts";
-import { age, brief, bytes, duration, fit, percent, plain, wrap } from "./top-words.ts";
+import { formatAge, formatNumber, formatBytes, formatDuration, fit, formatPercent, formatPlain, wrap } from "./top-words.ts";
 
 /** How a sheet is drawn. */
 export type SheetOptions = Readonly<{
@@ -29,7 +29,7 @@ const colours = {
 const timed: ReadonlySet<string> = new Set(["down", "held", "working"]);
 
 /** Draws a node's status as the lines of `gatehouse top`. Pure. */
-export function sheetOf(status: TopStatus, { width, isColored, silence }: SheetOptions): readonly string[] {
+export function renderSheet(status: TopStatus, { width, isColored, silence }: SheetOptions): readonly string[] {
   const paint: Paint = (format, text) => (isColored ? styleText(format, text, { validateStream: false }) : text);
   const nowMs = Date.parse(status.at) + (silence?.forMs ?? 0);
   return [
@@ -39,14 +39,14 @@ export function sheetOf(status: TopStatus, { width, isColored, silence }: SheetO
     ...headlineLines(status, nowMs, { width, paint }),
     "",
     ...figureLines(status, nowMs, { width, paint, isStale: silence !== undefined }),
-    ...problemLines(status, nowMs, { width, paint }),
+    ...renderProblems(status, nowMs, { width, paint }),
     ...trafficLines(status, width, paint),
   ];
 }
 
 function silenceLines(silence: SheetOptions["silence"], width: number, paint: Paint): readonly string[] {
   if (silence === undefined) return [];
-  const text = `No answer for ${duration(silence.forMs)}; what is below is old. ${silence.why}`;
+  const text = `No answer for ${formatDuration(silence.forMs)}; what is below is old. ${silence.why}`;
   return [...wrap(text, width).map((line) => paint(["bold", "red"], line)), ""];
 }
 
@@ -62,9 +62,9 @@ function headlineLines(status: TopStatus, nowMs: number, { width, paint }: Drawn
   const state = headline?.state ?? verdict?.title ?? (status.right ? "Nothing is wrong" : "Something is wrong");
   const isTimed = timed.has(level) && headline?.since !== undefined;
   const more = headline?.beganEarlier === true ? "more than " : "";
-  const lasted = isTimed ? ` for ${more}${duration(nowMs - Date.parse(headline.since ?? status.at))}` : "";
+  const lasted = isTimed ? ` for ${more}${formatDuration(nowMs - Date.parse(headline.since ?? status.at))}` : "";
   const cause = headline?.cause ?? verdict?.message ?? conditionCount(status);
-  return [paint(["bold", colours[level]], plain(state) + lasted), ...wrap(cause, width)];
+  return [paint(["bold", colours[level]], formatPlain(state) + lasted), ...wrap(cause, width)];
 }
 
 function conditionCount({ conditions }: TopStatus): string {
@@ -100,15 +100,15 @@ function figuresOf({ node, figures, conditions }: TopStatus, nowMs: number): rea
   const block =
     lastBlock === undefined
       ? {
-          value: node.height === undefined ? "not known" : brief(node.height) + oldMark(!node.answers),
+          value: node.height === undefined ? "not known" : formatNumber(node.height) + oldMark(!node.answers),
           isOld: !node.answers,
         }
       : {
-          value: `${brief(lastBlock.height)}, ${age(nowMs - Date.parse(lastBlock.at))} ago`,
+          value: `${formatNumber(lastBlock.height)}, ${formatAge(nowMs - Date.parse(lastBlock.at))} ago`,
           isOld: lastBlock.old,
         };
   const latencyMs = rpc === undefined ? node.latencyMs : rpc.latencyMs;
-  const answer = latencyMs === undefined ? "no answer yet" : `${latencyMs < 1 ? "<1" : brief(latencyMs)} ms`;
+  const answer = latencyMs === undefined ? "no answer yet" : `${latencyMs < 1 ? "<1" : formatNumber(latencyMs)} ms`;
   const isSilent = rpc?.failure !== undefined || (rpc === undefined && !node.answers);
   return [
     { term: "Last block", ...block },
@@ -118,12 +118,12 @@ function figuresOf({ node, figures, conditions }: TopStatus, nowMs: number): rea
       : [
           {
             term: "Requests",
-            value: `${brief(gateway.requestsPerSecond)}/s${oldMark(gateway.old)}`,
+            value: `${formatNumber(gateway.requestsPerSecond)}/s${oldMark(gateway.old)}`,
             isOld: gateway.old,
           },
           {
             term: "Errors",
-            value: `${percent(gateway.errorRatio)}, ${brief(gateway.limitedPerSecond)}/s limited`,
+            value: `${formatPercent(gateway.errorRatio)}, ${formatNumber(gateway.limitedPerSecond)}/s limited`,
             isBad: gateway.errorRatio >= 0.01,
           },
         ]),
@@ -141,7 +141,7 @@ function figuresOf({ node, figures, conditions }: TopStatus, nowMs: number): rea
       : [
           {
             term: "Disk free",
-            value: `${percent(disk.freeRatio)}, ${bytes(disk.freeBytes)}${oldMark(disk.old)}`,
+            value: `${formatPercent(disk.freeRatio)}, ${formatBytes(disk.freeBytes)}${oldMark(disk.old)}`,
             isBad: isDiskLow,
             isOld: disk.old,
           },
@@ -156,10 +156,10 @@ function oldMark(isOld: boolean): string {
 function trafficLines({ traffic }: TopStatus, width: number, paint: Paint): readonly string[] {
   if (traffic === undefined) return [];
   if (traffic.byMethod.length === 0) return ["", "No calls in the last minute."];
-  const limited = traffic.limited.map(({ tier, limit, perMinute }) => `${tier} by ${limit}, ${brief(perMinute)}/min`);
+  const limited = traffic.limited.map(({ tier, limit, perMinute }) => `${tier} by ${limit}, ${formatNumber(perMinute)}/min`);
   return [
     "",
-    ...tableLines(traffic, width, (header) => paint("bold", header)),
+    ...renderTrafficTable(traffic, width, (header) => paint("bold", header)),
     ...(limited.length === 0
       ? []
       : wrap(`Limited: ${limited.join("; ")}.`, width).map((line) => paint("yellow", line))),

@@ -1,19 +1,19 @@
 /** A number of three digits or so, grouped: `1,234,567`, `12.3`. */
-export function brief(value: number): string {
+export function formatNumber(value: number): string {
   return value.toLocaleString("en", { maximumSignificantDigits: value < 1_000 ? 3 : 21, maximumFractionDigits: 0 });
 }
 
 /** A share as percent. */
-export function percent(ratio: number): string {
-  return `${brief(ratio * 100)} %`;
+export function formatPercent(ratio: number): string {
+  return `${formatNumber(ratio * 100)} %`;
 }
 
 const byteUnits = ["B", "KiB", "MiB", "GiB", "TiB"];
 
 /** A count of bytes in its largest unit. */
-export function bytes(count: number): string {
+export function formatBytes(count: number): string {
   const power = Math.min(byteUnits.length - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, count)) / 10)));
-  return `${brief(count / 1_024 ** power)} ${byteUnits[power]}`;
+  return `${formatNumber(count / 1_024 ** power)} ${byteUnits[power]}`;
 }
 
 const timeUnits = [
@@ -24,7 +24,7 @@ const timeUnits = [
 ] as const;
 
 /** How long something took or has been so, in at most two units: `1 min 15 s`. */
-export function duration(ms: number): string {
+export function formatDuration(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1_000));
   const first = timeUnits.findIndex(([, size]) => seconds >= size);
   if (first === -1) return "0 s";
@@ -39,15 +39,15 @@ export function duration(ms: number): string {
 }
 
 /** How old a figure is, in one unit. */
-export function age(ms: number): string {
-  return ms < 100_000 ? `${Math.max(0, Math.round(ms / 1_000))} s` : (duration(ms).match(/^\d+ \S+/)?.[0] ?? "");
+export function formatAge(ms: number): string {
+  return ms < 100_000 ? `${Math.max(0, Math.round(ms / 1_000))} s` : (formatDuration(ms).match(/^\d+ \S+/)?.[0] ?? "");
 }
 
 /** Characters by which a text could steer a terminal: what a node says of itself is shown, not obeyed. */
 const steering = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** A text as one plain line. */
-export function plain(text: string): string {
+export function formatPlain(text: string): string {
   return text.replaceAll(steering, " ");
 }
 
@@ -55,7 +55,7 @@ export function plain(text: string): string {
 export function wrap(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   let line = "";
-  for (const word of plain(text).split(" ").filter(Boolean)) {
+  for (const word of formatPlain(text).split(" ").filter(Boolean)) {
     for (const part of pieces(word, width)) {
       if (line !== "" && line.length + 1 + part.length > width) {
         lines.push(line);
@@ -75,7 +75,7 @@ function pieces(word: string, width: number): readonly string[] {
 
 /** A text of exactly `width` characters; one that is longer ends in `…`. */
 export function fit(text: string, width: number): string {
-  const characters = [...plain(text)];
+  const characters = [...formatPlain(text)];
   if (characters.length <= width) return characters.join("").padEnd(width);
   return `${characters.slice(0, width - 1).join("")}…`;
 }

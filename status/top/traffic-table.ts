@@ -1,5 +1,5 @@
 import type { TopStatus } from "./top-status.ts";
-import { brief, fit } from "./top-words.ts";
+import { formatNumber, fit } from "./top-words.ts";
 
 type Rates = Readonly<{ name: string; requests: number; errors: number; limited: number }>;
 
@@ -8,7 +8,7 @@ const numberWidth = 7;
 const numbers = 3;
 
 /** Draws the calls of the last minute by tier and by method, side by side, the busiest first. */
-export function tableLines(
+export function renderTrafficTable(
   { byTier, byMethod }: NonNullable<TopStatus["traffic"]>,
   width: number,
   header: (text: string) => string,
@@ -36,6 +36,6 @@ function table(title: string, rows: readonly Rates[], width: number): readonly s
     fit(name, nameWidth) + cells.map((cell) => cell.padStart(numberWidth)).join("");
   return [
     line(title, "req/s", "err/s", "lim/s"),
-    ...rows.map(({ name, requests, errors, limited }) => line(name, brief(requests), brief(errors), brief(limited))),
+    ...rows.map(({ name, requests, errors, limited }) => line(name, formatNumber(requests), formatNumber(errors), formatNumber(limited))),
   ];
 }

@@ -4,7 +4,7 @@ import { print } from "../bench/gateway/table.ts";
 import { buildGatehouseImage } from "../infra/test-images.ts";
 import { attackSidecar, type AttackReport, type Phase } from "./attack-run.ts";
 import { limits, startContainedSidecar } from "./attacked-sidecar.ts";
-import { judgedMs, mostP99Ms, stillSlow, verdictOn } from "./verdict.ts";
+import { judgeMs, computeMaxP99Ms, stillSlow, judgePhase } from "./verdict.ts";
 
 const found = await findEngine();
 /** How long all phases take together. */
@@ -42,7 +42,7 @@ describe.skipIf(!found.ok)(`the sidecar in its container under attack${skipReaso
       const phases = [report.undisturbed, ...report.attacked];
       print(
         `other callers under attack, ${seconds} s in all`,
-        phases.map((phase) => verdictOn(report.undisturbed, phase)),
+        phases.map((phase) => judgePhase(report.undisturbed, phase)),
       );
     },
     900_000 + seconds * 1_000,
@@ -56,7 +56,7 @@ describe.skipIf(!found.ok)(`the sidecar in its container under attack${skipReaso
 
   test("keeps serving others: their p99 (in a short run the p95 of its middle second) stays under three times what it is undisturbed under all but the named attacks, and none is refused", () => {
     const held = report.attacked.filter(({ attack }) => !stillSlow.has(attack));
-    const harmed = held.filter((phase) => judgedMs(phase) > mostP99Ms(report.undisturbed, phase));
+    const harmed = held.filter((phase) => judgeMs(phase) > computeMaxP99Ms(report.undisturbed, phase));
     expect(harmed.map(shown)).toEqual([]);
     expect(report.attacked.filter(({ worstMs }) => worstMs > mostWaitMs).map(shown)).toEqual([]);
     expect(report.attacked.filter(({ failures }) => failures.length > 0).map(shown)).toEqual([]);

@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { print } from "../bench/gateway/table.ts";
 import { attackSidecar, type Phase } from "./attack-run.ts";
 import { startLocalSidecar } from "./attacked-sidecar.ts";
-import { verdictOn } from "./verdict.ts";
+import { judgePhase } from "./verdict.ts";
 
 /** Attacks a sidecar of this checkout, without a container: `--seconds` in all, `--only` some of the attacks, separated by commas. */
 const { values } = parseArgs({ options: { seconds: { type: "string", default: "60" }, only: { type: "string" } } });
@@ -26,6 +26,6 @@ const report = await attackSidecar({ seconds: Number(values.seconds), only }, st
 const { undisturbed, attacked, peakMiB, ends } = report;
 print(
   `other callers under attack, ${values.seconds} s in all`,
-  [undisturbed, ...attacked].map((phase) => verdictOn(undisturbed, phase)),
+  [undisturbed, ...attacked].map((phase) => judgePhase(undisturbed, phase)),
 );
 print("in all", [{ peakMiB, ends }]);

@@ -2,7 +2,7 @@ import { chmod, readFile, writeFile } from "node:fs/promises";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { startContainer, type TestContainer } from "../support/engine/container.ts";
 import { freePorts } from "../support/free-ports.ts";
-import { configOf } from "../support/owned-node.ts";
+import { writeOwnedConfig } from "../support/owned-node.ts";
 import { startService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
 
@@ -114,7 +114,7 @@ function memoryIn(status: string) {
 async function prepare(nodePort: number) {
   const [gatewayPort = 0, statusPort = 0] = await freePorts(2);
   const node = await createFakeNode();
-  await writeFile(node.configPath, configOf("/data", "attacked"));
+  await writeFile(node.configPath, writeOwnedConfig("/data", "attacked"));
   for (const path of [node.workspace, node.binDirectory]) await chmod(path, 0o777);
   await chmod(node.configPath, 0o666);
   return {

@@ -19,19 +19,19 @@ const noiseMs = 50;
 const requestsForP99 = 3_000;
 
 /** What others waited in a phase, as it is judged: their p99, in a short phase their p95 in its middle second. */
-export function judgedMs({ requests, p99Ms, secondP95Ms }: Phase): number {
+export function judgeMs({ requests, p99Ms, secondP95Ms }: Phase): number {
   return requests < requestsForP99 ? secondP95Ms : p99Ms;
 }
 
 /** The p99 that others may have meanwhile: three times the longest of what they had undisturbed, of the machine's own delays, and of noise. */
-export function mostP99Ms(undisturbed: Phase, phase: Phase): number {
+export function computeMaxP99Ms(undisturbed: Phase, phase: Phase): number {
   return mostSlowdown * Math.max(undisturbed.p99Ms, phase.controlP99Ms, noiseMs);
 }
 
 /** A phase as a line of the table that a run ends with. */
-export function verdictOn(undisturbed: Phase, phase: Phase): Row {
+export function judgePhase(undisturbed: Phase, phase: Phase): Row {
   const { attack, requests, p99Ms, secondP95Ms, controlP99Ms, worstMs, failures } = phase;
-  const bound = mostP99Ms(undisturbed, phase);
+  const bound = computeMaxP99Ms(undisturbed, phase);
   const over = stillSlow.has(attack) ? "over, as docs/security.md says" : "OVER";
   return {
     phase: attack,
@@ -42,6 +42,6 @@ export function verdictOn(undisturbed: Phase, phase: Phase): Row {
     "the node alone p99 ms": controlP99Ms,
     "worst ms": worstMs,
     failed: failures.length,
-    verdict: judgedMs(phase) <= bound ? "within" : over,
+    verdict: judgeMs(phase) <= bound ? "within" : over,
   };
 }

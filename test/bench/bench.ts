@@ -3,8 +3,8 @@
  * `npm run bench -- upkeep kills`.
  */
 const sections: Readonly<Record<string, (parts: readonly string[]) => Promise<void>>> = {
-  stack: async () => (await import("./stack.ts")).benchStack(),
-  upkeep: async (parts) => (await import("./upkeep/upkeep.ts")).benchUpkeep(parts),
+  stack: async () => (await import("./stack.ts")).measureStack(),
+  upkeep: async (parts) => (await import("./upkeep/upkeep.ts")).measureUpkeep(parts),
   facilitator: async () => void (await import("./facilitator.ts")),
   infra: async () => void (await import("./infra.ts")),
   deployment: async () => void (await import("./deployment.ts")),

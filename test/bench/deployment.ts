@@ -2,11 +2,11 @@ import { tokenAddress } from "#devnet/token/address.ts";
 import { freeHostPorts } from "../infra/host-ports.ts";
 import { buildTestImages, removeTestImages, type TestImages } from "../infra/test-images.ts";
 import { startTestStack } from "../infra/test-stack.ts";
-import { uniqueName } from "../support/engine/container.ts";
-import { docker } from "../support/engine/docker.ts";
+import { createUniqueName } from "../support/engine/container.ts";
+import { runDocker } from "../support/engine/docker.ts";
 import { findEngine } from "../support/engine/find-engine.ts";
 import { findPulumi } from "../support/pulumi/find-pulumi.ts";
-import { pulumiStack } from "../support/pulumi/pulumi-stack.ts";
+import { createPulumiStack } from "../support/pulumi/pulumi-stack.ts";
 import { removeStack } from "../support/pulumi/remove-stack.ts";
 
 /** One row of output: what was measured, with its unit in the name. */
@@ -28,7 +28,7 @@ for (const row of await deploymentRows()) {
 async function deploymentRows(): Promise<readonly Row[]> {
   const engine = await findEngine();
   if (!engine.ok) return [{ "not measured": engine.message }];
-  const name = uniqueName("image");
+  const name = createUniqueName("image");
   try {
     const images = await buildTestImages(name, engine.nodeImage);
     const sizes = await sizeRows(images);
@@ -52,7 +52,7 @@ async function sizeRows(images: TestImages): Promise<readonly Row[]> {
 }
 
 async function bytesOf(image: string): Promise<number> {
-  return Number(await docker("image", "inspect", "--format", "{{.Size}}", image));
+  return Number(await runDocker("image", "inspect", "--format", "{{.Size}}", image));
 }
 
 async function healthRows(url: string, images: TestImages): Promise<readonly Row[]> {
@@ -68,7 +68,7 @@ async function healthRows(url: string, images: TestImages): Promise<readonly Row
 async function pulumiRows(dockerEngine: string, baseImage: string): Promise<readonly Row[]> {
   const pulumi = await findPulumi("docker");
   if (!pulumi.ok) return [{ "not measured": pulumi.message }];
-  await using stack = await pulumiStack(uniqueName("bench").replace("gatehouse-test-", ""));
+  await using stack = await createPulumiStack(createUniqueName("bench").replace("gatehouse-test-", ""));
   const ports = await freeHostPorts();
   const own = { target: "docker", dockerEngine, baseImage, devAccounts: true, tokenAddress, protectData: false };
   await stack.configure({ ...own, ...ports });

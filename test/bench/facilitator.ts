@@ -1,7 +1,7 @@
-import { ledgerFolder, startFacilitator, type RunningFacilitator } from "../facilitator/running-facilitator.ts";
+import { createLedgerFolder, startFacilitator, type RunningFacilitator } from "../facilitator/running-facilitator.ts";
 import { signPayment, type PaymentBody } from "../facilitator/signed-payment.ts";
 import { startPaymentChain } from "../support/payment-chain.ts";
-import { postgresMissing, startPostgres } from "../support/postgres.ts";
+import { explainMissingPostgres, startPostgres } from "../support/postgres.ts";
 
 /** What one store did, in calls a second. */
 type Speed = Readonly<{ store: string; verify: number; settle: number }>;
@@ -13,7 +13,7 @@ const concurrency = 64;
 
 await using resources = new AsyncDisposableStack();
 const chain = resources.use(await startPaymentChain({ blockTimeSeconds }));
-const folder = resources.use(await ledgerFolder());
+const folder = resources.use(await createLedgerFolder());
 const place = { rpcUrl: chain.url, token: chain.token };
 process.stdout.write(
   `\nFacilitator: ${concurrency} calls at a time, a block every ${blockTimeSeconds} s, node, load and service on one machine ` +
@@ -21,7 +21,7 @@ process.stdout.write(
 );
 
 const sqlite = await measure("SQLite", { GATEHOUSE_FACILITATOR_LEDGER_PATH: folder.path("bench") });
-const missing = postgresMissing();
+const missing = explainMissingPostgres();
 if (missing === undefined) {
   const server = resources.use(await startPostgres());
   const postgres = await measure("PostgreSQL", {

@@ -3,16 +3,16 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { againstAnvil } from "./gateway/anvil.ts";
-import { batchesAgainstAnvil } from "./gateway/batches.ts";
-import { proxiesAlone } from "./gateway/behind-proxies.ts";
-import { realClients } from "./gateway/real-clients.ts";
-import { costOfChecks } from "./gateway/cost.ts";
-import { memoryRun } from "./gateway/memory-run.ts";
+import { measureAgainstAnvil } from "./gateway/anvil.ts";
+import { measureBatches } from "./gateway/batches.ts";
+import { measureProxiesAlone } from "./gateway/behind-proxies.ts";
+import { measureRealClients } from "./gateway/real-clients.ts";
+import { measureChecks } from "./gateway/cost.ts";
+import { measureMemoryRun } from "./gateway/memory-run.ts";
 import { passThrough } from "./gateway/pass-through.ts";
-import { streamedAnswers } from "./gateway/stream.ts";
+import { measureStreamedAnswers } from "./gateway/stream.ts";
 import { print } from "./gateway/table.ts";
-import { webSocketClients } from "./gateway/websocket-clients.ts";
+import { measureWebSocketClients } from "./gateway/websocket-clients.ts";
 
 /**
  * Measures the gateway against nginx and HAProxy as proxies, all in front of the same native responder, and against bare anvil.
@@ -31,16 +31,16 @@ const { values } = parseArgs({
 const folder = mkdtempSync(join(tmpdir(), "gatehouse-bench-"));
 const surroundings = { folder, seconds: Number(values.seconds), rounds: Number(values.rounds), connections: 64 };
 const parts = new Map<string, () => Promise<void> | void>([
-  ["clients", () => realClients(surroundings)],
-  ["proxies", () => proxiesAlone(surroundings)],
+  ["clients", () => measureRealClients(surroundings)],
+  ["proxies", () => measureProxiesAlone(surroundings)],
   ["small", () => passThrough("40 B", 42, surroundings)],
   ["large", () => passThrough("2 KB", 2_048, surroundings)],
-  ["anvil", () => againstAnvil(surroundings)],
-  ["batch", () => batchesAgainstAnvil(surroundings)],
-  ["stream", streamedAnswers],
-  ["cost", costOfChecks],
-  ["websocket", () => webSocketClients(Number(values.clients))],
-  ["memory", () => memoryRun(Number(values.requests), { ...surroundings, seconds: 10 })],
+  ["anvil", () => measureAgainstAnvil(surroundings)],
+  ["batch", () => measureBatches(surroundings)],
+  ["stream", measureStreamedAnswers],
+  ["cost", measureChecks],
+  ["websocket", () => measureWebSocketClients(Number(values.clients))],
+  ["memory", () => measureMemoryRun(Number(values.requests), { ...surroundings, seconds: 10 })],
 ]);
 try {
   const versions = [firstLine("nginx", "-v"), firstLine("haproxy", "-v"), firstLine("wrk", "-v")].join(", ");

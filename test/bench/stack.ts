@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { request } from "undici";
 import { startStack, type RunningStack } from "../support/running-stack.ts";
-import { residentMiB, stackProcesses } from "../support/stack-processes.ts";
+import { readResidentMiB, findStackProcesses } from "../support/stack-processes.ts";
 
 /** One row of output: what was measured, with its unit in the name. */
 type Row = Readonly<Record<string, string | number>>;
@@ -10,7 +10,7 @@ const requests = 1_000;
 const concurrency = 16;
 
 /** Measures the embedded stack: start times, the first paid response, and the memory of each part. */
-export async function benchStack(): Promise<void> {
+export async function measureStack(): Promise<void> {
   const startedAt = performance.now();
   await using stack = await startStack();
   const upAfterMs = Math.round(performance.now() - startedAt);
@@ -45,14 +45,14 @@ function loads({ ports }: RunningStack): readonly Load[] {
 }
 
 async function memory(stack: RunningStack): Promise<Row[]> {
-  const processes = stackProcesses(stack);
+  const processes = findStackProcesses(stack);
   const rows: Row[] = [];
   for (const load of loads(stack)) {
     const pid = processes.get(load.name);
     if (pid === undefined) throw new Error(`no process of the ${load.name} in the stack`);
-    const before = residentMiB(pid);
+    const before = readResidentMiB(pid);
     await drive(load);
-    rows.push({ service: load.name, "MiB before": before, "MiB after": residentMiB(pid) });
+    rows.push({ service: load.name, "MiB before": before, "MiB after": readResidentMiB(pid) });
   }
   return rows;
 }

@@ -8,7 +8,7 @@ import {
   type MessageShape,
 } from "#gateway/testing/message-shapes.ts";
 import { watchTurns, type TurnTimes } from "#gateway/testing/turn-watch.ts";
-import { print, verdict } from "./gateway/table.ts";
+import { print, judgeFigure } from "./gateway/table.ts";
 
 /**
  * Searches for the message that keeps the gateway's thread longest in one turn of its event loop: every filling in every frame of every
@@ -57,7 +57,7 @@ print(
     shape: JSON.stringify(shape),
   })),
 );
-print("worst message", [verdict("ms of one turn", confirmed[0]?.times.longestMs ?? Number.NaN, { most: targetMs })]);
+print("worst message", [judgeFigure("ms of one turn", confirmed[0]?.times.longestMs ?? Number.NaN, { most: targetMs })]);
 
 function byTurn(one: Measured, other: Measured): number {
   return other.times.longestMs - one.times.longestMs;

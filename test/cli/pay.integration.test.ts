@@ -4,7 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import { openMarket, payee, payer, temporaryFolder, urlOf, type Market } from "../resource-server/shop.ts";
+import { openMarket, payee, payer, createTemporaryFolder, findUrl, type Market } from "../resource-server/shop.ts";
 import { runGatehouse } from "../support/run-command.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "../support/until.ts";
@@ -12,7 +12,7 @@ import { generousMs, until } from "../support/until.ts";
 const program = join(import.meta.dirname, "../../cli/gatehouse.js");
 
 let market: Market;
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 let shop: ServiceProcess;
 let url: string;
 let payerFile: string;
@@ -21,9 +21,9 @@ let allowed: readonly string[];
 
 beforeAll(async () => {
   market = await openMarket();
-  folder = await temporaryFolder();
+  folder = await createTemporaryFolder();
   shop = await market.openShop(folder.path);
-  url = `${urlOf(shop)}/data`;
+  url = `${findUrl(shop)}/data`;
   payerFile = join(folder.path, "payer");
   await writeFile(payerFile, `${payer.privateKey}\n`);
   allowed = ["--max-amount", "0.01", "--asset", market.chain.token, "--rpc-url", market.chain.url];

@@ -6,12 +6,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
-import { nodeNeeded, oldNode } from "../support/old-node.ts";
+import { nodeNeeded, findOldNode } from "../support/old-node.ts";
 import { runGatehouse } from "../support/run-command.ts";
 import { generousMs, until } from "../support/until.ts";
 
 const program = join(import.meta.dirname, "../../cli/gatehouse.js");
-const old = oldNode();
+const old = findOldNode();
 test.skipIf(old === undefined)(
   `an old Node is told so in one line${old === undefined ? " (skipped: no old Node on PATH)" : ""}`,
   async () => {

@@ -6,11 +6,11 @@ import { buildTestImages, type TestImages } from "../infra/test-images.ts";
 import { root } from "../style/rooms.ts";
 import { callRpc } from "../support/call-rpc.ts";
 import { composeCommands, startComposeFile, type ComposeProject } from "../support/engine/compose-project.ts";
-import { uniqueName } from "../support/engine/container.ts";
-import { docker } from "../support/engine/docker.ts";
+import { createUniqueName } from "../support/engine/container.ts";
+import { runDocker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { freePorts } from "../support/free-ports.ts";
-import { balanceOf, clientFetch, payee } from "../support/paying.ts";
+import { readBalance, createClientFetch, payee } from "../support/paying.ts";
 import { until } from "../support/until.ts";
 
 const found = await findEngine();
@@ -67,10 +67,10 @@ async function confined(project: ComposeProject, services: readonly string[], us
 
 /** A node in a container of its own, its workspace a directory of this machine. */
 async function nodeOfOnesOwn() {
-  const name = uniqueName("own-node");
+  const name = createUniqueName("own-node");
   const workspace = await mkdtemp(join(tmpdir(), "gatehouse-own-node-"));
   if (process.getuid?.() === 0) await chown(workspace, nodeUser, nodeUser);
-  await docker("network", "create", name);
+  await runDocker("network", "create", name);
   const env = {
     GATEHOUSE_DEVNET_WORKSPACE_DIRECTORY: "/data",
     GATEHOUSE_DEVNET_NODE_LISTEN_HOST: "0.0.0.0",
@@ -78,14 +78,14 @@ async function nodeOfOnesOwn() {
   };
   const given = Object.entries(env).map(([key, value]) => `--env=${key}=${value}`);
   const place = [`--network=${name}`, `--user=${nodeUser}:${nodeUser}`, `--volume=${workspace}:/data`, "--init"];
-  await docker("run", "--detach", `--name=${name}`, ...place, ...given, images.devnet);
+  await runDocker("run", "--detach", `--name=${name}`, ...place, ...given, images.devnet);
   return {
     name,
     workspace,
-    startedAt: () => docker("inspect", "--format", "{{.State.StartedAt}}", name),
+    startedAt: () => runDocker("inspect", "--format", "{{.State.StartedAt}}", name),
     [Symbol.asyncDispose]: async () => {
-      await docker("rm", "--force", name);
-      await docker("network", "rm", name);
+      await runDocker("rm", "--force", name);
+      await runDocker("network", "rm", name);
       await rm(workspace, { recursive: true });
     },
   };
@@ -99,7 +99,7 @@ describe.skipIf(command === undefined)(`the compose files of examples/compose${s
   }, 900_000);
 
   test("devnet: everything comes up confined, and sells to a fetch and to the client of the file", async () => {
-    const { env, urls } = await variables(uniqueName("compose"));
+    const { env, urls } = await variables(createUniqueName("compose"));
     await using project = await startComposeFile(command!, file("devnet"), env);
     // At once, as the page says: the customer waits for the shop.
     await project.compose("run", "--rm", "client");
@@ -108,11 +108,11 @@ describe.skipIf(command === undefined)(`the compose files of examples/compose${s
     await healthy(project, services);
     await confined(project, services, "10001:10001");
     // The first sale was the client's above.
-    const before = await balanceOf(urls.gateway, payee.address);
-    const answer = await clientFetch()(`${urls.shop}/data`);
+    const before = await readBalance(urls.gateway, payee.address);
+    const answer = await createClientFetch()(`${urls.shop}/data`);
     expect(answer.status).toBe(200);
     await project.compose("run", "--rm", "client");
-    expect((await balanceOf(urls.gateway, payee.address)) - before).toBe(20_000n);
+    expect((await readBalance(urls.gateway, payee.address)) - before).toBe(20_000n);
     const page = await fetch(urls.status);
     expect(page.status).toBe(200);
     // Its own node, made a moment ago: acted on without a word from a person, through the proxy.
@@ -121,7 +121,7 @@ describe.skipIf(command === undefined)(`the compose files of examples/compose${s
 
   test("own-node: the gateway answers at once, and nothing is done at the node before a person agrees", async () => {
     await using node = await nodeOfOnesOwn();
-    const { env, urls } = await variables(uniqueName("compose"));
+    const { env, urls } = await variables(createUniqueName("compose"));
     const own = { NODE_CONTAINER: node.name, NODE_NETWORK: node.name, NODE_WORKSPACE: node.workspace };
     await until("the node has its node.conf", healthyWithinMs, async () => {
       return (await stat(join(node.workspace, "bin/node.conf"))).isFile();

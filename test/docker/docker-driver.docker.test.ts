@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { createDockerDriver } from "#sidecar/upkeep/drivers/docker-driver.ts";
 import { createDockerEngine } from "#sidecar/upkeep/drivers/docker-engine.ts";
 import { generousMs, until } from "../support/until.ts";
-import { startContainer, uniqueName } from "../support/engine/container.ts";
-import { docker } from "../support/engine/docker.ts";
+import { startContainer, createUniqueName } from "../support/engine/container.ts";
+import { runDocker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 
 const found = await findEngine();
@@ -56,7 +56,7 @@ describe.skipIf(!found.ok)(`the docker driver over a real engine${skipReason(fou
 
   test("a container that was stopped does not run, and a restart starts it", async () => {
     await using container = await startNode(obedient);
-    await docker("stop", container.name);
+    await runDocker("stop", container.name);
     await using driver = driverOf(container.name, 30);
     expect(await driver.startedAt?.(signal)).toBe("not-running");
     await driver.restart(signal);
@@ -64,7 +64,7 @@ describe.skipIf(!found.ok)(`the docker driver over a real engine${skipReason(fou
   });
 
   test("a container that is not there is named in the engine's words", async () => {
-    const name = uniqueName("gone");
+    const name = createUniqueName("gone");
     await using driver = driverOf(name, 1);
     const words = `404: No such container: ${name}`;
     await expect(driver.restart(signal)).rejects.toThrow(`container ${name} was not restarted: ${words}`);

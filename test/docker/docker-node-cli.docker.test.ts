@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDockerEngine } from "#sidecar/upkeep/drivers/docker-engine.ts";
 import { createDockerNodeCli } from "#sidecar/upkeep/drivers/docker-node-cli.ts";
-import { startContainer, uniqueName, type TestContainer } from "../support/engine/container.ts";
-import { docker } from "../support/engine/docker.ts";
+import { startContainer, createUniqueName, type TestContainer } from "../support/engine/container.ts";
+import { runDocker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { generousMs, until } from "../support/until.ts";
 
@@ -90,8 +90,8 @@ describe.skipIf(!found.ok)(`node_cli in a container of a real engine${skipReason
     expect(await words()).toMatch(
       /^TimedOut: \.\/hangs in container node still runs since an earlier call \(process \d+ of the engine's machine\); end it, or restart the container\.$/,
     );
-    expect((await docker("top", container.name)).match(/sleep 900/g)).toHaveLength(1);
-    await docker("exec", container.name, "sh", "-c", "kill -9 $(cat /tmp/hangs.pid)");
+    expect((await runDocker("top", container.name)).match(/sleep 900/g)).toHaveLength(1);
+    await runDocker("exec", container.name, "sh", "-c", "kill -9 $(cat /tmp/hangs.pid)");
     await until("the tool is run again", generousMs, async () => (await words()) === givenUp);
   });
 
@@ -102,7 +102,7 @@ describe.skipIf(!found.ok)(`node_cli in a container of a real engine${skipReason
       message:
         "./endless in container node printed more than 1000 bytes and was no longer read; is it the right program?",
     });
-    await until("it ends", generousMs, async () => !(await docker("top", container.name)).includes("/dev/zero"));
+    await until("it ends", generousMs, async () => !(await runDocker("top", container.name)).includes("/dev/zero"));
   });
 
   test("one that prints no text is passed on as it can be read", async () => {
@@ -135,7 +135,7 @@ describe.skipIf(!found.ok)(`node_cli in a container of a real engine${skipReason
         () => "/data/bin",
         connection,
       )([], signal);
-    const gone = uniqueName("gone");
+    const gone = createUniqueName("gone");
     expect(await nodeCliIn(gone)).toMatchObject({
       message: `the Docker engine refused to run node_cli: 404: No such container: ${gone}`,
     });

@@ -7,7 +7,7 @@ import { createDockerDriver } from "#sidecar/upkeep/drivers/docker-driver.ts";
 import { createDockerEngine } from "#sidecar/upkeep/drivers/docker-engine.ts";
 import { createDockerNodeCli } from "#sidecar/upkeep/drivers/docker-node-cli.ts";
 import { startContainer, type TestContainer } from "../support/engine/container.ts";
-import { docker } from "../support/engine/docker.ts";
+import { runDocker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { startService } from "../support/service-process.ts";
 
@@ -77,7 +77,7 @@ describe.skipIf(!isLocal)(`the engine proxy before a real engine${skipReason(fou
   });
 
   test("a node_cli that hangs is given up through it; a proxy that was restarted keeps nobody from trying again", async () => {
-    await docker("exec", container.name, "touch", "/tmp/hang");
+    await runDocker("exec", container.name, "touch", "/tmp/hang");
     await using connection = createDockerEngine({ engine: `unix://${socketPath()}`, timeoutMs: 2_000 });
     const options = { container: container.name, command: "node_cli", timeoutMs: 2_000, outputLimitBytes: 1_000 };
     const run = createDockerNodeCli(options, () => "/data/bin", connection);
@@ -88,7 +88,7 @@ describe.skipIf(!isLocal)(`the engine proxy before a real engine${skipReason(fou
         message: expect.stringContaining("still runs since an earlier call") as string,
       });
     }
-    await docker("exec", container.name, "rm", "/tmp/hang");
+    await runDocker("exec", container.name, "rm", "/tmp/hang");
     await using _proxy = await startProxy();
     expect(await run(["--version"], signal)).toEqual({ ok: true, output: "--version\n" });
   });
@@ -101,7 +101,7 @@ describe.skipIf(!isLocal)(`the engine proxy before a real engine${skipReason(fou
       await ask(socketPath(), "POST", `/v1.41/containers/${container.name}/exec`, { Cmd: ["sh", "-c", "id"] }),
     ).toBe(403);
     expect(await ask(socketPath(), "DELETE", `/v1.41/containers/${container.name}?force=1`)).toBe(403);
-    expect(await docker("ps", "--all", "--quiet", "--filter", "name=gatehouse-test-escape")).toBe("");
+    expect(await runDocker("ps", "--all", "--quiet", "--filter", "name=gatehouse-test-escape")).toBe("");
     expect(await container.inspect("{{.State.Running}} {{.ExecIDs}}")).toBe("true []");
     expect(proxy.output()).toContain("refused");
   });

@@ -1,12 +1,12 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { docker } from "../support/engine/docker.ts";
+import { runDocker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { runOnEngine } from "../support/engine/engine-stack.ts";
-import { uniqueName } from "../support/engine/container.ts";
+import { createUniqueName } from "../support/engine/container.ts";
 import { until } from "../support/until.ts";
 
 const found = await findEngine();
-const prefix = uniqueName("loops");
+const prefix = createUniqueName("loops");
 const labelled = ["--all", "--filter", `label=io.gatehouse.stack=${prefix}`];
 
 /** A container whose process ends as soon as it is started, and that the engine starts again. */
@@ -32,8 +32,8 @@ const looping = (name: string, image: string) => ({
 
 describe.skipIf(!found.ok)(`a stack of the tests' own on an engine${skipReason(found)}`, () => {
   afterAll(async () => {
-    const left = await docker("ps", "--quiet", ...labelled);
-    if (left !== "") await docker("rm", "--force", ...left.split("\n"));
+    const left = await runDocker("ps", "--quiet", ...labelled);
+    if (left !== "") await runDocker("rm", "--force", ...left.split("\n"));
   });
 
   test("is removed to its last container, though the engine starts them again and again", async () => {
@@ -48,6 +48,6 @@ describe.skipIf(!found.ok)(`a stack of the tests' own on an engine${skipReason(f
       return states.every(({ RestartCount: count }) => count >= 2);
     });
     await stack[Symbol.asyncDispose]();
-    expect(await docker("ps", "--quiet", ...labelled)).toBe("");
+    expect(await runDocker("ps", "--quiet", ...labelled)).toBe("");
   });
 });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { driftedConfig } from "#sidecar/testing/fake-node.ts";
-import { docker } from "../support/engine/docker.ts";
+import { runDocker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { root } from "../style/rooms.ts";
 
@@ -18,7 +18,7 @@ const plan =
 /** A shell's output in a container that has this checkout. */
 function run(options: readonly string[], script: string): Promise<string> {
   const base = ["--network=none", `--volume=${root}:/app:ro`];
-  return docker("run", "--rm", ...base, ...options, engine.nodeImage, "sh", "-c", script);
+  return runDocker("run", "--rm", ...base, ...options, engine.nodeImage, "sh", "-c", script);
 }
 
 describe.skipIf(!found.ok)(`a node.conf where it can't be put right${skipReason(found)}`, () => {

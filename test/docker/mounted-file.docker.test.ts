@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { driftedConfig } from "#sidecar/testing/fake-node.ts";
 import { startUpkeepContainer } from "../support/engine/upkeep-container.ts";
-import { docker } from "../support/engine/docker.ts";
+import { runDocker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { root } from "../style/rooms.ts";
 
@@ -30,7 +30,7 @@ describe.skipIf(!found.ok)(`a node.conf that is mounted by itself${skipReason(fo
     const plan = "node /app/cli/gatehouse.js plan --config /data/bin/node.conf --node-version 0.16.2 --write";
     const script = `${plan} 2>&1 >/plan; echo "status $?"; ls -A /data/bin`;
     const options = ["--network", "none", "--volume", `${root}:/app:ro`, ...mount];
-    expect(await docker("run", "--rm", ...options, engine.nodeImage, "sh", "-c", script)).toBe(
+    expect(await runDocker("run", "--rm", ...options, engine.nodeImage, "sh", "-c", script)).toBe(
       `plan: /data/bin/node.conf ${remedy}\nstatus 1\nnode.conf`,
     );
     expect(await readFile(path, "utf8")).toBe(driftedConfig);
@@ -57,6 +57,6 @@ describe.skipIf(!found.ok)(`a node.conf that is mounted by itself${skipReason(fo
     // An editor that saves by rename changes the directory, which is not mounted: the container keeps the old file.
     await writeFile(join(directory, "saved"), "{}");
     await rename(join(directory, "saved"), path);
-    expect(await docker("exec", sidecar.container.name, "cat", "/data/bin/node.conf")).toBe(right.trim());
+    expect(await runDocker("exec", sidecar.container.name, "cat", "/data/bin/node.conf")).toBe(right.trim());
   });
 });

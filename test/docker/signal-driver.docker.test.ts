@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { root } from "../style/rooms.ts";
 import { startContainer, type TestContainer } from "../support/engine/container.ts";
-import { docker } from "../support/engine/docker.ts";
+import { runDocker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { generousMs, until } from "../support/until.ts";
 
@@ -40,7 +40,7 @@ async function restartFrom(
     const driver = createSignalDriver({ processName: ${JSON.stringify(processName)}, timeoutMs: 20_000 });
     await driver.restart(new AbortController().signal).then(() => console.log("restarted"), (error) => console.log(error.message));`;
   const script = `node -e "setInterval(() => {}, 1000)" & node --input-type=module -e '${program}'; kill -0 $! && echo "the other one is alive"`;
-  return docker("run", "--rm", ...shared, ...options, "--volume", `${root}:/app:ro`, image, "sh", "-c", script);
+  return runDocker("run", "--rm", ...shared, ...options, "--volume", `${root}:/app:ro`, image, "sh", "-c", script);
 }
 
 /** What the driver says of the node's start, in a container of its own. */
@@ -49,7 +49,7 @@ async function startSeenFrom(options: readonly string[], processName: string): P
     import { createSignalDriver } from "/app/sidecar/upkeep/drivers/signal-driver.ts";
     console.log(await createSignalDriver({ processName: ${JSON.stringify(processName)}, timeoutMs: 1_000 }).startedAt());`;
   const run = ["node", "--input-type=module", "-e", program];
-  return docker("run", "--rm", ...options, "--volume", `${root}:/app:ro`, image, ...run);
+  return runDocker("run", "--rm", ...options, "--volume", `${root}:/app:ro`, image, ...run);
 }
 
 const started = (container: TestContainer) => container.inspect("{{.State.StartedAt}}");
@@ -71,7 +71,7 @@ describe.skipIf(!found.ok)(`the signal driver in a shared process namespace${ski
     expect(Math.abs(seen - Date.parse(await started(pod.container)))).toBeLessThan(2_000);
     expect(await startSeenFrom(pod.shared, "nodule")).toBe("unknown");
     expect(await startSeenFrom(["--network", "none"], "node")).toBe("unknown");
-    await docker("rm", "--force", pod.container.name);
+    await runDocker("rm", "--force", pod.container.name);
     expect(await startSeenFrom(pod.shared, "node")).toBe("not-running");
   });
 

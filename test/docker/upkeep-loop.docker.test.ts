@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { startServiceContainer } from "../support/engine/service-container.ts";
 import { startUpkeepContainer } from "../support/engine/upkeep-container.ts";
-import { uniqueName, type TestContainer } from "../support/engine/container.ts";
-import { docker } from "../support/engine/docker.ts";
+import { createUniqueName, type TestContainer } from "../support/engine/container.ts";
+import { runDocker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { freePorts } from "../support/free-ports.ts";
 import { until } from "../support/until.ts";
@@ -14,8 +14,8 @@ const engine = found.ok ? found : { url: "", nodeImage: "" };
 
 /** A devnet node in a container, with its workspace in a volume that outlives it. */
 async function startNode() {
-  const volume = uniqueName("workspace");
-  await docker("volume", "create", volume);
+  const volume = createUniqueName("workspace");
+  await runDocker("volume", "create", volume);
   const [httpPort = 0, webSocketPort = 0] = await freePorts(2);
   const container = await startServiceContainer({
     image: engine.nodeImage,
@@ -32,12 +32,12 @@ async function startNode() {
   const urls = { http: `http://127.0.0.1:${httpPort}`, webSocket: `ws://127.0.0.1:${webSocketPort}` };
   const dispose = async () => {
     await container[Symbol.asyncDispose]();
-    await docker("volume", "rm", volume);
+    await runDocker("volume", "rm", volume);
   };
   return { container, volume, urls, [Symbol.asyncDispose]: dispose };
 }
 
-const config = (node: TestContainer) => docker("exec", node.name, "cat", "/data/bin/node.conf");
+const config = (node: TestContainer) => runDocker("exec", node.name, "cat", "/data/bin/node.conf");
 const startedMs = async (node: TestContainer) => Date.parse(await node.inspect("{{.State.StartedAt}}"));
 
 describe.skipIf(!isLocal)(`the upkeep of a node in a container${skipReason(found)}${notLocal}`, () => {
@@ -73,7 +73,7 @@ describe.skipIf(!isLocal)(`the upkeep of a node in a container${skipReason(found
     expect(first).toContain('"storage_enable_cetina": true');
 
     // Half a file: the last good one is put back, and the node, which has it, is left alone.
-    await docker("exec", node.container.name, "sh", "-c", `printf '{"chain": ' >/data/bin/node.conf`);
+    await runDocker("exec", node.container.name, "sh", "-c", `printf '{"chain": ' >/data/bin/node.conf`);
     await until("the last good one is back", 60_000, async () => (await config(node.container)) === first);
     expect(await startedMs(node.container)).toBe(atFirst);
     const before = await comebacks();
@@ -81,7 +81,7 @@ describe.skipIf(!isLocal)(`the upkeep of a node in a container${skipReason(found
     // The keys of another version and another job name: migrated, and for the name's sake the node is restarted.
     const edit =
       's/storage_enable_cetina/enable_pamir_cetina/; s/"storage_cetina_job_name": "[^"]*"/"storage_cetina_job_name": "node-7"/';
-    await docker("exec", node.container.name, "sed", "-i", edit, "/data/bin/node.conf");
+    await runDocker("exec", node.container.name, "sed", "-i", edit, "/data/bin/node.conf");
     await until("a restart that succeeded", 60_000, async () => (await comebacks()) > before);
     await isWell();
     const last = await config(node.container);

@@ -51,7 +51,7 @@ function saidBefore(lines: readonly string[], start: number): ReadonlyMap<string
 }
 
 /** Every `sh` block of a page, in order. */
-export function commandBlocks(page: string, markdown: string): readonly CommandBlock[] {
+export function parseCommandBlocks(page: string, markdown: string): readonly CommandBlock[] {
   const lines = markdown.split("\n");
   const blocks: CommandBlock[] = [];
   for (let at = 0; at < lines.length; at += 1) {

@@ -1,7 +1,7 @@
 import { describe, it } from "vitest";
 import { isTyped } from "./command-block.ts";
 import { createReader, mayRead } from "./reader.ts";
-import { blocksOf, readers } from "./typed-pages.ts";
+import { readBlocks, readers } from "./typed-pages.ts";
 
 const why = mayRead
   ? ""
@@ -16,7 +16,7 @@ describe.skipIf(!mayRead)(`a reader in an empty folder${why}`, () => {
     { timeout },
     async (_, pages) => {
       await using reader = await createReader();
-      for (const block of pages.flatMap(blocksOf).filter(isTyped)) await reader.type(block);
+      for (const block of pages.flatMap(readBlocks).filter(isTyped)) await reader.type(block);
     },
   );
 });

@@ -1,9 +1,9 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { commandBlocks, isTyped } from "./command-block.ts";
-import { firstDifference } from "./printed-output.ts";
-import { blocksOf, readers } from "./typed-pages.ts";
+import { parseCommandBlocks, isTyped } from "./command-block.ts";
+import { findFirstDifference } from "./printed-output.ts";
+import { readBlocks, readers } from "./typed-pages.ts";
 
 const root = join(import.meta.dirname, "../..");
 /** A runbook's commands are for a node with the fault that it is about: test/observability/runbooks.test.ts checks what they name. */
@@ -14,7 +14,7 @@ const pages = globSync(["README.md", "*/README.md", "docs/**/*.md"], {
 const typed = readers.flat();
 
 describe("every command block", () => {
-  it.each(pages.flatMap(blocksOf).map((block) => ({ ...block, place: `${block.page}:${block.line}` })))(
+  it.each(pages.flatMap(readBlocks).map((block) => ({ ...block, place: `${block.page}:${block.line}` })))(
     "$place is typed by the test, or says why not, or what runs it",
     (block) => {
       if (block.runBy !== undefined) expect(existsSync(join(root, block.runBy)), block.runBy).toBe(true);
@@ -24,7 +24,7 @@ describe("every command block", () => {
   );
 
   it.each(typed)("%s has something to type", (page) => {
-    expect(blocksOf(page).filter(isTyped)).not.toEqual([]);
+    expect(readBlocks(page).filter(isTyped)).not.toEqual([]);
   });
 });
 
@@ -34,7 +34,7 @@ it("no page installs the package by its name: nobody has published it, and someb
   expect(named).toEqual([]);
 });
 
-describe("commandBlocks", () => {
+describe("parseCommandBlocks", () => {
   it("reads commands with what they print, and the comments before them", () => {
     const page = [
       "# Page",
@@ -46,7 +46,7 @@ describe("commandBlocks", () => {
       "```ts\nconst no = 'sh';\n```",
     ].join("\n");
     const usual = { page: "page.md", output: "", runsOn: false, status: 0, notRun: undefined, runBy: undefined };
-    expect(commandBlocks("page.md", page)).toEqual([
+    expect(parseCommandBlocks("page.md", page)).toEqual([
       { ...usual, line: 2, command: "echo 1", output: "1" },
       { ...usual, line: 12, command: "serve", output: "ready\n…", runsOn: true },
       { ...usual, line: 25, command: "false", status: 2 },
@@ -55,7 +55,7 @@ describe("commandBlocks", () => {
   });
 });
 
-describe("firstDifference", () => {
+describe("findFirstDifference", () => {
   it.each([
     ["took 12 ms, block 1,204", "took 9 ms, block 7"],
     ["│ a │ 10 │\n└───┴────┘", "│ a │  7 │\n└───┴─────┘"],
@@ -65,7 +65,7 @@ describe("firstDifference", () => {
     ["a … c", "a b (1) c"],
     ["", "\n"],
   ])("takes %j for what was printed as %j", (written, printed) => {
-    expect(firstDifference(written, printed)).toBeUndefined();
+    expect(findFirstDifference(written, printed)).toBeUndefined();
   });
 
   it.each([
@@ -76,6 +76,6 @@ describe("firstDifference", () => {
     ["", "an error", "printed, too: an error"],
     ["a.c", "abc", "not printed: a.c"],
   ])("tells %j from what was printed as %j", (written, printed, difference) => {
-    expect(firstDifference(written, printed)).toBe(difference);
+    expect(findFirstDifference(written, printed)).toBe(difference);
   });
 });

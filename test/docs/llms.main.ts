@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { printedLlms } from "./llms.ts";
+import { printLlms } from "./llms.ts";
 
-writeFileSync(join(import.meta.dirname, "../../llms.txt"), printedLlms());
+writeFileSync(join(import.meta.dirname, "../../llms.txt"), printLlms());

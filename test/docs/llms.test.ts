@@ -1,13 +1,13 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { printedLlms } from "./llms.ts";
+import { printLlms } from "./llms.ts";
 
 const root = join(import.meta.dirname, "../..");
 
 it("llms.txt is what the pages say, and leads to pages that are there", () => {
   const text = readFileSync(join(root, "llms.txt"), "utf8");
-  expect(text).toBe(printedLlms());
+  expect(text).toBe(printLlms());
   const pages = [...text.matchAll(/\]\(([^)]+)\): (.+)$/gm)];
   expect(pages.length).toBeGreaterThan(40);
   for (const [line, page = "", sentence = ""] of pages) {

@@ -29,7 +29,7 @@ function summaryOf(page: string): Readonly<{ title: string; sentence: string }> 
  * Prints an index of the pages for language models (llmstxt.org): what each is about, in a line, and where it stands from the root
  * of the repository.
  */
-export function printedLlms(): string {
+export function printLlms(): string {
   const listed = new Set<string>();
   const lines = parts.flatMap(([name, globs]) => {
     const pages = globSync([...globs], { cwd: root, exclude: ["dist/**", "node_modules/**"] }).toSorted();

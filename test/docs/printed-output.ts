@@ -28,7 +28,7 @@ function patternOf(line: string): RegExp {
  * @returns the page's first line that was not printed where the page has it, or what was printed beyond the page; undefined where
  * both say the same.
  */
-export function firstDifference(written: string, printed: string): string | undefined {
+export function findFirstDifference(written: string, printed: string): string | undefined {
   const there = linesOf(printed);
   let at = 0;
   let anything = false;

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { within } from "#daemon/time.ts";
 import { until } from "../support/until.ts";
 import type { CommandBlock } from "./command-block.ts";
-import { firstDifference } from "./printed-output.ts";
+import { findFirstDifference } from "./printed-output.ts";
 
 const root = join(import.meta.dirname, "../..");
 const ownNetwork = ["--user", "--map-root-user", "--net"];
@@ -92,16 +92,16 @@ function type(block: CommandBlock, { network, folder, env }: Place) {
     const status = await within("the command's end", commandMs, closed).catch(() => {
       throw failure("did not end");
     });
-    const difference = firstDifference(block.output, printed);
+    const difference = findFirstDifference(block.output, printed);
     if (difference !== undefined) throw failure(difference);
     if (status !== block.status) throw failure(`ended with ${status}, not with ${block.status}`);
   };
   const up = async () => {
     await until("what the page says", commandMs, () => {
       if (child.exitCode !== null) throw failure(`ended with ${child.exitCode}`);
-      return firstDifference(block.output, printed) === undefined;
+      return findFirstDifference(block.output, printed) === undefined;
     }).catch(() => {
-      throw failure(firstDifference(block.output, printed) ?? "ended");
+      throw failure(findFirstDifference(block.output, printed) ?? "ended");
     });
   };
   return {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { commandBlocks, type CommandBlock } from "./command-block.ts";
+import { parseCommandBlocks, type CommandBlock } from "./command-block.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -14,6 +14,6 @@ export const readers: readonly (readonly string[])[] = [
 ];
 
 /** Every `sh` block of a page, by its path from the root. */
-export function blocksOf(page: string): readonly CommandBlock[] {
-  return commandBlocks(page, readFileSync(join(root, page), "utf8"));
+export function readBlocks(page: string): readonly CommandBlock[] {
+  return parseCommandBlocks(page, readFileSync(join(root, page), "utf8"));
 }

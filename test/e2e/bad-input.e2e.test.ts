@@ -3,7 +3,7 @@ import { decodePaymentRequiredHeader } from "@x402/core/http";
 import type { PaymentRequired } from "@x402/core/types";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startStack, type RunningStack } from "../support/running-stack.ts";
-import { paymentHeader } from "../support/signed-payment.ts";
+import { signPaymentHeader } from "../support/signed-payment.ts";
 import { generousMs, until } from "../support/until.ts";
 
 let stack: RunningStack;
@@ -80,12 +80,12 @@ describe("the facilitator answers", () => {
 
 describe("the resource server answers", () => {
   it("a payment signed for another chain", async () => {
-    const response = await pay(await paymentHeader(await offer(), { chainId: 1 }));
+    const response = await pay(await signPaymentHeader(await offer(), { chainId: 1 }));
     expect([response.status, required(response).error]).toEqual([402, "No matching payment requirements"]);
   });
 
   it("an expired payment", async () => {
-    const response = await pay(await paymentHeader(await offer(), { validBefore: 1_700_000_000n }));
+    const response = await pay(await signPaymentHeader(await offer(), { validBefore: 1_700_000_000n }));
     expect([response.status, required(response).error]).toEqual([
       402,
       "invalid_exact_evm_payload_authorization_valid_before",
@@ -93,7 +93,7 @@ describe("the resource server answers", () => {
   });
 
   it("a replayed payment", async () => {
-    const header = await paymentHeader(await offer());
+    const header = await signPaymentHeader(await offer());
     expect((await pay(header)).status).toBe(200);
     const again = await pay(header);
     expect([again.status, required(again).error]).toEqual([402, "invalid_exact_evm_nonce_already_used"]);

@@ -5,7 +5,7 @@ import { join, relative } from "node:path";
 type KeptFiles = ReadonlyMap<string, string>;
 
 /** Everything below a stack's state directory but what its node keeps for itself. */
-export function keptFiles(stateDirectory: string): KeptFiles {
+export function readKeptFiles(stateDirectory: string): KeptFiles {
   const entries = readdirSync(stateDirectory, { recursive: true, withFileTypes: true });
   const kept = entries.map((entry) => {
     const path = join(entry.parentPath, entry.name);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { balanceOf, client, clientFetch, payee } from "../support/paying.ts";
+import { readBalance, client, createClientFetch, payee } from "../support/paying.ts";
 import { startStack, type RunningStack } from "../support/running-stack.ts";
-import { stackProcesses } from "../support/stack-processes.ts";
+import { findStackProcesses } from "../support/stack-processes.ts";
 import { generousMs, until } from "../support/until.ts";
 
 let stack: RunningStack;
@@ -15,21 +15,21 @@ const at = (port: number, path = "") => `http://127.0.0.1:${port}${path}`;
 /** Pays once and checks on the chain that exactly one price went from the client to the payee. */
 async function payOnce(): Promise<void> {
   const node = at(stack.ports.node);
-  const [payeeBefore, clientBefore] = [await balanceOf(node, payee.address), await balanceOf(node, client.address)];
-  const response = await clientFetch()(at(stack.ports.resourceServer, "/data"));
+  const [payeeBefore, clientBefore] = [await readBalance(node, payee.address), await readBalance(node, client.address)];
+  const response = await createClientFetch()(at(stack.ports.resourceServer, "/data"));
   expect([response.status, await response.json()]).toEqual([
     200,
     expect.objectContaining({ data: "what the client paid for" }),
   ]);
-  expect((await balanceOf(node, payee.address)) - payeeBefore).toBe(10_000n);
-  expect(clientBefore - (await balanceOf(node, client.address))).toBe(10_000n);
+  expect((await readBalance(node, payee.address)) - payeeBefore).toBe(10_000n);
+  expect(clientBefore - (await readBalance(node, client.address))).toBe(10_000n);
 }
 
 describe("kill -9", () => {
   it.each(["pushgateway", "sidecar", "facilitator", "upstream", "resource-server"])(
     "of the %s: it is started again and the next paid request works, charged once",
     async (name) => {
-      const pid = stackProcesses(stack).get(name);
+      const pid = findStackProcesses(stack).get(name);
       expect(pid).toBeDefined();
       process.kill(pid!, "SIGKILL");
       await until(`${name} is ready again`, generousMs, () => stack.output().includes(`${name} is ready again`));
@@ -47,7 +47,7 @@ describe("kill -9", () => {
       return Number(((await response.json()) as { result: string }).result);
     };
     const before = await height();
-    process.kill(stackProcesses(stack).get("node")!, "SIGKILL");
+    process.kill(findStackProcesses(stack).get("node")!, "SIGKILL");
     await until("the node answers again, further on than before", 60_000, async () => (await height()) > before);
     await payOnce();
   });

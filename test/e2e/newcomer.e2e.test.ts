@@ -8,8 +8,8 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { stackProcesses } from "../support/stack-processes.ts";
-import { keptFiles } from "./kept-files.ts";
+import { findStackProcesses } from "../support/stack-processes.ts";
+import { readKeptFiles } from "./kept-files.ts";
 import { generousMs, until } from "../support/until.ts";
 
 describe("gatehouse stack --once", () => {
@@ -40,14 +40,14 @@ describe("gatehouse stack", () => {
     expect(printed).not.toContain("59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d");
     expect(printed).not.toContain("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80");
     expect(printed).not.toMatch(/0x[0-9a-fA-F]{130}/);
-    const running = keptFiles(stack.stateDirectory);
-    const pids = [...stackProcesses(stack).values()];
+    const running = readKeptFiles(stack.stateDirectory);
+    const pids = [...findStackProcesses(stack).values()];
     // What does not stop by itself in its grace period is killed, so that this waits for no service.
     expect(await stack.stop()).toBe(0);
     // An ended process may stand in the table until its parent, or init, takes note.
     await until("no process is left", 2_000, () => pids.every((pid) => !existsSync(`/proc/${pid}`)));
     expect(await Promise.all(Object.values(stack.ports).map(isListening))).not.toContain(true);
-    const kept = [...new Map([...running, ...keptFiles(stack.stateDirectory)])];
+    const kept = [...new Map([...running, ...readKeptFiles(stack.stateDirectory)])];
     expect(kept.map(([path]) => path)).toEqual(
       expect.arrayContaining([
         "stack.lock",
@@ -82,7 +82,7 @@ describe("gatehouse stack", () => {
     await using killed = await startStack();
     await using second = await spawnStack(["--once", "--fresh", "--state-dir", killed.stateDirectory]);
     expect([await second.exited, second.output()]).toEqual([1, expect.stringContaining("another stack runs on")]);
-    const pids = stackProcesses(killed);
+    const pids = findStackProcesses(killed);
     killed.process.kill("SIGKILL");
     await killed.exited;
     await until("every process has ended", generousMs, () =>

@@ -4,8 +4,8 @@ import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { spawnStack, stackPorts } from "../support/running-stack.ts";
-import { stackProcesses } from "../support/stack-processes.ts";
+import { spawnStack, findStackPorts } from "../support/running-stack.ts";
+import { findStackProcesses } from "../support/stack-processes.ts";
 import { generousMs, until } from "../support/until.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -31,7 +31,7 @@ function runs(pid: number): boolean {
 /** `npm start` as a person types it, up and running, and every process that belongs to it. */
 async function npmStart() {
   const stateDirectory = mkdtempSync(join(tmpdir(), "gatehouse-npm-"));
-  const { env } = await stackPorts();
+  const { env } = await findStackPorts();
   const npm = spawn("npm", ["start", "--", "--state-dir", stateDirectory], {
     cwd: root,
     env: { ...process.env, ...env },
@@ -71,7 +71,7 @@ test("Ctrl-C while the node does not stop in time: the node is killed, and a lin
   rmSync(ops);
   writeFileSync(ops, "#!/bin/sh\nexec sleep 60\n");
   chmodSync(ops, 0o755);
-  const processes = [...stackProcesses(stack).values()];
+  const processes = [...findStackProcesses(stack).values()];
   const closed = once(stack.process, "close");
   expect(await stack.stop()).toBe(1);
   await closed;

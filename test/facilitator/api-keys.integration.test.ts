@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payment-chain.ts";
 import { runToEnd } from "../support/service-process.ts";
-import { deliveries, startPublishedSeller } from "./published-seller.ts";
+import { sendCopies, startPublishedSeller } from "./published-seller.ts";
 import {
-  facilitatorEnvironment,
-  ledgerFolder,
+  buildFacilitatorEnvironment,
+  createLedgerFolder,
   startFacilitator,
   type FacilitatorPlace,
   type RunningFacilitator,
@@ -13,7 +13,7 @@ import { signPayment } from "./signed-payment.ts";
 
 const resources = new AsyncDisposableStack();
 let chain: PaymentChain;
-let ledgers: Awaited<ReturnType<typeof ledgerFolder>>;
+let ledgers: Awaited<ReturnType<typeof createLedgerFolder>>;
 let facilitator: RunningFacilitator;
 const [keyA, keyB] = ["the-key-of-seller-A", "the-key-of-seller-B"];
 const sellerA = { Authorization: `Bearer ${keyA}` };
@@ -22,7 +22,7 @@ const duplicate = { success: false, errorReason: "duplicate_settlement" };
 
 beforeAll(async () => {
   chain = resources.use(await startPaymentChain());
-  ledgers = resources.use(await ledgerFolder());
+  ledgers = resources.use(await createLedgerFolder());
   facilitator = resources.use(
     await startFacilitator(place("keys", { GATEHOUSE_FACILITATOR_API_KEYS: `${keyA}, ${keyB}` })),
   );
@@ -93,7 +93,7 @@ test.each(["hono", "express"] as const)(
     const seller = { framework, facilitatorUrl: facilitator.url, token: chain.token, apiKey: keyA };
     await using shop = await startPublishedSeller(seller);
     const header = await shop.signPayment("/quick");
-    expect(await deliveries(header, [shop.urlOf("/quick"), shop.urlOf("/slow")], 100)).toBe(1);
+    expect(await sendCopies(header, [shop.urlOf("/quick"), shop.urlOf("/slow")], 100)).toBe(1);
   },
 );
 
@@ -101,8 +101,8 @@ test("with an API key, a seller that settles before the work and never verifies 
   const seller = { framework: "hono", facilitatorUrl: facilitator.url, token: chain.token, apiKey: keyA } as const;
   await using shop = await startPublishedSeller({ ...seller, paymentFlow: "upfront" });
   const header = await shop.signPayment("/quick");
-  expect(await deliveries(header, [shop.urlOf("/quick"), shop.urlOf("/slow")], 20)).toBe(1);
-  expect(await deliveries(header, [shop.urlOf("/quick")], 3), "nor one after the other").toBe(0);
+  expect(await sendCopies(header, [shop.urlOf("/quick"), shop.urlOf("/slow")], 20)).toBe(1);
+  expect(await sendCopies(header, [shop.urlOf("/quick")], 3), "nor one after the other").toBe(0);
 });
 
 test("a payee that is served no longer still gets what was begun, and its owner the outcome", async () => {
@@ -121,7 +121,7 @@ test("a payee that is served no longer still gets what was begun, and its owner 
 });
 
 test("beyond loopback, with neither keys nor payees, it does not start, and says what to set", async () => {
-  const env = facilitatorEnvironment(place("open", { GATEHOUSE_FACILITATOR_LISTEN_HOST: "0.0.0.0" }));
+  const env = buildFacilitatorEnvironment(place("open", { GATEHOUSE_FACILITATOR_LISTEN_HOST: "0.0.0.0" }));
   const { status, stderr } = await runToEnd("facilitator", env);
   expect(status).toBe(1);
   expect(stderr).toMatch(
@@ -136,7 +136,7 @@ test("beyond loopback, with neither keys nor payees, it does not start, and says
 });
 
 test("a list with a key that is too short is refused at the start, and no message shows it", async () => {
-  const env = facilitatorEnvironment(place("short", { GATEHOUSE_FACILITATOR_API_KEYS: `${keyA} short-one` }));
+  const env = buildFacilitatorEnvironment(place("short", { GATEHOUSE_FACILITATOR_API_KEYS: `${keyA} short-one` }));
   const { status, stderr } = await runToEnd("facilitator", env);
   expect(status).toBe(1);
   expect(stderr).toMatch(/GATEHOUSE_FACILITATOR_API_KEYS: .*keys of 16 to 256 visible characters/);

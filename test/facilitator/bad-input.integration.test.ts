@@ -3,8 +3,8 @@ import { startPaymentChain, testAccount, type PaymentChain } from "../support/pa
 import { runToEnd } from "../support/service-process.ts";
 import { startRpcTap, type RpcTap } from "./rpc-tap.ts";
 import {
-  facilitatorEnvironment,
-  ledgerFolder,
+  buildFacilitatorEnvironment,
+  createLedgerFolder,
   startFacilitator,
   type RunningFacilitator,
 } from "./running-facilitator.ts";
@@ -21,10 +21,10 @@ const nowSeconds = Math.floor(Date.now() / 1_000);
 beforeAll(async () => {
   chain = resources.use(await startPaymentChain({ blockTimeSeconds: 3_600 }));
   tap = resources.use(await startRpcTap(chain.url));
-  const ledgers = resources.use(await ledgerFolder());
+  const ledgers = resources.use(await createLedgerFolder());
   const place = { rpcUrl: tap.url, token: chain.token, ledgerPath: ledgers.path("bad-input") };
   facilitator = resources.use(await startFacilitator(place));
-  environment = facilitatorEnvironment({ ...place, ledgerPath: ledgers.path("refused-settings") });
+  environment = buildFacilitatorEnvironment({ ...place, ledgerPath: ledgers.path("refused-settings") });
 });
 
 afterAll(() => resources.disposeAsync());

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payment-chain.ts";
 import { generousMs, until } from "../support/until.ts";
 import { startRpcTap, type RpcTap, type TapRule } from "./rpc-tap.ts";
-import { ledgerFolder, startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
+import { createLedgerFolder, startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
 import { amount, signPayment } from "./signed-payment.ts";
 
 const resources = new AsyncDisposableStack();
@@ -17,7 +17,7 @@ const signer = testAccount(0);
 beforeAll(async () => {
   chain = resources.use(await startPaymentChain({ blockTimeSeconds: 3_600 }));
   tap = resources.use(await startRpcTap(chain.url));
-  const ledgers = resources.use(await ledgerFolder());
+  const ledgers = resources.use(await createLedgerFolder());
   facilitator = resources.use(
     await startFacilitator({
       rpcUrl: tap.url,

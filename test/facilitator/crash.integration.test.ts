@@ -3,20 +3,20 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payment-chain.ts";
 import { generousMs, until } from "../support/until.ts";
 import { startRpcTap } from "./rpc-tap.ts";
-import { ledgerFolder, startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
+import { createLedgerFolder, startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
 import { amount, signPayment } from "./signed-payment.ts";
 
 const resources = new AsyncDisposableStack();
 /** Makes blocks only when a test says so. */
 let chain: PaymentChain;
-let ledgers: Awaited<ReturnType<typeof ledgerFolder>>;
+let ledgers: Awaited<ReturnType<typeof createLedgerFolder>>;
 const payee = testAccount(2).address;
 /** Who asks again after the crash has to say so. */
 const sale = "a-sale";
 
 beforeAll(async () => {
   chain = resources.use(await startPaymentChain({ blockTimeSeconds: 3_600 }));
-  ledgers = resources.use(await ledgerFolder());
+  ledgers = resources.use(await createLedgerFolder());
 });
 
 afterAll(() => resources.disposeAsync());

@@ -5,7 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { testAccount } from "../support/payment-chain.ts";
-import { residentMiB } from "../support/stack-processes.ts";
+import { readResidentMiB } from "../support/stack-processes.ts";
 import { startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
 
 let folder: string;
@@ -52,13 +52,13 @@ async function cpuSeconds(): Promise<number> {
 
 test("bodies in chunks of a byte cost what their bytes do", async () => {
   const bytes = Buffer.from("1\r\n[\r\n".repeat(10_000));
-  const before = { cpu: await cpuSeconds(), memory: residentMiB(facilitator.process.pid) };
+  const before = { cpu: await cpuSeconds(), memory: readResidentMiB(facilitator.process.pid) };
   const pieces = [`${head}Transfer-Encoding: chunked\r\n\r\n`, ...Array.from({ length: 20 }, () => bytes), "0\r\n\r\n"];
   const answers = await Promise.all(Array.from({ length: 4 }, () => exchange(pieces)));
   for (const answer of answers) expect(answer).toMatch(/^HTTP\/1\.1 400 .*is not JSON/s);
   expect((await cpuSeconds()) - before.cpu).toBeLessThan(6);
   // V8's young generation alone grows by 30 to 60 MiB where the machine is busy; what each byte cost before was 370 MiB in all.
-  expect(residentMiB(facilitator.process.pid) - before.memory).toBeLessThan(128);
+  expect(readResidentMiB(facilitator.process.pid) - before.memory).toBeLessThan(128);
 });
 
 test("a body comes whole, however it is cut", async () => {

@@ -6,7 +6,7 @@ import { Secret } from "#daemon/secret.ts";
 import { createFacilitator, facilitatorDefaults } from "#facilitator/facilitator.ts";
 import { startPaymentChain, testAccount } from "../support/payment-chain.ts";
 import { generousMs, until } from "../support/until.ts";
-import { ledgerFolder } from "./running-facilitator.ts";
+import { createLedgerFolder } from "./running-facilitator.ts";
 import { signPayment } from "./signed-payment.ts";
 
 /** Longer ago than what a node that lags may not have yet. */
@@ -14,7 +14,7 @@ const minuteMs = 60_000;
 
 test("a settlement that the chain forgets is counted and named in the log, until the chain has it again", async () => {
   await using chain = await startPaymentChain();
-  await using folder = await ledgerFolder();
+  await using folder = await createLedgerFolder();
   const metrics = createMetrics("facilitator");
   const lines: string[] = [];
   let aheadMs = 0;

@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startPaymentChain, type PaymentChain } from "../support/payment-chain.ts";
-import { idleConnections } from "../support/idle-connections.ts";
+import { openIdleConnections } from "../support/idle-connections.ts";
 import { generousMs, until } from "../support/until.ts";
-import { ledgerFolder, startFacilitator } from "./running-facilitator.ts";
+import { createLedgerFolder, startFacilitator } from "./running-facilitator.ts";
 import { signPayment } from "./signed-payment.ts";
 
 const resources = new AsyncDisposableStack();
 /** Makes blocks only when a test says so. */
 let chain: PaymentChain;
-let ledgers: Awaited<ReturnType<typeof ledgerFolder>>;
+let ledgers: Awaited<ReturnType<typeof createLedgerFolder>>;
 
 beforeAll(async () => {
   chain = resources.use(await startPaymentChain({ blockTimeSeconds: 3_600 }));
-  ledgers = resources.use(await ledgerFolder());
+  ledgers = resources.use(await createLedgerFolder());
 });
 
 afterAll(() => resources.disposeAsync());
@@ -86,7 +86,7 @@ test("a chain that asks more for gas than allowed is an error of the operator, n
 
 test("connections that ask nothing give way to those that do", async () => {
   await using facilitator = await start("idle", { GATEHOUSE_FACILITATOR_LISTEN_CONNECTIONS: "4" });
-  await using _ = await idleConnections(facilitator.url, 12);
+  await using _ = await openIdleConnections(facilitator.url, 12);
   // They have a second to ask something.
   await until("one gives way", generousMs, async () => (await fetch(`${facilitator.url}/health`)).status === 200);
   expect((await facilitator.verify(await signPayment(chain.token))).body).toMatchObject({ isValid: true });

@@ -3,7 +3,7 @@ import { verdictFreshMs } from "#facilitator/payment/recent-verdicts.ts";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payment-chain.ts";
 import { generousMs, until } from "../support/until.ts";
 import { startRpcTap, type RpcTap } from "./rpc-tap.ts";
-import { ledgerFolder, startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
+import { createLedgerFolder, startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
 import { signPayment } from "./signed-payment.ts";
 
 const resources = new AsyncDisposableStack();
@@ -14,7 +14,7 @@ let facilitator: RunningFacilitator;
 beforeAll(async () => {
   chain = resources.use(await startPaymentChain());
   tap = resources.use(await startRpcTap(chain.url));
-  const ledgers = resources.use(await ledgerFolder());
+  const ledgers = resources.use(await createLedgerFolder());
   const place = { rpcUrl: tap.url, token: chain.token, ledgerPath: ledgers.path("one-simulation") };
   facilitator = resources.use(await startFacilitator(place));
 });

@@ -3,19 +3,19 @@ import type { PaymentPayload } from "@x402/core/types";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payment-chain.ts";
 import { generousMs, until } from "../support/until.ts";
-import { ledgerFolder, startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
+import { createLedgerFolder, startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
 import { amount, signPayment, type PaymentBody } from "./signed-payment.ts";
 
 const resources = new AsyncDisposableStack();
 let chain: PaymentChain;
-let ledgers: Awaited<ReturnType<typeof ledgerFolder>>;
+let ledgers: Awaited<ReturnType<typeof createLedgerFolder>>;
 let facilitator: RunningFacilitator;
 const payee = testAccount(2).address;
 const duplicate = { success: false, errorReason: "duplicate_settlement" };
 
 beforeAll(async () => {
   chain = resources.use(await startPaymentChain());
-  ledgers = resources.use(await ledgerFolder());
+  ledgers = resources.use(await createLedgerFolder());
   facilitator = resources.use(await start("owners"));
 });
 

@@ -3,7 +3,7 @@ import { ExactEvmScheme } from "@x402/evm/exact/client";
 import type { Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payment-chain.ts";
-import { ledgerFolder, startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
+import { createLedgerFolder, startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
 import { amount, signPayment } from "./signed-payment.ts";
 
 const resources = new AsyncDisposableStack();
@@ -15,7 +15,7 @@ const signer = testAccount(0);
 
 beforeAll(async () => {
   chain = resources.use(await startPaymentChain());
-  const ledger = resources.use(await ledgerFolder());
+  const ledger = resources.use(await createLedgerFolder());
   facilitator = resources.use(
     await startFacilitator({ rpcUrl: chain.url, token: chain.token, ledgerPath: ledger.path("payments") }),
   );

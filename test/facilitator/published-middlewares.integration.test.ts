@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payment-chain.ts";
 import { generousMs, until } from "../support/until.ts";
-import { deliveries, startPublishedSeller, type PublishedSeller } from "./published-seller.ts";
-import { ledgerFolder, startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
+import { sendCopies, startPublishedSeller, type PublishedSeller } from "./published-seller.ts";
+import { createLedgerFolder, startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
 import { amount } from "./signed-payment.ts";
 
 const resources = new AsyncDisposableStack();
@@ -12,7 +12,7 @@ const payee = testAccount(2).address;
 
 beforeAll(async () => {
   chain = resources.use(await startPaymentChain());
-  const ledger = resources.use(await ledgerFolder());
+  const ledger = resources.use(await createLedgerFolder());
   const place = { rpcUrl: chain.url, token: chain.token, ledgerPath: ledger.path("sellers") };
   facilitator = resources.use(await startFacilitator(place));
 });
@@ -43,20 +43,20 @@ describe.each(["hono", "express"] as const)("@x402/%s", (framework) => {
 
   test("delivers once for a hundred copies of one payment at one time", async () => {
     const header = await shop.signPayment("/quick");
-    expect(await gainOf(() => deliveries(header, [shop.urlOf("/quick")], 100))).toEqual(once);
-    expect(await deliveries(header, [shop.urlOf("/quick")], 3), "nor ever again").toBe(0);
+    expect(await gainOf(() => sendCopies(header, [shop.urlOf("/quick")], 100))).toEqual(once);
+    expect(await sendCopies(header, [shop.urlOf("/quick")], 3), "nor ever again").toBe(0);
   });
 
   test("delivers once for a payment that is shown to two routes, also when one of them settles later", async () => {
     const header = await shop.signPayment("/quick");
     const urls = [shop.urlOf("/quick"), shop.urlOf("/slow")];
-    expect(await gainOf(() => deliveries(header, urls, 100))).toEqual(once);
-    expect(await deliveries(header, urls, 4)).toBe(0);
+    expect(await gainOf(() => sendCopies(header, urls, 100))).toEqual(once);
+    expect(await sendCopies(header, urls, 4)).toBe(0);
   });
 
   test("sells each of ten payments that come at one time", async () => {
     const headers = await Promise.all(Array.from({ length: 10 }, () => shop.signPayment("/quick")));
-    const sold = await Promise.all(headers.map((header) => deliveries(header, [shop.urlOf("/quick")], 1)));
+    const sold = await Promise.all(headers.map((header) => sendCopies(header, [shop.urlOf("/quick")], 1)));
     expect(sold).toEqual(headers.map(() => 1));
   });
 });
@@ -66,25 +66,25 @@ test("two sellers that know nothing of each other deliver once for one payment",
   await using second = await seller("express");
   const header = await first.signPayment("/quick");
   const urls = [first.urlOf("/quick"), second.urlOf("/quick"), first.urlOf("/slow"), second.urlOf("/slow")];
-  expect(await gainOf(() => deliveries(header, urls, 100))).toEqual(once);
+  expect(await gainOf(() => sendCopies(header, urls, 100))).toEqual(once);
 });
 
 test("a seller that settles before the work and never verifies delivers once", async () => {
   await using shop = await seller("hono", "upfront");
   const header = await shop.signPayment("/quick");
   const urls = [shop.urlOf("/quick"), shop.urlOf("/slow")];
-  expect(await gainOf(() => deliveries(header, urls, 20))).toEqual(once);
-  expect(await deliveries(header, urls, 4)).toBe(0);
+  expect(await gainOf(() => sendCopies(header, urls, 20))).toEqual(once);
+  expect(await sendCopies(header, urls, 4)).toBe(0);
 });
 
 test("a payment whose receipt is late is delivered by the middleware's own retry", async () => {
   await using slow = await startPaymentChain({ blockTimeSeconds: 3_600 });
-  await using ledger = await ledgerFolder();
+  await using ledger = await createLedgerFolder();
   const env = { GATEHOUSE_FACILITATOR_SETTLEMENT_RECEIPT_TIMEOUT_MS: "2000" };
   const place = { rpcUrl: slow.url, token: slow.token, ledgerPath: ledger.path("late"), env };
   await using late = await startFacilitator(place);
   await using shop = await startPublishedSeller({ framework: "hono", facilitatorUrl: late.url, token: slow.token });
-  const buying = deliveries(await shop.signPayment("/quick"), [shop.urlOf("/quick")], 1);
+  const buying = sendCopies(await shop.signPayment("/quick"), [shop.urlOf("/quick")], 1);
   await until("the middleware was told settlement_pending", generousMs, async () => {
     const metrics = await (await fetch(`${late.operationsUrl}/metrics`)).text();
     return /settle_duration_seconds_count\{outcome="settlement_pending"\} 1/.test(metrics);

@@ -59,7 +59,7 @@ export async function startPublishedSeller(options: SellerOptions): Promise<Publ
 }
 
 /** Sends copies of one payment at one time, each to the next of the URLs; how many were answered with the resource. */
-export async function deliveries(header: string, urls: readonly string[], copies: number): Promise<number> {
+export async function sendCopies(header: string, urls: readonly string[], copies: number): Promise<number> {
   const answers = Array.from({ length: copies }, async (_, index) => {
     const response = await fetch(urls[index % urls.length] ?? "", { headers: { "PAYMENT-SIGNATURE": header } });
     return (await response.text()) === "sold";

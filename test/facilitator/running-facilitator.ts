@@ -35,7 +35,7 @@ export type FacilitatorPlace = Readonly<{
 }>;
 
 /** The settings of a facilitator under test as environment variables. */
-export function facilitatorEnvironment({ rpcUrl, token, ledgerPath, env }: FacilitatorPlace): Record<string, string> {
+export function buildFacilitatorEnvironment({ rpcUrl, token, ledgerPath, env }: FacilitatorPlace): Record<string, string> {
   return {
     GATEHOUSE_FACILITATOR_LISTEN_PORT: "0",
     GATEHOUSE_FACILITATOR_OPERATIONS_PORT: "0",
@@ -50,7 +50,7 @@ export function facilitatorEnvironment({ rpcUrl, token, ledgerPath, env }: Facil
 
 /** Starts a facilitator and waits until it is ready. */
 export async function startFacilitator(place: FacilitatorPlace): Promise<RunningFacilitator> {
-  const process = await startService("facilitator", facilitatorEnvironment(place));
+  const process = await startService("facilitator", buildFacilitatorEnvironment(place));
   const url = process.urls["facilitator"] ?? "";
   const operationsUrl = process.urls["facilitator-operations"] ?? "";
   const post: RunningFacilitator["post"] = async (path, body, headers = {}) => {
@@ -78,7 +78,7 @@ export async function startFacilitator(place: FacilitatorPlace): Promise<Running
 }
 
 /** A folder for ledgers that goes away with the test. */
-export async function ledgerFolder(): Promise<AsyncDisposable & Readonly<{ path: (name: string) => string }>> {
+export async function createLedgerFolder(): Promise<AsyncDisposable & Readonly<{ path: (name: string) => string }>> {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-facilitator-"));
   return {
     path: (name) => join(folder, `${name}.sqlite`),

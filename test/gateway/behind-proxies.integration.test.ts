@@ -12,7 +12,7 @@ import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 import type { BenchProcess } from "../bench/gateway/proxies.ts";
 import { freePorts } from "../support/free-ports.ts";
-import { haproxyWith, nginxWith, type StartProxy } from "../support/real-proxy.ts";
+import { prepareHaproxy, prepareNginx, type StartProxy } from "../support/real-proxy.ts";
 
 const tier = {
   requestsPerSecond: 0.01,
@@ -54,24 +54,24 @@ async function rawFrom(localAddress: string, url: string, bytes: string): Promis
 
 /** Ways of telling the client's address: the proxy, the gateway's settings beside trustedProxies, and how the proxy is started. */
 const ways: readonly (readonly [string, object, StartProxy])[] = [
-  ["nginx with X-Forwarded-For", {}, nginxWith("proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;")],
+  ["nginx with X-Forwarded-For", {}, prepareNginx("proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;")],
   [
     "nginx with Forwarded",
     { forwardedHeader: "forwarded" },
-    nginxWith('proxy_set_header Forwarded "$http_forwarded, for=$remote_addr;proto=$scheme";'),
+    prepareNginx('proxy_set_header Forwarded "$http_forwarded, for=$remote_addr;proto=$scheme";'),
   ],
-  ["HAProxy with X-Forwarded-For", {}, haproxyWith("mode http\n  option forwardfor", "")],
+  ["HAProxy with X-Forwarded-For", {}, prepareHaproxy("mode http\n  option forwardfor", "")],
   [
     "HAProxy with Forwarded",
     { forwardedHeader: "forwarded" },
-    haproxyWith("mode http\n  http-request add-header Forwarded for=%[src]", ""),
+    prepareHaproxy("mode http\n  http-request add-header Forwarded for=%[src]", ""),
   ],
-  ["HAProxy with PROXY protocol 1", { proxyProtocol: true }, haproxyWith("mode tcp", "send-proxy")],
-  ["HAProxy with PROXY protocol 2", { proxyProtocol: true }, haproxyWith("mode tcp", "send-proxy-v2")],
+  ["HAProxy with PROXY protocol 1", { proxyProtocol: true }, prepareHaproxy("mode tcp", "send-proxy")],
+  ["HAProxy with PROXY protocol 2", { proxyProtocol: true }, prepareHaproxy("mode tcp", "send-proxy-v2")],
   [
     "HAProxy with PROXY protocol 2 over kept connections",
     { proxyProtocol: true },
-    haproxyWith("mode http\n  http-reuse safe", "send-proxy-v2"),
+    prepareHaproxy("mode http\n  http-reuse safe", "send-proxy-v2"),
   ],
 ];
 

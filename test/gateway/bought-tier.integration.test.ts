@@ -6,7 +6,7 @@ import { decodeJwt } from "jose";
 import { expect, it } from "vitest";
 import { startFakeNode } from "#gateway/testing/fake-node.ts";
 import { post, startTestGateway } from "#gateway/testing/test-gateway.ts";
-import { openMarket, payer, paymentFor, temporaryFolder, urlOf } from "../resource-server/shop.ts";
+import { openMarket, payer, signPaymentFor, createTemporaryFolder, findUrl } from "../resource-server/shop.ts";
 
 const tier = {
   requestsPerSecond: 0.001,
@@ -18,7 +18,7 @@ const tier = {
 
 it("a client that bought a tier through x402 gets its limits at the gateway", async () => {
   await using market = await openMarket();
-  await using folder = await temporaryFolder();
+  await using folder = await createTemporaryFolder();
   const routesPath = join(folder.path, "tokens.json5");
   await writeFile(
     routesPath,
@@ -39,14 +39,14 @@ it("a client that bought a tier through x402 gets its limits at the gateway", as
     tiers: { public: tier, plus: { ...tier, requestBurst: 20, logsBlocks: 1_000 } },
     internal: { tier: "public" },
     private: { enabled: true },
-    jwt: { jwksUrl: `${urlOf(shop)}/.well-known/jwks.json`, audience: "rpc" },
+    jwt: { jwksUrl: `${findUrl(shop)}/.well-known/jwks.json`, audience: "rpc" },
   });
-  const url = `${urlOf(shop)}/access`;
+  const url = `${findUrl(shop)}/access`;
   const unpaid = await fetch(url, { method: "POST" });
   expect(unpaid.status).toBe(402);
   expect(decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "").accepts[0]?.amount).toBe("10000");
 
-  const header = await paymentFor(url, { method: "POST" });
+  const header = await signPaymentFor(url, { method: "POST" });
   const bought = await fetch(url, { method: "POST", headers: { "PAYMENT-SIGNATURE": header } });
   expect([bought.status, bought.headers.has("PAYMENT-RESPONSE")]).toEqual([200, true]);
   const { token } = (await bought.json()) as { token: string };

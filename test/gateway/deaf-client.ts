@@ -6,11 +6,11 @@ export type DeafClient = Disposable &
 
 /** A request of JSON-RPC as a proxy would send it for a client of this address. */
 export function requestFrom(address: string, body: string): string {
-  return `${headFrom(address)}Content-Length: ${body.length}\r\n\r\n${body}`;
+  return `${buildHead(address)}Content-Length: ${body.length}\r\n\r\n${body}`;
 }
 
 /** The head of such a request up to its length. */
-export function headFrom(address: string): string {
+export function buildHead(address: string): string {
   return `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nX-Forwarded-For: ${address}\r\n`;
 }
 

@@ -6,7 +6,7 @@ import { createSubject, type TestSubject } from "#devnet/testing/rpc-subject.ts"
 import { startTestNode, type TestNode } from "#devnet/testing/rpc-fixture.ts";
 import { specifiedMethods } from "#gateway/catalogue/catalogue.ts";
 import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
-import { paramValues, variedCalls } from "./param-variants.ts";
+import { buildParamValues, listVariedCalls } from "./param-variants.ts";
 
 const limitless = {
   requestsPerSecond: 1e6,
@@ -46,9 +46,9 @@ describe("the gateway in front of a devnet node", () => {
   it.each(compared.map(({ name }) => name))(
     "answers %s as the node itself does, whatever its parameters",
     async (name) => {
-      const [plainest, ...others] = variedCalls(
+      const [plainest, ...others] = listVariedCalls(
         compared.find((method) => method.name === name)!,
-        paramValues(subject),
+        buildParamValues(subject),
       );
       const through = gateway.urls["internal"]!;
       const direct = await answerOf(node.rpc.httpUrl, name, plainest!.params);

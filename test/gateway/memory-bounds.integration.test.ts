@@ -3,10 +3,10 @@ import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { WebSocket } from "ws";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { mostResidentMiB } from "../support/resident-memory.ts";
+import { readMostResidentMiB } from "../support/resident-memory.ts";
 import { startService, type ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "../support/until.ts";
-import { connectDeaf, headFrom, requestFrom } from "./deaf-client.ts";
+import { connectDeaf, buildHead, requestFrom } from "./deaf-client.ts";
 import { startLargeAnswerNode, type LargeAnswerNode } from "./large-answer-node.ts";
 
 /** Old space of the process's heap: by it, 56 MiB may be held for clients. */
@@ -74,7 +74,7 @@ describe("the gateway in a process with little memory", () => {
       expect(performance.now() - startedAt).toBeLessThan(shortCallMs);
       await delay(20);
     }
-    expect(mostResidentMiB(gateway.pid)).toBeLessThan(mostMiB);
+    expect(readMostResidentMiB(gateway.pid)).toBeLessThan(mostMiB);
   };
   const expectNothingHeld = () => until("nothing is held any more", waitMs, async () => (await heldBytes()) === 0);
 
@@ -107,7 +107,7 @@ describe("the gateway in a process with little memory", () => {
 
   it("refuses bodies beyond what may be held with 503, and takes another's", async () => {
     // It owes nothing for answers that it got: else it would be refused by the head of its requests.
-    const begun = `${headFrom("192.0.2.1")}Content-Length: 5000000\r\n\r\n[`;
+    const begun = `${buildHead("192.0.2.1")}Content-Length: 5000000\r\n\r\n[`;
     const clients = Array.from({ length: 40 }, () => connectDeaf(url, begun));
     for (const client of clients) for (let part = 0; part < 49; part += 1) client.send(Buffer.alloc(100_000, " "));
     await until("some are refused", waitMs, () => clients.some((client) => client.head().includes("503 Service Unav")));

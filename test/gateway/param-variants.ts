@@ -13,7 +13,7 @@ const unknownHash = `0x${"de".repeat(32)}`;
 const slot = (number: number) => `0x${number.toString(16).padStart(64, "0")}`;
 
 /** Values about what a test node's chain holds. */
-export function paramValues(subject: TestSubject): ParamValues {
+export function buildParamValues(subject: TestSubject): ParamValues {
   const { account, contract, caller, written, blockHash, transaction } = subject;
   const block = `0x${BigInt(subject.blockNumber).toString(16)}`;
   const blocks = [block, "latest", "earliest", "safe", "finalized", "pending", "0x0", "0x1", "0xffffff"];
@@ -72,7 +72,7 @@ export function paramValues(subject: TestSubject): ParamValues {
 }
 
 /** Calls of a method in which each parameter takes each of its values beside the plainest of the others, and optional ones are absent. */
-export function variedCalls({ name, params }: Method, values: ParamValues): readonly VariedCall[] {
+export function listVariedCalls({ name, params }: Method, values: ParamValues): readonly VariedCall[] {
   const plainest = params.map(({ shape }) => values[shape][0]);
   const varied = params.flatMap(({ shape }, at) => values[shape].map((value) => plainest.with(at, value)));
   const shorter = params.flatMap(({ optional }, at) => (optional === true ? [plainest.slice(0, at)] : []));

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { chmod, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
-import { jobNamed, template } from "./workflow.ts";
+import { findJob, template } from "./workflow.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -44,7 +44,7 @@ done
 `;
 
 /** Copies the template. Its submodule is this repository; `pulumi`, `gh`, `npm` and `npx` are stand-ins. */
-export async function copiedPipeline(): Promise<Pipeline> {
+export async function copyPipeline(): Promise<Pipeline> {
   const home = await mkdtemp(join(tmpdir(), "gatehouse-gitops-"));
   const [directory, bin, standIns] = ["repository", "bin", "stand-ins"].map((name) => join(home, name)) as [
     string,
@@ -94,7 +94,7 @@ export async function copiedPipeline(): Promise<Pipeline> {
       git("add", "--", path);
     },
     runJob: async (workflow, name, environment = "") => {
-      const job = jobNamed(workflow, name);
+      const job = findJob(workflow, name);
       let output = "";
       for (const { run: command, env: own } of job.steps) {
         if (command === undefined) continue;

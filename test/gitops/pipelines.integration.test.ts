@@ -2,12 +2,12 @@ import { existsSync } from "node:fs";
 import { chmod, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { copiedPipeline, type Pipeline } from "./pipeline.ts";
+import { copyPipeline, type Pipeline } from "./pipeline.ts";
 
 let pipeline: Pipeline;
 
 beforeEach(async () => {
-  pipeline = await copiedPipeline();
+  pipeline = await copyPipeline();
 });
 
 afterEach(() => pipeline[Symbol.asyncDispose]());

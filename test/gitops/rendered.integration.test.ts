@@ -6,7 +6,7 @@ import { parseAllDocuments } from "yaml";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { tokenAddress } from "#devnet/token/address.ts";
 import { findPulumi } from "../support/pulumi/find-pulumi.ts";
-import { pulumiStack } from "../support/pulumi/pulumi-stack.ts";
+import { createPulumiStack } from "../support/pulumi/pulumi-stack.ts";
 
 const pulumi = await findPulumi("kubernetes");
 const skipped = pulumi.ok ? "" : ` (skipped: ${pulumi.message})`;
@@ -16,7 +16,7 @@ const digest = `sha256:${"a".repeat(64)}`;
 async function renderedFiles(): Promise<Readonly<Record<string, string>>> {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-rendered-"));
   onTestFinished(() => rm(directory, { recursive: true }));
-  await using stack = await pulumiStack("render");
+  await using stack = await createPulumiStack("render");
   await stack.configure({
     target: "kubernetes",
     renderTo: directory,

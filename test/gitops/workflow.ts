@@ -39,7 +39,7 @@ export const jobs = workflows.flatMap((workflow) =>
 );
 
 /** The job of that name. @throws {Error} when there is none. */
-export function jobNamed(workflow: string, name: string): WorkflowJob {
+export function findJob(workflow: string, name: string): WorkflowJob {
   const found = jobs.find((entry) => entry.workflow === workflow && entry.name === name);
   if (found === undefined) throw new Error(`no job ${name} in ${workflow}`);
   return found.job;

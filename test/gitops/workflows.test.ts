@@ -4,7 +4,7 @@ import { parse } from "yaml";
 import { describe, expect, it } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { parseConfig } from "#infra/stack-config.ts";
-import { jobNamed, jobs, template, workflows } from "./workflow.ts";
+import { findJob, jobs, template, workflows } from "./workflow.ts";
 
 const stacks = globSync("stacks/Pulumi.*.yaml", { cwd: template }).toSorted();
 const environments = stacks.map((path) => basename(path).split(".")[1]);
@@ -34,13 +34,13 @@ describe("the workflows of examples/gitops", () => {
       "drift.yml look id-token",
       "drift.yml report issues",
     ]);
-    const [checkout] = jobNamed("pull-request.yml", "comment").steps;
+    const [checkout] = findJob("pull-request.yml", "comment").steps;
     expect(checkout?.["with"]).toMatchObject({ ref: "${{ github.event.pull_request.base.sha }}" });
   });
 
   it("gives a fork's pull request no credentials", () => {
     const sameRepository = "github.event.pull_request.head.repo.full_name == github.repository";
-    expect(jobNamed("pull-request.yml", "preview")["if"]).toBe(sameRepository);
+    expect(findJob("pull-request.yml", "preview")["if"]).toBe(sameRepository);
   });
 
   it("pins every action to a full commit, and says of which version", () => {
@@ -75,7 +75,7 @@ describe("the workflows of examples/gitops", () => {
   });
 
   it("updates one environment after the other, each behind its gate, and cancels no update", () => {
-    const deploy = ["dev", "staging", "production"].map((name) => jobNamed("deploy.yml", name));
+    const deploy = ["dev", "staging", "production"].map((name) => findJob("deploy.yml", name));
     expect(deploy.map(({ needs }) => needs)).toEqual([undefined, "dev", "staging"]);
     expect(deploy.map(({ environment }) => environment)).toEqual(["dev", "staging", "production"]);
     expect(deploy.map(({ concurrency }) => concurrency)).toEqual(
@@ -84,12 +84,12 @@ describe("the workflows of examples/gitops", () => {
   });
 
   it("updates from main alone, whatever branch is dispatched by hand", () => {
-    const conditions = ["dev", "staging", "production"].map((name) => jobNamed("deploy.yml", name)["if"]);
+    const conditions = ["dev", "staging", "production"].map((name) => findJob("deploy.yml", name)["if"]);
     expect(new Set(conditions)).toEqual(new Set(["github.ref == 'refs/heads/main'"]));
   });
 
   it("looks at night without waiting for a person, with credentials of its own", () => {
-    expect(jobNamed("drift.yml", "look").environment).toBe("drift");
+    expect(findJob("drift.yml", "look").environment).toBe("drift");
     const readme = readFileSync(join(template, "README.md"), "utf8");
     expect(readme).toMatch(/give `drift` none, or each night's look waits/);
     expect(readme).toContain("…:environment:drift` may only read");
@@ -107,7 +107,7 @@ describe("the workflows of examples/gitops", () => {
 
   it("looks at every environment that has a stack", () => {
     expect(environments.toSorted()).toEqual(["dev", "production", "staging"]);
-    const looks = [jobNamed("pull-request.yml", "preview"), jobNamed("drift.yml", "look")];
+    const looks = [findJob("pull-request.yml", "preview"), findJob("drift.yml", "look")];
     for (const { strategy } of looks) {
       expect(strategy).toMatchObject({ matrix: { environment: ["dev", "staging", "production"] } });
     }

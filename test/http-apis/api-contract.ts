@@ -28,7 +28,7 @@ function closed(schema: unknown): unknown {
 }
 
 /** Judges answers by a document. */
-export function apiContract({ paths }: ApiDocument): ApiContract {
+export function createApiContract({ paths }: ApiDocument): ApiContract {
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
   const seen = new Set<string>();
   const bodyBreach = (schema: object, body: string) => {
@@ -63,9 +63,9 @@ export type ContractedService = Readonly<{
 }>;
 
 /** Reads a service's own document. */
-export async function contractedService(url: string): Promise<ContractedService> {
+export async function readContractedService(url: string): Promise<ContractedService> {
   const document = (await (await fetch(`${url}/openapi.json`)).json()) as ApiDocument;
-  const contract = apiContract(document);
+  const contract = createApiContract(document);
   return {
     ask: async (method, path, init = {}, at = url) => {
       const response = await fetch(at + path, { ...init, method });

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { decodePaymentRequiredHeader, decodePaymentSignatureHeader } from "@x402/core/http";
 import { startStack, type RunningStack } from "../support/running-stack.ts";
-import { paymentHeader } from "../support/signed-payment.ts";
-import { contractedService } from "./api-contract.ts";
+import { signPaymentHeader } from "../support/signed-payment.ts";
+import { readContractedService } from "./api-contract.ts";
 
 const token = "a-token-for-this-test-of-32-characters";
 const sent = { "Content-Type": "application/json" };
@@ -20,12 +20,12 @@ async function question(): Promise<RequestInit> {
   const unpaid = await fetch(`${at(stack.ports.resourceServer)}/data`);
   const [offer] = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "").accepts;
   if (offer === undefined) throw new Error("nothing is offered");
-  const paymentPayload = decodePaymentSignatureHeader(await paymentHeader(offer));
+  const paymentPayload = decodePaymentSignatureHeader(await signPaymentHeader(offer));
   return { headers: sent, body: JSON.stringify({ x402Version: 2, paymentPayload, paymentRequirements: offer }) };
 }
 
 it("a facilitator answers as its OpenAPI document says", async () => {
-  const { ask, unseen } = await contractedService(at(stack.ports.facilitator));
+  const { ask, unseen } = await readContractedService(at(stack.ports.facilitator));
   expect(await ask("GET", "/openapi.json")).toBe(200);
   expect(await ask("GET", "/health")).toBe(200);
   expect(await ask("GET", "/supported")).toBe(200);
@@ -42,14 +42,14 @@ it("a facilitator answers as its OpenAPI document says", async () => {
 });
 
 it("what a facilitator tells operators is as its OpenAPI document says", async () => {
-  const { ask } = await contractedService(at(stack.ports.facilitatorOperations));
+  const { ask } = await readContractedService(at(stack.ports.facilitatorOperations));
   for (const path of ["/livez", "/readyz", "/configuration", "/metrics", "/openapi.json"]) {
     expect([path, await ask("GET", path)]).toEqual([path, 200]);
   }
 });
 
 it("a resource server answers as its OpenAPI document says", async () => {
-  const { ask, unseen } = await contractedService(at(stack.ports.resourceServerOperations));
+  const { ask, unseen } = await readContractedService(at(stack.ports.resourceServerOperations));
   const selling = at(stack.ports.resourceServer);
   for (const path of ["/livez", "/readyz", "/configuration", "/metrics", "/openapi.json"]) {
     expect([path, await ask("GET", path)]).toEqual([path, 200]);
@@ -61,7 +61,7 @@ it("a resource server answers as its OpenAPI document says", async () => {
 });
 
 it("a sidecar answers as its OpenAPI document says", async () => {
-  const { ask, unseen } = await contractedService(at(stack.ports.sidecar));
+  const { ask, unseen } = await readContractedService(at(stack.ports.sidecar));
   for (const path of [
     "/livez",
     "/readyz",

@@ -15,7 +15,7 @@ import { resourceServerSettings } from "#resource-server/settings.ts";
 import { describeSidecarApi } from "#sidecar/sidecar-api.ts";
 import { addGuardedControlRoutes } from "#sidecar/upkeep/control/listen-control.ts";
 import { Secret } from "#daemon/secret.ts";
-import { apiContract } from "./api-contract.ts";
+import { createApiContract } from "./api-contract.ts";
 
 const sidecar = describeSidecarApi({ isControlled: true });
 const apis: readonly Api[] = [
@@ -30,7 +30,7 @@ const apis: readonly Api[] = [
 const log = pino({ level: "silent" });
 const app = () => createApp({ bodyLimitBytes: 1_024 }, { log });
 
-const contract = () => apiContract(openApiDocument(facilitatorApi));
+const contract = () => createApiContract(openApiDocument(facilitatorApi));
 const configuration = () => ({ service: "test", version: "0", settingsSha256: "", files: [] });
 const unasked = () => Promise.reject(new Error("not asked here"));
 const isControl = (operation: string) => operation.includes(" /control");
@@ -83,7 +83,7 @@ describe("what a listener answers is documented, and nothing else is", () => {
   });
 });
 
-describe("apiContract", () => {
+describe("createApiContract", () => {
   const type = "application/json";
 
   it.each([

@@ -3,7 +3,7 @@ import { recordStack } from "#infra/testing/deployed-stack.ts";
 import type { PolicyResource } from "#policies/rule.ts";
 
 /** Runs the Pulumi program's own parts over mocks, and returns what it would deploy, as the policy pack sees it. */
-export async function deployedResources(
+export async function listDeployedResources(
   config: Readonly<Record<string, string>>,
   prefix = "gh",
 ): Promise<readonly PolicyResource[]> {

@@ -12,7 +12,7 @@ export type ForbiddenCall = Readonly<{
 export type Targets = Readonly<{ node: string; other: string; image: string }>;
 
 /** Ways to the host, to other containers or to more of the node's container than the engine proxy is for. */
-export function forbiddenCalls({ node, other, image }: Targets): readonly ForbiddenCall[] {
+export function listForbiddenCalls({ node, other, image }: Targets): readonly ForbiddenCall[] {
   return [
     ...engineWide(image),
     ...otherActions(node),

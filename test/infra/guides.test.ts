@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { parse } from "yaml";
 import { expect, test } from "vitest";
 import { root } from "../style/rooms.ts";
-import { deployedResources } from "./deployed-resources.ts";
+import { listDeployedResources } from "./deployed-resources.ts";
 
 /** The machine's own may not run. */
 const engine = { dockerEngine: "tcp://engine.example:2376" };
@@ -44,13 +44,13 @@ test("what docs/guides/docker.md says is needed at least is enough", async () =>
   const given = Object.entries(example).filter(([key]) => needed.has(key));
   expect(page).toContain("cp infra/examples/Pulumi.docker-node.yaml Pulumi.production.yaml");
   expect(given.length).toBeGreaterThan(6);
-  const deployed = await deployedResources({ ...Object.fromEntries(given), ...secretsOf(page), ...engine });
+  const deployed = await listDeployedResources({ ...Object.fromEntries(given), ...secretsOf(page), ...engine });
   expect(deployed.map(({ name }) => name)).toEqual(expect.arrayContaining(["gh-node", "gh-facilitator"]));
 });
 
 test("the file that docs/guides/kubernetes.md has its reader fill in deploys a node, once its secrets are set", async () => {
   const page = guide("kubernetes.md");
   expect(page).toContain("cp infra/examples/Pulumi.kubernetes.yaml Pulumi.production.yaml");
-  const deployed = await deployedResources({ ...exampleConfig("Pulumi.kubernetes.yaml"), ...secretsOf(page) });
+  const deployed = await listDeployedResources({ ...exampleConfig("Pulumi.kubernetes.yaml"), ...secretsOf(page) });
   expect(deployed.filter(({ type }) => type.endsWith("StatefulSet"))).not.toEqual([]);
 });

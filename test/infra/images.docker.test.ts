@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, inject, test } from "vitest";
-import { docker } from "../support/engine/docker.ts";
+import { runDocker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
-import { startContainer, uniqueName } from "../support/engine/container.ts";
+import { startContainer, createUniqueName } from "../support/engine/container.ts";
 import { generousMs, until } from "../support/until.ts";
 import { buildTestImages, testImages, testNodeUser } from "./test-images.ts";
 
@@ -14,9 +14,9 @@ const { bareBase, gatehouse, devnet } = testImages(imagesName);
 const megabyte = 1_000_000;
 const confined = ["--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges:true", "--network", "none"];
 
-const sizeOf = async (image: string) => Number(await docker("image", "inspect", "--format", "{{.Size}}", image));
+const sizeOf = async (image: string) => Number(await runDocker("image", "inspect", "--format", "{{.Size}}", image));
 const configOf = async (image: string) =>
-  JSON.parse(await docker("image", "inspect", "--format", "{{json .Config}}", image)) as {
+  JSON.parse(await runDocker("image", "inspect", "--format", "{{json .Config}}", image)) as {
     User: string;
     Entrypoint: string[];
     Env: string[];
@@ -25,12 +25,12 @@ const configOf = async (image: string) =>
 
 /** Runs the health check in a container of its own. */
 const check = (...args: readonly string[]) =>
-  docker("run", "--rm", ...confined, "--entrypoint", "node", gatehouse, "/app/infra/images/health-check.mjs", ...args);
+  runDocker("run", "--rm", ...confined, "--entrypoint", "node", gatehouse, "/app/infra/images/health-check.mjs", ...args);
 
 /** The files of an image as `tar --list --verbose` shows them: owner and path. */
 async function filesOf(image: string): Promise<readonly Readonly<{ owner: string; path: string }>[]> {
-  const container = uniqueName("export");
-  await docker("create", "--name", container, image);
+  const container = createUniqueName("export");
+  await runDocker("create", "--name", container, image);
   try {
     const list = `docker export ${container} | tar --list --verbose --numeric-owner`;
     const { stdout } = await run("sh", ["-c", list], { maxBuffer: 64 * megabyte });
@@ -40,7 +40,7 @@ async function filesOf(image: string): Promise<readonly Readonly<{ owner: string
       .map((line) => line.split(/\s+/))
       .map(([, owner = "", , , , path = ""]) => ({ owner, path }));
   } finally {
-    await docker("rm", container);
+    await runDocker("rm", container);
   }
 }
 
@@ -97,7 +97,7 @@ describe.skipIf(!found.ok)(`the images${skipReason(found)}`, () => {
   test("let the group of the service's user write where volumes begin, because a real node's user is another", async () => {
     const program = `for (const path of ["/data", "/var/lib/gatehouse", "/run/gatehouse/files"]) console.log((fs.statSync(path).mode & 0o777).toString(8))`;
     for (const image of [gatehouse, devnet]) {
-      const seen = await docker("run", "--rm", ...confined, "--entrypoint", "node", image, "--eval", program);
+      const seen = await runDocker("run", "--rm", ...confined, "--entrypoint", "node", image, "--eval", program);
       expect(seen.split("\n")).toEqual(["770", "770", "770"]);
     }
   });
@@ -113,22 +113,22 @@ describe.skipIf(!found.ok)(`the images${skipReason(found)}`, () => {
   });
 
   test("hold no address of a registry in any of their layers", async () => {
-    const history = await docker("image", "history", "--no-trunc", "--format", "{{.CreatedBy}}", gatehouse);
+    const history = await runDocker("image", "history", "--no-trunc", "--format", "{{.CreatedBy}}", gatehouse);
     expect(history).not.toMatch(/registry|npm_config|NODE_EXTRA_CA_CERTS|token/i);
   });
 
   test("are not built on a base without Node, and the build says so", async () => {
     const args = ["--build-arg", "BASE_IMAGE=scratch", "--file", "infra/images/gatehouse.Dockerfile", "."];
-    const said = await docker("build", ...args).catch((error: unknown) => JSON.stringify(error));
+    const said = await runDocker("build", ...args).catch((error: unknown) => JSON.stringify(error));
     expect(said).toMatch(/exec: \\*"node\\*": executable file not found/);
   });
 
   test("start on a base without a shell, with a read-only root and no rights", async () => {
-    expect(await docker("run", "--rm", ...confined, gatehouse, "--version")).toMatch(/^\d+\.\d+\.\d+$/);
+    expect(await runDocker("run", "--rm", ...confined, gatehouse, "--version")).toMatch(/^\d+\.\d+\.\d+$/);
     await using service = await startContainer({ image: gatehouse, options: confined, command: ["upstream"] });
     const ask = ["node", "/app/infra/images/health-check.mjs", "http", "http://127.0.0.1:4022/livez"];
-    await until("the service is well", generousMs, async () => (await docker("exec", service.name, ...ask)) === "");
-    const shell = await docker("exec", service.name, "sh", "-c", "true").catch((error: unknown) =>
+    await until("the service is well", generousMs, async () => (await runDocker("exec", service.name, ...ask)) === "");
+    const shell = await runDocker("exec", service.name, "sh", "-c", "true").catch((error: unknown) =>
       JSON.stringify(error),
     );
     expect(shell).toContain("executable file not found");

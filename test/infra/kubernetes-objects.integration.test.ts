@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { recordStack, listManifests } from "#infra/testing/deployed-stack.ts";
-import { apiServerMissing, preparationMs, startApiServer, type ApiServer } from "../support/kubernetes/api-server.ts";
-import { applyStack, defaultAccount, podsOf } from "../support/kubernetes/apply-stack.ts";
+import { explainMissingApiServer, preparationMs, startApiServer, type ApiServer } from "../support/kubernetes/api-server.ts";
+import { applyStack, buildDefaultAccount, listPods } from "../support/kubernetes/apply-stack.ts";
 import type { ClusterObject } from "../support/kubernetes/cluster-client.ts";
 import { define, httpRoutes } from "../support/kubernetes/stand-in-definitions.ts";
 
-const missing = apiServerMissing();
+const missing = explainMissingApiServer();
 const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;
 const examples = join(import.meta.dirname, "../../infra/examples");
 const secrets = {
@@ -56,8 +56,8 @@ describe.skipIf(missing !== undefined)(`the program's objects on an API server${
     expect(await applyStack(cluster, manifests)).toEqual(due);
     // Nothing that is there already is refused as a change of what can't be changed.
     expect(await applyStack(cluster, manifests, "dry run")).toEqual(due);
-    expect(await cluster.apply(defaultAccount(namespace))).toBeUndefined();
-    const pods = podsOf(manifests);
+    expect(await cluster.apply(buildDefaultAccount(namespace))).toBeUndefined();
+    const pods = listPods(manifests);
     expect(pods.map(({ metadata }) => metadata.name)).toContain("node-0");
     const findings = [];
     for (const pod of pods) findings.push(await cluster.apply(pod, "dry run"));

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { tokenAddress } from "#devnet/token/address.ts";
 import type { PolicyResource } from "#policies/rule.ts";
-import { uniqueName } from "../support/engine/container.ts";
-import { docker } from "../support/engine/docker.ts";
+import { createUniqueName } from "../support/engine/container.ts";
+import { runDocker } from "../support/engine/docker.ts";
 import { runOnEngine, type EngineStack } from "../support/engine/engine-stack.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { generousMs, until } from "../support/until.ts";
-import { deployedResources } from "./deployed-resources.ts";
+import { listDeployedResources } from "./deployed-resources.ts";
 import { buildGatehouseImage, buildNodeImage, testNodeUser } from "./test-images.ts";
 
 const found = await findEngine();
 const keys = { domainKey: "the-domain-key", stabilizingKey: "the-stabilizing-key" };
-const prefix = uniqueName("upgrade");
+const prefix = createUniqueName("upgrade");
 const node = `${prefix}-node`;
 const conf = "/data/conf/node.conf";
 /** What a node is made of, apart from what looks after it. */
@@ -36,7 +36,7 @@ async function resourcesOf(version: string): Promise<readonly PolicyResource[]> 
     limits: JSON.stringify({ node: { cpus: 1, memoryMebibytes: 256 } }),
     ...keys,
   };
-  const all = await deployedResources(config, prefix);
+  const all = await listDeployedResources(config, prefix);
 
   return all.filter(({ type, name: name_ }) =>
     type === "docker:index/volume:Volume"
@@ -49,7 +49,7 @@ async function resourcesOf(version: string): Promise<readonly PolicyResource[]> 
 async function upgradeTo(version: string): Promise<void> {
   const resources = await resourcesOf(version);
   const containers = resources.filter(({ type }) => type.endsWith(":Container")).map(({ name }) => name);
-  for (const name of containers) await docker("rm", "--force", name);
+  for (const name of containers) await runDocker("rm", "--force", name);
   if (!found.ok) return;
   const made = resources.filter(({ type }) => !type.endsWith(":Network"));
   stack = await runOnEngine(made, { url: found.url, prefix });
@@ -80,9 +80,9 @@ describe.skipIf(!found.ok)(`a real node on a real engine${skipReason(found)}`, (
   });
 
   test("shows its keys in no inspection of any container, volume or image", async () => {
-    const ids = (await docker("ps", "--all", "--quiet", "--filter", `label=io.gatehouse.stack=${prefix}`)).split("\n");
+    const ids = (await runDocker("ps", "--all", "--quiet", "--filter", `label=io.gatehouse.stack=${prefix}`)).split("\n");
     expect(ids).toHaveLength(4);
-    const inspected = await docker("inspect", ...ids);
+    const inspected = await runDocker("inspect", ...ids);
     for (const key of Object.values(keys)) expect(inspected).not.toContain(key);
   });
 
@@ -104,7 +104,7 @@ describe.skipIf(!found.ok)(`a real node on a real engine${skipReason(found)}`, (
     if (!found.ok) return;
     await stack[Symbol.asyncDispose]();
     const workspace = `${prefix}-node-workspace`;
-    await docker("volume", "create", "--label", `io.gatehouse.stack=${prefix}`, workspace);
+    await runDocker("volume", "create", "--label", `io.gatehouse.stack=${prefix}`, workspace);
     const seeded = JSON.stringify({
       chain: {
         edited_by: "an earlier release",
@@ -115,13 +115,13 @@ describe.skipIf(!found.ok)(`a real node on a real engine${skipReason(found)}`, (
     });
     const before = `mkdir -p /data/bin /data/data && echo '${seeded}' > /data/bin/node.conf && echo 'echo stale' > /data/bin/node_cli &&
       echo '0.15.9 earlier' > /data/data/starts && chmod 0755 /data/bin/node_cli && chown -R ${testNodeUser}:10001 /data`;
-    await docker("run", "--rm", "--volume", `${workspace}:/data`, found.nodeImage, "sh", "-c", before);
+    await runDocker("run", "--rm", "--volume", `${workspace}:/data`, found.nodeImage, "sh", "-c", before);
     stack = await runOnEngine(await resourcesOf("0.17.0"), { url: found.url, prefix });
     await started("0.17.0");
     expect(await run("./node_cli")).toBe("node_cli 0.17.0\n");
     expect(JSON.parse(await run("cat", "node.conf"))).toMatchObject({ chain: { edited_by: "an earlier release" } });
     expect((await starts()).map((line) => line.split(" ")[0])).toEqual(["0.15.9", "0.17.0"]);
-    expect(await docker("logs", `${prefix}-node-conf`)).toContain(
+    expect(await runDocker("logs", `${prefix}-node-conf`)).toContain(
       "took over /data/bin/node.conf as /data/conf/node.conf",
     );
   });

@@ -6,7 +6,7 @@ import { configSchema, secretKeys } from "#infra/config/config-schema.ts";
 import { parseConfig } from "#infra/stack-config.ts";
 import type { PolicyResource } from "#policies/rule.ts";
 import { allRules } from "#policies/rules/all-rules.ts";
-import { deployedResources } from "./deployed-resources.ts";
+import { listDeployedResources } from "./deployed-resources.ts";
 
 const digest = `sha256:${"a".repeat(64)}`;
 const shared = { devAccounts: "true", tokenAddress };
@@ -100,7 +100,7 @@ function keysOf(path: string): Record<string, string> {
 
 describe("the policy pack over this project's own program", () => {
   it.each(Object.keys(stacks))("has nothing against the stack on %s", async (target) => {
-    const resources = await deployedResources(stacks[target] ?? {});
+    const resources = await listDeployedResources(stacks[target] ?? {});
     expect(resources.length).toBeGreaterThan(15);
     expect(findings(resources)).toEqual([]);
   });

@@ -1,10 +1,10 @@
 import { decodePaymentRequiredHeader } from "@x402/core/http";
 import type { PaymentRequirements } from "@x402/core/types";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { docker } from "../support/engine/docker.ts";
+import { runDocker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
-import { balanceOf, payee } from "../support/paying.ts";
-import { paymentHeader } from "../support/signed-payment.ts";
+import { readBalance, payee } from "../support/paying.ts";
+import { signPaymentHeader } from "../support/signed-payment.ts";
 import { until } from "../support/until.ts";
 import { buildPostgresImage, buildTestImages } from "./test-images.ts";
 import { startTestStack, type TestStack } from "./test-stack.ts";
@@ -26,10 +26,10 @@ const buy = async (header: string) => {
 async function signPayment(): Promise<string> {
   const unpaid = await fetch(`${stack.urls.resourceServer}/data`, { signal: AbortSignal.timeout(30_000) });
   const { accepts } = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "");
-  return paymentHeader(accepts[0] as PaymentRequirements);
+  return signPaymentHeader(accepts[0] as PaymentRequirements);
 }
 
-const income = () => balanceOf(stack.urls.gateway, payee.address);
+const income = () => readBalance(stack.urls.gateway, payee.address);
 
 /** Rows of every table of the ledgers' database, by the table's name; asked inside the server's own container. */
 async function rowsByTable(): Promise<Record<string, number>> {
@@ -63,7 +63,7 @@ describe.skipIf(!found.ok)(`a PostgreSQL server of the stack's own, on a real en
     expect([sold.status, (await income()) - before]).toEqual([200, price]);
     const rows = await rowsByTable();
     expect(Object.values(rows).filter((count) => count > 0).length).toBeGreaterThanOrEqual(2);
-    const volumes = await docker("volume", "ls", "--quiet", "--filter", `label=io.gatehouse.stack=${stack.prefix}`);
+    const volumes = await runDocker("volume", "ls", "--quiet", "--filter", `label=io.gatehouse.stack=${stack.prefix}`);
     expect(volumes).toContain(`${stack.prefix}-postgres-data`);
     expect(volumes).not.toContain("ledger");
   });
@@ -73,11 +73,11 @@ describe.skipIf(!found.ok)(`a PostgreSQL server of the stack's own, on a real en
     const before = await income();
     expect((await buy(header)).status).toBe(200);
     const rows = await rowsByTable();
-    for (const name of [resourceServer, facilitator, postgres]) await docker("stop", name);
+    for (const name of [resourceServer, facilitator, postgres]) await runDocker("stop", name);
     const { State: state } = await stack.inspect(postgres);
     expect([state.Running, state.ExitCode]).toEqual([false, 0]);
     for (const name of [postgres, facilitator, resourceServer]) {
-      await docker("start", name);
+      await runDocker("start", name);
       await healthy(name);
     }
     expect(await rowsByTable()).toEqual(rows);
@@ -88,8 +88,8 @@ describe.skipIf(!found.ok)(`a PostgreSQL server of the stack's own, on a real en
   });
 
   test("goes on when the server alone was away: the services find it again by themselves", async () => {
-    await docker("kill", "--signal", "KILL", postgres);
-    await docker("start", postgres);
+    await runDocker("kill", "--signal", "KILL", postgres);
+    await runDocker("start", postgres);
     await healthy(postgres);
     await until("a payment goes through", 60_000, async () => (await buy(await signPayment())).status === 200);
   });
@@ -98,14 +98,14 @@ describe.skipIf(!found.ok)(`a PostgreSQL server of the stack's own, on a real en
     const program =
       "echo $(id -u) $(grep CapEff /proc/self/status) $(stat -c '%a %u' /run/gatehouse/files/postgres-password)";
     expect((await stack.api.run(postgres, ["sh", "-c", program])).trim()).toBe("999 CapEff: 0000000000000000 400 999");
-    expect(await docker("port", postgres)).toBe("");
+    expect(await runDocker("port", postgres)).toBe("");
   });
 
   test("shows its password in no inspection and no log", async () => {
     const filter = ["--filter", `label=io.gatehouse.stack=${stack.prefix}`];
-    const containers = (await docker("ps", "--all", "--quiet", ...filter)).split("\n");
+    const containers = (await runDocker("ps", "--all", "--quiet", ...filter)).split("\n");
     expect(containers.length).toBeGreaterThan(8);
-    expect(await docker("inspect", ...containers)).not.toContain(postgresPassword);
+    expect(await runDocker("inspect", ...containers)).not.toContain(postgresPassword);
     for (const id of containers) expect(await logsOf(id), id).not.toContain(postgresPassword);
   });
 });

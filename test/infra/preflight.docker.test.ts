@@ -8,8 +8,8 @@ import { tokenAddress } from "#devnet/token/address.ts";
 import { parseConfig } from "#infra/stack-config.ts";
 import { preflight } from "#infra/preflight/preflight.ts";
 import { ConfigError } from "#infra/config/config-problem.ts";
-import { startContainer, uniqueName } from "../support/engine/container.ts";
-import { docker } from "../support/engine/docker.ts";
+import { startContainer, createUniqueName } from "../support/engine/container.ts";
+import { runDocker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { freePorts } from "../support/free-ports.ts";
 import { asConfig, freeHostPorts } from "./host-ports.ts";
@@ -78,20 +78,20 @@ describe.skipIf(!found.ok)(`what the engine is asked before anything is made${sk
 
   test("names a base image without Node or a shell, looks into one that has both, and leaves no container", async () => {
     const directory = await mkdtemp(join(tmpdir(), "gatehouse-base-image-"));
-    const empty = `${uniqueName("base")}:empty`;
+    const empty = `${createUniqueName("base")}:empty`;
     const looks = ["ps", "--all", "--quiet", "--filter", "label=io.gatehouse.look"];
     try {
       await writeFile(join(directory, "file"), "");
       await create({ cwd: directory, file: join(directory, "image.tar") }, ["file"]);
-      await docker("import", join(directory, "image.tar"), empty);
+      await runDocker("import", join(directory, "image.tar"), empty);
       const builds = { gatehouseImage: "", devnetImage: "" };
       expect(await problems({ ...builds, baseImage: empty })).toEqual([
         `baseImage: found ${empty}, which has no node and no /bin/sh; expected an image with Node 24 or later on its PATH, and with a shell for the devnet's. Correct it with \`pulumi config set baseImage …\`.`,
       ]);
       expect(await problems({ ...builds, baseImage: image })).toEqual([]);
-      expect(await docker(...looks)).toBe("");
+      expect(await runDocker(...looks)).toBe("");
     } finally {
-      await docker("image", "rm", empty);
+      await runDocker("image", "rm", empty);
       await rm(directory, { recursive: true });
     }
   });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { tokenAddress } from "#devnet/token/address.ts";
 import { findPulumi } from "../support/pulumi/find-pulumi.ts";
-import { pulumiStack, type PulumiStack } from "../support/pulumi/pulumi-stack.ts";
+import { createPulumiStack, type PulumiStack } from "../support/pulumi/pulumi-stack.ts";
 
 const pulumi = await findPulumi("kubernetes");
 const skipped = pulumi.ok ? "" : ` (skipped: ${pulumi.message})`;
@@ -28,7 +28,7 @@ async function calledOut(change: Readonly<Record<string, unknown>>): Promise<rea
 describe.skipIf(!pulumi.ok)(`a preview of the stack on Kubernetes${skipped}`, { timeout: stepDeadlineMs }, () => {
   beforeAll(async () => {
     rendered = await mkdtemp(join(tmpdir(), "gatehouse-rendered-"));
-    stack = await pulumiStack("preview");
+    stack = await createPulumiStack("preview");
     config = {
       target: "kubernetes",
       renderTo: rendered,

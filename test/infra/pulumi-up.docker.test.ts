@@ -1,14 +1,14 @@
 import { decodePaymentResponseHeader } from "@x402/core/http";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { tokenAddress } from "#devnet/token/address.ts";
-import { uniqueName } from "../support/engine/container.ts";
-import { docker } from "../support/engine/docker.ts";
+import { createUniqueName } from "../support/engine/container.ts";
+import { runDocker } from "../support/engine/docker.ts";
 import { findEngine } from "../support/engine/find-engine.ts";
 import { callRpc } from "../support/call-rpc.ts";
-import { clientFetch } from "../support/paying.ts";
+import { createClientFetch } from "../support/paying.ts";
 import { testAccount } from "../support/payment-chain.ts";
 import { findPulumi } from "../support/pulumi/find-pulumi.ts";
-import { pulumiStack, type PulumiResult, type PulumiStack } from "../support/pulumi/pulumi-stack.ts";
+import { createPulumiStack, type PulumiResult, type PulumiStack } from "../support/pulumi/pulumi-stack.ts";
 import { removeStack } from "../support/pulumi/remove-stack.ts";
 import { generousMs, until } from "../support/until.ts";
 import { freeHostPorts } from "./host-ports.ts";
@@ -28,9 +28,9 @@ const times: string[] = [];
 
 const container = (service: string) => `${stack.prefix}-${service}`;
 const labelled = (...list: readonly string[]) =>
-  docker(...list, "--filter", `label=io.gatehouse.stack=${stack.prefix}`);
-const startedAt = (service: string) => docker("inspect", "--format", "{{.State.StartedAt}}", container(service));
-const evaluate = (service: string, program: string) => docker("exec", container(service), "node", "-e", program);
+  runDocker(...list, "--filter", `label=io.gatehouse.stack=${stack.prefix}`);
+const startedAt = (service: string) => runDocker("inspect", "--format", "{{.State.StartedAt}}", container(service));
+const evaluate = (service: string, program: string) => runDocker("exec", container(service), "node", "-e", program);
 const readConf = () => evaluate("node", `process.stdout.write(require("fs").readFileSync("${nodeConf}"))`);
 
 /** Runs a command, notes its time, and fails with what it printed when it does not end as expected. */
@@ -46,7 +46,7 @@ const up = (what: string, ...options: readonly string[]) =>
 
 /** Pays for a request; gives the settlement's transaction. */
 async function pay(): Promise<string> {
-  const answer = await clientFetch()(`${urls.resourceServer}/data`);
+  const answer = await createClientFetch()(`${urls.resourceServer}/data`);
   expect(answer.status).toBe(200);
   return decodePaymentResponseHeader(answer.headers.get("payment-response") ?? "").transaction;
 }
@@ -77,7 +77,7 @@ async function rangeOf(blocks: number): Promise<string | undefined> {
 describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { timeout: stepDeadlineMs }, () => {
   beforeAll(async () => {
     if (!engine.ok) throw new Error(engine.message);
-    stack = await pulumiStack(uniqueName("up").replace("gatehouse-test-", ""));
+    stack = await createPulumiStack(createUniqueName("up").replace("gatehouse-test-", ""));
     const ports = await freeHostPorts();
     const [gateway, resourceServer, pushgateway] = [
       ports.gatewayPort,
@@ -185,10 +185,10 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
     // A setting of the gateway alone, so that the node is not restarted while the payment is made.
     const sidecar = { gateway: { ranges: { logsBlocks: 60 } } };
     await stack.configure({ ...config, settings: { ...(config["settings"] as object), sidecar } });
-    const since = await docker("inspect", "--format", "{{.Id}}", container("sidecar"));
+    const since = await runDocker("inspect", "--format", "{{.Id}}", container("sidecar"));
     const child = stack.start("up", "--yes", "--skip-preview");
     await until("the sidecar is made anew", 120_000, async () => {
-      const now = await docker("ps", "--all", "--no-trunc", "--quiet", "--filter", `name=^/${container("sidecar")}$`);
+      const now = await runDocker("ps", "--all", "--no-trunc", "--quiet", "--filter", `name=^/${container("sidecar")}$`);
       return now !== "" && now !== since;
     });
     process.kill(-(child.pid ?? 0), "SIGKILL");
@@ -198,7 +198,7 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
     await step("cancel", stack.run("cancel", "--yes"));
     const conflict = await step("up after cancel", stack.run("up", "--yes", "--skip-preview"), "fails");
     expect(conflict).toContain(`The container name "/${container("sidecar")}" is already in use`);
-    await docker("rm", "--force", container("sidecar"));
+    await runDocker("rm", "--force", container("sidecar"));
     await up("up after docker rm");
     await pay();
     await up("up again after recovery", "--expect-no-changes");

@@ -7,13 +7,13 @@ import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { tokenAddress } from "#devnet/token/address.ts";
 import type { PolicyResource } from "#policies/rule.ts";
 import { readContainerInputs } from "../support/engine/container-body.ts";
-import { uniqueName } from "../support/engine/container.ts";
+import { createUniqueName } from "../support/engine/container.ts";
 import { createContainer } from "../support/engine/create-container.ts";
-import { docker } from "../support/engine/docker.ts";
+import { runDocker } from "../support/engine/docker.ts";
 import { runOnEngine, type EngineStack } from "../support/engine/engine-stack.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { until } from "../support/until.ts";
-import { deployedResources } from "./deployed-resources.ts";
+import { listDeployedResources } from "./deployed-resources.ts";
 import { buildTestImages, testNodeUser } from "./test-images.ts";
 
 const found = await findEngine();
@@ -31,7 +31,7 @@ type Preparation = AsyncDisposable &
 async function prepare(checksum: string): Promise<Preparation> {
   if (!found.ok) throw new Error(found.message);
   const images = await buildTestImages(inject("testImagesName"), found.nodeImage);
-  const prefix = uniqueName("restore");
+  const prefix = createUniqueName("restore");
   const config = {
     dockerEngine: found.url,
     tokenAddress,
@@ -46,7 +46,7 @@ async function prepare(checksum: string): Promise<Preparation> {
     restore: JSON.stringify({ url: `http://snapshots:${serverPort}/chain.tar?signature=hush`, sha256: checksum }),
     settings: JSON.stringify({ restore: { progressMs: 200, retryMs: 100 } }),
   };
-  const resources = await deployedResources(config, prefix);
+  const resources = await listDeployedResources(config, prefix);
   const first = new Set(
     ["edge", "node-workspace", "node-image-bin", "node-bin", "node-prime"].map((part) => `${prefix}-${part}`),
   );
@@ -58,7 +58,7 @@ async function prepare(checksum: string): Promise<Preparation> {
   const mounts = ["--volume", `${directory}:/srv:ro`, "--volume", `${import.meta.dirname}:/server:ro`];
   const network = ["--network", `${prefix}-edge`, "--network-alias", "snapshots"];
   const labels = ["--label", `io.gatehouse.stack=${prefix}`];
-  await docker(
+  await runDocker(
     "run",
     "--detach",
     "--name",
@@ -76,25 +76,25 @@ async function prepare(checksum: string): Promise<Preparation> {
 async function start({ prefix, stack, resources }: Preparation, step: "restore" | "conf") {
   const name = `${prefix}-node-${step}`;
   const made = resources.find((resource) => resource.name === name && resource.type.endsWith(":Container"));
-  await docker("rm", "--force", name).catch(() => "");
+  await runDocker("rm", "--force", name).catch(() => "");
   await createContainer(stack.api, readContainerInputs(made?.props ?? {}));
-  await docker("start", name);
+  await runDocker("start", name);
   return {
     name,
-    end: async () => Number(await docker("wait", name)),
+    end: async () => Number(await runDocker("wait", name)),
     printed: async () => (await stack.api.read(`/containers/${name}/logs?stdout=true&stderr=true`)).toString(),
   };
 }
 
 /** The ranges that the server of the snapshot was asked for. */
 const asked = async ({ prefix }: Preparation) =>
-  (await docker("logs", `${prefix}-snapshots`)).split("\n").filter((line) => line.startsWith("asked for"));
+  (await runDocker("logs", `${prefix}-snapshots`)).split("\n").filter((line) => line.startsWith("asked for"));
 
 /** Every file and directory of the workspace's volume with its owner, seen by root. */
 async function filesOf({ prefix }: Preparation): Promise<readonly string[]> {
   if (!found.ok) return [];
   const list = ["find", "/data", "-mindepth", "1", "-printf", "%u:%g %P\\n"];
-  const printed = await docker("run", "--rm", "--volume", `${prefix}-node-workspace:/data`, found.nodeImage, ...list);
+  const printed = await runDocker("run", "--rm", "--volume", `${prefix}-node-workspace:/data`, found.nodeImage, ...list);
   return printed
     .split("\n")
     .filter((line) => line !== "")
@@ -102,7 +102,7 @@ async function filesOf({ prefix }: Preparation): Promise<readonly string[]> {
 }
 
 const contentOf = ({ prefix }: Preparation, command: readonly string[]) =>
-  docker("run", "--rm", "--volume", `${prefix}-node-workspace:/data:ro`, found.ok ? found.nodeImage : "", ...command);
+  runDocker("run", "--rm", "--volume", `${prefix}-node-workspace:/data:ro`, found.ok ? found.nodeImage : "", ...command);
 
 describe.skipIf(!found.ok)(`a restore of chain data on a real engine${skipReason(found)}`, () => {
   beforeAll(async () => {
@@ -119,7 +119,7 @@ describe.skipIf(!found.ok)(`a restore of chain data on a real engine${skipReason
     await using place = await prepare(sha256);
     const killed = await start(place, "restore");
     await until("a part is downloaded", 60_000, async () => /download: .* \(\d/.test(await killed.printed()));
-    await docker("kill", "--signal", "KILL", killed.name);
+    await runDocker("kill", "--signal", "KILL", killed.name);
     expect(await killed.end()).toBe(137);
     expect((await filesOf(place)).filter((line) => / data(\/|$)/.test(line))).toEqual([]);
 
@@ -134,7 +134,7 @@ describe.skipIf(!found.ok)(`a restore of chain data on a real engine${skipReason
     expect(sum).toBe(hash("sha256", payload));
     expect(await filesOf(place)).toContain(`${testNodeUser}:10001 data/blocks`);
 
-    await docker("start", resumed.name);
+    await runDocker("start", resumed.name);
     expect(await resumed.end()).toBe(0);
     expect(await resumed.printed()).toContain("was restored at");
     expect(await asked(place)).toHaveLength(2);

@@ -2,13 +2,13 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { request } from "undici";
-import { docker } from "../support/engine/docker.ts";
+import { runDocker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { callRpc } from "../support/call-rpc.ts";
-import { balanceOf, clientFetch, payee } from "../support/paying.ts";
+import { readBalance, createClientFetch, payee } from "../support/paying.ts";
 import { pushProtobuf } from "../support/pushed-protobuf.ts";
 import { generousMs, until } from "../support/until.ts";
-import { forbiddenCalls, type ForbiddenCall } from "./forbidden-engine-calls.ts";
+import { listForbiddenCalls, type ForbiddenCall } from "./forbidden-engine-calls.ts";
 import { buildTestImages, type TestImages } from "./test-images.ts";
 import { startTestStack, type TestStack } from "./test-stack.ts";
 
@@ -31,10 +31,10 @@ const rpc = (method: string, params: unknown[]) => callRpc(urls.gateway, method,
 
 /** What the engine holds, apart from this stack's changes: nothing of it may be changed by a refused call. */
 const inventory = async () => ({
-  containers: await docker("ps", "--all", "--format", "{{.ID}} {{.Names}}", "--filter", `name=${prefix}`),
-  images: await docker("image", "ls", "--all", "--quiet", "--filter", "reference=evil"),
-  named: await docker("volume", "ls", "--quiet", "--filter", "name=evil"),
-  networks: await docker("network", "ls", "--quiet", "--filter", "name=evil"),
+  containers: await runDocker("ps", "--all", "--format", "{{.ID}} {{.Names}}", "--filter", `name=${prefix}`),
+  images: await runDocker("image", "ls", "--all", "--quiet", "--filter", "reference=evil"),
+  named: await runDocker("volume", "ls", "--quiet", "--filter", "name=evil"),
+  networks: await runDocker("network", "ls", "--quiet", "--filter", "name=evil"),
 });
 
 describe.skipIf(!found.ok)(`the stack that the program makes, on a real engine${skipReason(found)}`, () => {
@@ -49,9 +49,9 @@ describe.skipIf(!found.ok)(`the stack that the program makes, on a real engine${
 
   afterAll(async () => {
     await stack?.[Symbol.asyncDispose]();
-    expect(await docker("ps", "--all", "--quiet", "--filter", `label=io.gatehouse.stack=${prefix}`)).toBe("");
-    expect(await docker("volume", "ls", "--quiet", "--filter", `label=io.gatehouse.stack=${prefix}`)).toBe("");
-    expect(await docker("network", "ls", "--quiet", "--filter", `label=io.gatehouse.stack=${prefix}`)).toBe("");
+    expect(await runDocker("ps", "--all", "--quiet", "--filter", `label=io.gatehouse.stack=${prefix}`)).toBe("");
+    expect(await runDocker("volume", "ls", "--quiet", "--filter", `label=io.gatehouse.stack=${prefix}`)).toBe("");
+    expect(await runDocker("network", "ls", "--quiet", "--filter", `label=io.gatehouse.stack=${prefix}`)).toBe("");
   });
 
   test("runs every service confined, its secrets in files of mode 0400", async () => {
@@ -70,15 +70,15 @@ describe.skipIf(!found.ok)(`the stack that the program makes, on a real engine${
   });
 
   test("sells a request: the client pays through the resource server and the facilitator", async () => {
-    const before = await balanceOf(urls.gateway, payee.address);
-    const answer = await clientFetch()(`${urls.resourceServer}/data`);
+    const before = await readBalance(urls.gateway, payee.address);
+    const answer = await createClientFetch()(`${urls.resourceServer}/data`);
     expect(answer.status).toBe(200);
     expect(answer.headers.get("payment-response")).toBeTruthy();
-    expect((await balanceOf(urls.gateway, payee.address)) - before).toBe(10_000n);
+    expect((await readBalance(urls.gateway, payee.address)) - before).toBe(10_000n);
   });
 
   test("sells access to a tier of the gateway: the token that was bought opens the private listener, and nothing else does", async () => {
-    const sold = await clientFetch()(`${urls.resourceServer}/access`, { method: "POST" });
+    const sold = await createClientFetch()(`${urls.resourceServer}/access`, { method: "POST" });
     expect(sold.status).toBe(200);
     const { token, tier } = (await sold.json()) as { token: string; tier: string };
     expect(tier).toBe("paid");
@@ -104,7 +104,7 @@ describe.skipIf(!found.ok)(`the stack that the program makes, on a real engine${
     const scrape = async () => (await fetch(`${urls.pushgateway}/metrics`)).text();
     const sample = 'chain_height{instance="",job="real-node"} 42';
     expect(await scrape()).toContain(sample);
-    await docker("restart", gateway);
+    await runDocker("restart", gateway);
     await until("what was pushed is there again", generousMs, async () => (await scrape()).includes(sample));
     await until("it is healthy", 60_000, async () => {
       return (await stack.inspect(gateway)).State.Health?.Status === "healthy";
@@ -175,7 +175,7 @@ describe.skipIf(!found.ok)(`the stack that the program makes, on a real engine${
   test("refuses more than a hundred other calls, none of which changes anything", async () => {
     const { State: state } = await stack.inspect(node);
     const before = await inventory();
-    const calls = forbiddenCalls({ node, other: sidecar, image: images.gatehouse });
+    const calls = listForbiddenCalls({ node, other: sidecar, image: images.gatehouse });
     expect(calls.length).toBeGreaterThan(100);
     const statuses = await callProxy(calls);
     const passed = calls.filter((_, index) => (statuses[index] ?? 0) < 400 && statuses[index] !== 0);

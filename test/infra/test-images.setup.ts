@@ -1,5 +1,5 @@
 import type { TestProject } from "vitest/node";
-import { uniqueName } from "../support/engine/container.ts";
+import { createUniqueName } from "../support/engine/container.ts";
 import { findEngine } from "../support/engine/find-engine.ts";
 import { removeTestImages } from "./test-images.ts";
 
@@ -11,7 +11,7 @@ declare module "vitest" {
 
 /** Names the images that the project's tests share; the first test that needs them builds them. Removes them afterwards. */
 export default function setup(project: TestProject): () => Promise<void> {
-  const name = uniqueName("image");
+  const name = createUniqueName("image");
   project.provide("testImagesName", name);
   return async () => {
     if ((await findEngine()).ok) await removeTestImages(name);

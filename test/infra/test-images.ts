@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { installImageDependencies } from "#infra/images/image-dependencies.ts";
-import { docker } from "../support/engine/docker.ts";
+import { runDocker } from "../support/engine/docker.ts";
 
 /** The images that the tests of a Docker engine share, by reference. */
 export type TestImages = Readonly<{
@@ -107,11 +107,11 @@ export async function buildNodeImage(name: string, nodeImage: string, version: s
 /** Removes the images of that name, however far it came. */
 export async function removeTestImages(name: string): Promise<void> {
   const built = await builtImages(name);
-  if (built.length > 0) await docker("image", "rm", "--force", ...built);
+  if (built.length > 0) await runDocker("image", "rm", "--force", ...built);
 }
 
 async function builtImages(name: string): Promise<readonly string[]> {
-  const listed = await docker("image", "ls", "--format", "{{.Repository}}:{{.Tag}}", "--filter", `reference=${name}`);
+  const listed = await runDocker("image", "ls", "--format", "{{.Repository}}:{{.Tag}}", "--filter", `reference=${name}`);
   return listed.split("\n").filter((line) => line !== "");
 }
 

@@ -1,7 +1,7 @@
 import { tokenAddress } from "#devnet/token/address.ts";
 import { runOnEngine, type EngineStack } from "../support/engine/engine-stack.ts";
-import { uniqueName } from "../support/engine/container.ts";
-import { deployedResources } from "./deployed-resources.ts";
+import { createUniqueName } from "../support/engine/container.ts";
+import { listDeployedResources } from "./deployed-resources.ts";
 import { asConfig, freeHostPorts } from "./host-ports.ts";
 import type { TestImages } from "./test-images.ts";
 
@@ -24,7 +24,7 @@ export async function startTestStack(
   images: TestImages,
   more: Readonly<Record<string, string>> = {},
 ): Promise<TestStack> {
-  const prefix = uniqueName("stack");
+  const prefix = createUniqueName("stack");
   const ports = await freeHostPorts();
   const config = {
     dockerEngine: url,
@@ -36,7 +36,7 @@ export async function startTestStack(
     ...asConfig(ports),
     ...more,
   };
-  const stack = await runOnEngine(await deployedResources(config, prefix), { url, prefix });
+  const stack = await runOnEngine(await listDeployedResources(config, prefix), { url, prefix });
   return {
     ...stack,
     prefix,

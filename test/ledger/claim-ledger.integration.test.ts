@@ -4,10 +4,10 @@ import { createClaimLedger, type ClaimLedger } from "#resource-server/claims/cla
 import { joinClaimOwners } from "#resource-server/claims/claim-owner.ts";
 import { postgresClaimMigrations } from "#resource-server/claims/claim-schema.ts";
 import { createClaim, testClaimLedger } from "#resource-server/testing/claim-ledger-contract.ts";
-import { postgresMissing, startPostgres, type PostgresServer } from "../support/postgres.ts";
+import { explainMissingPostgres, startPostgres, type PostgresServer } from "../support/postgres.ts";
 import { openTestStore } from "./postgres-place.ts";
 
-const missing = postgresMissing();
+const missing = explainMissingPostgres();
 const log = createLog({ service: "test", level: "silent" });
 
 /** A process of its own on the ledger in a database. */

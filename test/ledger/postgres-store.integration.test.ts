@@ -5,10 +5,10 @@ import { Secret } from "#daemon/secret.ts";
 import type { Migrations } from "#daemon/sql/sqlite.ts";
 import { StoreError } from "#daemon/sql/store.ts";
 import { freePorts } from "../support/free-ports.ts";
-import { postgresMissing, startPostgres, type PostgresServer } from "../support/postgres.ts";
+import { explainMissingPostgres, startPostgres, type PostgresServer } from "../support/postgres.ts";
 import { generousMs, until } from "../support/until.ts";
 
-const missing = postgresMissing();
+const missing = explainMissingPostgres();
 const log = createLog({ service: "test", level: "silent" });
 const table = "CREATE TABLE counter (id integer PRIMARY KEY, value bigint NOT NULL)";
 

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { deliveries, startPublishedSeller } from "../facilitator/published-seller.ts";
+import { sendCopies, startPublishedSeller } from "../facilitator/published-seller.ts";
 import { testAccount } from "../support/payment-chain.ts";
-import { postgresMissing } from "../support/postgres.ts";
+import { explainMissingPostgres } from "../support/postgres.ts";
 import { generousMs, until } from "../support/until.ts";
 import { buyUntilKnown, openReplicatedMarket, price, type ReplicatedMarket } from "./replicated-market.ts";
 
-const missing = postgresMissing();
+const missing = explainMissingPostgres();
 const [payer, payee] = [testAccount(1).address, testAccount(2).address];
 
 describe.skipIf(missing !== undefined)(
@@ -63,9 +63,9 @@ describe.skipIf(missing !== undefined)(
       await using second = await sellerAt(1);
       const header = await first.signPayment("/quick");
       const urls = [first, second].flatMap(({ urlOf }) => [urlOf("/quick"), urlOf("/slow")]);
-      expect(await deliveries(header, urls, 100)).toBe(1);
+      expect(await sendCopies(header, urls, 100)).toBe(1);
       await expectChargedOnce(1);
-      expect(await deliveries(header, urls, 4)).toBe(0);
+      expect(await sendCopies(header, urls, 4)).toBe(0);
     }, 60_000);
 
     test("each process killed at a random moment, and PostgreSQL restarted: nothing is lost, nothing charged twice", async () => {

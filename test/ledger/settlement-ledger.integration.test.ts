@@ -5,10 +5,10 @@ import { createFinishedSettlements } from "#facilitator/settlement/ledger/finish
 import { postgresLedgerMigrations } from "#facilitator/settlement/ledger/schema.ts";
 import { contractMs, openLedgerOver, testLedger } from "#facilitator/testing/ledger-contract.ts";
 import { testSharedLedger } from "#facilitator/testing/shared-ledger-contract.ts";
-import { postgresMissing, startPostgres, type PostgresServer } from "../support/postgres.ts";
+import { explainMissingPostgres, startPostgres, type PostgresServer } from "../support/postgres.ts";
 import { openTestStore } from "./postgres-place.ts";
 
-const missing = postgresMissing();
+const missing = explainMissingPostgres();
 
 describe.skipIf(missing !== undefined)(
   `settlement ledger in PostgreSQL${missing === undefined ? "" : ` (${missing})`}`,

@@ -43,7 +43,7 @@ export function sample<N extends SeriesName>(
 }
 
 /** Prometheus's own `up` of the case's target. */
-export function upSample(values: string): InputSeries {
+export function buildUpSample(values: string): InputSeries {
   return at("up", "", values);
 }
 
@@ -53,7 +53,7 @@ function at(name: string, own: string, values: string): InputSeries {
 }
 
 /** One value, another one in the trouble, and the first again. `_`: no series, as after a target that is gone. */
-export function phases(usual: string, bad: string, { from, to, end }: Span = trouble): string {
+export function buildPhases(usual: string, bad: string, { from, to, end }: Span = trouble): string {
   // Of a value, promtool's `1x9` are ten samples; of a gap, `_x9` are nine.
   if (usual === "_") return `_x${from} ${bad}x${to - from - 1} stale`;
   const during = bad === "_" ? `stale _x${to - from - 1}` : `${bad}x${to - from - 1}`;
@@ -61,20 +61,20 @@ export function phases(usual: string, bad: string, { from, to, end }: Span = tro
 }
 
 /** A condition that is wrong for a reason in a span. */
-export function wrong(type: string, reason: string, span: Span = trouble): readonly InputSeries[] {
+export function buildWrong(type: string, reason: string, span: Span = trouble): readonly InputSeries[] {
   return [
-    sample("gatehouse_condition", { type }, phases("1", "0", span)),
-    sample("gatehouse_condition_info", { type, reason }, phases("_", "1", span)),
+    sample("gatehouse_condition", { type }, buildPhases("1", "0", span)),
+    sample("gatehouse_condition_info", { type, reason }, buildPhases("_", "1", span)),
   ];
 }
 
 /** An upgrade that is under way in a span. */
-export function upgrading(span: Span): InputSeries {
-  return sample("gatehouse_condition_info", { type: "UpgradeProved", reason: "Upgrading" }, phases("_", "1", span));
+export function buildUpgrading(span: Span): InputSeries {
+  return sample("gatehouse_condition_info", { type: "UpgradeProved", reason: "Upgrading" }, buildPhases("_", "1", span));
 }
 
 /** A case of an alert that rests on a condition: wrong for long it fires, wrong for less than its `for` it does not. */
-export function conditionCase({
+export function buildConditionCase({
   alert,
   type,
   reason,
@@ -92,11 +92,11 @@ export function conditionCase({
 }>): AlertCase {
   const { from, to, end } = trouble;
   const beside = more.beside ?? [];
-  const short = wrong(type, reason, { from, to: from + Math.max(1, forMinutes - 1), end });
+  const short = buildWrong(type, reason, { from, to: from + Math.max(1, forMinutes - 1), end });
   return {
     alert,
     of: reason,
-    series: [...wrong(type, reason), ...beside],
+    series: [...buildWrong(type, reason), ...beside],
     silentAt: [from - 1, from + forMinutes - 1],
     firesAt: from + forMinutes + 1,
     resolvedAt: to + 1,

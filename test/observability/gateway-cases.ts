@@ -1,4 +1,4 @@
-import { phases, sample, target, type AlertCase, type InputSeries } from "./alert-case.ts";
+import { buildPhases, sample, target, type AlertCase, type InputSeries } from "./alert-case.ts";
 
 const who = target.instance;
 const method = "eth_call";
@@ -106,7 +106,7 @@ export const gatewayCases: readonly AlertCase[] = [
   },
   {
     alert: "GatehouseGatewayLinkLost",
-    series: [sample("gatehouse_gateway_link_open", {}, phases("1", "0")), sample("gatehouse_node_up", {}, "1x90")],
+    series: [sample("gatehouse_gateway_link_open", {}, buildPhases("1", "0")), sample("gatehouse_node_up", {}, "1x90")],
     silentAt: [9, 12],
     firesAt: 14,
     resolvedAt: 61,
@@ -114,8 +114,8 @@ export const gatewayCases: readonly AlertCase[] = [
     summary: `The gateway ${who} has no WebSocket to its node (0 links).`,
     nearMiss: {
       series: [
-        sample("gatehouse_gateway_link_open", {}, phases("1", "0")),
-        sample("gatehouse_node_up", {}, phases("1", "0")),
+        sample("gatehouse_gateway_link_open", {}, buildPhases("1", "0")),
+        sample("gatehouse_node_up", {}, buildPhases("1", "0")),
       ],
       silentAt: [14, 40],
     },

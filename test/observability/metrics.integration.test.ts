@@ -9,8 +9,8 @@ import { metricCatalogue, metricsByPart } from "#infra/observability/metric-cata
 import { startEngineProxy } from "#engine-proxy/engine-proxy.ts";
 import { engineProxySettings } from "#engine-proxy/settings.ts";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
-import { openMarket, operationsUrlOf, temporaryFolder, urlOf } from "../resource-server/shop.ts";
-import { ledgerFolder, startFacilitator } from "../facilitator/running-facilitator.ts";
+import { openMarket, findOperationsUrl, createTemporaryFolder, findUrl } from "../resource-server/shop.ts";
+import { createLedgerFolder, startFacilitator } from "../facilitator/running-facilitator.ts";
 import { startService } from "../support/service-process.ts";
 import { generousMs, until } from "../support/until.ts";
 import { hasPromtool, runPromtool, withoutPromtool } from "./promtool.ts";
@@ -43,12 +43,12 @@ function registered(text: string) {
 
 beforeAll(async () => {
   const market = resources.use(await openMarket());
-  const folder = resources.use(await temporaryFolder());
+  const folder = resources.use(await createTemporaryFolder());
   const shop = resources.use(await market.openShop(folder.path));
-  await fetch(`${urlOf(shop)}/data`);
-  scrapes.set("resource-server", await scrape(operationsUrlOf(shop)));
+  await fetch(`${findUrl(shop)}/data`);
+  scrapes.set("resource-server", await scrape(findOperationsUrl(shop)));
 
-  const ledger = resources.use(await ledgerFolder());
+  const ledger = resources.use(await createLedgerFolder());
   const place = { rpcUrl: market.chain.url, token: market.chain.token, ledgerPath: ledger.path("metrics") };
   const facilitator = resources.use(await startFacilitator(place));
   await facilitator.verify({});

@@ -1,4 +1,4 @@
-import { conditionCase, phases, sample, target, trouble, upgrading, wrong, type AlertCase } from "./alert-case.ts";
+import { buildConditionCase, buildPhases, sample, target, trouble, buildUpgrading, buildWrong, type AlertCase } from "./alert-case.ts";
 
 const who = target.instance;
 const up = (values: string) => sample("gatehouse_node_up", {}, values);
@@ -15,32 +15,32 @@ export const nodeCases: readonly AlertCase[] = [
   {
     alert: "GatehouseNodeDown",
     of: "a node that stopped",
-    series: [up(phases("1", "0")), ...wrong("RpcAnswering", "Refused")],
+    series: [up(buildPhases("1", "0")), ...buildWrong("RpcAnswering", "Refused")],
     silentAt: [9, 12],
     firesAt: 14,
     resolvedAt: 61,
     labels: target,
     summary: `The node behind ${who} does not answer (0 of 1): Refused.`,
     nearMiss: {
-      series: [up(phases("1", "0", restarting)), ...wrong("RestartSettled", "Running", restarting)],
+      series: [up(buildPhases("1", "0", restarting)), ...buildWrong("RestartSettled", "Running", restarting)],
       silentAt: [14, 17, 20, 40],
     },
   },
   {
     alert: "GatehouseNodeDown",
     of: "a restart that does not end",
-    series: [up(phases("1", "0")), ...wrong("RpcAnswering", "TimedOut"), ...wrong("RestartSettled", "Settling")],
+    series: [up(buildPhases("1", "0")), ...buildWrong("RpcAnswering", "TimedOut"), ...buildWrong("RestartSettled", "Settling")],
     silentAt: [9, 28],
     firesAt: 35,
     resolvedAt: 61,
     labels: target,
     summary: `The node behind ${who} does not answer (0 of 1): TimedOut.`,
-    nearMiss: { series: [up(steady(1)), ...wrong("RestartSettled", "Settling")], silentAt: [35, 50] },
+    nearMiss: { series: [up(steady(1)), ...buildWrong("RestartSettled", "Settling")], silentAt: [35, 50] },
   },
   {
     alert: "GatehouseNodeDown",
     of: "after an upgrade that leaves the node down",
-    series: [up(phases("1", "0", long)), upgrading({ ...long, to: 70 })],
+    series: [up(buildPhases("1", "0", long)), buildUpgrading({ ...long, to: 70 })],
     silentAt: [14, 40, 69, 71],
     firesAt: 74,
     resolvedAt: 131,
@@ -49,14 +49,14 @@ export const nodeCases: readonly AlertCase[] = [
     // The node stands still for an hour while its data are copied.
     nearMiss: {
       series: [
-        up(phases("1", "0", { ...long, to: 75 })),
-        ...wrong("RestartSettled", "Running", { ...long, to: 75 }),
-        upgrading({ ...long, to: 78 }),
+        up(buildPhases("1", "0", { ...long, to: 75 })),
+        ...buildWrong("RestartSettled", "Running", { ...long, to: 75 }),
+        buildUpgrading({ ...long, to: 78 }),
       ],
       silentAt: [14, 34, 50, 74, 90],
     },
   },
-  conditionCase({
+  buildConditionCase({
     alert: "GatehouseHeadStale",
     type: "HeightAdvancing",
     reason: "Stalled",
@@ -65,7 +65,7 @@ export const nodeCases: readonly AlertCase[] = [
     summary: `The node behind ${who} has had no new block for 4m 0s: Stalled.`,
   }),
   {
-    ...conditionCase({
+    ...buildConditionCase({
       alert: "GatehouseHeadStale",
       type: "HeightAdvancing",
       reason: "NoNewBlock",
@@ -76,14 +76,14 @@ export const nodeCases: readonly AlertCase[] = [
     // A node that does not answer is down, and has its own alert.
     nearMiss: {
       series: [
-        ...wrong("HeightAdvancing", "NoNewBlock"),
+        ...buildWrong("HeightAdvancing", "NoNewBlock"),
         sample("gatehouse_node_height_unchanged_seconds", {}, steady(240)),
-        up(phases("1", "0")),
+        up(buildPhases("1", "0")),
       ],
       silentAt: [14, 30, 59],
     },
   },
-  conditionCase({
+  buildConditionCase({
     alert: "GatehouseNodeBehind",
     type: "HeightCurrent",
     reason: "Behind",
@@ -91,7 +91,7 @@ export const nodeCases: readonly AlertCase[] = [
     beside: [sample("gatehouse_node_lag_blocks", {}, steady(120))],
     summary: `The node behind ${who} is 120 blocks behind the references.`,
   }),
-  conditionCase({
+  buildConditionCase({
     alert: "GatehousePruningOff",
     type: "AutoPruneOn",
     labels: { type: "AutoPruneOn" },
@@ -99,7 +99,7 @@ export const nodeCases: readonly AlertCase[] = [
     forMinutes: 15,
     summary: `Auto-pruning of the node behind ${who} is not as the settings want it (0 of 1): NotSwitchedOn.`,
   }),
-  conditionCase({
+  buildConditionCase({
     alert: "GatehousePruningStalled",
     type: "PruneAdvancing",
     labels: { type: "PruneAdvancing" },
@@ -131,7 +131,7 @@ export const nodeCases: readonly AlertCase[] = [
       silentAt: [60, 8 * 60, 12 * 60],
     },
   },
-  conditionCase({
+  buildConditionCase({
     alert: "GatehouseDiskSpaceLow",
     type: "DiskSpaceLeft",
     reason: "Low",
@@ -139,7 +139,7 @@ export const nodeCases: readonly AlertCase[] = [
     beside: [sample("gatehouse_node_disk_free_bytes", {}, steady(3 * gibibyte))],
     summary: `The data disk of the node behind ${who} has 3GiB left: Low.`,
   }),
-  conditionCase({
+  buildConditionCase({
     alert: "GatehouseVolumeAtCeiling",
     type: "VolumeLargeEnough",
     reason: "AtCeiling",

@@ -1,4 +1,4 @@
-import { phases, sample, target, type AlertCase, type InputSeries } from "./alert-case.ts";
+import { buildPhases, sample, target, type AlertCase, type InputSeries } from "./alert-case.ts";
 
 const who = target.instance;
 const step = { stepMinutes: 4, hours: (count: number) => count * 15 };
@@ -42,7 +42,7 @@ export const paymentCases: readonly AlertCase[] = [
   },
   {
     alert: "GatehouseSignerEmpty",
-    series: [balance("0.001x90"), signerCheck(phases("1", "0"))],
+    series: [balance("0.001x90"), signerCheck(buildPhases("1", "0"))],
     silentAt: [9, 11],
     firesAt: 13,
     resolvedAt: 61,
@@ -52,7 +52,7 @@ export const paymentCases: readonly AlertCase[] = [
   },
   {
     alert: "GatehouseSettlementStuck",
-    series: [pending(phases("0", "4")), settled("0+5x9 50x49 50+5x30")],
+    series: [pending(buildPhases("0", "4")), settled("0+5x9 50x49 50+5x30")],
     silentAt: [9, 20],
     firesAt: 30,
     resolvedAt: 63,
@@ -75,7 +75,7 @@ export const paymentCases: readonly AlertCase[] = [
   },
   {
     alert: "GatehouseLedgerMismatch",
-    series: [mismatches(phases("0", "2"))],
+    series: [mismatches(buildPhases("0", "2"))],
     silentAt: [9, 14],
     firesAt: 16,
     resolvedAt: 61,
@@ -129,7 +129,7 @@ export const paymentCases: readonly AlertCase[] = [
   },
   {
     alert: "GatehouseFacilitatorNoLeader",
-    series: [settler(phases("1", "0"))],
+    series: [settler(buildPhases("1", "0"))],
     silentAt: [9, 12],
     firesAt: 14,
     resolvedAt: 61,

@@ -1,4 +1,4 @@
-import { phases, sample, target, upSample, type AlertCase } from "./alert-case.ts";
+import { buildPhases, sample, target, buildUpSample, type AlertCase } from "./alert-case.ts";
 
 const who = target.instance;
 const build = (service: string, values: string) =>
@@ -7,42 +7,42 @@ const build = (service: string, values: string) =>
 const labelled = (name: string, service: string) =>
   `${name}{job="${target.job}",instance="${who}",gatehouse="${service}"}`;
 /** A target that can't be scraped has no series of its own. */
-const scrapedUntilTrouble = phases("1", "_");
+const scrapedUntilTrouble = buildPhases("1", "_");
 
 /** What the alerts on processes, and on what they were told, do. */
 export const serviceCases: readonly AlertCase[] = [
   {
     alert: "GatehouseSidecarDown",
     of: "a target that does not answer",
-    series: [upSample(phases("1", "0")), build("sidecar", scrapedUntilTrouble)],
+    series: [buildUpSample(buildPhases("1", "0")), build("sidecar", scrapedUntilTrouble)],
     silentAt: [9, 12],
     firesAt: 14,
     resolvedAt: 61,
     labels: { ...target, service: "sidecar" },
     summary: `The sidecar ${who} of job gatehouse is gone.`,
-    nearMiss: { series: [upSample(phases("1", "0")), build("facilitator", scrapedUntilTrouble)], silentAt: [14, 40] },
+    nearMiss: { series: [buildUpSample(buildPhases("1", "0")), build("facilitator", scrapedUntilTrouble)], silentAt: [14, 40] },
   },
   {
     alert: "GatehouseSidecarDown",
     of: "a job without targets",
-    series: [upSample(scrapedUntilTrouble), build("sidecar", scrapedUntilTrouble)],
+    series: [buildUpSample(scrapedUntilTrouble), build("sidecar", scrapedUntilTrouble)],
     silentAt: [9, 12],
     firesAt: 14,
     resolvedAt: 61,
     labels: { job: target.job, service: "sidecar" },
     summary: `The sidecar  of job gatehouse is gone.`,
-    nearMiss: { series: [upSample("1x90"), build("sidecar", scrapedUntilTrouble)], silentAt: [14, 40] },
+    nearMiss: { series: [buildUpSample("1x90"), build("sidecar", scrapedUntilTrouble)], silentAt: [14, 40] },
   },
   {
     alert: "GatehouseServiceDown",
-    series: [upSample(phases("1", "0")), build("facilitator", scrapedUntilTrouble)],
+    series: [buildUpSample(buildPhases("1", "0")), build("facilitator", scrapedUntilTrouble)],
     silentAt: [9, 12],
     firesAt: 14,
     resolvedAt: 61,
     labels: { ...target, service: "facilitator" },
     summary: `The facilitator ${who} of job gatehouse is gone.`,
     nearMiss: {
-      series: [upSample(phases("1", "0", { from: 10, to: 12, end: 90 })), build("facilitator", "1x90")],
+      series: [buildUpSample(buildPhases("1", "0", { from: 10, to: 12, end: 90 })), build("facilitator", "1x90")],
       silentAt: [11, 14],
     },
   },
@@ -109,7 +109,7 @@ export const serviceCases: readonly AlertCase[] = [
   },
   {
     alert: "GatehouseFileRefused",
-    series: [sample("gatehouse_file_in_force", { setting: "gateway.policyPath" }, phases("1", "0"))],
+    series: [sample("gatehouse_file_in_force", { setting: "gateway.policyPath" }, buildPhases("1", "0"))],
     silentAt: [9, 11],
     firesAt: 13,
     resolvedAt: 61,
@@ -120,7 +120,7 @@ export const serviceCases: readonly AlertCase[] = [
         sample(
           "gatehouse_file_in_force",
           { setting: "gateway.policyPath" },
-          phases("1", "0", { from: 10, to: 11, end: 90 }),
+          buildPhases("1", "0", { from: 10, to: 11, end: 90 }),
         ),
       ],
       silentAt: [11, 13],

@@ -1,11 +1,11 @@
 import {
-  conditionCase,
-  phases,
+  buildConditionCase,
+  buildPhases,
   sample,
   target,
   trouble,
-  upgrading,
-  wrong,
+  buildUpgrading,
+  buildWrong,
   type AlertCase,
   type InputSeries,
 } from "./alert-case.ts";
@@ -19,7 +19,7 @@ const startedAt = (values: string): InputSeries => [
 ];
 /** What the alerts on the sidecar's work do. */
 export const upkeepCases: readonly AlertCase[] = [
-  conditionCase({
+  buildConditionCase({
     alert: "GatehouseConfigHeld",
     type: "Unheld",
     labels: { type: "Unheld" },
@@ -28,7 +28,7 @@ export const upkeepCases: readonly AlertCase[] = [
     beside: [sample("gatehouse_command_info", { verb: "resume", command: resume }, `1x${trouble.end}`)],
     summary: `A restart of the node behind ${who} went wrong and was rolled back (0 of 1): Held.`,
   }),
-  conditionCase({
+  buildConditionCase({
     alert: "GatehouseUpgradeFailed",
     type: "UpgradeProved",
     labels: { type: "UpgradeProved" },
@@ -38,15 +38,15 @@ export const upkeepCases: readonly AlertCase[] = [
   }),
   {
     alert: "GatehouseUpgradeLong",
-    series: [upgrading({ from: 10, to: 160, end: 190 })],
+    series: [buildUpgrading({ from: 10, to: 160, end: 190 })],
     silentAt: [9, 60, 99],
     firesAt: 101,
     resolvedAt: 161,
     labels: { ...target, type: "UpgradeProved", reason: "Upgrading" },
     summary: `An upgrade of the node behind ${who} has been under way for an hour and a half (Upgrading).`,
-    nearMiss: { series: [upgrading({ from: 10, to: 95, end: 190 })], silentAt: [90, 101, 150] },
+    nearMiss: { series: [buildUpgrading({ from: 10, to: 95, end: 190 })], silentAt: [90, 101, 150] },
   },
-  conditionCase({
+  buildConditionCase({
     alert: "GatehouseConfigContested",
     type: "SoleWriter",
     labels: { type: "SoleWriter" },
@@ -54,7 +54,7 @@ export const upkeepCases: readonly AlertCase[] = [
     forMinutes: 5,
     summary: `Somebody else writes the node.conf that ${who} keeps (0 of 1): Contested.`,
   }),
-  conditionCase({
+  buildConditionCase({
     alert: "GatehouseRestartBudgetUsedUp",
     type: "RestartSettled",
     reason: "BudgetExhausted",
@@ -62,7 +62,7 @@ export const upkeepCases: readonly AlertCase[] = [
     beside: [sample("gatehouse_node_restarts_in_last_hour", {}, `3x${trouble.end}`)],
     summary: `The sidecar ${who} has restarted its node 3 times within an hour and stops doing so.`,
   }),
-  conditionCase({
+  buildConditionCase({
     alert: "GatehouseMetricsNotArriving",
     type: "MetricsArriving",
     reason: "Stale",
@@ -71,7 +71,7 @@ export const upkeepCases: readonly AlertCase[] = [
     summary: `The node behind ${who} pushes no metrics (0 of 1): Stale.`,
   }),
   {
-    ...conditionCase({
+    ...buildConditionCase({
       alert: "GatehouseJobNameShared",
       type: "MetricsArriving",
       reason: "JobShared",
@@ -79,7 +79,7 @@ export const upkeepCases: readonly AlertCase[] = [
       labels: { type: "MetricsArriving", reason: "JobShared" },
       summary: `Another node pushes metrics under the job name of the node behind ${who} (JobShared).`,
     }),
-    nearMiss: { series: wrong("MetricsArriving", "Missing"), silentAt: [21, 40] },
+    nearMiss: { series: buildWrong("MetricsArriving", "Missing"), silentAt: [21, 40] },
   },
   {
     alert: "GatehouseNotLookedAfter",
@@ -125,7 +125,7 @@ export const upkeepCases: readonly AlertCase[] = [
   {
     alert: "GatehouseNotRight",
     series: [
-      sample("gatehouse_verdict", { level: "right" }, phases("1", "0")),
+      sample("gatehouse_verdict", { level: "right" }, buildPhases("1", "0")),
       sample("gatehouse_verdict", { level: "wrong" }, `0x9 1x9 0x39 0x30`),
       sample("gatehouse_verdict", { level: "down" }, `0x9 0x9 1x39 0x30`),
     ],

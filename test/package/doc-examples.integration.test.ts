@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { format } from "node:util";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { openMarket, temporaryFolder, urlOf } from "../resource-server/shop.ts";
+import { openMarket, createTemporaryFolder, findUrl } from "../resource-server/shop.ts";
 import { checkExamples, compileExample, listExpectedLines, listExportedCalls } from "./doc-examples.ts";
 
 /** What `example-scope.ts` gives to the examples. */
@@ -19,9 +19,9 @@ beforeAll(async () => {
   resources.defer(() => rm(folder, { recursive: true, force: true }));
   await mkdir(folder, { recursive: true });
   const market = resources.use(await openMarket());
-  const state = resources.use(await temporaryFolder());
+  const state = resources.use(await createTemporaryFolder());
   const shop = resources.use(await market.openShop(state.path));
-  places = { "http://127.0.0.1:4021": urlOf(shop), "http://127.0.0.1:8545": market.chain.url };
+  places = { "http://127.0.0.1:4021": findUrl(shop), "http://127.0.0.1:8545": market.chain.url };
 });
 
 afterAll(() => resources.disposeAsync());

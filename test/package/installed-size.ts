@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 /** The bytes of a package and of everything that it depends on, each copy once; optional packages and peers are left out. */
-export function installedBytes(directory: string): number {
+export function measureInstalledBytes(directory: string): number {
   const found = new Set<string>();
   const walk = (from: string): void => {
     if (found.has(from)) return;
@@ -13,7 +13,7 @@ export function installedBytes(directory: string): number {
     }
   };
   walk(directory);
-  return [...found].reduce((sum, path) => sum + directoryBytes(path), 0);
+  return [...found].reduce((sum, path) => sum + measureDirectoryBytes(path), 0);
 }
 
 type Manifest = Readonly<{ dependencies?: object; optionalDependencies?: Readonly<Record<string, string>> }>;
@@ -28,11 +28,11 @@ function resolved(name: string, from: string): string {
 }
 
 /** The bytes of a directory's files, without the packages that are nested in it. */
-export function directoryBytes(directory: string): number {
+export function measureDirectoryBytes(directory: string): number {
   return readdirSync(directory, { withFileTypes: true })
     .filter((entry) => entry.name !== "node_modules" && !entry.isSymbolicLink())
     .reduce((sum, entry) => {
       const path = join(directory, entry.name);
-      return sum + (entry.isDirectory() ? directoryBytes(path) : statSync(path).size);
+      return sum + (entry.isDirectory() ? measureDirectoryBytes(path) : statSync(path).size);
     }, 0);
 }

@@ -9,11 +9,11 @@ import { preProcessFile } from "typescript";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { driftedConfig } from "#sidecar/testing/fake-node.ts";
 import packageJson from "../../package.json" with { type: "json" };
-import { nodeNeeded, oldNode } from "../support/old-node.ts";
-import { stackPorts } from "../support/running-stack.ts";
+import { nodeNeeded, findOldNode } from "../support/old-node.ts";
+import { findStackPorts } from "../support/running-stack.ts";
 import { root } from "../style/rooms.ts";
 import { isBundled } from "../../package/build/bundled-packages.ts";
-import { installedBytes } from "./installed-size.ts";
+import { measureInstalledBytes } from "./installed-size.ts";
 import { installPackage, type InstalledPackage } from "./installed-package.ts";
 
 const megabytes = 1_000_000;
@@ -100,7 +100,7 @@ describe("what is installed", () => {
   it("takes at most 60 MB without Node, and no more than docs/dependencies.md says", () => {
     const page = readFileSync(join(root, "docs/dependencies.md"), "utf8");
     const told = Number(/npm package: \d+ packages, (\d+) MB/.exec(page)?.[1]) * megabytes;
-    const measured = installedBytes(installed.directory);
+    const measured = measureInstalledBytes(installed.directory);
     process.stdout.write(`installed without optional packages and peers: ${(measured / megabytes).toFixed(1)} MB\n`);
     expect(measured).toBeLessThanOrEqual(60 * megabytes);
     expect(measured).toBeLessThanOrEqual(told * 1.05);
@@ -162,7 +162,7 @@ describe("the installed command", () => {
   });
 
   it("brings up the whole stack, and buys one request", async () => {
-    const { env } = await stackPorts();
+    const { env } = await findStackPorts();
     const state = join(installed.folder, "state");
     const stack = await installed.gatehouse(["stack", "--once", "--state-dir", state], env);
     expect(stack, stack.stdout).toMatchObject({ status: 0 });
@@ -170,7 +170,7 @@ describe("the installed command", () => {
     expect(stack.stdout).toContain("0.01 USDC more");
   });
 
-  const old = oldNode();
+  const old = findOldNode();
   it.skipIf(old === undefined)(
     `tells an old Node so in one line${old === undefined ? " (skipped: no old Node on PATH)" : ""}`,
     async () => {

@@ -3,8 +3,8 @@ import { request, type IncomingMessage } from "node:http";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { BenchProcess } from "../bench/gateway/proxies.ts";
 import { freePorts } from "../support/free-ports.ts";
-import { haproxyWith, type StartProxy } from "../support/real-proxy.ts";
-import { openMarket, paymentFor, temporaryFolder, urlOf, type Market } from "./shop.ts";
+import { prepareHaproxy, type StartProxy } from "../support/real-proxy.ts";
+import { openMarket, signPaymentFor, createTemporaryFolder, findUrl, type Market } from "./shop.ts";
 
 let market: Market;
 beforeAll(async () => {
@@ -17,7 +17,7 @@ afterAll(async () => {
 /** Buys from an address of this machine, with an invented one in both headers; answers the status. */
 async function buyFrom(localAddress: string, url: string): Promise<number> {
   const headers = {
-    "PAYMENT-SIGNATURE": await paymentFor(url),
+    "PAYMENT-SIGNATURE": await signPaymentFor(url),
     "X-Forwarded-For": "198.51.100.9",
     Forwarded: "for=198.51.100.9",
   };
@@ -30,25 +30,25 @@ async function buyFrom(localAddress: string, url: string): Promise<number> {
 }
 
 const ways: readonly (readonly [string, Record<string, string>, StartProxy])[] = [
-  ["X-Forwarded-For", {}, haproxyWith("mode http\n  option forwardfor", "")],
+  ["X-Forwarded-For", {}, prepareHaproxy("mode http\n  option forwardfor", "")],
   [
     "Forwarded",
     { GATEHOUSE_RESOURCE_SERVER_LISTEN_FORWARDED_HEADER: "forwarded" },
-    haproxyWith("mode http\n  http-request add-header Forwarded for=%[src]", ""),
+    prepareHaproxy("mode http\n  http-request add-header Forwarded for=%[src]", ""),
   ],
   [
     "the PROXY protocol",
     { GATEHOUSE_RESOURCE_SERVER_LISTEN_PROXY_PROTOCOL: "true" },
-    haproxyWith("mode tcp", "send-proxy-v2"),
+    prepareHaproxy("mode tcp", "send-proxy-v2"),
   ],
 ];
 
 it.each(ways)("tells the upstream the client's address behind a HAProxy with %s", async (_, env, startProxy) => {
-  await using folder = await temporaryFolder();
+  await using folder = await createTemporaryFolder();
   const trusted = { GATEHOUSE_RESOURCE_SERVER_LISTEN_TRUSTED_PROXIES: "127.0.0.1" };
   await using shop = await market.openShop(folder.path, { ...trusted, ...env });
   const [port = 0] = await freePorts(1);
-  const place = { folder: folder.path, port, behindPort: new URL(urlOf(shop)).port };
+  const place = { folder: folder.path, port, behindPort: new URL(findUrl(shop)).port };
   await using proxy: BenchProcess = await startProxy(place);
   market.upstream.behave("data");
   expect(await buyFrom("127.0.0.2", new URL("/data", proxy.url).href)).toBe(200);

@@ -4,11 +4,11 @@ import { startRpcTap, type RpcTap, type TapRule } from "../facilitator/rpc-tap.t
 import { testAccount } from "../support/payment-chain.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "../support/until.ts";
-import { openMarket, operationsUrlOf, payee, paymentFor, temporaryFolder, urlOf, type Market } from "./shop.ts";
+import { openMarket, findOperationsUrl, payee, signPaymentFor, createTemporaryFolder, findUrl, type Market } from "./shop.ts";
 
 let market: Market;
 let tap: RpcTap;
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 /** Verifies and settles by itself, over a node that a test can break. */
 let shop: ServiceProcess;
 let url: string;
@@ -16,7 +16,7 @@ let url: string;
 beforeAll(async () => {
   market = await openMarket();
   tap = await startRpcTap(market.chain.url);
-  folder = await temporaryFolder();
+  folder = await createTemporaryFolder();
   shop = await market.openShop(folder.path, {
     GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: "",
     GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_PRIVATE_KEY: testAccount(3).privateKey,
@@ -24,7 +24,7 @@ beforeAll(async () => {
     GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_RPC_TIMEOUT_MS: "500",
     GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_LEDGER_PATH: `${folder.path}/settlement.sqlite`,
   });
-  url = `${urlOf(shop)}/data`;
+  url = `${findUrl(shop)}/data`;
 });
 
 afterAll(async () => {
@@ -51,7 +51,7 @@ describe("a resource server that settles by itself, while its node is down", () 
     ["answers 502", { status: 502, body: "bad gateway at rpc.internal" }],
     ["refuses", { status: 200, body: '{"jsonrpc":"2.0","id":null,"error":{"code":-32005,"message":"rpc.internal"}}' }],
   ])("%s: 503 with Retry-After, nothing is charged, and the same payment buys afterwards", async (_name, rule) => {
-    const header = await paymentFor(url);
+    const header = await signPaymentFor(url);
     const before = await market.chain.balanceOf(payee.address);
     tap.rule(() => rule);
     const response = await buy(header);
@@ -70,14 +70,14 @@ describe("a resource server that settles by itself, while its node is down", () 
   it("is told, and stays in the load balancer, which has no better server", async () => {
     tap.rule(() => "hang");
     await until("it is degraded", generousMs, async () => {
-      const answer = await fetch(`${operationsUrlOf(shop)}/readyz`);
+      const answer = await fetch(`${findOperationsUrl(shop)}/readyz`);
       expect(answer.status).toBe(200);
       return ((await answer.json()) as { status: string }).status === "degraded";
     });
   });
 
   it("takes no transaction: 202, never a fresh 402; the same payment gets its response once, charged once", async () => {
-    const header = await paymentFor(url);
+    const header = await signPaymentFor(url);
     const before = await market.chain.balanceOf(payee.address);
     const gone: TapRule = { status: 502, body: "bad gateway" };
     tap.rule((calls) => (calls.some(({ method }) => settling.has(method)) ? gone : "forward"));

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { startService, type ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "../support/until.ts";
-import { openMarket, operationsUrlOf, paymentFor, temporaryFolder, urlOf } from "./shop.ts";
+import { openMarket, findOperationsUrl, signPaymentFor, createTemporaryFolder, findUrl } from "./shop.ts";
 
 const requestsPerSecond = 200;
 const webSockets = 50;
@@ -32,7 +32,7 @@ const routes = (price: string) =>
 
 beforeAll(async () => {
   const market = resources.use(await openMarket());
-  const place = resources.use(await temporaryFolder());
+  const place = resources.use(await createTemporaryFolder());
   folder = place.path;
   upstream = market.upstream.url;
   await writeFile(join(folder, "policy.json5"), policy({}));
@@ -67,15 +67,15 @@ async function callGateway(listener: string, headers: Readonly<Record<string, st
 }
 
 async function askPrice(): Promise<void> {
-  const { status } = await fetch(`${urlOf(shop)}/data`);
+  const { status } = await fetch(`${findUrl(shop)}/data`);
   if (status !== 402) throw new Error(`an unpaid request got ${status}`);
 }
 
 /** Buys at a price that may have changed since it was asked for. */
 async function buy(): Promise<void> {
-  const payment = await paymentFor(`${urlOf(shop)}/data`);
+  const payment = await signPaymentFor(`${findUrl(shop)}/data`);
   await delay(changesEveryMs);
-  const answer = await fetch(`${urlOf(shop)}/data`, { headers: { "PAYMENT-SIGNATURE": payment } });
+  const answer = await fetch(`${findUrl(shop)}/data`, { headers: { "PAYMENT-SIGNATURE": payment } });
   if (answer.status !== 200) throw new Error(`a purchase got ${answer.status} ${await answer.text()}`);
 }
 
@@ -127,14 +127,14 @@ it("ten changes of limits, keys and prices fail no request and close no WebSocke
   const gatewayOperations = gateway.urls["operations"] ?? "";
   const changes = [
     [gatewayOperations, "policy.json5", policy({ ranges: { logsBlocks: 50 } })],
-    [operationsUrlOf(shop), "routes.json5", routes("0.02")],
+    [findOperationsUrl(shop), "routes.json5", routes("0.02")],
     [gatewayOperations, "keys.json5", keys("another key")],
     [gatewayOperations, "policy.json5", policy({ limits: { batchItems: 10 } })],
-    [operationsUrlOf(shop), "routes.json5", routes("0.03")],
+    [findOperationsUrl(shop), "routes.json5", routes("0.03")],
     [gatewayOperations, "policy.json5", policy({ methods: { net_listening: { audience: "public" } } })],
     [gatewayOperations, "keys.json5", keys()],
     [gatewayOperations, "policy.json5", policy({ accessLog: { slowMs: 1 } })],
-    [operationsUrlOf(shop), "routes.json5", routes("0.01")],
+    [findOperationsUrl(shop), "routes.json5", routes("0.01")],
     [gatewayOperations, "policy.json5", policy({ overload: { heavyParallel: 8 } })],
   ] as const;
   expect(changes).toHaveLength(10);

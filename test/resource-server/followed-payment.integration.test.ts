@@ -2,17 +2,17 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { decodePaymentResponseHeader, decodePaymentSignatureHeader } from "@x402/core/http";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { paymentName } from "#x402/payment-name.ts";
+import { namePayment } from "#x402/payment-name.ts";
 import { startService } from "../support/service-process.ts";
 import { generousMs } from "../support/until.ts";
-import { openMarket, payee, payer, paymentFor, temporaryFolder, urlOf, type Market } from "./shop.ts";
+import { openMarket, payee, payer, signPaymentFor, createTemporaryFolder, findUrl, type Market } from "./shop.ts";
 
 let market: Market;
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 
 beforeAll(async () => {
   market = await openMarket();
-  folder = await temporaryFolder();
+  folder = await createTemporaryFolder();
 });
 afterAll(async () => {
   await folder?.[Symbol.asyncDispose]();
@@ -30,13 +30,13 @@ function linesOf(text: string): readonly Line[] {
 function nameOf(header: string): string {
   const { accepted, payload } = decodePaymentSignatureHeader(header);
   const { authorization } = payload as { authorization: Readonly<{ from: string; nonce: string }> };
-  return paymentName({ ...accepted, payer: authorization.from, nonce: authorization.nonce });
+  return namePayment({ ...accepted, payer: authorization.from, nonce: authorization.nonce });
 }
 
 test("a payment is in the audit logs of seller and facilitator under one id, without its signature", async () => {
   await using shop = await market.openShop(folder.path);
-  const url = `${urlOf(shop)}/data`;
-  const header = await paymentFor(url);
+  const url = `${findUrl(shop)}/data`;
+  const header = await signPaymentFor(url);
   const response = await fetch(url, { headers: { "PAYMENT-SIGNATURE": header } });
   expect(response.status).toBe(200);
   await response.text();
@@ -79,11 +79,11 @@ test("one paid request is followed by its ids through the logs of seller, facili
     // Not by way of the proxy, which makes requests of its own.
     GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: market.settler.urls["facilitator"] ?? "",
   });
-  const url = `${urlOf(shop)}/rpc`;
+  const url = `${findUrl(shop)}/rpc`;
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_chainId", params: [] });
   const ask = { method: "POST", body, headers: { "Content-Type": "application/json" } };
   const buy = async (said: Readonly<Record<string, string>>) => {
-    const header = await paymentFor(url, ask);
+    const header = await signPaymentFor(url, ask);
     const headers = { ...ask.headers, ...said, "PAYMENT-SIGNATURE": header };
     const response = await fetch(url, { ...ask, headers });
     expect([response.status, await response.json()]).toEqual([200, { jsonrpc: "2.0", id: 1, result: "0x688" }]);

@@ -6,11 +6,11 @@ import { payingFetch } from "#client/paying-fetch.ts";
 import { freePorts } from "../support/free-ports.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "../support/until.ts";
-import { openMarket, operationsUrlOf, payee, payer, paymentFor, temporaryFolder, urlOf, type Market } from "./shop.ts";
+import { openMarket, findOperationsUrl, payee, payer, signPaymentFor, createTemporaryFolder, findUrl, type Market } from "./shop.ts";
 import { largeBytes } from "./test-upstream.ts";
 
 let market: Market;
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 let before: bigint;
 
 beforeAll(async () => {
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => market?.[Symbol.asyncDispose]());
 beforeEach(async () => {
-  folder = await temporaryFolder();
+  folder = await createTemporaryFolder();
   market.upstream.behave("data");
   market.facilitator.fault(undefined);
   before = await market.chain.balanceOf(payee.address);
@@ -31,7 +31,7 @@ const settlementOf = (response: Response) =>
   decodePaymentResponseHeader(response.headers.get("PAYMENT-RESPONSE") ?? "");
 
 async function metric(shop: ServiceProcess, line: string): Promise<boolean> {
-  return (await (await fetch(`${operationsUrlOf(shop)}/metrics`)).text()).split("\n").includes(line);
+  return (await (await fetch(`${findOperationsUrl(shop)}/metrics`)).text()).split("\n").includes(line);
 }
 
 describe("kill -9 of the resource server", () => {
@@ -39,8 +39,8 @@ describe("kill -9 of the resource server", () => {
     const [port = 0] = await freePorts(1);
     const fixedPort = { GATEHOUSE_RESOURCE_SERVER_LISTEN_PORT: String(port) };
     const shop = await market.openShop(folder.path, fixedPort);
-    const url = `${urlOf(shop)}/data`;
-    const header = await paymentFor(url);
+    const url = `${findUrl(shop)}/data`;
+    const header = await signPaymentFor(url);
     market.upstream.behave("large");
 
     const reader = connect(port, "127.0.0.1").pause();
@@ -67,10 +67,10 @@ describe("kill -9 of the resource server", () => {
 
   it("between settlement and its answer: the next start finishes it, the same payment gets its response", async () => {
     const shop = await market.openShop(folder.path);
-    const header = await paymentFor(`${urlOf(shop)}/data`);
+    const header = await signPaymentFor(`${findUrl(shop)}/data`);
     market.facilitator.fault({ on: "settle", loseAnswer: true });
     const settledBefore = market.facilitator.settled();
-    const cut = buy(`${urlOf(shop)}/data`, header).then(
+    const cut = buy(`${findUrl(shop)}/data`, header).then(
       (response) => response.status,
       () => "cut off",
     );
@@ -83,16 +83,16 @@ describe("kill -9 of the resource server", () => {
     await until("the settlement is taken up", generousMs, () =>
       metric(restarted, 'gatehouse_payment_claims{state="settled"} 1'),
     );
-    const response = await buy(`${urlOf(restarted)}/data`, header);
+    const response = await buy(`${findUrl(restarted)}/data`, header);
     expect([response.status, settlementOf(response).success]).toEqual([200, true]);
     expect([market.upstream.hits(), await gain()]).toEqual([1, 10_000n]);
   });
 
   it("while the upstream works: nothing is charged, and the same payment can be used again", async () => {
     const shop = await market.openShop(folder.path);
-    const header = await paymentFor(`${urlOf(shop)}/data`);
+    const header = await signPaymentFor(`${findUrl(shop)}/data`);
     market.upstream.behave("hang");
-    const cut = buy(`${urlOf(shop)}/data`, header).catch(() => "cut off");
+    const cut = buy(`${findUrl(shop)}/data`, header).catch(() => "cut off");
     await until("the upstream works", generousMs, () => market.upstream.hits() === 1);
     await shop.end("SIGKILL");
     expect(await cut).toBe("cut off");
@@ -100,7 +100,7 @@ describe("kill -9 of the resource server", () => {
 
     await using restarted = await market.openShop(folder.path);
     expect(await gain()).toBe(0n);
-    expect((await buy(`${urlOf(restarted)}/data`, header)).status).toBe(200);
+    expect((await buy(`${findUrl(restarted)}/data`, header)).status).toBe(200);
     expect(await gain()).toBe(10_000n);
   });
 });
@@ -110,9 +110,9 @@ describe("a client that does not read its response", () => {
     await using shop = await market.openShop(folder.path, {
       GATEHOUSE_RESOURCE_SERVER_PAYMENT_DELIVERY_TIMEOUT_MS: "1000",
     });
-    const { port, host } = new URL(urlOf(shop));
-    const url = `${urlOf(shop)}/data`;
-    const header = await paymentFor(url);
+    const { port, host } = new URL(findUrl(shop));
+    const url = `${findUrl(shop)}/data`;
+    const header = await signPaymentFor(url);
     market.upstream.behave("large");
     const reader = connect(Number(port), "127.0.0.1").pause();
     reader.on("error", () => undefined);
@@ -150,12 +150,12 @@ describe("a client of this project", () => {
     );
     const settledBefore = market.facilitator.settled();
     market.facilitator.fault({ on: "settle", loseAnswer: true });
-    const purchase = fetchPaid(`${urlOf(shop)}/data`);
+    const purchase = fetchPaid(`${findUrl(shop)}/data`);
     await until("the facilitator has settled", generousMs, () => market.facilitator.settled() > settledBefore);
     await shop.end("SIGKILL");
     market.facilitator.fault(undefined);
     await using restarted = await market.openShop(folder.path, fixedPort);
-    expect(urlOf(restarted)).toBe(urlOf(shop));
+    expect(findUrl(restarted)).toBe(findUrl(shop));
     expect([(await purchase).status, market.upstream.hits(), await gain()]).toEqual([200, 1, 10_000n]);
     expect(events).toContain("payment-repeated");
   });
@@ -167,8 +167,8 @@ describe("a facilitator that is not what it should be", () => {
     await using shop = await market.openShop(folder.path, {
       GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: `http://127.0.0.1:${nowhere}`,
     });
-    const url = `${urlOf(shop)}/data`;
-    const response = await buy(url, await paymentFor(url));
+    const url = `${findUrl(shop)}/data`;
+    const response = await buy(url, await signPaymentFor(url));
     expect([response.status, response.headers.get("Retry-After"), await response.text()]).toEqual([
       503,
       "3",
@@ -179,7 +179,7 @@ describe("a facilitator that is not what it should be", () => {
     await until(
       "it is unready",
       generousMs,
-      async () => (await fetch(`${operationsUrlOf(shop)}/readyz`)).status === 503,
+      async () => (await fetch(`${findOperationsUrl(shop)}/readyz`)).status === 503,
     );
   });
 
@@ -192,8 +192,8 @@ describe("a facilitator that is not what it should be", () => {
     ["is no facilitator", 200, "<html>rpc.internal</html>"],
   ])("%s while verifying: 503, never a fresh 402; the same payment buys afterwards", async (_name, status, body) => {
     await using shop = await market.openShop(folder.path);
-    const url = `${urlOf(shop)}/data`;
-    const header = await paymentFor(url);
+    const url = `${findUrl(shop)}/data`;
+    const header = await signPaymentFor(url);
     market.facilitator.fault({ on: "verify", answer: { status, body } });
     const response = await buy(url, header);
     expect([response.status, response.headers.get("Retry-After"), market.upstream.hits()]).toEqual([503, "3", 0]);
@@ -208,8 +208,8 @@ describe("a facilitator that is not what it should be", () => {
     await using shop = await market.openShop(folder.path, {
       GATEHOUSE_RESOURCE_SERVER_PAYMENT_RESUME_INTERVAL_MS: "60000",
     });
-    const url = `${urlOf(shop)}/data`;
-    const header = await paymentFor(url);
+    const url = `${findUrl(shop)}/data`;
+    const header = await signPaymentFor(url);
     market.facilitator.fault({ on: "settle", loseAnswer: true });
     const pending = await buy(url, header);
     expect([pending.status, pending.headers.get("PAYMENT-REQUIRED")]).toEqual([202, null]);
@@ -222,8 +222,8 @@ describe("a facilitator that is not what it should be", () => {
 
   it("raises an error while settling: 202 with Retry-After, and the settlement is taken up without the client", async () => {
     await using shop = await market.openShop(folder.path);
-    const url = `${urlOf(shop)}/data`;
-    const header = await paymentFor(url);
+    const url = `${findUrl(shop)}/data`;
+    const header = await signPaymentFor(url);
     market.facilitator.fault({ on: "settle", answer: { status: 500, body: '{"error":"rpc down"}' } });
     const pending = await buy(url, header);
     expect([pending.status, pending.headers.get("Retry-After")]).toEqual([202, "1"]);
@@ -235,8 +235,8 @@ describe("a facilitator that is not what it should be", () => {
 
   it("says that settlement is pending: the transaction is handed on", async () => {
     await using shop = await market.openShop(folder.path);
-    const url = `${urlOf(shop)}/data`;
-    const header = await paymentFor(url);
+    const url = `${findUrl(shop)}/data`;
+    const header = await signPaymentFor(url);
     const transaction = `0x${"ab".repeat(32)}`;
     const answer = { success: false, errorReason: "settlement_pending", transaction, network: "eip155:1672" };
     market.facilitator.fault({ on: "settle", answer: { status: 200, body: JSON.stringify(answer) } });
@@ -245,8 +245,8 @@ describe("a facilitator that is not what it should be", () => {
 
   it("refuses to settle: 402 with the reason, and nothing is charged", async () => {
     await using shop = await market.openShop(folder.path);
-    const url = `${urlOf(shop)}/data`;
-    const header = await paymentFor(url);
+    const url = `${findUrl(shop)}/data`;
+    const header = await signPaymentFor(url);
     const errorReason = "invalid_exact_evm_insufficient_balance";
     const answer = { success: false, errorReason, transaction: "", network: "eip155:1672" };
     market.facilitator.fault({ on: "settle", answer: { status: 200, body: JSON.stringify(answer) } });

@@ -4,19 +4,19 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { idleConnections } from "../support/idle-connections.ts";
+import { openIdleConnections } from "../support/idle-connections.ts";
 import { runToEnd, type ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "../support/until.ts";
 import { startFacilitatorProxy } from "./facilitator-proxy.ts";
-import { openMarket, operationsUrlOf, paymentFor, temporaryFolder, urlOf, type Market } from "./shop.ts";
+import { openMarket, findOperationsUrl, signPaymentFor, createTemporaryFolder, findUrl, type Market } from "./shop.ts";
 
 let market: Market;
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 let shop: ServiceProcess;
 
 beforeAll(async () => {
   market = await openMarket();
-  folder = await temporaryFolder();
+  folder = await createTemporaryFolder();
   shop = await market.openShop(folder.path);
 });
 
@@ -27,19 +27,19 @@ afterAll(async () => {
 });
 
 it.each(["/metrics", "/readyz", "/livez"])("the port that sells does not serve %s", async (path) => {
-  const response = await fetch(`${urlOf(shop)}${path}`);
+  const response = await fetch(`${findUrl(shop)}${path}`);
   expect([response.status, await response.json()]).toEqual([404, { error: `no such route: GET ${path}` }]);
 });
 
 it("the operations port says how the server is, and counts what was asked of the port that sells", async () => {
-  await fetch(`${urlOf(shop)}/data`);
-  await until("it is ready", generousMs, async () => (await fetch(`${operationsUrlOf(shop)}/readyz`)).status === 200);
-  expect(await (await fetch(`${operationsUrlOf(shop)}/readyz`)).json()).toMatchObject({
+  await fetch(`${findUrl(shop)}/data`);
+  await until("it is ready", generousMs, async () => (await fetch(`${findOperationsUrl(shop)}/readyz`)).status === 200);
+  expect(await (await fetch(`${findOperationsUrl(shop)}/readyz`)).json()).toMatchObject({
     status: "ok",
     checks: { facilitator: { ok: true }, ledger: { ok: true }, sales: { ok: true, message: "open" } },
   });
-  expect((await fetch(`${operationsUrlOf(shop)}/livez`)).status).toBe(200);
-  const metrics = await (await fetch(`${operationsUrlOf(shop)}/metrics`)).text();
+  expect((await fetch(`${findOperationsUrl(shop)}/livez`)).status).toBe(200);
+  const metrics = await (await fetch(`${findOperationsUrl(shop)}/metrics`)).text();
   expect(metrics).toContain('gatehouse_payment_requests_total{route="GET /data",outcome="unpaid"} 1');
   expect(metrics).toContain('gatehouse_http_request_duration_seconds_count{method="GET",route="/data",status="402"} 1');
   expect(metrics).not.toContain('route="/readyz"');
@@ -47,13 +47,13 @@ it("the operations port says how the server is, and counts what was asked of the
 
 it("nothing is sold at the operations port", async () => {
   market.upstream.behave("data");
-  const payment = { "PAYMENT-SIGNATURE": await paymentFor(`${urlOf(shop)}/data`) };
-  expect((await fetch(`${operationsUrlOf(shop)}/data`, { headers: payment })).status).toBe(404);
+  const payment = { "PAYMENT-SIGNATURE": await signPaymentFor(`${findUrl(shop)}/data`) };
+  expect((await fetch(`${findOperationsUrl(shop)}/data`, { headers: payment })).status).toBe(404);
   expect(market.upstream.hits()).toBe(0);
 });
 
 it("a route may have any path that the port that sells does not need itself", async () => {
-  await using state = await temporaryFolder();
+  await using state = await createTemporaryFolder();
   const routesPath = join(state.path, "own.json5");
   const accepts = { scheme: "exact", price: "0.01", network: "eip155:1672" };
   const upstream = `${market.upstream.url}/data`;
@@ -61,14 +61,14 @@ it("a route may have any path that the port that sells does not need itself", as
   await writeFile(routesPath, JSON.stringify(routes));
   await using own = await market.openShop(state.path, { GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: routesPath });
   market.upstream.behave("data");
-  const url = `${urlOf(own)}/metrics`;
+  const url = `${findUrl(own)}/metrics`;
   expect((await fetch(url)).status).toBe(402);
-  const bought = await fetch(url, { headers: { "PAYMENT-SIGNATURE": await paymentFor(url) } });
+  const bought = await fetch(url, { headers: { "PAYMENT-SIGNATURE": await signPaymentFor(url) } });
   expect([bought.status, await bought.text()]).toEqual([200, expect.stringContaining("sold")]);
 });
 
 it("a taken operations port ends the start with its setting's name", async () => {
-  await using state = await temporaryFolder();
+  await using state = await createTemporaryFolder();
   const squatter = createServer().listen(0, "127.0.0.1");
   await once(squatter, "listening");
   const { port } = squatter.address() as AddressInfo;
@@ -83,38 +83,38 @@ it("a taken operations port ends the start with its setting's name", async () =>
 });
 
 it("connections that ask nothing give way to those that do, and the operations port has its own", async () => {
-  await using state = await temporaryFolder();
+  await using state = await createTemporaryFolder();
   await using own = await market.openShop(state.path, { GATEHOUSE_RESOURCE_SERVER_LISTEN_CONNECTIONS: "4" });
-  await using _ = await idleConnections(urlOf(own), 12);
-  expect((await fetch(`${urlOf(own)}/health`)).status).toBe(429);
+  await using _ = await openIdleConnections(findUrl(own), 12);
+  expect((await fetch(`${findUrl(own)}/health`)).status).toBe(429);
   // They have a second to ask something.
-  await until("one gives way", generousMs, async () => (await fetch(`${urlOf(own)}/health`)).status === 200);
-  expect((await fetch(`${operationsUrlOf(own)}/livez`)).status).toBe(200);
-  const metrics = await (await fetch(`${operationsUrlOf(own)}/metrics`)).text();
+  await until("one gives way", generousMs, async () => (await fetch(`${findUrl(own)}/health`)).status === 200);
+  expect((await fetch(`${findOperationsUrl(own)}/livez`)).status).toBe(200);
+  const metrics = await (await fetch(`${findOperationsUrl(own)}/metrics`)).text();
   expect(metrics).toMatch(/^gatehouse_connections_shed_total\{listener="resource-server"\} [1-9]/m);
   expect(metrics).toMatch(/^gatehouse_connections\{listener="resource-server"\} [1-4]$/m);
 });
 
 it("without its facilitator it stays in the load balancer, tells so, names prices, and asks for the same payment later", async () => {
-  await using state = await temporaryFolder();
+  await using state = await createTemporaryFolder();
   await using passing = await startFacilitatorProxy(market.facilitator.url);
   await using own = await market.openShop(state.path, { GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: passing.url });
   const readyz = async () => {
-    const answer = await fetch(`${operationsUrlOf(own)}/readyz`);
+    const answer = await fetch(`${findOperationsUrl(own)}/readyz`);
     return [answer.status, ((await answer.json()) as { status: string }).status];
   };
   await until("it is ready", generousMs, async () => (await readyz())[0] === 200);
-  const payment = await paymentFor(`${urlOf(own)}/data`);
+  const payment = await signPaymentFor(`${findUrl(own)}/data`);
   await passing[Symbol.asyncDispose]();
   await until("it is degraded", generousMs, async () => {
     const [status, word] = await readyz();
     expect(status).toBe(200);
     return word === "degraded";
   });
-  expect((await fetch(`${urlOf(own)}/data`)).status).toBe(402);
-  const paid = await fetch(`${urlOf(own)}/data`, { headers: { "PAYMENT-SIGNATURE": payment } });
+  expect((await fetch(`${findUrl(own)}/data`)).status).toBe(402);
+  const paid = await fetch(`${findUrl(own)}/data`, { headers: { "PAYMENT-SIGNATURE": payment } });
   expect([paid.status, paid.headers.get("Retry-After")]).toEqual([503, "3"]);
-  const metrics = await (await fetch(`${operationsUrlOf(own)}/metrics`)).text();
+  const metrics = await (await fetch(`${findOperationsUrl(own)}/metrics`)).text();
   expect(metrics).toMatch(/^gatehouse_ready_check\{check="facilitator"\} 0$/m);
   expect(metrics).toMatch(/^gatehouse_ready_check\{check="ledger"\} 1$/m);
 });

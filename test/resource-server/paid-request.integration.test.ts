@@ -4,18 +4,18 @@ import { wrapFetchWithPayment, x402Client } from "@x402/fetch";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { payingFetch } from "#client/paying-fetch.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
-import { openMarket, payee, payer, paymentFor, temporaryFolder, urlOf, type Market } from "./shop.ts";
+import { openMarket, payee, payer, signPaymentFor, createTemporaryFolder, findUrl, type Market } from "./shop.ts";
 
 let market: Market;
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 let shop: ServiceProcess;
 let url: string;
 
 beforeAll(async () => {
   market = await openMarket();
-  folder = await temporaryFolder();
+  folder = await createTemporaryFolder();
   shop = await market.openShop(folder.path);
-  url = `${urlOf(shop)}/data`;
+  url = `${findUrl(shop)}/data`;
 });
 
 afterAll(async () => {
@@ -56,7 +56,7 @@ describe("a protected route", () => {
 
   it("gives the resource and the settlement to a payment, and the payee its money", async () => {
     const { result, gain, hits } = await effectOf(async () => {
-      const header = await paymentFor(url);
+      const header = await signPaymentFor(url);
       return fetch(url, { headers: { "PAYMENT-SIGNATURE": header } });
     });
     expect([result.status, gain, hits]).toEqual([200, 10_000n, 1]);
@@ -86,7 +86,7 @@ describe("a protected route", () => {
       maxTotal: "$0.01",
     });
     const { result, gain } = await effectOf(() =>
-      fetchPaid(`${urlOf(shop)}/api/info?q=1`, { method: "POST", body: '{"ask":1}' }),
+      fetchPaid(`${findUrl(shop)}/api/info?q=1`, { method: "POST", body: '{"ask":1}' }),
     );
     expect([result.status, gain]).toEqual([200, 10_000n]);
     expect(market.upstream.seen[0]).toMatch(/^POST \/info\?q=1 /);
@@ -110,7 +110,7 @@ describe("a payment that buys nothing", () => {
   });
 
   it("is answered with the facilitator's reason when its signature is forged", async () => {
-    const header = await paymentFor(url);
+    const header = await signPaymentFor(url);
     const payload = JSON.parse(Buffer.from(header, "base64").toString()) as {
       payload: { authorization: { nonce: string } };
     };
@@ -120,7 +120,7 @@ describe("a payment that buys nothing", () => {
   });
 
   it("is refused when it is used a second time", async () => {
-    const header = await paymentFor(url);
+    const header = await signPaymentFor(url);
     await (await paid(header)).arrayBuffer();
     const { result, gain, hits } = await effectOf(() => paid(header));
     expect([result.status, reasonOf(result)]).toEqual([402, "invalid_exact_evm_nonce_already_used"]);
@@ -128,7 +128,7 @@ describe("a payment that buys nothing", () => {
   });
 
   it("releases one response and is charged once for ten requests at one time", async () => {
-    const header = await paymentFor(url);
+    const header = await signPaymentFor(url);
     const { result, gain, hits } = await effectOf(async () => {
       const responses = await Promise.all(Array.from({ length: 10 }, () => paid(header)));
       await Promise.all(responses.map((response) => response.arrayBuffer()));
@@ -140,10 +140,10 @@ describe("a payment that buys nothing", () => {
   });
 
   it.each(["error", "hang"] as const)("is not charged when the upstream fails (%s)", async (behaviour) => {
-    await using other = await temporaryFolder();
+    await using other = await createTemporaryFolder();
     await using impatient = await market.openShop(other.path, { GATEHOUSE_RESOURCE_SERVER_UPSTREAM_TIMEOUT_MS: "300" });
-    const target = `${urlOf(impatient)}/data`;
-    const header = await paymentFor(target);
+    const target = `${findUrl(impatient)}/data`;
+    const header = await signPaymentFor(target);
     const { result, gain } = await effectOf(() => {
       market.upstream.behave(behaviour);
       return paid(header, target);

@@ -3,16 +3,16 @@ import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runToEnd, type ServiceProcess } from "../support/service-process.ts";
-import { openMarket, operationsUrlOf, payee, paymentFor, temporaryFolder, urlOf, type Market } from "./shop.ts";
+import { openMarket, findOperationsUrl, payee, signPaymentFor, createTemporaryFolder, findUrl, type Market } from "./shop.ts";
 import { testAccount } from "../support/payment-chain.ts";
 
 let market: Market;
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 let shop: ServiceProcess;
 
 beforeAll(async () => {
   market = await openMarket();
-  folder = await temporaryFolder();
+  folder = await createTemporaryFolder();
   shop = await market.openShop(folder.path);
 });
 
@@ -24,7 +24,7 @@ afterAll(async () => {
 
 /** Sends a request as it stands, which `fetch` would tidy up; gives the status and all of the answer. */
 async function raw(line: string, headers = ""): Promise<Readonly<{ status: number; answer: string }>> {
-  const { port } = new URL(urlOf(shop));
+  const { port } = new URL(findUrl(shop));
   const socket = connect(Number(port), "127.0.0.1");
   await once(socket, "connect");
   socket.write(`${line} HTTP/1.1\r\nHost: shop.test\r\nConnection: close\r\n${headers}\r\n`);
@@ -80,7 +80,7 @@ describe("ways around the payment", () => {
   });
 
   it("HEAD is not charged for a body that it would not get", async () => {
-    const header = await paymentFor(`${urlOf(shop)}/data`);
+    const header = await signPaymentFor(`${findUrl(shop)}/data`);
     const before = await market.chain.balanceOf(payee.address);
     expect((await raw("HEAD /data", `PAYMENT-SIGNATURE: ${header}\r\n`)).status).toBe(404);
     expect(await market.chain.balanceOf(payee.address)).toBe(before);
@@ -104,12 +104,12 @@ describe("ways around the payment", () => {
 
 describe("what the server answers itself", () => {
   it("says that it is well", async () => {
-    const response = await fetch(`${urlOf(shop)}/health`);
+    const response = await fetch(`${findUrl(shop)}/health`);
     expect([response.status, await response.json()]).toEqual([200, { status: "ok" }]);
   });
 
   it("serves nothing that is not in the file", async () => {
-    const response = await fetch(`${urlOf(shop)}/free`);
+    const response = await fetch(`${findUrl(shop)}/free`);
     expect([response.status, await response.json()]).toEqual([404, { error: "no such route: GET /free" }]);
   });
 });
@@ -129,7 +129,7 @@ describe("a start that can't be", () => {
     ],
     [{ GATEHOUSE_RESOURCE_SERVER_CHAIN_ID: "1" }, /GET \/data: accepts\.network: found "eip155:1672"/],
   ])("exits with 1 and says why: %j", async (env, message) => {
-    await using state = await temporaryFolder();
+    await using state = await createTemporaryFolder();
     const { status, stderr } = await runToEnd("resource-server", {
       ...(await market.shopEnvironment(state.path)),
       ...env,
@@ -146,21 +146,21 @@ describe("a start that can't be", () => {
 
 describe("a resource server without a facilitator", () => {
   it("verifies and settles by itself", async () => {
-    await using state = await temporaryFolder();
+    await using state = await createTemporaryFolder();
     await using alone = await market.openShop(state.path, {
       GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: "",
       GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_PRIVATE_KEY: testAccount(3).privateKey,
       GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_RPC_URL: market.chain.url,
       GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_LEDGER_PATH: `${state.path}/settlement.sqlite`,
     });
-    const url = `${urlOf(alone)}/data`;
+    const url = `${findUrl(alone)}/data`;
     market.upstream.behave("data");
     market.facilitator.calls.length = 0;
     const before = await market.chain.balanceOf(payee.address);
-    const response = await fetch(url, { headers: { "PAYMENT-SIGNATURE": await paymentFor(url) } });
+    const response = await fetch(url, { headers: { "PAYMENT-SIGNATURE": await signPaymentFor(url) } });
     expect([response.status, (await market.chain.balanceOf(payee.address)) - before]).toEqual([200, 10_000n]);
     expect(market.facilitator.calls).toEqual([]);
-    expect((await fetch(`${operationsUrlOf(alone)}/readyz`)).status).toBe(200);
+    expect((await fetch(`${findOperationsUrl(alone)}/readyz`)).status).toBe(200);
     expect(alone.output()).not.toContain(testAccount(3).privateKey.slice(2));
   });
 });

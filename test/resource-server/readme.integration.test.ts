@@ -7,9 +7,9 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { locateStateDirectory } from "../../cli/stack/state-directory.ts";
 import { createStackCommand } from "../../cli/stack-command.ts";
 import { freePorts } from "../support/free-ports.ts";
-import { shellBlocks } from "../support/readme-blocks.ts";
+import { readShellBlocks } from "../support/readme-blocks.ts";
 import { until } from "../support/until.ts";
-import { openMarket, payee, payer, temporaryFolder, type Market } from "./shop.ts";
+import { openMarket, payee, payer, createTemporaryFolder, type Market } from "./shop.ts";
 
 const root = join(import.meta.dirname, "../..");
 const env = { PATH: `${dirname(process.execPath)}:${process.env["PATH"] ?? ""}` };
@@ -22,7 +22,7 @@ afterAll(() => market?.[Symbol.asyncDispose]());
 
 /** A folder with nothing in it but what the reader has: the command, and the keys of the embedded stack. */
 async function cleanFolder() {
-  const folder = await temporaryFolder();
+  const folder = await createTemporaryFolder();
   const binaries = join(folder.path, "node_modules/.bin");
   const { keys } = locateStateDirectory(join(folder.path, createStackCommand().opts().stateDir));
   await mkdir(binaries, { recursive: true });
@@ -68,8 +68,8 @@ it.each([
   async (readme, after) => {
     await using folder = await cleanFolder();
     const at = await atFreePorts();
-    const [sell = ""] = await shellBlocks(readme, after);
-    const [, buy = ""] = await shellBlocks("docs/getting-started.md", "## Sell a route");
+    const [sell = ""] = await readShellBlocks(readme, after);
+    const [, buy = ""] = await readShellBlocks("docs/getting-started.md", "## Sell a route");
     market.upstream.behave("data");
     const before = await market.chain.balanceOf(payee.address);
     const seller = run(at(sell), folder.path);

@@ -30,7 +30,7 @@ export type Market = AsyncDisposable &
 export async function openMarket(): Promise<Market> {
   await using resources = new AsyncDisposableStack();
   const chain = resources.use(await startPaymentChain());
-  const folder = resources.use(await temporaryFolder());
+  const folder = resources.use(await createTemporaryFolder());
   const real = resources.use(
     await startService("facilitator", {
       GATEHOUSE_FACILITATOR_LISTEN_PORT: "0",
@@ -70,23 +70,23 @@ export async function openMarket(): Promise<Market> {
 }
 
 /** A folder that is gone when it is disposed of. */
-export async function temporaryFolder(): Promise<AsyncDisposable & Readonly<{ path: string }>> {
+export async function createTemporaryFolder(): Promise<AsyncDisposable & Readonly<{ path: string }>> {
   const path = await mkdtemp(join(tmpdir(), "gatehouse-shop-"));
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
 /** The URL that a resource server is reached at. */
-export function urlOf(shop: ServiceProcess): string {
+export function findUrl(shop: ServiceProcess): string {
   return shop.urls["resource-server"] as string;
 }
 
 /** The URL at which a resource server tells how it is. */
-export function operationsUrlOf(shop: ServiceProcess): string {
+export function findOperationsUrl(shop: ServiceProcess): string {
   return shop.urls["resource-server-operations"] as string;
 }
 
 /** Asks for a resource without payment and signs what it costs: the header that pays for one request. */
-export async function paymentFor(url: string, init?: RequestInit): Promise<string> {
+export async function signPaymentFor(url: string, init?: RequestInit): Promise<string> {
   const unpaid = await fetch(url, init);
   const paymentRequired = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "");
   return signedHeader(paymentRequired.accepts[0] as PaymentRequirements);

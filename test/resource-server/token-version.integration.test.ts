@@ -3,7 +3,7 @@ import { createPublicClient, createWalletClient, erc20Abi, http, type Abi, type 
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { compileToken, readTokenSource } from "#devnet/token/compiler.ts";
 import { testAccount } from "../support/payment-chain.ts";
-import { openMarket, payee, payer, paymentFor, temporaryFolder, urlOf, type Market } from "./shop.ts";
+import { openMarket, payee, payer, signPaymentFor, createTemporaryFolder, findUrl, type Market } from "./shop.ts";
 
 let market: Market;
 beforeAll(async () => {
@@ -28,7 +28,7 @@ async function deployVersion(version: string): Promise<Address> {
 
 it("sells in a token whose domain has another version than 2", async () => {
   const token = await deployVersion("1");
-  await using state = await temporaryFolder();
+  await using state = await createTemporaryFolder();
   await using shop = await market.openShop(state.path, {
     GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS: token,
     GATEHOUSE_RESOURCE_SERVER_TOKEN_VERSION: "1",
@@ -37,13 +37,13 @@ it("sells in a token whose domain has another version than 2", async () => {
     GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_RPC_URL: market.chain.url,
     GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_LEDGER_PATH: `${state.path}/settlement.sqlite`,
   });
-  const url = `${urlOf(shop)}/data`;
+  const url = `${findUrl(shop)}/data`;
   const unpaid = await fetch(url);
   const { accepts } = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "");
   expect(accepts[0]).toMatchObject({ asset: token, extra: { name: "USDC", version: "1" } });
 
   market.upstream.behave("data");
-  const response = await fetch(url, { headers: { "PAYMENT-SIGNATURE": await paymentFor(url) } });
+  const response = await fetch(url, { headers: { "PAYMENT-SIGNATURE": await signPaymentFor(url) } });
   expect(response.status, await response.text()).toBe(200);
   const reader = createPublicClient({ transport: http(market.chain.url) });
   const args = [payee.address] as const;

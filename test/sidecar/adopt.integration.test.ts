@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { ownCommand } from "#daemon/own-command.ts";
 import { createFakeNode, driftedConfig, type FakeNode } from "#sidecar/testing/fake-node.ts";
-import { environmentOf, ownedNode, settled, waitForReason } from "../support/owned-node.ts";
+import { buildEnvironment, startOwnedNode, waitUntilSettled, waitForReason } from "../support/owned-node.ts";
 import { runGatehouse } from "../support/run-command.ts";
 import { startService } from "../support/service-process.ts";
 import { generousMs, until } from "../support/until.ts";
@@ -17,7 +17,7 @@ const token = "a-token-of-thirty-two-characters-or-more";
 
 /** As a person starts it who has read no more than the README: no mode is said. */
 function firstContact(node: FakeNode, more: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
-  const { GATEHOUSE_SIDECAR_UPKEEP_MODE: _, ...environment } = environmentOf(node, more);
+  const { GATEHOUSE_SIDECAR_UPKEEP_MODE: _, ...environment } = buildEnvironment(node, more);
   return environment;
 }
 
@@ -77,7 +77,7 @@ test("first contact changes nothing: the plan is shown everywhere, adopt carries
   expect(said.stdout).toContain(`(process ${first.pid} on host `);
   await first.end("SIGKILL");
   await using sidecar = await startService("sidecar", firstContact(node));
-  await settled(sidecar.urls["sidecar"]);
+  await waitUntilSettled(sidecar.urls["sidecar"]);
   const done = await deeds(node);
   expect([done.isPruning, done.config.includes("storage_cetina_job_name")]).toEqual([true, true]);
   expect((await statusOf(sidecar.urls["sidecar"])).events.map(({ kind }) => kind)).toContain("adopt");
@@ -124,13 +124,13 @@ test("what is adopted is what was seen: a plan that became another one is shown 
 });
 
 test("a sidecar that acted before there was an adopt goes on acting after its upgrade", async () => {
-  await using node = await ownedNode("node-7");
+  await using node = await startOwnedNode("node-7");
   {
-    await using sidecar = await startService("sidecar", environmentOf(node));
-    await settled(sidecar.urls["sidecar"]);
+    await using sidecar = await startService("sidecar", buildEnvironment(node));
+    await waitUntilSettled(sidecar.urls["sidecar"]);
     await writeFile(node.configPath, (await node.config()).replace("storage_cetina_job_name", "pamir_cetina_job_name"));
     await until("it was corrected", generousMs, async () => (await node.config()).includes("storage_cetina_job_name"));
-    await settled(sidecar.urls["sidecar"]);
+    await waitUntilSettled(sidecar.urls["sidecar"]);
   }
   const forget =
     "const { DatabaseSync } = require('node:sqlite'); new DatabaseSync(process.argv[1]).exec(\"DELETE FROM fact WHERE name IN ('identity', 'nodeTies', 'adopted')\")";
@@ -146,7 +146,7 @@ test("a sidecar that acted before there was an adopt goes on acting after its up
 });
 
 test("resume fails where no sidecar answers, and by URL asks for the token", async () => {
-  await using node = await ownedNode("node-7");
+  await using node = await startOwnedNode("node-7");
   const nobody = await runGatehouse(["resume"], firstContact(node));
   expect(nobody.status).toBe(1);
   expect(nobody.stderr).toContain(
@@ -159,10 +159,10 @@ test("resume fails where no sidecar answers, and by URL asks for the token", asy
   ]);
 
   const withToken = { GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: token };
-  await using sidecar = await startService("sidecar", environmentOf(node, withToken));
+  await using sidecar = await startService("sidecar", buildEnvironment(node, withToken));
   const url = sidecar.urls["sidecar"] ?? "";
-  await settled(url);
-  const none = await runGatehouse(["resume"], environmentOf(node));
+  await waitUntilSettled(url);
+  const none = await runGatehouse(["resume"], buildEnvironment(node));
   expect([none.status, none.stdout]).toEqual([
     0,
     expect.stringMatching(new RegExp(`^No hold is in force on ${node.configPath} \\(data `)),
@@ -178,8 +178,8 @@ test("resume fails where no sidecar answers, and by URL asks for the token", asy
 });
 
 test("without a token the status listener has no control", async () => {
-  await using node = await ownedNode("node-7");
-  await using sidecar = await startService("sidecar", environmentOf(node));
+  await using node = await startOwnedNode("node-7");
+  await using sidecar = await startService("sidecar", buildEnvironment(node));
   const url = sidecar.urls["sidecar"] ?? "";
   for (const [path, method] of [
     ["/control", "GET"],

@@ -6,23 +6,23 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import type { FakeNode } from "#sidecar/testing/fake-node.ts";
-import { configOf, environmentOf, ownedNode, settled, waitForReason } from "../support/owned-node.ts";
+import { writeOwnedConfig, buildEnvironment, startOwnedNode, waitUntilSettled, waitForReason } from "../support/owned-node.ts";
 import { runToEnd, startService } from "../support/service-process.ts";
 import { generousMs, until } from "../support/until.ts";
 
 const run = promisify(execFile);
 
 test("another node's state is refused by name, before anything is done to this node", async () => {
-  await using devnet = await ownedNode("devnet");
-  await using production = await ownedNode("production");
+  await using devnet = await startOwnedNode("devnet");
+  await using production = await startOwnedNode("production");
   const state = join(devnet.workspace, "state");
   const shared = { GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: state };
   {
-    await using first = await startService("sidecar", environmentOf(devnet, shared));
-    await settled(first.urls["sidecar"]);
+    await using first = await startService("sidecar", buildEnvironment(devnet, shared));
+    await waitUntilSettled(first.urls["sidecar"]);
   }
   const before = await production.config();
-  const { status, stderr } = await runToEnd("sidecar", environmentOf(production, shared));
+  const { status, stderr } = await runToEnd("sidecar", buildEnvironment(production, shared));
   expect(status).toBe(1);
   expect(stderr.trim().split("\n")).toHaveLength(1);
   expect(stderr).toContain(
@@ -35,14 +35,14 @@ test("another node's state is refused by name, before anything is done to this n
 });
 
 test("two sidecars from one folder have their own state; the state of before stays with the node that it is of", async () => {
-  await using devnet = await ownedNode("devnet");
-  await using production = await ownedNode("production");
+  await using devnet = await startOwnedNode("devnet");
+  await using production = await startOwnedNode("production");
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-folder-"));
-  const start = (node: FakeNode) => startService("sidecar", environmentOf(node), { cwd: folder });
+  const start = (node: FakeNode) => startService("sidecar", buildEnvironment(node), { cwd: folder });
   try {
     {
       await using first = await start(devnet);
-      await settled(first.urls["sidecar"]);
+      await waitUntilSettled(first.urls["sidecar"]);
     }
     // As a version left it that kept everything in the folder where it was started, without an identity.
     const old = join(folder, ".gatehouse/sidecar");
@@ -54,8 +54,8 @@ test("two sidecars from one folder have their own state; the state of before sta
     await run(process.execPath, ["--no-warnings", "-e", forget, join(old, "upkeep.sqlite")]);
     await using second = await start(production);
     await using first = await start(devnet);
-    await settled(second.urls["sidecar"]);
-    await settled(first.urls["sidecar"]);
+    await waitUntilSettled(second.urls["sidecar"]);
+    await waitUntilSettled(first.urls["sidecar"]);
     expect(second.output()).toContain("state in the current directory is ignored: it is not this node's");
     expect(first.output()).toContain("the state of an older version was taken over from the current directory");
     expect(await readFile(join(production.workspace, ".gatehouse/last-good.conf"), "utf8")).toContain('"production"');
@@ -67,12 +67,12 @@ test("two sidecars from one folder have their own state; the state of before sta
 });
 
 test("a second sidecar is refused while one runs, on its state and on its node.conf; after kill -9 the next one starts", async () => {
-  await using node = await ownedNode("node-7");
-  const first = await startService("sidecar", environmentOf(node));
-  await settled(first.urls["sidecar"]);
-  const same = await runToEnd("sidecar", environmentOf(node));
+  await using node = await startOwnedNode("node-7");
+  const first = await startService("sidecar", buildEnvironment(node));
+  await waitUntilSettled(first.urls["sidecar"]);
+  const same = await runToEnd("sidecar", buildEnvironment(node));
   const elsewhere = { GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: join(node.workspace, "elsewhere") };
-  const beside = await runToEnd("sidecar", environmentOf(node, elsewhere));
+  const beside = await runToEnd("sidecar", buildEnvironment(node, elsewhere));
   for (const { status, stderr } of [same, beside]) {
     expect(status).toBe(1);
     expect(stderr).toMatch(new RegExp(`process ${first.pid} on host \\S+, since \\d{4}-\\S+Z, `));
@@ -84,25 +84,25 @@ test("a second sidecar is refused while one runs, on its state and on its node.c
   {
     await using looking = await startService(
       "sidecar",
-      environmentOf(node, { ...elsewhere, GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe" }),
+      buildEnvironment(node, { ...elsewhere, GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe" }),
     );
     await waitForReason(looking.urls["sidecar"], "ConfigCurrent", "AsDesired");
   }
   expect(await first.end("SIGKILL")).toBeNull();
-  await using next = await startService("sidecar", environmentOf(node));
-  await settled(next.urls["sidecar"]);
+  await using next = await startService("sidecar", buildEnvironment(node));
+  await waitUntilSettled(next.urls["sidecar"]);
 });
 
 test("another node's copies are never restored, even where they lie in this node's own state", async () => {
-  await using devnet = await ownedNode("devnet");
-  await using production = await ownedNode("production");
+  await using devnet = await startOwnedNode("devnet");
+  await using production = await startOwnedNode("production");
   const sidecar = await startService(
     "sidecar",
-    environmentOf(production, { GATEHOUSE_SIDECAR_UPKEEP_RESTORE_AFTER_MS: "300" }),
+    buildEnvironment(production, { GATEHOUSE_SIDECAR_UPKEEP_RESTORE_AFTER_MS: "300" }),
   );
   try {
     const url = sidecar.urls["sidecar"];
-    await settled(url);
+    await waitUntilSettled(url);
     const state = join(production.workspace, ".gatehouse");
     for (const slot of ["last-good.conf", "healthy.conf"]) await writeFile(join(state, slot), await devnet.config());
     await writeFile(production.configPath, '{ "chain": {');
@@ -110,7 +110,7 @@ test("another node's copies are never restored, even where they lie in this node
     expect(broken.message).toContain(
       `The last good copy in ${state} is not written back: storage.mygrid_env.storage_data_path is ${devnet.workspace}/data there, the node has ${production.workspace}/data.`,
     );
-    await writeFile(production.configPath, configOf(production.workspace, "crash"));
+    await writeFile(production.configPath, writeOwnedConfig(production.workspace, "crash"));
     const held = await waitForReason(url, "Unheld", "Held");
     expect(held.message).toContain("did not come back after a restart");
     await until("the roll-back ended", generousMs, async () => {
@@ -120,29 +120,29 @@ test("another node's copies are never restored, even where they lie in this node
     expect((await waitForReason(url, "Unheld", "Held")).message).toContain(
       `The remembered configuration in ${state} was not restored: storage.mygrid_env.storage_data_path is ${devnet.workspace}/data there`,
     );
-    expect(await production.config()).toBe(configOf(production.workspace, "crash"));
+    expect(await production.config()).toBe(writeOwnedConfig(production.workspace, "crash"));
   } finally {
     await sidecar[Symbol.asyncDispose]();
   }
 }, 90_000);
 
 test("a node whose data were moved while the sidecar was down goes on once the move is said", async () => {
-  await using node = await ownedNode("node-7");
+  await using node = await startOwnedNode("node-7");
   {
-    await using first = await startService("sidecar", environmentOf(node));
-    await settled(first.urls["sidecar"]);
+    await using first = await startService("sidecar", buildEnvironment(node));
+    await waitUntilSettled(first.urls["sidecar"]);
   }
-  const moved = configOf(node.workspace, "node-7").replaceAll(`${node.workspace}/data`, `${node.workspace}/larger`);
+  const moved = writeOwnedConfig(node.workspace, "node-7").replaceAll(`${node.workspace}/data`, `${node.workspace}/larger`);
   await writeFile(node.configPath, moved);
-  const refused = await runToEnd("sidecar", environmentOf(node));
+  const refused = await runToEnd("sidecar", buildEnvironment(node));
   const way = `GATEHOUSE_SIDECAR_UPKEEP_MOVED_FROM=${node.workspace}/data`;
   expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining(way)]);
   const movedFrom = { GATEHOUSE_SIDECAR_UPKEEP_MOVED_FROM: `${node.workspace}/data` };
   {
-    await using next = await startService("sidecar", environmentOf(node, movedFrom));
+    await using next = await startService("sidecar", buildEnvironment(node, movedFrom));
     await waitForReason(next.urls["sidecar"], "RestartSettled", "Idle");
   }
-  await using later = await startService("sidecar", environmentOf(node));
-  await settled(later.urls["sidecar"]);
+  await using later = await startService("sidecar", buildEnvironment(node));
+  await waitUntilSettled(later.urls["sidecar"]);
   expect(await node.config()).toBe(moved);
 });

@@ -7,14 +7,14 @@ import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
 import { mayMount } from "#sidecar/testing/small-disk.ts";
 import type { Condition } from "#status/condition.ts";
 import type { Verdict } from "#status/verdict.ts";
-import { configOf } from "../support/owned-node.ts";
-import { seed, slice } from "../support/run-size.ts";
+import { writeOwnedConfig } from "../support/owned-node.ts";
+import { seed, takeSlice } from "../support/run-size.ts";
 import { generousMs, until } from "../support/until.ts";
 import { beginsAs, type Fault, type StruckNode } from "./faults/fault.ts";
-import { conditionStatus, metricValues } from "./faults/condition-status.ts";
-import { faultsReference, strikingFaults } from "./faults/reference.ts";
+import { findConditionStatus, metricValues } from "./faults/condition-status.ts";
+import { printFaultsReference, strikingFaults } from "./faults/reference.ts";
 import { refusals } from "./faults/refusals.ts";
-import { verdictText, verdictWords } from "./faults/verdict-words.ts";
+import { formatVerdict, expectVerdictWords } from "./faults/verdict-words.ts";
 
 const withinMs = generousMs;
 const isPossible = await mayMount();
@@ -44,7 +44,7 @@ async function struckNode() {
   const resources = new AsyncDisposableStack();
   onTestFinished(() => resources.disposeAsync());
   const node = resources.use(await createFakeNode());
-  await writeFile(node.configPath, configOf(node.workspace, "node-7"));
+  await writeFile(node.configPath, writeOwnedConfig(node.workspace, "node-7"));
   const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-state-"));
   resources.defer(() => rm(stateDirectory, { recursive: true, force: true }));
   return { resources, struck: { node, stateDirectory, resources: resources.use(new AsyncDisposableStack()) } };
@@ -83,7 +83,7 @@ async function expectTold({ told, settings, prepare, strike }: Fault): Promise<v
     tells,
     ({ verdict, conditions, readyz, metrics }) =>
       verdict.level === told.verdict &&
-      beginsAs(verdictWords(told)).test(verdictText(verdict)) &&
+      beginsAs(expectVerdictWords(told)).test(formatVerdict(verdict)) &&
       readyz === told.readyz &&
       conditions.some((condition) => condition.type === type && condition.reason === reason) &&
       metrics.includes(`gatehouse_condition_info{type="${type}",reason="${reason}"} 1`) &&
@@ -92,7 +92,7 @@ async function expectTold({ told, settings, prepare, strike }: Fault): Promise<v
   const condition = found.conditions.find((each) => each.type === type);
   expect(condition?.message).toMatch(beginsAs(told.reads));
   expect(found.metrics.match(/^gatehouse_verdict\{.*\} 1$/gm)).toHaveLength(1);
-  expect(found.metrics).toContain(`gatehouse_condition{type="${type}"} ${metricValues[conditionStatus(type, reason)]}`);
+  expect(found.metrics).toContain(`gatehouse_condition{type="${type}"} ${metricValues[findConditionStatus(type, reason)]}`);
 }
 
 async function untilTold(
@@ -110,7 +110,7 @@ async function untilTold(
     const lines = last?.conditions.map(({ type, reason, message }) => `${type} ${reason}: ${message}`) ?? [];
     throw new Error(
       [
-        `${what} (seed ${seed})\nbut: ${last?.readyz} ${last?.verdict.level}: ${last && verdictText(last.verdict)}`,
+        `${what} (seed ${seed})\nbut: ${last?.readyz} ${last?.verdict.level}: ${last && formatVerdict(last.verdict)}`,
         ...lines,
       ].join("\n"),
       { cause },
@@ -120,7 +120,7 @@ async function untilTold(
 
 /** `npm test` strikes with a quarter of them, another quarter by each seed. */
 const shares = 4;
-for (const fault of slice(strikingFaults, shares)) {
+for (const fault of takeSlice(strikingFaults, shares)) {
   const isSkipped = fault.mounts === true && !isPossible;
   test.skipIf(isSkipped)(`${fault.what}${isSkipped ? " (skipped: this user may not mount a file system)" : ""}`, () =>
     expectTold(fault),
@@ -133,5 +133,5 @@ test.each(refusals)("$what: the sidecar does not start, and says why", async ({ 
 });
 
 test("docs/faults.md says of each fault what is told of it here", async () => {
-  expect(await readFile(new URL("../../docs/faults.md", import.meta.url), "utf8")).toBe(faultsReference());
+  expect(await readFile(new URL("../../docs/faults.md", import.meta.url), "utf8")).toBe(printFaultsReference());
 });

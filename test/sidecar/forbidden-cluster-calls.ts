@@ -61,7 +61,7 @@ function forbiddenToAll(namespace: string): readonly Call[] {
 }
 
 /** What the node's account may not ask. */
-export function forbiddenToNode(namespace: string, restart: "delete-pod" | "signal"): readonly Call[] {
+export function listForbiddenToNode(namespace: string, restart: "delete-pod" | "signal"): readonly Call[] {
   const own = `/api/v1/namespaces/${namespace}`;
   const snapshots = `${group.snapshots}/namespaces/${namespace}/volumesnapshots`;
   const beyondSignal: readonly Call[] = [
@@ -77,7 +77,7 @@ export function forbiddenToNode(namespace: string, restart: "delete-pod" | "sign
 }
 
 /** What the account of the snapshot job may not ask. */
-export function forbiddenToSnapshots(namespace: string): readonly Call[] {
+export function listForbiddenToSnapshots(namespace: string): readonly Call[] {
   const own = `/api/v1/namespaces/${namespace}`;
   return [
     ...forbiddenToAll(namespace),
@@ -88,7 +88,7 @@ export function forbiddenToSnapshots(namespace: string): readonly Call[] {
 }
 
 /** Makes each call, with an empty object where one is sent. Returns those that were answered with anything but 403. */
-export async function notRefused(client: ClusterClient, calls: readonly Call[]): Promise<readonly string[]> {
+export async function findNotRefused(client: ClusterClient, calls: readonly Call[]): Promise<readonly string[]> {
   const passed: string[] = [];
   for (const [method, path] of calls) {
     const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";

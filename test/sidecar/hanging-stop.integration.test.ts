@@ -1,21 +1,21 @@
 import { expect, test } from "vitest";
 import { mayMount, mountHangingDisk } from "#sidecar/testing/small-disk.ts";
-import { environmentOf, ownedNode, settled, waitForReason } from "../support/owned-node.ts";
+import { buildEnvironment, startOwnedNode, waitUntilSettled, waitForReason } from "../support/owned-node.ts";
 import { startService } from "../support/service-process.ts";
 
 const isPossible = await mayMount();
 const why = isPossible ? "" : " (skipped: this user may not mount a file system)";
 
 test.skipIf(!isPossible)(`SIGTERM ends a sidecar whose node's file system hangs${why}`, async () => {
-  await using node = await ownedNode("node-7");
+  await using node = await startOwnedNode("node-7");
   await using sidecar = await startService(
     "sidecar",
-    environmentOf(node, {
+    buildEnvironment(node, {
       GATEHOUSE_SIDECAR_UPKEEP_FILE_TIMEOUT_MS: "500",
       GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "200",
     }),
   );
-  await settled(sidecar.urls["sidecar"]);
+  await waitUntilSettled(sidecar.urls["sidecar"]);
   using _hanging = mountHangingDisk(node.binDirectory);
   await waitForReason(sidecar.urls["sidecar"], "ConfigValid", "Hanging");
   // By SIGKILL, which it sends to itself.

@@ -7,14 +7,14 @@ import { createKubernetesDriver } from "#sidecar/upkeep/drivers/kubernetes-drive
 import { createKubernetesNodeCli } from "#sidecar/upkeep/drivers/kubernetes-node-cli.ts";
 import { createVolumeClaim } from "#sidecar/volume/volume-claim.ts";
 import { takeSnapshot } from "#sidecar/volume-snapshot/volume-snapshot-command.ts";
-import { apiServerMissing, preparationMs, startApiServer, type ApiServer } from "../support/kubernetes/api-server.ts";
-import { applyStack, podsOf } from "../support/kubernetes/apply-stack.ts";
+import { explainMissingApiServer, preparationMs, startApiServer, type ApiServer } from "../support/kubernetes/api-server.ts";
+import { applyStack, listPods } from "../support/kubernetes/apply-stack.ts";
 import type { ClusterObject } from "../support/kubernetes/cluster-client.ts";
 import { define, volumeSnapshots } from "../support/kubernetes/stand-in-definitions.ts";
 import { generousMs, until } from "../support/until.ts";
-import { forbiddenToNode, forbiddenToSnapshots, notRefused } from "./forbidden-cluster-calls.ts";
+import { listForbiddenToNode, listForbiddenToSnapshots, findNotRefused } from "./forbidden-cluster-calls.ts";
 
-const missing = apiServerMissing();
+const missing = explainMissingApiServer();
 const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;
 const { signal } = new AbortController();
 const image = `registry.example/image@sha256:${"a".repeat(64)}`;
@@ -57,7 +57,7 @@ describe.skipIf(missing !== undefined)(`rights on an API server${skipped}`, { ti
   async function deploy(strategy: Strategy): Promise<ClusterObject> {
     const stack: readonly Manifest[] = listManifests(await recordStack(configOf(strategy), { preview: false }));
     expect(await applyStack(cluster, stack)).toEqual([]);
-    const pod = podsOf(stack).find(({ metadata }) => metadata.name === "node-0");
+    const pod = listPods(stack).find(({ metadata }) => metadata.name === "node-0");
     if (pod === undefined) throw new Error("the stack has no pod node-0");
     await startPod(pod);
     return pod;
@@ -125,7 +125,7 @@ describe.skipIf(missing !== undefined)(`rights on an API server${skipped}`, { ti
 
   it.each(["delete-pod", "signal"] as const)("refuse the node's account everything else (%s)", async (strategy) => {
     const node = await cluster.as(stacks[strategy], "node");
-    expect(await notRefused(node, forbiddenToNode(stacks[strategy], strategy))).toEqual([]);
+    expect(await findNotRefused(node, listForbiddenToNode(stacks[strategy], strategy))).toEqual([]);
   });
 
   it("let the node's claim grow step by step to its ceiling, and nobody make it smaller", async () => {
@@ -178,6 +178,6 @@ describe.skipIf(missing !== undefined)(`rights on an API server${skipped}`, { ti
       ...[3, 4, 5].map((second) => `node-workspace-20261121t03000${second}z`),
     ]);
     const job = await cluster.as(stacks["delete-pod"], "volume-snapshot");
-    expect(await notRefused(job, forbiddenToSnapshots(stacks["delete-pod"]))).toEqual([]);
+    expect(await findNotRefused(job, listForbiddenToSnapshots(stacks["delete-pod"]))).toEqual([]);
   });
 });

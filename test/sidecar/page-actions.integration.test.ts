@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { Page } from "playwright-core";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { findChromium, startChromium } from "../support/chromium.ts";
-import { environmentOf, settled, waitForReason } from "../support/owned-node.ts";
+import { buildEnvironment, waitUntilSettled, waitForReason } from "../support/owned-node.ts";
 import { startService } from "../support/service-process.ts";
 import { expectWellMade, openStatusPage } from "../support/status-page.ts";
 import { generousMs, until } from "../support/until.ts";
@@ -40,7 +40,7 @@ looking(
   async () => {
     await using node = await createFakeNode();
     await node.start();
-    await using sidecar = await startService("sidecar", environmentOf(node, controlled));
+    await using sidecar = await startService("sidecar", buildEnvironment(node, controlled));
     const url = sidecar.urls["sidecar"] ?? "";
     await waitForReason(url, "Adopted", "WaitingForAdopt");
     await using chromium = await startChromium(executablePath ?? "");
@@ -73,7 +73,7 @@ looking(
       (await result(page).innerText()).startsWith("Gatehouse acts on this node from now on."),
     );
     await until("the plan's restart is made", generousMs, async () => (await node.starts()) === 2);
-    await settled(url);
+    await waitUntilSettled(url);
     await expectWellMade(page, "actions");
     // The plan's own restart may not have ended yet.
     await until("the restart is begun", generousMs, async () => {
@@ -83,7 +83,7 @@ looking(
     });
     await until("the node is restarted", generousMs, async () => (await node.starts()) === 3);
     await page.locator("#changes li", { hasText: "a person asked for it" }).first().waitFor();
-    await settled(url);
+    await waitUntilSettled(url);
     expect(await node.starts()).toBe(3);
     expect(seen.complaints().filter((text) => !text.includes("401"))).toEqual([]);
   },
@@ -94,7 +94,7 @@ test("no other site's page can act: only the token's header counts, and without 
   await using node = await createFakeNode();
   await node.start();
   {
-    await using sidecar = await startService("sidecar", environmentOf(node, controlled));
+    await using sidecar = await startService("sidecar", buildEnvironment(node, controlled));
     const url = sidecar.urls["sidecar"];
     await waitForReason(url, "Adopted", "WaitingForAdopt");
     for (const headers of [
@@ -114,7 +114,7 @@ test("no other site's page can act: only the token's header counts, and without 
     expect(await isUntouched(node)).toBe(true);
   }
   const { GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: _, ...uncontrolled } = controlled;
-  await using sidecar = await startService("sidecar", environmentOf(node, uncontrolled));
+  await using sidecar = await startService("sidecar", buildEnvironment(node, uncontrolled));
   expect((await restart(sidecar.urls["sidecar"], { authorization: `Bearer ${token}` })).status).toBe(404);
   const status = (await (await fetch(`${sidecar.urls["sidecar"]}/status`)).json()) as object;
   expect(status).not.toHaveProperty("actions");

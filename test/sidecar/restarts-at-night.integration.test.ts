@@ -6,14 +6,14 @@ import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { until } from "#sidecar/testing/until.ts";
 import { runResumeCommand } from "#sidecar/upkeep/control/resume-command.ts";
 import { startUpkeepProcess } from "../support/upkeep-process.ts";
-import { another, bad, desiredNode, half, ops, patient, restarted, version } from "./restarts-at-night/desired-node.ts";
+import { another, bad, startDesiredNode, half, replaceOps, patient, waitForRestarts, version } from "./restarts-at-night/desired-node.ts";
 
 test("a writer that ends in the middle of node.conf while the node is restarted: what the node was to start with is put back, and no hold set", async () => {
-  const { node, stateDirectory, good } = await desiredNode();
+  const { node, stateDirectory, good } = await startDesiredNode();
   await using _ = node;
   await writeFile(join(node.workspace, "half.conf"), half(good));
   const once = join(node.workspace, "once");
-  await ops(
+  await replaceOps(
     node,
     `if [ "$1" = stop ] && [ ! -e ${once} ]; then touch ${once}; ./ops-itself "$@"; cp ../half.conf node.conf; exit 0; fi`,
   );
@@ -21,7 +21,7 @@ test("a writer that ends in the middle of node.conf while the node is restarted:
   await upkeep.reason("RestartSettled", "Idle");
   const proved = upkeep.events.list().filter(({ message }) => message.startsWith("The node is back")).length;
   await writeFile(node.configPath, another(good));
-  await restarted(upkeep, proved + 1);
+  await waitForRestarts(upkeep, proved + 1);
   await upkeep.reason("RestartSettled", "Idle", 30_000);
   expect(await readFile(node.configPath, "utf8")).toBe(another(good));
   expect(upkeep.events.list().filter(({ kind }) => kind === "hold" || kind === "roll-back")).toEqual([]);
@@ -31,7 +31,7 @@ test("a writer that ends in the middle of node.conf while the node is restarted:
 });
 
 test("a hand edit that the node can't start with: it gets back what it ran with, although no sidecar had ever restarted it", async () => {
-  const { node, good } = await desiredNode();
+  const { node, good } = await startDesiredNode();
   await using _ = node;
   // State that knows nothing, as at the first contact.
   await using upkeep = await runUpkeep(node, { ...patient, GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "500" });
@@ -51,7 +51,7 @@ test("a hand edit that the node can't start with: it gets back what it ran with,
 });
 
 test("a restart that failed, and what it went back to as well: resume tries it again once the cause is mended, and says so", async () => {
-  const { node, stateDirectory, good } = await desiredNode();
+  const { node, stateDirectory, good } = await startDesiredNode();
   await using _ = node;
   await using upkeep = await runUpkeep(node, patient, { stateDirectory });
   await upkeep.reason("RestartSettled", "Idle");
@@ -94,10 +94,10 @@ test("a restart that failed, and what it went back to as well: resume tries it a
 });
 
 test("a sidecar killed in the middle of a restart, node.conf left half written by another writer: the last good one is written, then the node started", async () => {
-  const { node, stateDirectory, good } = await desiredNode();
+  const { node, stateDirectory, good } = await startDesiredNode();
   await using _ = node;
   const stopped = join(node.workspace, "stopped");
-  await ops(node, `if [ "$1" = stop ]; then ./ops-itself "$@"; touch ${stopped}; sleep 3; exit 0; fi`);
+  await replaceOps(node, `if [ "$1" = stop ]; then ./ops-itself "$@"; touch ${stopped}; sleep 3; exit 0; fi`);
   const killed = startUpkeepProcess(node, "ops");
   await killed.right();
   await writeFile(node.configPath, another(good));
@@ -129,7 +129,7 @@ test.each([
     /chain\.secret_config\.domain_key_path: there is no file \S+\.typo\. Correct the path, or put the file there\./,
   ],
 ])("a hand edit that %s does not take the node down", async (_, edit, words) => {
-  const { node, good } = await desiredNode();
+  const { node, good } = await startDesiredNode();
   await using _node = node;
   await using upkeep = await runUpkeep(node, patient);
   await upkeep.reason("RestartSettled", "Idle");

@@ -6,10 +6,10 @@ import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { until } from "#sidecar/testing/until.ts";
 import { waitForReason } from "../support/owned-node.ts";
 import { startService } from "../support/service-process.ts";
-import { another, bad, desiredNode, ops, patient, restarted, version } from "./restarts-at-night/desired-node.ts";
+import { another, bad, startDesiredNode, replaceOps, patient, waitForRestarts, version } from "./restarts-at-night/desired-node.ts";
 
 test("a hand edit that only moves the data or a key elsewhere is gone back from as well", async () => {
-  const { node, stateDirectory, good } = await desiredNode();
+  const { node, stateDirectory, good } = await startDesiredNode();
   await using _ = node;
   await using upkeep = await runUpkeep(node, patient, { stateDirectory });
   await upkeep.reason("RestartSettled", "Idle");
@@ -24,7 +24,7 @@ test("a hand edit that only moves the data or a key elsewhere is gone back from 
 });
 
 test("what was edited after the node's start is not taken for what it runs with, and what stood there before is kept", async () => {
-  const { node, good } = await desiredNode();
+  const { node, good } = await startDesiredNode();
   await using _ = node;
   await writeFile(node.configPath, another(good));
   await using upkeep = await runUpkeep(node, { ...patient, GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "200" });
@@ -34,14 +34,14 @@ test("what was edited after the node's start is not taken for what it runs with,
   await upkeep.reason("RollBackReady", "Kept", 40_000);
   const edited = another(another(good));
   await writeFile(node.configPath, edited);
-  await restarted(upkeep, 1);
+  await waitForRestarts(upkeep, 1);
   const versions = join(upkeep.stateDirectory, "versions");
   const texts = await Promise.all((await readdir(versions)).map((name) => readFile(join(versions, name), "utf8")));
   expect(texts).toContain(another(good));
 });
 
 test("a change that restart.checkCommand refuses is not restarted for", async () => {
-  const { node, good } = await desiredNode();
+  const { node, good } = await startDesiredNode();
   await using _ = node;
   await using upkeep = await runUpkeep(node, {
     ...patient,
@@ -55,10 +55,10 @@ test("a change that restart.checkCommand refuses is not restarted for", async ()
 });
 
 test("a sidecar that is told to stop while the node's stop takes long starts the node first", async () => {
-  const { node, good } = await desiredNode();
+  const { node, good } = await startDesiredNode();
   await using _ = node;
   const stopped = join(node.workspace, "stopped");
-  await ops(
+  await replaceOps(
     node,
     `if [ "$1" = stop ] && [ ! -e ${stopped} ]; then ./ops-itself "$@"; touch ${stopped}; sleep 8; exit 0; fi`,
   );

@@ -9,8 +9,8 @@ import type { RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { runRestoreDataCommand } from "#sidecar/upkeep/control/restore-data-command.ts";
 import { isLong, seed } from "../support/run-size.ts";
 import {
-  capture,
-  controlOf,
+  keepPrinted,
+  findControl,
   readHash,
   readVersion,
   startSettledDevnet,
@@ -25,9 +25,9 @@ const run = promisify(execFile);
 const killAt = (kill: number) => 1 + ((seed * 31 + kill * 17) % 40);
 
 async function restore(upkeep: RunningUpkeep, snapshot?: string, dryRun = false) {
-  const { output, printed } = capture();
+  const { output, printed } = keepPrinted();
   const options = { snapshot, dryRun, yes: true, confirm: undefined };
-  const status = await runRestoreDataCommand(controlOf(upkeep), options, output);
+  const status = await runRestoreDataCommand(findControl(upkeep), options, output);
   return { status, ...printed() };
 }
 

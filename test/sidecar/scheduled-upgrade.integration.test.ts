@@ -8,8 +8,8 @@ import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runCancelCommand } from "#sidecar/upkeep/control/upgrade-command.ts";
 import { startDevnetWorkspace } from "../support/devnet-workspace.ts";
 import {
-  capture,
-  controlOf,
+  keepPrinted,
+  findControl,
   readHeight,
   readVersion,
   runQuickUpkeep,
@@ -49,8 +49,8 @@ test("an upgrade is accepted for a time, withdrawn, not begun after its time was
     expect((await upgradeDevnet(upkeep, source)).printed).toContain(
       "problem: an upgrade to 0.16.2 is accepted already",
     );
-    const cancelled = capture();
-    expect(await runCancelCommand(controlOf(upkeep), cancelled.output)).toBe(0);
+    const cancelled = keepPrinted();
+    expect(await runCancelCommand(findControl(upkeep), cancelled.output)).toBe(0);
     expect(cancelled.printed().printed).toContain(begins);
     await upkeep.reason("UpgradeProved", "NoneScheduled");
     expect((await upgradeDevnet(upkeep, source, { at })).status).toBe(0);

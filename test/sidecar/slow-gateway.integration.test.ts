@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { startFakeNode } from "#gateway/testing/fake-node.ts";
 import { goodAnswers, risingHeight } from "#sidecar/testing/watched-node.ts";
-import { environmentOf, ownedNode, settled } from "../support/owned-node.ts";
+import { buildEnvironment, startOwnedNode, waitUntilSettled } from "../support/owned-node.ts";
 import { startService } from "../support/service-process.ts";
 import { generousMs, until } from "../support/until.ts";
 
@@ -16,13 +16,13 @@ type Status = Readonly<{
 }>;
 
 test("a sidecar that stands still says that it was slow; it neither blames the node nor restarts it", async () => {
-  await using node = await ownedNode("slow-gateway");
+  await using node = await startOwnedNode("slow-gateway");
   await using rpc = await startFakeNode();
   const answers: Readonly<Record<string, () => unknown>> = { ...goodAnswers, eth_blockNumber: risingHeight };
   rpc.answer(({ method }) => answers[method]?.() ?? null);
   await using service = await startService(
     "sidecar",
-    environmentOf(node, {
+    buildEnvironment(node, {
       GATEHOUSE_SIDECAR_NODE_HTTP_URL: rpc.httpUrl,
       GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: rpc.webSocketUrl,
       GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "50",
@@ -35,7 +35,7 @@ test("a sidecar that stands still says that it was slow; it neither blames the n
     }),
   );
   const { sidecar = "" } = service.urls;
-  await settled(sidecar);
+  await waitUntilSettled(sidecar);
   const read = async (path: string) => {
     const answer = await fetch(`${sidecar}${path}`);
     return { status: answer.status, text: await answer.text() };

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { root, sourceFiles } from "./rooms.ts";
+import { root, listSourceFiles } from "./rooms.ts";
 
 const page = readFileSync(join(root, "docs/glossary.md"), "utf8");
 const terms = [...page.matchAll(/^\| (?!term |-)(.+?) +\|(.+)\|(.+)\|(.+)\|$/gm)].map(
@@ -15,7 +15,7 @@ const terms = [...page.matchAll(/^\| (?!term |-)(.+?) +\|(.+)\|(.+)\|(.+)\|$/gm)
 
 /** What a person would search: the code and the documents, but for the glossary itself and the tests of style. */
 const texts = [
-  ...sourceFiles().filter((path) => !path.startsWith("test/style/")),
+  ...listSourceFiles().filter((path) => !path.startsWith("test/style/")),
   ...globSync(["*.md", "docs/**/*.md", "*/README.md"], { cwd: root }).filter((path) => path !== "docs/glossary.md"),
 ].map((path) => `${path}\n${readFileSync(join(root, path), "utf8")}`);
 

@@ -2,18 +2,18 @@ import { existsSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { describe, expect, it } from "vitest";
 import { roomTable, withRoomTable } from "./room-table.ts";
-import { importsOf, root, roomOf, sourceFiles, type ImportEdge } from "./rooms.ts";
+import { readImports, root, findRoom, listSourceFiles, type ImportEdge } from "./rooms.ts";
 
-const edges = sourceFiles()
-  .flatMap(importsOf)
+const edges = listSourceFiles()
+  .flatMap(readImports)
   .filter((edge) => !edge.to.startsWith("npm:"));
 const show = (edge: ImportEdge) => `${edge.from}:${edge.line} imports ${edge.to}`;
 
 describe("imports", () => {
   it("cross rooms only where the architecture's table allows it", () => {
     const forbidden = edges.filter((edge) => {
-      const room = roomOf(edge.from);
-      if (room === "" || room === roomOf(edge.to)) return false;
+      const room = findRoom(edge.from);
+      if (room === "" || room === findRoom(edge.to)) return false;
       return !(roomTable[room]?.mayImport ?? []).some((glob) => posix.matchesGlob(edge.to, glob));
     });
     expect(forbidden.map(show)).toEqual([]);
@@ -24,15 +24,15 @@ describe("imports", () => {
       mayImport.filter((glob) => !glob.includes("**")).map((glob) => ({ room, glob })),
     );
     const unused = named.filter(
-      ({ room, glob }) => !edges.some(({ from, to }) => roomOf(from) === room && posix.matchesGlob(to, glob)),
+      ({ room, glob }) => !edges.some(({ from, to }) => findRoom(from) === room && posix.matchesGlob(to, glob)),
     );
     expect(unused).toEqual([]);
   });
 
   it("lead up in the table: a room imports only those before it", () => {
     const rooms = ["", ...Object.keys(roomTable)];
-    const down = edges.filter(({ from, to }) => rooms.indexOf(roomOf(to)) > rooms.indexOf(roomOf(from)));
-    expect(down.filter(({ from }) => roomOf(from) !== "").map(show)).toEqual([]);
+    const down = edges.filter(({ from, to }) => rooms.indexOf(findRoom(to)) > rooms.indexOf(findRoom(from)));
+    expect(down.filter(({ from }) => findRoom(from) !== "").map(show)).toEqual([]);
   });
 
   it("are those that docs/architecture.md shows (npm run docs prints the table)", () => {

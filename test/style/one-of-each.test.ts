@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { root, sourceFiles } from "./rooms.ts";
+import { root, listSourceFiles } from "./rooms.ts";
 
 /** Programs alone: tests wait, and write wrong messages, as they need. */
-const programs = sourceFiles().filter(
+const programs = listSourceFiles().filter(
   (path) => !path.startsWith("test/") && !path.includes("/testing/") && !path.endsWith(".test.ts"),
 );
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { root, sourceFiles } from "./rooms.ts";
+import { root, listSourceFiles } from "./rooms.ts";
 
 /** What rests on something that Node or a library does not document, and the one file that may: its test fails when that changes. */
 const contracts = [
@@ -33,7 +33,7 @@ const contracts = [
 ] as const;
 
 const sources = [
-  ...sourceFiles().filter((path) => !path.endsWith(".test.ts")),
+  ...listSourceFiles().filter((path) => !path.endsWith(".test.ts")),
   "cli/launch.js",
   "gateway/v8-flags.json",
 ].map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));

@@ -138,7 +138,7 @@ export const roomTable: Readonly<Record<string, Room>> = {
 };
 
 /** Prints the table for docs/architecture.md, its columns padded as the formatter pads them. */
-export function printedRoomTable(): string {
+export function printRoomTable(): string {
   const rows = Object.entries(roomTable).map(([room, { what, mayImport }]) => [
     `\`${room}/\``,
     what,
@@ -153,5 +153,5 @@ export function printedRoomTable(): string {
  * @throws {Error} when the text has no such comments.
  */
 export function withRoomTable(text: string): string {
-  return withMarked(text, { page: "docs/architecture.md", mark: "rooms", marked: printedRoomTable() });
+  return withMarked(text, { page: "docs/architecture.md", mark: "rooms", marked: printRoomTable() });
 }

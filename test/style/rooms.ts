@@ -8,7 +8,7 @@ export const root = resolve(import.meta.dirname, "../..");
 export type ImportEdge = Readonly<{ from: string; to: string; line: number }>;
 
 /** The TypeScript files of the project, as paths from its root with `/`. */
-export function sourceFiles(): string[] {
+export function listSourceFiles(): string[] {
   return globSync("**/*.ts", {
     cwd: root,
     exclude: (name) => name === "node_modules" || name === "dist" || name.startsWith("."),
@@ -18,14 +18,14 @@ export function sourceFiles(): string[] {
 }
 
 /** The room in which a file stands: its top-level folder, or "" for files at the root. */
-export function roomOf(path: string): string {
+export function findRoom(path: string): string {
   return path.includes("/") ? (path.split("/")[0] ?? "") : "";
 }
 
 const specifier = /(?:\bfrom\s+|\bimport\s*\(\s*|^import\s+)"([^"]+)"/g;
 
 /** Every import of a file, with `#room/…` and relative specifiers made paths from the root. */
-export function importsOf(path: string): ImportEdge[] {
+export function readImports(path: string): ImportEdge[] {
   const lines = readFileSync(join(root, path), "utf8").split("\n");
   return lines.flatMap((text, index) =>
     [...text.matchAll(specifier)].map((match) => ({

@@ -4,7 +4,7 @@ import type { ImportEdge } from "./rooms.ts";
 export type Floors = ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>;
 
 /** Puts each import where its two paths part: in the deepest folder that holds both, between the children that lead to them. */
-export function floorsOf(edges: readonly Pick<ImportEdge, "from" | "to">[]): Floors {
+export function findFloors(edges: readonly Pick<ImportEdge, "from" | "to">[]): Floors {
   const floors = new Map<string, Map<string, Set<string>>>();
   for (const { from, to } of edges) {
     const a = from.split("/");
@@ -21,7 +21,7 @@ export function floorsOf(edges: readonly Pick<ImportEdge, "from" | "to">[]): Flo
 }
 
 /** The children of a folder that import each other, whether at once or by way of others; each circle once, sorted. */
-export function circlesOf(floor: ReadonlyMap<string, ReadonlySet<string>>): readonly string[][] {
+export function findCircles(floor: ReadonlyMap<string, ReadonlySet<string>>): readonly string[][] {
   const reached = new Map([...floor.keys()].map((child) => [child, reachedFrom(floor, child)]));
   const circles = new Map<string, string[]>();
   for (const [child, others] of reached) {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { root, sourceFiles } from "./rooms.ts";
+import { root, listSourceFiles } from "./rooms.ts";
 
 /** A number of the range that JSON-RPC 2.0 reserves for errors, however it is grouped. */
 const codeLiteral = /-32_?\d{3}(?!\d)/;
@@ -13,7 +13,7 @@ const linesOf = (path: string) => readFileSync(join(root, path), "utf8").split("
 
 describe("the gateway's JSON-RPC errors", () => {
   it("have their codes from one table", () => {
-    const elsewhere = sourceFiles()
+    const elsewhere = listSourceFiles()
       .filter((path) => path.startsWith("gateway/") && path !== table && !isOfTests(path))
       .flatMap((path) => linesOf(path).flatMap((line, at) => (codeLiteral.test(line) ? [`${path}:${at + 1}`] : [])));
     expect(elsewhere).toEqual([]);

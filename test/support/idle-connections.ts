@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 
 /** Opens connections that never ask anything; disposing of it ends them. */
-export async function idleConnections(url: string, count: number): Promise<AsyncDisposable> {
+export async function openIdleConnections(url: string, count: number): Promise<AsyncDisposable> {
   const { hostname, port } = new URL(url);
   const sockets = Array.from({ length: count }, () => connect({ host: hostname, port: Number(port) }));
   for (const socket of sockets) socket.on("error", () => socket.destroy()).resume();

@@ -7,7 +7,7 @@ import packageJson from "../../package.json" with { type: "json" };
 export const nodeNeeded = Number(packageJson.engines.node.replace(">=", ""));
 
 /** A `node` of this machine that is older than Gatehouse needs, outside of the project's own. */
-export function oldNode(): string | undefined {
+export function findOldNode(): string | undefined {
   return (process.env["PATH"] ?? "")
     .split(delimiter)
     .filter((directory) => !directory.includes("node_modules"))

@@ -3,7 +3,7 @@ import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { until } from "./until.ts";
 
 /** A node.conf with a node's own data and keys, as two nodes have them on one machine. */
-export function configOf(directory: string, jobName: string): string {
+export function writeOwnedConfig(directory: string, jobName: string): string {
   return JSON.stringify({
     chain: {
       monitor_config: {
@@ -24,15 +24,15 @@ export function configOf(directory: string, jobName: string): string {
 }
 
 /** A running node with its own data and keys, which needs no correction. */
-export async function ownedNode(jobName: string): Promise<FakeNode> {
+export async function startOwnedNode(jobName: string): Promise<FakeNode> {
   const node = await createFakeNode();
-  await writeFile(node.configPath, configOf(node.workspace, jobName));
+  await writeFile(node.configPath, writeOwnedConfig(node.workspace, jobName));
   await node.start();
   return node;
 }
 
 /** The settings of `gatehouse sidecar` for a node. */
-export function environmentOf(
+export function buildEnvironment(
   node: FakeNode,
   more: Readonly<Record<string, string>> = {},
 ): Readonly<Record<string, string>> {
@@ -62,7 +62,7 @@ export async function waitForReason(url: string | undefined, type: string, reaso
 }
 
 /** Waits until nothing is left to do at the node. */
-export async function settled(url: string | undefined): Promise<void> {
+export async function waitUntilSettled(url: string | undefined): Promise<void> {
   await waitForReason(url, "ConfigCurrent", "AsDesired");
   await waitForReason(url, "RestartSettled", "Idle");
   await waitForReason(url, "AutoPruneOn", "On");

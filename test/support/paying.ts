@@ -12,7 +12,7 @@ export const client = mnemonicToAccount(mnemonic, { addressIndex: 1 });
 export const payee = mnemonicToAccount(mnemonic, { addressIndex: 2 });
 
 /** A `fetch` that pays from the embedded stack's client. */
-export function clientFetch(): Fetch {
+export function createClientFetch(): Fetch {
   return payingFetch({
     account: client,
     assets: [{ network: "eip155:1672", address: tokenAddress, decimals: 6 }],
@@ -23,7 +23,7 @@ export function clientFetch(): Fetch {
 }
 
 /** How much of the token an account holds, in smallest units, read from the node. */
-export async function balanceOf(nodeUrl: string, account: Address): Promise<bigint> {
+export async function readBalance(nodeUrl: string, account: Address): Promise<bigint> {
   const chain = createPublicClient({ transport: http(nodeUrl) });
   return chain.readContract({ address: tokenAddress, abi: erc20Abi, functionName: "balanceOf", args: [account] });
 }

@@ -22,7 +22,7 @@ export type PostgresServer = AsyncDisposable &
   }>;
 
 /** Why tests can't have a PostgreSQL server here; undefined when they can. Stands in the names of the tests that are skipped. */
-export function postgresMissing(): string | undefined {
+export function explainMissingPostgres(): string | undefined {
   if (programs() === undefined) return "no postgres and initdb on PATH or in /usr/lib/postgresql";
   return undefined;
 }
@@ -42,7 +42,7 @@ const initOptions = [
 /** Starts a server on a free port of loopback. Its commits wait for the disk as in production; only its folder is temporary. */
 export async function startPostgres(): Promise<PostgresServer> {
   const folder = programs();
-  if (folder === undefined) throw new Error(postgresMissing());
+  if (folder === undefined) throw new Error(explainMissingPostgres());
   const isRoot = userInfo().uid === 0;
   const identity = isRoot ? { uid: nobody, gid: nobody } : {};
   const data = mkdtempSync("/tmp/gatehouse-postgres-");

@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, "../..");
  *
  * @throws {Error} when the text does not stand there.
  */
-export async function shellBlocks(readme: string, after: string): Promise<readonly string[]> {
+export async function readShellBlocks(readme: string, after: string): Promise<readonly string[]> {
   const text = await readFile(join(root, readme), "utf8");
   const place = text.indexOf(after);
   if (place < 0) throw new Error(`${readme} says nowhere "${after}"`);

@@ -9,7 +9,7 @@ export type ProxyPlace = Readonly<{ folder: string; port: number; behindPort: st
 export type StartProxy = (place: ProxyPlace) => Promise<BenchProcess>;
 
 /** An nginx that passes requests and WebSockets on, with these directives about headers. */
-export function nginxWith(headers: string): StartProxy {
+export function prepareNginx(headers: string): StartProxy {
   return ({ folder, port, behindPort }) =>
     startNginx(
       folder,
@@ -21,7 +21,7 @@ export function nginxWith(headers: string): StartProxy {
 }
 
 /** An nginx that passes requests on over one connection that it keeps, with these directives about headers. */
-export function nginxKeeping(headers: string): StartProxy {
+export function prepareKeepingNginx(headers: string): StartProxy {
   return ({ folder, port, behindPort }) =>
     startNginx(
       folder,
@@ -33,7 +33,7 @@ export function nginxKeeping(headers: string): StartProxy {
 }
 
 /** A HAProxy of this mode, with these words behind its server's address. */
-export function haproxyWith(mode: string, server: string): StartProxy {
+export function prepareHaproxy(mode: string, server: string): StartProxy {
   return ({ folder, port, behindPort }) => {
     const config = join(folder, `haproxy-${port}.cfg`);
     writeFileSync(

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 const mebibyte = 1_024;
 
 /** The most memory that a process has had resident, in MiB, as Linux tells it (`VmHWM` of proc(5)). */
-export function mostResidentMiB(pid: number): number {
+export function readMostResidentMiB(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / mebibyte;
 }

@@ -9,6 +9,6 @@ export const seed = Number(process.env["GATEHOUSE_FUZZ_SEED"] ?? Date.now() % 2 
  *
  * @param one Which share of the list a short run takes: 3 takes a third.
  */
-export function slice<Item>(items: readonly Item[], one: number): readonly Item[] {
+export function takeSlice<Item>(items: readonly Item[], one: number): readonly Item[] {
   return isLong ? items : items.filter((_, at) => at % one === seed % one);
 }

@@ -41,7 +41,7 @@ export type RunningStack = AsyncDisposable &
 const program = join(import.meta.dirname, "../../cli/gatehouse.js");
 
 /** Ports that are free now, as the environment variables that the stack's services read. */
-export async function stackPorts(): Promise<Readonly<{ ports: StackPorts; env: Record<string, string> }>> {
+export async function findStackPorts(): Promise<Readonly<{ ports: StackPorts; env: Record<string, string> }>> {
   const free = await freePorts(10);
   const [node = 0, nodeWebSocket = 0, pushgateway = 0, sidecar = 0, gateway = 0, facilitator = 0] = free;
   const [resourceServer = 0, resourceServerOperations = 0, upstream = 0, facilitatorOperations = 0] = free.slice(6);
@@ -69,7 +69,7 @@ export async function spawnStack(
   env: Readonly<Record<string, string>> = {},
 ): Promise<RunningStack> {
   const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-stack-"));
-  const { ports, env: portsEnv } = await stackPorts();
+  const { ports, env: portsEnv } = await findStackPorts();
   const command = [process.execPath, program, "stack", "--state-dir", stateDirectory, ...args];
   // The umask that systems come with: what a process leaves to it, everybody may read.
   const child = spawn("sh", ["-c", 'umask 022; exec "$@"', "sh", ...command], {

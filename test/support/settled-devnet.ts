@@ -52,19 +52,19 @@ export async function upgradeDevnet(
   source: string,
   more: Partial<Pick<UpgradeOptions, "dryRun" | "yes" | "at">> = {},
 ) {
-  const { output, printed } = capture();
+  const { output, printed } = keepPrinted();
   const options = { source, version: undefined, at: undefined, dryRun: false, yes: true, confirm: undefined, ...more };
-  const status = await runUpgradeCommand(controlOf(upkeep), options, output);
+  const status = await runUpgradeCommand(findControl(upkeep), options, output);
   return { status, ...printed() };
 }
 
 /** Where an upkeep's control is asked. */
-export function controlOf({ stateDirectory }: RunningUpkeep) {
+export function findControl({ stateDirectory }: RunningUpkeep) {
   return { kind: "socket", stateDirectories: [stateDirectory] } as const;
 }
 
 /** Keeps what a command prints. */
-export function capture() {
+export function keepPrinted() {
   let printed = "";
   let errors = "";
   const output = {

@@ -2,7 +2,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import type { RunningStack } from "./running-stack.ts";
 
 /** The process ids of a running stack's parts, by subcommand, and of its `node`, as the kernel and `ops` know them. */
-export function stackProcesses({ process: { pid }, stateDirectory }: RunningStack): ReadonlyMap<string, number> {
+export function findStackProcesses({ process: { pid }, stateDirectory }: RunningStack): ReadonlyMap<string, number> {
   const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
     readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" ").filter(Boolean),
   );
@@ -15,7 +15,7 @@ function subcommand(pid: string): string {
 }
 
 /** The resident memory of a process in MiB, without that of its children. */
-export function residentMiB(pid: number): number {
+export function readResidentMiB(pid: number): number {
   const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
   return Math.round(Number(kibibytes) / 1_024);
 }

@@ -17,7 +17,7 @@ import { facilitator } from "#facilitator/main.ts";
 import { resourceServer } from "#resource-server/main.ts";
 import type * as Table from "#x402/schemes.ts";
 import { startRpcTap, type RpcTap } from "../facilitator/rpc-tap.ts";
-import { facilitatorEnvironment } from "../facilitator/running-facilitator.ts";
+import { buildFacilitatorEnvironment } from "../facilitator/running-facilitator.ts";
 import { startUpstream } from "../resource-server/test-upstream.ts";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payment-chain.ts";
 import { generousMs, until } from "../support/until.ts";
@@ -68,7 +68,7 @@ beforeAll(async () => {
   const upstream = resources.use(await startUpstream());
   const ledgerPath = join(folder, "facilitator.sqlite");
   const place = { rpcUrl: tap.url, token: chain.token, ledgerPath };
-  facilitatorUrl = await startHere(facilitator, facilitatorEnvironment(place));
+  facilitatorUrl = await startHere(facilitator, buildFacilitatorEnvironment(place));
   const routesPath = join(folder, "routes.json5");
   const offer = { scheme: "brief", price: "0.01", network: "eip155:1672" };
   await writeFile(routesPath, JSON.stringify({ "GET /data": { accepts: offer, upstream: `${upstream.url}/data` } }));

@@ -1,13 +1,13 @@
-import { answering, looking, type Check } from "../check.ts";
+import { listAnswering, createFindings, type Check } from "../check.ts";
 
-const look = looking("clock");
+const look = createFindings("clock");
 
 /** From when two clocks differ; payments are valid for minutes, and an authorization begins a few seconds in the past. */
 const toleratedMs = 5_000;
 
 /** Whether the clocks of the services agree with this machine's. Whose of the two is wrong is not known from here; a node's blocks tell more. */
 export const clockCheck: Check = async ({ services }) =>
-  answering(services).flatMap(({ service: { service, metric, askedAtMs } }) => {
+  listAnswering(services).flatMap(({ service: { service, metric, askedAtMs } }) => {
     const seconds = metric("gatehouse_time_seconds");
     if (seconds === undefined) return [look(service, "unknown", "its clock is not known: it gives no metrics")];
     const offMs = seconds * 1_000 - askedAtMs;

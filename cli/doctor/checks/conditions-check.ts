@@ -1,10 +1,10 @@
-import { answering, looking, type Check } from "../check.ts";
+import { listAnswering, createFindings, type Check } from "../check.ts";
 
-const look = looking("conditions");
+const look = createFindings("conditions");
 
 /** What a sidecar or gateway that runs says about its node, side by side. */
 export const conditionsCheck: Check = async ({ services }) =>
-  answering(services)
+  listAnswering(services)
     .filter(({ service: { service } }) => service === "sidecar" || service === "gateway")
     .flatMap(({ service: { service, status } }) => {
       if (status === undefined) return [look(service, "unknown", "it tells nothing of its node: no answer at /status")];

@@ -2,11 +2,11 @@ import { z } from "zod";
 import { getJson } from "#daemon/http/get.ts";
 import { maskCredentials } from "#daemon/mask.ts";
 import { checkLimits } from "../answers.ts";
-import { looking, type Check } from "../check.ts";
+import { createFindings, type Check } from "../check.ts";
 import type { Finding } from "../finding.ts";
 import type { UsedFacilitator } from "../known-service.ts";
 
-const look = looking("facilitator");
+const look = createFindings("facilitator");
 const supported = z.object({ kinds: z.array(z.object({ network: z.string() })) });
 
 /** Whether the facilitator that the resource server names takes its key and settles on its chain. */

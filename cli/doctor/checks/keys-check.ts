@@ -1,10 +1,10 @@
 import { stat } from "node:fs/promises";
 import { quoteShellWord } from "#daemon/shell-word.ts";
-import { looking, type Check } from "../check.ts";
+import { createFindings, type Check } from "../check.ts";
 import type { Finding } from "../finding.ts";
 import type { GivenSecret } from "../known-service.ts";
 
-const look = looking("keys");
+const look = createFindings("keys");
 
 /** Readable, writable or executable by users who are neither the owner nor of the group. */
 const othersMode = 0o007;

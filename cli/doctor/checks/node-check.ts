@@ -2,11 +2,11 @@ import { createJsonRpcClient, NoJsonRpcAnswerError } from "#daemon/http/json-rpc
 import { maskCredentials } from "#daemon/mask.ts";
 import { z } from "zod";
 import { checkLimits } from "../answers.ts";
-import { looking, type Check } from "../check.ts";
+import { createFindings, type Check } from "../check.ts";
 import type { Finding } from "../finding.ts";
 import type { UsedChain } from "../known-service.ts";
 
-const look = looking("node");
+const look = createFindings("node");
 
 /** Age of a head from which it is old, for a service that has no setting for it. */
 const oldHeadMs = 120_000;

@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { findReachedHost } from "#daemon/http/reached-host.ts";
 import { formatAuthority } from "#daemon/http/address.ts";
 import { checkLimits, type AskedService } from "../answers.ts";
-import { looking, type Check } from "../check.ts";
+import { createFindings, type Check } from "../check.ts";
 import type { Finding } from "../finding.ts";
 import type { WantedListener } from "../known-service.ts";
 
-const look = looking("ports");
+const look = createFindings("ports");
 
 type Wanted = Readonly<{ listener: WantedListener; owner: AskedService }>;
 

@@ -2,10 +2,10 @@ import { z } from "zod";
 import { getJson } from "#daemon/http/get.ts";
 import { maskCredentials } from "#daemon/mask.ts";
 import { checkLimits } from "../answers.ts";
-import { looking, type Check } from "../check.ts";
+import { createFindings, type Check } from "../check.ts";
 import type { Finding } from "../finding.ts";
 
-const look = looking("prometheus");
+const look = createFindings("prometheus");
 
 const targets = z.object({
   data: z.object({

@@ -1,10 +1,10 @@
 import { getText } from "#daemon/http/get.ts";
 import { maskCredentials } from "#daemon/mask.ts";
 import { checkLimits } from "../answers.ts";
-import { looking, type Check } from "../check.ts";
+import { createFindings, type Check } from "../check.ts";
 import type { Finding } from "../finding.ts";
 
-const look = looking("pushgateway");
+const look = createFindings("pushgateway");
 
 /** Whether the Pushgateway is ready that the sidecar checks. Whether the node's metrics arrive there is the condition MetricsArriving. */
 export const pushgatewayCheck: Check = async ({ services }) => {

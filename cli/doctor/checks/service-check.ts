@@ -1,11 +1,11 @@
 import { isLoopback } from "#daemon/http/address.ts";
 import { ownCommand } from "#daemon/own-command.ts";
 import type { AskedService } from "../answers.ts";
-import { looking, type Check } from "../check.ts";
+import { createFindings, type Check } from "../check.ts";
 import { defaultSource } from "../find-services.ts";
 import type { Finding } from "../finding.ts";
 
-const look = looking("service");
+const look = createFindings("service");
 
 /** Whether each service runs, is fit for traffic, and has taken the files that it was given. */
 export const serviceCheck: Check = async ({ services }) => {

@@ -1,6 +1,6 @@
-import { looking, type Check } from "../check.ts";
+import { createFindings, type Check } from "../check.ts";
 
-const look = looking("settings");
+const look = createFindings("settings");
 
 /** Whether each service could start with its settings; every problem is a finding. */
 export const settingsCheck: Check = async ({ services }) =>

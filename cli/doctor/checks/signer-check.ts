@@ -3,11 +3,11 @@ import { privateKeyToAddress } from "viem/accounts";
 import { createJsonRpcClient, NoJsonRpcAnswerError } from "#daemon/http/json-rpc-client.ts";
 import { maskCredentials } from "#daemon/mask.ts";
 import { checkLimits, type AskedService } from "../answers.ts";
-import { looking, type Check } from "../check.ts";
+import { createFindings, type Check } from "../check.ts";
 import type { Finding } from "../finding.ts";
 import type { GasPayer } from "../known-service.ts";
 
-const look = looking("signer");
+const look = createFindings("signer");
 
 /** Settlements that the signer has to be able to pay for at today's gas price. */
 const settlementsMin = 100n;

@@ -21,7 +21,7 @@ export async function serve(listener: RequestListener): Promise<string> {
 }
 
 /** The listener for operators of a service. */
-export async function serviceThat(said: {
+export async function startServiceThat(said: {
   service: string;
   version?: string;
   offSeconds?: number;
@@ -39,7 +39,7 @@ export async function serviceThat(said: {
 }
 
 /** A node that answers so. */
-export async function nodeThat(results: Readonly<Record<string, unknown>>) {
+export async function startNodeThat(results: Readonly<Record<string, unknown>>) {
   const block = { number: "0x10", timestamp: `0x${(nowMs / 1_000 - 2).toString(16)}` };
   const all = { eth_chainId: "0x688", eth_getBlockByNumber: block, eth_gasPrice: "0x3b9aca00", ...results };
   return serve((request, response) => {
@@ -55,7 +55,7 @@ export async function nodeThat(results: Readonly<Record<string, unknown>>) {
 type Run = Readonly<{ status: number; findings: readonly Finding[]; error: string }>;
 
 /** Runs the command's checks with nothing named but what is given. */
-export async function doctor(options: Partial<DiagnoseOptions>): Promise<Run> {
+export async function runDoctor(options: Partial<DiagnoseOptions>): Promise<Run> {
   let [out, error] = ["", ""];
   const status = await diagnose(
     {
@@ -81,7 +81,7 @@ export async function doctor(options: Partial<DiagnoseOptions>): Promise<Run> {
 }
 
 /** The findings of one check, as `state: message`. */
-export function told({ findings }: Run, check: string): readonly string[] {
+export function listFindings({ findings }: Run, check: string): readonly string[] {
   return findings.filter((finding) => finding.check === check).map(({ state, message }) => `${state}: ${message}`);
 }
 

@@ -3,7 +3,7 @@ import type { Logger } from "#daemon/log.ts";
 import { hasBeenPolled, isAtRest, type NodeHealth } from "#health/node-health.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { FailedRestart, HeldState, UpkeepState } from "../state/upkeep-state.ts";
-import { type UpgradeRecord, afterHold } from "../state/upgrade-record.ts";
+import { type UpgradeRecord, decideAfterHold } from "../state/upgrade-record.ts";
 import type { ObservedRestarts } from "./restart-observation.ts";
 
 /** What ending a hold takes. */
@@ -52,7 +52,7 @@ export function endHold(
     state.hold.set(undefined);
     // The upgrade goes on by itself: a restart beside it would start the node between two versions.
     if (stranded !== undefined) {
-      state.upgrade.set(afterHold(stranded, { isBack: !retries, isAsked }, clock.wallMs()));
+      state.upgrade.set(decideAfterHold(stranded, { isBack: !retries, isAsked }, clock.wallMs()));
     } else if (retries) state.retry.set({ ...failed, why, isAsked });
     const by = isAsked ? "gatehouse resume" : "sidecar";
     const lifted = { by, outcome: "success", before: { hold: held }, after: {} } as const;

@@ -97,7 +97,7 @@ export function upgradeDirectories({
  * Says what becomes of a stranded upgrade once its hold is lifted: a node that is back was mended, and is left as it is; else the way back is tried again from
  * its beginning. One that nobody has asked for waits for the restart budget. Pure.
  */
-export function afterHold(
+export function decideAfterHold(
   record: UpgradeRecord,
   { isBack, isAsked }: Readonly<{ isBack: boolean; isAsked: boolean }>,
   nowMs: number,

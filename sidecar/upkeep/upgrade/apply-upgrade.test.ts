@@ -9,7 +9,7 @@ import { sidecarSettings } from "../../settings.ts";
 import { hashDesiredState, createDesiredState } from "../plan/desired-state.ts";
 import { createRestartBudget } from "../restart/restart-budget.ts";
 import { createStoredEventLog } from "../state/stored-event-log.ts";
-import { type UpgradeRecord, afterHold } from "../state/upgrade-record.ts";
+import { type UpgradeRecord, decideAfterHold } from "../state/upgrade-record.ts";
 import { begunUpgrade } from "../../testing/begun-upgrade.ts";
 import { observeConfig } from "../config/config-observation.ts";
 import { observeProcess, observeRestarts } from "../restart/restart-observation.ts";
@@ -91,12 +91,12 @@ test("a stranded upgrade is held by what is desired when it ends, so that a chan
 
 test("a way back that nobody asked for waits for the restart budget", async () => {
   const lifted = { isBack: false, isAsked: false };
-  state.upgrade.set(afterHold({ ...stranded, end: "stranded" }, lifted, 2));
+  state.upgrade.set(decideAfterHold({ ...stranded, end: "stranded" }, lifted, 2));
   const seen = observed();
   applyUpgrade("acts", seen, unreadable(1));
   expect(seen.restarts.now().running).toBeUndefined();
   expect(seen.upgrade.now().blocked).toContain("restart.budgetPerHour");
-  state.upgrade.set(afterHold({ ...stranded, end: "stranded" }, { ...lifted, isAsked: true }, 2));
+  state.upgrade.set(decideAfterHold({ ...stranded, end: "stranded" }, { ...lifted, isAsked: true }, 2));
   applyUpgrade("acts", seen, unreadable(1));
   expect(seen.restarts.now().running).toBeDefined();
   await seen.restarts.now().running;

@@ -4,7 +4,7 @@ import { findObstacles } from "./check-node.ts";
 import type { UpgradeRequest } from "./check-release.ts";
 import { checkUpgrade, type CheckUpgradeDependencies, type UpgradeCheck } from "./check-upgrade.ts";
 import { describeStart, resolveStart, type AskedStart, type StartSituation } from "./upgrade-start.ts";
-import { scheduledWords, type ObservedUpgrade } from "./upgrade-observation.ts";
+import { describeScheduled, type ObservedUpgrade } from "./upgrade-observation.ts";
 
 /** An upgrade that a person asks for; without the digest of a plan they only look. */
 export type AskedUpgrade = UpgradeRequest & Readonly<{ digest?: string | undefined; at?: AskedStart }>;
@@ -58,7 +58,7 @@ export function cancelUpgrade(
 ): Readonly<{ words: string }> | undefined {
   const scheduled = state.scheduledUpgrade.get();
   if (scheduled === undefined) return undefined;
-  const words = scheduledWords({ ...seen.upgrade.now(), scheduled });
+  const words = describeScheduled({ ...seen.upgrade.now(), scheduled });
   state.atomically(() => {
     state.scheduledUpgrade.set(undefined);
     events.add("upgrade", `The scheduled upgrade from ${scheduled.from} to ${scheduled.to} is withdrawn.`, undefined, {

@@ -3,7 +3,7 @@ import type { ScheduledUpgrade } from "../state/scheduled-upgrade.ts";
 import { readSituation, type AskUpgradeDependencies } from "./ask-upgrade.ts";
 import { beginUpgrade } from "./begin-upgrade.ts";
 import { checkUpgrade } from "./check-upgrade.ts";
-import { scheduledWords, type ObservedUpgrade } from "./upgrade-observation.ts";
+import { describeScheduled, type ObservedUpgrade } from "./upgrade-observation.ts";
 import { describeStart, judgeStart } from "./upgrade-start.ts";
 
 /** What the passes keep of the scheduled upgrade between two looks; monotonic. */
@@ -107,7 +107,7 @@ function giveUp(
   { state, events, log }: BeginScheduledDependencies,
 ): void {
   const given: ScheduledUpgrade = { ...scheduled, notBegun };
-  const message = scheduledWords({ scheduled: given, starts: undefined, trouble: undefined });
+  const message = describeScheduled({ scheduled: given, starts: undefined, trouble: undefined });
   state.atomically(() => {
     state.scheduledUpgrade.set(given);
     const before = { version: scheduled.from };

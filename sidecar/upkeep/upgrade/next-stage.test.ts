@@ -4,10 +4,10 @@ import {
   forwardStages,
   type UpgradeRecord,
   type UpgradeStage,
-  afterHold,
+  decideAfterHold,
 } from "../state/upgrade-record.ts";
 import { begunUpgrade as begun } from "../../testing/begun-upgrade.ts";
-import { afterInterruption, afterStep, backAttempts, interruptionsMax } from "./next-stage.ts";
+import { decideAfterInterruption, decideAfterStep, backAttempts, interruptionsMax } from "./next-stage.ts";
 
 const at = (stage: UpgradeStage, more: Partial<UpgradeRecord> = {}): UpgradeRecord => ({ ...begun, stage, ...more });
 const fails = { ok: false, why: "it broke" } as const;
@@ -19,7 +19,7 @@ function stagesFrom(record: UpgradeRecord, comesOut: (stage: UpgradeStage, step:
   for (let step = 0; now.end === undefined; step += 1) {
     if (step > 100) throw new Error("no end");
     stages.push(now.stage);
-    now = afterStep(now, comesOut(now.stage, step) ? { ok: true } : fails, 2);
+    now = decideAfterStep(now, comesOut(now.stage, step) ? { ok: true } : fails, 2);
   }
   return { stages, ended: now };
 }
@@ -48,7 +48,7 @@ test("on the way back the old programs and node.conf stand in place before the o
 });
 
 test("a copy that can't be removed undoes nothing", () => {
-  expect(afterStep(at("cleaning"), fails, 2)).toMatchObject({ end: "committed", note: "it broke" });
+  expect(decideAfterStep(at("cleaning"), fails, 2)).toMatchObject({ end: "committed", note: "it broke" });
 });
 
 describe("a way back that fails is tried again from its beginning, and then left to a person", () => {
@@ -56,7 +56,7 @@ describe("a way back that fails is tried again from its beginning, and then left
     const { stages, ended } = stagesFrom(at("back-stopping", { failure: "first" }), (stage) => stage !== failing);
     expect(stages.filter((stage) => stage === failing)).toHaveLength(backAttempts);
     expect(ended).toMatchObject({ end: "stranded", stage: failing, failure: "first", note: "it broke" });
-    const again = afterHold(ended, { isBack: false, isAsked: true }, 3);
+    const again = decideAfterHold(ended, { isBack: false, isAsked: true }, 3);
     expect(again).toMatchObject({ stage: "back-stopping", attempts: 0, failure: "first" });
     expect(stagesFrom(again, () => true).ended.end).toBe("rolled-back");
   });
@@ -70,19 +70,19 @@ test("a node that was killed while the old version was proved is started once mo
 
 test("a sidecar that ends again and again in one step goes back; on the way back it goes on for as long as it takes", () => {
   let record = at("copying");
-  for (let ended = 0; ended < interruptionsMax; ended += 1) record = afterInterruption(record, 2);
+  for (let ended = 0; ended < interruptionsMax; ended += 1) record = decideAfterInterruption(record, 2);
   expect(record).toMatchObject({ stage: "copying", interruptions: interruptionsMax });
-  record = afterInterruption(record, 2);
+  record = decideAfterInterruption(record, 2);
   expect(record).toMatchObject({
     stage: "back-stopping",
     failure: "the sidecar was ended 6 times while it was copying the data and the old programs",
   });
-  for (let ended = 0; ended < 50; ended += 1) record = afterInterruption(record, 2);
+  for (let ended = 0; ended < 50; ended += 1) record = decideAfterInterruption(record, 2);
   expect(record.stage).toBe("back-stopping");
 });
 
 test("that the new version may have run is remembered before its first program is in place, and stays so", () => {
-  const installing = afterStep(at("copying"), { ok: true }, 2);
+  const installing = decideAfterStep(at("copying"), { ok: true }, 2);
   expect(installing).toMatchObject({ stage: "installing", newRan: true });
-  expect(afterStep(installing, fails, 3)).toMatchObject({ stage: "back-stopping", newRan: true });
+  expect(decideAfterStep(installing, fails, 3)).toMatchObject({ stage: "back-stopping", newRan: true });
 });

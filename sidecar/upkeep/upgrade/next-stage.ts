@@ -17,13 +17,13 @@ export const backAttempts = 3;
 export const interruptionsMax = 5;
 
 /** Says what comes after a step. Pure; every record leads to an end within a bounded number of calls. */
-export function afterStep(record: UpgradeRecord, outcome: StepOutcome, nowMs: number): UpgradeRecord {
+export function decideAfterStep(record: UpgradeRecord, outcome: StepOutcome, nowMs: number): UpgradeRecord {
   const { stage } = record;
   return isBackward(stage) ? afterBackward(record, stage, outcome, nowMs) : afterForward(record, stage, outcome, nowMs);
 }
 
 /** Says how a step goes on that an earlier sidecar began. Pure. */
-export function afterInterruption(record: UpgradeRecord, nowMs: number): UpgradeRecord {
+export function decideAfterInterruption(record: UpgradeRecord, nowMs: number): UpgradeRecord {
   const { stage } = record;
   const interruptions = record.interruptions + 1;
   if (isBackward(stage) || stage === "cleaning" || interruptions <= interruptionsMax) {

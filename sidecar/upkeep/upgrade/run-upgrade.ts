@@ -2,7 +2,7 @@ import type { Clock } from "#daemon/clock.ts";
 import { waitUntil } from "#daemon/time.ts";
 import type { UpgradeRecord, UpgradeStage } from "../state/upgrade-record.ts";
 import type { StateStore } from "../state/state-store.ts";
-import { afterInterruption, afterStep, type StepOutcome } from "./next-stage.ts";
+import { decideAfterInterruption, decideAfterStep, type StepOutcome } from "./next-stage.ts";
 
 /**
  * Does what belongs to a stage. Each may be done again after it was done, or half done: an earlier sidecar may have been killed in it.
@@ -31,7 +31,7 @@ export async function runUpgrade(
   { isResumed }: Readonly<{ isResumed: boolean }>,
   { steps, remember, isKept, clock, signal }: RunUpgradeDependencies,
 ): Promise<UpgradeRecord> {
-  let record = isResumed ? afterInterruption(begun, clock.wallMs()) : begun;
+  let record = isResumed ? decideAfterInterruption(begun, clock.wallMs()) : begun;
   let isAgain = isResumed && record.stage === begun.stage;
   remember(record);
   while (record.end === undefined && !signal.aborted) {
@@ -39,7 +39,7 @@ export async function runUpgrade(
     const outcome = await attempt(steps, record, isAgain);
     // What a stop cut off is neither done nor failed.
     if (signal.aborted) return record;
-    record = afterStep(record, outcome, clock.wallMs());
+    record = decideAfterStep(record, outcome, clock.wallMs());
     isAgain = false;
     remember(record);
   }

@@ -48,10 +48,10 @@ export function deriveUpgradeConditions(seen: UpgradeObservation): readonly Cond
   const { record, blocked, scheduled, wasScheduled } = seen;
   const type = "UpgradeProved";
   if (scheduled?.notBegun !== undefined) {
-    return [{ type, status: "False", reason: "NotBegun", message: scheduledWords({ ...seen, scheduled }) }];
+    return [{ type, status: "False", reason: "NotBegun", message: describeScheduled({ ...seen, scheduled }) }];
   }
   if (scheduled !== undefined) {
-    return [{ type, status: "Unknown", reason: "Scheduled", message: scheduledWords({ ...seen, scheduled }) }];
+    return [{ type, status: "Unknown", reason: "Scheduled", message: describeScheduled({ ...seen, scheduled }) }];
   }
   if (record === undefined) {
     if (!wasScheduled) return [];
@@ -70,7 +70,7 @@ export function deriveUpgradeConditions(seen: UpgradeObservation): readonly Cond
 }
 
 /** How an upgrade stands that begins by itself, for a person. Pure. */
-export function scheduledWords({
+export function describeScheduled({
   scheduled,
   starts,
   trouble,

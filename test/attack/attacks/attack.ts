@@ -10,6 +10,6 @@ export type Attack = Readonly<{
 }>;
 
 /** The address of an attacker. */
-export function attackerAddress(number: number): string {
+export function formatAttackerAddress(number: number): string {
   return `127.0.3.${1 + (number % 250)}`;
 }

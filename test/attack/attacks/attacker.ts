@@ -1,7 +1,7 @@
 import { Agent, request as httpRequest } from "node:http";
 import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { attackerAddress, type Target } from "./attack.ts";
+import { formatAttackerAddress, type Target } from "./attack.ts";
 
 /** Shortest time between two deeds of one attacker: so the machine is left to those who are measured. */
 const breathMs = 5;
@@ -25,8 +25,8 @@ export async function asMany(
 }
 
 /** A connection of one attacker; whatever becomes of it is not its care. */
-export function attackingSocket({ host, port }: Target, attacker: number, signal: AbortSignal): Promise<Socket> {
-  const socket = connect({ host, port, localAddress: attackerAddress(attacker) });
+export function openAttackingSocket({ host, port }: Target, attacker: number, signal: AbortSignal): Promise<Socket> {
+  const socket = connect({ host, port, localAddress: formatAttackerAddress(attacker) });
   const end = () => socket.destroy();
   socket.on("error", end);
   signal.addEventListener("abort", end, { once: true });
@@ -38,7 +38,7 @@ export function attackingSocket({ host, port }: Target, attacker: number, signal
 }
 
 /** Waits until a connection is closed, or for so long. */
-export function closed(socket: Socket, withinMs: number): Promise<void> {
+export function waitUntilClosed(socket: Socket, withinMs: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, withinMs);
     socket.once("close", () => {
@@ -50,7 +50,7 @@ export function closed(socket: Socket, withinMs: number): Promise<void> {
 }
 
 /** Posts bodies over kept-alive connections from so many addresses, one at a time on each, and reads the answers. */
-export function poster({ host, port }: Target, signal: AbortSignal, addresses: number) {
+export function createPoster({ host, port }: Target, signal: AbortSignal, addresses: number) {
   const agents = new Map<number, Agent>();
   const agentOf = (attacker: number) => {
     const agent = agents.get(attacker) ?? new Agent({ keepAlive: true, maxSockets: 1 });
@@ -66,7 +66,7 @@ export function poster({ host, port }: Target, signal: AbortSignal, addresses: n
           port,
           method: "POST",
           agent: agentOf(attacker),
-          localAddress: attackerAddress(attacker % addresses),
+          localAddress: formatAttackerAddress(attacker % addresses),
           headers: { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) },
           timeout: patienceMs,
           signal,

@@ -1,5 +1,5 @@
 import type { Attack } from "./attack.ts";
-import { asMany, callOf, poster } from "./attacker.ts";
+import { asMany, callOf, createPoster } from "./attacker.ts";
 
 const hash = (at: number) => `"0x${at.toString(16).padStart(64, "0")}"`;
 const address = (at: number) => `"0x${at.toString(16).padStart(40, "0")}"`;
@@ -18,7 +18,7 @@ export const expensiveCalls: Attack = {
   name: "expensive calls",
   what: "40 connections from 4 addresses with traces, ranges of logs and receipts of whole blocks, none twice, as fast as they are answered",
   run: async (target, signal) => {
-    const post = poster(target, signal, 4);
+    const post = createPoster(target, signal, 4);
     let sent = 0;
     await asMany(40, signal, (attacker) => post(attacker, calls[(sent += 1) % calls.length]?.(sent) ?? ""), 50);
   },
@@ -29,7 +29,7 @@ export const hugeBatches: Attack = {
   name: "huge batches",
   what: "8 connections from 2 addresses with batches of 1,000 reads, logs and large answers, as fast as they are answered",
   run: async (target, signal) => {
-    const post = poster(target, signal, 2);
+    const post = createPoster(target, signal, 2);
     let sent = 0;
     const batch = (make: (at: number) => string) =>
       `[${Array.from({ length: 1_000 }, () => make((sent += 1))).join(",")}]`;

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Attack } from "./attack.ts";
-import { asMany, attackingSocket, callOf, closed, requestOf } from "./attacker.ts";
+import { asMany, openAttackingSocket, callOf, waitUntilClosed, requestOf } from "./attacker.ts";
 
 /** Time after which an attacker lets go of a connection that nobody closed. */
 const holdMs = 120_000;
@@ -13,9 +13,9 @@ export const idleConnections: Attack = {
     const hold = async (connection: number) => {
       // Not all at once: the queue of the kernel's own would refuse them.
       await delay((connection % 100) * 10, undefined, { signal });
-      const socket = await attackingSocket(target, connection % 6, signal);
+      const socket = await openAttackingSocket(target, connection % 6, signal);
       socket.resume();
-      await closed(socket, holdMs);
+      await waitUntilClosed(socket, holdMs);
       socket.destroy();
     };
     await asMany(1_500, signal, hold, 1_000);
@@ -29,7 +29,7 @@ export const slowHeads: Attack = {
   run: async (target, signal) => {
     const request = requestOf(callOf(1, "eth_chainId", "[]"), `X-Long: ${"x".repeat(200)}`);
     const trickle = async (connection: number) => {
-      const socket = await attackingSocket(target, connection % 6, signal);
+      const socket = await openAttackingSocket(target, connection % 6, signal);
       socket.resume();
       // Half of them stop in the head, half in the body.
       const quick = connection % 2 === 0 ? 20 : request.length - 40;
@@ -38,7 +38,7 @@ export const slowHeads: Attack = {
         await delay(1_000, undefined, { signal });
         socket.write(request[at] ?? "");
       }
-      await closed(socket, holdMs);
+      await waitUntilClosed(socket, holdMs);
       socket.destroy();
     };
     await asMany(300, signal, trickle, 200);
@@ -53,12 +53,12 @@ export const oneByteChunks: Attack = {
     const chunks = "1\r\n \r\n".repeat(20_000);
     const head = ["POST / HTTP/1.1", "Host: a", "Content-Type: application/json", "Transfer-Encoding: chunked"];
     const send = async (connection: number) => {
-      const socket = await attackingSocket(target, connection % 2, signal);
+      const socket = await openAttackingSocket(target, connection % 2, signal);
       socket.resume();
       socket.write(`${head.join("\r\n")}\r\n\r\n`);
       while (!socket.destroyed && !signal.aborted) {
         if (!socket.write(chunks)) {
-          await Promise.race([new Promise((resolve) => socket.once("drain", resolve)), closed(socket, 5_000)]);
+          await Promise.race([new Promise((resolve) => socket.once("drain", resolve)), waitUntilClosed(socket, 5_000)]);
         }
         await delay(20, undefined, { signal });
       }
@@ -74,13 +74,13 @@ export const deafReaders: Attack = {
   run: async (target, signal) => {
     let sent = 0;
     const ask = async (connection: number) => {
-      const socket = await attackingSocket(target, connection % 2, signal);
+      const socket = await openAttackingSocket(target, connection % 2, signal);
       socket.pause();
       for (let call = 0; call < 4; call += 1) {
         sent += 1;
         socket.write(requestOf(callOf(sent, "eth_getBlockReceipts", `["0x${sent.toString(16)}"]`)));
       }
-      await closed(socket, 30_000);
+      await waitUntilClosed(socket, 30_000);
       socket.destroy();
     };
     await asMany(100, signal, ask, 200);

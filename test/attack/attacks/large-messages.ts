@@ -1,5 +1,5 @@
 import type { Attack } from "./attack.ts";
-import { asMany, callOf, poster } from "./attacker.ts";
+import { asMany, callOf, createPoster } from "./attacker.ts";
 
 const bodyBytes = 5_242_880;
 const connections = 3;
@@ -42,7 +42,7 @@ export const largeMessages: Attack = {
   what: `${connections} connections from 1 address with 5 MiB of legal JSON under one method name, one after the other`,
   run: async (target, signal) => {
     const all = bodies();
-    const post = poster(target, signal, 1);
+    const post = createPoster(target, signal, 1);
     let sent = 0;
     await asMany(connections, signal, (connection) => post(connection, all[(sent += 1) % all.length] ?? ""));
   },

@@ -1,5 +1,5 @@
 import type { Attack } from "./attack.ts";
-import { asMany, attackingSocket, callOf, closed, requestOf } from "./attacker.ts";
+import { asMany, openAttackingSocket, callOf, waitUntilClosed, requestOf } from "./attacker.ts";
 
 const body = callOf(1, "eth_blockNumber", "[]");
 const smuggled = requestOf(callOf(666, "eth_blockNumber", "[]"));
@@ -58,11 +58,11 @@ export const oddRequests: Attack = {
   run: async (target, signal) => {
     let sent = 0;
     const send = async (attacker: number) => {
-      const socket = await attackingSocket(target, attacker % 4, signal);
+      const socket = await openAttackingSocket(target, attacker % 4, signal);
       socket.resume();
       sent += 1;
       socket.end(requests[sent % requests.length] ?? "", "latin1");
-      await closed(socket, 500);
+      await waitUntilClosed(socket, 500);
       socket.destroy();
     };
     await asMany(20, signal, send, 40);

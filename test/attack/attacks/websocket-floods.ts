@@ -1,14 +1,14 @@
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { WebSocket } from "ws";
-import { attackerAddress, type Attack, type Target } from "./attack.ts";
+import { formatAttackerAddress, type Attack, type Target } from "./attack.ts";
 import { asMany, callOf } from "./attacker.ts";
 
 const hash = (at: number) => `"0x${at.toString(16).padStart(64, "0")}"`;
 
 async function open({ host, port }: Target, attacker: number, signal: AbortSignal): Promise<WebSocket> {
   const socket = new WebSocket(`ws://${host}:${port}`, {
-    localAddress: attackerAddress(attacker),
+    localAddress: formatAttackerAddress(attacker),
     handshakeTimeout: 5_000,
   });
   socket.on("error", () => socket.terminate());

@@ -1,11 +1,11 @@
 import { freePorts } from "../../support/free-ports.ts";
 import { makeBlocksEventful } from "./eventful-blocks.ts";
 import { mixScript } from "./mix.ts";
-import { start, workerOf, type BenchProcess } from "./proxies.ts";
-import { inRounds, ratio } from "./rounds.ts";
+import { start, findWorker, type BenchProcess } from "./proxies.ts";
+import { measureInRounds, computeRatio } from "./rounds.ts";
 import { measure, startGatewayProcess, type Surroundings } from "./surroundings.ts";
-import { print, verdict } from "./table.ts";
-import { drive, row, type LoadResult } from "./wrk.ts";
+import { print, judgeFigure } from "./table.ts";
+import { drive, createRow, type LoadResult } from "./wrk.ts";
 
 const balance =
   '{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":["0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266","latest"]}';
@@ -17,7 +17,7 @@ export async function startAnvilAndGateway(): Promise<
   await using starting = new AsyncDisposableStack();
   const [anvilPort = 0, gatewayPort = 0] = await freePorts(2);
   const args = ["--port", String(anvilPort), "--block-time", "1", "--silent", "--prune-history", "16"];
-  const anvil = workerOf(starting.use(await start("anvil", args, anvilPort)));
+  const anvil = findWorker(starting.use(await start("anvil", args, anvilPort)));
   starting.use(await makeBlocksEventful(anvil.url));
   const gateway = starting.use(await startGatewayProcess(gatewayPort, anvil.url));
   const resources = starting.move();
@@ -25,27 +25,27 @@ export async function startAnvilAndGateway(): Promise<
 }
 
 /** Measures a hot read and the realistic mix, through the gateway and at bare anvil. */
-export async function againstAnvil(surroundings: Surroundings): Promise<void> {
+export async function measureAgainstAnvil(surroundings: Surroundings): Promise<void> {
   await using both = await startAnvilAndGateway();
   const { anvil, gateway } = both;
   const mixed = ({ url, pid }: BenchProcess) => drive({ url, pid, script: mixScript, ...surroundings });
   await measure(gateway, balance, surroundings);
-  const hot = await inRounds(surroundings.rounds, {
+  const hot = await measureInRounds(surroundings.rounds, {
     bare: () => measure(anvil, balance, surroundings),
     fronted: () => measure(gateway, balance, surroundings),
   });
   print("eth_getBalance at latest (a hot read)", [
-    ...hot("bare").map((result) => row("bare anvil", result)),
-    ...hot("fronted").map((result) => row("gateway in front of it", result)),
-    verdict("hot read: req/s against bare anvil", ratio(hot("fronted"), hot("bare"), rate), { least: 1.3 }),
+    ...hot("bare").map((result) => createRow("bare anvil", result)),
+    ...hot("fronted").map((result) => createRow("gateway in front of it", result)),
+    judgeFigure("hot read: req/s against bare anvil", computeRatio(hot("fronted"), hot("bare"), rate), { least: 1.3 }),
   ]);
   await mixed(gateway);
-  const mix = await inRounds(surroundings.rounds, { bare: () => mixed(anvil), fronted: () => mixed(gateway) });
+  const mix = await measureInRounds(surroundings.rounds, { bare: () => mixed(anvil), fronted: () => mixed(gateway) });
   print("realistic mix", [
-    ...mix("bare").map((result) => row("bare anvil", result)),
-    ...mix("fronted").map((result) => row("gateway in front of it", result)),
-    verdict("mix: req/s against bare anvil", ratio(mix("fronted"), mix("bare"), rate), { least: 1.5 }),
-    verdict("mix: p99 against bare anvil", ratio(mix("fronted"), mix("bare"), p99), { most: 1 }),
+    ...mix("bare").map((result) => createRow("bare anvil", result)),
+    ...mix("fronted").map((result) => createRow("gateway in front of it", result)),
+    judgeFigure("mix: req/s against bare anvil", computeRatio(mix("fronted"), mix("bare"), rate), { least: 1.5 }),
+    judgeFigure("mix: p99 against bare anvil", computeRatio(mix("fronted"), mix("bare"), p99), { most: 1 }),
   ]);
 }
 

@@ -1,9 +1,9 @@
 import { startAnvilAndGateway } from "./anvil.ts";
 import type { BenchProcess } from "./proxies.ts";
-import { inRounds, ratio } from "./rounds.ts";
+import { measureInRounds, computeRatio } from "./rounds.ts";
 import type { Surroundings } from "./surroundings.ts";
-import { print, verdict } from "./table.ts";
-import { drive, row, type LoadResult } from "./wrk.ts";
+import { print, judgeFigure } from "./table.ts";
+import { drive, createRow, type LoadResult } from "./wrk.ts";
 
 const batchCalls = 100;
 
@@ -36,17 +36,17 @@ end
 `;
 
 /** Measures batches of distinct calls, through the gateway and at bare anvil. */
-export async function batchesAgainstAnvil(surroundings: Surroundings): Promise<void> {
+export async function measureBatches(surroundings: Surroundings): Promise<void> {
   await using both = await startAnvilAndGateway();
   const { anvil, gateway } = both;
   const measured = async (around: Surroundings) => {
     const batches = ({ url, pid }: BenchProcess) => drive({ url, pid, script: batchScript, ...around });
     await batches(gateway);
-    const many = await inRounds(around.rounds, { bare: () => batches(anvil), fronted: () => batches(gateway) });
+    const many = await measureInRounds(around.rounds, { bare: () => batches(anvil), fronted: () => batches(gateway) });
     print(`batches of ${batchCalls} distinct calls, ${around.connections} connections`, [
-      ...many("bare").map((result) => row("bare anvil", result)),
-      ...many("fronted").map((result) => row("gateway in front of it", result)),
-      verdict("batches a second against bare anvil", ratio(many("fronted"), many("bare"), rate), { least: 0.8 }),
+      ...many("bare").map((result) => createRow("bare anvil", result)),
+      ...many("fronted").map((result) => createRow("gateway in front of it", result)),
+      judgeFigure("batches a second against bare anvil", computeRatio(many("fronted"), many("bare"), rate), { least: 0.8 }),
     ]);
   };
   await measured(surroundings);

@@ -1,11 +1,11 @@
 import { freePorts } from "../../support/free-ports.ts";
 import { buildAnsweringNode, startAnsweringNode, type NodeAnswers } from "./answering-node.ts";
-import { clientShapes, distinctCalls } from "./client-shapes.ts";
-import { nginxIngress, nginxProxy, nginxUnset, type BenchProcess } from "./proxies.ts";
-import { inRounds, ratio } from "./rounds.ts";
+import { clientShapes, writeDistinctCalls } from "./client-shapes.ts";
+import { startNginxIngress, startNginxProxy, startUnsetNginx, type BenchProcess } from "./proxies.ts";
+import { measureInRounds, computeRatio } from "./rounds.ts";
 import { startGatewayProcess, type Surroundings } from "./surroundings.ts";
-import { print, verdicts, type Figure } from "./table.ts";
-import { cpu, drive, named } from "./wrk.ts";
+import { print, judgeFigures, type Figure } from "./table.ts";
+import { cpu, drive, nameRow } from "./wrk.ts";
 
 /** Answers under a name. */
 export type NamedAnswers = NodeAnswers & Readonly<{ name: string }>;
@@ -14,18 +14,18 @@ export type NamedAnswers = NodeAnswers & Readonly<{ name: string }>;
 export const settingsBehindProxies = { callers: { trustedProxies: ["127.0.0.1"], corsOrigins: ["*"] } };
 
 /** Measures the gateway behind proxies alone, for short answers. */
-export async function proxiesAlone(surroundings: Surroundings): Promise<void> {
+export async function measureProxiesAlone(surroundings: Surroundings): Promise<void> {
   const program = buildAnsweringNode(surroundings.folder);
   const answers = { name: "130 B", leastBytes: 130, mostBytes: 130, framing: "length" } as const;
-  const figures = await behindProxies(program, answers, surroundings);
-  print("distinct reads behind proxies, the farthest from its target first", verdicts(figures));
+  const figures = await measureBehindProxies(program, answers, surroundings);
+  print("distinct reads behind proxies, the farthest from its target first", judgeFigures(figures));
 }
 
 /**
  * Measures what the gateway adds to an nginx before it: one that is set up as an ingress, with kept connections, and one with nothing but a
  * `proxy_pass`, which opens a connection for each request. Beside them the gateway without its fast path, against nginx in its place.
  */
-export async function behindProxies(
+export async function measureBehindProxies(
   program: string,
   answers: NamedAnswers,
   surroundings: Surroundings,
@@ -38,17 +38,17 @@ export async function behindProxies(
   const gateway = scope.use(await startGatewayProcess(fastPort, node.url, settingsBehindProxies));
   const slowSettings = { ...settingsBehindProxies, listener: { fastPath: false } };
   const slow = scope.use(await startGatewayProcess(slowPort, node.url, slowSettings));
-  const nginx = scope.use(await nginxProxy(folder, nginxPort, nodePort));
-  const ingress = scope.use(await nginxIngress(folder, ingressPort, nodePort));
-  const ingressTo = scope.use(await nginxIngress(folder, ingressToPort, fastPort));
-  const unset = scope.use(await nginxUnset(folder, unsetPort, nodePort));
-  const unsetTo = scope.use(await nginxUnset(folder, unsetToPort, fastPort));
+  const nginx = scope.use(await startNginxProxy(folder, nginxPort, nodePort));
+  const ingress = scope.use(await startNginxIngress(folder, ingressPort, nodePort));
+  const ingressTo = scope.use(await startNginxIngress(folder, ingressToPort, fastPort));
+  const unset = scope.use(await startUnsetNginx(folder, unsetPort, nodePort));
+  const unsetTo = scope.use(await startUnsetNginx(folder, unsetToPort, fastPort));
 
-  const script = distinctCalls({ shapes: clientShapes, forwardedFor: true });
+  const script = writeDistinctCalls({ shapes: clientShapes, forwardedFor: true });
   const send = (url: string, { pid }: BenchProcess) => drive({ ...surroundings, url, pid, script });
   for (const warmed of [gateway, slow, gateway, slow]) await send(warmed.url, warmed);
   await send(unsetTo.url, gateway);
-  const results = await inRounds(surroundings.rounds, {
+  const results = await measureInRounds(surroundings.rounds, {
     ingress: () => send(ingress.url, ingress),
     added: () => send(ingressTo.url, gateway),
     unset: () => send(unset.url, unset),
@@ -57,27 +57,27 @@ export async function behindProxies(
     slow: () => send(slow.url, slow),
   });
   print(`all clients in turn, ${answers.name}`, [
-    ...results("ingress").map(named("nginx as ingress, to the node")),
-    ...results("added").map(named("gateway, behind nginx as ingress")),
-    ...results("unset").map(named("nginx with a bare proxy_pass, to the node")),
-    ...results("addedToUnset").map(named("gateway, behind a bare proxy_pass")),
-    ...results("nginx").map(named("nginx")),
-    ...results("slow").map(named("gateway without its fast path")),
+    ...results("ingress").map(nameRow("nginx as ingress, to the node")),
+    ...results("added").map(nameRow("gateway, behind nginx as ingress")),
+    ...results("unset").map(nameRow("nginx with a bare proxy_pass, to the node")),
+    ...results("addedToUnset").map(nameRow("gateway, behind a bare proxy_pass")),
+    ...results("nginx").map(nameRow("nginx")),
+    ...results("slow").map(nameRow("gateway without its fast path")),
   ]);
   return [
     {
       what: `${answers.name}: CPU that the gateway adds to nginx as ingress, against nginx's own`,
-      figure: ratio(results("added"), results("ingress"), cpu),
+      figure: computeRatio(results("added"), results("ingress"), cpu),
       target: { most: 1.6 },
     },
     {
       what: `${answers.name}: CPU that the gateway adds to a bare proxy_pass, against nginx's own`,
-      figure: ratio(results("addedToUnset"), results("unset"), cpu),
+      figure: computeRatio(results("addedToUnset"), results("unset"), cpu),
       target: { most: 1.6 },
     },
     {
       what: `${answers.name}: CPU of the slow path against nginx`,
-      figure: ratio(results("slow"), results("nginx"), cpu),
+      figure: computeRatio(results("slow"), results("nginx"), cpu),
       target: { most: 2.5 },
     },
   ];

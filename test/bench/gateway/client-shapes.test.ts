@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readFastHead } from "#gateway/listener/fast-head.ts";
-import { clientShapes, distinctCalls } from "./client-shapes.ts";
+import { clientShapes, writeDistinctCalls } from "./client-shapes.ts";
 
 describe("what real clients send", () => {
   it.each(clientShapes)("is taken by the fast path as $client sends it", ({ head, body }) => {
@@ -9,7 +9,7 @@ describe("what real clients send", () => {
   });
 
   it("makes a load of all of them", () => {
-    const script = distinctCalls({ shapes: clientShapes, forwardedFor: true });
+    const script = writeDistinctCalls({ shapes: clientShapes, forwardedFor: true });
     for (const { head } of clientShapes)
       expect(script).toContain(head.find((line) => /^user-agent:/i.test(line)) ?? "");
   });

@@ -22,7 +22,7 @@ export type LoadOptions = Readonly<{
  * A wrk script that sends what these clients send, every request with an id and an address of its own. Only the length, the id and the
  * address differ from what was recorded.
  */
-export function distinctCalls({ shapes: chosen, forwardedFor = false }: LoadOptions): string {
+export function writeDistinctCalls({ shapes: chosen, forwardedFor = false }: LoadOptions): string {
   const forwarded = forwardedFor
     ? 'fmt("X-Forwarded-For: 203.%d.%d.%d\\r\\n", sent / 65536 % 256, sent / 256 % 256, sent % 256)'
     : '""';

@@ -11,13 +11,13 @@ import { createPolicy } from "#gateway/policy/policy.ts";
 import { roomyMemory } from "#gateway/testing/roomy-memory.ts";
 import { gatewaySection } from "#gateway/settings/gateway.ts";
 import { roomyTier } from "./roomy-tier.ts";
-import { print, verdict } from "./table.ts";
+import { print, judgeFigure } from "./table.ts";
 
 const calls = 1_000_000;
 const now = () => performance.now();
 
 /** Measures what catalogue, limits and metrics cost one call, with a node that answers at once in the same process. */
-export function costOfChecks(): void {
+export function measureChecks(): void {
   const policy = createPolicy(gatewaySection.parse({ tiers: { public: roomyTier } }));
   const handle = createCallHandler({
     policy: () => policy,
@@ -49,5 +49,5 @@ export function costOfChecks(): void {
     return (user + system) / calls;
   };
   run();
-  print(`catalogue, limits and metrics, ${calls} calls in one process`, [verdict("CPU µs a call", run(), { most: 5 })]);
+  print(`catalogue, limits and metrics, ${calls} calls in one process`, [judgeFigure("CPU µs a call", run(), { most: 5 })]);
 }

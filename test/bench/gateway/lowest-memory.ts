@@ -1,4 +1,4 @@
-import { memoryMiB } from "./wrk.ts";
+import { readMemoryMiB } from "./wrk.ts";
 
 /** Time between two looks at a process's memory. */
 const lookMs = 100;
@@ -11,9 +11,9 @@ export async function withLowestMemory<Result>(
   pid: number,
   goOn: () => Promise<Result>,
 ): Promise<Readonly<{ result: Result; lowestMiB: number }>> {
-  let lowestMiB = memoryMiB(pid, "VmRSS");
+  let lowestMiB = readMemoryMiB(pid, "VmRSS");
   const timer = setInterval(() => {
-    lowestMiB = Math.min(lowestMiB, memoryMiB(pid, "VmRSS"));
+    lowestMiB = Math.min(lowestMiB, readMemoryMiB(pid, "VmRSS"));
   }, lookMs);
   try {
     const result = await goOn();

@@ -22,11 +22,11 @@ export async function startNginx(folder: string, port: number, http: string): Pr
   );
   const started = await start("nginx", ["-c", join(folder, `${name}.conf`)], port);
   await until("nginx has its worker", 20_000, () => childrenOf(started.pid).length > 0);
-  return workerOf(started);
+  return findWorker(started);
 }
 
 /** A process of which the work is done by its only child; its own id when it has none. */
-export function workerOf(process: BenchProcess): BenchProcess {
+export function findWorker(process: BenchProcess): BenchProcess {
   return { ...process, pid: childrenOf(process.pid)[0] ?? process.pid };
 }
 
@@ -35,13 +35,13 @@ function childrenOf(pid: number): readonly number[] {
 }
 
 /** An nginx that answers everything with one body. */
-export function responder(folder: string, port: number, body: string): Promise<BenchProcess> {
+export function startResponder(folder: string, port: number, body: string): Promise<BenchProcess> {
   const server = `server { listen 127.0.0.1:${port}; location / { default_type application/json; return 200 '${body}'; } }`;
   return startNginx(folder, port, server);
 }
 
 /** An nginx that passes everything on, over kept-alive connections. */
-export function nginxProxy(folder: string, port: number, nodePort: number): Promise<BenchProcess> {
+export function startNginxProxy(folder: string, port: number, nodePort: number): Promise<BenchProcess> {
   return startNginx(
     folder,
     port,
@@ -51,7 +51,7 @@ export function nginxProxy(folder: string, port: number, nodePort: number): Prom
 }
 
 /** An nginx with a `proxy_pass` and nothing more: it passes on over HTTP/1.0, each request on a connection of its own. */
-export function nginxUnset(folder: string, port: number, servicePort: number): Promise<BenchProcess> {
+export function startUnsetNginx(folder: string, port: number, servicePort: number): Promise<BenchProcess> {
   return startNginx(
     folder,
     port,
@@ -60,7 +60,7 @@ export function nginxUnset(folder: string, port: number, servicePort: number): P
 }
 
 /** An nginx as it stands before services in a cluster: it passes on over kept-alive connections, and tells what it knows of the client. */
-export function nginxIngress(folder: string, port: number, servicePort: number): Promise<BenchProcess> {
+export function startNginxIngress(folder: string, port: number, servicePort: number): Promise<BenchProcess> {
   const told = [
     "Host $host",
     'Connection ""',
@@ -82,7 +82,7 @@ export function nginxIngress(folder: string, port: number, servicePort: number):
 }
 
 /** A HAProxy with one thread that passes everything on, over kept-alive connections. */
-export function haproxyProxy(folder: string, port: number, nodePort: number): Promise<BenchProcess> {
+export function startHaproxy(folder: string, port: number, nodePort: number): Promise<BenchProcess> {
   const config = join(folder, `haproxy-${port}.cfg`);
   writeFileSync(
     config,

@@ -1,12 +1,12 @@
 import { freePorts } from "../../support/free-ports.ts";
 import { buildAnsweringNode, startAnsweringNode } from "./answering-node.ts";
-import { behindProxies, settingsBehindProxies as settings, type NamedAnswers } from "./behind-proxies.ts";
-import { clientShapes, distinctCalls, type LoadOptions } from "./client-shapes.ts";
-import { nginxProxy, type BenchProcess } from "./proxies.ts";
-import { inRounds, ratio } from "./rounds.ts";
+import { measureBehindProxies, settingsBehindProxies as settings, type NamedAnswers } from "./behind-proxies.ts";
+import { clientShapes, writeDistinctCalls, type LoadOptions } from "./client-shapes.ts";
+import { startNginxProxy, type BenchProcess } from "./proxies.ts";
+import { measureInRounds, computeRatio } from "./rounds.ts";
 import { startGatewayProcess, type Surroundings } from "./surroundings.ts";
-import { print, verdicts, type Figure } from "./table.ts";
-import { cpu, drive, named, rate } from "./wrk.ts";
+import { print, judgeFigures, type Figure } from "./table.ts";
+import { cpu, drive, nameRow, rate } from "./wrk.ts";
 
 const chosen: readonly (NamedAnswers & Readonly<{ apart: boolean }>)[] = [
   { name: "130 B", leastBytes: 130, mostBytes: 130, framing: "length", apart: true },
@@ -19,11 +19,11 @@ const chosen: readonly (NamedAnswers & Readonly<{ apart: boolean }>)[] = [
  * Measures distinct reads as real clients send them: nginx that passes them on and the gateway, each straight before the node, and the
  * gateway behind proxies. Every request has an id and parameters of its own, and a client's address of its own behind proxies.
  */
-export async function realClients(surroundings: Surroundings): Promise<void> {
+export async function measureRealClients(surroundings: Surroundings): Promise<void> {
   const program = buildAnsweringNode(surroundings.folder);
   const figures: Figure[] = [];
   for (const answers of chosen) figures.push(...(await withAnswers(program, answers, surroundings)));
-  print("distinct reads of real clients, the farthest from its target first", verdicts(figures));
+  print("distinct reads of real clients, the farthest from its target first", judgeFigures(figures));
 }
 
 async function withAnswers(
@@ -35,10 +35,10 @@ async function withAnswers(
   await using scope = new AsyncDisposableStack();
   const [nodePort = 0, nginxPort = 0, fastPort = 0] = await freePorts(3);
   const node = scope.use(await startAnsweringNode(program, nodePort, answers));
-  const nginx = scope.use(await nginxProxy(folder, nginxPort, nodePort));
+  const nginx = scope.use(await startNginxProxy(folder, nginxPort, nodePort));
   const gateway = scope.use(await startGatewayProcess(fastPort, node.url, settings));
   const send = (url: string, { pid }: BenchProcess, options: LoadOptions) =>
-    drive({ ...surroundings, url, pid, script: distinctCalls(options) });
+    drive({ ...surroundings, url, pid, script: writeDistinctCalls(options) });
   const all = { shapes: clientShapes, forwardedFor: true };
   const [first] = clientShapes;
   if (first === undefined) throw new Error("no shapes are recorded");
@@ -50,23 +50,23 @@ async function withAnswers(
   const figures: Figure[] = [];
   for (const { client, shapes } of groups) {
     const what = `${client}, ${answers.name}`;
-    const results = await inRounds(surroundings.rounds, {
+    const results = await measureInRounds(surroundings.rounds, {
       nginx: () => send(nginx.url, nginx, { shapes }),
       gateway: () => send(gateway.url, gateway, { shapes }),
     });
-    print(what, [...results("nginx").map(named("nginx")), ...results("gateway").map(named("gateway"))]);
+    print(what, [...results("nginx").map(nameRow("nginx")), ...results("gateway").map(nameRow("gateway"))]);
     figures.push(
       {
         what: `${what}: CPU against nginx`,
-        figure: ratio(results("gateway"), results("nginx"), cpu),
+        figure: computeRatio(results("gateway"), results("nginx"), cpu),
         target: { most: 1.5 },
       },
       {
         what: `${what}: req/s against nginx`,
-        figure: ratio(results("gateway"), results("nginx"), rate),
+        figure: computeRatio(results("gateway"), results("nginx"), rate),
         target: { least: 0.8 },
       },
     );
   }
-  return [...figures, ...(await behindProxies(program, answers, surroundings))];
+  return [...figures, ...(await measureBehindProxies(program, answers, surroundings))];
 }

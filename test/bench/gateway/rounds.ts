@@ -2,7 +2,7 @@ import { quantile } from "../upkeep/measurement.ts";
 import type { LoadResult } from "./wrk.ts";
 
 /** Measures things in turn, so many rounds, so that what disturbs the machine disturbs all; gives what each came to, by round. */
-export async function inRounds<Name extends string>(
+export async function measureInRounds<Name extends string>(
   rounds: number,
   measurements: Readonly<Record<Name, () => Promise<LoadResult>>>,
 ): Promise<(name: Name) => readonly LoadResult[]> {
@@ -16,7 +16,7 @@ export async function inRounds<Name extends string>(
 }
 
 /** The median of what one figure of a thing is against that of another, round by round. */
-export function ratio(
+export function computeRatio(
   measured: readonly LoadResult[],
   base: readonly LoadResult[],
   figure: (result: LoadResult) => number,
@@ -25,7 +25,7 @@ export function ratio(
 }
 
 /** The median of what one figure of a thing is above that of another, round by round. */
-export function added(
+export function computeAdded(
   measured: readonly LoadResult[],
   base: readonly LoadResult[],
   figure: (result: LoadResult) => number,

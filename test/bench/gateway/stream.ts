@@ -4,8 +4,8 @@ import { connect, type AddressInfo, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { freePorts } from "../../support/free-ports.ts";
 import { startGatewayProcess } from "./surroundings.ts";
-import { print, verdict } from "./table.ts";
-import { memoryMiB } from "./wrk.ts";
+import { print, judgeFigure } from "./table.ts";
+import { readMemoryMiB } from "./wrk.ts";
 
 const answerBytes = 1_048_576;
 const clients = 64;
@@ -15,7 +15,7 @@ const body = '{"jsonrpc":"2.0","id":1,"method":"eth_syncing","params":[]}';
 const request = `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 
 /** Measures what the gateway holds for answers of 1 MB whose clients do not read, in a process that has served such ones before. */
-export async function streamedAnswers(): Promise<void> {
+export async function measureStreamedAnswers(): Promise<void> {
   const text = `{"jsonrpc":"2.0","id":1,"result":"0x${"1".repeat(answerBytes)}"}`;
   const node = createServer((asked, response) => {
     asked.resume();
@@ -30,12 +30,12 @@ export async function streamedAnswers(): Promise<void> {
   try {
     for (let wave = 0; wave < warmWaves; wave += 1) await readAll(await stalledClients(port));
     await delay(settleMs);
-    const before = memoryMiB(gateway.pid, "VmRSS");
+    const before = readMemoryMiB(gateway.pid, "VmRSS");
     const stalled = await stalledClients(port);
     await delay(settleMs);
-    const added = ((memoryMiB(gateway.pid, "VmRSS") - before) * 1_024) / clients;
+    const added = ((readMemoryMiB(gateway.pid, "VmRSS") - before) * 1_024) / clients;
     print(`${clients} answers of 1 MB under way, their clients not reading`, [
-      verdict("memory added by each, KiB", added, { most: 256 }),
+      judgeFigure("memory added by each, KiB", added, { most: 256 }),
     ]);
     await readAll(stalled);
   } finally {

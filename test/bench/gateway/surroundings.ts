@@ -1,6 +1,6 @@
 import type { BenchProcess } from "./proxies.ts";
 import { start } from "./proxies.ts";
-import { drive, posting, type LoadResult } from "./wrk.ts";
+import { drive, writePosting, type LoadResult } from "./wrk.ts";
 
 /** What every measurement is made with. */
 export type Surroundings = Readonly<{
@@ -26,5 +26,5 @@ export function measure(
   body: string,
   { folder, seconds, connections, core }: Surroundings,
 ): Promise<LoadResult> {
-  return drive({ url, pid, script: posting(body), connections, seconds, folder, core });
+  return drive({ url, pid, script: writePosting(body), connections, seconds, folder, core });
 }

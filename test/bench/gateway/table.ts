@@ -17,10 +17,10 @@ export type Target = Readonly<{ most: number } | { least: number }>;
 export type Figure = Readonly<{ what: string; figure: number; target: Target }>;
 
 /** Says of figures whether they keep to their targets, the one that is farthest from its own first. */
-export function verdicts(figures: readonly Figure[]): readonly Row[] {
+export function judgeFigures(figures: readonly Figure[]): readonly Row[] {
   return figures
     .toSorted((one, other) => excess(other) - excess(one))
-    .map(({ what, figure, target }) => verdict(what, figure, target));
+    .map(({ what, figure, target }) => judgeFigure(what, figure, target));
 }
 
 /** How many times a figure is over its most, or under its least. */
@@ -29,7 +29,7 @@ function excess({ figure, target }: Figure): number {
 }
 
 /** Says of a figure whether it keeps to its target, which is a most or a least. */
-export function verdict(what: string, figure: number, target: Target): Row {
+export function judgeFigure(what: string, figure: number, target: Target): Row {
   const isMet = "most" in target ? figure <= target.most : figure >= target.least;
   const bound = "most" in target ? `<= ${target.most}` : `>= ${target.least}`;
   return { what, measured: Math.round(figure * 100) / 100, target: bound, verdict: isMet ? "met" : "NOT met" };

@@ -5,8 +5,8 @@ import { freePorts } from "../../support/free-ports.ts";
 import { until } from "../../support/until.ts";
 import { connectCounting } from "./counting-client.ts";
 import { startGatewayProcess } from "./surroundings.ts";
-import { print, verdict } from "./table.ts";
-import { cpuMs, memoryMiB } from "./wrk.ts";
+import { print, judgeFigure } from "./table.ts";
+import { readCpuMs, readMemoryMiB } from "./wrk.ts";
 
 const heads = 200;
 const headGapMs = 250;
@@ -18,7 +18,7 @@ const subscribe = '{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["n
  * Measures how long a head takes from the node to the last of so many WebSocket clients, and the gateway's memory for each. The
  * clients live in this process with the node, so their own work is in the time; they only count what comes.
  */
-export async function webSocketClients(count: number): Promise<void> {
+export async function measureWebSocketClients(count: number): Promise<void> {
   await using scope = new AsyncDisposableStack();
   const node = scope.use(await startFakeNode());
   const [port = 0] = await freePorts(1);
@@ -30,13 +30,13 @@ export async function webSocketClients(count: number): Promise<void> {
   };
   const warm = await connectClients(gateway.url, connectedAtOnce, () => undefined);
   await delay(headGapMs);
-  const before = memoryMiB(gateway.pid, "VmRSS");
+  const before = readMemoryMiB(gateway.pid, "VmRSS");
   const sockets = await connectClients(gateway.url, count, arrive);
   await until("every client is subscribed", waitMs, () => arrived.messages === count);
   await until("the node has the subscription", waitMs, () => node.subscriptions() > 0);
-  const eachKiB = ((memoryMiB(gateway.pid, "VmRSS") - before) * 1_024) / count;
+  const eachKiB = ((readMemoryMiB(gateway.pid, "VmRSS") - before) * 1_024) / count;
   const times: number[] = [];
-  const cpuBefore = cpuMs(gateway.pid);
+  const cpuBefore = readCpuMs(gateway.pid);
   for (let index = 1; index <= heads; index += 1) {
     arrived.messages = 0;
     const sentAt = performance.now();
@@ -45,7 +45,7 @@ export async function webSocketClients(count: number): Promise<void> {
     times.push(arrived.at - sentAt);
     await delay(headGapMs);
   }
-  const cpuMicros = ((cpuMs(gateway.pid) - cpuBefore) * 1_000) / (heads * count);
+  const cpuMicros = ((readCpuMs(gateway.pid) - cpuBefore) * 1_000) / (heads * count);
   for (const socket of [...warm, ...sockets]) socket.destroy();
   times.sort((a, b) => a - b);
   const quantile = (share: number) => times[Math.ceil(times.length * share) - 1] ?? Number.NaN;
@@ -54,8 +54,8 @@ export async function webSocketClients(count: number): Promise<void> {
       "CPU of the gateway, µs a message": Math.round(cpuMicros),
       "to the last client, p50 ms": Math.round(quantile(0.5)),
     },
-    verdict("from the node to the last client, p99 ms", quantile(0.99), { most: 250 }),
-    verdict("memory of the gateway for each client, KiB", eachKiB, { most: 30 }),
+    judgeFigure("from the node to the last client, p99 ms", quantile(0.99), { most: 250 }),
+    judgeFigure("memory of the gateway for each client, KiB", eachKiB, { most: 30 }),
   ]);
 }
 

@@ -34,7 +34,7 @@ export type Load = Readonly<{
 }>;
 
 /** A script that posts one body again and again. */
-export function posting(body: string): string {
+export function writePosting(body: string): string {
   return `wrk.method = "POST"\nwrk.body = [=[${body}]=]\nwrk.headers["Content-Type"] = "application/json"\n`;
 }
 
@@ -42,11 +42,11 @@ export function posting(body: string): string {
 export async function drive({ url, pid, script, connections, seconds, folder, core }: Load): Promise<LoadResult> {
   const path = join(folder, "load.lua");
   writeFileSync(path, script);
-  const before = cpuMs(pid);
+  const before = readCpuMs(pid);
   const wrk = ["wrk", "-t1", `-c${connections}`, `-d${seconds}s`, "--latency", "-s", path, url];
   const [command = "", ...args] = core === undefined ? wrk : ["taskset", "--cpu-list", String(core), ...wrk];
   const { stdout } = await run(command, args, { timeout: (seconds + 10) * 1_000 });
-  const usedMs = cpuMs(pid) - before;
+  const usedMs = readCpuMs(pid) - before;
   const requests = Number(/(\d+) requests in/.exec(stdout)?.[1]);
   const refused = Number(/Non-2xx or 3xx responses: (\d+)/.exec(stdout)?.[1] ?? 0);
   const broken = /Socket errors: connect (\d+), read (\d+), write (\d+)/.exec(stdout)?.slice(1).map(Number) ?? [];
@@ -56,14 +56,14 @@ export async function drive({ url, pid, script, connections, seconds, folder, co
     p50Ms: milliseconds(/50%\s+([\d.]+)(us|ms|s)/.exec(stdout)),
     p99Ms: milliseconds(/99%\s+([\d.]+)(us|ms|s)/.exec(stdout)),
     cpuMicros: Math.round((usedMs * 10_000) / requests) / 10,
-    peakMiB: memoryMiB(pid, "VmHWM"),
+    peakMiB: readMemoryMiB(pid, "VmHWM"),
     failed: broken.reduce((sum, count) => sum + count, refused),
     refused,
   };
 }
 
 /** A run's figures as a line of output. */
-export function row(what: string, result: LoadResult): Row {
+export function createRow(what: string, result: LoadResult): Row {
   return {
     what,
     "req/s": result.requestsPerSecond,
@@ -76,8 +76,8 @@ export function row(what: string, result: LoadResult): Row {
 }
 
 /** A run's figures under a name, for many of one thing. */
-export function named(what: string): (result: LoadResult) => Row {
-  return (result) => row(what, result);
+export function nameRow(what: string): (result: LoadResult) => Row {
+  return (result) => createRow(what, result);
 }
 
 /** The figures that are compared. */
@@ -85,13 +85,13 @@ export const cpu = ({ cpuMicros }: LoadResult) => cpuMicros;
 export const rate = ({ requestsPerSecond }: LoadResult) => requestsPerSecond;
 
 /** Memory of a process: what it has, or the most that it ever had (proc(5)). */
-export function memoryMiB(pid: number, kind: "VmRSS" | "VmHWM"): number {
+export function readMemoryMiB(pid: number, kind: "VmRSS" | "VmHWM"): number {
   const kilobytes = new RegExp(`${kind}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
   return Math.round(Number(kilobytes) / 102.4) / 10;
 }
 
 /** User and system time of a process (proc(5), fields 14 and 15, in hundredths of a second). */
-export function cpuMs(pid: number): number {
+export function readCpuMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? [];
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
-import { residentMiB } from "../../support/stack-processes.ts";
+import { readResidentMiB } from "../../support/stack-processes.ts";
 import type { Measurement } from "./measurement.ts";
 import { startSidecar } from "./sidecar-under-test.ts";
 
@@ -24,7 +24,7 @@ export async function measureMemory(): Promise<readonly Measurement[]> {
   });
   await sidecar.reason("ConfigCurrent", "AsDesired", 20_000);
   const desired = await node.config();
-  const atStart = residentMiB(sidecar.pid);
+  const atStart = readResidentMiB(sidecar.pid);
   const passed = () => sidecar.metric("gatehouse_upkeep_passes_total");
   const from = await passed();
   let writes = 0;
@@ -40,7 +40,7 @@ export async function measureMemory(): Promise<readonly Measurement[]> {
     }
     const looks: number[] = [];
     for (let index = 0; index < 5; index += 1) {
-      looks.push(residentMiB(sidecar.pid));
+      looks.push(readResidentMiB(sidecar.pid));
       await sleep(1_000);
     }
     return looks.sort((a, b) => a - b)[2] ?? 0;

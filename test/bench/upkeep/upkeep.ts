@@ -19,7 +19,7 @@ const measurements: Readonly<Record<string, () => Promise<readonly Measurement[]
 };
 
 /** Measures the upkeep of a node against its targets: all of them, or the parts that are named. */
-export async function benchUpkeep(parts: readonly string[]): Promise<void> {
+export async function measureUpkeep(parts: readonly string[]): Promise<void> {
   const unknown = parts.find((part) => measurements[part] === undefined);
   if (unknown !== undefined) {
     throw new Error(`upkeep has no part "${unknown}"; there are ${Object.keys(measurements).join(", ")}`);

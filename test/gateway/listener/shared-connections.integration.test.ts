@@ -10,7 +10,7 @@ import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 import type { BenchProcess } from "../../bench/gateway/proxies.ts";
 import { freePorts } from "../../support/free-ports.ts";
-import { haproxyWith, nginxKeeping, type StartProxy } from "../../support/real-proxy.ts";
+import { prepareHaproxy, prepareKeepingNginx, type StartProxy } from "../../support/real-proxy.ts";
 
 const call = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
 const json = ["Content-Type", "application/json", "Content-Length", String(call.length)];
@@ -38,8 +38,8 @@ async function ask(url: string, { method = "POST", path = "/", headers }: Asked,
 
 /** Proxies that pass all of their clients' requests on over one connection, as long as it is kept. */
 const proxies: readonly (readonly [name: string, start: StartProxy])[] = [
-  ["nginx", nginxKeeping("proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;")],
-  ["HAProxy", haproxyWith("mode http\n  http-reuse always\n  option forwardfor", "pool-max-conn 1")],
+  ["nginx", prepareKeepingNginx("proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;")],
+  ["HAProxy", prepareHaproxy("mode http\n  http-reuse always\n  option forwardfor", "pool-max-conn 1")],
 ];
 
 describe.each(proxies)("the connection of %s", (_, startProxy) => {

@@ -3,7 +3,7 @@ import { dashboards } from "#infra/observability/dashboards/all.ts";
 import { ruleGroups } from "#infra/observability/rules/all.ts";
 import { generousMs, until } from "../../support/until.ts";
 import { compressRules } from "./compressed-rules.ts";
-import { firingAlerts } from "./live-fault.ts";
+import { listFiringAlerts } from "./live-fault.ts";
 import { startLoad } from "./load.ts";
 import { hasPrometheus, withoutPrometheus } from "./prometheus.ts";
 import { startWatchedStack, type WatchedStack } from "./watched-stack.ts";
@@ -48,6 +48,6 @@ describe.skipIf(!hasPrometheus)(`a Prometheus that scrapes a stack under load${w
   });
 
   it("fires no alert meanwhile", async () => {
-    expect(await firingAlerts(stack.prometheus)).toEqual(new Set());
+    expect(await listFiringAlerts(stack.prometheus)).toEqual(new Set());
   });
 });

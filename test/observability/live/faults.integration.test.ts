@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ruleGroups } from "#infra/observability/rules/all.ts";
 import type { FakeNode } from "#sidecar/testing/fake-node.ts";
 import { freePorts } from "../../support/free-ports.ts";
-import { environmentOf, ownedNode, settled } from "../../support/owned-node.ts";
+import { buildEnvironment, startOwnedNode, waitUntilSettled } from "../../support/owned-node.ts";
 import { startService, type ServiceProcess } from "../../support/service-process.ts";
-import { temporaryFolder } from "../../resource-server/shop.ts";
+import { createTemporaryFolder } from "../../resource-server/shop.ts";
 import { compressRules } from "./compressed-rules.ts";
-import { firingAlerts, seeFault, type LiveFault } from "./live-fault.ts";
+import { listFiringAlerts, seeFault, type LiveFault } from "./live-fault.ts";
 import { hasPrometheus, startPrometheus, withoutPrometheus, type RunningPrometheus } from "./prometheus.ts";
 
 const scale = 60;
@@ -44,10 +44,10 @@ describe.skipIf(!hasPrometheus)(`a live Prometheus${withoutPrometheus}`, () => {
   let watched: WatchedSidecar;
 
   beforeAll(async () => {
-    const node = resources.use(await ownedNode("node-7"));
-    const state = resources.use(await temporaryFolder());
+    const node = resources.use(await startOwnedNode("node-7"));
+    const state = resources.use(await createTemporaryFolder());
     const [port = 0, gatewayPort = 0] = await freePorts(2);
-    const env = environmentOf(node, {
+    const env = buildEnvironment(node, {
       GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: state.path,
       GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
       GATEHOUSE_SIDECAR_LISTEN_PORT: String(port),
@@ -59,7 +59,7 @@ describe.skipIf(!hasPrometheus)(`a live Prometheus${withoutPrometheus}`, () => {
       await startPrometheus({ rules: compressRules(ruleGroups, scale), intervalMs: 1_000, lookbackMs: 5_000 }),
     );
     await prometheus.scrape({ sidecar: [`127.0.0.1:${port}`] });
-    await settled(running.urls["sidecar"]);
+    await waitUntilSettled(running.urls["sidecar"]);
     watched = {
       node,
       prometheus,
@@ -75,7 +75,7 @@ describe.skipIf(!hasPrometheus)(`a live Prometheus${withoutPrometheus}`, () => {
     "%s: it shows %s firing, and resolved when that is mended",
     async (_, alert, fault) => {
       expect(await seeFault(fault, watched)).toMatchObject({ alert });
-      expect(await firingAlerts(watched.prometheus)).toEqual(new Set());
+      expect(await listFiringAlerts(watched.prometheus)).toEqual(new Set());
     },
   );
 });

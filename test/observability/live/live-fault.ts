@@ -46,7 +46,7 @@ export async function seeFault<T extends Readonly<{ prometheus: RunningPrometheu
   const { alert, what, besides = [] } = fault;
   const seen = new Set<string>();
   const firing = async () => {
-    const names = await firingAlerts(struck.prometheus);
+    const names = await listFiringAlerts(struck.prometheus);
     for (const name of names) seen.add(name);
     return names;
   };
@@ -95,7 +95,7 @@ async function wrongConditions({ query }: Pick<RunningPrometheus, "query">): Pro
 }
 
 /** Names of the alerts that fire now. */
-export async function firingAlerts({ alerts }: Pick<RunningPrometheus, "alerts">): Promise<ReadonlySet<string>> {
+export async function listFiringAlerts({ alerts }: Pick<RunningPrometheus, "alerts">): Promise<ReadonlySet<string>> {
   const firing = (await alerts()).filter(({ state }) => state === "firing");
   return new Set(firing.map(({ labels }) => labels["alertname"] ?? ""));
 }

@@ -19,7 +19,7 @@ const aheadSeconds = 20;
 const setAgainMs = 5_000;
 
 /** Finds the chain of the devnet node in a workspace. It is another one after each start of the node. */
-export function nodeChain(workspace: string): NodeChain {
+export function findNodeChain(workspace: string): NodeChain {
   const ask = async (method: string, params: readonly unknown[]) => {
     const { error } = await callRpc(anvilUrl(workspace), method, params);
     if (error !== undefined) throw new Error(`${method}: ${error.message}`);

@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runGatehouse } from "../../support/run-command.ts";
-import { stackProcesses } from "../../support/stack-processes.ts";
+import { findStackProcesses } from "../../support/stack-processes.ts";
 import { until } from "../../support/until.ts";
 import type { LiveFault } from "./live-fault.ts";
 import { repeatAct } from "./repeat-act.ts";
@@ -14,7 +14,7 @@ const confOf = ({ binDirectory }: WatchedStack) => join(binDirectory, "node.conf
 /** Has a part of the stack stand still, as a process that hangs does, and its own children with it. */
 export function hang(name: string) {
   return (struck: WatchedStack): Promise<AsyncDisposable> => {
-    const pid = stackProcesses(struck.stack).get(name);
+    const pid = findStackProcesses(struck.stack).get(name);
     if (pid === undefined) throw new Error(`no process of the ${name} in the stack`);
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean);
     const pids = [pid, ...children.map(Number)];

@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { ruleGroups } from "#infra/observability/rules/all.ts";
-import { postgresMissing } from "../../support/postgres.ts";
+import { explainMissingPostgres } from "../../support/postgres.ts";
 import { compressRules } from "./compressed-rules.ts";
 import { gatewayFaults } from "./gateway-faults.ts";
 import { seeFault, type LiveFault, type SeenFault } from "./live-fault.ts";
@@ -80,7 +80,7 @@ async function makeFaults(struck: WatchedStack): Promise<void> {
     ],
     struck,
   );
-  if (postgresMissing() === undefined) {
+  if (explainMissingPostgres() === undefined) {
     await using replicated = await startReplicated(struck);
     await seeAll(paymentFaults.replicas, replicated);
   }

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { mountSmallDisk, mayMount, type SmallDisk } from "#sidecar/testing/small-disk.ts";
 import type { RuleGroup } from "#infra/observability/alert.ts";
-import { spawnStack, stackPorts, type RunningStack } from "../../support/running-stack.ts";
+import { spawnStack, findStackPorts, type RunningStack } from "../../support/running-stack.ts";
 import { freePorts } from "../../support/free-ports.ts";
 import { until } from "../../support/until.ts";
 import { startFaultyLink, startFaultyRpc, type FaultyLink, type FaultyRpc } from "./fault-proxies.ts";
-import { nodeChain, type NodeChain } from "./node-chain.ts";
+import { findNodeChain, type NodeChain } from "./node-chain.ts";
 import { startPrometheus, type RunningPrometheus, type ScrapedJobs } from "./prometheus.ts";
 import { startReference, type ReferenceChain } from "./reference-chain.ts";
 
@@ -65,7 +65,7 @@ export async function startWatchedStack(
   await using started = new AsyncDisposableStack();
   const reference = started.use(await startReference(1672));
   const disk = (await mayMount()) ? started.use(await mountSmallDisk(diskKibibytes)) : undefined;
-  const { env: portsEnv, ports } = await stackPorts();
+  const { env: portsEnv, ports } = await findStackPorts();
   const nodeUrl = `http://127.0.0.1:${ports.node}`;
   const [internalPort = 0, rpcPort = 0] = await freePorts(2);
   const rpc = started.use(await startFaultyRpc(rpcPort, nodeUrl));
@@ -109,7 +109,7 @@ export async function startWatchedStack(
     gatewayUrl: `http://127.0.0.1:${ports.gateway}`,
     internalUrl: `http://127.0.0.1:${internalPort}`,
     facilitatorUrl: `http://127.0.0.1:${ports.facilitator}`,
-    chain: nodeChain(workspace),
+    chain: findNodeChain(workspace),
     reference,
     rpc,
     webSocket,

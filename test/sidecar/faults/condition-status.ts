@@ -5,7 +5,7 @@ import type { ConditionStatus, ConditionType } from "#status/condition.ts";
 export const metricValues = { True: 1, False: 0, Unknown: -1 } as const satisfies Record<ConditionStatus, number>;
 
 /** The status under which a condition has a reason; throws for one that it can't have. */
-export function conditionStatus(type: ConditionType, reason: string): ConditionStatus {
+export function findConditionStatus(type: ConditionType, reason: string): ConditionStatus {
   const statuses = ["True", "False", "Unknown"] as const;
   const found = statuses.find((status) => conditionReasons[type][status].some((known: string) => known === reason));
   if (found === undefined) throw new Error(`${type} has no reason ${reason}`);

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { until } from "#sidecar/testing/until.ts";
 import { mountHangingDisk, mountSmallDisk, type SmallDisk } from "#sidecar/testing/small-disk.ts";
 import { createWriterLock } from "#sidecar/upkeep/config/writer-lock.ts";
-import { configOf } from "../../support/owned-node.ts";
+import { writeOwnedConfig } from "../../support/owned-node.ts";
 import type { Fault, StruckNode } from "./fault.ts";
 
 const run = promisify(execFile);
@@ -25,7 +25,7 @@ const replacedBy =
     await make(node.configPath);
   };
 
-const right = ({ node }: StruckNode) => configOf(node.workspace, "node-7");
+const right = ({ node }: StruckNode) => writeOwnedConfig(node.workspace, "node-7");
 const drifted = (struck: StruckNode) => right(struck).replaceAll("storage_cetina", "pamir_cetina");
 
 /** A fault of node.conf that leaves the last good one in force. */

@@ -1,4 +1,4 @@
 import { writeFile } from "node:fs/promises";
-import { faultsReference } from "./reference.ts";
+import { printFaultsReference } from "./reference.ts";
 
-await writeFile(new URL("../../../docs/faults.md", import.meta.url), faultsReference());
+await writeFile(new URL("../../../docs/faults.md", import.meta.url), printFaultsReference());

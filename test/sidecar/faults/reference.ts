@@ -1,6 +1,6 @@
 import { formatTable } from "#daemon/markdown.ts";
 import type { ConditionType } from "#status/condition.ts";
-import { conditionStatus, metricValues } from "./condition-status.ts";
+import { findConditionStatus, metricValues } from "./condition-status.ts";
 import type { Fault, Refusal } from "./fault.ts";
 import { fileFaults } from "./file-faults.ts";
 import { nodeFaults } from "./node-faults.ts";
@@ -9,7 +9,7 @@ import { refusals } from "./refusals.ts";
 import { restartFaults } from "./restart-faults.ts";
 import { toldConditions, type ToldCondition } from "./told-conditions.ts";
 import { upkeepFaults } from "./upkeep-faults.ts";
-import { verdictWords } from "./verdict-words.ts";
+import { expectVerdictWords } from "./verdict-words.ts";
 
 /** The faults that a sidecar is struck with. */
 export const strikingFaults: readonly Fault[] = [
@@ -21,7 +21,7 @@ export const strikingFaults: readonly Fault[] = [
 ];
 
 /** The page of faults: the very table that the tests strike a node with. */
-export function faultsReference(): string {
+export function printFaultsReference(): string {
   return [
     "# Faults, and what is told of them",
     "",
@@ -65,7 +65,7 @@ function section(title: string, faults: readonly Fault[]): readonly string[] {
 }
 
 function faultRow({ what, told }: Fault): readonly string[] {
-  return [...toldCells(what, told), told.reads, verdictWords(told)];
+  return [...toldCells(what, told), told.reads, expectVerdictWords(told)];
 }
 
 function conditionRow({ what, ...told }: ToldCondition): readonly string[] {
@@ -80,7 +80,7 @@ function toldCells(
     readyz,
   }: Readonly<{ verdict: string; condition: readonly [ConditionType, string]; readyz: number }>,
 ): readonly string[] {
-  const metric = `gatehouse_condition{type="${type}"} ${metricValues[conditionStatus(type, reason)]}`;
+  const metric = `gatehouse_condition{type="${type}"} ${metricValues[findConditionStatus(type, reason)]}`;
   return [what, `\`${verdict}\``, `\`${type}\`: ${reason}`, String(readyz), `\`${metric}\``];
 }
 

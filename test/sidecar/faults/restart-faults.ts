@@ -1,10 +1,10 @@
 import { writeFile } from "node:fs/promises";
-import { configOf } from "../../support/owned-node.ts";
+import { writeOwnedConfig } from "../../support/owned-node.ts";
 import type { Fault, StruckNode } from "./fault.ts";
 
 /** A change by hand that the node has to be restarted for. */
 const edited = ({ node }: StruckNode) =>
-  writeFile(node.configPath, configOf(node.workspace, "node-7").replace('"18100"', '"18101"'));
+  writeFile(node.configPath, writeOwnedConfig(node.workspace, "node-7").replace('"18100"', '"18101"'));
 
 /** Restarts that fail or wait, upgrades, the clock, and the first contact. */
 export const restartFaults: readonly Fault[] = [
@@ -16,7 +16,7 @@ export const restartFaults: readonly Fault[] = [
       GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "4000",
       GATEHOUSE_SIDECAR_RESTART_SETTLE_MS: "50",
     }),
-    strike: ({ node }) => node.save(configOf(node.workspace, "node-7").replace('"18100"', '"18100", "crash": 1')),
+    strike: ({ node }) => node.save(writeOwnedConfig(node.workspace, "node-7").replace('"18100"', '"18100", "crash": 1')),
     told: {
       verdict: "held",
       condition: ["Unheld", "Held"],

@@ -8,15 +8,15 @@ import { createRecentEvents } from "#status/event-log.ts";
 import { readNodeReadiness } from "#status/node-readiness.ts";
 import { showVerdict } from "#status/verdict-metric.ts";
 import { judgeVerdict } from "#status/verdict.ts";
-import { conditionStatus, metricValues } from "./condition-status.ts";
+import { findConditionStatus, metricValues } from "./condition-status.ts";
 import { beginsAs } from "./fault.ts";
 import { strikingFaults } from "./reference.ts";
 import { toldConditions } from "./told-conditions.ts";
-import { verdictText, verdictWords } from "./verdict-words.ts";
+import { formatVerdict, expectVerdictWords } from "./verdict-words.ts";
 
 /** A condition as the board has it; the tables tie each reason to its type and status, which the compiler loses here. */
 function condition(type: ConditionType, reason: string): Condition {
-  const status = conditionStatus(type, reason);
+  const status = findConditionStatus(type, reason);
   return { type, status, reason, message: `${type} in words.`, since: "2026-01-01T00:00:00.000Z" } as Condition;
 }
 
@@ -45,9 +45,9 @@ test.each(toldConditions)("$what: $condition makes the verdict $verdict, and /re
   const { ready } = readNodeReadiness(board);
   showVerdict(metrics, () => verdict);
   expect([verdict.level, ready ? 200 : 503]).toEqual([told.verdict, told.readyz]);
-  expect(verdictText(verdict)).toMatch(beginsAs(verdictWords({ ...told, reads: wordsOf(type, reason) })));
+  expect(formatVerdict(verdict)).toMatch(beginsAs(expectVerdictWords({ ...told, reads: wordsOf(type, reason) })));
   const shown = await metrics.metrics();
-  expect(shown).toContain(`gatehouse_condition{type="${type}"} ${metricValues[conditionStatus(type, reason)]}\n`);
+  expect(shown).toContain(`gatehouse_condition{type="${type}"} ${metricValues[findConditionStatus(type, reason)]}\n`);
   expect(shown).toContain(`gatehouse_condition_info{type="${type}",reason="${reason}"} 1\n`);
   expect(shown.match(/^gatehouse_verdict\{.*\} 1$/gm)).toEqual([`gatehouse_verdict{level="${told.verdict}"} 1`]);
 });

@@ -1,16 +1,16 @@
 import { findConditionTitle, type Condition } from "#status/condition.ts";
 import type { Verdict } from "#status/verdict.ts";
-import { conditionStatus } from "./condition-status.ts";
+import { findConditionStatus } from "./condition-status.ts";
 import type { Told } from "./fault.ts";
 
 /** The verdict as a person reads it: its headline, and what stands below. */
-export function verdictText({ title, message }: Verdict): string {
+export function formatVerdict({ title, message }: Verdict): string {
   return `${title}. ${message}`;
 }
 
 /** How the verdict's text begins: the headline, and the fault's own side by its name. `…` stands for anything. */
-export function verdictWords({ verdict, condition: [type, reason], reads }: Omit<Told, "readyz">): string {
-  const status = conditionStatus(type, reason);
+export function expectVerdictWords({ verdict, condition: [type, reason], reads }: Omit<Told, "readyz">): string {
+  const status = findConditionStatus(type, reason);
   // The tables tie each reason to its type, which the compiler loses here.
   const side = findConditionTitle({ type, status, reason } as Condition);
   // Why nobody looks after the node is said in full; what was wrong when somebody still did, by its name.

@@ -13,18 +13,18 @@ export const patient = {
 };
 
 /** A devnet node whose node.conf is as desired, as a sidecar with state in `state` left it. */
-export async function desiredNode(environment: Readonly<Record<string, string>> = {}) {
+export async function startDesiredNode(environment: Readonly<Record<string, string>> = {}) {
   const node = await startDevnetWorkspace(version);
   const stateDirectory = join(node.workspace, "state");
   await using upkeep = await runUpkeep(node, { ...patient, ...environment }, { stateDirectory });
-  await restarted(upkeep, 1);
+  await waitForRestarts(upkeep, 1);
   await upkeep.reason("RestartSettled", "Idle", 20_000);
   await upkeep.reason("ConfigCurrent", "AsDesired");
   return { node, stateDirectory, good: await readFile(node.configPath, "utf8") };
 }
 
 /** Waits until so many restarts were proved. */
-export async function restarted(upkeep: RunningUpkeep, count: number): Promise<void> {
+export async function waitForRestarts(upkeep: RunningUpkeep, count: number): Promise<void> {
   await until(
     () => upkeep.events.list().filter(({ message }) => message.startsWith("The node is back and advances after")),
     ({ length }) => length >= count,
@@ -33,7 +33,7 @@ export async function restarted(upkeep: RunningUpkeep, count: number): Promise<v
 }
 
 /** Puts a program before the node's own `ops`, which it finds as `./ops-itself`. */
-export async function ops(node: DevnetWorkspace, script: string): Promise<void> {
+export async function replaceOps(node: DevnetWorkspace, script: string): Promise<void> {
   const path = join(dirname(node.configPath), "ops");
   await rename(path, `${path}-itself`);
   await writeFile(path, `#!/bin/sh\n${script}\nexec ./ops-itself "$@"\n`, { mode: 0o755 });

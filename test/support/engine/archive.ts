@@ -4,7 +4,7 @@ const blockBytes = 512;
 export type ArchivedFile = Readonly<{ path: string; mode: number; content: string }>;
 
 /** A tar archive (POSIX ustar) of files that root owns. */
-export function archive(files: readonly ArchivedFile[]): Buffer {
+export function buildArchive(files: readonly ArchivedFile[]): Buffer {
   return Buffer.concat([
     ...files.flatMap(({ path, mode, content }) => {
       const bytes = Buffer.from(content);

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { docker } from "./docker.ts";
+import { runDocker } from "./docker.ts";
 
 const run = promisify(execFile);
 const deadlineMs = 240_000;
@@ -68,8 +68,8 @@ export async function startComposeFile(
   const project: ComposeProject = {
     directory,
     compose: async (...args) => (await compose(...args)).stdout,
-    inspect: async (service, template) => docker("inspect", "--format", template, await container(service)),
-    logs: async (service) => docker("logs", await container(service)),
+    inspect: async (service, template) => runDocker("inspect", "--format", template, await container(service)),
+    logs: async (service) => runDocker("logs", await container(service)),
     [Symbol.asyncDispose]: async () => {
       await compose("down", "--volumes", "--timeout", "1");
     },

@@ -70,7 +70,7 @@ export function readContainerInputs(inputs: Readonly<Record<string, unknown>>): 
 }
 
 /** What the Docker provider asks the engine for with these arguments (Engine API, "Create a container"). */
-export function containerBody(inputs: ContainerInputs): Readonly<Record<string, unknown>> {
+export function buildContainerBody(inputs: ContainerInputs): Readonly<Record<string, unknown>> {
   return {
     Image: inputs.image,
     Cmd: inputs.command,

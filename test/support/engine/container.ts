@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { docker } from "./docker.ts";
+import { runDocker } from "./docker.ts";
 
 /** A container of a test's own, removed with its volumes when disposed of. */
 export type TestContainer = AsyncDisposable &
@@ -15,18 +15,18 @@ export type TestContainer = AsyncDisposable &
 export type ContainerOptions = Readonly<{ image: string; options?: readonly string[]; command: readonly string[] }>;
 
 /** A name that no other run of the tests takes. */
-export function uniqueName(what: string): string {
+export function createUniqueName(what: string): string {
   return `gatehouse-test-${what}-${randomUUID().slice(0, 8)}`;
 }
 
 /** Starts a container in the background. */
 export async function startContainer({ image, options = [], command }: ContainerOptions): Promise<TestContainer> {
-  const name = uniqueName("container");
-  await docker("run", "--detach", "--name", name, ...options, image, ...command);
+  const name = createUniqueName("container");
+  await runDocker("run", "--detach", "--name", name, ...options, image, ...command);
   return {
     name,
-    inspect: (template) => docker("inspect", "--format", template, name),
-    logs: () => docker("logs", name),
-    [Symbol.asyncDispose]: async () => void (await docker("rm", "--force", "--volumes", name)),
+    inspect: (template) => runDocker("inspect", "--format", template, name),
+    logs: () => runDocker("logs", name),
+    [Symbol.asyncDispose]: async () => void (await runDocker("rm", "--force", "--volumes", name)),
   };
 }

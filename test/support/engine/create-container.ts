@@ -1,11 +1,11 @@
-import { archive } from "./archive.ts";
-import { containerBody, type ContainerInputs } from "./container-body.ts";
+import { buildArchive } from "./archive.ts";
+import { buildContainerBody, type ContainerInputs } from "./container-body.ts";
 import type { EngineApi } from "./engine-api.ts";
 
 /** Creates a container with its networks and uploaded files, as the Docker provider does, and does not start it. */
 export async function createContainer(api: EngineApi, inputs: ContainerInputs): Promise<void> {
   const { name } = inputs;
-  await api.call("POST", `/containers/create?name=${name}`, containerBody(inputs));
+  await api.call("POST", `/containers/create?name=${name}`, buildContainerBody(inputs));
   for (const { name: network, aliases } of inputs.networksAdvanced.slice(1)) {
     await api.call("POST", `/networks/${network}/connect`, { Container: name, EndpointConfig: { Aliases: aliases } });
   }
@@ -14,5 +14,5 @@ export async function createContainer(api: EngineApi, inputs: ContainerInputs): 
     content,
     mode: Number.parseInt(permissions, 8),
   }));
-  if (files.length > 0) await api.putArchive(name, archive(files));
+  if (files.length > 0) await api.putArchive(name, buildArchive(files));
 }

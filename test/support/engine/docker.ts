@@ -10,7 +10,7 @@ const outputLimitBytes = 16_777_216;
  *
  * @throws {Error} with what the command printed.
  */
-export async function docker(...args: readonly string[]): Promise<string> {
+export async function runDocker(...args: readonly string[]): Promise<string> {
   const { stdout } = await run("docker", args, { timeout: deadlineMs, maxBuffer: outputLimitBytes });
   return stdout.trim();
 }

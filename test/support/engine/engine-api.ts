@@ -32,7 +32,7 @@ export type EngineApi = AsyncDisposable &
   }>;
 
 /** Connects to the engine at `unix:///path`. */
-export function engineApi(url: string): EngineApi {
+export function connectEngine(url: string): EngineApi {
   const client = new Client("http://docker", {
     socketPath: url.slice("unix://".length),
     headersTimeout: answerDeadlineMs,

@@ -3,7 +3,7 @@ import { mountpointOf } from "#infra/testing/recording-mocks.ts";
 import { until } from "../until.ts";
 import { readContainerInputs, type ContainerInputs } from "./container-body.ts";
 import { createContainer } from "./create-container.ts";
-import { engineApi, type EngineApi } from "./engine-api.ts";
+import { connectEngine, type EngineApi } from "./engine-api.ts";
 import { removeContainer } from "./remove-container.ts";
 
 /** The label that names a stack on everything that belongs to it. */
@@ -40,7 +40,7 @@ export async function runOnEngine(
   resources: readonly PolicyResource[],
   { url, prefix }: Readonly<{ url: string; prefix: string }>,
 ): Promise<EngineStack> {
-  const api = engineApi(url);
+  const api = connectEngine(url);
   const inspect = async (container: string) =>
     (await api.call("GET", `/containers/${container}/json`)) as ContainerState;
   const stack: EngineStack = {

@@ -1,4 +1,4 @@
-import { docker } from "./docker.ts";
+import { runDocker } from "./docker.ts";
 
 /** An engine to test against, or why there is none and what to do. */
 export type TestEngine = Readonly<
@@ -17,13 +17,13 @@ export async function findEngine(): Promise<TestEngine> {
   const host = process.env["DOCKER_HOST"] ?? "unix:///var/run/docker.sock";
   const nodeImage = process.env["GATEHOUSE_TEST_NODE_IMAGE"] ?? "node:26-bookworm-slim";
   try {
-    await docker("version", "--format", "{{.Server.Version}}");
+    await runDocker("version", "--format", "{{.Server.Version}}");
   } catch (error) {
     const message = `no Docker engine at ${host} (${firstLine(error)}); start one, or set DOCKER_HOST, or run .ci/engine npm run test:docker`;
     return { ok: false, message };
   }
   try {
-    await docker("image", "inspect", nodeImage).catch(() => docker("pull", "--quiet", nodeImage));
+    await runDocker("image", "inspect", nodeImage).catch(() => runDocker("pull", "--quiet", nodeImage));
   } catch (error) {
     const message = `no image ${nodeImage} (${firstLine(error)}); set GATEHOUSE_TEST_NODE_IMAGE to one with Node 24 or later`;
     return { ok: false, message };

@@ -9,7 +9,7 @@ import { within } from "#daemon/time.ts";
 import { freePorts } from "../free-ports.ts";
 import { isExecutable } from "../is-executable.ts";
 import { until } from "../until.ts";
-import { clusterClient, type ClusterClient } from "./cluster-client.ts";
+import { createClusterClient, type ClusterClient } from "./cluster-client.ts";
 
 /** A Kubernetes API server with its store and nothing behind it: no pod runs, but every right and every field is checked. */
 export type ApiServer = ClusterClient &
@@ -30,7 +30,7 @@ const endDeadlineMs = 30_000;
 export const preparationMs = 240_000;
 
 /** Why tests can't have an API server here; undefined when they can. Stands in the names of the tests that are skipped. */
-export function apiServerMissing(): string | undefined {
+export function explainMissingApiServer(): string | undefined {
   const lacking = programs.filter((program) => pathOf(program) === undefined);
   if (lacking.length === 0) return undefined;
   return `no ${lacking.join(" and no ")} on PATH; the release archives of Kubernetes and of etcd have them`;
@@ -55,7 +55,7 @@ export async function startApiServer(): Promise<ApiServer> {
   const ca = await until("the API server has a certificate", startDeadlineMs, () =>
     readFile(join(directory, "apiserver.crt"), "utf8"),
   );
-  const client = started.use(clusterClient({ url, token, ca }));
+  const client = started.use(createClusterClient({ url, token, ca }));
   await until(
     "the API server is ready",
     startDeadlineMs,
@@ -71,7 +71,7 @@ export async function startApiServer(): Promise<ApiServer> {
   return {
     ...client,
     url,
-    as: async (namespace, account) => running.use(clusterClient({ url, token: await tokenOf(namespace, account), ca })),
+    as: async (namespace, account) => running.use(createClusterClient({ url, token: await tokenOf(namespace, account), ca })),
     accountDirectory: async (namespace, account) => {
       const own = await mkdtemp(join(directory, "account-"));
       await writeFile(join(own, "token"), await tokenOf(namespace, account));
@@ -111,7 +111,7 @@ function apiServerOptions({
 
 function run(program: (typeof programs)[number], options: readonly string[], directory: string): AsyncDisposable {
   const path = pathOf(program);
-  if (path === undefined) throw new Error(apiServerMissing());
+  if (path === undefined) throw new Error(explainMissingApiServer());
   const log = openSync(join(directory, `${program}.log`), "w");
   const child = spawn(path, options, { cwd: directory, stdio: ["ignore", log, log] });
   const exited = once(child, "exit");

@@ -25,7 +25,7 @@ export async function applyStack(
 }
 
 /** The pods that the controllers of a cluster would make of a stack's workloads, named as a StatefulSet names them. */
-export function podsOf(manifests: readonly Manifest[]): readonly ClusterObject[] {
+export function listPods(manifests: readonly Manifest[]): readonly ClusterObject[] {
   return manifests.flatMap(({ kind, metadata, spec }) => {
     const template = templateOf(kind, spec);
     if (template === undefined) return [];
@@ -41,6 +41,6 @@ function templateOf(kind: string, spec: Manifest["spec"]): Template | undefined 
 }
 
 /** The account that pods without one of their own have. The cluster's controllers would make it. */
-export function defaultAccount(namespace: string): ClusterObject {
+export function buildDefaultAccount(namespace: string): ClusterObject {
   return { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default", namespace } };
 }

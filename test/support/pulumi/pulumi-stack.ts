@@ -26,7 +26,7 @@ export type PulumiStack = AsyncDisposable &
   }>;
 
 /** Makes an empty stack in a backend in a temporary directory; nothing is written to the repository. */
-export async function pulumiStack(name: string): Promise<PulumiStack> {
+export async function createPulumiStack(name: string): Promise<PulumiStack> {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-pulumi-"));
   const configFile = join(directory, `Pulumi.${name}.yaml`);
   const env = {

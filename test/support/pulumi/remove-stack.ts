@@ -1,18 +1,18 @@
-import { docker } from "../engine/docker.ts";
+import { runDocker } from "../engine/docker.ts";
 
 /** Removes what a stack has left on the engine, however far it came: containers, networks, volumes, the images that it built. */
 export async function removeStack(prefix: string): Promise<void> {
   const labelled = ["--filter", `label=io.gatehouse.stack=${prefix}`];
-  await remove(["rm", "--force"], await docker("ps", "--all", "--quiet", ...labelled));
-  await remove(["network", "rm"], await docker("network", "ls", "--quiet", ...labelled));
-  await remove(["volume", "rm"], await docker("volume", "ls", "--quiet", ...labelled));
+  await remove(["rm", "--force"], await runDocker("ps", "--all", "--quiet", ...labelled));
+  await remove(["network", "rm"], await runDocker("network", "ls", "--quiet", ...labelled));
+  await remove(["volume", "rm"], await runDocker("volume", "ls", "--quiet", ...labelled));
   const format = ["--format", "{{.Repository}}:{{.Tag}}"];
   await remove(
     ["image", "rm"],
-    await docker("image", "ls", ...format, "--filter", `reference=${prefix.toLowerCase()}/*`),
+    await runDocker("image", "ls", ...format, "--filter", `reference=${prefix.toLowerCase()}/*`),
   );
 }
 
 async function remove(kind: readonly string[], found: string): Promise<void> {
-  if (found !== "") await docker(...kind, ...found.split("\n"));
+  if (found !== "") await runDocker(...kind, ...found.split("\n"));
 }
