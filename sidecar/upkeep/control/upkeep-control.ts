@@ -12,7 +12,7 @@ import type { PlanView } from "../plan/plan-view.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import type { AskUpgradeDependencies } from "../upgrade/ask-upgrade.ts";
-import { scheduledWords, upgradeWords, type ObservedUpgrade } from "../upgrade/upgrade-observation.ts";
+import { describeScheduled, upgradeWords, type ObservedUpgrade } from "../upgrade/upgrade-observation.ts";
 import { createUpgradeControl, type UpgradeControl } from "./upgrade-control.ts";
 import type { AdoptAnswer, ControlView, RestartAnswer, ResumeAnswer } from "./control-answers.ts";
 
@@ -112,7 +112,7 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
 
 function shownSchedule(upgrade: ObservedUpgrade): Pick<ControlView, "scheduled"> {
   const { scheduled, ...seen } = upgrade.now();
-  return scheduled === undefined ? {} : { scheduled: { words: scheduledWords({ ...seen, scheduled }) } };
+  return scheduled === undefined ? {} : { scheduled: { words: describeScheduled({ ...seen, scheduled }) } };
 }
 
 function shownUpgrade(record: UpgradeRecord | undefined): Pick<ControlView, "upgrade"> {

@@ -1,25 +1,28 @@
 import { hash } from "node:crypto";
-import type { UpgradeRecord, UpgradeStore } from "../state/upgrade-record.ts";
+import type { UpgradeStore } from "../state/upgrade-record.ts";
 import { isAnswering } from "#health/node-health.ts";
 import { findObstacles } from "./check-node.ts";
-import { storesOf, type CheckUpgradeDependencies, type UpgradeCheck } from "./check-upgrade.ts";
+import {
+  createRecord,
+  findWorkStores,
+  measureWithinMs,
+  type CheckUpgradeDependencies,
+  type UpgradeCheck,
+} from "./check-upgrade.ts";
 import { readReportedVersion } from "./prove-version.ts";
 import { findNoRoom, findSnapshot } from "./snapshot-source.ts";
 import type { UpgradePlan } from "./upgrade-plan.ts";
-
-/** How long a snapshot may take to be measured, while a person waits. */
-const measureWithinMs = 60_000;
 
 /** Looks whether the node's data could be restored from a snapshot now, and what would be done. Changes nothing. */
 export async function checkRestore(
   asked: string | undefined,
   dependencies: CheckUpgradeDependencies,
 ): Promise<UpgradeCheck> {
-  const { place, settings, observer, clock, state, signal, health, holders } = dependencies;
+  const { place, settings, observer, state, signal, health, holders } = dependencies;
   const { version } = observer.version();
   const reading = await place.read();
   const found = reading.ok
-    ? await storesOf(reading.document, "restore", asked ?? place.layout().binDirectory, dependencies)
+    ? await findWorkStores(reading.document, "restore", asked ?? place.layout().binDirectory, dependencies)
     : ({ ok: false, problem: reading.problem.message } as const);
   const stores = found.ok ? found.stores.map(asRestored) : [];
   const last = state.upgrade.get();
@@ -49,33 +52,19 @@ export async function checkRestore(
   });
   if (problems.length > 0 || version === undefined || !found.ok) return { plan, record: undefined };
   const [process] = await holders.now();
-  const nowMs = clock.wallMs();
-  const record: UpgradeRecord = {
-    from: version.text,
-    to: version.text,
-    source: sources[0] ?? "",
-    restoredFrom: sources,
-    files: [],
-    binDirectory: place.layout().binDirectory,
-    configPath: place.layout().configPath,
-    directory: found.directory,
-    stores,
-    method: settings.upgrade.snapshot,
-    keepsCopy: settings.upgrade.keepSnapshot,
-    before: {
-      // What a snapshot holds is not known beforehand: any block that is made over it is proof.
-      height: 0,
-      autoPrune: false,
-      tellsVersion: readReportedVersion(health.current(), settings.node.clientName) !== undefined,
-      process,
-    },
-    beganMs: nowMs,
-    stage: "stopping",
-    stageSinceMs: nowMs,
-    attempts: 0,
-    interruptions: 0,
-    newRan: false,
+  // What a snapshot holds is not known beforehand: any block that is made over it is proof.
+  const before = {
+    height: 0,
+    autoPrune: false,
+    tellsVersion: readReportedVersion(health.current(), settings.node.clientName) !== undefined,
+    process,
   };
+  const versions = { from: version.text, to: version.text };
+  const origin = { source: sources[0] ?? "", restoredFrom: sources, files: [] };
+  const record = createRecord(
+    { ...versions, ...origin, directory: found.directory, stores, before },
+    dependencies,
+  );
   return { plan, record };
 }
 

@@ -26,8 +26,8 @@ export type CheckUpgradeDependencies = CheckNodeDependencies &
     clock: Clock;
   }>;
 
-/** How long the data may take to be measured, while a person waits. */
-const measureWithinMs = 60_000;
+/** How long the data or a snapshot may take to be measured, while a person waits. */
+export const measureWithinMs = 60_000;
 
 /** Rules of the lint by which a node does not start, or not as itself. */
 const refusing: ReadonlySet<string> = new Set(["unreadable", "missing-key", "wrong-type", "port-clash"]);
@@ -37,14 +37,14 @@ export async function checkUpgrade(
   request: UpgradeRequest,
   dependencies: CheckUpgradeDependencies,
 ): Promise<UpgradeCheck> {
-  const { place, settings, observer, clock, signal } = dependencies;
+  const { place, settings, observer, signal } = dependencies;
   const { source } = request;
   const from = observer.version().version;
   const release = await readRelease(request, { ...dependencies, binDirectory: place.layout().binDirectory });
   const { files, to } = typeof release === "string" ? { files: [], to: undefined } : release;
   const config = checkConfig(await place.read(), { from, to }, dependencies);
   const found =
-    config.document && (await storesOf(config.document, `to-${to?.release ?? "unknown"}`, source, dependencies));
+    config.document && (await findWorkStores(config.document, `to-${to?.release ?? "unknown"}`, source, dependencies));
   const stores = found?.ok === true ? found.stores : [];
   const costs = await Promise.all(stores.map((store) => copyCost(store, { timeoutMs: measureWithinMs, signal })));
   const before = await readNodeBefore(dependencies);
@@ -63,26 +63,37 @@ export async function checkUpgrade(
   if (problems.length > 0 || from === undefined || to === undefined || before === undefined || found?.ok !== true) {
     return { plan: shown, record: undefined };
   }
-  const record: UpgradeRecord = {
-    from: from.text,
-    to: to.text,
-    source,
-    files,
-    binDirectory: place.layout().binDirectory,
-    configPath: place.layout().configPath,
-    directory: found.directory,
-    stores,
+  const versions = { from: from.text, to: to.text };
+  const record = createRecord({ ...versions, source, files, directory: found.directory, stores, before }, dependencies);
+  return { plan: shown, record };
+}
+
+/** What a check found, as the record has it. */
+type CheckedWork = Pick<
+  UpgradeRecord,
+  "from" | "to" | "source" | "restoredFrom" | "files" | "directory" | "stores" | "before"
+>;
+
+/** The record with which an upgrade or a restore begins: before its first step. */
+export function createRecord(
+  work: CheckedWork,
+  { place, settings, clock }: Pick<CheckUpgradeDependencies, "place" | "settings" | "clock">,
+): UpgradeRecord {
+  const { binDirectory, configPath } = place.layout();
+  const nowMs = clock.wallMs();
+  return {
+    ...work,
+    binDirectory,
+    configPath,
     method: settings.upgrade.snapshot,
     keepsCopy: settings.upgrade.keepSnapshot,
-    before,
-    beganMs: clock.wallMs(),
+    beganMs: nowMs,
     stage: "stopping",
-    stageSinceMs: clock.wallMs(),
+    stageSinceMs: nowMs,
     attempts: 0,
     interruptions: 0,
     newRan: false,
   };
-  return { plan: shown, record };
 }
 
 const noAnswer = "the node does not answer: only of one that runs well can be told whether it is worse afterwards";
@@ -119,7 +130,7 @@ function checkConfig(
 }
 
 /** Finds the directories of a node's data, and names those beside them in which one piece of work is done. */
-export function storesOf(
+export function findWorkStores(
   document: ConfigDocument,
   work: string,
   source: string,

@@ -1,0 +1,74 @@
+import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
+import { ControlError, requestControl, type ControlTarget } from "./ask-control.ts";
+import { upgradeAnswer, type UpgradeAnswer } from "./control-answers.ts";
+import { followUpgrade, planText } from "./follow-upgrade.ts";
+
+/** How a person agrees to a plan. */
+export type Agreement = Readonly<{
+  /** Shows what would be done, and does nothing. */
+  dryRun: boolean;
+  /** Agrees without being asked. */
+  yes: boolean;
+  /** Asks a person at the terminal; undefined where there is none. */
+  confirm: ((question: string) => Promise<boolean>) | undefined;
+}>;
+
+/** What a plan is about. */
+type PlannedWork = Readonly<{
+  /** How its messages begin. */
+  command: "upgrade" | "restore";
+  /** The request for the plan; with the plan's digest it begins the work. */
+  body: object;
+  /** The question that a person answers with yes. */
+  question: (shown: UpgradeAnswer) => string;
+}>;
+
+/** The sidecar hashes programs and measures data first. */
+const checkWithinMs = 180_000;
+
+/**
+ * Shows a plan of a running sidecar, has it carried out once a person agrees, and follows the work to its end. Returns the exit status: 0 the work succeeded
+ * or begins later (dry run: it could begin); 1 the sidecar refused it or took it back, or nobody agreed.
+ */
+export async function confirmPlan(
+  target: ControlTarget,
+  { command, body, question }: PlannedWork,
+  { dryRun, yes, confirm }: Agreement,
+  output: CommandOutput,
+): Promise<number> {
+  const request = (more: object = {}) =>
+    requestControl(target, {
+      path: `/${command}`,
+      body: { ...body, ...more },
+      answer: upgradeAnswer,
+      timeoutMs: checkWithinMs,
+    });
+  try {
+    const shown = await request();
+    output.out(planText(shown));
+    if (shown.result === "refused") {
+      output.error(`${command}: it can't be done now, for the reasons above; nothing was changed.\n`);
+      return exitStatus.error;
+    }
+    if (dryRun) return exitStatus.clean;
+    const isAllowed = yes || (await confirm?.(question(shown))) === true;
+    if (!isAllowed) {
+      const how = confirm === undefined ? " Without a terminal, say --yes." : "";
+      output.error(`${command}: nothing was changed.${how}\n`);
+      return exitStatus.error;
+    }
+    const begun = await request({ digest: shown.plan.digest });
+    if (begun.beganMs !== undefined) return await followUpgrade(target, begun.beganMs, output);
+    if (begun.result === "scheduled") {
+      output.out(`It is accepted, and begins by itself ${begun.starts}. Withdraw it: gatehouse upgrade --cancel.\n`);
+      return exitStatus.clean;
+    }
+    output.error(`${command}: it is another one now, or can't be done any more; nothing was changed. It is now:\n`);
+    output.out(planText(begun));
+    return exitStatus.error;
+  } catch (error) {
+    if (!(error instanceof ControlError)) throw error;
+    output.error(`${command}: ${error.message}\n`);
+    return exitStatus.error;
+  }
+}
