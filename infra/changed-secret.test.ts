@@ -25,7 +25,7 @@ describe("a changed secret on Docker", () => {
     after = await recordStack(withSigner("18"), { preview: false });
   }, 30_000);
 
-  it("changes the courier of the service that uses it, by what it carries alone, and nothing else", () => {
+  it("changes the file delivery of the service that uses it, by what it carries alone, and nothing else", () => {
     const changed = after.filter(
       ({ inputs }, index) => JSON.stringify(inputs) !== JSON.stringify(before[index]?.inputs),
     );
@@ -44,7 +44,7 @@ describe("a changed secret on Docker", () => {
     expect(JSON.stringify(shown)).not.toContain("18".repeat(32));
   });
 
-  it("reaches a service by its courier's id, which is in the service's labels and is another after a replacement", () => {
+  it("reaches a service by its file delivery's id, which is in the service's labels and is another after a replacement", () => {
     for (const service of ["node", "facilitator", "resource-server"]) {
       const label = { label: "io.gatehouse.files", value: `gh-${service}-files-id` };
       expect(container(after, `gh-${service}`)["labels"], service).toContainEqual(label);

@@ -2,7 +2,7 @@ import { styleText } from "node:util";
 import { z } from "zod";
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
 import { pause } from "#daemon/time.ts";
-import { askStatus } from "./ask-status.ts";
+import { requestStatus } from "./request-status.ts";
 import { formatPlain } from "./top/top-words.ts";
 import { isRight, statusNode, statusVerdict } from "./status-shapes.ts";
 
@@ -68,7 +68,7 @@ async function showOnce(
   { url, json }: Pick<StatusCommandOptions, "url" | "json">,
   output: CommandOutput,
 ): Promise<number> {
-  const found = await askStatus(url, statusShape);
+  const found = await requestStatus(url, statusShape);
   if (!found.ok) {
     output.error(`status: ${found.message}\n`);
     return exitStatus.error;

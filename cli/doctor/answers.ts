@@ -31,7 +31,7 @@ type Answers = Readonly<{
 export const checkLimits = { timeoutMs: 5_000, answerBytesMax: 8 * 1_024 * 1_024 } as const;
 
 /** A service with what it said. */
-export type AskedService = KnownService &
+export type InspectedService = KnownService &
   Readonly<{
     /** Its answers as they came; undefined where its address is not known. */
     answers: Answers | undefined;
@@ -45,7 +45,7 @@ export type AskedService = KnownService &
   }>;
 
 /** Asks a service for all that checks and bundles are made of, once. */
-export async function askService(known: KnownService, clock: () => number): Promise<AskedService> {
+export async function inspectService(known: KnownService, clock: () => number): Promise<InspectedService> {
   const { url } = known;
   const nothing = { configuration: undefined, readiness: undefined, status: undefined };
   if (url === undefined) {

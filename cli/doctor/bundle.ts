@@ -6,14 +6,14 @@ import { pipeline } from "node:stream/promises";
 import { create } from "tar";
 import type { Mask } from "#daemon/mask.ts";
 import { version } from "#daemon/version.ts";
-import type { AskedService } from "./answers.ts";
+import type { InspectedService } from "./answers.ts";
 import type { Finding } from "./finding.ts";
 import { redact } from "./redact.ts";
 
 /** What goes into a bundle for a bug report. */
 export type BundleSources = Readonly<{
   findings: readonly Finding[];
-  services: readonly AskedService[];
+  services: readonly InspectedService[];
   /** Log files whose ends are added. */
   logs: readonly string[];
   /** Milliseconds since 1970. */
@@ -81,7 +81,7 @@ async function entriesOf({ findings, services, logs, clock }: BundleSources): Pr
   ].slice(0, entriesMax);
 }
 
-function entriesOfService({ service, source, settings, answers }: AskedService): readonly Entry[] {
+function entriesOfService({ service, source, settings, answers }: InspectedService): readonly Entry[] {
   const own = settings?.ok === true ? settings.values : settings?.problems;
   const told = Object.entries(answers ?? {}).map(([name, got]): Entry => {
     if (!got.ok) return [`${service}/${name}`, `no answer: ${got.why}\n`];

@@ -1,9 +1,9 @@
-import type { AskedService } from "./answers.ts";
+import type { InspectedService } from "./answers.ts";
 import type { Finding } from "./finding.ts";
 
 /** What a check judges. */
 export type Diagnosis = Readonly<{
-  services: readonly AskedService[];
+  services: readonly InspectedService[];
   /** Prometheus, as its web interface is reached; undefined where nobody named one. */
   prometheusUrl: string | undefined;
   /** Milliseconds since 1970. */
@@ -19,7 +19,7 @@ export function createFindings(check: string) {
 }
 
 /** The services that said who they are. Of the others the check of services tells that nothing more is known. */
-export function listAnswering(services: readonly AskedService[]) {
+export function listAnswering(services: readonly InspectedService[]) {
   return services.flatMap((service) =>
     service.configuration === undefined ? [] : [{ service, configuration: service.configuration }],
   );

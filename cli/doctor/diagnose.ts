@@ -1,6 +1,6 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
 import type { Mask } from "#daemon/mask.ts";
-import { askService, type AskedService } from "./answers.ts";
+import { inspectService, type InspectedService } from "./answers.ts";
 import { writeBundle } from "./bundle.ts";
 import { checks } from "./checks/all.ts";
 import type { Diagnosis } from "./check.ts";
@@ -44,7 +44,7 @@ export async function diagnose(options: DiagnoseOptions, dependencies: Dependenc
   const { clock, mask } = dependencies;
   const { prometheusUrl, bundle, json, logs, stateDirectory } = options;
   const known = findServices(options, { mask });
-  const services = await Promise.all(known.map((service) => askService(service, clock)));
+  const services = await Promise.all(known.map((service) => inspectService(service, clock)));
   const findings = await runChecks({ services, prometheusUrl, clock });
   const status = printed(findings, { json }, dependencies);
   if (bundle === undefined) return status;
@@ -70,7 +70,7 @@ async function runChecks(diagnosis: Diagnosis): Promise<readonly Finding[]> {
   return found.flat();
 }
 
-type Bundled = Readonly<{ services: readonly AskedService[]; findings: readonly Finding[]; logs: readonly string[] }>;
+type Bundled = Readonly<{ services: readonly InspectedService[]; findings: readonly Finding[]; logs: readonly string[] }>;
 
 async function bundled(path: string, content: Bundled, { mask, clock, error: print }: Dependencies): Promise<number> {
   try {

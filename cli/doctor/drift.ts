@@ -70,7 +70,7 @@ function stateOfFile(
   if (found.sha256 !== sha256) {
     return [
       "wrong",
-      `${found.path} is not what the stack gave it; after a change on Kubernetes wait two minutes, else \`pulumi up --refresh --replace\` its courier or Secret`,
+      `${found.path} is not what the stack gave it; after a change on Kubernetes wait two minutes, else \`pulumi up --refresh --replace\` its file delivery (the container …-files or …-live) or Secret`,
     ];
   }
   return ["right", `${found.path} is what the stack gave it`];

@@ -77,7 +77,7 @@ function isNotification(data: unknown): boolean {
   try {
     return notification.safeParse(JSON.parse(data)).success;
   } catch {
-    // Whatever else a WebSocket endpoint says is no news of a block.
+    // Whatever else a WebSocket endpoint says announces no block.
     return false;
   }
 }

@@ -119,7 +119,7 @@ export class DockerHost extends ComponentResource implements Platform {
     return new docker.Container(`${this.#args.prefix}-${spec.name}`, args, {
       parent,
       provider: this.#args.provider,
-      dependsOn: [...dependsOn, ...(live === undefined ? [] : [live.courier])],
+      dependsOn: [...dependsOn, ...(live === undefined ? [] : [live.container])],
       // Pulumi refuses to ignore a part of what is not there.
       ignoreChanges: args.healthcheck === undefined ? [] : [...healthTimeProperties],
       // Names and published ports can be held by one container at a time.
@@ -147,7 +147,7 @@ export class DockerHost extends ComponentResource implements Platform {
     return this.deploy(sidecar, { ...attachment, dependsOn: [...attachment.dependsOn, deployed, proxy] });
   }
 
-  /** Without the courier's id in its labels: what it brings later, the service reads while it runs. */
+  /** Without the id of the delivering container in its labels: the service reads what is delivered later while it runs. */
   #deliverLiveFiles(spec: ServiceSpec, parent: ComponentResource): FileDelivery | undefined {
     return this.#deliver({ spec, files: listLiveFiles(spec), name: `${this.#args.prefix}-${spec.name}-live` }, parent);
   }
@@ -155,7 +155,7 @@ export class DockerHost extends ComponentResource implements Platform {
   #deliverFiles(spec: ServiceSpec, parent: ComponentResource): Placement["files"] {
     const name = `${this.#args.prefix}-${spec.name}-files`;
     const delivery = this.#deliver({ spec, files: spec.files, name }, parent);
-    return delivery && { volume: delivery.volume.name, revision: delivery.courier.id };
+    return delivery && { volume: delivery.volume.name, revision: delivery.container.id };
   }
 
   #deliver(
@@ -168,7 +168,7 @@ export class DockerHost extends ComponentResource implements Platform {
       { name, labels: this.#labelList() },
       { parent, provider: this.#args.provider },
     );
-    const courier = new docker.Container(
+    const container = new docker.Container(
       name,
       buildFileDeliveryArgs(spec, files, {
         containerName: name,
@@ -178,7 +178,7 @@ export class DockerHost extends ComponentResource implements Platform {
       }),
       { parent, provider: this.#args.provider, deleteBeforeReplace: true },
     );
-    return { volume, courier };
+    return { volume, container };
   }
 
   #hostFiles({ name, foreignFiles, ...spec }: ServiceSpec): Placement["hostFiles"] {

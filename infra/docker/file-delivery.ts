@@ -3,8 +3,8 @@ import { secret, type Input } from "@pulumi/pulumi";
 import { filesDirectory, type FileSpec, type ServiceSpec } from "../services/service-spec.ts";
 import { formatEngineCpus } from "./engine.ts";
 
-/** A volume with a service's files, and the container that brought them. */
-export type FileDelivery = Readonly<{ volume: docker.Volume; courier: docker.Container }>;
+/** A volume with a service's files, and the container that delivers them. */
+export type FileDelivery = Readonly<{ volume: docker.Volume; container: docker.Container }>;
 
 /** Where the engine lays a service's files before their owner takes them over. */
 const incomingDirectory = "/run/gatehouse/incoming";
@@ -12,7 +12,7 @@ const incomingDirectory = "/run/gatehouse/incoming";
 /** The program in the image that takes the files over. */
 const installProgram = "/app/infra/images/install-files.ts";
 
-/** The volume that a service reads its files from, as its courier sees it. */
+/** The volume that a service reads its files from, as the container that delivers them sees it. */
 export function buildFilesMount(
   volumeName: docker.types.input.ContainerVolume["volumeName"],
 ): docker.types.input.ContainerVolume {

@@ -6,7 +6,7 @@ import { formatEngineDuration } from "./engine.ts";
 type Healthcheck = docker.types.input.ContainerHealthcheck;
 
 /** How a service is asked from within its container, which is all that an engine can do. */
-type AskedHealth = Exclude<HealthSpec, PortHealth>;
+type InnerHealth = Exclude<HealthSpec, PortHealth>;
 
 /**
  * The properties of a container that say when its health is asked for. Changing one would replace the container, so a container that
@@ -25,7 +25,7 @@ const program = ["node", "/app/infra/images/health-check.mjs"] as const;
  * @param startInterval whether the engine knows an interval for the time of a start.
  */
 export function buildHealthcheck(spec: ServiceSpec, startInterval = false): Healthcheck | undefined {
-  const asked = spec.health === undefined ? undefined : askedFromWithin(spec.health);
+  const asked = spec.health === undefined ? undefined : findInnerHealth(spec.health);
   if (asked === undefined) return undefined;
   const command = commandOf(spec, asked);
   return {
@@ -56,13 +56,13 @@ function timesWithout(rests: boolean): Times {
   };
 }
 
-function askedFromWithin(health: HealthSpec): AskedHealth | undefined {
+function findInnerHealth(health: HealthSpec): InnerHealth | undefined {
   if (health.kind !== "port") return health;
   const { command, startWithinSeconds } = health;
   return command === undefined ? undefined : { kind: "command", command, startWithinSeconds };
 }
 
-function commandOf(spec: ServiceSpec, health: AskedHealth): readonly string[] {
+function commandOf(spec: ServiceSpec, health: InnerHealth): readonly string[] {
   if (health.kind === "command") return health.command;
   if (health.kind !== "socket" && health.command !== undefined) return health.command;
   if (health.kind === "socket") return [...program, health.kind, health.socketPath];

@@ -98,13 +98,13 @@ describe.each(allRules.map((rule) => [rule.name, rule] as const))("%s, at previe
 });
 
 describe("a stack in which a secret changes, at preview", () => {
-  const courier = sampleDockerContainer({ envs: unknownValue, restart: "no", mustRun: false, attach: true });
+  const delivery = sampleDockerContainer({ envs: unknownValue, restart: "no", mustRun: false, attach: true });
   const service = sampleDockerContainer({}, "facilitator");
   const labels = [...(service.props["labels"] as unknown[]), { label: "io.gatehouse.files", value: unknownValue }];
   const replaced = { ...service, props: { ...service.props, labels } };
 
   it("is held to the node's configuration all the same", () => {
-    const stack = [courier, replaced, sidecar("GATEHOUSE_SIDECAR_PRUNE_ENABLED=false")].map(atPreview);
+    const stack = [delivery, replaced, sidecar("GATEHOUSE_SIDECAR_PRUNE_ENABLED=false")].map(atPreview);
     const rule = allRules.find(({ name }) => name === "node-configuration");
     expect(rule?.scope === "stack" ? rule.check(stack) : []).toHaveLength(1);
   });

@@ -14,9 +14,9 @@ export type ClaimLedger = Readonly<{
   /** (none) → working, owned by this process; false when there is a claim already. The one atomic step that makes a payment buy once. */
   claim(claim: NewClaim): Promise<boolean>;
   /** Makes this process the owner of a claim that no living process has; nothing when one has it, or it is delivered. */
-  take(key: ClaimKey): Promise<PaymentClaim | undefined>;
+  acquire(key: ClaimKey): Promise<PaymentClaim | undefined>;
   /** Owns the claim no longer. */
-  giveBack(key: ClaimKey): Promise<void>;
+  disown(key: ClaimKey): Promise<void>;
   /** working → settling, with the response that the upstream gave. */
   settling(key: ClaimKey, response: SoldResponse): Promise<void>;
   /** settling → settling, with the transaction that is pending. */
@@ -29,7 +29,7 @@ export type ClaimLedger = Readonly<{
   release(key: ClaimKey): Promise<void>;
   /** Claims that this process owns. */
   owned(countMax: number): Promise<readonly Readonly<{ key: ClaimKey; isWorking: boolean }>[]>;
-  /** Releases what processes that are gone were working on, and gives back what else they owned; how many were released. */
+  /** Releases what processes that are gone were working on, and disowns what else they owned; returns how many were released. */
   releaseAbandoned(): Promise<number>;
   /** Claims whose settlement has no known outcome and which no other process has, the longest untouched first. */
   unsettled(countMax: number): Promise<readonly PaymentClaim[]>;
@@ -62,12 +62,12 @@ export function createClaimLedger({ store, owner, clock }: ClaimLedgerDependenci
       const texts = [route, fingerprint, digest, JSON.stringify(payload), JSON.stringify(requirements)] as const;
       return (await store.change(sql.claim, [...mine(key), ...texts, idempotencyKey, validBefore, clock()])) === 1;
     },
-    async take(key) {
-      const [row] = await store.rows(sql.take, [...mine(key), owner.graceMs()]);
+    async acquire(key) {
+      const [row] = await store.rows(sql.acquire, [...mine(key), owner.graceMs()]);
       return row === undefined ? undefined : claimFromRow(row);
     },
-    async giveBack(key) {
-      await store.change(sql.giveBack, mine(key));
+    async disown(key) {
+      await store.change(sql.disown, mine(key));
     },
     settling: (key, { status, headers, body }) =>
       move("settling", sql.settling, [...mine(key), status, JSON.stringify(headers), body, clock()]),
@@ -81,7 +81,7 @@ export function createClaimLedger({ store, owner, clock }: ClaimLedgerDependenci
     },
     async releaseAbandoned() {
       const released = await store.change(sql.releaseAbandonedWork, [owner.graceMs()]);
-      await store.change(sql.disown, [owner.graceMs()]);
+      await store.change(sql.disownAbandoned, [owner.graceMs()]);
       return released;
     },
     unsettled: async (countMax) => (await store.rows(sql.unsettled, [countMax, owner.graceMs()])).map(claimFromRow),
@@ -126,9 +126,9 @@ function claimSql(nowMs: string) {
         idempotency_key, valid_before, updated_at_ms)
       VALUES ($1, $2, $3, $4, $5, 'working', $6, $7, $8, $9, $10, $11, $12, $13)
       ON CONFLICT DO NOTHING`,
-    take: `UPDATE claims SET owner = $5
+    acquire: `UPDATE claims SET owner = $5
       WHERE ${byKey} AND state <> 'delivered' AND (owner = $5 OR ${free("$6")}) RETURNING *`,
-    giveBack: `UPDATE claims SET owner = NULL WHERE ${mine}`,
+    disown: `UPDATE claims SET owner = NULL WHERE ${mine}`,
     settling: `UPDATE claims SET state = 'settling', status = $6, headers = $7, body = $8, updated_at_ms = $9
       WHERE ${mine} AND state = 'working'`,
     pending: `UPDATE claims SET settlement = $6, updated_at_ms = $7 WHERE ${mine} AND state = 'settling'`,
@@ -138,7 +138,7 @@ function claimSql(nowMs: string) {
     release: `DELETE FROM claims WHERE ${mine} AND state IN ('working', 'settling')`,
     owned: "SELECT network, asset, payer, nonce, state FROM claims WHERE owner = $1 LIMIT $2",
     releaseAbandonedWork: `DELETE FROM claims WHERE state = 'working' AND ${free("$1")}`,
-    disown: `UPDATE claims SET owner = NULL WHERE owner IS NOT NULL AND ${free("$1")}`,
+    disownAbandoned: `UPDATE claims SET owner = NULL WHERE owner IS NOT NULL AND ${free("$1")}`,
     unsettled: `SELECT * FROM claims WHERE state = 'settling' AND ${free("$2")} ORDER BY updated_at_ms LIMIT $1`,
     count: "SELECT state, count(*) AS claims FROM claims GROUP BY state",
     forget: `DELETE FROM claims

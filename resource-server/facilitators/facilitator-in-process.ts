@@ -64,25 +64,25 @@ export async function createFacilitatorInProcess(
   // Whoever asks first may do so when the node it was started with is down already.
   readiness();
   return {
-    ...askInProcess(facilitator),
+    ...callInProcess(facilitator),
     readiness,
     [Symbol.asyncDispose]: () => facilitator[Symbol.asyncDispose](),
   };
 }
 
 /** Asks a facilitator of this process, which needs not read again what this process has read. */
-export function askInProcess({
+export function callInProcess({
   verify,
   settle,
 }: Pick<Facilitator, "verify" | "settle">): Pick<Facilitation, "verify" | "settle"> {
   return {
-    verify: (payment, requirements, request) => judged(verify(questionOf(payment, requirements), { request })),
+    verify: (payment, requirements, request) => judged(verify(toRequest(payment, requirements), { request })),
     settle: (payment, requirements, idempotencyKey, request) =>
-      judged(settle(questionOf(payment, requirements), { idempotencyKey, request })),
+      judged(settle(toRequest(payment, requirements), { idempotencyKey, request })),
   };
 }
 
-function questionOf(payment: PresentedPayment, paymentRequirements: PaymentRequirements) {
+function toRequest(payment: PresentedPayment, paymentRequirements: PaymentRequirements) {
   return "scheme" in payment
     ? { read: payment, paymentRequirements }
     : { paymentPayload: payment.sent, paymentRequirements };

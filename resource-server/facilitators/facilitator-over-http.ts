@@ -34,7 +34,7 @@ export type FacilitatorOverHttpDependencies = Readonly<{
 const answerLimitBytes = 65_536;
 
 /** One request to a facilitator; without a body it is a GET. */
-type Question = Readonly<{ timeoutMs: number; body?: unknown; headers?: Readonly<Record<string, string>> }>;
+type FacilitatorRequest = Readonly<{ timeoutMs: number; body?: unknown; headers?: Readonly<Record<string, string>> }>;
 
 /**
  * Uses a facilitator over HTTP (x402 version 2: `/verify`, `/settle`, `/supported`). The SDK's client is not used because it
@@ -49,7 +49,7 @@ export function createFacilitatorOverHttp(
   const credentials = { ...basic, ...(options.apiKey && keyHeader(options.apiKey, "Authorization" in basic)) };
   const base = url.replace(/\/+$/, "");
 
-  async function ask<T>(path: string, schema: z.ZodType<T>, { timeoutMs, ...sent }: Question): Promise<T> {
+  async function send<T>(path: string, schema: z.ZodType<T>, { timeoutMs, ...sent }: FacilitatorRequest): Promise<T> {
     const where = `${base}${path}`;
     const { status, text } = await exchange(where, timeoutMs, sent);
     if (status >= 500) throw new FacilitationError("failed", `${where} answered ${status}: ${excerpt(text)}`);
@@ -63,7 +63,7 @@ export function createFacilitatorOverHttp(
     throw new FacilitationError("unintelligible", `${where} is no x402 facilitator: ${status} ${excerpt(text)}`);
   }
 
-  async function exchange(where: string, timeoutMs: number, { body, headers }: Omit<Question, "timeoutMs">) {
+  async function exchange(where: string, timeoutMs: number, { body, headers }: Omit<FacilitatorRequest, "timeoutMs">) {
     try {
       const response = await fetch(where, {
         ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
@@ -83,17 +83,17 @@ export function createFacilitatorOverHttp(
 
   const watch = watchFacilitator(
     { network: options.network, schemes: options.schemes ?? knownSchemes.map(({ name }) => name) },
-    { log, supported: () => ask("/supported", supportedAnswer, { timeoutMs: options.verifyTimeoutMs }) },
+    { log, supported: () => send("/supported", supportedAnswer, { timeoutMs: options.verifyTimeoutMs }) },
   );
   return {
     verify: ({ sent }, requirements, request) =>
-      ask("/verify", verifyAnswer, {
+      send("/verify", verifyAnswer, {
         timeoutMs: options.verifyTimeoutMs,
         body: requestBody(sent, requirements),
         headers: request === undefined ? {} : requestTraceHeaders(request),
       }),
     settle: ({ sent }, requirements, idempotencyKey, request) =>
-      ask("/settle", settleAnswer, {
+      send("/settle", settleAnswer, {
         timeoutMs: options.settleTimeoutMs,
         body: requestBody(sent, requirements),
         headers: { "Idempotency-Key": idempotencyKey, ...(request && requestTraceHeaders(request)) },

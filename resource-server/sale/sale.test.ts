@@ -325,7 +325,7 @@ describe("resumeSettlement", () => {
     facilitation.settlements.unshift(pendingAnswer);
     await buy(createPayment());
     const [claim] = await ledger.unsettled(10);
-    dependencies.owners.take(claim!.key);
+    dependencies.owners.acquire(claim!.key);
     asked.length = 0;
     await resumeSettlement(claim!, dependencies);
     expect(asked).toEqual([]);

@@ -63,13 +63,13 @@ export async function sell(request: SaleRequest, dependencies: SaleDependencies)
 /** Takes up a settlement whose outcome is not known. Leaves it alone while a request works on the same payment. */
 export async function resumeSettlement({ key }: PaymentClaim, dependencies: SaleDependencies): Promise<void> {
   const { ledger, facilitation, owners } = dependencies;
-  if (!owners.take(key)) return;
+  if (!owners.acquire(key)) return;
   try {
-    const claim = await ledger.take(key);
+    const claim = await ledger.acquire(key);
     if (claim?.state === "settling") await record(claim, await resumeClaim(claim, facilitation), dependencies);
-    await ledger.giveBack(key);
+    await ledger.disown(key);
   } finally {
-    owners.giveBack(key);
+    owners.release(key);
   }
 }
 
@@ -78,15 +78,15 @@ async function owning(
   { ledger, owners }: SaleDependencies,
   step: () => Promise<SaleOutcome>,
 ): Promise<SaleOutcome> {
-  if (!owners.take(key)) return { kind: "in-progress" };
+  if (!owners.acquire(key)) return { kind: "in-progress" };
   let outcome: SaleOutcome | undefined;
   try {
     outcome = await step();
-    if (outcome.kind !== "sold") await ledger.giveBack(key);
+    if (outcome.kind !== "sold") await ledger.disown(key);
     return outcome;
   } finally {
     // A sold response stays owned until its delivery ends, so that no second request gets it meanwhile.
-    if (outcome?.kind !== "sold") owners.giveBack(key);
+    if (outcome?.kind !== "sold") owners.release(key);
   }
 }
 
@@ -141,7 +141,7 @@ async function collect(key: ClaimKey, request: SaleRequest, dependencies: SaleDe
     if (found.digest !== request.payment.digest || found.state === "delivered") return spent;
     if (found.fingerprint !== request.fingerprint) return { kind: "other-request" };
   }
-  const claim = await ledger.take(key);
+  const claim = await ledger.acquire(key);
   if (claim === undefined) return { kind: "in-progress" };
   if (claim.state === "working") {
     // Whoever worked on it is gone, or could not note its end; nothing was charged, and the next request begins anew.
@@ -201,14 +201,14 @@ function sold({ key, response, settlement }: PaymentClaim, { ledger, owners }: S
         try {
           await ledger.delivered(key);
         } finally {
-          owners.giveBack(key);
+          owners.release(key);
         }
       },
       async undelivered() {
         try {
-          await ledger.giveBack(key);
+          await ledger.disown(key);
         } finally {
-          owners.giveBack(key);
+          owners.release(key);
         }
       },
     },

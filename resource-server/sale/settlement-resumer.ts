@@ -33,11 +33,11 @@ export function resumeSettlements(
   /** What this process owns by the ledger and no request of it works on: the end of a request could not be written. */
   async function releaseOrphans(): Promise<void> {
     for (const { key, isWorking } of await ledger.owned(claimsPerLookMax)) {
-      if (!owners.take(key)) continue;
+      if (!owners.acquire(key)) continue;
       try {
-        await (isWorking ? ledger.release(key) : ledger.giveBack(key));
+        await (isWorking ? ledger.release(key) : ledger.disown(key));
       } finally {
-        owners.giveBack(key);
+        owners.release(key);
       }
     }
   }

@@ -50,7 +50,7 @@ function testMoves(place: () => Promise<LedgerPlace>): void {
     for (const move of moves) {
       {
         await using ledger = await open();
-        await ledger.take(claim.key);
+        await ledger.acquire(claim.key);
         await move(ledger);
       }
       await using again = await open();
@@ -73,7 +73,7 @@ function testMoves(place: () => Promise<LedgerPlace>): void {
     await ledger.settled(claim.key, settledAnswer);
     await ledger.delivered(claim.key);
     expect(await ledger.find(claim.key)).toMatchObject({ payload: undefined, response: undefined });
-    expect(await ledger.take(claim.key), "nobody needs it any more").toBeUndefined();
+    expect(await ledger.acquire(claim.key), "nobody needs it any more").toBeUndefined();
   });
 
   it("refuses a move that does not fit the state", async () => {
@@ -89,14 +89,14 @@ function testMoves(place: () => Promise<LedgerPlace>): void {
 }
 
 function testOwners(place: () => Promise<LedgerPlace>): void {
-  it("refuses a move of what it has given back", async () => {
+  it("refuses a move of what it has disowned", async () => {
     await using ledger = await (await place()).open();
     const claim = createClaim();
     await ledger.claim(claim);
-    await ledger.giveBack(claim.key);
+    await ledger.disown(claim.key);
     await expect(ledger.settling(claim.key, response)).rejects.toThrow("no longer this process's");
     expect(await ledger.owned(10)).toEqual([]);
-    expect(await ledger.take(claim.key)).toMatchObject({ state: "working" });
+    expect(await ledger.acquire(claim.key)).toMatchObject({ state: "working" });
     expect(await ledger.owned(10)).toEqual([{ key: claim.key, isWorking: true }]);
   });
 
@@ -126,7 +126,7 @@ function testOwners(place: () => Promise<LedgerPlace>): void {
     now = 2_001_000;
     expect(await ledger.forget(1_000_000)).toBe(0);
     expect(await ledger.forget(1_000_001), "it is being delivered").toBe(0);
-    await ledger.giveBack(claim.key);
+    await ledger.disown(claim.key);
     expect(await ledger.forget(1_000_001)).toBe(1);
   });
 }

@@ -7,7 +7,7 @@ import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { NodeVersion } from "#node/versions.ts";
 import type { SidecarSettings } from "../settings.ts";
-import { askSecondsPerBlock } from "./block-rate.ts";
+import { readSecondsPerBlock } from "./block-rate.ts";
 import { judgeVersion } from "./needed-version.ts";
 import { readReleaseList, type ReleaseList } from "./release-list.ts";
 
@@ -55,7 +55,7 @@ export function watchReleases(
     const nowMs = clock.monotonicMs();
     if (height !== undefined && (askedMs === undefined || nowMs - askedMs > againMs)) {
       askedMs = nowMs;
-      const told = await askSecondsPerBlock(height, call, signal);
+      const told = await readSecondsPerBlock(height, call, signal);
       againMs = told === undefined ? noRateAgainMs : rateAgainMs;
       secondsPerBlock = told ?? secondsPerBlock;
     }

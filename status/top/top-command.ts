@@ -1,7 +1,7 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
 import type { Mask } from "#daemon/mask.ts";
 import { pause } from "#daemon/time.ts";
-import { askStatus } from "../ask-status.ts";
+import { requestStatus } from "../request-status.ts";
 import { isRight } from "../status-shapes.ts";
 import { openScreen, type Terminal } from "./top-screen.ts";
 import { renderSheet } from "./top-sheet.ts";
@@ -23,7 +23,7 @@ export async function printTop(
   { url, json }: Omit<TopCommandOptions, "everyMs">,
   output: CommandOutput,
 ): Promise<number> {
-  const told = await askStatus(url, topStatus);
+  const told = await requestStatus(url, topStatus);
   if (!told.ok) {
     output.error(`top: ${told.message}\n`);
     return exitStatus.error;
@@ -52,7 +52,7 @@ export async function watchTop(
   { terminal, isColored, mask, signal }: TopDependencies,
   output: Pick<CommandOutput, "error">,
 ): Promise<number> {
-  const first = await askStatus(url, topStatus);
+  const first = await requestStatus(url, topStatus);
   if (!first.ok) {
     output.error(`top: ${first.message}\n`);
     return exitStatus.error;
@@ -75,7 +75,7 @@ export async function watchTop(
     draw();
     await pause(everyMs, ended);
     if (ended.aborted) break;
-    const told = await askStatus(url, topStatus);
+    const told = await requestStatus(url, topStatus);
     why = told.ok ? undefined : told.message;
     if (told.ok) last = { status: told.status, atMs: performance.now() };
   }

@@ -25,7 +25,7 @@ const colours = {
   held: "red",
 } as const;
 
-/** States whose duration is news. */
+/** States whose duration matters. */
 const timed: ReadonlySet<string> = new Set(["down", "held", "working"]);
 
 /** Draws a node's status as the lines of `gatehouse top`. Pure. */

@@ -9,7 +9,7 @@ const betweenMs = 40;
 /** Each caller opens a new connection after so many requests. */
 const requestsOfConnection = 25;
 /** How long a caller waits: what has no answer by then has failed. */
-const patienceMs = 10_000;
+const answerTimeoutMs = 10_000;
 
 /** What a caller met with: when it asked, how long the answer took, and what was wrong with it. */
 export type Sample = Readonly<{ atMs: number; tookMs: number; failure: string | undefined }>;
@@ -99,7 +99,7 @@ function ask(
   const body = bodyOf(sent);
   return new Promise((resolve) => {
     const headers = { "Content-Type": "application/json", "Content-Length": body.length };
-    const options = { host, port, localAddress, agent, method: "POST", headers, timeout: patienceMs };
+    const options = { host, port, localAddress, agent, method: "POST", headers, timeout: answerTimeoutMs };
     const asked = httpRequest(options, (response) => {
       const parts: Buffer[] = [];
       response.on("data", (part: Buffer) => parts.push(part));
@@ -110,7 +110,7 @@ function ask(
         else resolve(text.includes('"error"') || !text.includes('"result"') ? text.slice(0, 200) : undefined);
       });
     });
-    asked.on("timeout", () => asked.destroy(new Error(`no answer within ${patienceMs} ms`)));
+    asked.on("timeout", () => asked.destroy(new Error(`no answer within ${answerTimeoutMs} ms`)));
     asked.on("error", (error) => resolve(error.message));
     asked.end(body);
   });

@@ -4,7 +4,7 @@ import type { AttackedSidecar } from "./attacked-sidecar.ts";
 /** Time between two looks. */
 const betweenMs = 500;
 /** How long a look at the page may take. */
-const patienceMs = 5_000;
+const answerTimeoutMs = 5_000;
 
 /** What somebody who watches the page sees, and what a probe does. */
 export type Sight = Readonly<{
@@ -55,7 +55,7 @@ export async function startWitness(sidecar: AttackedSidecar): Promise<Witness> {
 }
 
 async function conditionsOf({ statusUrl }: AttackedSidecar): Promise<readonly Condition[]> {
-  const response = await fetch(`${statusUrl}/status`, { signal: AbortSignal.timeout(patienceMs) });
+  const response = await fetch(`${statusUrl}/status`, { signal: AbortSignal.timeout(answerTimeoutMs) });
   return ((await response.json()) as { conditions: Condition[] }).conditions;
 }
 
@@ -67,7 +67,7 @@ function changes(before: readonly Condition[], now: readonly Condition[]): reado
 }
 
 async function readiness({ statusUrl }: AttackedSidecar): Promise<string | undefined> {
-  const response = await fetch(`${statusUrl}/readyz`, { signal: AbortSignal.timeout(patienceMs) });
+  const response = await fetch(`${statusUrl}/readyz`, { signal: AbortSignal.timeout(answerTimeoutMs) });
   const text = await response.text();
   return response.ok ? undefined : `${response.status} ${text.slice(0, 300)}`;
 }

@@ -47,7 +47,7 @@ describe.skipIf(missing !== undefined)(
       const { key } = createClaim();
       for (const [index, replica] of replicas.entries()) {
         if (index === owner) continue;
-        expect(await replica.take(key)).toBeUndefined();
+        expect(await replica.acquire(key)).toBeUndefined();
         expect(await replica.releaseAbandoned()).toBe(0);
         await expect(replica.release(key)).rejects.toThrow("no longer this process's");
       }
@@ -63,7 +63,7 @@ describe.skipIf(missing !== undefined)(
       // As if the first had been cut off from the database for too long.
       await server.query(url, "UPDATE gatehouse_resource_server.claim_owner SET expires_at_ms = 0");
       const { key } = createClaim();
-      expect(await second.take(key)).toMatchObject({ state: "working" });
+      expect(await second.acquire(key)).toMatchObject({ state: "working" });
       await expect(first.settling(key, { status: 200, headers: [], body: new Uint8Array() })).rejects.toThrow(
         "no longer this process's",
       );

@@ -18,7 +18,7 @@ import { addFacilitatorRoutes } from "#facilitator/http.ts";
 import { createOperations } from "#facilitator/schemes/operations.ts";
 import { createPaymentOwners } from "#resource-server/claims/payment-owners.ts";
 import type { Facilitation } from "#resource-server/facilitators/facilitation.ts";
-import { askInProcess } from "#resource-server/facilitators/facilitator-in-process.ts";
+import { callInProcess } from "#resource-server/facilitators/facilitator-in-process.ts";
 import { createFacilitatorOverHttp } from "#resource-server/facilitators/facilitator-over-http.ts";
 import { addPaidRoutes } from "#resource-server/http.ts";
 import { openLiveRoutes, type LiveRoutesOptions } from "#resource-server/routes/live-routes.ts";
@@ -66,7 +66,7 @@ async function openShop(where: "over HTTP" | "in process") {
       { fetch, log, signal: new AbortController().signal },
     ),
   );
-  const facilitation: Facilitation = where === "over HTTP" ? remote : { ...remote, ...askInProcess(operations) };
+  const facilitation: Facilitation = where === "over HTTP" ? remote : { ...remote, ...callInProcess(operations) };
   const ledger = resources.use(await openTestLedger());
   const owners = createPaymentOwners();
   const schemes = [exact, tab];

@@ -2,14 +2,14 @@ import { connect } from "node:net";
 import { once } from "node:events";
 import { findReachedHost } from "#daemon/http/reached-host.ts";
 import { formatAuthority } from "#daemon/http/address.ts";
-import { checkLimits, type AskedService } from "../answers.ts";
+import { checkLimits, type InspectedService } from "../answers.ts";
 import { createFindings, type Check } from "../check.ts";
 import type { Finding } from "../finding.ts";
 import type { WantedListener } from "../known-service.ts";
 
 const look = createFindings("ports");
 
-type Wanted = Readonly<{ listener: WantedListener; owner: AskedService }>;
+type Wanted = Readonly<{ listener: WantedListener; owner: InspectedService }>;
 
 /** Whether the ports that services want are theirs: open while they run, free while they don't, and wanted by one of them alone. */
 export const portsCheck: Check = async ({ services }) => {

@@ -1,6 +1,6 @@
 import { isLoopback } from "#daemon/http/address.ts";
 import { ownCommand } from "#daemon/own-command.ts";
-import type { AskedService } from "../answers.ts";
+import type { InspectedService } from "../answers.ts";
 import { createFindings, type Check } from "../check.ts";
 import { defaultSource } from "../find-services.ts";
 import type { Finding } from "../finding.ts";
@@ -21,7 +21,7 @@ const nothingFound = look(
   "none is named, and nothing listens where services listen by default; run this with a service's variables, in the folder of `gatehouse stack`, or name one by --url sidecar=http://10.0.0.7:9600 or --settings facilitator=facilitator.json5",
 );
 
-function stateOf(service: AskedService): readonly Finding[] {
+function stateOf(service: InspectedService): readonly Finding[] {
   const { service: name, url, source, answers, configuration, readiness } = service;
   if (url === undefined || answers === undefined) {
     return [
@@ -92,7 +92,7 @@ function stateOf(service: AskedService): readonly Finding[] {
   return [...readinessOf(service, readiness), ...refused];
 }
 
-function readinessOf({ service, url }: AskedService, readiness: AskedService["readiness"]): readonly Finding[] {
+function readinessOf({ service, url }: InspectedService, readiness: InspectedService["readiness"]): readonly Finding[] {
   if (readiness === undefined)
     return [look(service, "unknown", `${url}/readyz gives no answer that says whether it is ready`)];
   const unmet = Object.entries(readiness.checks).filter(([, { ok }]) => !ok);
@@ -102,7 +102,7 @@ function readinessOf({ service, url }: AskedService, readiness: AskedService["re
   );
 }
 
-function isRefused({ answers }: AskedService): boolean {
+function isRefused({ answers }: InspectedService): boolean {
   const asked = answers?.["configuration.json"];
   return asked !== undefined && !asked.ok && asked.why === "ECONNREFUSED";
 }

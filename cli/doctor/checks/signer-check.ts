@@ -2,7 +2,7 @@ import { formatUnits } from "viem/utils";
 import { privateKeyToAddress } from "viem/accounts";
 import { createJsonRpcClient, NoJsonRpcAnswerError } from "#daemon/http/json-rpc-client.ts";
 import { maskCredentials } from "#daemon/mask.ts";
-import { checkLimits, type AskedService } from "../answers.ts";
+import { checkLimits, type InspectedService } from "../answers.ts";
 import { createFindings, type Check } from "../check.ts";
 import type { Finding } from "../finding.ts";
 import type { GasPayer } from "../known-service.ts";
@@ -20,7 +20,7 @@ export const signerCheck: Check = async ({ services }) => {
   return found.flat();
 };
 
-async function stateOf(service: AskedService): Promise<readonly Finding[]> {
+async function stateOf(service: InspectedService): Promise<readonly Finding[]> {
   const { settings, service: name } = service;
   if (settings?.ok === true) {
     const { gasPayer } = settings.facts;

@@ -43,7 +43,7 @@ function startReplica({ beforeStatement = pass as (what: string) => Promise<void
       watch,
       pause,
       check: async () => undefined,
-      onAsked: () => undefined,
+      onRequest: () => undefined,
       clock: () => sampleMs,
       signal: stop.signal,
     },

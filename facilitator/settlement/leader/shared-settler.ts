@@ -28,7 +28,7 @@ export type SharedSettlerDependencies = Readonly<{
   /** Whether the chain would take the payment now. */
   check: (payment: SignedPayment) => Promise<Refusal | undefined>;
   /** Tells the part of this process that settles, if it does. */
-  onAsked: () => void;
+  onRequest: () => void;
   clock: () => number;
   pause: Pause;
   /** Aborts when the process is to stop. */
@@ -41,7 +41,7 @@ export type SharedSettlerDependencies = Readonly<{
  * who can't be told the outcome is told `pending`.
  */
 export function createSharedSettler(options: SettlerOptions, dependencies: SharedSettlerDependencies): Settler {
-  const { requests, watch, ownership, check, onAsked, clock } = dependencies;
+  const { requests, watch, ownership, check, onRequest, clock } = dependencies;
   const onRecord = async ({ id }: SignedPayment) => (await requests.states([id])).get(id);
   return {
     settle: async (payment, caller) => {
@@ -54,7 +54,7 @@ export function createSharedSettler(options: SettlerOptions, dependencies: Share
           if (!(await requests.ask(toSettlement(payment, caller.owner)))) {
             return { state: "refused", refusal: nonceUsed };
           }
-          onAsked();
+          onRequest();
         } else {
           // Another replica may have settled it between the two questions; then the chain refuses what has been paid.
           state = await onRecord(payment);
@@ -106,9 +106,9 @@ export function startSharedEngine(
   const candidate = startCandidate(options, dependencies);
   const intervalMs = options.settlement.pollIntervalMs;
   const watch = createOutcomeWatch({ intervalMs }, { ...dependencies, requests });
-  const onAsked = () => candidate.term()?.wake();
+  const onRequest = () => candidate.term()?.wake();
   return {
-    ...createSharedSettler(options.settlement, { ...dependencies, requests, ownership, watch, onAsked }),
+    ...createSharedSettler(options.settlement, { ...dependencies, requests, ownership, watch, onRequest }),
     noteVerified: ownership.noteVerified,
     progress: async ({ id }) => (await requests.states([id])).get(id),
     inFlight: () => candidate.term()?.settling.book.size() ?? 0,

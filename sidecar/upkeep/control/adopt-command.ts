@@ -1,6 +1,6 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
 import { waitUntil } from "#daemon/time.ts";
-import { requestControl, ControlError, type ControlTarget } from "./ask-control.ts";
+import { requestControl, ControlError, type ControlTarget } from "./request-control.ts";
 import { adoptAnswer, controlView, type ControlView } from "./control-answers.ts";
 
 /** How `gatehouse adopt` is told that it may. */

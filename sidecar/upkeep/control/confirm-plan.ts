@@ -1,5 +1,5 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
-import { ControlError, requestControl, type ControlTarget } from "./ask-control.ts";
+import { ControlError, requestControl, type ControlTarget } from "./request-control.ts";
 import { upgradeAnswer, type UpgradeAnswer } from "./control-answers.ts";
 import { followUpgrade, planText } from "./follow-upgrade.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { askedResults } from "../restart/asked-restart.ts";
+import { restartRequestResults } from "../restart/requested-restart.ts";
 import { upgradeEnds } from "../state/upgrade-record.ts";
 
 /** How a sidecar's control begins on its listeners. */
@@ -52,7 +52,7 @@ export const resumeAnswer = z.object({
 export type ResumeAnswer = Readonly<z.output<typeof resumeAnswer>>;
 
 /** What became of a restart that a person asked for: `asked`, or why it is not made. */
-export const restartAnswer = z.object({ result: z.enum(askedResults), node: controlView.shape.node });
+export const restartAnswer = z.object({ result: z.enum(restartRequestResults), node: controlView.shape.node });
 
 export type RestartAnswer = Readonly<z.output<typeof restartAnswer>>;
 
@@ -82,7 +82,7 @@ export const upgradeRequest = z.strictObject({
     .optional(),
 });
 
-export type UpgradeAsked = Readonly<z.output<typeof upgradeRequest>>;
+export type UpgradeBody = Readonly<z.output<typeof upgradeRequest>>;
 
 /** A restore of the node's data that is asked for, from the copy that the last upgrade kept or from another; `digest` as of an upgrade. */
 export const restoreRequest = z.strictObject({
@@ -90,7 +90,7 @@ export const restoreRequest = z.strictObject({
   digest: z.string().max(64).optional(),
 });
 
-export type RestoreAsked = Readonly<z.output<typeof restoreRequest>>;
+export type RestoreBody = Readonly<z.output<typeof restoreRequest>>;
 
 /** What became of it; `refused` for the problems of its plan, `another` when it is not the one that was seen. */
 export const upgradeAnswer = z.object({

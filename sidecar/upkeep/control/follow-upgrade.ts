@@ -1,6 +1,6 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
 import { pause } from "#daemon/time.ts";
-import { ControlError, requestControl, type ControlTarget } from "./ask-control.ts";
+import { ControlError, requestControl, type ControlTarget } from "./request-control.ts";
 import { controlView, type ControlView, type UpgradeAnswer } from "./control-answers.ts";
 
 const lookAgainMs = 1_000;

@@ -1,7 +1,7 @@
 import type { CommandOutput } from "#daemon/command-output.ts";
-import type { ControlTarget } from "./ask-control.ts";
+import type { ControlTarget } from "./request-control.ts";
 import { confirmPlan, type Agreement } from "./confirm-plan.ts";
-import type { RestoreAsked } from "./control-answers.ts";
+import type { RestoreBody } from "./control-answers.ts";
 
 /** From which snapshot the data are restored, and how a person agrees. */
 export type RestoreDataOptions = Agreement &
@@ -16,7 +16,7 @@ export function runRestoreDataCommand(
   { snapshot, ...agreement }: RestoreDataOptions,
   output: CommandOutput,
 ): Promise<number> {
-  const body: RestoreAsked = snapshot === undefined ? {} : { snapshot };
+  const body: RestoreBody = snapshot === undefined ? {} : { snapshot };
   const question = () => "Replace the node's data now? [y/N] ";
   return confirmPlan(target, { command: "restore", body, question }, agreement, output);
 }

@@ -1,5 +1,5 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
-import { requestControl, ControlError, type ControlTarget } from "./ask-control.ts";
+import { requestControl, ControlError, type ControlTarget } from "./request-control.ts";
 import { resumeAnswer } from "./control-answers.ts";
 
 /**

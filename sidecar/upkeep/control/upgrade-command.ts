@@ -1,7 +1,7 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
-import { ControlError, requestControl, type ControlTarget } from "./ask-control.ts";
+import { ControlError, requestControl, type ControlTarget } from "./request-control.ts";
 import { confirmPlan, type Agreement } from "./confirm-plan.ts";
-import { cancelAnswer, type UpgradeAsked } from "./control-answers.ts";
+import { cancelAnswer, type UpgradeBody } from "./control-answers.ts";
 
 /** The upgrade that a person asks for, and how they agree. */
 export type UpgradeOptions = Agreement &
@@ -10,7 +10,7 @@ export type UpgradeOptions = Agreement &
     source: string;
     version: string | undefined;
     /** When it begins; undefined: at once, or in the window of the sidecar's settings. */
-    at: UpgradeAsked["at"];
+    at: UpgradeBody["at"];
   }>;
 
 /** Has a running sidecar upgrade its node. Returns the exit status: 0 the new version is proved, or the upgrade begins later. */
@@ -19,7 +19,7 @@ export function runUpgradeCommand(
   { source, version, at, ...agreement }: UpgradeOptions,
   output: CommandOutput,
 ): Promise<number> {
-  const body: UpgradeAsked = { source, ...(version === undefined ? {} : { version }), ...(at === undefined ? {} : { at }) };
+  const body: UpgradeBody = { source, ...(version === undefined ? {} : { version }), ...(at === undefined ? {} : { at }) };
   const question = ({ starts = "now" }: Readonly<{ starts?: string | undefined }>) =>
     `Upgrade the node ${starts}? [y/N] `;
   return confirmPlan(target, { command: "upgrade", body, question }, agreement, output);

@@ -1,14 +1,14 @@
-import { askRestore } from "../upgrade/ask-restore.ts";
-import { askUpgrade, cancelUpgrade, type AskUpgradeDependencies } from "../upgrade/ask-upgrade.ts";
+import { requestRestore } from "../upgrade/request-restore.ts";
+import { requestUpgrade, cancelUpgrade, type RequestUpgradeDependencies } from "../upgrade/request-upgrade.ts";
 import type { ObservedUpgrade } from "../upgrade/upgrade-observation.ts";
-import type { CancelAnswer, ControlView, RestoreAsked, UpgradeAnswer, UpgradeAsked } from "./control-answers.ts";
+import type { CancelAnswer, ControlView, RestoreBody, UpgradeAnswer, UpgradeBody } from "./control-answers.ts";
 
 /** What a person may ask of a running sidecar about its node's version and data. */
 export type UpgradeControl = Readonly<{
   /** Shows an upgrade, or begins or schedules it if it is still the one that was shown. */
-  upgrade: (asked: UpgradeAsked) => Promise<UpgradeAnswer>;
+  upgrade: (asked: UpgradeBody) => Promise<UpgradeAnswer>;
   /** Shows a restore of the node's data, or begins it if it is still the one that was shown. */
-  restore: (asked: RestoreAsked) => Promise<UpgradeAnswer>;
+  restore: (asked: RestoreBody) => Promise<UpgradeAnswer>;
   /** Withdraws the upgrade that is scheduled. */
   cancelUpgrade: () => CancelAnswer;
 }>;
@@ -17,15 +17,15 @@ export type UpgradeControl = Readonly<{
 export function createUpgradeControl(
   seen: Readonly<{ upgrade: ObservedUpgrade }>,
   node: () => ControlView["node"],
-  dependencies: AskUpgradeDependencies,
+  dependencies: RequestUpgradeDependencies,
 ): UpgradeControl {
   return {
     upgrade: async (asked) => {
-      const answered = await askUpgrade(asked, seen, dependencies);
+      const answered = await requestUpgrade(asked, seen, dependencies);
       return { ...answered, plan: answered.plan as UpgradeAnswer["plan"], node: node() };
     },
     restore: async (asked) => {
-      const answered = await askRestore(asked, seen, dependencies);
+      const answered = await requestRestore(asked, seen, dependencies);
       return { ...answered, plan: answered.plan as UpgradeAnswer["plan"], node: node() };
     },
     cancelUpgrade: () => {

@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import { decideAuthority } from "../adoption/authority.ts";
-import { askForRestart } from "../restart/asked-restart.ts";
+import { requestRestart } from "../restart/requested-restart.ts";
 import { endHold, type HoldDependencies } from "../restart/hold.ts";
 import { identifyNode, formatIdentity } from "../state/node-identity.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
@@ -11,7 +11,7 @@ import type { NodeDriver } from "../drivers/driver.ts";
 import type { PlanView } from "../plan/plan-view.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
-import type { AskUpgradeDependencies } from "../upgrade/ask-upgrade.ts";
+import type { RequestUpgradeDependencies } from "../upgrade/request-upgrade.ts";
 import { describeScheduled, upgradeWords, type ObservedUpgrade } from "../upgrade/upgrade-observation.ts";
 import { createUpgradeControl, type UpgradeControl } from "./upgrade-control.ts";
 import type { AdoptAnswer, ControlView, RestartAnswer, ResumeAnswer } from "./control-answers.ts";
@@ -40,7 +40,7 @@ export type ControlSeen = Readonly<{
 }>;
 
 export type ControlDependencies = HoldDependencies &
-  AskUpgradeDependencies &
+  RequestUpgradeDependencies &
   Readonly<{
     state: Pick<UpkeepState, "askedRestart">;
     driver: NodeDriver | undefined;
@@ -93,7 +93,7 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
       isRestarting: seen.isRestarting(),
       canRestart: dependencies.driver !== undefined,
     };
-    const result = askForRestart(situation, dependencies);
+    const result = requestRestart(situation, dependencies);
     if (result === "asked") wake();
     return { result, node: node() };
   };

@@ -25,14 +25,14 @@ export type NodeDriver = Readonly<{
   processes?: () => Promise<readonly number[]>;
   /** Whether the node runs now, where its supervisor tells that and nothing more. */
   runs?: (signal: AbortSignal) => Promise<boolean | "unknown">;
-  /** What is another after each restart, so that a sidecar that was ended with the node can tell whether it came about. */
-  incarnation?: (signal: AbortSignal) => Promise<string | undefined>;
+  /** The id of the running instance, another after each restart: a sidecar that ended with the node sees by it whether the restart happened. */
+  instanceId?: (signal: AbortSignal) => Promise<string | undefined>;
 }>;
 
-/** What `incarnation` says, or undefined where the driver has no such thing or does not reach the node. */
+/** The id of the running instance; undefined where the driver knows none or does not reach the node. */
 export async function readInstanceId(driver: NodeDriver, signal: AbortSignal): Promise<string | undefined> {
   try {
-    return await driver.incarnation?.(signal);
+    return await driver.instanceId?.(signal);
   } catch (error) {
     if (!(error instanceof DriverError)) throw error;
     // The restart itself says that the driver does not reach the node.

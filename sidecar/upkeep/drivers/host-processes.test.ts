@@ -12,7 +12,7 @@ const heading = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->w
 const row = (local: string, state: string, inode: number) =>
   `   0: ${local} 00000000:0000 ${state} 00000000:00000000 00:00000000 00000000     0        0 ${inode} 1 0 100 0 0 10 0`;
 /** What the thread may spend on a table: a reading of all of this one takes ten times as long. */
-const mostMs = 30;
+const maxMs = 30;
 
 test("finds the sockets that listen on a port, and no other port's", async () => {
   await using directory = await mkdtempDisposable(join(tmpdir(), "sockets-"));
@@ -38,7 +38,7 @@ test("does not read the connections, however many there are", async () => {
   const found = await findListeningSockets(0x2171, [table]);
   const { user, system } = process.threadCpuUsage(before);
   expect([...found]).toEqual(["socket:[11]"]);
-  expect((user + system) / 1_000).toBeLessThan(mostMs);
+  expect((user + system) / 1_000).toBeLessThan(maxMs);
 });
 
 test.skipIf(process.platform !== "linux")("finds a socket of this machine", async () => {

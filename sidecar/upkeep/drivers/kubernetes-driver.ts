@@ -56,7 +56,7 @@ export function createKubernetesDriver(options: KubernetesDriverOptions, api: Ku
       if (isAnother(found) || stopping.aborted) return {};
       throw new DriverError(`pod ${options.pod} did not run again within ${options.timeoutMs} ms; look at its events.`);
     },
-    incarnation: async (signal) => (await look(signal))?.metadata.uid,
+    instanceId: async (signal) => (await look(signal))?.metadata.uid,
     startedAt: async (signal) => {
       const pod = await look(signal);
       return pod === undefined ? "not-running" : startOf(pod, options.container);

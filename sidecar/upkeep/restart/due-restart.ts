@@ -3,7 +3,7 @@ import { doneBySidecar, type EventLog } from "#status/event-log.ts";
 import { readInstanceId, type NodeDriver } from "../drivers/driver.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
-import { findAskedRestart } from "./asked-restart.ts";
+import { findRequestedRestart } from "./requested-restart.ts";
 import { isBack } from "./hold.ts";
 import type { ObservedProcess } from "./restart-observation.ts";
 import type { DueRestart } from "./restart-decision.ts";
@@ -51,7 +51,7 @@ export async function findDueRestart(
     const isCharged = retry.isAsked === true;
     return { cause: "retried", reason, firstReason: retry.reason, urgent: true, isCharged };
   }
-  const asked = isRestarting ? undefined : findAskedRestart(dependencies);
+  const asked = isRestarting ? undefined : findRequestedRestart(dependencies);
   if (asked !== undefined) return asked;
   const sick =
     (await explainUnhealthy(process, { ...options.unhealthy, answersWithinMs }, dependencies)) ??

@@ -155,10 +155,10 @@ export async function attemptRestart(
   dependencies: RestartIncidentDependencies,
 ): Promise<RestartAttempt> {
   const { state, budget, events, driver } = dependencies;
-  const incarnation = await readInstanceId(driver, incident.signal);
+  const instanceId = await readInstanceId(driver, incident.signal);
   state.atomically(() => {
     budget.record(purpose === "ordinary" ? incident.reason : purpose);
-    enter({ phase: "commanded", incarnation }, incident, dependencies);
+    enter({ phase: "commanded", incarnation: instanceId }, incident, dependencies);
     state.retry.set(undefined);
     state.askedRestart.set(undefined);
     state.startedWith.set(undefined);

@@ -34,7 +34,7 @@ export type RestartInFlight = Readonly<{
   phase: "commanded" | "verifying";
   /** Whether it ends one that an earlier sidecar left half done. */
   isFinishing: boolean;
-  /** What the node was before the command, as its driver tells one start of it from the next; undefined where it can't. */
+  /** The instance id of the node before the command; undefined where its driver knows none. Stored under its first name. */
   incarnation?: string | undefined;
   /** Meaning of the configuration that the node is known to have run with before; undefined where it was not. */
   ran?: string | undefined;

@@ -11,10 +11,10 @@ import { sidecarSettings } from "../../settings.ts";
 import { driftedConfig } from "../../testing/fake-node.ts";
 import { readConfigFile } from "../config/config-file.ts";
 import { openUpkeepState, type UpkeepState } from "../state/upkeep-state.ts";
-import { askUpgrade, cancelUpgrade } from "./ask-upgrade.ts";
+import { requestUpgrade, cancelUpgrade } from "./request-upgrade.ts";
 import { beginScheduled, type BeginScheduledDependencies, type ScheduleWatch } from "./begin-scheduled.ts";
 import { observeUpgrade } from "./upgrade-observation.ts";
-import type { AskedStart } from "./upgrade-start.ts";
+import type { RequestedStart } from "./upgrade-start.ts";
 
 const minute = 60_000;
 const nothing = async () => ({});
@@ -85,10 +85,10 @@ function upkeep() {
   };
   const seen = { upgrade: observeUpgrade(undefined, undefined) };
   const watch: ScheduleWatch = {};
-  const accept = async (at?: AskedStart) => {
+  const accept = async (at?: RequestedStart) => {
     const asked = { source: join(root, "release"), version: "0.15.1", at };
-    const shown = await askUpgrade(asked, seen, dependencies);
-    const accepted = await askUpgrade({ ...asked, digest: shown.plan.digest }, seen, dependencies);
+    const shown = await requestUpgrade(asked, seen, dependencies);
+    const accepted = await requestUpgrade({ ...asked, digest: shown.plan.digest }, seen, dependencies);
     expect(accepted, accepted.plan.problems.join("; ")).toMatchObject({ result: "scheduled" });
   };
   const pass = async (change: Partial<typeof now> = {}) => {

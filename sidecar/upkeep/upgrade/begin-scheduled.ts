@@ -1,6 +1,6 @@
 import type { Logger } from "#daemon/log.ts";
 import type { ScheduledUpgrade } from "../state/scheduled-upgrade.ts";
-import { readSituation, type AskUpgradeDependencies } from "./ask-upgrade.ts";
+import { readSituation, type RequestUpgradeDependencies } from "./request-upgrade.ts";
 import { beginUpgrade } from "./begin-upgrade.ts";
 import { checkUpgrade } from "./check-upgrade.ts";
 import { describeScheduled, type ObservedUpgrade } from "./upgrade-observation.ts";
@@ -15,7 +15,7 @@ export type ScheduleWatch = {
   wasDue?: boolean;
 };
 
-export type BeginScheduledDependencies = AskUpgradeDependencies & Readonly<{ log: Logger }>;
+export type BeginScheduledDependencies = RequestUpgradeDependencies & Readonly<{ log: Logger }>;
 
 /** How often it is tried again to begin one whose time has come, and how often one that waits is looked at beforehand. */
 const tryAgainMs = 5_000;

@@ -16,14 +16,14 @@ export type StartJudgement = Readonly<
 >;
 
 /** What a person asks for: now, a time, or a height; undefined: when the settings say. */
-export type AskedStart = "now" | Exclude<UpgradeStart, { kind: "window" }> | undefined;
+export type RequestedStart = "now" | Exclude<UpgradeStart, { kind: "window" }> | undefined;
 
 /** How far ahead an upgrade may be asked for. */
 const aheadMaxMs = 366 * 86_400_000;
 
 /** When an upgrade begins that is asked for; undefined: at once. What speaks against it comes with it. Pure. */
 export function resolveStart(
-  asked: AskedStart,
+  asked: RequestedStart,
   situation: StartSituation,
 ): Readonly<{ start: UpgradeStart | undefined; problems: readonly string[]; warnings: readonly string[] }> {
   const { nowMs, height } = situation;

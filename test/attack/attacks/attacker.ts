@@ -6,7 +6,7 @@ import { formatAttackerAddress, type Target } from "./attack.ts";
 /** Shortest time between two deeds of one attacker: so the machine is left to those who are measured. */
 const breathMs = 5;
 /** How long an attacker waits for an answer. */
-const patienceMs = 20_000;
+const answerTimeoutMs = 20_000;
 
 /** Does something again and again, as so many attackers, each with its number, until the signal; failing is part of it. */
 export async function asMany(
@@ -68,7 +68,7 @@ export function createPoster({ host, port }: Target, signal: AbortSignal, addres
           agent: agentOf(attacker),
           localAddress: formatAttackerAddress(attacker % addresses),
           headers: { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) },
-          timeout: patienceMs,
+          timeout: answerTimeoutMs,
           signal,
         },
         (response) => {

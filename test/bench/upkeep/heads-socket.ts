@@ -26,8 +26,8 @@ export async function startHeadsSocket(): Promise<HeadsSocket> {
   const timer = setInterval(() => {
     height += 1;
     const result = { number: hex(height), hash: hash(height), parentHash: hash(height - 1) };
-    const news = { jsonrpc: "2.0", method: "eth_subscription", params: { subscription, result } };
-    for (const client of clients) client.send(JSON.stringify(news));
+    const notification = { jsonrpc: "2.0", method: "eth_subscription", params: { subscription, result } };
+    for (const client of clients) client.send(JSON.stringify(notification));
   }, blockMs);
   return {
     url: `ws://127.0.0.1:${(server.address() as AddressInfo).port}`,

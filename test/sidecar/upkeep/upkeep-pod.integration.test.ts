@@ -5,7 +5,7 @@ import { startPodServer } from "#sidecar/testing/pod-server.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 
 /** What the next sidecar asks of the cluster and says, after one was ended by the restart that it had asked for of that pod. */
-async function afterRestartOf(incarnation: string) {
+async function afterRestartOf(instanceId: string) {
   await using node = await createFakeNode();
   await node.install("0.15.0");
   await node.start();
@@ -22,7 +22,7 @@ async function afterRestartOf(incarnation: string) {
     await using upkeep = await runUpkeep(node, environment, { stateDirectory });
     await upkeep.reason("RestartSettled", "Idle");
     const asked = { reason: "a test", beganMs: Date.now(), phase: "commanded", isFinishing: false } as const;
-    upkeep.state.restartInFlight.set({ ...asked, incarnation });
+    upkeep.state.restartInFlight.set({ ...asked, incarnation: instanceId });
   }
   server.requests.length = 0;
   await using upkeep = await runUpkeep(node, environment, { stateDirectory });

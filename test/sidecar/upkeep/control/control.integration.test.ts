@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { ownCommand } from "#daemon/own-command.ts";
 import { createMask } from "#daemon/mask.ts";
 import { createCommandWords } from "#sidecar/upkeep/command-words.ts";
-import { requestControl } from "#sidecar/upkeep/control/ask-control.ts";
+import { requestControl } from "#sidecar/upkeep/control/request-control.ts";
 import { controlView, resumeAnswer, type ControlView } from "#sidecar/upkeep/control/control-answers.ts";
 import { locateSocket } from "#sidecar/upkeep/control/control-socket.ts";
 import { listenControl } from "#sidecar/upkeep/control/listen-control.ts";

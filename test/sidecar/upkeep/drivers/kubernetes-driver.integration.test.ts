@@ -23,10 +23,10 @@ test("the pod is deleted, and the new one waited for until its container runs", 
 test("a sidecar in the pod that it has deleted does not wait for the next one when it is told to stop", async () => {
   await using server = await startPodServer();
   const driver = createKubernetesDriver({ pod: "node-0", container: "node", timeoutMs: 60_000 }, server.api);
-  const before = await driver.incarnation?.(signal);
+  const before = await driver.instanceId?.(signal);
   await driver.restart(signal, AbortSignal.abort());
   expect(server.requests.at(-1)).toMatch(/^DELETE /);
-  expect(await driver.incarnation?.(signal)).not.toBe(before);
+  expect(await driver.instanceId?.(signal)).not.toBe(before);
 });
 
 test("a refusal is named in the API server's words, with the right that is missing", async () => {

@@ -2,12 +2,12 @@ import { expect, test } from "vitest";
 import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
 import { createRecentEvents } from "#status/event-log.ts";
 import { auditEvents } from "../state/audited-event-log.ts";
-import { askForRestart, findAskedRestart, type AskDependencies } from "./asked-restart.ts";
+import { requestRestart, findRequestedRestart, type RequestRestartDependencies } from "./requested-restart.ts";
 
 const able = { authority: "acts", isRestarting: false, canRestart: true } as const;
 
 /** What a person's word is kept in, with a clock that a test moves. */
-function keptWord(hold?: ReturnType<AskDependencies["state"]["hold"]["get"]>) {
+function keptWord(hold?: ReturnType<RequestRestartDependencies["state"]["hold"]["get"]>) {
   let asked: Readonly<{ atMs: number }> | undefined;
   const clock = { nowMs: 1_000_000, wallMs: () => clock.nowMs, monotonicMs: () => clock.nowMs };
   const state = {
@@ -22,28 +22,28 @@ function keptWord(hold?: ReturnType<AskDependencies["state"]["hold"]["get"]>) {
 
 test("a restart that is asked for is due at once, and no budget bounds it", () => {
   const kept = keptWord();
-  expect(findAskedRestart(kept)).toBeUndefined();
-  expect(askForRestart(able, kept)).toBe("asked");
-  expect(findAskedRestart(kept)).toMatchObject({ cause: "asked", urgent: true, isCharged: true });
+  expect(findRequestedRestart(kept)).toBeUndefined();
+  expect(requestRestart(able, kept)).toBe("asked");
+  expect(findRequestedRestart(kept)).toMatchObject({ cause: "asked", urgent: true, isCharged: true });
 });
 
 test("after ten minutes, or with a clock that was put back, a word counts no more, and that is told", () => {
   for (const laterMs of [600_001, -1]) {
     const kept = keptWord();
-    askForRestart(able, kept);
+    requestRestart(able, kept);
     kept.clock.nowMs += laterMs;
-    expect(findAskedRestart(kept)).toBeUndefined();
+    expect(findRequestedRestart(kept)).toBeUndefined();
     expect(kept.events.list()[0]?.message).toContain("is not made any more");
     kept.clock.nowMs -= laterMs;
-    expect(findAskedRestart(kept)).toBeUndefined();
+    expect(findRequestedRestart(kept)).toBeUndefined();
   }
 });
 
 test("the audit log names the command that a person ran, and calls no restart made that was not", () => {
   const kept = keptWord();
-  askForRestart(able, kept);
+  requestRestart(able, kept);
   kept.clock.nowMs += 600_001;
-  findAskedRestart(kept);
+  findRequestedRestart(kept);
   expect(kept.audited).toMatchObject([
     { action: "node-restart", by: "gatehouse restart", outcome: "unknown" },
     { action: "node-restart", by: "sidecar", outcome: "failure" },
@@ -57,11 +57,11 @@ test.each([
   [{ ...able, isRestarting: true }, "busy"],
 ] as const)("what stands in its way is the answer, and nothing is kept: %j", (situation, result) => {
   const kept = keptWord();
-  expect(askForRestart(situation, kept)).toBe(result);
-  expect(findAskedRestart(kept)).toBeUndefined();
+  expect(requestRestart(situation, kept)).toBe(result);
+  expect(findRequestedRestart(kept)).toBeUndefined();
 });
 
 test("a hold has to be lifted first", () => {
   const kept = keptWord({ message: "It failed.", sinceMs: 0, desired: { hash: "a", release: undefined } });
-  expect(askForRestart(able, kept)).toBe("held");
+  expect(requestRestart(able, kept)).toBe("held");
 });

@@ -16,7 +16,7 @@ export class ControlError extends Error {
   readonly code = "control_failed";
 }
 
-/** One question; a body makes it a POST. */
+/** One request; without a path it is a GET of the view. */
 type ControlRequest<Schema extends z.ZodType> = Readonly<{
   path: "" | "/resume" | "/adopt" | "/upgrade" | "/upgrade/cancel" | "/restore";
   body?: unknown;
@@ -35,15 +35,15 @@ const responseLimitBytes = 1_048_576;
  */
 export async function requestControl<Schema extends z.ZodType>(
   target: ControlTarget,
-  question: ControlRequest<Schema>,
+  request: ControlRequest<Schema>,
 ): Promise<z.output<Schema>> {
-  if (target.kind === "url") return askAt(target.url, target.url, {}, question, target.token);
+  if (target.kind === "url") return requestAt(target.url, target.url, {}, request, target.token);
   const directories = target.stateDirectories.filter((directory) => existsSync(locateSocket(directory)));
   let failure: ControlError | undefined;
   // A killed sidecar leaves its socket: the one that runs may have its state in the next place.
   for (const directory of directories) {
     try {
-      return await askBySocket(directory, question);
+      return await requestBySocket(directory, request);
     } catch (error) {
       if (!(error instanceof NoAnswer)) throw error;
       failure ??= error;
@@ -58,12 +58,12 @@ export async function requestControl<Schema extends z.ZodType>(
   );
 }
 
-async function askBySocket<Schema extends z.ZodType>(
+async function requestBySocket<Schema extends z.ZodType>(
   stateDirectory: string,
-  question: ControlRequest<Schema>,
+  request: ControlRequest<Schema>,
 ): Promise<z.output<Schema>> {
   await using socket = await findSocketPath(stateDirectory);
-  return askAt("http://sidecar", locateSocket(stateDirectory), { connect: { socketPath: socket.path } }, question);
+  return requestAt("http://sidecar", locateSocket(stateDirectory), { connect: { socketPath: socket.path } }, request);
 }
 
 /** Nobody listens there, so that nothing was asked. */
@@ -72,7 +72,7 @@ class NoAnswer extends ControlError {}
 /** Codes of a connection that did not come about. */
 const unconnected: ReadonlySet<string> = new Set(["ECONNREFUSED", "ENOENT", "EACCES", "ENOTSOCK"]);
 
-async function askAt<Schema extends z.ZodType>(
+async function requestAt<Schema extends z.ZodType>(
   origin: string,
   place: string,
   options: Agent.Options,

@@ -3,25 +3,25 @@ import { beginUpgrade, type BeginUpgradeDependencies, type BegunUpgrade } from "
 import { findObstacles } from "./check-node.ts";
 import type { UpgradeRequest } from "./check-release.ts";
 import { checkUpgrade, type CheckUpgradeDependencies, type UpgradeCheck } from "./check-upgrade.ts";
-import { describeStart, resolveStart, type AskedStart, type StartSituation } from "./upgrade-start.ts";
+import { describeStart, resolveStart, type RequestedStart, type StartSituation } from "./upgrade-start.ts";
 import { describeScheduled, type ObservedUpgrade } from "./upgrade-observation.ts";
 
 /** An upgrade that a person asks for; without the digest of a plan they only look. */
-export type AskedUpgrade = UpgradeRequest & Readonly<{ digest?: string | undefined; at?: AskedStart }>;
+export type RequestedUpgrade = UpgradeRequest & Readonly<{ digest?: string | undefined; at?: RequestedStart }>;
 
 /** What became of it; `scheduled`: it is accepted and begins by itself. `starts`: when, where that is not at once. */
 export type AnsweredUpgrade = Omit<BegunUpgrade, "result"> &
   Readonly<{ result: BegunUpgrade["result"] | "scheduled"; starts?: string }>;
 
-type AskSeen = Readonly<{ upgrade: ObservedUpgrade }>;
+type SeenUpgrade = Readonly<{ upgrade: ObservedUpgrade }>;
 
-export type AskUpgradeDependencies = CheckUpgradeDependencies & BeginUpgradeDependencies;
+export type RequestUpgradeDependencies = CheckUpgradeDependencies & BeginUpgradeDependencies;
 
 /** Shows an upgrade, begins it, or accepts it for later. An accepted one is on the disk when this returns. */
-export async function askUpgrade(
-  { digest, at, ...asked }: AskedUpgrade,
-  seen: AskSeen,
-  dependencies: AskUpgradeDependencies,
+export async function requestUpgrade(
+  { digest, at, ...asked }: RequestedUpgrade,
+  seen: SeenUpgrade,
+  dependencies: RequestUpgradeDependencies,
 ): Promise<AnsweredUpgrade> {
   const looked = await checkUpgrade(asked, dependencies);
   const situation = readSituation(dependencies);
@@ -53,8 +53,8 @@ export async function askUpgrade(
 
 /** Withdraws the upgrade that begins by itself, or forgets that it did not; what it was, or undefined where there is none. */
 export function cancelUpgrade(
-  seen: AskSeen,
-  { state, events }: Pick<AskUpgradeDependencies, "state" | "events">,
+  seen: SeenUpgrade,
+  { state, events }: Pick<RequestUpgradeDependencies, "state" | "events">,
 ): Readonly<{ words: string }> | undefined {
   const scheduled = state.scheduledUpgrade.get();
   if (scheduled === undefined) return undefined;
@@ -89,7 +89,7 @@ function withStart(
   return { plan: shown, record: problems.length > 0 ? undefined : record };
 }
 
-function* findScheduled({ state }: Pick<AskUpgradeDependencies, "state">): Generator<string> {
+function* findScheduled({ state }: Pick<RequestUpgradeDependencies, "state">): Generator<string> {
   const scheduled = state.scheduledUpgrade.get();
   if (scheduled === undefined || scheduled.notBegun !== undefined) return;
   yield `an upgrade to ${scheduled.to} is accepted already and begins by itself; withdraw it first: gatehouse upgrade --cancel`;

@@ -7,26 +7,26 @@ import type { DueRestart } from "./restart-decision.ts";
 /** How long a person's word counts: a restart much later would surprise whoever has mended the node meanwhile. */
 const countsForMs = 600_000;
 
-/** What became of a person's word: `asked` the node is restarted, or why it is not. */
-export const askedResults = ["asked", "busy", "held", "waits", "observes", "no-driver"] as const;
-export type AskedResult = (typeof askedResults)[number];
+/** The result of a request: `asked` the node is restarted, or why it is not. */
+export const restartRequestResults = ["asked", "busy", "held", "waits", "observes", "no-driver"] as const;
+export type RestartRequestResult = (typeof restartRequestResults)[number];
 
-/** What asking takes. */
-export type AskDependencies = Readonly<{
+/** What a request for a restart reads and writes. */
+export type RequestRestartDependencies = Readonly<{
   state: Pick<UpkeepState, "askedRestart" | "hold" | "upgrade">;
   events: EventLog;
   clock: Pick<Clock, "wallMs">;
 }>;
 
 /** Notes that a person wants the node restarted, unless that can't be done now. */
-export function askForRestart(
+export function requestRestart(
   {
     authority,
     isRestarting,
     canRestart,
   }: Readonly<{ authority: Authority; isRestarting: boolean; canRestart: boolean }>,
-  { state, events, clock }: AskDependencies,
-): AskedResult {
+  { state, events, clock }: RequestRestartDependencies,
+): RestartRequestResult {
   if (authority !== "acts") return authority;
   if (!canRestart) return "no-driver";
   if (isRestarting || isBetweenVersions(state)) return "busy";
@@ -38,7 +38,7 @@ export function askForRestart(
 }
 
 /** The restart that a person asked for, while that word counts. No storm that the budget has to end. */
-export function findAskedRestart({
+export function findRequestedRestart({
   state,
   clock,
   events,

@@ -4,11 +4,11 @@ import { checkRestore } from "./check-restore.ts";
 import type { CheckUpgradeDependencies } from "./check-upgrade.ts";
 
 /** A restore of the node's data that a person asks for; without the digest of a plan they only look. */
-export type AskedRestore = Readonly<{ snapshot?: string | undefined; digest?: string | undefined }>;
+export type RequestedRestore = Readonly<{ snapshot?: string | undefined; digest?: string | undefined }>;
 
 /** Shows a restore of the node's data, or begins it if it is still the one that was shown. */
-export async function askRestore(
-  { snapshot, digest }: AskedRestore,
+export async function requestRestore(
+  { snapshot, digest }: RequestedRestore,
   seen: Readonly<{ upgrade: ObservedUpgrade }>,
   dependencies: CheckUpgradeDependencies & BeginUpgradeDependencies,
 ): Promise<BegunUpgrade> {
