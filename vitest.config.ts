@@ -49,11 +49,11 @@ const long = {
 const elsewhere = ["node_modules/**", ".gatehouse/**", "dist/**"];
 
 /**
- * A test file's name tells its cost: `*.test.ts` is a unit test and stands beside its code, or in test/ where it is about several files, `*.integration.test.ts`
+ * A test file's name tells its cost: `*.test.ts` is a unit test and stands next to its code, or in test/ where it is about several files, `*.integration.test.ts`
  * starts real services on free ports, `*.e2e.test.ts` runs the commands that a person types, `*.docker.test.ts` needs a Docker
- * engine, `*.package.test.ts` packs and installs, and `*.long.test.ts` takes minutes. `npm test` runs the first three, and a few files of the upkeep beside a strict node
+ * engine, `*.package.test.ts` packs and installs, and `*.long.test.ts` takes minutes. `npm test` runs the first three, and a few files of the upkeep next to a strict node
  * (`integration-strict`). `npm run test:long` runs the projects `long`, `long-fuzz` and `long-strict`: the long files, the
- * whole of what `npm test` runs a slice of, a million generated messages, and all of the upkeep's tests beside a strict node.
+ * whole of what `npm test` runs a slice of, a million generated messages, and all of the upkeep's tests next to a strict node.
  */
 export default defineConfig({
   test: {

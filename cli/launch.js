@@ -23,7 +23,7 @@ endBeforeServing();
 
 const [, , command] = process.argv;
 if (command === "sidecar" || command === "compile-sidecar") {
-  // A sidecar lives beside a node that wants the memory. Its gateway turns to speed once it is busy.
+  // A sidecar lives next to a node that wants the memory. Its gateway turns to speed once it is busy.
   for (const flag of v8Flags.room) setFlagsFromString(flag);
 }
 enableCompileCache(cacheDirectory);

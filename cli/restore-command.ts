@@ -14,7 +14,7 @@ export function createRestoreCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("restore")
     .summary("Fill a node's empty data directory from a snapshot, or restore the data of a node that has a sidecar")
     .description(
-      "Downloads an archive with a checksum, unpacks it beside the data directory and puts it in place at once. A run that was ended at any instant is gone on with by the next one; a directory that holds anything is left as it is. Exits 0 when there are data, 1 when they could not be restored. " +
+      "Downloads an archive with a checksum, unpacks it next to the data directory and puts it in place at once. A run that was ended at any instant is gone on with by the next one; a directory that holds anything is left as it is. Exits 0 when there are data, 1 when they could not be restored. " +
         "With --snapshot it asks the running sidecar instead: to stop its node, put a copy of the snapshot in the place of the data, start and prove it, and to take it back otherwise.",
     )
     .option(

@@ -4,7 +4,7 @@ import { SettingsError } from "#daemon/settings/problem.ts";
 import { sidecarSettings, type SidecarSettings } from "#sidecar/settings.ts";
 
 /**
- * Reads the sidecar's settings for a command that works beside it. Problems are printed on standard error and set the exit
+ * Reads the sidecar's settings for a command that works next to it. Problems are printed on standard error and set the exit
  * status 1; the result is undefined then.
  */
 export function readSidecarSettings(

@@ -13,7 +13,7 @@ export type RepeatingFetchOptions = Readonly<{
   /** Of all attempts to learn one payment's outcome. */
   outcomeTimeoutMs: number;
   /**
-   * The caller's own signal. It is kept beside the request, because the signal of a clone no longer follows it once the request
+   * The caller's own signal. It is kept next to the request, because the signal of a clone no longer follows it once the request
    * in between was collected as garbage.
    */
   signal: AbortSignal | undefined;

@@ -1,6 +1,6 @@
 import type { Writable } from "node:stream";
 
-/** Most bytes that wait for a reader: some minutes of a busy service's log, and little beside its memory. */
+/** Most bytes that wait for a reader: some minutes of a busy service's log, and little compared with its memory. */
 const waitingBytesMax = 4 * 1024 * 1024;
 
 /** What becomes of lines that are not written. */

@@ -27,7 +27,7 @@ describe("one answer", () => {
   it.each([
     ["a result", { jsonrpc: "2.0", id: 1, result: "0x1" }, { ok: true, result: "0x1" }],
     ["a result of null", { jsonrpc: "2.0", id: 1, result: null }, { ok: true, result: null }],
-    ["a result beside an error of null", { id: 1, result: "0x1", error: null }, { ok: true, result: "0x1" }],
+    ["a result with an error of null", { id: 1, result: "0x1", error: null }, { ok: true, result: "0x1" }],
     ["an error", { jsonrpc: "2.0", id: null, error }, { ok: false, error }],
     ["an error with data", { id: 1, error: { ...error, data: "0x" } }, { ok: false, error: { ...error, data: "0x" } }],
   ])("is %s", (_, message, answer) => {

@@ -8,7 +8,7 @@ function written() {
   return { lines, log: createLog({ service: "test", level: "debug" }, { write }) };
 }
 
-test("a line has the fields of the Elastic Common Schema, and its facts beside them", () => {
+test("a line has the fields of the Elastic Common Schema and its facts", () => {
   const { lines, log } = written();
   log.info({ event: "service-ready", url: "http://127.0.0.1:1", requestId: "r-1", nothing: undefined }, "ready");
   const [{ "@timestamp": at, ...line } = {}] = lines;

@@ -34,7 +34,7 @@ describe("a mask", () => {
     expect(masked(`POST /v3/${key}`, { references: [url] })).toBe("POST /v3/[masked]");
   });
 
-  it("hides the parameters of a URL that it knows, short ones beside their names", () => {
+  it("hides the parameters of a URL that it knows, short ones next to their names", () => {
     const url = `https://rpc.example/?apikey=abc&token=${key}&plain`;
     expect(masked(`GET ${url}`, url)).toBe("GET https://rpc.example/?apikey=[masked]&token=[masked]&plain");
     expect(masked(`token ${key}, abc`, url)).toBe("token [masked], abc");

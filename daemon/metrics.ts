@@ -23,7 +23,7 @@ export function createMetrics(service: string): Registry {
   }).set({ service, version, node: process.version }, 1);
   const clock: Gauge = new Gauge({
     name: "gatehouse_time_seconds",
-    help: "The clock of this machine at the scrape, seconds since 1970; beside Prometheus's own clock it tells how far one of them is off.",
+    help: "The clock of this machine at the scrape, seconds since 1970; compared with Prometheus's own clock it tells how far one of them is off.",
     registers: [registry],
     collect: () => clock.set(Date.now() / 1_000),
   });

@@ -1,7 +1,7 @@
 import { join, relative } from "node:path";
 import { quoteShellWord } from "./shell-word.ts";
 
-/** What `gatehouse` starts with, beside this room in the repository, in the package and in the image. */
+/** What `gatehouse` starts with, next to this room in the repository, in the package and in the image. */
 const program = join(import.meta.dirname, "../cli/gatehouse.js");
 
 /**

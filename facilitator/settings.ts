@@ -168,7 +168,7 @@ export const facilitatorSettings = defineSettings("facilitator", essentials, {
   }),
   settlement,
   auditLog: auditSettings(
-    "facilitator-audit.jsonl beside ledger.path; with ledger.url none, and changes stand in the log alone",
+    "facilitator-audit.jsonl next to ledger.path; with ledger.url none, and changes stand in the log alone",
   ),
 });
 

@@ -39,7 +39,7 @@ export type HealthWatch = Readonly<{
   current: () => NodeHealth;
   /** What this and the other watches of the node's interfaces found, for decisions. */
   facts: () => NodeFacts;
-  /** Looks once, now, beside the regular looks. */
+  /** Looks once, now, besides the regular looks. */
   look: (signal: AbortSignal) => Promise<NodeHealth>;
   /** Takes what the references answered. */
   compared: (reference: ReferenceLook) => void;

@@ -16,7 +16,7 @@ import { watchReferences } from "./reference-watch.ts";
 import { createRpcClient } from "./rpc-client.ts";
 import { watchWebSocket } from "./web-socket-watch.ts";
 
-/** The node's interfaces under watch: HTTP, WebSocket, and its height beside that of others. */
+/** The node's interfaces under watch: HTTP, WebSocket, and its height compared with that of others. */
 export type Health = AsyncDisposable & HealthWatch;
 
 export type HealthDependencies = Readonly<{

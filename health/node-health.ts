@@ -132,7 +132,7 @@ export type NodeFacts = Readonly<{
   rpc?: Readonly<{ sinceMs: number; fault: NodeFault | undefined }>;
   chain?: "expected" | "another";
   height?: "advancing" | "idle" | "quiet" | NodeFault;
-  /** The height beside that of the references; `unknown` when they gave none. */
+  /** The height compared with that of the references; `unknown` when they gave none. */
   lag?: "current" | "unknown" | NodeFault;
   webSocket?: "answering" | NodeFault;
 }>;

@@ -26,7 +26,7 @@ export const rpcHealthShape = {
   staleAfterMs: milliseconds
     .default(30_000)
     .describe(
-      "Time without a new block from which it is told; beside lag.references that have one, the node is no longer fit for traffic",
+      "Time without a new block from which it is told; with lag.references that have one, the node is no longer fit for traffic",
     ),
   webSocket: yesOrNo.default(true).describe("Whether the WebSocket port is watched, too"),
   webSocketIntervalMs: milliseconds.default(5_000).describe("Time between two looks at the node's WebSocket"),

@@ -46,11 +46,11 @@ export function describeReplacement(what: Watched, name: string, type: string): 
     case "node":
       return warning(
         `${name} would be replaced: the node stops, for which it is given 300 s, and is started anew; until then the gateway has no node to ask. ` +
-          "Its data stay on their volume, unless that is named here too. Which properties force it, Pulumi shows beside `replace`; undo that change, or choose a time for it.",
+          "Its data stay on their volume, unless that is named here too. Which properties force it, Pulumi shows next to `replace`; undo that change, or choose a time for it.",
       );
     case "data":
       return warning(
-        `${name} would be replaced: what it holds, chain data or a ledger, would be dropped. Undo the change that Pulumi shows beside ` +
+        `${name} would be replaced: what it holds, chain data or a ledger, would be dropped. Undo the change that Pulumi shows next to ` +
           "`replace`, or save the data first.",
       );
     case "service":

@@ -39,12 +39,12 @@ describe("parseConfig", () => {
     expect(problem).not.toContain("1111");
   });
 
-  it("refuses the development accounts beside a real node or a signer of one's own", () => {
+  it("refuses the development accounts with a real node or a signer of one's own", () => {
     expect(problemsOf({ devAccounts: "true", nodeImage: "node:1@sha256:0", nodeUser: "1000" })[0]).toMatch(
-      /^devAccounts: found true beside nodeImage/,
+      /^devAccounts: found true together with nodeImage/,
     );
     expect(problemsOf({ devAccounts: "true", signerPrivateKey: key })[0]).toMatch(
-      /^devAccounts: found true beside signer/,
+      /^devAccounts: found true together with signer/,
     );
   });
 
@@ -66,10 +66,10 @@ describe("parseConfig", () => {
     expect(problemsOf({ peerPort: "18100" })[0]).toMatch(/^peerPort: found 18100, which is the node's own http port/);
   });
 
-  it("refuses a cluster beside a directory for its objects", () => {
+  it("refuses a cluster with a directory for its objects", () => {
     const kubernetes = { target: "kubernetes", gatehouseImage: "x", devnetImage: "y" };
     expect(problemsOf({ ...kubernetes, renderTo: "out", kubernetesContext: "staging" })).toEqual([
-      "kubernetesContext: found beside renderTo, which writes files and asks no cluster. Remove one of the two.",
+      "kubernetesContext: found together with renderTo, which writes files and asks no cluster. Remove one of the two.",
     ]);
   });
 
@@ -80,7 +80,7 @@ describe("parseConfig", () => {
       gatewayApi: JSON.stringify({ ...hosts, name: "public", namespace: "gateways" }),
     };
     expect(problemsOf(both)).toEqual([
-      "gatewayApi: found beside ingress; expected one public way in. Remove one of the two.",
+      "gatewayApi: found together with ingress; expected one public way in. Remove one of the two.",
     ]);
   });
 

@@ -81,7 +81,7 @@ function contradictions(config: StackConfig): readonly ConfigProblem[] {
     problems.push({
       key: "devAccounts",
       message:
-        "found true beside nodeImage; the development accounts' keys are known to everyone and serve the devnet node only. Remove one of the two.",
+        "found true together with nodeImage; the development accounts' keys are known to everyone and serve the devnet node only. Remove one of the two.",
     });
   }
   problems.push(
@@ -98,19 +98,19 @@ function contradictions(config: StackConfig): readonly ConfigProblem[] {
   if (config.devAccounts && config.signerPrivateKey !== undefined) {
     problems.push({
       key: "devAccounts",
-      message: "found true beside signerPrivateKey; keep one of the two, so that it is clear who signs.",
+      message: "found true together with signerPrivateKey; keep one of the two, so that it is clear who signs.",
     });
   }
   if (config.renderTo !== undefined && config.kubernetesContext !== undefined) {
     problems.push({
       key: "kubernetesContext",
-      message: "found beside renderTo, which writes files and asks no cluster. Remove one of the two.",
+      message: "found together with renderTo, which writes files and asks no cluster. Remove one of the two.",
     });
   }
   if (config.target !== "kubernetes") {
     for (const key of ["volumeGrowth", "volumeSnapshots"] as const) {
       if (config[key] === undefined) continue;
-      problems.push({ key, message: "found beside target docker, whose volumes have no such thing. Remove it." });
+      problems.push({ key, message: "found together with target docker, whose volumes have no such thing. Remove it." });
     }
   }
   if (config.restore !== undefined && config.nodeImage === undefined) {

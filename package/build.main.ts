@@ -13,7 +13,7 @@ import { bundledTypes, withBundledImports } from "./build/rewritten-imports.ts";
 const root = join(import.meta.dirname, "..");
 const dist = join(root, "dist");
 
-/** What is read from a file beside the code, is JavaScript already, or is for the reader. */
+/** What is read from a file next to the code, is JavaScript already, or is for the reader. */
 const copied = [
   "LICENSE",
   "cli/gatehouse.js",

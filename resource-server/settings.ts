@@ -128,7 +128,7 @@ export const resourceServerSettings = defineSettings("resource-server", essentia
       .describe("How long a finished payment and an undelivered response are kept"),
   }),
   auditLog: auditSettings(
-    "resource-server-audit.jsonl beside ledger.path; with ledger.url none, and changes stand in the log alone",
+    "resource-server-audit.jsonl next to ledger.path; with ledger.url none, and changes stand in the log alone",
   ),
 });
 

@@ -35,7 +35,7 @@ export type DiagnoseOptions = Printing &
     prometheusUrl: string | undefined;
     /** Where a bundle for a bug report is written. */
     bundle: string | undefined;
-    /** Log files for the bundle, beside those of a stack on this machine. */
+    /** Log files for the bundle, in addition to those of a stack on this machine. */
     logs: readonly string[];
   }>;
 

@@ -74,7 +74,7 @@ type Started<Starts extends readonly Promise<AsyncDisposable>[]> = {
 export type PartGroup = AsyncDisposable &
   Readonly<{
     /**
-     * Waits for parts that start at the same time and takes them in, also those that started beside one that failed.
+     * Waits for parts that start at the same time and takes them in, also those that started alongside one that failed.
      *
      * @throws what the first part that failed threw.
      */

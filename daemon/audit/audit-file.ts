@@ -35,7 +35,7 @@ export type AuditFile = Disposable &
     /** Appends lines, all of them or none. */
     append: (lines: string) => void;
     syncNow: () => void;
-    /** Syncs beside this thread; those who ask at a time share it. */
+    /** Syncs outside this thread; those who ask at a time share it. */
     sync: () => Promise<void>;
   }>;
 

@@ -5,7 +5,7 @@ import type { AuditSettings } from "./audit-settings.ts";
 /** Where a service keeps its ledger: a file, or a database that it shares with other replicas. */
 type LedgerSettings = Readonly<{ path?: string | undefined; url?: unknown }>;
 
-/** Opens the audit log of a service with a ledger, by default beside the ledger's file. */
+/** Opens the audit log of a service with a ledger, by default next to the ledger's file. */
 export function openLedgerAudit(
   { auditLog, ledger }: Readonly<{ auditLog: AuditSettings; ledger: LedgerSettings }>,
   { defaultLedgerPath }: Readonly<{ defaultLedgerPath: string }>,

@@ -31,7 +31,7 @@ export const upkeepEvents = {
   },
   "config-not-tidied": {
     level: "warn",
-    means: "Temporary files of an earlier run lie beside node.conf and can't be removed.",
+    means: "Temporary files of an earlier run lie next to node.conf and can't be removed.",
     act: "Let the sidecar's user write to the folder of node.conf, or remove them.",
   },
   "healthy-config-unreadable": {

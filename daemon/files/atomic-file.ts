@@ -7,7 +7,7 @@ import { chmodSync, statSync } from "node:fs";
 export type ReplaceFileOptions = Readonly<{
   /** Mode of a file that was not there before; an existing file keeps its own. Default 0600. */
   mode?: number;
-  /** Runs when the new content is safely on disk beside the old one, right before the rename; throws to call it off. */
+  /** Runs when the new content is safely on disk next to the old one, right before the rename; throws to call it off. */
   beforeRename?: () => Promise<void>;
 }>;
 

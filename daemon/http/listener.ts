@@ -102,7 +102,7 @@ function listenFailure(
   }
   if (error.code === "EADDRNOTAVAIL" || error.code === "ENOTFOUND") {
     return new StartupError(
-      `can't listen on ${host}: it is no address of this machine; correct the host beside ${setting}.`,
+      `can't listen on ${host}: it is no address of this machine; correct the host next to ${setting}.`,
     );
   }
   if (error.code === "EACCES") {

@@ -20,7 +20,7 @@ export const allowedHosts = z
   .max(64)
   .default([])
   .describe(
-    "Host names, without port, that a request's Host may name beside addresses and localhost; none: any, but on loopback none else (DNS rebinding)",
+    "Host names, without port, that a request's Host may name besides addresses and localhost; none: any, but on loopback none else (DNS rebinding)",
   )
   .meta({ expected: "up to 64 host names, separated by commas" });
 

@@ -30,7 +30,7 @@ describe("openSqlite", () => {
     after.close();
   });
 
-  it("keeps the file and those beside it for their owner alone, one from before too", () => {
+  it("keeps the file and those next to it for their owner alone, one from before too", () => {
     const path = join(folder, "ledger.db");
     writeFileSync(path, "", { mode: 0o644 });
     const database = openSqlite(path, [first]);
@@ -46,7 +46,7 @@ describe("openSqlite", () => {
     const refusal = () => openSqlite(path, [first], "GATEHOUSE_TILL_LEDGER_PATH");
     expect(refusal).toThrow(StartupError);
     expect(refusal).toThrow(
-      `${path} is damaged, or no SQLite database (file is not a database); put back a copy of it and of the files beside it, or set GATEHOUSE_TILL_LEDGER_PATH to another place.`,
+      `${path} is damaged, or no SQLite database (file is not a database); put back a copy of it and of the files next to it, or set GATEHOUSE_TILL_LEDGER_PATH to another place.`,
     );
     rmSync(path);
     const whole = openSqlite(path, [first]);

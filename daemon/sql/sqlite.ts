@@ -29,7 +29,7 @@ export function openSqlite(path: string, migrations: Migrations, setting?: strin
 }
 
 /**
- * Makes the file for its owner alone: it holds payments, or what may be done to a node. SQLite gives the files beside it the same mode.
+ * Makes the file for its owner alone: it holds payments, or what may be done to a node. SQLite gives the files next to it the same mode.
  */
 function makePrivate(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -104,7 +104,7 @@ function sqliteStartFailure(error: unknown, path: string, setting: string | unde
     unwritable: `${path} can't be opened for writing (${why}); let ${user} write to ${dirname(path)}, or ${elsewhere}.`,
     full: `${path} can't be written (${why}); make room on its disk, or ${elsewhere}.`,
     damaged:
-      `${path} is damaged, or no SQLite database (${why}); put back a copy of it and of the files beside it, or ${elsewhere}. ` +
+      `${path} is damaged, or no SQLite database (${why}); put back a copy of it and of the files next to it, or ${elsewhere}. ` +
       `Keep the damaged file: "sqlite3 ${path} .recover" saves what can be read.`,
   };
   return new StartupError(lines[kind], { cause: error });

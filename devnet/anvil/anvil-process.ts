@@ -65,7 +65,7 @@ export async function startAnvilProcess(
 }
 
 /**
- * The time of block 0, 2023-01-01T00:00:00Z. Anvil makes a block 0 at each start and saves it beside the chain's own: were it the time of the
+ * The time of block 0, 2023-01-01T00:00:00Z. Anvil makes a block 0 at each start and saves it next to the chain's own: were it the time of the
  * start, a chain that was brought back twice would have one of several by chance.
  */
 const genesisTimestampSeconds = 1_672_531_200;
@@ -179,7 +179,7 @@ export function findAnvil(platform: NodeJS.Platform = process.platform, architec
     return createRequire(resolve("@foundry-rs/anvil/package.json")).resolve(`${name}/bin/anvil`);
   } catch (cause) {
     throw new StartupError(
-      `no anvil for this machine: the npm package ${name} is not installed; run npm ci in the repository, or npm install @foundry-rs/anvil beside the package gatehouse-evm, with optional dependencies, on Linux or macOS.`,
+      `no anvil for this machine: the npm package ${name} is not installed; run npm ci in the repository, or npm install @foundry-rs/anvil next to the package gatehouse-evm, with optional dependencies, on Linux or macOS.`,
       { cause },
     );
   }

@@ -60,7 +60,7 @@ const release = z.strictObject({
 /** What a release says of itself; what it leaves out is the workspace's. */
 export type DevnetRelease = Readonly<z.input<typeof release>>;
 
-/** The file beside a release's programs that holds it. */
+/** The file next to a release's programs that holds it. */
 export const releaseFile = "release.json";
 
 function readRelease(path: string): Readonly<Partial<z.output<typeof release>>> {

@@ -82,7 +82,7 @@ export function findUnknownField(fields: ReadonlyMap<string, string>, known: Rea
 const rememberedChecks = 1_000;
 const rememberedLength = 1_024;
 
-/** What a check of parameters rests on, beside them. */
+/** What a check of parameters rests on, besides them. */
 export type CheckBasis = Readonly<{ policy: Policy; head: ChainHead | undefined; tier: Tier; method: Method }>;
 
 /** What a check comes to; of parameters that pass, with their `callKey`. */

@@ -112,7 +112,7 @@ function checkOptions(before: readonly string[], given: string, limit: TracerLim
   return { kind: "pass", params: `[${[...before, `${options.slice(0, -1)}${overrides.join("")}}`].join(",")}]` };
 }
 
-/** What is wrong with the options beside the tracer's own; undefined when nothing is. */
+/** What is wrong with the options besides the tracer's own; undefined when nothing is. */
 function wrongOption(fields: ReadonlyMap<string, string>, mayOverride: boolean): string | undefined {
   const unknown = findUnknownField(fields, known);
   if (unknown !== undefined) return `unknown tracer option ${unknown}`;

@@ -10,7 +10,7 @@ export type RequestNode = (method: string, params: string) => Promise<string | u
 /** What each subscription was not told: JSON texts in the order in which they are to be told; undefined: not known. */
 export type Backfill = ReadonlyMap<SharedSubscription, readonly string[] | undefined>;
 
-/** What a block has beside its header (geth's `newHeads`). */
+/** What a block has besides its header (geth's `newHeads`). */
 const besideHeader: ReadonlySet<string> = new Set(["transactions", "uncles", "withdrawals", "size", "totalDifficulty"]);
 
 /**

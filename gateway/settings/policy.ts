@@ -114,7 +114,7 @@ const rateLimit = section({
     .max(1_000)
     .default(2)
     .describe(
-      "Compute units that each whole KiB of a call costs beside its method's; of a message over 64 KiB, each KiB",
+      "Compute units that each whole KiB of a call costs on top of its method's; of a message over 64 KiB, each KiB",
     ),
   unitsPerAnswerKiB: nonNegativeInteger
     .max(1_000)
@@ -164,7 +164,7 @@ const limits = section({
     .max(256)
     .default(16)
     .describe(
-      "Calls of one batch that are under way at a time, beside the reads that go together (upstream.batchItems)",
+      "Calls of one batch that are under way at a time, besides the reads that go together (upstream.batchItems)",
     ),
   batchResponseBytes: bytes
     .default(26_214_400)
@@ -194,7 +194,7 @@ const behind = section({
     .enum(["refuse", "serve"])
     .default("refuse")
     .describe(
-      "What reads of the chain get while the node stalls beside lag.references or is behind them: refuse, an error at once; serve, what it has",
+      "What reads of the chain get while the node stalls and lag.references do not, or it is behind them: refuse, an error at once; serve, what it has",
     )
     .meta({ expected: "refuse or serve" }),
 });

@@ -11,7 +11,7 @@ export const webSocketSection = section({
     .describe("Largest WebSocket message where the tier names none, within limits.bodyBytes; one is unmasked at once"),
   queueBytes: bytes
     .default(4_194_304)
-    .describe("Unsent bytes, beside answers, from which a slow WebSocket client is dropped, and its calls wait"),
+    .describe("Unsent bytes, besides answers, from which a slow WebSocket client is dropped, and its calls wait"),
   upstreamSubscriptions: positiveInteger
     .default(1_024)
     .describe("Different subscriptions of all clients that the node has; equal ones are one"),

@@ -2,7 +2,7 @@ import { ComponentResource, type ComponentResourceOptions, type Resource } from 
 import type { BuiltService } from "../services/built-service.ts";
 import { withoutProblems, type Placed } from "./service.ts";
 
-/** A node, the sidecar beside it, and what brings and keeps its data, where something does. */
+/** A node, the sidecar next to it, and what brings and keeps its data, where something does. */
 export type NodeServices = Readonly<{
   node: BuiltService;
   sidecar: BuiltService;

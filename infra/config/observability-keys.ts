@@ -94,7 +94,7 @@ const observability = z.strictObject({
   prometheus: prometheus.optional().describe("A Prometheus of the stack's own; absent: none"),
   alertmanager: alertmanager
     .optional()
-    .describe("An Alertmanager beside that Prometheus, with the secret alertmanagerConfig; absent: none"),
+    .describe("An Alertmanager next to that Prometheus, with the secret alertmanagerConfig; absent: none"),
   grafana: grafana.optional().describe("A Grafana with the dashboards over that Prometheus; absent: none"),
 });
 

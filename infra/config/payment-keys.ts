@@ -14,7 +14,7 @@ const replicas = z
 export const paymentKeys = {
   devAccounts: yesOrNo
     .default(false)
-    .describe("Use the devnet's well-known accounts as signer and payee; refused beside nodeImage"),
+    .describe("Use the devnet's well-known accounts as signer and payee; refused with nodeImage"),
   payTo: address.optional().describe("Account that is paid where a route names no other"),
   databaseCidr: z
     .union([z.cidrv4(), z.cidrv6()])

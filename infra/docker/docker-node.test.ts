@@ -206,7 +206,7 @@ describe("a real node on Docker", () => {
     expect(container("node-conf")["labels"]).toContainEqual({ label: "io.gatehouse.restored", value: "done" });
   });
 
-  it("runs beside a sidecar of the same user, in the group that owns the volumes", () => {
+  it("runs next to a sidecar of the same user, in the group that owns the volumes", () => {
     expect([container("node")["user"], container("sidecar")["user"]]).toEqual(["1000:10001", "1000:10001"]);
   });
 

@@ -118,13 +118,13 @@ describe("a configuration with a PostgreSQL server of its own", () => {
   it("is refused on Kubernetes, with what to set there", () => {
     const kubernetes = { target: "kubernetes", gatehouseImage: "x", devnetImage: "y" };
     expect(problemsOf(kubernetes)).toEqual([
-      expect.stringMatching(/^postgresImage: found beside target kubernetes, .* Remove it, and set .* databaseUrl /),
+      expect.stringMatching(/^postgresImage: found together with target kubernetes, .* Remove it, and set .* databaseUrl /),
     ]);
   });
 
-  it("is refused beside a database by URL", () => {
+  it("is refused with a database by URL", () => {
     expect(problemsOf({ databaseUrl: "postgresql://gatehouse:secret@db.example/gatehouse" })).toEqual([
-      expect.stringMatching(/^postgresImage: found beside databaseUrl; .* Remove one of the two/),
+      expect.stringMatching(/^postgresImage: found together with databaseUrl; .* Remove one of the two/),
     ]);
   });
 

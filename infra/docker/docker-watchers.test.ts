@@ -172,10 +172,10 @@ describe("a stack's configuration of what watches it", () => {
     [
       { prometheus: {}, existing: { namespace: "monitoring" } },
       { target: "kubernetes", gatehouseImage: "g", devnetImage: "d" },
-      "observability.prometheus: found beside observability.existing",
+      "observability.prometheus: found together with observability.existing",
     ],
   ])(
-    "is refused as a whole where one key makes no sense without or beside another: %j",
+    "is refused as a whole where one key makes no sense without or with another: %j",
     (observability, more, said) => {
       const problems = problemsOf({
         observability: JSON.stringify(observability),

@@ -27,7 +27,7 @@ const installDeadlineMs = 600_000;
 
 /**
  * Directories that the service's user owns in the Gatehouse image, with their modes; volumes take them over. The group may write
- * too: beside a real node the sidecar runs as the user of the node's image, in this group.
+ * too: next to a real node the sidecar runs as the user of the node's image, in this group.
  */
 const ownedDirectories: Readonly<Record<string, number>> = {
   "run/files": 0o770,

@@ -77,7 +77,7 @@ const named = (data: string, key = "/data/keys/domain.key") =>
     storage: { mygrid_env: { storage_data_path: data } },
   });
 
-describe("beside a real node, whose programs are its image's", () => {
+describe("next to a real node, whose programs are its image's", () => {
   const volume = join(directory, "volume");
   const image = join(directory, "image-bin");
   const bin = join(directory, "run-bin");

@@ -41,7 +41,7 @@ describe("a stack that fits into a Prometheus of the cluster", { timeout: 60_000
     unwatched = await deploy(config);
   }, 60_000);
 
-  it("adds and changes these objects, beside rules and dashboards, and no pod's template", async () => {
+  it("adds and changes these objects, besides rules and dashboards, and no pod's template", async () => {
     await expectGolden(
       "watched",
       added().filter((manifest) => manifest.kind !== "PrometheusRule" && !isDashboard(manifest)),
@@ -135,6 +135,6 @@ describe("a stack whose pods are found by annotations", { timeout: 60_000 }, () 
 describe("a Docker stack", () => {
   it("has no Prometheus's operator to fit into, and says what to do instead", () => {
     const raw = { devAccounts: "true", observability: JSON.stringify(observability) };
-    expect(() => parseConfig(raw)).toThrow(/observability\.existing: found beside target docker.*urls\.operations/);
+    expect(() => parseConfig(raw)).toThrow(/observability\.existing: found together with target docker.*urls\.operations/);
   });
 });

@@ -122,7 +122,7 @@ function ingressFromOutside(inside: readonly ServiceSpec[], options: KubernetesO
   ];
 }
 
-/** Whoever scrapes reaches the ports with metrics, and none beside them. */
+/** Whoever scrapes reaches the ports with metrics and no others. */
 function ingressFromPrometheus(
   inside: readonly ServiceSpec[],
   { observability }: KubernetesOptions,

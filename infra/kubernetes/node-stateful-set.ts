@@ -87,7 +87,7 @@ function nodeContainer(node: ServiceSpec, options: KubernetesOptions): Container
   return { ...container, ports };
 }
 
-/** What the programs may take, and what the node writes beside them; a pod that takes more is evicted. */
+/** What the programs may take, and what the node writes besides them; a pod that takes more is evicted. */
 const programsRoom = { sizeLimit: "16Gi" } as const;
 
 /** A new pod runs the programs of its image, whatever an earlier one had; with `cp` of that image, because no other container sees them. */

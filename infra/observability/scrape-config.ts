@@ -27,7 +27,7 @@ export type PrometheusOptions = Readonly<{
   externalLabels: Readonly<Record<string, string>>;
 }>;
 
-/** Prometheus's own default, and the most that it may be beside a longer interval. */
+/** Prometheus's own default, and the most that it may be with a longer interval. */
 const timeoutSeconds = 10;
 
 /** The configuration of Prometheus (2.42 and later), as its file has it: in YAML, or in JSON, which YAML contains. */

@@ -8,7 +8,7 @@ import { findHostKeyProblems } from "./host-keys.ts";
 import { findContextProblems } from "./kubernetes-context.ts";
 import { findRegistryProblems } from "./registry-images.ts";
 
-/** What the program looks at beside its configuration. */
+/** What the program looks at besides its configuration. */
 export type Surroundings = Readonly<{ prefix: string; environment: Readonly<Record<string, string | undefined>> }>;
 
 /**

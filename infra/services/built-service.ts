@@ -16,7 +16,7 @@ import {
 /** A service's specification, and what its own schema has against its settings. */
 export type BuiltService = Readonly<{ spec: ServiceSpec; problems: readonly ConfigProblem[] }>;
 
-/** What every service of Gatehouse can be given beside its own arguments. */
+/** What every service of Gatehouse can be given besides its own arguments. */
 export type CommonArgs = Readonly<{
   /** Settings that win over those that the deployment makes, by the keys of the service's settings file. */
   settings?: SettingsTree | undefined;

@@ -46,7 +46,7 @@ export const healthTimes = {
   connection: { ready: { every: 5, failures: 3 }, live: { every: 10, failures: 6 } },
 } as const;
 
-/** How one asks a service that has nothing of its own beside its `/livez` and `/readyz` whether it is well. */
+/** How one asks a service that has nothing of its own besides its `/livez` and `/readyz` whether it is well. */
 export const daemonHealth: NetworkHealth = {
   kind: "http",
   port: "http",

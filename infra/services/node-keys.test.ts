@@ -42,12 +42,12 @@ describe("the keys of a real node", () => {
     expect(missing({ ...real, domainKey: "one" })).toEqual([expect.stringMatching(/^stabilizingKey: missing/)]);
   });
 
-  it("are refused from two places, from one that the target does not have, and beside the devnet", () => {
+  it("are refused from two places, from one that the target does not have, and with the devnet", () => {
     expect(refused({ ...real, ...keys, nodeKeysDirectory: "/srv/keys" })).toThrow(
-      "gatehouse:nodeKeysDirectory: found beside domainKey; the keys come from one place",
+      "gatehouse:nodeKeysDirectory: found together with domainKey; the keys come from one place",
     );
-    expect(refused({ ...real, nodeKeysSecret: "vault-made" })).toThrow("nodeKeysSecret: found beside target docker");
-    expect(refused({ ...cluster, nodeKeysDirectory: "/srv" })).toThrow("nodeKeysDirectory: found beside target kube");
+    expect(refused({ ...real, nodeKeysSecret: "vault-made" })).toThrow("nodeKeysSecret: found together with target docker");
+    expect(refused({ ...cluster, nodeKeysDirectory: "/srv" })).toThrow("nodeKeysDirectory: found together with target kube");
     expect(refused(keys)).toThrow("domainKey: found without nodeImage");
     expect(refused({ ...real, nodeKeysDirectory: "keys" })).toThrow(
       "expected an absolute directory of the Docker host",

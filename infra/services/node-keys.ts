@@ -47,11 +47,11 @@ export function findNodeKeyProblems(config: StackConfig): readonly ConfigProblem
   }
   const foreignTarget = target === "docker" ? "nodeKeysSecret" : "nodeKeysDirectory";
   if (ready.includes(foreignTarget)) {
-    const message = `found beside target ${target}, which has no such thing. Remove it with \`pulumi config rm ${foreignTarget}\`.`;
+    const message = `found together with target ${target}, which has no such thing. Remove it with \`pulumi config rm ${foreignTarget}\`.`;
     return [{ key: foreignTarget, message }];
   }
   if (ready.length > 0 && another !== undefined) {
-    const message = `found beside ${another}; the keys come from one place. Remove one of the two with \`pulumi config rm\`.`;
+    const message = `found together with ${another}; the keys come from one place. Remove one of the two with \`pulumi config rm\`.`;
     return [{ key: one, message }];
   }
   return [];

@@ -28,7 +28,7 @@ export const workspace: VolumeSpec = {
   sizeGibibytes: 500,
 };
 
-/** A real node's chain data: all of its volume that its own container sees, beside {@link confVolume}. */
+/** A real node's chain data: all of its volume that its own container sees, besides {@link confVolume}. */
 export const chainDataVolume: VolumeSpec = { ...workspace, directory: "data", path: chainDataDirectory };
 
 /**

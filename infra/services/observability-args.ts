@@ -10,7 +10,7 @@ import { prometheusImage, type PrometheusArgs } from "./prometheus-spec.ts";
 
 /** What watches a stack, where the stack brings it. */
 export type ObservabilityArgs = Readonly<{
-  /** All but the services, which are built beside it. */
+  /** All but the services, which are built separately. */
   prometheus: Omit<PrometheusArgs, "services">;
   alertmanager: AlertmanagerArgs | undefined;
   grafana: GrafanaArgs | undefined;
@@ -112,14 +112,14 @@ export function findObservabilityProblems(config: StackConfig): readonly ConfigP
   if (observability?.existing !== undefined && target !== "kubernetes") {
     refuse(
       "observability.existing",
-      "found beside target docker, where there is no registry of what Prometheus scrapes. Remove it with " +
+      "found together with target docker, where there is no registry of what Prometheus scrapes. Remove it with " +
         "`pulumi config rm --path observability.existing`, and have your Prometheus scrape the URLs of the output `urls.operations`.",
     );
   }
   if (observability?.existing !== undefined && observability.prometheus !== undefined) {
     refuse(
       "observability.prometheus",
-      "found beside observability.existing; two Prometheus would tell of every alert twice. Remove one of the two with `pulumi config rm --path`.",
+      "found together with observability.existing; two Prometheus would tell of every alert twice. Remove one of the two with `pulumi config rm --path`.",
     );
   }
   for (const part of ["alertmanager", "grafana"] as const) {

@@ -71,7 +71,7 @@ export function ownDatabaseOf(
   return { password: secret(postgresPassword), imageUser: postgresUser, limits: limits.postgres };
 }
 
-/** What is wrong with the server of a stack's own: it is one container of a Docker host, with a password, beside no other database. */
+/** What is wrong with the server of a stack's own: it is one container of a Docker host, with a password and no other database. */
 export function ownDatabaseProblems(config: StackConfig): readonly ConfigProblem[] {
   const { postgresImage, postgresPassword, databaseUrl, target } = config;
   if (postgresImage === undefined) {
@@ -80,7 +80,7 @@ export function ownDatabaseProblems(config: StackConfig): readonly ConfigProblem
   }
   if (target !== "docker") {
     const message =
-      `found beside target ${target}, where the database is one that runs already. Remove it, and set ` +
+      `found together with target ${target}, where the database is one that runs already. Remove it, and set ` +
       "`pulumi config set --secret databaseUrl postgresql://user:password@host:5432/database`.";
     return [{ key: "postgresImage", message }];
   }
@@ -89,7 +89,7 @@ export function ownDatabaseProblems(config: StackConfig): readonly ConfigProblem
     problems.push({
       key: "postgresImage",
       message:
-        "found beside databaseUrl; the ledgers stand in one database. Remove one of the two with `pulumi config rm`.",
+        "found together with databaseUrl; the ledgers stand in one database. Remove one of the two with `pulumi config rm`.",
     });
   }
   if (postgresPassword === undefined) {

@@ -4,11 +4,11 @@ import type { ServiceName } from "./service-spec.ts";
 export type Published = Readonly<{
   /** Whether the public ports are on loopback, too. */
   isPublicLoopback: boolean;
-  /** The names by which containers beside a service reach it. A page in a browser on the host has none of them (DNS rebinding). */
+  /** The names by which containers next to a service reach it. A page in a browser on the host has none of them (DNS rebinding). */
   namesOf: (service: ServiceName) => readonly string[];
 }>;
 
-/** The Host headers that the operators' listener of a published service takes beside addresses and localhost; absent: any. */
+/** The Host headers that the operators' listener of a published service takes besides addresses and localhost; absent: any. */
 export function listOperatorHosts(
   service: ServiceName,
   published: Published | undefined,

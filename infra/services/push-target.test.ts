@@ -47,6 +47,6 @@ describe("the Pushgateway of a stack", () => {
 
   it("is refused when both are named", () => {
     const both = { pushgatewayUrl: "http://push.example:9091", pushgatewayImage: "registry.example/push:1" };
-    expect(() => parseConfig(both)).toThrow("gatehouse:pushgatewayImage: found beside pushgatewayUrl");
+    expect(() => parseConfig(both)).toThrow("gatehouse:pushgatewayImage: found together with pushgatewayUrl");
   });
 });

@@ -39,7 +39,7 @@ export function findPushgatewayProblems({ pushgatewayImage, pushgatewayUrl }: St
   const problems: ConfigProblem[] = [];
   if (pushgatewayImage !== undefined) {
     const message =
-      "found beside pushgatewayUrl, with which none is deployed. Remove one of the two with `pulumi config rm`.";
+      "found together with pushgatewayUrl, with which none is deployed. Remove one of the two with `pulumi config rm`.";
     problems.push({ key: "pushgatewayImage", message });
   }
   const { username, password, pathname, search } = new URL(pushgatewayUrl);

@@ -30,7 +30,7 @@ export type ImageName =
 
 /**
  * Who may reach a port: `public` from outside, `peers` other nodes of the chain from outside, `system` the other services of the
- * stack, `pod` only what stands beside the service.
+ * stack, `pod` only what stands next to the service.
  */
 type Audience = "public" | "peers" | "system" | "pod";
 
@@ -114,7 +114,7 @@ export type ServiceSpec = Readonly<{
   files: readonly FileSpec[];
   /** Files that it reads again as they change: a change of them, and of nothing else, stops nothing. */
   liveFiles?: readonly FileSpec[];
-  /** Files that it finds beside or instead of `files`. */
+  /** Files that it finds besides or instead of `files`. */
   foreignFiles?: ForeignFiles | undefined;
   /** Where its files stand in its container; default: {@link filesDirectory}. */
   filesDirectory?: string;
@@ -124,7 +124,7 @@ export type ServiceSpec = Readonly<{
   volumes: readonly VolumeSpec[];
   /** Directory of its image that it runs from and writes to: the container has a copy, made anew for every image. */
   programs?: string;
-  /** Directories beside `/tmp` that it writes to and nobody keeps. */
+  /** Directories besides `/tmp` that it writes to and nobody keeps. */
   scratchDirectories?: readonly string[];
   edges: readonly Edge[];
   /** Where it answers `/metrics`; absent where it has none, or where nobody can ask for them. */
@@ -191,7 +191,7 @@ export function findPort(spec: ServiceSpec, name: string): PortSpec {
   return found;
 }
 
-/** The user of a node's image, in the group that owns the workspace beside it; the devnet's is that of all of Gatehouse. */
+/** The user of a node's image, in the group that owns the workspace next to it; the devnet's is that of all of Gatehouse. */
 export function chooseNodeUser(imageUser: number | undefined): ServiceSpec["user"] {
   return imageUser === undefined ? serviceUser : { uid: imageUser, gid: serviceUser.gid };
 }

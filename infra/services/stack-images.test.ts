@@ -7,7 +7,7 @@ const routes = { "GET /data": { upstream: "http://data.example" } };
 const pushgatewayUrl = "http://push.example:9091";
 
 describe("the images of a stack", () => {
-  it("are Gatehouse's two and the official Pushgateway, beside what the configuration names", () => {
+  it("are Gatehouse's two and the official Pushgateway, besides what the configuration names", () => {
     const config = configSchema.parse({ postgresImage: "postgres:17", devnetImage: "devnet:1" });
     expect(listImages(config)).toEqual({
       devnet: "devnet:1",

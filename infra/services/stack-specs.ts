@@ -48,7 +48,7 @@ export type StackArgs = Readonly<{
   observability: ObservabilityArgs | undefined;
 }>;
 
-/** What the arguments are made from beside the configuration. */
+/** What the arguments are made from besides the configuration. */
 export type StackContext = Readonly<{
   /** Begins the names of the stack's resources, e.g. `gatehouse-dev`; also the job name of the node's metrics. */
   prefix: string;

@@ -64,7 +64,7 @@ describe.each(["ingress", "gatewayApi"] as const)("a stack with %s", (way) => {
       sidecar: { gateway: { callers: { trustedProxies: [] } } },
       "resource-server": { listen: { trustedProxies: [] } },
     };
-    const why = `found an empty list beside ${way}, behind which every client would have the controller's address and share the limits of one. Remove it, or name the controller's addresses in ${way}.trustedProxies.`;
+    const why = `found an empty list with ${way}, behind which every client would have the controller's address and share the limits of one. Remove it, or name the controller's addresses in ${way}.trustedProxies.`;
     expect(problemsOf(() => stackWith(way, {}, settings))).toEqual([
       `settings.sidecar.gateway.callers.trustedProxies: ${why}`,
       `settings.resource-server.listen.trustedProxies: ${why}`,

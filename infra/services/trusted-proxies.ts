@@ -50,6 +50,6 @@ export function findTrustedProxiesProblems(config: StackConfig): readonly Config
     })
     .map(({ service, path }) => ({
       key: `settings.${service}.${path.join(".")}`,
-      message: `found an empty list beside ${way}, behind which every client would have the controller's address and share the limits of one. Remove it, or name the controller's addresses in ${way}.trustedProxies.`,
+      message: `found an empty list with ${way}, behind which every client would have the controller's address and share the limits of one. Remove it, or name the controller's addresses in ${way}.trustedProxies.`,
     }));
 }

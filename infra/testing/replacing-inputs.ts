@@ -16,7 +16,7 @@ const changedInPlace = new Set([
   "waitTimeout",
 ]);
 
-/** By kind, what the Kubernetes provider replaces an object for, beside its name and namespace. */
+/** By kind, what the Kubernetes provider replaces an object for, besides its name and namespace. */
 const kubernetesPaths: Readonly<Record<string, readonly string[]>> = {
   ConfigMap: ["data", "binaryData"],
   Secret: ["type", "data", "stringData"],

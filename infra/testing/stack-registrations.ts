@@ -14,7 +14,7 @@ export type Registration = Readonly<{
   replacing?: Readonly<Record<string, unknown>>;
 }>;
 
-/** What the program says of a resource beside what a state keeps of it. */
+/** What the program says of a resource besides what a state keeps of it. */
 type RegistrationOptions = Readonly<{
   /** The URNs by which a state may know it already: its own and those of its aliases. */
   knownAs: readonly string[];

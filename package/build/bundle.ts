@@ -13,7 +13,7 @@ const entryPrefix = "bundled:";
  * Bundles what the compiled code of `dist` imports of the bundled packages into `dist/bundled`, a file for each specifier, with the licences of
  * everything that came along. The parts are shared, so that each is loaded once.
  *
- * @throws {Error} when a package that comes along has no licence to put beside it.
+ * @throws {Error} when a package that comes along has no licence to put next to it.
  */
 export async function bundlePackages(root: string, dist: string): Promise<void> {
   const names = findImportedNames(

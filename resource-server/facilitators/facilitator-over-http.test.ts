@@ -64,7 +64,7 @@ describe("facilitatorOverHttp", () => {
     expect([...shown]).toEqual(["Bearer a-key-of-16-or-more"]);
   });
 
-  it("sends credentials of its URL, and the API key beside them", async () => {
+  it("sends credentials of its URL, and the API key with them", async () => {
     const shown: unknown[] = [];
     const answer: Answer = (path, _body, headers) => {
       if (path === "/verify") shown.push(headers.get("Authorization"), headers.get("X-API-Key"));

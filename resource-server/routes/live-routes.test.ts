@@ -17,7 +17,7 @@ type Offered = Readonly<{ price: string; payTo?: string }>;
 
 const offerOf = ({ price, payTo = first }: Offered) => ({ scheme: "exact", price, network: token.network, payTo });
 
-/** Writes a routes file with one route; `product` is what it has beside its offer. */
+/** Writes a routes file with one route; `product` is what it has besides its offer. */
 function write(offered: Offered, product: object = { upstream: "http://upstream.test/data" }) {
   writeFileSync(path, JSON.stringify({ "GET /data": { accepts: offerOf(offered), ...product } }));
 }

@@ -278,7 +278,7 @@ describe("sell, when the facilitator does not settle at once", () => {
   });
 });
 
-describe("sell, beside a facilitator that tells callers apart", () => {
+describe("sell, with a facilitator that tells callers apart", () => {
   it("asks for one settlement by one name each time, whoever takes it up, and for another payment by another", async () => {
     const { buy, facilitation, ledger, dependencies } = await shop();
     facilitation.settlements.unshift(pendingAnswer, pendingAnswer);

@@ -15,7 +15,7 @@ export type OverviewOptions = Readonly<{
   port: number;
   /** What names the port, for the message when it is taken. */
   setting: string;
-  /** Names beside addresses and `localhost` by which it may be asked. */
+  /** Names besides addresses and `localhost` by which it may be asked. */
   allowedHosts: readonly string[];
 }>;
 

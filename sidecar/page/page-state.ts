@@ -10,7 +10,7 @@ import { createHistory, sampleEveryMs, type History, type HistorySources } from 
 /** Time between two notes of whether the node serves. */
 const noteEveryMs = 1_000;
 
-/** What the page remembers and derives beside the conditions. */
+/** What the page remembers and derives besides the conditions. */
 export type PageState = Readonly<{
   history: History;
   outages: Outages;

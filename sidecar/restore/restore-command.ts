@@ -61,7 +61,7 @@ type RestoreDependencies = DownloadDependencies & Readonly<{ audit: Pick<AuditLo
 type RestoreOutcome = "restored" | "restored-before" | "not-empty";
 
 /**
- * Restores chain data before a node's first start: download (resumed where it ended), hash, unpack beside the data directory, fsync
+ * Restores chain data before a node's first start: download (resumed where it ended), hash, unpack next to the data directory, fsync
  * of all of it, one rename, marker. A kill at any instant leaves the old state or one that the next run goes on from; a data directory that holds
  * anything is never touched.
  *

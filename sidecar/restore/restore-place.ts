@@ -4,7 +4,7 @@ import { z } from "zod";
 import { replaceFile, syncDirectory } from "#daemon/files/atomic-file.ts";
 
 /**
- * Where a restore works: beside the data directory, on the same disk, so that the unpacked tree becomes the data directory by one
+ * Where a restore works: next to the data directory, on the same disk, so that the unpacked tree becomes the data directory by one
  * rename and the node never sees a part of it.
  */
 export type RestorePlace = Readonly<{

@@ -30,7 +30,7 @@ export const restoreSettings = defineSettings("restore", [], {
     .default(20)
     .describe("Attempts in a row without a new byte from which the restore gives up"),
   progressMs: milliseconds.default(10_000).describe("Time between two lines about the progress"),
-  auditLog: auditSettings("restore-audit.jsonl in .gatehouse-restore beside dataPath"),
+  auditLog: auditSettings("restore-audit.jsonl in .gatehouse-restore next to dataPath"),
 });
 
 /** A restore's settings, parsed. */

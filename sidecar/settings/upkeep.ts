@@ -35,7 +35,7 @@ export const upkeepSection = section({
     .max(500)
     .optional()
     .describe(
-      "How a person reaches the command beside this sidecar, e.g. docker exec sidecar node /app/cli/gatehouse.js; messages show it; " +
+      "How a person reaches the command next to this sidecar, e.g. docker exec sidecar node /app/cli/gatehouse.js; messages show it; " +
         "default: the sidecar's own program with the state directory",
     )
     .meta({ expected: "the beginning of a shell command" }),

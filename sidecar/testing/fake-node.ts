@@ -36,7 +36,7 @@ export type FakeNode = AsyncDisposable &
     /** Stops the node by its own `ops`. */
     stop: () => Promise<void>;
     /**
-     * Makes a release beside the node, for `gatehouse upgrade`; returns its directory. A corrupting one ruins the data at its start, and ends.
+     * Makes a release next to the node, for `gatehouse upgrade`; returns its directory. A corrupting one ruins the data at its start, and ends.
      */
     release: (version: string, kind: "good" | "corrupting") => Promise<string>;
     /** The version that the running, or next, node tells. */
@@ -158,7 +158,7 @@ function endProcess(pid: number): void {
   }
 }
 
-/** A program whose version stands beside it, as that of a release, and not in the workspace. */
+/** A program whose version stands next to it, as that of a release, and not in the workspace. */
 function ofRelease(program: string): string {
   return program.replaceAll("../version", "./release-version");
 }

@@ -82,7 +82,7 @@ export function watchNode(url: string, environment: Readonly<Record<string, stri
   return { board, metrics, words, current: health.current, [Symbol.asyncDispose]: () => health[Symbol.asyncDispose]() };
 }
 
-/** What every node answers beside its height. */
+/** What every node answers besides its height. */
 export const goodAnswers = {
   eth_chainId: () => "0x688",
   web3_clientVersion: () => "node/v0.16.2",

@@ -62,7 +62,7 @@ test("gatehouse plan prints no secret of the lines around a change, to a person 
   for (const secret of [key, "hunter2", "k3y-of-ours"]) expect(printed + errors).not.toContain(secret);
 });
 
-test("gatehouse plan --write corrects the file, leaves nothing beside it, and then has nothing to do", async () => {
+test("gatehouse plan --write corrects the file, leaves nothing next to it, and then has nothing to do", async () => {
   expect(await runPlanCommand({ ...options(), write: true }, settings, output)).toBe(0);
   expect(await readdir(directory)).toEqual(["node.conf"]);
   expect(await readFile(configPath, "utf8")).toContain("} // ours");

@@ -34,7 +34,7 @@ const stopWithinMs = 2_000;
 
 /**
  * Runs passes: at once, whenever woken, and when the last pass asked for the next. Events only wake it, so that nothing is done
- * twice or inside an event callback. A pass that hangs is told after its deadline; no other begins beside it, and a stop does not wait for it.
+ * twice or inside an event callback. A pass that hangs is told after its deadline; no other begins alongside it, and a stop does not wait for it.
  */
 export function startReconcileLoop(
   { maxIdleMs, deadlineMs, signal }: ReconcileLoopOptions,

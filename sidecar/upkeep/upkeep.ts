@@ -108,7 +108,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   const seen = observeAll(state, { mode, driver: settings.restart.driver, command }, board);
   const document = () => seen.config.now().document;
   const pushes = watchNodePushes(settings, document, { ...dependencies, version: observer.version, signal });
-  // Held from the start, so that no other sidecar begins beside this one; what is wrong with it is told when it is needed.
+  // Held from the start, so that no other sidecar begins alongside this one; what is wrong with it is told when it is needed.
   if (mode !== "observe") place.lock().acquire();
   const authority = () => decideAuthority(mode, state);
   const isHeld = () => state.hold.get() !== undefined;

@@ -110,7 +110,7 @@ function memoryIn(status: string) {
   return { nowMiB: mebibytes("VmRSS"), peakMiB: mebibytes("VmHWM") };
 }
 
-/** A workspace whose node needs no correction, and the settings of a sidecar beside it that are not by default. */
+/** A workspace whose node needs no correction, and the settings of a sidecar next to it that are not by default. */
 async function prepare(nodePort: number) {
   const [gatewayPort = 0, statusPort = 0] = await freePorts(2);
   const node = await createFakeNode();

@@ -4,7 +4,7 @@ import { once } from "node:events";
 /** A program of the suite in a process of its own. Disposing of it ends it. */
 export type SuiteProcess = AsyncDisposable & Readonly<{ child: ChildProcess; told: () => Promise<unknown> }>;
 
-/** Starts a program beside this file. */
+/** Starts a program next to this file. */
 export function startProcess(program: string): SuiteProcess {
   const child = fork(new URL(program, import.meta.url), { stdio: ["ignore", "inherit", "inherit", "ipc"] });
   const ended = once(child, "exit").then(() => Promise.reject(new Error(`${program} ended`)));

@@ -5,7 +5,7 @@ import { parse } from "yaml";
 import { tokenAddress } from "#devnet/token/address.ts";
 
 /**
- * Prints how long the Pulumi program itself takes, a fresh process each time, started as Pulumi starts it, beside its target; `cpuMs`
+ * Prints how long the Pulumi program itself takes, a fresh process each time, started as Pulumi starts it, and its target; `cpuMs`
  * holds on a busy machine too. The first run, which may find no compile cache, is not counted.
  */
 const runs = 5;

@@ -26,7 +26,7 @@ describe.skipIf(!found.ok)(`a node.conf that is mounted by itself${skipReason(fo
 
   afterEach(() => rm(directory, { recursive: true }));
 
-  test("can't be replaced: gatehouse plan --write says so, changes nothing and leaves nothing beside it", async () => {
+  test("can't be replaced: gatehouse plan --write says so, changes nothing and leaves nothing next to it", async () => {
     const plan = "node /app/cli/gatehouse.js plan --config /data/bin/node.conf --node-version 0.16.2 --write";
     const script = `${plan} 2>&1 >/plan; echo "status $?"; ls -A /data/bin`;
     const options = ["--network", "none", "--volume", `${root}:/app:ro`, ...mount];

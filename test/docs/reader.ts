@@ -15,7 +15,7 @@ const ownNetwork = ["--user", "--map-root-user", "--net"];
 export const mayRead =
   spawnSync("unshare", [...ownNetwork, "sh", "-c", "ip link set lo up && nsenter --version"]).status === 0;
 
-/** Longer than a stack takes to start beside other tests. */
+/** Longer than a stack takes to start alongside other tests. */
 const commandMs = 90_000;
 const stopMs = 20_000;
 

@@ -14,7 +14,7 @@ export function readKeptFiles(stateDirectory: string): KeptFiles {
   return new Map(kept.filter(([path]) => !isNodes(path)));
 }
 
-/** What a running node of the devnet keeps for itself; the sidecar's lock beside node.conf is the sidecar's. */
+/** What a running node of the devnet keeps for itself; the sidecar's lock next to node.conf is the sidecar's. */
 function isNodes(path: string): boolean {
   return path === "node" || (path.startsWith("node/") && !path.startsWith("node/bin/.node.conf.lock"));
 }

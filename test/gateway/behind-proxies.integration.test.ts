@@ -52,7 +52,7 @@ async function rawFrom(localAddress: string, url: string, bytes: string): Promis
   return text(socket);
 }
 
-/** Ways of telling the client's address: the proxy, the gateway's settings beside trustedProxies, and how the proxy is started. */
+/** Ways of telling the client's address: the proxy, the gateway's settings besides trustedProxies, and how the proxy is started. */
 const ways: readonly (readonly [string, object, StartProxy])[] = [
   ["nginx with X-Forwarded-For", {}, prepareNginx("proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;")],
   [

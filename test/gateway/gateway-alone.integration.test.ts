@@ -84,7 +84,7 @@ describe("the gateway alone before a bare anvil", () => {
     const client = createPublicClient({ chain: chain(), transport: webSocket(url.replace("http", "ws")) });
     const seen: bigint[] = [];
     const stop = client.watchBlockNumber({ onBlockNumber: (number) => void seen.push(number) });
-    // The subscription is made beside the first block.
+    // The subscription is made alongside the first block.
     await until("a block is told", waitMs, async () => {
       await pay();
       return seen.length > 0;

@@ -71,7 +71,7 @@ export function buildParamValues(subject: TestSubject): ParamValues {
   };
 }
 
-/** Calls of a method in which each parameter takes each of its values beside the plainest of the others, and optional ones are absent. */
+/** Calls of a method in which each parameter takes each of its values with the plainest of the others, and optional ones are absent. */
 export function listVariedCalls({ name, params }: Method, values: ParamValues): readonly VariedCall[] {
   const plainest = params.map(({ shape }) => values[shape][0]);
   const varied = params.flatMap(({ shape }, at) => values[shape].map((value) => plainest.with(at, value)));

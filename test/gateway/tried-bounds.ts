@@ -28,7 +28,7 @@ export const triedBounds: TriedBounds = {
     "callers whose rates are remembered": "keeps callers apart and remembers a bounded number of them",
   },
   "gateway/listener/websocket/client-sender.test.ts": {
-    "bytes that wait for a WebSocket client beside answers":
+    "bytes that wait for a WebSocket client besides answers":
       "closes a client with 1013 when too many notifications wait for it",
   },
   "gateway/memory/memory-budget.test.ts": {

@@ -38,7 +38,7 @@ describe("a pull request", () => {
     expect(await pipeline.calls()).toEqual([["npm", "ci", "--no-audit", "--no-fund"]]);
   });
 
-  it("fails on a node.conf with findings, each at its line, judged for the version beside it", async () => {
+  it("fails on a node.conf with findings, each at its line, judged for the version next to it", async () => {
     await pipeline.commit("hosts/a b/node.conf", drifted);
     await pipeline.commit("hosts/a b/node-version", "0.16.2\n");
     await pipeline.commit("hosts/c/node.conf", drifted);

@@ -10,7 +10,7 @@ import {
   watchNode as watch,
 } from "#sidecar/testing/watched-node.ts";
 
-/** Readiness beside a gateway that serves. */
+/** Readiness with a gateway that serves. */
 function readiness(board: ConditionBoard) {
   board.set({ type: "GatewayServing", status: "True", reason: "Serving", message: "The gateway serves." });
   return readNodeReadiness(board);
@@ -160,7 +160,7 @@ test("a height that rose steadily and stays is wrong, and calls are served", asy
   expect(readiness(health.board).ready).toBe(true);
 });
 
-test("a height that stays beside references is right while they have no block more, and else a stall", async () => {
+test("a height that stays is right while the references have no block more, and else a stall", async () => {
   await using node = await serveHeight(16);
   let isAnswering = true;
   let height = 16;

@@ -1,4 +1,4 @@
-/** A call that must not reach the engine: its request line's parts, headers beside Host, and a body. */
+/** A call that must not reach the engine: its request line's parts, headers besides Host, and a body. */
 export type ForbiddenCall = Readonly<{
   method: string;
   target: string;

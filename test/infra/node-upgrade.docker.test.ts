@@ -71,7 +71,7 @@ describe.skipIf(!found.ok)(`a real node on a real engine${skipReason(found)}`, (
 
   afterAll(() => stack?.[Symbol.asyncDispose]());
 
-  test("runs its image's programs, finds its node.conf beside them, and its keys as files of its own", async () => {
+  test("runs its image's programs, finds its node.conf next to them, and its keys as files of its own", async () => {
     expect(await run("./node_cli")).toBe("node_cli 0.16.2\n");
     expect(await run("readlink", "node.conf")).toBe(`${conf}\n`);
     expect(await starts()).toEqual([`0.16.2 ${keys.domainKey} ${keys.stabilizingKey}`]);

@@ -31,7 +31,7 @@ export type InstalledPackage = AsyncDisposable &
     gatehouse: (args: readonly string[], env?: Readonly<Record<string, string>>) => Promise<Ended>;
   }>;
 
-/** What the consumer needs beside the package: compiler, types, and the optional peers, in the versions that the repository has. */
+/** What the consumer needs besides the package: compiler, types, and the optional peers, in the versions that the repository has. */
 const besides = [
   "@foundry-rs/anvil",
   "@pulumi/docker",

@@ -79,7 +79,7 @@ describe("what is packed", () => {
   });
 });
 
-describe("what a release has beside the package", () => {
+describe("what a release has besides the package", () => {
   it("are checksums of it, and an SBOM that names what is bundled", () => {
     const artifacts = dirname(installed.tarball);
     const sums = spawnSync("sha256sum", ["--check", "SHA256SUMS"], { cwd: artifacts, encoding: "utf8" });

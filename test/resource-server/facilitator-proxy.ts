@@ -19,7 +19,7 @@ export type FacilitatorProxy = AsyncDisposable &
     fault: (fault: ProxyFault | undefined) => void;
   }>;
 
-/** What a call says beside its body. */
+/** What a call says besides its body. */
 const forwarded = ["content-type", "idempotency-key", "authorization"];
 
 /** Starts a proxy to the facilitator at `target`. */

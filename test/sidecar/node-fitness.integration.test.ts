@@ -55,7 +55,7 @@ const isDown = "the node does not answer; try again later";
 const isElsewhere = "the node is on another chain than this endpoint; try again later";
 const height = /^0x[0-9a-f]+$/;
 
-test("callers of a node that stalls beside its references are told at once, and so are those of one that is gone", async () => {
+test("callers of a node that stalls while its references do not are told at once, and so are those of one that is gone", async () => {
   await using node = await createFakeNode();
   await node.start();
   await using reference = await startReference();

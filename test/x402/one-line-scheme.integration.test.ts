@@ -23,7 +23,7 @@ import { startPaymentChain, testAccount, type PaymentChain } from "../support/pa
 import { generousMs, until } from "../support/until.ts";
 import { reads } from "./brief-scheme.ts";
 
-// All that a scheme takes beside its own file: its line in this table.
+// All that a scheme takes besides its own file: its line in this table.
 vi.mock("#x402/schemes.ts", async (original) => {
   const { schemes } = await original<typeof Table>();
   const { brief } = await import("./brief-scheme.ts");

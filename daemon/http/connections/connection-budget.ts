@@ -59,7 +59,7 @@ const memoryLeast = 64;
 const lookMs = 1_000;
 /** Under a low limit the reserve is this part of it, so that clients have the rest. */
 const reserveShare = 3 / 4;
-/** Descriptors that stay free beside those in use for all else: a program that is run takes six for a moment. */
+/** Descriptors that stay free besides those in use for all else: a program that is run takes six for a moment. */
 const spareDescriptors = 16;
 /** Under a low limit they are at most this part of it. */
 const spareShare = 1 / 8;
@@ -145,7 +145,7 @@ export function createConnectionBudget(
   };
 }
 
-/** How many descriptors clients' connections may have beside the `others` that are open. */
+/** How many descriptors clients' connections may have besides the `others` that are open. */
 function descriptorsFor(limit: number, descriptorReserve: number): (others: number) => number {
   const reserve = Math.min(descriptorReserve, Math.floor(limit * reserveShare));
   const spare = Math.min(spareDescriptors, Math.floor(limit * spareShare));

@@ -12,7 +12,7 @@ export type ConnectionMetrics = Readonly<{
 /** What the gauges show, asked for at each scrape. */
 export type ShownConnections = Readonly<{ open: () => ReadonlyMap<string, number>; most: () => number }>;
 
-/** Counts connections for Prometheus. What the process has open of all kinds is `process_open_fds`, beside `process_max_fds`. */
+/** Counts connections for Prometheus. What the process has open of all kinds is `process_open_fds`, next to `process_max_fds`. */
 export function createConnectionMetrics(registry: Registry, { open, most }: ShownConnections): ConnectionMetrics {
   const registers = [registry];
   const gauge = (configuration: Omit<GaugeConfiguration<"listener">, "registers">) =>

@@ -53,7 +53,7 @@ export const sqliteLedgerMigrations: Migrations = [
 ];
 
 /**
- * The same tables in PostgreSQL, and what replicas need beside them; append only. A settlement that is begun and has no attempt is
+ * The same tables in PostgreSQL, and what replicas need besides them; append only. A settlement that is begun and has no attempt is
  * a request, for whichever replica settles. `unsent` says why a request came to nothing. `settler` has who settles on a chain.
  */
 export const postgresLedgerMigrations: Migrations = [

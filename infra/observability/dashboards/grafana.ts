@@ -70,7 +70,7 @@ export function renderGrafanaJson(dashboard: Dashboard, options: LinkOptions): s
   return `${JSON.stringify(whole, undefined, 2)}\n`;
 }
 
-/** Rows one below the other; the panels of each beside one another as far as there is room. */
+/** Rows one below the other; the panels of each next to one another as far as there is room. */
 function panelsOf({ rows }: Dashboard, options: LinkOptions): readonly Json[] {
   const placed: Json[] = [];
   let y = 0;

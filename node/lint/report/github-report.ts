@@ -3,7 +3,7 @@ import type { LintedFile } from "./lint-document.ts";
 import { placeInRepository } from "./repository-place.ts";
 
 /**
- * Findings as workflow commands of GitHub Actions, which the runner shows beside the lines of a pull request
+ * Findings as workflow commands of GitHub Actions, which the runner shows next to the lines of a pull request
  * (docs.github.com, "Workflow commands for GitHub Actions"): at most ten errors and ten warnings a step.
  *
  * @param repository Directory that the runner takes paths to be relative to.

@@ -101,7 +101,7 @@ test("a node of another chain has a runbook that says so", () => {
   expect(readRunbooks().get(name)).toContain("chain id");
 });
 
-test("no command shows what an address has beside its origin", () => {
+test("no command shows what an address has besides its origin", () => {
   const { askRpc } = deployment({
     GATEHOUSE_SIDECAR_NODE_HTTP_URL: "http://operator:hunter2@10.0.0.7:8545/v1/secret-key",
   });

@@ -24,7 +24,7 @@ export type Deployment = Readonly<{
   adopt: string;
 }>;
 
-/** What the commands depend on beside the settings. */
+/** What the commands depend on besides the settings. */
 export type DeploymentFacts = Readonly<{
   command: (verb: "resume" | "adopt") => string;
   /** Where the sidecar answers. */

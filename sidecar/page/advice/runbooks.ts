@@ -44,7 +44,7 @@ export function findRunbook({ type, reason }: Pick<Condition, "type" | "reason">
   return `${byReason[`${type} ${reason}`] ?? byCondition[type]}.md`;
 }
 
-/** The runbooks by their file names. They lie beside the code, in the package and in the image too; a copy without them has none. */
+/** The runbooks by their file names. They lie next to the code, in the package and in the image too; a copy without them has none. */
 export function readRunbooks(): ReadonlyMap<string, string> {
   const folder = new URL("../../../docs/runbooks/", import.meta.url);
   if (!existsSync(folder)) return new Map();

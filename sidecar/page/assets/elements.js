@@ -22,7 +22,7 @@ export function svgElement(name, attributes, ...children) {
   return made;
 }
 
-/** One of the page's icons; what it shows always stands beside it in words. */
+/** One of the page's icons; what it shows always stands next to it in words. */
 export function icon(name) {
   return svgElement("svg", { class: "icon", "aria-hidden": "true" }, svgElement("use", { href: `#icon-${name}` }));
 }

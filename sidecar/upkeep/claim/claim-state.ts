@@ -169,7 +169,7 @@ async function requireLock(
     throw new StartupError(`whether the state in ${directory} is in use can't be told: ${result.why}.`);
   }
   throw new StartupError(
-    `the state in ${directory} is in use: ${inUse(result.holder)} Stop that sidecar first. For another node, or to look on beside it with ` +
+    `the state in ${directory} is in use: ${inUse(result.holder)} Stop that sidecar first. For another node, or to look on alongside it with ` +
       "upkeep.mode observe, name a state directory of its own in GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY.",
   );
 }
@@ -179,7 +179,7 @@ function inUse(holder: LockHolder | undefined): string {
   return `${formatHolder(holder)} looks after ${holder.node} with it.`;
 }
 
-/** A sidecar that never writes may stand beside the one that does; two that write are refused before either has done anything. */
+/** A sidecar that never writes may stand alongside the one that does; two that write are refused before either has done anything. */
 async function requireOnlyWriter({ upkeep }: SidecarSettings, configPath: string, signal: AbortSignal): Promise<void> {
   if (upkeep.mode === "observe") return;
   using lock = createWriterLock(configPath);

@@ -10,7 +10,7 @@ export type ConfigValidity = Readonly<
   | { ok: false; problem: ConfigProblem; next: "stays" | { restoredAtMs: number } | { notRestored: string } }
 >;
 
-/** How node.conf was last found beside what is desired: by a plan and what came of it, or, where it can't be used, by why it was not put back. */
+/** How node.conf was last found compared with what is desired: by a plan and what came of it, or, where it can't be used, by why it was not put back. */
 export type ConfigComparison = Readonly<
   | { planned: Plan; result: ConfigWriteResult | undefined; /** Why nothing was written. */ idle: string | undefined }
   | { notPutBack: Exclude<ConfigWriteFailure, "ChangedMeanwhile">; message: string }

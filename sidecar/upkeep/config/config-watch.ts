@@ -26,7 +26,7 @@ const pollIntervalMs = 250;
 const exhausted: ReadonlySet<string> = new Set(["ENOSPC", "EMFILE", "ENFILE"]);
 
 /**
- * Watches a file through links and renames (chokidar), and its directory beside it: for a moment after each rename the watch on
+ * Watches a file through links and renames (chokidar), and its directory with it: for a moment after each rename the watch on
  * the file hangs on the old inode, and a write in that moment would only be seen by the next periodic read. Falls back to
  * polling when the system has no watches left.
  */

@@ -29,7 +29,7 @@ class ChangedMeanwhile extends Error {
 }
 
 /**
- * Replaces node.conf: takes the lock, keeps what stood there (if `versions` is given), writes beside it, compares once more,
+ * Replaces node.conf: takes the lock, keeps what stood there (if `versions` is given), writes next to it, compares once more,
  * renames. What can't be kept, because it can't be read or is too large, is not replaced. Through a symbolic link the file behind
  * it is replaced, and the link stays.
  */
@@ -92,7 +92,7 @@ async function keepCopy(
   }
 }
 
-/** Removes what a kill in the middle of an earlier write left beside node.conf. Only for who holds its lock. */
+/** Removes what a kill in the middle of an earlier write left next to node.conf. Only for who holds its lock. */
 export async function tidyBesideConfig(path: string): Promise<void> {
   await removeTemporariesOf(await behindLinks(path));
 }

@@ -23,8 +23,8 @@ export type WriterLock = Disposable &
 type HeldLock = Readonly<{ lockPath: string; lock: ProcessLock }>;
 
 /**
- * Creates the lock of a file; it stands beside the file, see {@link createProcessLock}. Where the file is a symbolic link to one elsewhere, a second lock
- * stands beside that one: two sidecars may name it by different links.
+ * Creates the lock of a file; it stands next to the file, see {@link createProcessLock}. Where the file is a symbolic link to one elsewhere, a second lock
+ * stands next to that one: two sidecars may name it by different links.
  */
 export function createWriterLock(path: string): WriterLock {
   const named = lockOf(path, path);

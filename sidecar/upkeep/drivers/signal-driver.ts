@@ -82,7 +82,7 @@ function isNamed({ comm, commandLine }: SeenProcess, name: string): boolean {
   return program === name || comm.trimEnd() === name.slice(0, nameLength);
 }
 
-/** Processes of other containers: what runs beside the sidecar in its own is never the node. */
+/** Processes of other containers: what runs next to the sidecar in its own is never the node. */
 async function processesElsewhere(): Promise<readonly SeenProcess[]> {
   const own = await readFile("/proc/self/cgroup", "utf8");
   const pids = (await readdir("/proc")).filter((entry) => /^\d+$/.test(entry)).map(Number);

@@ -38,7 +38,7 @@ export type ApplyPruneOptions = Readonly<{
 }>;
 
 /**
- * Switches auto-pruning on if that is planned, once for each PruneInfo, and notes how it is. The tool runs beside later passes,
+ * Switches auto-pruning on if that is planned, once for each PruneInfo, and notes how it is. The tool runs alongside later passes,
  * because a drift of node.conf is not to wait for it.
  */
 export function applyPrune(

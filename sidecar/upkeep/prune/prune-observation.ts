@@ -3,7 +3,7 @@ import type { PruneInfo } from "#node/prune-info.ts";
 import type { ConditionReport, ReasonOf } from "#status/condition.ts";
 import { pruneCondition, type PruneProgress } from "./prune-progress.ts";
 
-/** How auto-pruning is beside what is desired; `off`: it is to be on, and why it is not switched on. */
+/** How auto-pruning is compared with what is desired; `off`: it is to be on, and why it is not switched on. */
 export type AutoPrune = Readonly<
   | { kind: "unknown" }
   | { kind: "on" | "offAsDesired" }

@@ -38,7 +38,7 @@ export type ApplyRestartDependencies = BeginRestartDependencies &
     rate: CorrectionRate;
   }>;
 
-/** Begins a restart if one is due and may be, and notes why not otherwise. The restart goes on beside later passes. */
+/** Begins a restart if one is due and may be, and notes why not otherwise. The restart goes on alongside later passes. */
 export async function applyRestart(
   question: RestartRequest,
   seen: ApplyRestartSeen,

@@ -65,7 +65,7 @@ test("a node that was mended after a stranded upgrade is left as it is, and the 
 });
 
 test.each([true, false])(
-  "the way back of one that is down is tried again, and no restart beside it (asked: %s)",
+  "the way back of one that is down is tried again, and no restart alongside it (asked: %s)",
   (isAsked) => {
     const next = liftStranded({ answers: 0, failure: { reason: "Refused", message: "" } }, isAsked);
     expect(next).toContain("The way back from 0.16.2 to 0.15.0 is tried again from its beginning");

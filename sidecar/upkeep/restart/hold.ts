@@ -50,7 +50,7 @@ export function endHold(
   const then = stranded === undefined ? nextWords(failed, retries) : nextOfStranded(stranded, { retries, isAsked });
   state.atomically(() => {
     state.hold.set(undefined);
-    // The upgrade goes on by itself: a restart beside it would start the node between two versions.
+    // The upgrade goes on by itself: a restart alongside it would start the node between two versions.
     if (stranded !== undefined) {
       state.upgrade.set(decideAfterHold(stranded, { isBack: !retries, isAsked }, clock.wallMs()));
     } else if (retries) state.retry.set({ ...failed, why, isAsked });

@@ -64,7 +64,7 @@ export type Silence = Readonly<{
   portWasClosed: boolean;
 }>;
 
-/** What is known of the node's process beside what its RPC answers. */
+/** What is known of the node's process besides what its RPC answers. */
 export type ProcessObservation = Readonly<{
   /** When it was last asked (monotonic) since when the node runs, for a content and a start that was seen. */
   startAsked: StartAsked | undefined;

@@ -131,7 +131,7 @@ test.each<[string, Partial<NodeHealth>, (atMs: number) => Partial<NodeHealth>, b
   expect(await proof(before, after)).toBe(isGood);
 });
 
-/** Restarts by a command that ends with status 0 and complains, beside a node that is down for some of the looks. */
+/** Restarts by a command that ends with status 0 and complains, with a node that is down for some of the looks. */
 async function afterComplaint(isDownAtLook: (look: number) => boolean) {
   let height = 0;
   const look = async () => {

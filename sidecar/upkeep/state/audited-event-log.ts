@@ -39,7 +39,7 @@ export function auditEvents(events: EventLog, audit: Pick<AuditLog, "addNow">): 
   return { add, begin, list: events.list };
 }
 
-/** Opens a sidecar's audit log, by default beside its state, whose file system is left alone while it hangs. */
+/** Opens a sidecar's audit log, by default next to its state, whose file system is left alone while it hangs. */
 export function openSidecarAudit(
   { auditLog }: Readonly<{ auditLog: AuditSettings }>,
   { directory, store }: Pick<UpkeepState, "directory" | "store">,

@@ -39,7 +39,7 @@ const full = 13;
 
 /**
  * Creates a lock: an exclusive SQLite transaction that writes to a file, since one on a file that this user may only read locks nothing. The operating system gives it up when the process ends, however it ends, so
- * a crash leaves nothing to clean up. Who holds it stands beside it in `<lockPath>.json`; `node` is the node.conf it is held for.
+ * a crash leaves nothing to clean up. Who holds it stands next to it in `<lockPath>.json`; `node` is the node.conf it is held for.
  */
 export function createProcessLock(lockPath: string, node: string): ProcessLock {
   const holderPath = `${lockPath}.json`;

@@ -85,7 +85,7 @@ export type UpgradeRecord = Readonly<{
   note?: string | undefined;
 }>;
 
-/** The directories that hold what an upgrade keeps: beside each store, and each once. */
+/** The directories that hold what an upgrade keeps: next to each store, and each once. */
 export function upgradeDirectories({
   directory,
   stores,

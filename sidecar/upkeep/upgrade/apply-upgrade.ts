@@ -55,7 +55,7 @@ export type ApplyUpgradeDependencies = Pick<VerificationDependencies, "clock" | 
 
 /**
  * Begins an upgrade that was agreed to, or goes on with one that an earlier sidecar left, or that was stranded and goes back again since its hold was lifted.
- * It goes on beside later passes, which take it for a restart that runs: they change nothing meanwhile.
+ * It goes on alongside later passes, which take it for a restart that runs: they change nothing meanwhile.
  */
 export function applyUpgrade(
   authority: Authority,

@@ -22,7 +22,7 @@ const tryAgainMs = 5_000;
 const lookAheadMs = 3_600_000;
 
 /**
- * Begins the scheduled upgrade when its time has come, looks beforehand whether it could, and gives it up once its time is over. Looks go on beside
+ * Begins the scheduled upgrade when its time has come, looks beforehand whether it could, and gives it up once its time is over. Looks go on alongside
  * later passes. Returns when the next pass is wanted.
  */
 export function beginScheduled(

@@ -87,7 +87,7 @@ function planRestore({
   warnings: readonly string[];
   keepsData: boolean;
 }>): UpgradePlan {
-  const pairs = stores.map(({ path }, index) => `${sources[index]} beside ${path}`).join(" and ");
+  const pairs = stores.map(({ path }, index) => `${sources[index]} next to ${path}`).join(" and ");
   const paths = stores.map(({ path }) => path).join(" and ");
   const steps = [
     `Stop the node (${version}).`,

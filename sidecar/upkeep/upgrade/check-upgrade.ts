@@ -129,7 +129,7 @@ function checkConfig(
   return { ...common, write, problems, warnings: words(false) };
 }
 
-/** Finds the directories of a node's data, and names those beside them in which one piece of work is done. */
+/** Finds the directories of a node's data, and names those next to them in which one piece of work is done. */
 export function findWorkStores(
   document: ConfigDocument,
   work: string,

@@ -6,7 +6,7 @@ import type { ConfigDocument } from "#node/conf/document.ts";
 import { dataTie, readTies } from "#node/conf/ties.ts";
 import type { UpgradeStore } from "../state/upgrade-record.ts";
 
-/** Directory beside the data, on the same disk, in which upgrades work. */
+/** Directory next to the data, on the same disk, in which upgrades work. */
 const workDirectory = ".gatehouse-upgrade";
 
 const metaTie = "chain.startup_config.init_config.meta_path";
@@ -17,7 +17,7 @@ export type FoundStores = Readonly<
 >;
 
 /**
- * Finds the directories of a node's data, by its node.conf. Each is copied beside itself, so that it can be put back by a rename.
+ * Finds the directories of a node's data, by its node.conf. Each is copied next to itself, so that it can be put back by a rename.
  *
  * @param others directories that may not lie in the data, because they are not put back with them.
  */
@@ -62,7 +62,7 @@ export async function findStores(
 /** What a copy takes. */
 export type CopyCost = Readonly<{ bytes: number; freeBytes: number; isCloned: boolean }>;
 
-/** Measures a data directory (`du`) and the room beside it, and tries whether the file system clones. Undefined where it can't be measured in time. */
+/** Measures a data directory (`du`) and the room next to it, and tries whether the file system clones. Undefined where it can't be measured in time. */
 export async function copyCost(
   { path }: Pick<UpgradeStore, "path">,
   { timeoutMs, signal }: Readonly<{ timeoutMs: number; signal: AbortSignal }>,
@@ -98,7 +98,7 @@ async function clones(path: string, signal: AbortSignal): Promise<boolean> {
     });
     return tried.ok;
   } catch {
-    // Where nothing can be written beside the data, no copy can stand either: the copy itself says so.
+    // Where nothing can be written next to the data, no copy can stand either: the copy itself says so.
     return false;
   } finally {
     for (const file of [probe, `${probe}.copy`]) await rm(file, { force: true }).catch(() => undefined);

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { createJsonRpcClient, NoJsonRpcAnswerError } from "#daemon/http/json-rpc-client.ts";
 
-/** What an upgrade asks the node beside its health; undefined where it gives no answer of use. */
+/** What an upgrade asks the node besides its health; undefined where it gives no answer of use. */
 export type NodeRpc = Readonly<{
   blockHash: (number: number, signal: AbortSignal) => Promise<string | undefined>;
   peers: (signal: AbortSignal) => Promise<number | undefined>;

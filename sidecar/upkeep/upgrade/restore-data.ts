@@ -14,7 +14,7 @@ const limitBytes = 8_796_093_022_208;
 const progressMs = 10_000;
 
 /**
- * Makes a copy of a snapshot beside the data that it will replace: of a directory by copying, of a tar archive by unpacking. A copy has its name only
+ * Makes a copy of a snapshot next to the data that it will replace: of a directory by copying, of a tar archive by unpacking. A copy has its name only
  * once all of it is on the disk.
  *
  * @throws {Error} when it can't be made; the message says why.
@@ -50,7 +50,7 @@ async function unpackSnapshot(
   await syncDirectory(dirname(copy));
 }
 
-/** Puts the data of before a restore back, if they were put aside; what was restored, and may have been written to, is left beside them. */
+/** Puts the data of before a restore back, if they were put aside; what was restored, and may have been written to, is left next to them. */
 export async function takeRestoreBack(store: UpgradeStore): Promise<void> {
   const { path, copy, aside } = store;
   if (!(await isThere(aside))) return removeCopy(store);

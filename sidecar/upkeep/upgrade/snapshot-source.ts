@@ -72,7 +72,7 @@ async function findSingle(source: string, stores: readonly UpgradeStore[]): Prom
   return `${source} is the directory of an upgrade that holds no copy of the data (${keptName(0)}): it has ${names.toSorted().join(", ")}; name one of these if it has the data`;
 }
 
-/** Why there is no room for what is restored, beside the data that it replaces. An archive may unpack to more. */
+/** Why there is no room for what is restored, next to the data that it replaces. An archive may unpack to more. */
 export async function findNoRoom(
   sources: readonly string[],
   stores: readonly UpgradeStore[],
@@ -89,7 +89,7 @@ export async function findNoRoom(
     const { bavail, bsize } = await statfs(target);
     const freeBytes = bavail * bsize;
     if (cost.bytes <= freeBytes) return undefined;
-    return `what is in ${source} takes ${cost.bytes} bytes, and ${freeBytes} are free beside ${path}`;
+    return `what is in ${source} takes ${cost.bytes} bytes, and ${freeBytes} are free next to ${path}`;
   });
   return (await Promise.all(problems)).filter((problem) => problem !== undefined);
 }

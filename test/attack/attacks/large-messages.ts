@@ -4,7 +4,7 @@ import { asMany, callOf, createPoster } from "./attacker.ts";
 const bodyBytes = 5_242_880;
 const connections = 3;
 
-/** Repeats a piece, with its number, as often as fits in a body beside what stands around it. */
+/** Repeats a piece, with its number, as often as fits in a body besides what stands around it. */
 function filled(before: string, piece: (at: number) => string, after: string): Buffer {
   const parts: string[] = [];
   let size = before.length + after.length;

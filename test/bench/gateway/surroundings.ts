@@ -14,7 +14,7 @@ export type Surroundings = Readonly<{
 
 const gatewayMain = new URL("gateway-process.main.ts", import.meta.url).pathname;
 
-/** Starts the gateway alone in a process, in front of a node; `settings` are those of the gateway beside the benchmark's own. */
+/** Starts the gateway alone in a process, in front of a node; `settings` are those of the gateway besides the benchmark's own. */
 export function startGatewayProcess(port: number, nodeUrl: string, settings: object = {}): Promise<BenchProcess> {
   const webSocketUrl = nodeUrl.replace("http", "ws");
   return start(process.execPath, [gatewayMain, String(port), nodeUrl, webSocketUrl, JSON.stringify(settings)], port);

@@ -5,7 +5,7 @@ import { startUpkeepProcess } from "../../support/upkeep-process.ts";
 import { quantile, type Measurement } from "./measurement.ts";
 
 const kills = 1_000;
-/** Lanes beside each other, each with a node of its own, because most of the time goes into starting processes. */
+/** Lanes alongside each other, each with a node of its own, because most of the time goes into starting processes. */
 const lanes = 2;
 /** Corrections that are not killed, to see how long one takes; kills come within that time. */
 const unharmed = 20;

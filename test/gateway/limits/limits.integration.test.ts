@@ -244,7 +244,7 @@ describe("attacks", () => {
     expect((await post(gateway.url, '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}')).status).toBe(200);
   });
 
-  it("paths and methods beside the one are refused", async () => {
+  it("paths and methods other than the one are refused", async () => {
     for (const path of ["/..", "//", "/%2e", "/internal", "/?a#b/../"]) {
       const status = Number(
         (

@@ -128,7 +128,7 @@ describe("a client that sends requests and reads no answers", () => {
     node.answer(() => "z".repeat(resultBytes));
   });
 
-  it("gets whole answers, though what it sends beside them may not be held", async () => {
+  it("gets whole answers, though what it sends alongside them may not be held", async () => {
     await using gateway = await startTestGateway(node, {
       tiers: { public: limitlessTier },
       memory: { connectionBytes: 220_000 },

@@ -9,7 +9,7 @@ export type LiveFault<T> = Readonly<{
   what: string;
   /** Alerts that the same fault gives rise to, and has to: whoever stops a node has callers that fail. */
   besides?: readonly `Gatehouse${string}`[];
-  /** How long it may take until the alert fires, beside the wait of its rule. */
+  /** How long it may take until the alert fires, besides the wait of its rule. */
   firesWithinMs?: number;
   /** How long until all is silent again. */
   resolvesWithinMs?: number;
@@ -78,7 +78,7 @@ export async function seeFault<T extends Readonly<{ prometheus: RunningPrometheu
   const resolvedAfterMs = performance.now() - mendedAt;
   await until(`all is silent after ${alert}`, resolvesWithinMs, async () => (await firing()).size === 0);
   const unexpected = [...seen].filter((name) => name !== alert && !besides.some((expected) => expected === name));
-  if (unexpected.length > 0) throw new Error(`beside ${alert} fired ${unexpected.join(", ")}: ${what}`);
+  if (unexpected.length > 0) throw new Error(`besides ${alert}, these fired: ${unexpected.join(", ")}: ${what}`);
   return {
     alert,
     what,

@@ -78,7 +78,7 @@ const money: readonly LiveFault<WatchedStack>[] = [
 type Replicated = WatchedStack &
   Readonly<{ postgres: PostgresServer; replica: () => ServiceProcess; startReplica: () => Promise<void> }>;
 
-/** Starts one beside the stack, scraped as a job of its own. It is the last to be done with a stack: the job is told as gone afterwards. */
+/** Starts one next to the stack, scraped as a job of its own. It is the last to be done with a stack: the job is told as gone afterwards. */
 export async function startReplicated(stack: WatchedStack): Promise<Replicated> {
   await using started = new AsyncDisposableStack();
   const postgres = started.use(await startPostgres());

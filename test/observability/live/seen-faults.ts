@@ -2,7 +2,7 @@ import { formatTable, withMarked } from "#daemon/markdown.ts";
 import type { RuleGroup } from "#infra/observability/alert.ts";
 import type { SeenFault } from "./live-fault.ts";
 
-/** Alerts for which no fault is made beside a stack on one machine, and why. */
+/** Alerts for which no fault is made with a stack on one machine, and why. */
 const notMade: Readonly<Record<string, string>> = {
   GatehouseUpgradeFailed:
     "a version that fails is put on a devnet node in `test/sidecar/upgrade-command.integration.test.ts`, which reads the condition",

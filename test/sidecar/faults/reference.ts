@@ -25,7 +25,7 @@ export function printFaultsReference(): string {
   return [
     "# Faults, and what is told of them",
     "",
-    "Printed by `npm run docs` from the table that the tests run, over a node of each devnet profile: each fault is brought about beside a real sidecar, and",
+    "Printed by `npm run docs` from the table that the tests run, over a node of each devnet profile: each fault is brought about next to a real sidecar, and",
     "verdict, condition, `/readyz` and metrics have to say the same. Times are the tests'. `…` stands for what differs from node to node.",
     "",
     'Beside the metric that is named, `gatehouse_verdict{level="…"}` is 1 for the verdict, and `gatehouse_condition_info{type="…",reason="…"}` for the reason; the verdict',

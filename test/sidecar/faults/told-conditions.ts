@@ -60,7 +60,7 @@ const files: readonly ToldCondition[] = [
     ["node.conf can't be judged without the node's version", "VersionUnknown", "wrong"],
     ["Nothing says where the node is to push its metrics", "PushAddressUnknown", "wrong"],
     ["node.conf drifts while another process may write it", "Locked", "wrong"],
-    ["The lock beside node.conf can't be made", "CannotLock", "wrong"],
+    ["The lock next to node.conf can't be made", "CannotLock", "wrong"],
     ["No copy of node.conf can be kept before it is corrected", "NotKept", "wrong"],
   ]),
 ];

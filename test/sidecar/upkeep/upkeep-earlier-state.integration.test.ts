@@ -26,7 +26,7 @@ type RecordedState = Readonly<{
 const recorded = await readFile(new URL("recorded/state-of-0.1.json", import.meta.url), "utf8");
 const { states } = JSON.parse(recorded) as Readonly<{ states: readonly RecordedState[] }>;
 
-/** Puts a recorded state beside a node, as if it had been that node's all along. */
+/** Puts a recorded state next to a node, as if it had been that node's all along. */
 async function restoreState(state: RecordedState, { workspace }: FakeNode): Promise<string> {
   const directory = join(workspace, "state");
   await mkdir(directory);

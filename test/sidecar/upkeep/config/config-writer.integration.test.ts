@@ -37,7 +37,7 @@ async function replace(path: string, content: Uint8Array): Promise<string> {
 const why = canMount ? "" : " (skipped: this user may not mount a file system)";
 
 describe.runIf(canMount)(`a file system that does not take the write${why}`, () => {
-  test("a full disk: said in words, the old file is whole, nothing is left beside it", async () => {
+  test("a full disk: said in words, the old file is whole, nothing is left next to it", async () => {
     await using disk = await mounted("size=64k");
     const path = join(disk.directory, "node.conf");
     await writeFile(path, "old");
