@@ -6,7 +6,7 @@ import { serviceNames } from "./service-names.ts";
 /**
  * Fills Node's compile cache (`NODE_COMPILE_CACHE`) with every service and the health check, for an image. Each is started once so that
  * it loads all that it is made of and ends: a service by a settings file that is not there. The sidecar comes last, because it has V8
- * flags of its own and what the others compiled would cost it memory. Node keeps a cache for each user, whose number ends its directory's
+ * its own flags and what the others compiled would cost it memory. Node keeps a cache for each user, whose number ends its directory's
  * name, readable by that user alone; next to a real node the sidecar runs as another user (`NODE_USER`) of the same group, who gets the same
  * cache by another name.
  */

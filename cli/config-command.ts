@@ -16,7 +16,10 @@ export function createConfigCommand({ mask }: Readonly<{ mask: Mask }>) {
     .option("--json", "one JSON document: [{ key, value, origin }]", false)
     .action(async (service, { settings: file, changed, json }) => {
       const { printConfigDump } = await import("./config-dump.ts");
-      process.exitCode = printConfigDump({ service, file, changed, json }, { mask, output: createTerminalOutput({ mask }) });
+      process.exitCode = printConfigDump(
+        { service, file, changed, json },
+        { mask, output: createTerminalOutput({ mask }) },
+      );
     });
   return new Command("config").summary("Show what a service's settings come to").addCommand(dump);
 }

@@ -30,7 +30,7 @@ export type OfferLook = Readonly<{
   onEvent: (event: PaymentEvent) => void;
 }>;
 
-/** Looks at every offer of a server, with what the chain tells of its token. */
+/** Looks at every offer of a server, with what the chain says about its token. */
 export function viewOffers({ accepts }: PaymentRequired, look: OfferLook): Promise<readonly OfferView[]> {
   return Promise.all(accepts.map((offer) => viewOffer(offer, look)));
 }

@@ -52,7 +52,7 @@ async function free(
   return { end: "delivered", message: dryRun ? "the server asked for no payment." : await target.take(body) };
 }
 
-/** The limits that the options name; a token that is not named is any that is offered, a cap that is not named is none. */
+/** The limits that the options name; a token that is not named is any that is offered, an unnamed cap is no cap. */
 async function limitsOf(
   { network, assets, decimals, maxAmount }: PayOptions,
   paymentRequired: PaymentRequired,

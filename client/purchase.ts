@@ -18,7 +18,7 @@ export type PurchaseDependencies = Readonly<{
   signal: AbortSignal | undefined;
 }>;
 
-/** How a run ended, and what to tell of it. */
+/** How a run ended, and what to say about it. */
 export type Ending = Readonly<{ end: PayEnd; message?: string | undefined }>;
 
 /** Reasons of sellers and facilitators for an account that holds too little. */

@@ -91,7 +91,7 @@ function unknownBecause(response: Response): string | undefined {
   return undefined;
 }
 
-/** 503 with Retry-After is none: the server is fit, and says when to come again. */
+/** 503 with Retry-After is no failure: the server is fit, and says when to come again. */
 function isServerError({ status, headers }: Response): boolean {
   return status >= 500 && !(status === 503 && headers.has("Retry-After"));
 }

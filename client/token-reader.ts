@@ -9,7 +9,7 @@ export type TokenPlace = Readonly<{
   address: string;
 }>;
 
-/** What a chain could not tell of a token. The message names the endpoint's host alone: its path may hold a key. */
+/** What a chain could not say about a token. The message names the endpoint's host alone: its path may hold a key. */
 export class TokenReadError extends Error {
   override readonly name = "TokenReadError";
   readonly code = "token_unreadable";

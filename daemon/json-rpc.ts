@@ -53,7 +53,7 @@ function answerOf({ result, error }: z.infer<typeof response>): JsonRpcAnswer {
   return error === undefined || error === null ? { ok: true, result } : { ok: false, error };
 }
 
-/** The value of JSON text; undefined, which JSON has no text for, when it is none. */
+/** The value of JSON text; undefined, which JSON has no text for, when it is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

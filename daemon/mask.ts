@@ -59,7 +59,7 @@ export function createMask(): Mask {
   };
 }
 
-/** Hides what a URL holds; what is none holds nothing. */
+/** Hides what a URL holds; other text holds nothing. */
 function hideUrl(text: string, add: (found: string, shown?: string) => void): void {
   const url = text.includes("://") ? URL.parse(text) : null;
   if (url === null) return;
@@ -86,7 +86,7 @@ function rawValues(search: string): readonly string[] {
     .map((pair) => pair.slice(pair.indexOf("=") + 1));
 }
 
-/** A part of a URL without its escapes; as it is where they are none. */
+/** A part of a URL without its escapes; unchanged where they are invalid. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);

@@ -45,7 +45,7 @@ const chain = section({
   rpcUrl: httpUrl.default("http://127.0.0.1:18100").describe("JSON-RPC endpoint of the chain's node"),
   webSocketUrl: webSocketUrl
     .optional()
-    .describe("WebSocket endpoint of the same node; newHeads then tells of a block before the next poll does"),
+    .describe("WebSocket endpoint of the same node; newHeads then announces a block before the next poll does"),
   rpcTimeoutMs: milliseconds.default(30_000).describe("How long one JSON-RPC request may take"),
   nativeDecimals: z
     .int()

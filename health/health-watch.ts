@@ -28,7 +28,7 @@ export type HealthWatchOptions = Readonly<{
   staleAfterMs: number;
   /** Whether the node's height is compared with references, whose word then comes by `compared`. */
   hasReferences: boolean;
-  /** Whether a refused connection tells that the node's process has ended. */
+  /** Whether a refused connection shows that the node's process has ended. */
   refusalTellsEnd: boolean;
   signal: AbortSignal;
 }>;

@@ -85,7 +85,7 @@ export function startHealth({ node, health, lag, restart }: WatchedNode, depende
 const ownAddress: ReadonlySet<string> = new Set(["ops", "compose", "docker"]);
 
 /**
- * Whether a connection that is refused tells that nothing listens on the node's port, so that its process has ended. A Service of Kubernetes refuses
+ * Whether a refused connection shows that nothing listens on the node's port, so that its process has ended. A Service of Kubernetes refuses
  * connections, too, while no pod behind it is ready, and a load balancer while it knows of none; the processes behind them may run on.
  */
 export function isRefusalAnEnd(httpUrl: string, driver: string | undefined): boolean {

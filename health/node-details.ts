@@ -19,7 +19,7 @@ export async function readChainId(rpc: RpcClient, url: string, signal: AbortSign
   return parseQuantity(await rpc("eth_chainId", [], signal), "eth_chainId", url);
 }
 
-/** What the node tells of its client, and of how far it is. */
+/** What the node says about its client, and how far it is. */
 export async function readDetails(rpc: RpcClient, signal: AbortSignal): Promise<Partial<NodeHealth>> {
   const clientVersion = await optional(rpc("web3_clientVersion", [], signal));
   const syncing = await optional(rpc("eth_syncing", [], signal));

@@ -56,7 +56,7 @@ describe("faults", () => {
     expect(findFaults(facts)).toEqual([refused, lag, webSocket]);
   });
 
-  it("are none before the first look, when nothing answers either", () => {
+  it("are empty before the first look, when nothing answers either", () => {
     expect([findFaults({}), isAnswering({})]).toEqual([[], false]);
   });
 });

@@ -8,7 +8,7 @@ const config = {
   devAccounts: "true",
   tokenAddress: "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2",
 };
-/** Among the settings, where a stack gives one service a key of its own. */
+/** Among the settings, where a stack gives one service its own key. */
 const withSigner = (byte: string) => ({
   ...config,
   settings: JSON.stringify({ facilitator: { signer: { privateKey: `0x${byte.repeat(32)}` } } }),

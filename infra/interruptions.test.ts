@@ -45,7 +45,7 @@ const ofDeployment = (type: string) =>
     after: inputsBy("b", type),
   });
 
-/** The text of a warning; an information is none. */
+/** The text of a warning; an information is not one. */
 const warned = (notice: Notice | undefined) => (notice?.level === "warn" ? notice.text : undefined);
 
 describe("what it says", () => {
@@ -73,7 +73,7 @@ describe("what it says", () => {
       text: expect.stringContaining("a new pod is ready before an old one ends"),
     });
     expect(warned(ofDeployment("Recreate"))).toMatch(
-      /^gh-facilitator would make its pod anew because of .*: payments are answered 503/,
+      /^gh-facilitator would recreate its pod because of .*: payments are answered 503/,
     );
   });
 
@@ -97,7 +97,7 @@ describe("what it says", () => {
   it("of a StatefulSet whose pod's template changes, with what changes in it", () => {
     const told = (after: unknown) => findInterruptionByUpdate(statefulSet, "gh-node", { before: inputs("a"), after });
     expect(warned(told(inputs("b")))).toMatch(
-      /^gh-node would make its pod anew because of spec\.template\.spec\.containers\[0\]\.image: the node stops/,
+      /^gh-node would recreate its pod because of spec\.template\.spec\.containers\[0\]\.image: the node stops/,
     );
     expect(told(inputs("a", 2))).toBeUndefined();
     expect(told({ spec: { template: undefined } })?.text).toContain("because of spec.template:");

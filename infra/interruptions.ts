@@ -45,7 +45,7 @@ export function describeReplacement(what: Watched, name: string, type: string): 
   switch (what) {
     case "node":
       return warning(
-        `${name} would be replaced: the node stops, for which it is given 300 s, and is started anew; until then the gateway has no node to ask. ` +
+        `${name} would be replaced: the node stops, for which it is given 300 s, and is started again; until then the gateway has no node to ask. ` +
           "Its data stay on their volume, unless that is named here too. Which properties force it, Pulumi shows next to `replace`; undo that change, or choose a time for it.",
       );
     case "data":
@@ -83,7 +83,7 @@ function warning(text: string): Notice {
   return { level: "warn", text };
 }
 
-/** What an update in place interrupts: a StatefulSet and a Deployment make their pods anew for any change of the pod's template, and for nothing else. */
+/** What an update in place interrupts: a StatefulSet and a Deployment recreate their pods for any change of the pod's template, and for nothing else. */
 export function findInterruptionByUpdate(
   type: string,
   name: string,
@@ -97,7 +97,7 @@ export function findInterruptionByUpdate(
   const because = `because of ${changed.slice(0, shownPaths).join(", ")}${more}`;
   if (type === deploymentType) return renewal(name, because, after);
   return warning(
-    `${name} would make its pod anew ${because}: the node stops, for which it is given ` +
+    `${name} would recreate its pod ${because}: the node stops, for which it is given ` +
       "300 s, and is started again; until then the gateway has no node to ask. Its data stay on their volume. Undo that change, or choose a time for it.",
   );
 }
@@ -112,7 +112,7 @@ function renewal(name: string, because: string, after: unknown): Notice {
   }
   const away = awayWithout[serviceName.exec(name)?.[1] ?? ""] ?? "it is away";
   return warning(
-    `${name} would make its pod anew ${because}: ${away} from its stop until the new one is ready, because its ledger is on a volume. With databaseUrl it is rolled.`,
+    `${name} would recreate its pod ${because}: ${away} from its stop until the new one is ready, because its ledger is on a volume. With databaseUrl it is rolled.`,
   );
 }
 

@@ -39,7 +39,7 @@ describe("parseConfig", () => {
     expect(problem).not.toContain("1111");
   });
 
-  it("refuses the development accounts with a real node or a signer of one's own", () => {
+  it("refuses the development accounts with a real node or one's own signer", () => {
     expect(problemsOf({ devAccounts: "true", nodeImage: "node:1@sha256:0", nodeUser: "1000" })[0]).toMatch(
       /^devAccounts: found true together with nodeImage/,
     );

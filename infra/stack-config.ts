@@ -110,13 +110,16 @@ function contradictions(config: StackConfig): readonly ConfigProblem[] {
   if (config.target !== "kubernetes") {
     for (const key of ["volumeGrowth", "volumeSnapshots"] as const) {
       if (config[key] === undefined) continue;
-      problems.push({ key, message: "found together with target docker, whose volumes have no such thing. Remove it." });
+      problems.push({
+        key,
+        message: "found together with target docker, whose volumes have no such thing. Remove it.",
+      });
     }
   }
   if (config.restore !== undefined && config.nodeImage === undefined) {
     problems.push({
       key: "restore",
-      message: "found without nodeImage; the devnet node makes a chain of its own. Remove it, or name a real node.",
+      message: "found without nodeImage; the devnet node makes its own chain. Remove it, or name a real node.",
     });
   }
   if (config.nodeImage !== undefined && config.nodeUser === undefined) {

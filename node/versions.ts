@@ -124,7 +124,7 @@ export function parseNodeVersion(text: string): NodeVersion | undefined {
 
 /**
  * Reads `debug_protocolVersion.binaryVersion`, whose form the specification does not show: the one word in it that is a version,
- * e.g. in `node v0.16.2 (commit 1a2b3c)`. What stands in brackets is not looked at; two different versions are none.
+ * e.g. in `node v0.16.2 (commit 1a2b3c)`. What stands in brackets is not looked at; two different versions count as no version.
  */
 export function parseBinaryVersion(text: string): NodeVersion | undefined {
   const words = text

@@ -85,7 +85,7 @@ describe("bearingOf", () => {
     expect(judgeException([exception], on("2026-12-31"))).toEqual({ excused: true, note: undefined });
   });
 
-  it("tells that an exception has expired", () => {
+  it("reports that an exception has expired", () => {
     expect(judgeException([exception], on("2027-01-01"))).toEqual({
       excused: false,
       note: "its exception (vendor image) expired on 2026-12-31",

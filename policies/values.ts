@@ -19,7 +19,7 @@ export function readText(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** The whole number of a value; `undefined` when it is none. */
+/** The whole number of a value; `undefined` when it is not one. */
 export function readWhole(value: unknown): number | undefined {
   return typeof value === "number" && Number.isInteger(value) ? value : undefined;
 }

@@ -87,7 +87,7 @@ test("a healthy node has no incident; what settings switch off is counted, not s
   expect(headline(...healthy)).toBe("Healthy: 2 checks pass; 1 not known or off.");
 });
 
-test("what can't be looked at is an incident of its own kind, and a sidecar that has just started has none", () => {
+test("what can't be looked at is its own incident kind, and a sidecar that has just started has none", () => {
   const blind = [...right, condition("DiskSpaceLeft", "NotReadable", "Unknown")];
   expect(shown(blind)).toEqual(["unknown: DiskSpaceLeft NotReadable (0)"]);
   expect(headline(...blind)).toMatch(/^Not fully known: What can be looked at is right\. /);

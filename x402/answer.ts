@@ -75,8 +75,8 @@ const unknownYet: Readonly<Record<"duplicate" | "pending", Refusal>> = {
   duplicate: {
     reason: reason.duplicate,
     message:
-      "the payment belongs to the call that settled it first. Deliver nothing for this one. To ask again for a settlement of " +
-      "your own, send the same Idempotency-Key each time.",
+      "the payment belongs to the call that settled it first. Deliver nothing for this one. To ask again for your own " +
+      "settlement, send the same Idempotency-Key each time.",
   },
   pending: {
     reason: reason.pending,
@@ -85,7 +85,7 @@ const unknownYet: Readonly<Record<"duplicate" | "pending", Refusal>> = {
 };
 
 /**
- * Reasons of x402 by which a facilitator tells of its own fault in the form of a verdict. They say nothing about the payment: asking
+ * Reasons of x402 by which a facilitator reports its own fault in the form of a verdict. They say nothing about the payment: asking
  * for another one would charge a client twice whose first is still under way.
  */
 const inconclusive = new Set(["unexpected_verify_error", "unexpected_settle_error", "unexpected_error"]);

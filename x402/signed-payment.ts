@@ -33,7 +33,7 @@ const transferSelector = "0xe3ee160e";
 type Signed = Readonly<{ authorization: Authorization; signature: string; payTo: Hex; amount: bigint }>;
 
 /**
- * The payment that a signed authorization of a token is, whatever scheme it was sent by, or why it is none. Asks nobody: an invalid payment is
+ * The payment that a signed authorization of a token is, whatever scheme it was sent by, or why it is not one. Asks nobody: an invalid payment is
  * refused for the price of one signature recovery.
  */
 export function toSignedPayment(

@@ -34,7 +34,7 @@ versions.json        versions of Gatehouse, Node and the system
 log/                 the ends of log files
 
 Taken out: what the settings know to be secret, credentials in URLs, and what looks like a key, a token, a password or a signature. Every
-hexadecimal number of 32 bytes or more is a mark of its own, transaction hashes among them: [hex 1a2b3c4d].
+hexadecimal number of 32 bytes or more is its own mark, transaction hashes among them: [hex 1a2b3c4d].
 Left in: host names, IP addresses, accounts, paths. Look through it before you publish it.
 `;
 

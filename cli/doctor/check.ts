@@ -18,7 +18,7 @@ export function createFindings(check: string) {
   return (subject: string, state: Finding["state"], message: string): Finding => ({ check, subject, state, message });
 }
 
-/** The services that said who they are. Of the others the check of services tells that nothing more is known. */
+/** The services that said who they are. The check of services reports the others. */
 export function listAnswering(services: readonly InspectedService[]) {
   return services.flatMap((service) =>
     service.configuration === undefined ? [] : [{ service, configuration: service.configuration }],

@@ -3,7 +3,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { version } from "#daemon/version.ts";
-import { runDoctor, facilitator, key, startNodeThat, nowMs, serve, startServiceThat, listFindings } from "./testing/doctored.ts";
+import {
+  runDoctor,
+  facilitator,
+  key,
+  startNodeThat,
+  nowMs,
+  serve,
+  startServiceThat,
+  listFindings,
+} from "./testing/doctored.ts";
 
 test("a sidecar that is right is 0; what nobody named is told as not asked", async () => {
   const url = await startServiceThat({
@@ -48,9 +57,14 @@ test("another program, another service, and nobody at an address are three thing
     /^wrong: .* answers HTTP 404, and not as a service of Gatehouse does.*ss -ltnp/,
   );
   const seller = await startServiceThat({ service: "resource-server" });
-  expect(listFindings(await runDoctor({ urls: { facilitator: seller } }), "service")[0]).toContain("is the resource-server's");
+  expect(listFindings(await runDoctor({ urls: { facilitator: seller } }), "service")[0]).toContain(
+    "is the resource-server's",
+  );
   const nobody = await runDoctor({ urls: { facilitator: "http://127.0.0.1:1" } });
-  expect([nobody.status, listFindings(nobody, "service")[0]]).toEqual([1, expect.stringMatching(/^unknown: nothing listens/)]);
+  expect([nobody.status, listFindings(nobody, "service")[0]]).toEqual([
+    1,
+    expect.stringMatching(/^unknown: nothing listens/),
+  ]);
 });
 
 test("of a service that does not run, its settings, keys, ports, node and signer are looked at", async () => {
@@ -135,7 +149,9 @@ test("a port that another program has, and one that two listeners want, are wron
 test("settings that a service would refuse are wrong, each problem by its name", async () => {
   const run = await runDoctor({ env: { GATEHOUSE_FACILITATOR_LISTEN_PORT: "many" } });
   expect(run.status).toBe(2);
-  expect(listFindings(run, "settings")).toContainEqual(expect.stringContaining("GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY"));
+  expect(listFindings(run, "settings")).toContainEqual(
+    expect.stringContaining("GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY"),
+  );
   expect(listFindings(run, "settings")).toContainEqual(
     expect.stringContaining('GATEHOUSE_FACILITATOR_LISTEN_PORT: found "many"'),
   );

@@ -70,7 +70,11 @@ async function runChecks(diagnosis: Diagnosis): Promise<readonly Finding[]> {
   return found.flat();
 }
 
-type Bundled = Readonly<{ services: readonly InspectedService[]; findings: readonly Finding[]; logs: readonly string[] }>;
+type Bundled = Readonly<{
+  services: readonly InspectedService[];
+  findings: readonly Finding[];
+  logs: readonly string[];
+}>;
 
 async function bundled(path: string, content: Bundled, { mask, clock, error: print }: Dependencies): Promise<number> {
   try {

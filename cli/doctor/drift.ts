@@ -13,7 +13,7 @@ const inUse = z.object({
   files: z.array(z.object({ path: z.string(), sha256: z.string(), refused: z.string().optional() })),
 });
 
-/** The sidecar's conditions that tell of node.conf, and of whether it reaches its node and the Pushgateway. */
+/** The sidecar's conditions about node.conf, and of whether it reaches its node and the Pushgateway. */
 const driftConditions = new Set([
   "ConfigValid",
   "ConfigCurrent",

@@ -32,7 +32,7 @@ export function findServices(named: NamedServices, { mask }: Readonly<{ mask: Ma
   const { urls, settings, stateDirectory: folder, env } = named;
   mask.hide(urls);
   const areNamed = Object.keys(urls).length > 0 || Object.keys(settings).length > 0;
-  // A stack takes the person's variables over its own, so that they tell of the stack.
+  // A stack takes the person's variables over its own, so that they describe the stack.
   if (!areNamed && existsSync(join(folder, "stack.lock"))) return servicesOfStack(folder, env, { mask });
   const known = doctoredServices.flatMap((service) => namedService(service, named, { mask }));
   return known.length > 0 ? known : servicesByDefault;

@@ -51,6 +51,6 @@ test.each([
   '{"key":"token.address","value":"0x70997970C51812dc3A010C7d01b50e0d17dc79C8"}',
   '{"secret":{"a":1},"tokens":["USDC"]}',
   "f408412a-e24d-4ca0-99de-8c142223e1b2 GET /data 200",
-])("leaves what tells of the fault: %s", (text) => {
+])("leaves what describes the fault: %s", (text) => {
   expect(redact(text, createMask())).toBe(text);
 });

@@ -21,7 +21,7 @@ const longHex = /(?:0x)?[0-9a-f]{64,}/gi;
 
 /**
  * A text that may be published: without what this process knows to be secret, and without what looks like it. Every hexadecimal number of 32 bytes and
- * more becomes a mark, the same for the same number, so that lines still tell of the same transaction.
+ * more becomes a mark, the same for the same number, so that lines about one transaction still belong together.
  */
 export function redact(text: string, mask: Mask): string {
   const known = withoutWalletWords(mask.text(text), shownInstead);

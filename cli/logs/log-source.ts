@@ -24,7 +24,7 @@ export type NamedLogs = Readonly<{
 /**
  * The logs to show. Files, containers and pods where any is named, else those of the stack in its folder.
  *
- * @throws {Error} that says which there are, where there is none of that name.
+ * @throws {Error} that says which there are, where none has that name.
  */
 export async function logSources(named: NamedLogs): Promise<readonly LogSource[]> {
   const { services, stateDirectory, files, containers, pods, namespace, lines, follow } = named;

@@ -5,7 +5,7 @@ import { within } from "#daemon/time.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 import { waitForAbort } from "#daemon/stop-signal.ts";
 
-/** One service of the embedded stack: a `gatehouse` subcommand in a process of its own. */
+/** One service of the embedded stack: a `gatehouse` subcommand in its own process. */
 export type ChildServiceSpec = Readonly<{
   /** The subcommand; also the name of its log file. */
   name: string;
@@ -78,7 +78,7 @@ function trimLater(logPath: string): void {
 function forkService({ name, env }: ChildServiceSpec, program: string, logPath: string): ChildProcess {
   const log = openLogFile(logPath);
   try {
-    // A group of its own, so that Ctrl-C reaches this process alone and it decides the order of the stop.
+    // A separate group, so that Ctrl-C reaches this process alone and it decides the order of the stop.
     return fork(program, [name], { env: { ...env }, detached: true, stdio: ["ignore", log, log, "ipc"] });
   } finally {
     closeSync(log);
@@ -136,7 +136,7 @@ export function openLogFile(path: string): number {
   return openSync(path, "a", 0o600);
 }
 
-/** Begins a log file anew once it is larger than 10 MiB, and keeps what it held as `<path>.1`. Writers append, so none is lost sight of. */
+/** Starts a log file over once it is larger than 10 MiB, and keeps what it held as `<path>.1`. Writers append, so none is lost sight of. */
 export function trimLogFile(path: string): void {
   if (!existsSync(path) || statSync(path).size <= logBytesMax) return;
   copyFileSync(path, `${path}.1`);

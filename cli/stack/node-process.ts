@@ -77,7 +77,7 @@ export type RunOpsOptions = Readonly<{ directory: string; deadlineMs: number; si
 const outputKeptCharacters = 4_096;
 
 /**
- * Runs the node's `./ops` in its bin directory, in a process group of its own, so that Ctrl-C does not reach the node.
+ * Runs the node's `./ops` in its bin directory, in its own process group, so that Ctrl-C does not reach the node.
  *
  * @throws {StartupError} with what `ops` printed, when it fails, takes longer than the deadline, or `signal` aborts.
  */

@@ -103,7 +103,7 @@ function spawnPrometheus({
   ];
   const log = openLogFile(logPath);
   try {
-    // A group of its own, so that Ctrl-C reaches the stack alone and it decides the order of the stop.
+    // A separate group, so that Ctrl-C reaches the stack alone and it decides the order of the stop.
     return spawn("sh", ["-c", endsWithItsParent, "sh", ...command], { detached: true, stdio: ["pipe", log, log] });
   } finally {
     closeSync(log);

@@ -63,7 +63,7 @@ const purchaseTimeoutMs = 30_000;
 const interruptedStatus = 130;
 
 /**
- * Runs the embedded stack: every part a process of its own, one paid request, then up until SIGINT or SIGTERM. Returns the
+ * Runs the embedded stack: every part its own process, one paid request, then up until SIGINT or SIGTERM. Returns the
  * exit status: 0, 1 when a step failed, which `stderr` names, or 130 when it was stopped before the payment.
  */
 export async function runStack(options: StackOptions, dependencies: StackDependencies): Promise<number> {
@@ -168,7 +168,7 @@ async function serveOverview(plan: StackPlan, port: number, resources: AsyncDisp
   return `The overview of the services is at ${resources.use(await startStackOverview(plan, port)).url}/`;
 }
 
-/** Runs Prometheus over what runs already. Loaded only where it is asked for: the rules are none of the other starts' business. */
+/** Runs Prometheus over what runs already. Loaded only where it is asked for: the other starts do not need the rules. */
 async function startObserver(
   { scraped: targets }: StackPlan,
   { prometheus: directory, logs: logDirectory }: StateDirectory,

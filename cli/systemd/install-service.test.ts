@@ -152,9 +152,9 @@ describe("gatehouse install-service", () => {
     expect(() => readServiceFacts({ ...gateway, program: [process.execPath, passing] })).toThrow(
       "install it first (`npm install --global` with the package's file)",
     );
-    expect(() => readServiceFacts(request("sidecar", { GATEHOUSE_SIDECAR_NODE_CONFIG_PATH: "/data/node.conf" }))).toThrow(
-      InstallError,
-    );
+    expect(() =>
+      readServiceFacts(request("sidecar", { GATEHOUSE_SIDECAR_NODE_CONFIG_PATH: "/data/node.conf" })),
+    ).toThrow(InstallError);
   });
 
   it("writes values that systemd reads as they were", () => {

@@ -37,7 +37,7 @@ export function formatUnit(options: UnitOptions): string {
   const credentials = Object.entries(options.credentials).map(
     ([name, path]) => `LoadCredential=${name}:${escaped(path)}`,
   );
-  return `# Written by gatehouse install-service. Changes of your own belong into a drop-in: systemctl edit ${formatUnitName(service)}
+  return `# Written by gatehouse install-service. Your own changes belong in a drop-in: systemctl edit ${formatUnitName(service)}
 [Unit]
 Description=Gatehouse ${service}
 Wants=network-online.target

@@ -161,7 +161,7 @@ function healEnd(descriptor: number, path: string): string | undefined {
   const kept = endOfLastLine(tail);
   if (kept === tail.length) return undefined;
   if (kept === 0 && !couldBeTorn(tail)) {
-    throw new Error(`${path} is no audit log, and is left as it is; let auditLog.path name a file of its own`);
+    throw new Error(`${path} is no audit log, and is left as it is; let auditLog.path name a separate file`);
   }
   ftruncateSync(descriptor, from + kept);
   fsyncSync(descriptor);

@@ -110,7 +110,7 @@ test.each([
   expect(JSON.stringify(logged)).not.toContain("59c6995e");
 });
 
-test("a file with nothing but a torn line begins anew", async () => {
+test("a file with nothing but a torn line starts over", async () => {
   const folder = await folderForTest();
   await writeFile(join(folder, "audit.jsonl"), '{"torn');
   const { path } = opened(folder);

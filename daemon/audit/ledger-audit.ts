@@ -11,7 +11,7 @@ export function openLedgerAudit(
   { defaultLedgerPath }: Readonly<{ defaultLedgerPath: string }>,
   dependencies: AuditDependencies,
 ): AuditLog {
-  const beside = () => join(dirname(ledger.path ?? defaultLedgerPath), `${dependencies.service}-audit.jsonl`);
-  const path = auditLog.path ?? (ledger.url === undefined ? beside() : undefined);
+  const locate = () => join(dirname(ledger.path ?? defaultLedgerPath), `${dependencies.service}-audit.jsonl`);
+  const path = auditLog.path ?? (ledger.url === undefined ? locate() : undefined);
   return openAuditLog({ ...auditLog, path }, dependencies);
 }

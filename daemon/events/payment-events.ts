@@ -130,7 +130,7 @@ export const paymentEvents = {
   },
   "transactions-missing": {
     level: "warn",
-    means: "The chain misses transactions before ours, as after it went back; ours are signed anew.",
+    means: "The chain misses transactions before ours, as after it went back; ours are signed again.",
     runbook: "settlement-stuck",
   },
   "term-begun": { level: "info", means: "This replica settles from now on." },

@@ -71,7 +71,7 @@ export const processEvents = {
   },
   "engine-call-refused": {
     level: "warn",
-    means: "The engine proxy refused a call that is none of its three, or too many of them.",
+    means: "The engine proxy refused a call other than its three, or too many of them.",
     act: "Find out who else uses the proxy's socket: a sidecar asks for no more than it may.",
   },
 } as const satisfies LogEventTable;

@@ -36,7 +36,7 @@ export function createFileDeadline(
   const fail = ({ what, since }: Overdue) =>
     new HangingFileSystem(
       `${what} has not come back since ${since} (allowed: ${withinMs} ms, ${setting}): its file system hangs. ` +
-        "See that its server or disk answers (stat -f, dmesg), or mount it anew",
+        "See that its server or disk answers (stat -f, dmesg), or mount it again",
     );
   return {
     hangs: () => overdue.size > 0,

@@ -1,6 +1,6 @@
 import { parse, type DocumentNode, type MemberNode, type ValueNode } from "@humanwhocodes/momoa";
 
-/** Parses JSON, JSON with comments or JSON5 with the place of each value. Undefined for what is none, and for the rarest forms of JSON5. */
+/** Parses JSON, JSON with comments or JSON5 with the place of each value. Undefined for other text, and for the rarest forms of JSON5. */
 function json5Tree(text: string): DocumentNode | undefined {
   try {
     return parse(text, { mode: "json5" });

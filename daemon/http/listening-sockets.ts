@@ -24,7 +24,7 @@ const asHttpTakes = { allowHalfOpen: true, noDelay: true };
 /**
  * Makes a `node:http` server take its connections over several sockets at one port. An event loop accepts one connection of each socket a
  * turn, whatever waits: with turns of 10 ms over one socket that is a hundred a second, the kernel's queue fills, and a newcomer waits for
- * seconds until it is connected. The kernel spreads connections over the sockets (SO_REUSEPORT, socket(7)), each with a queue of its own. A
+ * seconds until it is connected. The kernel spreads connections over the sockets (SO_REUSEPORT, socket(7)), each with its own queue. A
  * system that can't do this (macOS) has one.
  *
  * @throws {NodeJS.ErrnoException} why it can't listen, e.g. EADDRINUSE; nothing listens then.

@@ -20,7 +20,7 @@ type OperationsSources = Readonly<{
 }>;
 
 /**
- * Serves `/livez`, `/readyz` and `/metrics` at an address of their own, for a service whose other port is for the public. Requests here
+ * Serves `/livez`, `/readyz` and `/metrics` at their own address, for a service whose other port is for the public. Requests here
  * are not measured: the service's own series stay about its own traffic.
  *
  * @throws {StartupError} when the port is taken or the address is not this machine's.

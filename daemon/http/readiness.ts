@@ -14,7 +14,7 @@ export function judgeReadiness(checks: Readonly<Record<string, ReadinessCheck>>)
   return { ready: Object.values(checks).every((check) => check.ok || check.tolerated === true), checks };
 }
 
-/** How the port stands that a service takes its work at, for `/readyz`, which has a port of its own and is served longer. */
+/** How the port stands that a service takes its work at, for `/readyz`, which has its own port and is served longer. */
 export type PortState = Readonly<{
   /** Says that the port is open. */
   opened: () => void;

@@ -24,7 +24,7 @@ export const connectionSettings = {
     ),
 } as const;
 
-/** The bounds of a service's connections, as settings tell of them. */
+/** The bounds of a service's connections, as its settings have them. */
 export type ConnectionSettings = Readonly<{
   connections: number;
   connectionsPerAddress: number;
@@ -62,7 +62,7 @@ export const proxySettings = {
     .describe("Whether every connection of a trusted proxy begins with a PROXY protocol header, version 1 or 2"),
 } as const;
 
-/** The proxies before a listener, as settings tell of them. */
+/** The proxies before a listener, as its settings have them. */
 export type ProxySettings = Readonly<{
   trustedProxies: readonly string[];
   forwardedHeader: "x-forwarded-for" | "forwarded";
@@ -70,7 +70,7 @@ export type ProxySettings = Readonly<{
   proxyProtocol: boolean;
 }>;
 
-/** The section `operations` of a service whose probes and metrics have a listener of their own; see `listenForOperations`. */
+/** The section `operations` of a service whose probes and metrics have their own listener; see `listenForOperations`. */
 export function defineOperationsSettings(options: Readonly<{ port: number; nothing: string }>) {
   return section({
     host: host

@@ -19,7 +19,7 @@ describe("a client's trace context", () => {
     `00-${"0".repeat(32)}-b7ad6b7169203331-01`,
     traceparent.toUpperCase(),
     `${traceparent}\r\nX: 1`,
-  ])("is none without a well-formed traceparent: %j", (given) => {
+  ])("is undefined without a well-formed traceparent: %j", (given) => {
     expect(readTraceContext(given, "a=1")).toBeUndefined();
   });
 

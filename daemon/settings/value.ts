@@ -6,7 +6,7 @@ export function getValueAt(raw: unknown, path: readonly string[]): unknown {
   );
 }
 
-/** Sets the value at a path of keys; makes the objects on the way, in place of what is none. */
+/** Sets the value at a path of keys; makes the objects on the way, in place of what is not an object. */
 export function assignAt(target: Record<string, unknown>, path: readonly string[], value: unknown): void {
   const [key, ...rest] = path;
   if (key === undefined) return;

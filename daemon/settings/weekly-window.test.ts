@@ -13,7 +13,7 @@ test.each([
 });
 
 test.each(["", "02:00", "25:00-26:00", "02:00-02:00", "Sab 02:00-03:00", "Mon-Tue-Wed 02:00-03:00", "Mon  2:00-3:00"])(
-  "%j is none",
+  "%j is no window",
   (text) => {
     expect(parseWeeklyWindow(text)).toBeUndefined();
     expect(weeklyWindow.safeParse(text).success).toBe(false);

@@ -163,7 +163,7 @@ export function storeFailure(error: unknown): Error {
   if (error instanceof StoreError) return error;
   const { code, message } = error as Failure;
   if (error instanceof Error && code !== undefined && lasting.test(code)) return error;
-  // What a refused connection to several addresses throws has no message of its own.
+  // What a refused connection to several addresses throws has no message.
   const text = message === "" || message === undefined ? (code ?? "no answer") : message;
   return new StoreError(`PostgreSQL can't be used now: ${text}`, { cause: error });
 }

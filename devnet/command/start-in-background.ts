@@ -22,7 +22,7 @@ const program = locateProgramFile("../node/node.main.ts", import.meta.url);
 type Ready = Readonly<{ httpUrl: string; webSocketUrl: string }>;
 
 /**
- * Starts the node in a process of its own that outlives this one, and returns when its JSON-RPC answers.
+ * Starts the node in its own process that outlives this one, and returns when its JSON-RPC answers.
  *
  * @throws {CommandError} when it runs already, ends at once (with what it said), or does not answer within 30 s.
  */
@@ -59,7 +59,7 @@ export async function startInBackground({ workspace, configPath }: StartInBackgr
   }
 }
 
-/** What the process prints goes into a file that is emptied at each start: the node's log has a file of its own. */
+/** What the process prints goes into a file that is emptied at each start: the node's log has its own file. */
 function spawnNode(args: readonly string[], outputPath: string): ChildProcess {
   const output = openSync(outputPath, "w", 0o600);
   try {

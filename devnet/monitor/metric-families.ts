@@ -71,7 +71,7 @@ type Series = Readonly<{
   parts: readonly Readonly<{ bound: number; value: number }>[];
 }>;
 
-/** Gathers what prom-client gives as samples of their own, a bound being in the label of that name. */
+/** Gathers what prom-client gives as separate samples, a bound being in the label of that name. */
 function seriesOf(samples: readonly Sample[], boundLabel: "le" | "quantile"): readonly Series[] {
   const labelOf = ({ labels }: Sample) => labelPairs(labels).filter(({ name }) => name !== boundLabel);
   const bySeries = Map.groupBy(samples, (each) => JSON.stringify(labelOf(each)));

@@ -43,7 +43,7 @@ test.each([
     "chain.startup_config.init_config.http_port: expected text, not a number",
   ],
   [
-    "a port that is none",
+    "a port out of range",
     (text: string) => text.replace('"18100"', '"99999"'),
     "http_port: expected a port number from 1 to 65535, as a string",
   ],

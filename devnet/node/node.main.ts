@@ -15,7 +15,7 @@ const stopDeadlineMs = 25_000;
 
 /**
  * The node's own process, as `ops start` starts it: arguments are the workspace, the configuration file and the file
- * descriptor on which one JSON line tells that the node answers.
+ * descriptor on which one JSON line says that the node answers.
  */
 async function main([workspace = "", configPath = "", readyDescriptor = ""]: readonly string[]): Promise<void> {
   const parameters = readParameters(join(workspace, "devnet.json"));

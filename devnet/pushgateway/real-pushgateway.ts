@@ -41,7 +41,7 @@ export async function startRealPushgateway(options: RealPushgatewayOptions): Pro
   const [command, ...args] = guardByParent([
     program,
     `--web.listen-address=${address}`,
-    // Said even when empty: a distribution's build has a default of its own, a file that every Pushgateway of the machine would share.
+    // Said even when empty: a distribution's build has its own default, a file that every Pushgateway of the machine would share.
     `--persistence.file=${persistenceFile ?? ""}`,
   ]);
   await requireFreePort(options);

@@ -22,7 +22,7 @@ export async function startStandIn(
   { listen, limits }: StandInOptions,
   { log, metrics }: Readonly<{ log: Logger; metrics: Registry }>,
 ): Promise<HttpListener> {
-  // The store shows the metrics of this process as well, read anew before every answer; they are made asynchronously.
+  // The store shows the metrics of this process as well, read again before every answer; they are made asynchronously.
   let own = parseMetricsText(await metrics.metrics());
   const app = createApp(listen, { log, metrics });
   app.use(async (_, next) => {

@@ -35,13 +35,13 @@ export async function runCall<T>(
   }
 }
 
-/** The error that geth answers for a revert; undefined when `error` is none. Anvil tells errors that it can't know as text. */
+/** The error that geth answers for a revert; undefined for another error. Anvil tells errors that it can't know as text. */
 async function revertError(error: unknown): Promise<RpcError | undefined> {
   if (!(error instanceof AnvilRequestError) || error.code !== errorCode.reverted) return undefined;
   return new RpcError(error.code, await revertMessage(error.data as Hex), error.data);
 }
 
-/** The error that geth answers when the EVM halts; undefined when `error` is none of a halt. */
+/** The error that geth answers when the EVM halts; undefined for another error. */
 async function haltError(node: Node, error: unknown, chainCall: ChainCall): Promise<RpcError | undefined> {
   const halt = haltOf(error);
   if (halt === undefined) return undefined;

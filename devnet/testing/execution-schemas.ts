@@ -56,7 +56,7 @@ const receipt = object({
   status: { enum: ["0x0", "0x1"] },
 });
 
-/** What every transaction tells of itself; `placed` is the schema of what only one in a block knows. */
+/** The fields of every transaction; `placed` is the schema of what only one in a block knows. */
 function transaction(placed: (schema: object) => object) {
   const common = {
     blockHash: placed(word),

@@ -22,7 +22,7 @@ const beforeStart: Partial<Readonly<Record<NewVersion, readonly string[]>>> = {
   ],
 };
 
-/** Makes a release of a devnet node in a directory of its own, which is made; returns the directory. */
+/** Makes a release of a devnet node in its own directory, which is made; returns the directory. */
 export async function makeRelease(directory: string, version: string, kind: NewVersion): Promise<string> {
   await mkdir(directory, { recursive: true });
   const release: DevnetRelease = { version };

@@ -14,7 +14,7 @@ import { freePorts } from "./free-ports.ts";
 /** What a command said when it ended. */
 type CommandResult = Readonly<{ status: number | null; output: string; errors: string }>;
 
-/** A node in a folder of its own, run through its own `ops`. Disposing of it stops the node and removes the folder. */
+/** A node in its own folder, run through its own `ops`. Disposing of it stops the node and removes the folder. */
 export type TestNode = AsyncDisposable &
   Readonly<{
     workspace: Workspace;
@@ -90,7 +90,7 @@ export async function createTestNode({
 }
 
 async function runCommand(directory: string, program: string, words: readonly string[]): Promise<CommandResult> {
-  // One cache for all workspaces of the tests: compiling everything anew takes longer than all the rest of a start.
+  // One cache for all workspaces of the tests: compiling everything again takes longer than all the rest of a start.
   const cache = `NODE_COMPILE_CACHE=${join(tmpdir(), "node-compile-cache")}`;
   const child = spawn("env", [cache, `./${program}`, ...words], {
     cwd: directory,

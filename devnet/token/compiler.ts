@@ -48,7 +48,7 @@ export function readTokenSource(): string {
 
 /**
  * Compiles `Token.sol` with npm's `solc` and OpenZeppelin's contracts from `node_modules`. Deterministic: the same packages
- * give the same artefact. Tests give a `source` of their own.
+ * give the same artefact. Tests give their own `source`.
  *
  * @throws {Error} with the compiler's own messages; a warning counts as an error.
  */

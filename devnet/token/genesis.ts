@@ -24,7 +24,7 @@ export async function deployToken(chain: TokenChain, genesis: () => Promise<Toke
   await chain.mine();
   if (await hasToken(chain)) return tokenAddress;
   throw new Error(
-    `no contract at ${tokenAddress} after the token's deployment; remove the chain's data and begin anew`,
+    `no contract at ${tokenAddress} after the token's deployment; remove the chain's data and start over`,
   );
 }
 

@@ -21,7 +21,7 @@ export type CallerFacts = Readonly<{
  *   the same, so a success is told to one of them.
  * - `upfront-seller`: the same for a payment flow that settles before the work and verifies nothing (`@x402/core`'s flows `upfront`
  *   and `escrow`). Its copies can't be told from its questions, so a success is told once.
- * - `call`: known by nothing. Each call is a caller of its own.
+ * - `call`: known by nothing. Each call is its own caller.
  */
 export type Caller = Readonly<{
   kind: "sale" | "seller" | "upfront-seller" | "call";

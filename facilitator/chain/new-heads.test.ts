@@ -23,7 +23,7 @@ async function startNode() {
   };
 }
 
-test("it subscribes, and tells of blocks but of nothing else", async () => {
+test("it subscribes, and announces blocks and nothing else", async () => {
   await using node = await startNode();
   const told = Promise.withResolvers<void>();
   let heads = 0;

@@ -22,7 +22,7 @@ function remember(entriesMax = 100) {
   return { time, recent: createRecentVerdicts({ entriesMax }, { clock: () => time.nowMs }) };
 }
 
-test("a signature is recovered once; another one for the same payment by itself, and one that is none again and again", () => {
+test("a signature is recovered once; another one for the same payment by itself, and an invalid one again and again", () => {
   const { recent } = remember();
   const recovered: string[] = [];
   const ask = (asked: SignedPayment, isGood: boolean) =>

@@ -48,7 +48,7 @@ export function openLedgerOver(store: SqlStore): LedgerUnderTest {
   };
 }
 
-/** What every settlement ledger does, whatever keeps it. `open` opens an empty one of its own for a name. */
+/** What every settlement ledger does, whatever keeps it. `open` opens its own empty one for a name. */
 export function testLedger(open: (name: string) => Promise<LedgerUnderTest>): void {
   let count = 0;
   const scene = async (guard: () => Promise<void> = async () => undefined) => {

@@ -11,7 +11,7 @@ export type Actor = {
   isDead: boolean;
 };
 
-/** Runs everything that waits in an order that a seed decides, in a time of its own. */
+/** Runs everything that waits in an order that a seed decides, in its own time. */
 export type Scheduler = Readonly<{
   nowMs: () => number;
   /** From 0 to 1. */

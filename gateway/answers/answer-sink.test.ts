@@ -34,7 +34,7 @@ describe("the parts of an answer", () => {
     expect([heldBytes(), parts.joined().length]).toEqual([0, 0]);
   });
 
-  it("that are here already stay, and tell that they are too many; others are refused", () => {
+  it("that are here already stay, and say that they are too many; others are refused", () => {
     const { memory, heldBytes } = startMemory(4);
     const [came, asked] = [new AnswerParts(5, memory), new AnswerParts(5, memory)];
     expect([came.hold(part("abc")), asked.take(part("de")), came.hold(part("de")), came.hold(part("f"))]).toEqual([

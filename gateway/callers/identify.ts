@@ -11,7 +11,7 @@ import type { Tokens } from "./tokens.ts";
 /** Finds out who a request comes from. */
 export type Identify = (facts: RequestFacts) => CallerIdentity | Promise<CallerIdentity>;
 
-/** Identities that are kept to be handed out again, and the longest name that one is kept by; others are made anew. */
+/** Identities that are kept to be handed out again, and the longest name that one is kept by; others are made again. */
 const kept = { most: 10_000, nameLength: 256 };
 
 /** Identifies callers by their address alone and gives all of them one tier. */

@@ -19,7 +19,7 @@ export type KeySetOptions = Readonly<{
 export type KeySet = AsyncDisposable &
   Readonly<{
     current: () => JWTVerifyGetKey;
-    /** Whether the keys can be gone by on their own word; else a token is to be verified anew, which reads them again. */
+    /** Whether the keys can be gone by on their own word; else a token is to be verified again, which reads them again. */
     isFresh: () => boolean;
   }>;
 

@@ -19,7 +19,7 @@ function notices(proxyProtocol: boolean) {
   return { notice: logProxyNotices({ forwardedHeader: "x-forwarded-for", proxyProtocol }, dependencies), lines, clock };
 }
 
-it("tells of a proxy that the settings lack, once an hour", () => {
+it("reports a proxy that the settings lack, once an hour", () => {
   const { notice, lines, clock } = notices(false);
   notice(false, plain);
   expect(lines).toEqual([]);
@@ -33,7 +33,7 @@ it("tells of a proxy that the settings lack, once an hour", () => {
   expect(lines).toHaveLength(2);
 });
 
-it("tells of a trusted proxy that does not say whom it asks for, unless its connections do", () => {
+it("reports a trusted proxy that does not say whom it asks for, unless its connections do", () => {
   const { notice, lines } = notices(false);
   notice(true, { ...plain, forwarded: "for=198.51.100.7" });
   expect(lines).toEqual([

@@ -6,7 +6,7 @@ import type { NodeSender } from "../upstream/node-call.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 
-/** What came with a message beside its bytes. */
+/** What came with a message besides its bytes. */
 export type MessageContext = Readonly<{
   caller: Caller;
   /** What is held for the caller's connection. */

@@ -93,7 +93,7 @@ describe("the catalogue", () => {
     }
   });
 
-  it("asks the node anew, when a connection was closed, for all but what it must not do twice", () => {
+  it("asks the node again, when a connection was closed, for all but what it must not do twice", () => {
     const once = specifiedMethods.filter(({ repeatable }) => !repeatable).map(({ name }) => name);
     expect(once).toEqual(["eth_sendRawTransaction", "eth_subscribe", "eth_unsubscribe"]);
     expect(createCatalogue({ eth_sendTransaction: {} }).get("eth_sendTransaction")?.repeatable).toBe(false);

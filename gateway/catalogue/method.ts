@@ -68,7 +68,7 @@ export type Method = Readonly<{
   timeoutMs: number;
   /** Asked twice it does no more than asked once: it goes to the node again when the connection turns out to be closed. */
   repeatable: boolean;
-  /** Goes on while the node is behind: it tells of the node itself, or hands it a transaction. */
+  /** Goes on while the node is behind: it is about the node itself, or hands it a transaction. */
   whileBehind?: true;
   /** Works over WebSocket only. */
   webSocketOnly?: true;

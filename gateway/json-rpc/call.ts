@@ -13,7 +13,7 @@ export type Call = Readonly<{
   kib?: number;
 }>;
 
-/** Something in the place of a call that is none; it gets an error with this id (JSON text). */
+/** Something other than a call in the place of a call; it gets an error with this id (JSON text). */
 export type BadCall = Readonly<{
   id: string;
   error: RpcError;
@@ -43,7 +43,7 @@ export type MessageLimits = Readonly<{
   batchItems: number;
   /** Deepest nesting of arrays and objects. */
   depth: number;
-  /** Bytes of one call: of a message that is none but this one, or of a batch's item. */
+  /** Bytes of one call: of a whole message, or of a batch's item. */
   callBytes: number;
   /** Values, keys and escaped characters of one call together. */
   callValues: number;

@@ -12,7 +12,7 @@ const closeBracket = 0x5d;
 const comma = 0x2c;
 const colon = 0x3a;
 
-/** What may follow a backslash, beside `u`. */
+/** What may follow a backslash, besides `u`. */
 const escapes: ReadonlySet<number> = new Set(Buffer.from('"\\/bfnrt'));
 
 /** Bytes that stand for themselves in a string. */

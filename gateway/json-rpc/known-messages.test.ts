@@ -168,7 +168,7 @@ describe("a reader that knows messages again", () => {
     expect(known).toEqual([true, false]);
   });
 
-  it("reads anew what other limits may refuse", () => {
+  it("reads again what other limits may refuse", () => {
     const read = createMessageReader();
     const text = '{"jsonrpc":"2.0","id":1,"method":"m","params":[[[1]]]}';
     for (const [bounds, known] of [

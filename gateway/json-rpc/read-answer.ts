@@ -48,7 +48,7 @@ export function errorJsonText(id: string, error: string): string {
   return `{"jsonrpc":"2.0","id":${id},"error":${error}}`;
 }
 
-/** JSON text of a call as the node gets it: made anew, so that no duplicate or odd key of the client's envelope reaches it. */
+/** JSON text of a call as the node gets it, built here so that no duplicate or odd key of the client's envelope reaches it. */
 export function callText(id: string, method: string, params: string | undefined): string {
   return `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params ?? "[]"}}`;
 }

@@ -77,7 +77,7 @@ describe("eth_getLogs", () => {
     [[{ topics: [null, null, null, null, null] }]],
     [[{ topics: ["0x1"] }]],
     [[{ topics: [Array.from({ length: 1_001 }, () => hash)] }]],
-  ])("refuses a filter that is none (case %#)", (params) => {
+  ])("refuses an invalid filter (case %#)", (params) => {
     expect(check("eth_getLogs", params)).toMatchObject({ kind: "refuse", error: { code: -32_602 } });
   });
 

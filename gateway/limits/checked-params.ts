@@ -53,7 +53,7 @@ export function readFields(json: string): ReadonlyMap<string, string> | undefine
 
 /**
  * Parses the value of a field that is a string, a number, or a list of such. In the place of anything that has an object in it stands an
- * empty one: it is none of the three, and is not worth its time.
+ * empty one: it is another value, and not worth the time.
  */
 export function parseFlatValue(json: string | undefined): unknown {
   if (json === undefined) return undefined;
@@ -72,7 +72,7 @@ const shortLength = 256;
 /** Longest name of a field that an error shows. */
 const shownNameLength = 50;
 
-/** The first field that is none of the known ones, as JSON text for an error to show; undefined when there is none. */
+/** The first unknown field, as JSON text for an error to show; undefined when there is none. */
 export function findUnknownField(fields: ReadonlyMap<string, string>, known: ReadonlySet<string>): string | undefined {
   const name = fields.keys().find((field) => !known.has(field));
   return name === undefined ? undefined : JSON.stringify(asBinary(name.slice(0, shownNameLength)));

@@ -34,7 +34,7 @@ type Selection = Readonly<{ address?: unknown; topics?: unknown }>;
 
 /**
  * Checks the parameters of `eth_getLogs` (specification, Limits; EIP-234 for `blockHash`). Bounds that are left out mean
- * latest to latest. The filter that goes to the node is made anew from the fields that were checked, so that no other
+ * latest to latest. The filter that goes to the node is built from the fields that were checked, so that no other
  * spelling of a field can widen it.
  */
 export function checkLogParams(params: string, head: ChainHead | undefined, limit: RangeLimit): CheckedParams {

@@ -13,7 +13,7 @@ import { asBinary } from "../json-rpc/read-answer.ts";
 
 const refusal = invalidParams("tracer not supported: only callTracer is supported");
 
-/** Options that say how much of each opcode is logged, or how far back state is computed anew: `callTracer`'s result is the same. */
+/** Options that say how much of each opcode is logged, or how far back state is computed again: `callTracer`'s result is the same. */
 const withoutEffect: ReadonlyMap<string, "boolean" | "number"> = new Map([
   ["debug", "boolean"],
   ["disableMemory", "boolean"],
@@ -50,7 +50,7 @@ export type TracerLimit = Readonly<{
  * Checks the tracer options at parameter `at` (specification, Limits: `callTracer` only). What goes to the node always names
  * `callTracer`, because without a tracer nodes log every opcode, with the two switches of that tracer, the time limit and the
  * overrides that are allowed; other tracers in `tracerConfig` and JavaScript are refused. Options without effect on `callTracer` are taken
- * and not passed on: `reexec` would let a client make the node compute state anew for minutes. Of all this only options that are short are
+ * and not passed on: `reexec` would let a client make the node compute state again for minutes. Of all this only options that are short are
  * parsed; the parameters before them, and overrides, go on as the client wrote them.
  */
 export function checkTracerParams(params: string, at: number, limit: TracerLimit): CheckedParams {
@@ -139,7 +139,7 @@ function readSwitches(given: unknown): Readonly<Record<string, boolean>> | undef
   return switches;
 }
 
-/** A time as nodes read it, in milliseconds; NaN when it is none, undefined when there is none. */
+/** A time as nodes read it, in milliseconds; NaN when it is invalid, undefined when it is absent. */
 function readTimeout(value: unknown): number | undefined {
   if (value === undefined) return undefined;
   const [, digits, unit] = (typeof value === "string" ? /^(\d{1,6})(ms|s)$/.exec(value) : null) ?? [];

@@ -33,7 +33,7 @@ export type FastAnswerHeads = Readonly<{
 }>;
 
 /**
- * What heads tell beside the answer: the time in milliseconds since 1970, what follows an answer's own headers, and whether the listener is about to
+ * What heads say besides the answer: the time in milliseconds since 1970, what follows an answer's own headers, and whether the listener is about to
  * stop, so that every connection closes after its answer.
  */
 export type FastAnswerHeadsDependencies = Readonly<{

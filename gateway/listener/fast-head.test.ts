@@ -180,7 +180,7 @@ describe("the fast path's head", () => {
       "a name and a password in the target",
       headOf("POST http://a:b@c/ HTTP/1.1", "Host: a", json, "Content-Length: 2"),
     ],
-    ["a host that is none", headOf("POST http://a:99999/ HTTP/1.1", "Host: a", json, "Content-Length: 2")],
+    ["an invalid host", headOf("POST http://a:99999/ HTTP/1.1", "Host: a", json, "Content-Length: 2")],
     ["an absolute target, but no host", headOf("POST http://a/ HTTP/1.1", json, "Content-Length: 2")],
     ["more lines than anybody sends", post(json, "Content-Length: 2", ...Array.from({ length: 200 }, () => "X-A: 1"))],
   ])("is left to node:http with %s", (_, head) => {

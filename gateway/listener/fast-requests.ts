@@ -5,7 +5,7 @@ import type { FastAnswerContext } from "./fast-answer.ts";
 import { fastHeadBytes, mayBeFast, readFastHead, type FastHead, type FastMethod } from "./fast-head.ts";
 import type { RequestFacts } from "../callers/request-facts.ts";
 
-/** What a request has to keep to, beside its shape. */
+/** What a request has to keep to, besides its shape. */
 export type FastRequestRules = Readonly<{
   bodyBytes: () => number;
   isAllowedHost: (host: string | undefined) => boolean;

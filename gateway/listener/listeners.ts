@@ -134,7 +134,7 @@ function hostsFor(names: readonly string[]): (header: string | undefined) => boo
   return names.length === 0 ? () => true : createNamedHostCheck(names);
 }
 
-/** What listens on loopback is for this machine's programs: a page from anywhere that its browser shows is none of them. */
+/** What listens on loopback is for this machine's programs: a page that its browser shows is not one of them. */
 function originsFor(host: string, { callers }: GatewaySettings): readonly string[] {
   return callers.corsOrigins ?? (isLoopback(host) ? [] : ["*"]);
 }

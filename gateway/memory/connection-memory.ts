@@ -39,7 +39,7 @@ export class ConnectionMemory implements MemoryHolder, Disposable {
 
   /** So many bytes more, or less, of those that are held wait for the client itself. */
   waits(bytes: number): void {
-    // Who takes something shows that it is there; who has nothing more to take begins anew.
+    // Who takes something shows that it is there; who has nothing more to take starts over.
     if (bytes < 0 || this.#waitingBytes === 0) this.#progress = this.#budget.nextProgress();
     this.#waitingBytes += bytes;
   }

@@ -81,7 +81,7 @@ function headerOf(block: string): string {
 
 /**
  * The last block whose entries are certain to have been told. Those of the newest block and of the one before it may have been
- * on their way when their headers had come; what is older than the subscription itself is none of its matter.
+ * on their way when their headers had come; what is older than the subscription does not concern it.
  */
 function lastTold(since: bigint | undefined, ancestor: bigint): bigint {
   if (since === undefined || since >= ancestor) return ancestor;

@@ -48,7 +48,7 @@ const fileSchema = z.strictObject(policyShape).partial();
 /**
  * Makes the policy from the settings and, when there is one, from the file that is read again whenever it changes.
  *
- * @throws {StartupError} when the file can't be used at the start, or a listener's tier is none of the tiers.
+ * @throws {StartupError} when the file can't be used at the start, or a listener names an unknown tier.
  */
 export function startLivePolicy(
   settings: LivePolicySettings,
@@ -90,12 +90,12 @@ export function startLivePolicy(
   return { current: () => state.policy, [Symbol.asyncDispose]: async () => watcher?.[Symbol.asyncDispose]() };
 }
 
-/** What is wrong when a listener's tier is none of the tiers. */
+/** What is wrong when a listener names an unknown tier. */
 function missingTier({ tiers }: Policy, settings: LivePolicySettings, { key }: SettingNames): string | undefined {
   for (const listener of ["public", "internal"] as const) {
     const { enabled, tier } = settings[listener];
     if (!enabled || tiers.has(tier)) continue;
-    return `${key(`${listener}.tier`)} is "${tier}", which is none of the tiers (${[...tiers.keys()].join(", ")}); add it to ${key("tiers")} or name another.`;
+    return `${key(`${listener}.tier`)} is "${tier}", which is not one of the tiers (${[...tiers.keys()].join(", ")}); add it to ${key("tiers")} or name another.`;
   }
   return undefined;
 }

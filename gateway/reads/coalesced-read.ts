@@ -37,7 +37,7 @@ export type SharedReadOwner = Readonly<{
   closed: (shared: CoalescedRead) => void;
   /** The node's result, which the cache wants. */
   result: (shared: CoalescedRead, json: string) => void;
-  /** Serves a reader by a call of its own, because the answer is too long to be shared. */
+  /** Serves a reader by a separate call, because the answer is too long to be shared. */
   alone: (read: NodeRead) => AnswerFlow;
 }>;
 
@@ -186,7 +186,7 @@ export class CoalescedRead implements AnswerFlow, AnswerSink {
   }
 }
 
-/** A read beside the first. When the answer is too long to be shared, it is a call of its own. */
+/** A read alongside the first. When the answer is too long to be shared, it becomes a separate call. */
 class JoinedRead implements AnswerFlow {
   readonly read: NodeRead;
   own: AnswerFlow | undefined;

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { specifiedMethods } from "../catalogue/catalogue.ts";
 import type { ParamShape } from "../catalogue/method.ts";
 
-/** Values that are made once and drawn from: making each anew would take most of a long run's time. */
+/** Values that are made once and drawn from: making each again would take most of a long run's time. */
 const pooledValues = 2_000;
 
 const hash = `"0x${"cd".repeat(32)}"`;

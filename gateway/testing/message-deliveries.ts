@@ -5,7 +5,7 @@ import { messageBytes } from "./generated-messages.ts";
 const madeAtOnce = 1_000;
 
 /**
- * How a message is sent: in one write, in pieces, in chunks or over WebSocket; or so that it can't be read: in chunks that are none,
+ * How a message is sent: in one write, in pieces, in chunks or over WebSocket; or so that it can't be read: in invalid chunks,
  * with a length that is not its own, or cut off by a client that goes.
  */
 type DeliveryWay = "whole" | "pieces" | "chunks" | "webSocket" | "brokenChunks" | "wrongLength" | "cutOff";

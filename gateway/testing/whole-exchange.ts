@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
 import type { Stream } from "./raw-exchange.ts";
 
-/** The peer of an exchange, and what tells that it is over. */
+/** The peer of an exchange, and what shows that it is over. */
 export type WholeExchangeOptions = Readonly<{
   url: string;
   /** A request that is sent when the pieces are answered or the peer is silent. */

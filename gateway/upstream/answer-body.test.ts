@@ -75,10 +75,10 @@ describe("an answer's body", () => {
   });
 
   test.each([
-    ["a size that is none", ["6\r\nanswer\r\n", "x\r\nanswer\r\n0\r\n\r\n"]],
+    ["an invalid size", ["6\r\nanswer\r\n", "x\r\nanswer\r\n0\r\n\r\n"]],
     ["more behind its end", ["6\r\nanswer\r\n0\r\n\r\nHTTP/1.1 200"]],
     ["no end of line behind a chunk", ["6\r\nanswers\r\n0\r\n\r\n"]],
-  ])("is none with %s", (_, reads) => expect(read(reads)).toMatchObject({ state: "badAnswer", taken: [] }));
+  ])("is no answer with %s", (_, reads) => expect(read(reads)).toMatchObject({ state: "badAnswer", taken: [] }));
 
   test("has no more bytes than it may, in one read or several", () => {
     for (const reads of [["6\r\nanswer\r\n0\r\n\r\n"], ["3\r\nans\r\n", "3\r\nwer\r\n0\r\n\r\n"]]) {

@@ -206,7 +206,7 @@ export class BatchPiece implements AnswerSink {
 }
 
 /**
- * The ids (JSON text) of a batch's calls. Most clients count theirs: what is a larger number than all before it is none of them, and no set of
+ * The ids (JSON text) of a batch's calls. Most clients count theirs: a number larger than all before it is a new one, and no set of
  * them is kept until an id comes that is not.
  */
 export class BatchIds {

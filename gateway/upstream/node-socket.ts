@@ -28,7 +28,7 @@ export function openNodeSocket({ secure, host, port }: NodeAddress, events: Node
   return socket;
 }
 
-/** One buffer for read after read, which spares every short answer a buffer of its own and the stream's queue. */
+/** One buffer for read after read, which spares every short answer its own buffer and the stream's queue. */
 function readInto({ received }: NodeSocketEvents): OnReadOpts {
   let buffer = Buffer.allocUnsafeSlow(readBytes);
   let isKept = false;

@@ -165,7 +165,7 @@ function layoutOf(bytes: Buffer, at: number, id: string): Element["layout"] {
   return isAt(bytes, idEnd, errorStart) ? "error" : "other";
 }
 
-/** An id as the first or second member of an answer, and as its last: what stands at an object's end is none of a string or of an inner object. */
+/** An id as the first or second member of an answer, and as its last: what stands at an object's end is not part of a string or of an inner object. */
 const idAtStart = /^\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*("[^"\\]*"|\d+|null)\s*,/;
 const idAtEnd = /,\s*"id"\s*:\s*("[^"\\]*"|\d+|null)\s*\}$/;
 /** Longest id with its key that is looked for there. */
@@ -180,7 +180,7 @@ function idOf(element: string): string | undefined {
   return members === undefined ? undefined : (members.get("id") ?? "null");
 }
 
-/** Error texts that tell of the batch and not of the call: geth's "response too large", others name the batch. */
+/** Error texts about the batch and not the call: geth's "response too large", others name the batch. */
 const batchErrors = /response too large|\bbatch/i;
 /** Longest answer that is looked at for such an error. */
 const errorLength = 4_096;

@@ -18,7 +18,7 @@ describe("reading the heads of a node's responses", () => {
     }
   });
 
-  it("reads anew what changes beside the length", () => {
+  it("reads again what changes besides the length", () => {
     const read = createResponseHeadReader();
     expect(read(head("Date: one", "Content-Length: 4"))).toMatchObject({ head: answered });
     expect(read(head("Date: two", "Content-Length: 4", "Connection: close"))).toMatchObject({
@@ -46,7 +46,7 @@ describe("reading the heads of a node's responses", () => {
     ["a length with a sign", head("Content-Length: +4")],
     ["a length of two words", head("Content-Length: 4 4")],
     ["another protocol", Buffer.from("SSH-2.0-OpenSSH\r\n\r\n")],
-    ["a version of its own", Buffer.from("HTTP/1.2 200 OK\r\n\r\n")],
+    ["an unknown version", Buffer.from("HTTP/1.2 200 OK\r\n\r\n")],
   ])("takes %s for no answer, after good ones as before them", (_, bytes) => {
     const read = createResponseHeadReader();
     expect(read(bytes)).toBe("bad");

@@ -117,7 +117,7 @@ export function readErrorAnswer(
   };
 }
 
-/** The error of a JSON-RPC answer, JSON text; undefined when the text, a binary string, is none. */
+/** The error of a JSON-RPC answer, JSON text; undefined when the text, a binary string, is no such answer. */
 function rpcErrorIn(text: string): string | undefined {
   const error = readObject(text)?.get("error");
   const members = error === undefined ? undefined : readObject(error);

@@ -43,7 +43,7 @@ export class ClientBacklog implements Disposable {
     return this.#queue.length > 0 || this.#target.writableNeedDrain;
   }
 
-  /** Bytes that wait here, beside what the target has. */
+  /** Bytes that wait here, besides what the target has. */
   get bytes(): number {
     return this.#bytes;
   }

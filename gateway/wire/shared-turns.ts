@@ -12,7 +12,7 @@ export type TurnSource = Readonly<{
 }>;
 
 /**
- * Shares the thread's time out by callers. Short calls alone are answered as they come, and so is what a caller sends or gets beside them
+ * Shares the thread's time out by callers. Short calls alone are answered as they come, and so is what a caller sends or gets alongside them
  * (calls behind one another in one read, long messages, batches, long answers), until the time of a turn is over, of all callers together.
  * After that one short call of each caller is still answered in this turn, of those that have nothing waiting; a caller with a hundred
  * connections has one, too. What is left waits, and in each turn one piece of each caller's is served after the other. Who waits is bounded by

@@ -11,7 +11,7 @@ export type Placed = Readonly<{
   after?: readonly Input<Resource>[];
 }>;
 
-/** Services that a component of their own deploys, by the names that Pulumi's state has of their types (`gatehouse:index:Facilitator`). */
+/** Services that their own component deploys, by the names that Pulumi's state has of their types (`gatehouse:index:Facilitator`). */
 type ServiceType =
   | "Alertmanager"
   | "Facilitator"

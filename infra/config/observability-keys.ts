@@ -36,7 +36,7 @@ const existing = z.strictObject({
     .describe("Labels of the dashboards' ConfigMaps, by which Grafana's sidecar finds them"),
 });
 
-/** The port of the Docker host at which operators reach a server of their own. */
+/** The port of the Docker host at which operators reach their own server. */
 const operatorsPort = (number: number, what: string) =>
   port.min(1).default(number).describe(`Docker: host port, on loopback, of ${what}`);
 

@@ -59,5 +59,7 @@ export function findPublicHosts({
 /** Two ways in at once would serve one host twice. */
 export function findPublicWayProblems({ ingress, gatewayApi }: PublicWay): readonly ConfigProblem[] {
   if (ingress === undefined || gatewayApi === undefined) return [];
-  return [{ key: "gatewayApi", message: "found together with ingress; expected one public way in. Remove one of the two." }];
+  return [
+    { key: "gatewayApi", message: "found together with ingress; expected one public way in. Remove one of the two." },
+  ];
 }

@@ -7,7 +7,7 @@ import { keyDeclarations } from "./declared-key.ts";
 const beginning = /^config:$/m;
 
 /**
- * A `Pulumi.yaml` with its `config:` printed anew from the schema of the stack's configuration.
+ * A `Pulumi.yaml` whose `config:` is printed from the schema of the stack's configuration.
  *
  * @throws {Error} when the text has no `config:`.
  */

@@ -77,7 +77,7 @@ describe("a PostgreSQL server of the stack's own on Docker", () => {
     });
   });
 
-  it("keeps both ledgers, which have no volumes of their own then", () => {
+  it("keeps both ledgers, which have no volumes then", () => {
     expect(volumes()).toContain("gh-postgres-data");
     expect(volumes().filter((name) => name.includes("ledger"))).toEqual([]);
     for (const [service, variable] of [
@@ -114,11 +114,13 @@ describe("a database by URL on Docker", () => {
   }, 30_000);
 });
 
-describe("a configuration with a PostgreSQL server of its own", () => {
+describe("a configuration with its own PostgreSQL server", () => {
   it("is refused on Kubernetes, with what to set there", () => {
     const kubernetes = { target: "kubernetes", gatehouseImage: "x", devnetImage: "y" };
     expect(problemsOf(kubernetes)).toEqual([
-      expect.stringMatching(/^postgresImage: found together with target kubernetes, .* Remove it, and set .* databaseUrl /),
+      expect.stringMatching(
+        /^postgresImage: found together with target kubernetes, .* Remove it, and set .* databaseUrl /,
+      ),
     ]);
   });
 

@@ -172,7 +172,7 @@ describe("the Pushgateway on Docker", () => {
     expect(healthcheck).toMatchObject({ tests: expect.arrayContaining(["wget", "http://127.0.0.1:9091/-/ready"]) });
   });
 
-  it("is none of the stack's where the operator names one; the node reaches that", async () => {
+  it("is not the stack's where the operator names one; the node reaches that", async () => {
     recorded = await recordStack({ ...config, pushgatewayUrl: "http://10.9.8.7:9091" }, { preview: false });
     expect(recorded.filter(({ name }) => name.includes("pushgateway"))).toEqual([]);
     expect(networks("node")).toEqual(["gh-edge", "gh-private"]);

@@ -174,16 +174,13 @@ describe("a stack's configuration of what watches it", () => {
       { target: "kubernetes", gatehouseImage: "g", devnetImage: "d" },
       "observability.prometheus: found together with observability.existing",
     ],
-  ])(
-    "is refused as a whole where one key makes no sense without or with another: %j",
-    (observability, more, said) => {
-      const problems = problemsOf({
-        observability: JSON.stringify(observability),
-        ...(more as Record<string, string>),
-      });
-      expect(problems).toEqual([expect.stringContaining(said)]);
-    },
-  );
+  ])("is refused as a whole where one key makes no sense without or with another: %j", (observability, more, said) => {
+    const problems = problemsOf({
+      observability: JSON.stringify(observability),
+      ...(more as Record<string, string>),
+    });
+    expect(problems).toEqual([expect.stringContaining(said)]);
+  });
 });
 
 function asPlain(text: string) {

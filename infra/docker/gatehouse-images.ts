@@ -48,7 +48,7 @@ export class GatehouseImages extends ComponentResource {
     if (!buildsDevnet) return { gatehouse };
     const devnet = this.#build("devnet", {
       GATEHOUSE_IMAGE: own?.imageName ?? named.gatehouse ?? "",
-      // The tag alone stays the same when its image is built anew.
+      // The tag alone stays the same when its image is rebuilt.
       GATEHOUSE_DIGEST: gatehouse,
     });
     return { gatehouse, devnet: devnet.repoDigest };

@@ -45,7 +45,7 @@ describe("a container's health check", () => {
     }
   });
 
-  it("is none where nobody knows what to run in the container", () => {
+  it("is absent where nobody knows what to run in the container", () => {
     const port: HealthSpec = { kind: "port", port: "http", command: undefined, startWithinSeconds: 60 };
     expect(buildHealthcheck(asked(port), true)).toBeUndefined();
     expect(buildHealthcheck({ ...proxy, health: undefined }, true)).toBeUndefined();

@@ -135,6 +135,8 @@ describe("a stack whose pods are found by annotations", { timeout: 60_000 }, () 
 describe("a Docker stack", () => {
   it("has no Prometheus's operator to fit into, and says what to do instead", () => {
     const raw = { devAccounts: "true", observability: JSON.stringify(observability) };
-    expect(() => parseConfig(raw)).toThrow(/observability\.existing: found together with target docker.*urls\.operations/);
+    expect(() => parseConfig(raw)).toThrow(
+      /observability\.existing: found together with target docker.*urls\.operations/,
+    );
   });
 });

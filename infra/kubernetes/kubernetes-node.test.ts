@@ -93,7 +93,7 @@ describe("a real node on Kubernetes", () => {
     expect(first).toMatchObject({ name: "restore", args: ["restore"], securityContext: { runAsUser: 1_000 } });
   });
 
-  it("mounts what is data, never the workspace: the programs are the image's, copied anew into every pod", () => {
+  it("mounts what is data, never the workspace: the programs are the image's, copied again into every pod", () => {
     const { initContainers, containers, volumes } = template(manifests, "StatefulSet", "node").spec;
     expect(containers[0]?.volumeMounts).toEqual([
       { name: "node-workspace", mountPath: "/data/data", subPath: "data", readOnly: false },

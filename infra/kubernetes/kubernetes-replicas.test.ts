@@ -82,7 +82,7 @@ describe("the replicated stack on Kubernetes", () => {
     },
   );
 
-  it.each(servers)("gives the %s the database as a file and no volume of its own", (name) => {
+  it.each(servers)("gives the %s the database as a file and no volume", (name) => {
     expect(JSON.stringify(find("Secret", `${name}-files`))).toContain('"ledger-url":"[secret]"');
     expect(
       manifests.filter(({ kind }) => kind === "PersistentVolumeClaim").map(({ metadata }) => metadata.name),

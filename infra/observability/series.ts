@@ -52,7 +52,7 @@ function operand(matcher: Matcher): string {
 
 /**
  * A template that shows one label of the series that is 1 for the alert's own target, so that a reason which changes does not begin the
- * alert anew.
+ * alert again.
  *
  * @param selector of a series with one label matcher at least.
  */

@@ -107,7 +107,7 @@ describe("before anything is made on Docker", () => {
     expect(await problemsOf({ resourceServerPort: "14021", statusPort: "19600" })).toEqual([]);
   });
 
-  it("two of the stack's ports may not be one, and a foreign address is none of this machine", async () => {
+  it("two of the stack's ports may not be one, and a foreign address does not belong to this machine", async () => {
     const found = await problemsOf({ resourceServerPort: "19600", statusPort: "19600", publishAddress: "192.0.2.1" });
     expect(found).toEqual([
       expect.stringMatching(/^statusPort: found 19600, as is resourceServerPort/),

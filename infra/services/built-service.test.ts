@@ -7,7 +7,7 @@ import { resourceServerSettings } from "#resource-server/settings.ts";
 import { describeGivenConfiguration } from "./built-service.ts";
 import { resourceServerSpec } from "./resource-server-spec.ts";
 
-it("is what a service started with that environment and those files tells of itself", async () => {
+it("is what a service started with that environment and those files reports", async () => {
   const { spec } = resourceServerSpec({
     chainId: 1672,
     payTo: `0x${"01".repeat(20)}`,

@@ -35,7 +35,7 @@ const passwordFile = "admin-password";
 /** Where Grafana finds Prometheus, in its own form (Grafana's documentation, "Provision Grafana"). */
 function datasource({ prometheus, intervalSeconds }: GrafanaArgs) {
   const own = { name: "Prometheus", uid: "prometheus", type: "prometheus", access: "proxy", isDefault: true };
-  // Grafana takes 15 s otherwise, and a rate over a minute of samples that are a minute apart is none.
+  // Grafana takes 15 s otherwise, and a rate over a minute of samples that are a minute apart is empty.
   const jsonData = { timeInterval: `${intervalSeconds}s` };
   const url = `http://${prometheus}:${prometheusPort}`;
   return { apiVersion: 1, datasources: [{ ...own, url, editable: false, jsonData }] };

@@ -46,8 +46,12 @@ describe("the keys of a real node", () => {
     expect(refused({ ...real, ...keys, nodeKeysDirectory: "/srv/keys" })).toThrow(
       "gatehouse:nodeKeysDirectory: found together with domainKey; the keys come from one place",
     );
-    expect(refused({ ...real, nodeKeysSecret: "vault-made" })).toThrow("nodeKeysSecret: found together with target docker");
-    expect(refused({ ...cluster, nodeKeysDirectory: "/srv" })).toThrow("nodeKeysDirectory: found together with target kube");
+    expect(refused({ ...real, nodeKeysSecret: "vault-made" })).toThrow(
+      "nodeKeysSecret: found together with target docker",
+    );
+    expect(refused({ ...cluster, nodeKeysDirectory: "/srv" })).toThrow(
+      "nodeKeysDirectory: found together with target kube",
+    );
     expect(refused(keys)).toThrow("domainKey: found without nodeImage");
     expect(refused({ ...real, nodeKeysDirectory: "keys" })).toThrow(
       "expected an absolute directory of the Docker host",

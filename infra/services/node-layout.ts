@@ -32,7 +32,7 @@ export const workspace: VolumeSpec = {
 export const chainDataVolume: VolumeSpec = { ...workspace, directory: "data", path: chainDataDirectory };
 
 /**
- * A real node's node.conf, in a directory of its own: among the image's programs it would be gone with them at an upgrade, or keep them
+ * A real node's node.conf, in its own directory: among the image's programs it would be gone with them at an upgrade, or keep them
  * from being upgraded, and a file that is mounted by itself can't be replaced by a rename.
  */
 export const confVolume: VolumeSpec = { ...workspace, directory: "conf", path: `${workspaceDirectory}/conf` };

@@ -119,7 +119,7 @@ export function findObservabilityProblems(config: StackConfig): readonly ConfigP
   if (observability?.existing !== undefined && observability.prometheus !== undefined) {
     refuse(
       "observability.prometheus",
-      "found together with observability.existing; two Prometheus would tell of every alert twice. Remove one of the two with `pulumi config rm --path`.",
+      "found together with observability.existing; two Prometheus would send every alert twice. Remove one of the two with `pulumi config rm --path`.",
     );
   }
   for (const part of ["alertmanager", "grafana"] as const) {

@@ -23,7 +23,7 @@ export type PrometheusArgs = Readonly<{
   volumeGibibytes: number;
   /** Host of the stack's own Alertmanager, where it has one. */
   alertmanager: string | undefined;
-  /** Whether an alert fires always, so that its silence tells that no alert arrives. */
+  /** Whether an alert fires always, so that its silence shows that no alert arrives. */
   watchdog: boolean;
   limits?: ResourceLimits | undefined;
 }>;

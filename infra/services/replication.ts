@@ -16,7 +16,7 @@ export type LedgerParts = Readonly<{
   edges: readonly Edge[];
 }>;
 
-/** Puts a service's ledger into the database, or into a file of this name on a volume of its own. */
+/** Puts a service's ledger into the database, or into a file of this name on its own volume. */
 export function buildLedgerParts(
   database: Database | undefined,
   { volume, file }: Readonly<{ volume: string; file: string }>,
@@ -67,7 +67,7 @@ export function findReplicationProblems(config: StackConfig): readonly ConfigPro
       problems.push({
         key,
         message:
-          `found ${max} without databaseUrl; replicas share a PostgreSQL database, one with a ledger of its own would sell a ` +
+          `found ${max} without databaseUrl; replicas share a PostgreSQL database, one with its own ledger would sell a ` +
           "payment a second time. Set `pulumi config set --secret databaseUrl postgresql://user:password@host:5432/database`.",
       });
     }

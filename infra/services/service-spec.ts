@@ -122,7 +122,7 @@ export type ServiceSpec = Readonly<{
   furtherFilesDirectories?: readonly string[];
   ports: readonly PortSpec[];
   volumes: readonly VolumeSpec[];
-  /** Directory of its image that it runs from and writes to: the container has a copy, made anew for every image. */
+  /** Directory of its image that it runs from and writes to: the container has a copy, remade for every image. */
   programs?: string;
   /** Directories besides `/tmp` that it writes to and nobody keeps. */
   scratchDirectories?: readonly string[];
@@ -153,7 +153,7 @@ export const serviceUser = { uid: 10_001, gid: 10_001 } as const;
 /** Where a service's files stand in its container. */
 export const filesDirectory = "/run/gatehouse/files";
 
-/** Where the files stand that a service reads again as they change; a directory of their own, because the others come and go with the container. */
+/** Where the files stand that a service reads again as they change; their own directory, because the others come and go with the container. */
 export const liveFilesDirectory = "/run/gatehouse/live";
 
 /** The files that a service reads again as they change. */

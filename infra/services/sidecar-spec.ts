@@ -89,7 +89,7 @@ export const engineSocketVolume = "engine-socket";
  */
 const hungAfterMs = 900_000;
 
-/** The gateway's policy, by a file that it reads again as it changes; absent where the operator names a file of their own. */
+/** The gateway's policy, by a file that it reads again as it changes; absent where the operator names their own file. */
 const livePolicy = { at: ["gateway"], keys: Object.keys(policyShape), file: "policy.json5" } as const;
 
 /**

@@ -18,7 +18,7 @@ describe("the images of a stack", () => {
     expect(findUnnamedImages(configSchema.parse({}))).toEqual(["gatehouse", "devnet"]);
   });
 
-  it("have no devnet among them for a real node that sells routes of its own, even where one is named", () => {
+  it("have no devnet among them for a real node that sells its own routes, even where one is named", () => {
     const config = configSchema.parse({ nodeImage, routes, pushgatewayUrl, devnetImage: "devnet:1" });
     expect(listImages(config)).toEqual({ node: nodeImage });
     expect(findUnnamedImages(config)).toEqual(["gatehouse"]);

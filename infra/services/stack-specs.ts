@@ -42,7 +42,7 @@ export type StackArgs = Readonly<{
   postgres: PostgresArgs | undefined;
   facilitator: FacilitatorArgs;
   resourceServer: ResourceServerArgs;
-  /** The sample upstream, where the stack sells no routes of its own. */
+  /** The sample upstream, where the stack sells no other routes. */
   upstream: CommonArgs | undefined;
   /** What watches the stack, where it brings that. */
   observability: ObservabilityArgs | undefined;

@@ -8,7 +8,7 @@ const withUpstream = z.object({ upstream: z.url() });
 /** A Service's name with its namespace (Kubernetes, "DNS for Services and Pods"): `<name>.<namespace>.svc`, with or without the cluster's domain. */
 const serviceName = /^[^.]+\.(?<namespace>[^.]+)\.svc(\.|$)/;
 
-/** The namespace of a Service by its host name; `undefined` for a host that is none. */
+/** The namespace of a Service by its host name; `undefined` for another host. */
 export function parseServiceNamespace(host: string): string | undefined {
   return serviceName.exec(host)?.groups?.["namespace"];
 }

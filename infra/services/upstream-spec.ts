@@ -5,7 +5,7 @@ import { daemonHealth } from "./health-spec.ts";
 /** Port of the sample upstream. */
 export const upstreamPort = 4_022;
 
-/** Builds the sample upstream that a stack without routes of its own sells: `GET /data`. */
+/** Builds the sample upstream that its own stack without routes sells: `GET /data`. */
 export function upstreamSpec(args: CommonArgs): BuiltService {
   return buildService(
     {

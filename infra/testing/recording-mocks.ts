@@ -23,7 +23,7 @@ export function createRecordingMocks(recorded: Recorded[]): runtime.Mocks {
   };
 }
 
-/** What a provider would tell of a resource besides its inputs: an image that is named stands for itself, a run ended well. */
+/** What a provider would add to a resource's inputs: an image that is named stands for itself, a run ended well. */
 function outputsOf(type: string, inputs: Recorded["inputs"]): Readonly<Record<string, unknown>> {
   if (type === "docker:index/image:Image") return { repoDigest: `sha256:${"0".repeat(64)}` };
   if (type === "docker:index/container:Container") return { exitCode: 0 };

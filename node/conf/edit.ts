@@ -69,7 +69,7 @@ function duplicateKey({ root }: ParsedText): string | undefined {
 }
 
 /**
- * Writes a JSON5 document anew as JSON with the changes, if the settings allow it. Editors for JSON5 text do not exist, and its
+ * Rewrites a JSON5 document as JSON with the changes, if the settings allow it. Editors for JSON5 text do not exist, and its
  * comments can't be kept; numbers that JSON can't hold are refused.
  */
 export function rewriteConfig(

@@ -17,13 +17,7 @@ test.each([
     '{"a":  2 /* x */, "big": 12345678901234567890}',
   ],
   ["a new key behind the last one", '{"a": 1, "b":2}', ["c"], 3, '{"a": 1, "b":2, "c":3}'],
-  [
-    "a line of its own, with tabs and CRLF",
-    '{\r\n\t"a": 1 // x\r\n}',
-    ["b"],
-    2,
-    '{\r\n\t"a": 1,\r\n\t"b": 2 // x\r\n}',
-  ],
+  ["its own line, with tabs and CRLF", '{\r\n\t"a": 1 // x\r\n}', ["b"], 2, '{\r\n\t"a": 1,\r\n\t"b": 2 // x\r\n}'],
   ["before a trailing comma and a comment", '{\n  "a": 1, // x\n}', ["b"], 2, '{\n  "a": 1,\n  "b": 2, // x\n}'],
   ["into an empty object", '{\n  "a": {}\n}\n', ["a", "b"], 1, '{\n  "a": {\n    "b": 1\n  }\n}\n'],
   ["into an empty object of one line", '{"a":{}}', ["a", "b"], 1, '{"a":{"b": 1}}'],
@@ -45,7 +39,7 @@ test("renames a key and leaves its value as it is written", () => {
 test.each([
   ["the first", '{"a": 1, "b": 2}', '{ "b": 2}'],
   ["the only one", '{ "a": 1 }', "{  }"],
-  ["one with a line of its own", '{\n  "a": 1,\n  "b": 2\n}', '{\n  "b": 2\n}'],
+  ["one with its own line", '{\n  "a": 1,\n  "b": 2\n}', '{\n  "b": 2\n}'],
   ["one with a comment behind its comma", '{\n  "a": 1, // x\n  "b": 2\n}', '{\n   // x\n  "b": 2\n}'],
   ["one with a comma behind its comment", '{"a": 1 /* , */ , "b": 2}', '{ /* , */  "b": 2}'],
   ["the last, with the comma before it", '{"b": 2 /* , */, "a": 1}', '{"b": 2 /* , */ }'],

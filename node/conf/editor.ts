@@ -8,7 +8,7 @@ import type { ParsedText } from "./parsed-text.ts";
  */
 
 /**
- * Sets the value at a path. A key that is not there is put behind the last one of its object, or as its first one, on a line of its own where
+ * Sets the value at a path. A key that is not there is put behind the last one of its object, or as its first one, on its own line where
  * the others have one or where the text has lines; objects that are missing on the way are made.
  */
 export function setValue(parsed: ParsedText, path: readonly string[], value: unknown): string | undefined {

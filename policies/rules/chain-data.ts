@@ -5,7 +5,7 @@ import { findWorkload } from "../workload-of.ts";
 /** Names of volumes and claims that hold what can't be made again in an hour: chain data and ledgers. */
 const precious = /workspace|ledger|chain|postgres(?!-files)/;
 
-/** Where the node keeps its chain data and its node.conf, in its container. What stands next to them, its programs and keys, is made anew. */
+/** Where the node keeps its chain data and its node.conf, in its container. What stands next to them, its programs and keys, is recreated. */
 const kept = new Set(["/data", "/data/data", "/data/conf"]);
 
 /** Rule 11: chain data and ledgers outlive a mistake. */

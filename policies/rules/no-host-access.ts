@@ -17,7 +17,7 @@ const sensitive = [
   "/usr",
 ];
 
-/** The engine's socket has a rule of its own. */
+/** The engine's socket has its own rule. */
 const engineSocket = /\/(docker|containerd|crio|podman)[^/]*\.sock$/;
 
 /** Rule 2: a container is not its host. */

@@ -5,7 +5,7 @@ import { findWorkload } from "../workload-of.ts";
 /** Wants a token of each caller, so that an Ingress with TLS may hand it on; a plain port would show the tokens. */
 const privateGateway = 8_547;
 
-/** Ports that hand out control or data of the node: its RPC, its internal RPC, the Pushgateway, what services tell of themselves. */
+/** Ports that hand out control or data of the node: its RPC, its internal RPC, the Pushgateway, what services report about themselves. */
 const reserved: Readonly<Record<number, string>> = {
   18_100: "the node's JSON-RPC over HTTP",
   18_200: "the node's JSON-RPC over WebSocket",

@@ -30,7 +30,7 @@ const storage = {
 };
 
 describe("default-deny", () => {
-  it("passes a namespace with a default-deny policy, and a container on networks of its own or on none", () => {
+  it("passes a namespace with a default-deny policy, and a separate container on networks or on none", () => {
     const own = sampleDockerContainer();
     const none = sampleDockerContainer({ networksAdvanced: [], networkMode: "none" });
     expect(defaultDeny.check([denyAll(), sampleStatefulSet(), own, none])).toEqual([]);

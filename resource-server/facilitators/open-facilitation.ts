@@ -33,7 +33,7 @@ export async function openFacilitation(
     if (settings.settlement.privateKey !== undefined) {
       throw new StartupError(
         `${nameOf("facilitator", "url")} and ${nameOf("settlement", "privateKey")} are both set; the facilitator settles ` +
-          `with a key of its own. Remove one of the two.`,
+          `with its own key. Remove one of the two.`,
       );
     }
     const network = `eip155:${settings.chain.id}`;

@@ -1,6 +1,6 @@
 import type { PaymentRequirements } from "@x402/core/types";
 
-/** Methods that a route may be sold under. HEAD is none of them: it would charge for a body that is not sent. */
+/** Methods that a route may be sold under. HEAD is not one of them: it would charge for a body that is not sent. */
 export const routeMethods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
 /** What a route that sells access gives: a token for a tier of the gateway, good for so long. */

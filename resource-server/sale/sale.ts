@@ -144,7 +144,7 @@ async function collect(key: ClaimKey, request: SaleRequest, dependencies: SaleDe
   const claim = await ledger.acquire(key);
   if (claim === undefined) return { kind: "in-progress" };
   if (claim.state === "working") {
-    // Whoever worked on it is gone, or could not note its end; nothing was charged, and the next request begins anew.
+    // Whoever worked on it is gone, or could not note its end; nothing was charged, and the next request starts over.
     await ledger.release(key);
     return { kind: "in-progress" };
   }

@@ -9,7 +9,7 @@ export type LedgerPlace = Readonly<{ open: (clock?: () => number) => Promise<Asy
 
 const response = { status: 200, headers: [["content-type", "text/plain"]], body: new Uint8Array([7, 0, 255]) } as const;
 
-/** A claim on a payment of its own. */
+/** A claim on a new payment. */
 export function createClaim(nonce = "0x01"): NewClaim {
   return {
     key: { network: "eip155:1672", asset: "0xaa", payer: "0xbb", nonce },

@@ -27,7 +27,7 @@ export type TokenIssuer = Readonly<{
 /**
  * Opens the issuer when a route sells tokens or there is a key for them.
  *
- * @throws {StartupError} when a route sells tokens and there is no key, or the key is none that tokens can be signed with.
+ * @throws {StartupError} when a route sells tokens and there is no key, or the key can't sign tokens.
  */
 export async function openTokenIssuer(
   routes: readonly Route[],

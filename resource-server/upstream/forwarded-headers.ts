@@ -10,7 +10,7 @@ export type RequestOrigin = Readonly<{
 
 /**
  * What does not reach the upstream: fields of this one connection (RFC 9110, section 7.6.1), the payment, what says where the
- * request came from (set anew), and conditions and ranges, because what is sold is the whole response.
+ * request came from (set here), and conditions and ranges, because what is sold is the whole response.
  */
 const keptBack = new Set([
   "accept-encoding",

@@ -45,7 +45,7 @@ test("an hour of payments, and how many days the signer's balance lasts at that 
   expect(figures.balanceDays).toBeCloseTo(8.5 / 24);
 });
 
-test("what is paid in to the signer is no spending, and a facilitator that was started anew begins anew", () => {
+test("what is paid in to the signer is no spending, and a facilitator that was restarted starts over", () => {
   const watch = createPaymentWatch();
   watch.add(counts(0, 100, 1));
   expect(watch.add(counts(1, 100, 5))).not.toHaveProperty("balanceDays");

@@ -51,7 +51,7 @@ const dayMs = 86_400_000;
 /** Remembers an hour of counts, one a minute. */
 export type PaymentWatch = Readonly<{ add: (counts: PaymentCounts) => PaymentFigures }>;
 
-/** Creates an empty memory. A facilitator that was started anew counts from nothing, and so does the memory. */
+/** Creates an empty memory. A facilitator that was restarted counts from nothing, and so does the memory. */
 export function createPaymentWatch(): PaymentWatch {
   let kept: readonly PaymentCounts[] = [];
   return {

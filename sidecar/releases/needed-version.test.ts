@@ -55,7 +55,7 @@ test("without a version or a height nothing is compared", () => {
   expect(judge("0.16.2", { height: undefined })).toMatchObject({ reason: "NotCompared" });
 });
 
-test("a list that is none says what is wrong, and where", () => {
+test("an invalid list says what is wrong, and where", () => {
   expect(readReleaseList(list)).toEqual(list);
   expect(readReleaseList({})).toContain("the file: ");
   expect(readReleaseList([{ version: "new" }])).toBe("0.version: expected a version such as 0.16.2");

@@ -85,7 +85,7 @@ function noteOf({ note }: Needed): string {
 
 const yearSeconds = 366 * 86_400;
 
-/** To the hour: an estimate that changes at each look is none. */
+/** To the hour: an estimate that changes at each look is useless. */
 function roundedTime(ms: number): string {
   const hourMs = 3_600_000;
   return new Date(Math.round(ms / hourMs) * hourMs).toISOString().replace(/:\d\d\.\d+Z$/, "Z");

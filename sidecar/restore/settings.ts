@@ -24,7 +24,7 @@ export const restoreSettings = defineSettings("restore", [], {
   dataPath: filePath.describe("The node's data directory; filled where it is empty or absent, otherwise left as it is"),
   stallMs: milliseconds
     .default(60_000)
-    .describe("Time without a byte from which a download is begun anew where it ended"),
+    .describe("Time without a byte after which a download is resumed where it ended"),
   retryMs: milliseconds.default(5_000).describe("Time between two attempts"),
   attempts: positiveInteger
     .default(20)

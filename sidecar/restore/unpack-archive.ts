@@ -20,7 +20,7 @@ const allowedTypes = new Set(["File", "OldFile", "ContiguousFile", "Directory"])
  * Unpacks a verified archive into the tree. Only plain files and directories inside the tree are taken: a link or a path that
  * leads out of it ends the restore. Files belong to whoever unpacks.
  *
- * @throws {RestoreError} when the archive is none, is larger than allowed, or holds what it may not.
+ * @throws {RestoreError} when the file is no archive, is larger than allowed, or holds what it may not.
  */
 export async function unpackArchive(
   settings: UnpackSettings,

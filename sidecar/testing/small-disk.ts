@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A small file system of its own, as long as a test has it. */
+/** A separate small file system, as long as a test has it. */
 export type SmallDisk = AsyncDisposable &
   Readonly<{
     path: string;

@@ -349,7 +349,7 @@ describe("conditions, from what the passes have found", () => {
     expect(conditionReasons[type][status]).toContain(reason);
   });
 
-  it("are none before anything was looked at", () => {
+  it("are absent before anything was looked at", () => {
     expect(conditions({})).toEqual([]);
   });
 

@@ -104,7 +104,7 @@ export async function runPass(
   progress.step = `reading ${configPath}`;
   const reading = await place.read();
   const isHanging = !reading.ok && reading.problem.reason === "Hanging";
-  // Watching anew asks the file system without a time limit.
+  // Watching again asks the file system without a time limit.
   if (!moved && !isHanging) await watchAnew(reading, progress, seen.config, place);
   progress.step = `judging ${configPath}`;
   const judged = await judge(reading, authority, seen, dependencies);

@@ -48,7 +48,7 @@ const listSchema = z.object({
 export type SnapshotDependencies = Readonly<{ api: KubernetesApi; log: Logger; signal: AbortSignal; now: () => Date }>;
 
 /**
- * Takes one snapshot of a claim and deletes the oldest of its own beyond `keep`. Returns the name of the new one.
+ * Takes one snapshot of a claim and deletes the oldest that it made beyond `keep`. Returns the name of the new one.
  *
  * @throws {DriverError} when the API server refuses, in its words.
  */

@@ -100,7 +100,7 @@ const suffixes: Readonly<Record<string, number>> = {
   Pi: 2 ** 50,
 };
 
-/** The bytes of a Kubernetes quantity such as `500Gi`, `1T` or `1e12`; undefined when it is none. */
+/** The bytes of a Kubernetes quantity such as `500Gi`, `1T` or `1e12`; undefined when it is invalid. */
 export function parseQuantityBytes(text: string): number | undefined {
   const found = /^(\d+(?:\.\d+)?(?:[eE]\d+)?)(|[kMGTP]|[KMGTP]i)$/.exec(text);
   const factor = suffixes[found?.[2] ?? "?"];

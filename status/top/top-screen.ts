@@ -7,7 +7,7 @@ export type Terminal = Readonly<{
   output: Pick<WriteStream, "columns" | "rows" | "write" | "on" | "off">;
 }>;
 
-/** A screen of its own over what the terminal showed before. Disposing of it brings that back. */
+/** A separate screen over what the terminal showed before. Disposing of it brings that back. */
 export type Screen = Disposable &
   Readonly<{
     /** Characters in a line. */

@@ -3,7 +3,16 @@ import { renderProblems } from "./problem-lines.ts";
 import { renderTrafficTable } from "./traffic-table.ts";
 import type { TopStatus } from "./top-status.ts";
 import type { Drawn, Paint } from "./drawn.ts";
-import { formatAge, formatNumber, formatBytes, formatDuration, fit, formatPercent, formatPlain, wrap } from "./top-words.ts";
+import {
+  formatAge,
+  formatNumber,
+  formatBytes,
+  formatDuration,
+  fit,
+  formatPercent,
+  formatPlain,
+  wrap,
+} from "./top-words.ts";
 
 /** How a sheet is drawn. */
 export type SheetOptions = Readonly<{
@@ -156,7 +165,9 @@ function oldMark(isOld: boolean): string {
 function trafficLines({ traffic }: TopStatus, width: number, paint: Paint): readonly string[] {
   if (traffic === undefined) return [];
   if (traffic.byMethod.length === 0) return ["", "No calls in the last minute."];
-  const limited = traffic.limited.map(({ tier, limit, perMinute }) => `${tier} by ${limit}, ${formatNumber(perMinute)}/min`);
+  const limited = traffic.limited.map(
+    ({ tier, limit, perMinute }) => `${tier} by ${limit}, ${formatNumber(perMinute)}/min`,
+  );
   return [
     "",
     ...renderTrafficTable(traffic, width, (header) => paint("bold", header)),

@@ -36,6 +36,8 @@ function table(title: string, rows: readonly Rates[], width: number): readonly s
     fit(name, nameWidth) + cells.map((cell) => cell.padStart(numberWidth)).join("");
   return [
     line(title, "req/s", "err/s", "lim/s"),
-    ...rows.map(({ name, requests, errors, limited }) => line(name, formatNumber(requests), formatNumber(errors), formatNumber(limited))),
+    ...rows.map(({ name, requests, errors, limited }) =>
+      line(name, formatNumber(requests), formatNumber(errors), formatNumber(limited)),
+    ),
   ];
 }

@@ -2,7 +2,7 @@ import { allAttacks } from "./attacks/all-attacks.ts";
 import type { Target } from "./attacks/attack.ts";
 
 /**
- * The attackers, in a process of their own, so that what they do takes no time from the callers that are measured. Each message begins an
+ * The attackers, in their own process, so that what they do takes no time from the callers that are measured. Each message begins an
  * attack and ends the one before; the answer says that that is over. Ends with its parent.
  */
 let running: Readonly<{ abort: AbortController; over: Promise<void> }> | undefined;

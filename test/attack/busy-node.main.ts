@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { WebSocketServer } from "ws";
 
 /**
- * A node in a process of its own, fast and without a chain of its own: a block a second, cheap reads at once, 2 MB of receipts a block, and
+ * A node in its own process, fast and without its own chain: a block a second, cheap reads at once, 2 MB of receipts a block, and
  * traces and ranges of logs that take it a while, of which it does a few at a time, as nodes do. Tells its port to its parent, and ends
  * with it.
  */

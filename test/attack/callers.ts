@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Target } from "./attacks/attack.ts";
 import { callOf as call } from "./attacks/attacker.ts";
 
-/** Callers that are measured, each from an address of its own, and the time between two of one caller's requests. */
+/** Callers that are measured, each from its own address, and the time between two of one caller's requests. */
 const callers = 4;
 const betweenMs = 40;
 /** Each caller opens a new connection after so many requests. */

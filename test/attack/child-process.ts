@@ -1,7 +1,7 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 
-/** A program of the suite in a process of its own. Disposing of it ends it. */
+/** A program of the suite in its own process. Disposing of it ends it. */
 export type SuiteProcess = AsyncDisposable & Readonly<{ child: ChildProcess; told: () => Promise<unknown> }>;
 
 /** Starts a program next to this file. */

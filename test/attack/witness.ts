@@ -11,7 +11,7 @@ export type Sight = Readonly<{
   atMs: number;
   /**
    * Conditions that are not as they were before any attack, each with its reason and message, or why the page did not come. What the page
-   * says of the sidecar itself is none of them: it may be slow, or short of file descriptors.
+   * says of the sidecar itself is not one of them: it may be slow, or short of file descriptors.
    */
   changed: readonly string[];
   /** What `/readyz` answered other than 200. */
@@ -22,7 +22,7 @@ export type Sight = Readonly<{
 /** Somebody who watches. Disposing of it ends that. */
 export type Witness = AsyncDisposable & Readonly<{ sights: readonly Sight[] }>;
 
-/** Conditions that tell of the sidecar itself. */
+/** Conditions about the sidecar itself. */
 const ofTheSidecar: ReadonlySet<string> = new Set(["GatewayResponsive", "FileDescriptorsLeft"]);
 
 type Condition = Readonly<{ type: string; status: string; reason: string; message: string }>;

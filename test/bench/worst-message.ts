@@ -57,7 +57,9 @@ print(
     shape: JSON.stringify(shape),
   })),
 );
-print("worst message", [judgeFigure("ms of one turn", confirmed[0]?.times.longestMs ?? Number.NaN, { most: targetMs })]);
+print("worst message", [
+  judgeFigure("ms of one turn", confirmed[0]?.times.longestMs ?? Number.NaN, { most: targetMs }),
+]);
 
 function byTurn(one: Measured, other: Measured): number {
   return other.times.longestMs - one.times.longestMs;

@@ -99,7 +99,7 @@ describe("gatehouse doctor --drift", () => {
     await until("the refusal is seen", generousMs, async () =>
       (await seen()).includes("can't be used (ranges.logsBlocks"),
     );
-    await until("the condition tells of it", generousMs, async () => (await filesCondition()).status === "False");
+    await until("the condition says so", generousMs, async () => (await filesCondition()).status === "False");
     expect((await filesCondition()).message).toContain("can't be used: ranges.logsBlocks");
     await writeFile(policyPath, policy);
     await until("the stack's own holds", generousMs, async () => (await doctor(path)).status === 0);

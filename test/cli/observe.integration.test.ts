@@ -106,7 +106,7 @@ describe("npm start -- --observe on a machine without Prometheus", () => {
     expect(status).toBe(1);
   });
 
-  it("takes no port that is none", () => {
+  it("refuses an invalid port", () => {
     const { status, stderr } = spawnSync(process.execPath, [program, "stack", "--observe", "70000"], {
       encoding: "utf8",
     });

@@ -65,7 +65,7 @@ async function confined(project: ComposeProject, services: readonly string[], us
   }
 }
 
-/** A node in a container of its own, its workspace a directory of this machine. */
+/** A node in its own container, its workspace a directory of this machine. */
 async function nodeOfOnesOwn() {
   const name = createUniqueName("own-node");
   const workspace = await mkdtemp(join(tmpdir(), "gatehouse-own-node-"));

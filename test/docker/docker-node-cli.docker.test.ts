@@ -12,7 +12,7 @@ import { generousMs, until } from "../support/until.ts";
 const found = await findEngine();
 const engine = found.ok ? found : { url: "", nodeImage: "" };
 
-/** The tool of a node, as it may be found: each under a name of its own. */
+/** The tool of a node, as it may be found: each under its own name. */
 const tools = {
   prints: 'echo "version 1 $*"; echo log >&2',
   fails: 'echo "no config: $2" >&2; exit 3',

@@ -5,7 +5,7 @@ import { readBlocks, readers } from "./typed-pages.ts";
 
 const why = mayRead
   ? ""
-  : " (skipped: this user may not make a network of its own, or unshare, nsenter or ip is missing)";
+  : " (skipped: this user may not make a network namespace, or unshare, nsenter or ip is missing)";
 
 /** For all pages of one reader, on a machine that does other things as well. */
 const timeout = 600_000;

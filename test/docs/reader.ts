@@ -19,7 +19,7 @@ export const mayRead =
 const commandMs = 90_000;
 const stopMs = 20_000;
 
-/** Somebody at a terminal who types what a page says, in an empty folder and a network of its own. Disposing ends what still runs. */
+/** Somebody at a terminal who types what a page says, in an empty folder and a separate network. Disposing ends what still runs. */
 export type Reader = AsyncDisposable &
   Readonly<{
     /**

@@ -164,7 +164,7 @@ test.each<[string, (payment: PaymentBody) => unknown, RegExp]>([
     /^paymentRequirements\.amount: expected a whole number as a string of decimal digits$/,
   ],
   [
-    "an asset that is none",
+    "an invalid asset",
     (payment) => ({ ...payment, paymentRequirements: { ...payment.paymentRequirements, asset: "USDC" } }),
     /^paymentRequirements\.asset: expected an address/,
   ],

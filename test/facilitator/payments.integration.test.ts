@@ -54,7 +54,7 @@ test("a good payment is valid, settles on the chain, and can't be used again", a
   expect((await owner.verify(payment)).body, "still good for the sale that owns it").toMatchObject({ isValid: true });
 });
 
-test("32 payments at once all settle, each with a transaction of its own", async () => {
+test("32 payments at once all settle, each with its own transaction", async () => {
   const payments = await Promise.all(Array.from({ length: 32 }, () => signPayment(chain.token)));
   const [before, nonceBefore] = [await chain.balanceOf(payee.address), await signerNonce()];
 

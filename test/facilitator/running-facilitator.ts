@@ -11,7 +11,7 @@ type Headers = Readonly<Record<string, string>>;
 /** An answer over HTTP: the status and the JSON. */
 type Answer<Body> = Readonly<{ status: number; body: Body & Readonly<{ error?: string }> }>;
 
-/** A facilitator in a process of its own. Disposing of it stops the process. */
+/** A facilitator in its own process. Disposing of it stops the process. */
 export type RunningFacilitator = AsyncDisposable &
   Readonly<{
     url: string;
@@ -35,7 +35,12 @@ export type FacilitatorPlace = Readonly<{
 }>;
 
 /** The settings of a facilitator under test as environment variables. */
-export function buildFacilitatorEnvironment({ rpcUrl, token, ledgerPath, env }: FacilitatorPlace): Record<string, string> {
+export function buildFacilitatorEnvironment({
+  rpcUrl,
+  token,
+  ledgerPath,
+  env,
+}: FacilitatorPlace): Record<string, string> {
   return {
     GATEHOUSE_FACILITATOR_LISTEN_PORT: "0",
     GATEHOUSE_FACILITATOR_OPERATIONS_PORT: "0",

@@ -99,7 +99,7 @@ describe.each(ways)("the gateway behind %s", (_, callers, startProxy) => {
       rmSync(folder, { recursive: true, force: true });
     });
 
-    it("gives each of its clients limits of its own", async () => {
+    it("gives each of its clients separate limits", async () => {
       expect(await callsFrom("127.0.0.2", proxy.url, 6)).toEqual([200, 200, 200, 200, 200, 429]);
       expect(await callsFrom("127.0.0.3", proxy.url, 6)).toEqual([200, 200, 200, 200, 200, 429]);
     });

@@ -121,7 +121,7 @@ describe("the gateway alone before a bare anvil", () => {
     expect(status).toMatchObject({ right: true, node: { rpc: anvil.url, chainId } });
   });
 
-  it("says at once that the node is down, and serves again when it is back, be it with a chain that begins anew", async () => {
+  it("says at once that the node is down, and serves again when it is back, be it with a chain that starts over", async () => {
     await anvil[Symbol.asyncDispose]();
     await until("it is not ready", waitMs, async () => !(await isReady()));
     expect((await call(url, "eth_getBalance", [account.address, "latest"])).error).toEqual({

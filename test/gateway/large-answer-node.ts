@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A node that answers storage reads with as many bytes as a test says, at little cost of its own. */
+/** A node that answers storage reads with as many bytes as a test says, at little cost. */
 export type LargeAnswerNode = AsyncDisposable & Readonly<{ httpUrl: string; setAnswer: (bytes: number) => void }>;
 
 type Request = Readonly<{ id: unknown; method: string }>;

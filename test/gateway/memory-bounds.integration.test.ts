@@ -14,7 +14,7 @@ const heapMiB = 128;
 /** What the process stays under, whatever is done to it: the memory of a container of 512 MiB, less what is not its own. */
 const mostMiB = 450;
 const waitMs = generousMs;
-/** Longest time for which another client's short call may wait: milliseconds on a machine of its own, seconds on one that many builds share. */
+/** Longest time for which another client's short call may wait: milliseconds on its own machine, seconds on one that many builds share. */
 const shortCallMs = 10_000;
 
 const call = (id: unknown, method: string, params: readonly unknown[] = []) =>

@@ -13,7 +13,7 @@ export type StandIn = Readonly<{ output?: string; status?: number }>;
 /** How the `run` steps of a job ended, up to the one that failed. */
 export type JobResult = Readonly<{ status: number | null; output: string }>;
 
-/** A user's copy of the template, as a repository of its own, with stand-ins for what is outside of it. */
+/** A user's copy of the template, as its own repository, with stand-ins for what is outside of it. */
 export type Pipeline = AsyncDisposable &
   Readonly<{
     directory: string;

@@ -289,7 +289,7 @@ describe("scripts/drift.sh with the running node's node.conf", () => {
     expect([status, output]).toEqual([1, expect.stringContaining("set gatehouse:nodeVersion of the stack")]);
   });
 
-  it("says that it could not look, and still tells of drift that the provider sees", async () => {
+  it("says that it could not look, and still reports drift that the provider sees", async () => {
     expect((await look("exit 9")).status).toBe(1);
     expect(await pipeline.report("drift-dev.txt")).toContain(
       "NODE_CONF_COMMAND ended with 9, so node.conf was not looked at.",

@@ -45,7 +45,7 @@ async function ownersAnnotations(config: Readonly<Record<string, string>>) {
   );
 }
 
-/** Runs the program anew; an observer keeps the run from being shared with another test. */
+/** Runs the program again; an observer keeps the run from being shared with another test. */
 async function rendered(path: string): Promise<readonly Manifest[]> {
   return listManifests(await recordStack(configOf(path), { preview: false, watch: () => undefined }));
 }

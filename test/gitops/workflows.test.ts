@@ -88,7 +88,7 @@ describe("the workflows of examples/gitops", () => {
     expect(new Set(conditions)).toEqual(new Set(["github.ref == 'refs/heads/main'"]));
   });
 
-  it("looks at night without waiting for a person, with credentials of its own", () => {
+  it("looks at night without waiting for a person, with separate credentials", () => {
     expect(findJob("drift.yml", "look").environment).toBe("drift");
     const readme = readFileSync(join(template, "README.md"), "utf8");
     expect(readme).toMatch(/give `drift` none, or each night's look waits/);

@@ -35,7 +35,7 @@ test("an RPC that refuses", async () => {
   expect(readiness(health.board).ready).toBe(false);
 });
 
-test("only a closed port tells that what answers later began after it: a node that resets connections runs on", async () => {
+test("only a closed port shows that what answers later began after it: a node that resets connections runs on", async () => {
   let resets = true;
   await using node = await serve((request, response) => {
     if (resets) return void request.socket.resetAndDestroy();

@@ -23,9 +23,18 @@ const configOf = async (image: string) =>
     Labels: Record<string, string>;
   };
 
-/** Runs the health check in a container of its own. */
+/** Runs the health check in its own container. */
 const check = (...args: readonly string[]) =>
-  runDocker("run", "--rm", ...confined, "--entrypoint", "node", gatehouse, "/app/infra/images/health-check.mjs", ...args);
+  runDocker(
+    "run",
+    "--rm",
+    ...confined,
+    "--entrypoint",
+    "node",
+    gatehouse,
+    "/app/infra/images/health-check.mjs",
+    ...args,
+  );
 
 /** The files of an image as `tar --list --verbose` shows them: owner and path. */
 async function filesOf(image: string): Promise<readonly Readonly<{ owner: string; path: string }>[]> {

@@ -3,7 +3,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { recordStack, listManifests } from "#infra/testing/deployed-stack.ts";
-import { explainMissingApiServer, preparationMs, startApiServer, type ApiServer } from "../support/kubernetes/api-server.ts";
+import {
+  explainMissingApiServer,
+  preparationMs,
+  startApiServer,
+  type ApiServer,
+} from "../support/kubernetes/api-server.ts";
 import { applyStack, buildDefaultAccount, listPods } from "../support/kubernetes/apply-stack.ts";
 import type { ClusterObject } from "../support/kubernetes/cluster-client.ts";
 import { define, httpRoutes } from "../support/kubernetes/stand-in-definitions.ts";

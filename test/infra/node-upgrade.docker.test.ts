@@ -71,7 +71,7 @@ describe.skipIf(!found.ok)(`a real node on a real engine${skipReason(found)}`, (
 
   afterAll(() => stack?.[Symbol.asyncDispose]());
 
-  test("runs its image's programs, finds its node.conf next to them, and its keys as files of its own", async () => {
+  test("runs its image's programs, finds its node.conf next to them, and its keys as separate files", async () => {
     expect(await run("./node_cli")).toBe("node_cli 0.16.2\n");
     expect(await run("readlink", "node.conf")).toBe(`${conf}\n`);
     expect(await starts()).toEqual([`0.16.2 ${keys.domainKey} ${keys.stabilizingKey}`]);
@@ -80,7 +80,9 @@ describe.skipIf(!found.ok)(`a real node on a real engine${skipReason(found)}`, (
   });
 
   test("shows its keys in no inspection of any container, volume or image", async () => {
-    const ids = (await runDocker("ps", "--all", "--quiet", "--filter", `label=io.gatehouse.stack=${prefix}`)).split("\n");
+    const ids = (await runDocker("ps", "--all", "--quiet", "--filter", `label=io.gatehouse.stack=${prefix}`)).split(
+      "\n",
+    );
     expect(ids).toHaveLength(4);
     const inspected = await runDocker("inspect", ...ids);
     for (const key of Object.values(keys)) expect(inspected).not.toContain(key);

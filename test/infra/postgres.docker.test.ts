@@ -57,7 +57,7 @@ describe.skipIf(!found.ok)(`a PostgreSQL server of the stack's own, on a real en
 
   afterAll(() => stack?.[Symbol.asyncDispose]());
 
-  test("keeps both ledgers: a payment goes through it, and no service has a ledger of its own", async () => {
+  test("keeps both ledgers: a payment goes through it, and no service has its own ledger", async () => {
     const before = await income();
     const sold = await buy(await signPayment());
     expect([sold.status, (await income()) - before]).toEqual([200, price]);

@@ -49,10 +49,10 @@ describe.skipIf(!pulumi.ok)(`a preview of the stack on Kubernetes${skipped}`, { 
     await rm(rendered, { recursive: true });
   });
 
-  test("warns of a change that makes the node's pod anew, with what changes in it", async () => {
+  test("warns of a change that recreates the node's pod, with what changes in it", async () => {
     expect(await calledOut({ nodeVersion: "0.16.2" })).toEqual([
       expect.stringMatching(
-        /^gatehouse-preview-node would make its pod anew because of spec\.template\.spec\..*: the node stops/,
+        /^gatehouse-preview-node would recreate its pod because of spec\.template\.spec\..*: the node stops/,
       ),
     ]);
   });

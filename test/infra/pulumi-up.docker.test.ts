@@ -187,8 +187,15 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
     await stack.configure({ ...config, settings: { ...(config["settings"] as object), sidecar } });
     const since = await runDocker("inspect", "--format", "{{.Id}}", container("sidecar"));
     const child = stack.start("up", "--yes", "--skip-preview");
-    await until("the sidecar is made anew", 120_000, async () => {
-      const now = await runDocker("ps", "--all", "--no-trunc", "--quiet", "--filter", `name=^/${container("sidecar")}$`);
+    await until("the sidecar is recreated", 120_000, async () => {
+      const now = await runDocker(
+        "ps",
+        "--all",
+        "--no-trunc",
+        "--quiet",
+        "--filter",
+        `name=^/${container("sidecar")}$`,
+      );
       return now !== "" && now !== since;
     });
     process.kill(-(child.pid ?? 0), "SIGKILL");

@@ -94,7 +94,14 @@ const asked = async ({ prefix }: Preparation) =>
 async function filesOf({ prefix }: Preparation): Promise<readonly string[]> {
   if (!found.ok) return [];
   const list = ["find", "/data", "-mindepth", "1", "-printf", "%u:%g %P\\n"];
-  const printed = await runDocker("run", "--rm", "--volume", `${prefix}-node-workspace:/data`, found.nodeImage, ...list);
+  const printed = await runDocker(
+    "run",
+    "--rm",
+    "--volume",
+    `${prefix}-node-workspace:/data`,
+    found.nodeImage,
+    ...list,
+  );
   return printed
     .split("\n")
     .filter((line) => line !== "")
@@ -102,7 +109,14 @@ async function filesOf({ prefix }: Preparation): Promise<readonly string[]> {
 }
 
 const contentOf = ({ prefix }: Preparation, command: readonly string[]) =>
-  runDocker("run", "--rm", "--volume", `${prefix}-node-workspace:/data:ro`, found.ok ? found.nodeImage : "", ...command);
+  runDocker(
+    "run",
+    "--rm",
+    "--volume",
+    `${prefix}-node-workspace:/data:ro`,
+    found.ok ? found.nodeImage : "",
+    ...command,
+  );
 
 describe.skipIf(!found.ok)(`a restore of chain data on a real engine${skipReason(found)}`, () => {
   beforeAll(async () => {

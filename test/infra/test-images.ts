@@ -111,7 +111,14 @@ export async function removeTestImages(name: string): Promise<void> {
 }
 
 async function builtImages(name: string): Promise<readonly string[]> {
-  const listed = await runDocker("image", "ls", "--format", "{{.Repository}}:{{.Tag}}", "--filter", `reference=${name}`);
+  const listed = await runDocker(
+    "image",
+    "ls",
+    "--format",
+    "{{.Repository}}:{{.Tag}}",
+    "--filter",
+    `reference=${name}`,
+  );
   return listed.split("\n").filter((line) => line !== "");
 }
 

@@ -10,7 +10,7 @@ import { openTestStore } from "./postgres-place.ts";
 const missing = explainMissingPostgres();
 const log = createLog({ service: "test", level: "silent" });
 
-/** A process of its own on the ledger in a database. */
+/** A separate process on the ledger in a database. */
 async function join(url: string, clock: () => number = Date.now): Promise<AsyncDisposable & ClaimLedger> {
   await using resources = new AsyncDisposableStack();
   const store = resources.use(await openTestStore(url, "gatehouse_resource_server", postgresClaimMigrations));

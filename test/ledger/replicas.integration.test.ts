@@ -51,7 +51,7 @@ describe.skipIf(missing !== undefined)(
       await expectChargedOnce(200);
     }, 120_000);
 
-    test("100 copies of one payment at two published middlewares, each with a replica of its own: one delivery", async () => {
+    test("100 copies of one payment at two published middlewares, each with its own replica: one delivery", async () => {
       const { facilitators, chain } = market;
       const sellerAt = (index: number) =>
         startPublishedSeller({

@@ -24,7 +24,7 @@ export type ReplicatedMarket = AsyncDisposable &
     upstream: TestUpstream;
     facilitators: readonly Replica[];
     shops: readonly Replica[];
-    /** Signs payments, each with an authorization nonce of its own, as headers. */
+    /** Signs payments, each with its own authorization nonce, as headers. */
     signPayments: (count: number) => Promise<readonly string[]>;
   }>;
 

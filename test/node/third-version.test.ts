@@ -81,11 +81,11 @@ test.each([
 });
 
 test("of two older namings the newer one's values are kept, and the older one's keys are removed", () => {
-  const old = { ...nameRow(pamirKeys), [pamirKeys.jobName]: "of long ago" };
+  const old = { ...named(pamirKeys), [pamirKeys.jobName]: "of long ago" };
   const both = corrected(confOf(old, named(storageKeys)), "0.99.1");
   expect(monitorOf(both?.text ?? "")).toEqual(named(lagoonKeys));
-  const all = corrected(confOf(old, named(storageKeys), { ...nameRow(lagoonKeys), lagoon_job: "now" }), "0.99.1");
-  expect(monitorOf(all?.text ?? "")).toEqual({ ...nameRow(lagoonKeys), lagoon_job: "now" });
+  const all = corrected(confOf(old, named(storageKeys), { ...named(lagoonKeys), lagoon_job: "now" }), "0.99.1");
+  expect(monitorOf(all?.text ?? "")).toEqual({ ...named(lagoonKeys), lagoon_job: "now" });
   expect(corrected(confOf(named(lagoonKeys), named(storageKeys)), "0.15.0")?.text).toBe(confOf(named(pamirKeys)));
 });
 
@@ -111,7 +111,7 @@ test("the plan restarts a node for its own names, and for no others", () => {
   const version = parseNodeVersion("0.99.1");
   const tidied = plan({ document: documentOf(text), version, nodeHas }, desired, releases);
   expect(tidied.actions.map(({ kind }) => kind)).toEqual(["write-config"]);
-  const other = documentOf(confOf({ ...nameRow(lagoonKeys), lagoon_port: 1 }));
+  const other = documentOf(confOf({ ...named(lagoonKeys), lagoon_port: 1 }));
   expect(plan({ document: other, version, nodeHas }, desired, releases).actions.map(({ kind }) => kind)).toEqual([
     "restart",
   ]);
@@ -173,7 +173,7 @@ test("the policies miss a key of the new naming, and find those of another", () 
   expect(policyFindings(named(lagoonKeys))).toEqual([]);
   const { lagoon_job: _, ...without } = named(lagoonKeys);
   expect(policyFindings(without)).toEqual(["chain.monitor_config lacks lagoon_job, which node 0.99.0 reads"]);
-  expect(policyFindings({ ...nameRow(lagoonKeys), lagoon_enable: false })).toEqual([
+  expect(policyFindings({ ...named(lagoonKeys), lagoon_enable: false })).toEqual([
     "chain.monitor_config.lagoon_enable is false, so the node pushes no metrics",
   ]);
   expect(policyFindings(named(storageKeys)).join("\n")).toContain("rename it to lagoon_enable.");

@@ -70,7 +70,11 @@ export function buildWrong(type: string, reason: string, span: Span = trouble): 
 
 /** An upgrade that is under way in a span. */
 export function buildUpgrading(span: Span): InputSeries {
-  return sample("gatehouse_condition_info", { type: "UpgradeProved", reason: "Upgrading" }, buildPhases("_", "1", span));
+  return sample(
+    "gatehouse_condition_info",
+    { type: "UpgradeProved", reason: "Upgrading" },
+    buildPhases("_", "1", span),
+  );
 }
 
 /** A case of an alert that rests on a condition: wrong for long it fires, wrong for less than its `for` it does not. */
@@ -88,20 +92,20 @@ export function buildConditionCase({
   forMinutes: number;
   summary: string;
   labels?: Readonly<Record<string, string>>;
-  beside?: readonly InputSeries[];
+  others?: readonly InputSeries[];
 }>): AlertCase {
   const { from, to, end } = trouble;
-  const beside = more.beside ?? [];
+  const others = more.others ?? [];
   const short = buildWrong(type, reason, { from, to: from + Math.max(1, forMinutes - 1), end });
   return {
     alert,
     of: reason,
-    series: [...buildWrong(type, reason), ...beside],
+    series: [...buildWrong(type, reason), ...others],
     silentAt: [from - 1, from + forMinutes - 1],
     firesAt: from + forMinutes + 1,
     resolvedAt: to + 1,
     labels: { ...target, ...more.labels },
     summary,
-    nearMiss: { series: [...short, ...beside], silentAt: [from + forMinutes, from + forMinutes + 1, end - 1] },
+    nearMiss: { series: [...short, ...others], silentAt: [from + forMinutes, from + forMinutes + 1, end - 1] },
   };
 }

@@ -34,7 +34,7 @@ describe.skipIf(!hasPromtool)(`the overview's panels${withoutPromtool}`, () => {
   it("shows a service that is gone, and one that never answered, as not scraped", () => {
     const series = {
       [`up${at("gh/sidecar", ',pod="node-0",gatehouse="sidecar"')}`]: "1x9",
-      // An operator adds labels of its own.
+      // A separate operator adds labels.
       [`gatehouse_build_info${at("gh/sidecar", ',service="sidecar",pod="node-0",gatehouse="sidecar"')}`]: "1x9",
       [`up${at("gh/facilitator")}`]: "1 0x9",
       [`gatehouse_build_info${at("gh/facilitator", ',service="facilitator"')}`]: "1 stale",

@@ -1,4 +1,13 @@
-import { buildConditionCase, buildPhases, sample, target, trouble, buildUpgrading, buildWrong, type AlertCase } from "./alert-case.ts";
+import {
+  buildConditionCase,
+  buildPhases,
+  sample,
+  target,
+  trouble,
+  buildUpgrading,
+  buildWrong,
+  type AlertCase,
+} from "./alert-case.ts";
 
 const who = target.instance;
 const up = (values: string) => sample("gatehouse_node_up", {}, values);
@@ -29,7 +38,11 @@ export const nodeCases: readonly AlertCase[] = [
   {
     alert: "GatehouseNodeDown",
     of: "a restart that does not end",
-    series: [up(buildPhases("1", "0")), ...buildWrong("RpcAnswering", "TimedOut"), ...buildWrong("RestartSettled", "Settling")],
+    series: [
+      up(buildPhases("1", "0")),
+      ...buildWrong("RpcAnswering", "TimedOut"),
+      ...buildWrong("RestartSettled", "Settling"),
+    ],
     silentAt: [9, 28],
     firesAt: 35,
     resolvedAt: 61,
@@ -61,7 +74,7 @@ export const nodeCases: readonly AlertCase[] = [
     type: "HeightAdvancing",
     reason: "Stalled",
     forMinutes: 3,
-    beside: [sample("gatehouse_node_height_unchanged_seconds", {}, steady(240)), up(steady(1))],
+    others: [sample("gatehouse_node_height_unchanged_seconds", {}, steady(240)), up(steady(1))],
     summary: `The node behind ${who} has had no new block for 4m 0s: Stalled.`,
   }),
   {
@@ -70,7 +83,7 @@ export const nodeCases: readonly AlertCase[] = [
       type: "HeightAdvancing",
       reason: "NoNewBlock",
       forMinutes: 3,
-      beside: [sample("gatehouse_node_height_unchanged_seconds", {}, steady(240)), up(steady(1))],
+      others: [sample("gatehouse_node_height_unchanged_seconds", {}, steady(240)), up(steady(1))],
       summary: `The node behind ${who} has had no new block for 4m 0s: NoNewBlock.`,
     }),
     // A node that does not answer is down, and has its own alert.
@@ -88,7 +101,7 @@ export const nodeCases: readonly AlertCase[] = [
     type: "HeightCurrent",
     reason: "Behind",
     forMinutes: 10,
-    beside: [sample("gatehouse_node_lag_blocks", {}, steady(120))],
+    others: [sample("gatehouse_node_lag_blocks", {}, steady(120))],
     summary: `The node behind ${who} is 120 blocks behind the references.`,
   }),
   buildConditionCase({
@@ -136,7 +149,7 @@ export const nodeCases: readonly AlertCase[] = [
     type: "DiskSpaceLeft",
     reason: "Low",
     forMinutes: 5,
-    beside: [sample("gatehouse_node_disk_free_bytes", {}, steady(3 * gibibyte))],
+    others: [sample("gatehouse_node_disk_free_bytes", {}, steady(3 * gibibyte))],
     summary: `The data disk of the node behind ${who} has 3GiB left: Low.`,
   }),
   buildConditionCase({
@@ -144,7 +157,7 @@ export const nodeCases: readonly AlertCase[] = [
     type: "VolumeLargeEnough",
     reason: "AtCeiling",
     forMinutes: 10,
-    beside: [sample("gatehouse_volume_requested_bytes", {}, steady(500 * gibibyte))],
+    others: [sample("gatehouse_volume_requested_bytes", {}, steady(500 * gibibyte))],
     summary: `The volume of the node behind ${who} needs to grow beyond its ceiling; it has 500GiB.`,
   }),
 ];

@@ -20,7 +20,10 @@ export const serviceCases: readonly AlertCase[] = [
     resolvedAt: 61,
     labels: { ...target, service: "sidecar" },
     summary: `The sidecar ${who} of job gatehouse is gone.`,
-    nearMiss: { series: [buildUpSample(buildPhases("1", "0")), build("facilitator", scrapedUntilTrouble)], silentAt: [14, 40] },
+    nearMiss: {
+      series: [buildUpSample(buildPhases("1", "0")), build("facilitator", scrapedUntilTrouble)],
+      silentAt: [14, 40],
+    },
   },
   {
     alert: "GatehouseSidecarDown",

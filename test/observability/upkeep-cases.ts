@@ -25,7 +25,7 @@ export const upkeepCases: readonly AlertCase[] = [
     labels: { type: "Unheld" },
     reason: "Held",
     forMinutes: 1,
-    beside: [sample("gatehouse_command_info", { verb: "resume", command: resume }, `1x${trouble.end}`)],
+    others: [sample("gatehouse_command_info", { verb: "resume", command: resume }, `1x${trouble.end}`)],
     summary: `A restart of the node behind ${who} went wrong and was rolled back (0 of 1): Held.`,
   }),
   buildConditionCase({
@@ -59,7 +59,7 @@ export const upkeepCases: readonly AlertCase[] = [
     type: "RestartSettled",
     reason: "BudgetExhausted",
     forMinutes: 1,
-    beside: [sample("gatehouse_node_restarts_in_last_hour", {}, `3x${trouble.end}`)],
+    others: [sample("gatehouse_node_restarts_in_last_hour", {}, `3x${trouble.end}`)],
     summary: `The sidecar ${who} has restarted its node 3 times within an hour and stops doing so.`,
   }),
   buildConditionCase({
@@ -130,7 +130,7 @@ export const upkeepCases: readonly AlertCase[] = [
       sample("gatehouse_verdict", { level: "down" }, `0x9 0x9 1x39 0x30`),
     ],
     silentAt: [9, 24],
-    // Down is worse than wrong and does not begin the fifteen minutes anew.
+    // Down is worse than wrong and does not begin the fifteen minutes again.
     firesAt: 26,
     resolvedAt: 61,
     labels: target,

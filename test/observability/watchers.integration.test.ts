@@ -103,7 +103,7 @@ describe.skipIf(!hasPromtool)(`the relabelling of pods that annotations find${wi
     ],
   };
 
-  it("gives each service of each stack a job of its own and its label, and leaves others alone", () => {
+  it("gives each service of each stack its own job and its label, and leaves others alone", () => {
     const args = ["check", "service-discovery", "--timeout=2s", "prometheus.yaml", "kubernetes-pods"];
     const { status, output } = runPromtool(args, { "prometheus.yaml": stringify(config) });
     expect(status, output).toBe(0);

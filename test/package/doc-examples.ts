@@ -11,7 +11,7 @@ export type ExportedCall = Readonly<{ from: string; name: string; example: strin
 /** An example as a module: `text` is what its docstring says, after the import of the names that it takes for granted. */
 type ExampleModule = Readonly<{ path: string; text: string }>;
 
-/** Where an example would stand as a file of its own. */
+/** Where an example would stand as its own file. */
 const folder = join(root, "test/package");
 
 /** The source of each import of the package, such as `gatehouse-evm/client`. */

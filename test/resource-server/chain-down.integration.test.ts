@@ -4,7 +4,15 @@ import { startRpcTap, type RpcTap, type TapRule } from "../facilitator/rpc-tap.t
 import { testAccount } from "../support/payment-chain.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "../support/until.ts";
-import { openMarket, findOperationsUrl, payee, signPaymentFor, createTemporaryFolder, findUrl, type Market } from "./shop.ts";
+import {
+  openMarket,
+  findOperationsUrl,
+  payee,
+  signPaymentFor,
+  createTemporaryFolder,
+  findUrl,
+  type Market,
+} from "./shop.ts";
 
 let market: Market;
 let tap: RpcTap;

@@ -76,7 +76,7 @@ test("one paid request is followed by its ids through the logs of seller, facili
   await writeFile(routesPath, JSON.stringify({ "POST /rpc": { accepts, upstream: gateway.urls["gateway"] } }));
   await using shop = await market.openShop(folder.path, {
     GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: routesPath,
-    // Not by way of the proxy, which makes requests of its own.
+    // Not by way of the proxy, which makes its own requests.
     GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: market.settler.urls["facilitator"] ?? "",
   });
   const url = `${findUrl(shop)}/rpc`;

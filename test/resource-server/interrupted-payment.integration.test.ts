@@ -6,7 +6,16 @@ import { payingFetch } from "#client/paying-fetch.ts";
 import { freePorts } from "../support/free-ports.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "../support/until.ts";
-import { openMarket, findOperationsUrl, payee, payer, signPaymentFor, createTemporaryFolder, findUrl, type Market } from "./shop.ts";
+import {
+  openMarket,
+  findOperationsUrl,
+  payee,
+  payer,
+  signPaymentFor,
+  createTemporaryFolder,
+  findUrl,
+  type Market,
+} from "./shop.ts";
 import { largeBytes } from "./test-upstream.ts";
 
 let market: Market;
@@ -188,7 +197,7 @@ describe("a facilitator that is not what it should be", () => {
     ["is overloaded", 503, '{"error":"64 settlements under way at rpc.internal"}'],
     ["takes too many requests", 429, '{"error":"quota of rpc.internal"}'],
     ["wants another key", 401, '{"error":"unknown key for rpc.internal"}'],
-    ["tells of its fault as a verdict", 200, '{"isValid":false,"invalidReason":"unexpected_verify_error"}'],
+    ["reports its fault as a verdict", 200, '{"isValid":false,"invalidReason":"unexpected_verify_error"}'],
     ["is no facilitator", 200, "<html>rpc.internal</html>"],
   ])("%s while verifying: 503, never a fresh 402; the same payment buys afterwards", async (_name, status, body) => {
     await using shop = await market.openShop(folder.path);

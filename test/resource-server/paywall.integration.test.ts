@@ -3,7 +3,15 @@ import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runToEnd, type ServiceProcess } from "../support/service-process.ts";
-import { openMarket, findOperationsUrl, payee, signPaymentFor, createTemporaryFolder, findUrl, type Market } from "./shop.ts";
+import {
+  openMarket,
+  findOperationsUrl,
+  payee,
+  signPaymentFor,
+  createTemporaryFolder,
+  findUrl,
+  type Market,
+} from "./shop.ts";
 import { testAccount } from "../support/payment-chain.ts";
 
 let market: Market;

@@ -6,7 +6,13 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import type { FakeNode } from "#sidecar/testing/fake-node.ts";
-import { writeOwnedConfig, buildEnvironment, startOwnedNode, waitUntilSettled, waitForReason } from "../support/owned-node.ts";
+import {
+  writeOwnedConfig,
+  buildEnvironment,
+  startOwnedNode,
+  waitUntilSettled,
+  waitForReason,
+} from "../support/owned-node.ts";
 import { runToEnd, startService } from "../support/service-process.ts";
 import { generousMs, until } from "../support/until.ts";
 
@@ -72,8 +78,8 @@ test("a second sidecar is refused while one runs, on its state and on its node.c
   await waitUntilSettled(first.urls["sidecar"]);
   const same = await runToEnd("sidecar", buildEnvironment(node));
   const elsewhere = { GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: join(node.workspace, "elsewhere") };
-  const beside = await runToEnd("sidecar", buildEnvironment(node, elsewhere));
-  for (const { status, stderr } of [same, beside]) {
+  const second = await runToEnd("sidecar", buildEnvironment(node, elsewhere));
+  for (const { status, stderr } of [same, second]) {
     expect(status).toBe(1);
     expect(stderr).toMatch(new RegExp(`process ${first.pid} on host \\S+, since \\d{4}-\\S+Z, `));
     expect(stderr).toContain(node.configPath);
@@ -132,7 +138,10 @@ test("a node whose data were moved while the sidecar was down goes on once the m
     await using first = await startService("sidecar", buildEnvironment(node));
     await waitUntilSettled(first.urls["sidecar"]);
   }
-  const moved = writeOwnedConfig(node.workspace, "node-7").replaceAll(`${node.workspace}/data`, `${node.workspace}/larger`);
+  const moved = writeOwnedConfig(node.workspace, "node-7").replaceAll(
+    `${node.workspace}/data`,
+    `${node.workspace}/larger`,
+  );
   await writeFile(node.configPath, moved);
   const refused = await runToEnd("sidecar", buildEnvironment(node));
   const way = `GATEHOUSE_SIDECAR_UPKEEP_MOVED_FROM=${node.workspace}/data`;

@@ -92,7 +92,9 @@ async function expectTold({ told, settings, prepare, strike }: Fault): Promise<v
   const condition = found.conditions.find((each) => each.type === type);
   expect(condition?.message).toMatch(beginsAs(told.reads));
   expect(found.metrics.match(/^gatehouse_verdict\{.*\} 1$/gm)).toHaveLength(1);
-  expect(found.metrics).toContain(`gatehouse_condition{type="${type}"} ${metricValues[findConditionStatus(type, reason)]}`);
+  expect(found.metrics).toContain(
+    `gatehouse_condition{type="${type}"} ${metricValues[findConditionStatus(type, reason)]}`,
+  );
 }
 
 async function untilTold(

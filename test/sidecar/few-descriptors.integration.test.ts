@@ -22,7 +22,7 @@ const call = '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber"}';
 const right = '"storage_enable_cetina": true';
 const wrong = '"storage_enable_cetina": false';
 
-/** Looks often at the file and at the tool, each time by a process of its own. */
+/** Looks often at the file and at the tool, each time by its own process. */
 const environmentOf = (node: DevnetWorkspace) => ({
   GATEHOUSE_SIDECAR_NODE_WORKSPACE: node.workspace,
   GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
@@ -37,7 +37,7 @@ const environmentOf = (node: DevnetWorkspace) => ({
   GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
 });
 
-/** Keeps connections open that send nothing, or half of a request, from several addresses; what is closed is opened anew. */
+/** Keeps connections open that send nothing, or half of a request, from several addresses; what is closed is opened again. */
 function holdIdle(url: string): Disposable {
   const { port } = new URL(url);
   const sockets = new Set<Socket>();
@@ -65,7 +65,7 @@ function holdIdle(url: string): Disposable {
   };
 }
 
-/** Asks over a connection of its own, from another address than the idle ones. */
+/** Asks over its own connection, from another address than the idle ones. */
 function ask(url: string, body?: string): Promise<Readonly<{ status: number; text: string }>> {
   return new Promise((resolve, reject) => {
     const agent = new Agent({ keepAlive: false });

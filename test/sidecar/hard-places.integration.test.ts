@@ -11,7 +11,7 @@ import { generousMs, until } from "../support/until.ts";
 const withinMs = generousMs;
 const fillerBytes = 1_024;
 
-/** A small file system of its own, as long as the caller has it; undefined where this user may not mount one. */
+/** A separate small file system, as long as the caller has it; undefined where this user may not mount one. */
 async function smallDisk() {
   const path = await mkdtemp(join(tmpdir(), "gatehouse-disk-"));
   const mount = (...options: readonly string[]) => spawnSync("mount", [...options, path]).status === 0;

@@ -7,7 +7,12 @@ import { createKubernetesDriver } from "#sidecar/upkeep/drivers/kubernetes-drive
 import { createKubernetesNodeCli } from "#sidecar/upkeep/drivers/kubernetes-node-cli.ts";
 import { createVolumeClaim } from "#sidecar/volume/volume-claim.ts";
 import { takeSnapshot } from "#sidecar/volume-snapshot/volume-snapshot-command.ts";
-import { explainMissingApiServer, preparationMs, startApiServer, type ApiServer } from "../support/kubernetes/api-server.ts";
+import {
+  explainMissingApiServer,
+  preparationMs,
+  startApiServer,
+  type ApiServer,
+} from "../support/kubernetes/api-server.ts";
 import { applyStack, listPods } from "../support/kubernetes/apply-stack.ts";
 import type { ClusterObject } from "../support/kubernetes/cluster-client.ts";
 import { define, volumeSnapshots } from "../support/kubernetes/stand-in-definitions.ts";

@@ -26,7 +26,7 @@ const program = `
   console.log(JSON.stringify([without.message, ops, after.output]));
 `;
 
-test("a program that no file descriptor is left for is a failure of its own, not the end of the process", async () => {
+test("a program that no file descriptor is left for is its own failure, not the end of the process", async () => {
   const command = `ulimit -n 64 && exec "${process.execPath}" --input-type=module --eval "$PROGRAM"`;
   const { stdout } = await run("sh", ["-c", command], {
     env: { ...process.env, PROGRAM: program, RUN_OPS: runOps },

@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
 import { until } from "#sidecar/testing/until.ts";
 
-/** A name space of its own in which the kernel gives no watches away. */
+/** A separate name space in which the kernel gives no watches away. */
 const withoutWatches = [
   "--user",
   "--map-root-user",

@@ -6,7 +6,16 @@ import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { until } from "#sidecar/testing/until.ts";
 import { runResumeCommand } from "#sidecar/upkeep/control/resume-command.ts";
 import { startUpkeepProcess } from "../support/upkeep-process.ts";
-import { another, bad, startDesiredNode, half, replaceOps, patient, waitForRestarts, version } from "./restarts-at-night/desired-node.ts";
+import {
+  another,
+  bad,
+  startDesiredNode,
+  half,
+  replaceOps,
+  patient,
+  waitForRestarts,
+  version,
+} from "./restarts-at-night/desired-node.ts";
 
 test("a writer that ends in the middle of node.conf while the node is restarted: what the node was to start with is put back, and no hold set", async () => {
   const { node, stateDirectory, good } = await startDesiredNode();

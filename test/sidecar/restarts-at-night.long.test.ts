@@ -6,7 +6,15 @@ import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { until } from "#sidecar/testing/until.ts";
 import { waitForReason } from "../support/owned-node.ts";
 import { startService } from "../support/service-process.ts";
-import { another, bad, startDesiredNode, replaceOps, patient, waitForRestarts, version } from "./restarts-at-night/desired-node.ts";
+import {
+  another,
+  bad,
+  startDesiredNode,
+  replaceOps,
+  patient,
+  waitForRestarts,
+  version,
+} from "./restarts-at-night/desired-node.ts";
 
 test("a hand edit that only moves the data or a key elsewhere is gone back from as well", async () => {
   const { node, stateDirectory, good } = await startDesiredNode();

@@ -70,7 +70,7 @@ it.each(once)("there is one $what, in $home", ({ sign, home, except }) => {
   expect(found.filter((path) => path !== home && !(except as readonly string[]).includes(path))).toEqual([]);
 });
 
-it("names no exception that is none", () => {
+it("names no exception that is not one", () => {
   const gone = once.flatMap(({ sign, except }) =>
     except.filter((path) => !programs.includes(path) || !sign.test(readFileSync(join(root, path), "utf8"))),
   );

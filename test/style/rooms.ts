@@ -9,7 +9,16 @@ export type ImportEdge = Readonly<{ from: string; to: string; line: number }>;
 
 /** The TypeScript files of the project, as paths from its root with `/`. */
 export function listSourceFiles(): string[] {
-  return globSync("**/*.ts", {
+  return listFiles("**/*.ts");
+}
+
+/** The pages of the project, as paths from its root with `/`. */
+export function listPages(): string[] {
+  return listFiles("**/*.md");
+}
+
+function listFiles(pattern: string): string[] {
+  return globSync(pattern, {
     cwd: root,
     exclude: (name) => name === "node_modules" || name === "dist" || name.startsWith("."),
   })

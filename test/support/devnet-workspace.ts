@@ -11,7 +11,7 @@ import { freePorts } from "./free-ports.ts";
 
 const run = promisify(execFile);
 
-/** A devnet node in a workspace of its own, started by its own `ops`. */
+/** A devnet node in its own workspace, started by its own `ops`. */
 export type DevnetWorkspace = AsyncDisposable &
   Readonly<{
     workspace: string;

@@ -20,7 +20,7 @@ export async function isListening(port: number): Promise<boolean> {
 
 /**
  * Ports are taken below those that Linux gives to outgoing connections and to listeners on port 0 (`ip_local_port_range`, from 32768 on): of
- * those, somebody else may have one by the time that it is used. Each of the processes that run tests at the same time has a part of its own.
+ * those, somebody else may have one by the time that it is used. Each of the processes that run tests at the same time has its own part.
  */
 const ports = { from: 20_001, to: 32_768 } as const;
 const parts = 8;

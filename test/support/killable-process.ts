@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 
-/** A program in a process of its own that answers messages, and is there to be killed. */
+/** A program in its own process that answers messages, and is there to be killed. */
 export type KillableProcess<Request, State> = Readonly<{
   /** Undefined once the process has ended. */
   ask: (request?: Request) => Promise<State | undefined>;

@@ -9,7 +9,7 @@ import { freePorts } from "./free-ports.ts";
 import { until } from "./until.ts";
 import { isExecutable } from "./is-executable.ts";
 
-/** A PostgreSQL server for tests, with data of its own. Disposing of it stops it and removes its data. */
+/** A PostgreSQL server for tests, with its own data. Disposing of it stops it and removes its data. */
 export type PostgresServer = AsyncDisposable &
   Readonly<{
     /** Makes an empty database; its URL holds a password. */

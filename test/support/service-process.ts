@@ -11,7 +11,7 @@ const path = `${dirname(process.execPath)}:${process.env["PATH"] ?? ""}`;
 const startDeadlineMs = 40_000;
 const stopDeadlineMs = 10_000;
 
-/** A service in a process of its own. Disposing of it sends SIGTERM and waits for the end. */
+/** A service in its own process. Disposing of it sends SIGTERM and waits for the end. */
 export type ServiceProcess = AsyncDisposable &
   Readonly<{
     /** URLs by name, as the service told when it was ready. */

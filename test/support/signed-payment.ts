@@ -8,7 +8,10 @@ import { client } from "./paying.ts";
 export type PaymentDeviation = Readonly<{ chainId?: number; validBefore?: bigint }>;
 
 /** A PAYMENT-SIGNATURE header for the requirements, signed by the embedded stack's client (EIP-3009). */
-export async function signPaymentHeader(accepted: PaymentRequirements, deviation: PaymentDeviation = {}): Promise<string> {
+export async function signPaymentHeader(
+  accepted: PaymentRequirements,
+  deviation: PaymentDeviation = {},
+): Promise<string> {
   const message = {
     from: client.address,
     to: accepted.payTo as Hex,

@@ -17,7 +17,7 @@ export type UpgradeProcessState = Readonly<{
   words?: string | undefined;
 }>;
 
-/** The upkeep of a node in a process of its own, there to be killed in the middle of an upgrade. */
+/** The upkeep of a node in its own process, there to be killed in the middle of an upgrade. */
 export type UpgradeProcess = KillableProcess<UpgradeProcessRequest, UpgradeProcessState>;
 
 const program = fileURLToPath(new URL("upgrade-process.main.ts", import.meta.url));

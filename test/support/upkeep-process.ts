@@ -16,7 +16,7 @@ export type UpkeepProcessState = Readonly<{
   restarts: number;
 }>;
 
-/** The upkeep of a node in a process of its own, without the sidecar's other parts: quick to start, and there to be killed. */
+/** The upkeep of a node in its own process, without the sidecar's other parts: quick to start, and there to be killed. */
 export type UpkeepProcess = KillableProcess<UpkeepRequest, UpkeepProcessState> &
   Readonly<{
     /** Waits until the node is right. */

@@ -31,11 +31,11 @@ function hexBytesOrElse(bytes: number, what: string) {
 /** An account or contract address. */
 export const evmAddress = hexBytesOrElse(20, "an address");
 
-/** Said of a signature that is none. */
+/** Said of an invalid signature. */
 export const signatureSentence = "expected the signature as a string";
 
 /**
- * The forms of fields, with the sentence that each audience gets. A seller may ask about any signature: text that is none makes a payment
+ * The forms of fields, with the sentence that each audience gets. A seller may ask about any signature: text that is not one makes a payment
  * invalid, not malformed.
  */
 const forms = {

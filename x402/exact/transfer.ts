@@ -62,7 +62,7 @@ const signatureLengthMax = 16_384;
 /**
  * The authorization with its numbers.
  *
- * @throws {MalformedPaymentError} when a number is none of 256 bits, or the signature is longer than any.
+ * @throws {MalformedPaymentError} when a number does not fit 256 bits, or the signature is longer than any.
  */
 function authorizationOf({ signature, authorization }: ExactPayment): Authorization {
   if (signature.length > signatureLengthMax) throw new MalformedPaymentError("signature", signatureSentence);

@@ -23,7 +23,7 @@ export const nodeCheck: Check = async ({ services, clock }) => {
     return [{ service, chain: settings.facts.chain, staleAfterMs: settings.facts.staleAfterMs ?? oldHeadMs }];
   });
   if (chains.length === 0)
-    return [look("node", "unasked", "no settings say where it is; a sidecar or gateway that runs tells of it itself")];
+    return [look("node", "unasked", "no settings say where it is; a running sidecar or gateway reports it itself")];
   const found = await Promise.all(chains.map(({ service, ...about }) => stateOf(service, about, clock)));
   return found.flat();
 };

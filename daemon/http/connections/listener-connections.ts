@@ -28,7 +28,7 @@ export type ListenerRoom = Readonly<{
 
 /** Part of the connections that is closed at once where room is needed: looking at all of them for each new one would cost too much. */
 const shedShare = 1 / 64;
-/** The same of those whose addresses hold more than their share: who opens them anew as they are closed makes others pay for each look. */
+/** The same of those whose addresses hold more than their share: who opens them again as they are closed makes others pay for each look. */
 const shedShareOfGreedy = 1 / 16;
 /** Time until the next look for idle connections after one that found none. */
 const lookAgainMs = 100;
@@ -74,7 +74,7 @@ export class ListenerConnections {
     server.on("request", (request: IncomingMessage, response: ServerResponse) =>
       this.#held.get(request.socket)?.asks(request, response, this.#room.clock),
     );
-    // A listener of its own would make node:http take every upgrade.
+    // A separate listener would make node:http take every upgrade.
     if (server.listenerCount("upgrade") > 0) {
       server.prependListener("upgrade", (_, socket) => this.#held.get(socket as Socket)?.upgrades());
     }

@@ -13,7 +13,7 @@ export const requestTimeout = "HTTP/1.1 408 Request Timeout\r\nConnection: close
 export function refuseConnection(socket: Socket, answer: string): void {
   // Followed by "close".
   socket.on("error", () => socket.destroy());
-  // Not `setTimeout` of the socket, which begins anew with every byte that its client sends.
+  // Not `setTimeout` of the socket, which starts over with every byte that its client sends.
   const late = setTimeout(() => socket.destroy(), refusalMs);
   socket.once("close", () => clearTimeout(late));
   socket.resume();

@@ -92,7 +92,7 @@ export function toAddressKey(address: string): string {
   return `${network.join(":")}::/64`;
 }
 
-/** An address in its plain form: IPv4 as it is, also when it came mapped into IPv6. Undefined for what is none. */
+/** An address in its plain form: IPv4 as it is, also when it came mapped into IPv6. Undefined for what is no address. */
 function plainAddress(text: string): string | undefined {
   if (isIPv4(text)) return text;
   return ipaddr.isValid(text) ? ipaddr.process(text).toString() : undefined;

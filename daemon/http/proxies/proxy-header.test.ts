@@ -49,7 +49,7 @@ describe("readProxyHeader", () => {
     ["too little", line("PROXY TCP4 192.0.2.7 10.0.0.1 1\r\n")],
     ["too much", line("PROXY TCP4 192.0.2.7 10.0.0.1 1 2 3\r\n")],
     ["two blanks", line("PROXY TCP4  192.0.2.7 10.0.0.1 1 2\r\n")],
-    ["a port that is none", line("PROXY TCP4 192.0.2.7 10.0.0.1 1 65536\r\n")],
+    ["a port out of range", line("PROXY TCP4 192.0.2.7 10.0.0.1 1 65536\r\n")],
     ["a line without an end", line(`PROXY TCP4 ${"1".repeat(100)}`)],
     ["small letters", line("proxy TCP4 192.0.2.7 10.0.0.1 1 2\r\n")],
     ["another version", version2(0x31, 0x11, ipv4)],

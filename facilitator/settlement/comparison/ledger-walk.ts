@@ -100,7 +100,7 @@ function lackOf(settlement: FinishedSettlement["settlement"], receipt: Receipt |
   return showsTransfer(receipt, settlement) ? undefined : "a transaction without the transfer";
 }
 
-/** A node that was begun anew from older data has no receipt of what it has yet to see. */
+/** A node that was started over from older data has no receipt of what it has yet to see. */
 function isBehind({ finishedAtMs }: FinishedSettlement, receipt: Receipt | undefined, head: Head): boolean {
   return receipt === undefined && head.timestamp * 1_000 < finishedAtMs;
 }

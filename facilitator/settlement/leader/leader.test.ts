@@ -26,7 +26,7 @@ test(
   10_000 + seeds * runMaxMs,
 );
 
-/** Seeds beyond the usual ones that found a defect: a rival that was none, a sale taken for another's, and bytes that were sent while they were withdrawn. */
+/** Seeds beyond the usual ones that found a defect: a false rival, a sale taken for another's, and bytes that were sent while they were withdrawn. */
 test.each([3_014, 5_600, 10_000])("the order of events that seed %i decides finds nothing any more", async (seed) => {
   expect((await simulateReplicas({ seed })).problems).toEqual([]);
 });

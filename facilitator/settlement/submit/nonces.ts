@@ -13,7 +13,7 @@ export type Nonces = Readonly<{
   rebase: (next: number) => void;
   /** Sets the next nonce of the chain and its pool. None held below it is given up: a pool may yet lose what has it. */
   startFrom: (next: number) => void;
-  /** Sets the chain's next nonce and frees all from there on: what had them is to be signed anew. */
+  /** Sets the chain's next nonce and frees all from there on: what had them is to be signed again. */
   reset: (next: number) => void;
   /** Whether any transaction may be on its way. */
   anyHeld: () => boolean;

@@ -114,7 +114,7 @@ async function isForeignNonce(
   return false;
 }
 
-/** A transaction to be made: with a nonce of its own, or in the place of an older one. */
+/** A transaction to be made: with its own nonce, or in the place of an older one. */
 export type Job = Readonly<{ entry: InFlight; replaced: Attempt | undefined }>;
 
 /** A job with its signed transaction. */

@@ -16,7 +16,7 @@ export type SubmitterDependencies = Readonly<{
  * next one, with one write to the journal and one request.
  */
 export type Submitter = Readonly<{
-  /** Queues a settlement for a transaction with a nonce of its own. */
+  /** Queues a settlement for a transaction with its own nonce. */
   submit: (entry: InFlight) => void;
   /** Queues a settlement's newest transaction to be replaced at the same nonce, with a higher fee. */
   replace: (entry: InFlight) => void;

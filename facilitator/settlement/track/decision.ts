@@ -95,7 +95,7 @@ function finishSuccess(entry: InFlight, receipt: Receipt, seen: Observation, opt
   if (!isConfirmed(receipt, seen, options)) return wait;
   const transaction = receipt.transactionHash;
   if (showsTransfer(receipt, entry.settlement)) return { kind: "finish", outcome: { state: "settled", transaction } };
-  const message = "the transaction succeeded, but the token did not tell of the transfer.";
+  const message = "the transaction succeeded, but the token logged no transfer.";
   return { kind: "finish", outcome: { state: "failed", transaction, reason: reason.transferEvent, message } };
 }
 

@@ -64,8 +64,8 @@ export function showsTransfer(receipt: Receipt, settlement: Settlement): boolean
 }
 
 /**
- * Whether a foreign transaction carried out this very authorization: the token tells of the authorization's use right before it
- * tells of the transfer. A transfer elsewhere in the transaction may belong to another authorization of the same payer.
+ * Whether a foreign transaction carried out this very authorization: the token logs the authorization's use right before it
+ * logs the transfer. A transfer elsewhere in the transaction may belong to another authorization of the same payer.
  */
 export function showsAuthorizedTransfer(receipt: Receipt, settlement: Settlement): boolean {
   return receipt.logs.some((log, index) => {

@@ -13,7 +13,7 @@ const options = { confirmations: 1, bumpAfterMs: 15_000, bumpPercent: 25, maxFee
 /** Lasts longer than any of these looks. */
 const settlement = { ...sampleSettlement, validBefore: sampleSettlement.validBefore + 3_600n };
 
-/** A settlement whose nonce another transaction has used, and that can't be sent anew: nothing is ever signed. */
+/** A settlement whose nonce another transaction has used, and that can't be sent again: nothing is ever signed. */
 function startLost() {
   const state = { nowMs: sampleMs, nextNonce: 6, submits: [] as number[], lines: [] as string[] };
   const book = createInFlightBook({ clock: Date.now });
@@ -41,7 +41,7 @@ function startLost() {
   return { state, entry, lookFor };
 }
 
-test("a lost transaction that can't be sent anew is looked for ever less often, and told of once", async () => {
+test("a lost transaction that can't be sent again is looked for ever less often, and told of once", async () => {
   const { state, lookFor } = startLost();
   await lookFor(180_000);
   expect(state.submits).toEqual([3_000, 4_000, 6_000, 10_000, 18_000, 34_000, 64_000, 94_000, 124_000, 154_000]);

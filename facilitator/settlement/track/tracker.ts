@@ -30,7 +30,7 @@ export type Tracker = Readonly<{
   look: () => Promise<void>;
 }>;
 
-/** Nonces below ours that nobody fills: time until ours are signed anew. Shorter than that, ours may just have been faster. */
+/** Nonces below ours that nobody fills: time until ours are signed again. Shorter than that, ours may just have been faster. */
 const gapAfterMs = 1_000;
 
 /** Time from a diagnosis that found nothing certain to the next one: at first, doubled each time, and at most. */
@@ -58,7 +58,7 @@ export function createTracker(options: DecisionOptions, dependencies: TrackerDep
       if ((await chain.transactionCount(signer, "pending")) > nextNonce) return;
       log.warn(
         { event: "transactions-missing", nextNonce },
-        "the chain misses transactions before ours, as after going back; signing ours anew",
+        "the chain misses transactions before ours, as after going back; signing ours again",
       );
       gapSinceMs = undefined;
       closeGap(entries, seen, dependencies);

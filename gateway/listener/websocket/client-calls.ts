@@ -23,7 +23,7 @@ export type ClientCallsDependencies = Readonly<{
 /** A client's messages that are being answered. Disposing of it gives them up. */
 export type ClientCalls = Disposable & Readonly<{ take: (message: Buffer) => void; underWay: () => number }>;
 
-/** Most bytes of an error in the place of a batch's entry, beside its id. */
+/** Most bytes of an error in the place of a batch's entry, besides its id. */
 const refusalBytes = 128;
 
 /** Answers the messages of one client as HTTP bodies are answered; what was held back for an answer is sent after it. */
@@ -69,7 +69,7 @@ export function createClientCalls(
   };
 }
 
-/** Most bytes of an answer: a batch keeps its entries within its limit by itself, and has errors with their ids beside them. */
+/** Most bytes of an answer: a batch keeps its entries within its limit by itself, and has errors with their ids on top. */
 function answerBytes({ length }: Buffer, { batchResponseBytes, batchItems }: PolicySettings["limits"]): number {
   return batchResponseBytes + length + batchItems * refusalBytes;
 }

@@ -39,7 +39,7 @@ export function watchLiveness(
 
 /**
  * Answers a client's pings: of those that come in one turn of the event loop the last (RFC 6455, section 5.5.3). Thousands fit into what is read at
- * once, and each answer would be a write of its own.
+ * once, and each answer would be a separate write.
  */
 export function answerPings(socket: WebSocket): void {
   let latest: Buffer | undefined;

@@ -6,7 +6,7 @@ import { isOneFrame, encodeTextFrames, writeTextFrame } from "./text-frame.ts";
 
 /** Bounds of what waits for a client to take it. */
 export type ClientSenderOptions = Readonly<{
-  /** Unsent bytes beside answers from which the client is too slow. */
+  /** Unsent bytes, besides answers, from which the client is too slow. */
   queueBytes: number;
   /** Unsent bytes of answers that are not held against it: one of any size that is permitted. */
   answerBytes: () => number;

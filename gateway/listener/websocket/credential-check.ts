@@ -1,7 +1,7 @@
 import type { CallerIdentity } from "../../callers/caller.ts";
 import type { ConnectedClient } from "./connected-client.ts";
 
-/** Finds out anew whose a client's key or token is. */
+/** Checks again whose a client's key or token is. */
 export type IdentifyAgain = () => CallerIdentity | Promise<CallerIdentity>;
 
 /** Close code of a server that may not go on (RFC 6455, section 7.4.1). */

@@ -1,9 +1,9 @@
 import { keyHash } from "./key-hash.ts";
 
-/** Fixed cost of an entry beside its text: map slot, object, string headers. */
+/** Fixed cost of an entry besides its text: map slot, object, string headers. */
 const entryOverheadBytes = 160;
 
-/** Bits of a key's hash that make a small integer, which a map finds without a look at memory beside its own. */
+/** Bits of a key's hash that make a small integer, which a map finds without a look at other memory. */
 const placeBits = 0x3fffffff;
 
 type Entry = { readonly key: string; readonly json: string; used: boolean };

@@ -45,7 +45,7 @@ export type Dashboard = Readonly<{
 
 type MatchersOf<N extends SeriesName> = Parameters<typeof series<N>>[1];
 
-/** The dashboard's stacks, as a matcher: a stack is what all of its jobs, `<stack>/<service>`, begin with. A job without a slash is a stack of its own. */
+/** The dashboard's stacks, as a matcher: a stack is what all of its jobs, `<stack>/<service>`, begin with. A job without a slash is its own stack. */
 export const ofStack = 'job=~"(?:$stack)(?:/[^/]+)?"';
 
 /** The variables of every dashboard, as matchers. */

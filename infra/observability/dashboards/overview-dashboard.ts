@@ -11,7 +11,7 @@ const labelledUp = `label_replace(up{${serviceLabel}=~".+",${variables}}, "servi
 export const overviewDashboard: Dashboard = {
   uid: "gatehouse-overview",
   title: "Gatehouse / Overview",
-  description: "A stack on one page. Each part has a dashboard of its own.",
+  description: "A stack on one page. Each part has its own dashboard.",
   rows: [
     {
       title: "Now",

@@ -93,7 +93,7 @@ const pushed: readonly Alert[] = [
     summary:
       "Another node pushes metrics under the job name of the node behind {{ $labels.instance }} ({{ $labels.reason }}).",
     description:
-      "Two nodes overwrite each other's metrics, so that neither's can be trusted. Give each node a job name of its own.",
+      "Two nodes overwrite each other's metrics, so that neither's can be trusted. Give each node its own job name.",
   },
 ];
 

@@ -93,7 +93,7 @@ describe("gatehouse lint --format sarif", () => {
     });
   });
 
-  test("fails the schema where a level is none of its own", async () => {
+  test("fails the schema where a level is unknown to it", async () => {
     const { printed } = await lint("sarif", [configPath]);
     expect(isSarif(JSON.parse(printed.replaceAll('"level": "error"', '"level": "fatal"')))).toBe(false);
   });
@@ -114,7 +114,7 @@ describe("gatehouse lint --format github", () => {
     );
   });
 
-  test("tells of a file that could not be read", async () => {
+  test("reports a file that could not be read", async () => {
     const { status, printed } = await lint("github", [join(directory, "none")]);
     expect([status, printed]).toEqual([1, "::error file=none,title=gatehouse lint::can't be read (ENOENT).\n"]);
   });

@@ -43,7 +43,7 @@ export const upkeepAdvice: AdviceTable = {
   ],
   VersionAgreed: () => [step("Set node.version to the version that runs, or finish the upgrade.")],
   VersionSufficient: () => [
-    step("Get the release that is named above, and unpack it into a directory of its own on the node's machine."),
+    step("Get the release that is named above, and unpack it into its own directory on the node's machine."),
     step("Upgrade the node: gatehouse upgrade <directory>. In a container, change nodeImage and run pulumi up."),
   ],
   NodeCliWorking: () => [

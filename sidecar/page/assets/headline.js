@@ -26,7 +26,7 @@ export function titleOf({ state, since, beganEarlier }, level, nowMs) {
 
 /**
  * Shows the verdict at the top, in the tab's title and as the tab's icon. What a screen reader announces has no running time in it: it
- * would be spoken anew every two seconds.
+ * would be spoken again every two seconds.
  */
 export function showVerdict({ level, state, title, cause }, name) {
   const verdict = find("#verdict");

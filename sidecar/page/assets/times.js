@@ -49,7 +49,7 @@ export function timeElement(iso, kind) {
   return element("time", { datetime: iso, "data-kind": kind });
 }
 
-/** Writes all times anew; `nowMs` is the sidecar's own time. */
+/** Rewrites all times; `nowMs` is the sidecar's own time. */
 export function refreshTimes(nowMs) {
   const words = {
     at: (ms, age) => `${moment(ms, nowMs)}, ${age} ago`,

@@ -170,7 +170,7 @@ async function requireLock(
   }
   throw new StartupError(
     `the state in ${directory} is in use: ${inUse(result.holder)} Stop that sidecar first. For another node, or to look on alongside it with ` +
-      "upkeep.mode observe, name a state directory of its own in GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY.",
+      "upkeep.mode observe, name its own state directory in GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY.",
   );
 }
 

@@ -15,7 +15,7 @@ export type MoveFacts = Readonly<{
 
 /**
  * Tells by what a node is another than the one that is remembered: by nothing when it is the same. The same are: a machine or container with
- * another host name; a pod that its controller made anew; a node.conf behind a link that points elsewhere now, of the other
+ * another host name; a pod that its controller recreated; a node.conf behind a link that points elsewhere now, of the other
  * layout of the same workspace, or moved while its data stayed. Pure but for `isThere`.
  */
 export function findNodeDifferences(

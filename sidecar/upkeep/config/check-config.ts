@@ -104,7 +104,7 @@ function owesStart({ state }: Pick<CheckConfigDependencies, "state">): boolean {
   return state.restartInFlight.get()?.phase === "commanded" || state.retry.get() !== undefined;
 }
 
-/** The content to put back; why it is none of this node's, or undefined where there is none or nothing may be done. */
+/** The content to put back; why it is not this node's, or undefined where there is none or nothing may be done. */
 async function lastGood(
   isOwedStart: boolean,
   { authority, restoreAfterMs }: CheckConfigOptions,

@@ -15,7 +15,7 @@ export type ConfigWatch = AsyncDisposable &
   Readonly<{
     /** Whether an event came since the last call. */
     takeEvent: () => boolean;
-    /** Watches a path anew: it is another one, or its directory was replaced without an event. */
+    /** Watches a path again: it is another one, or its directory was replaced without an event. */
     renew: (path: string) => Promise<void>;
   }>;
 

@@ -49,7 +49,7 @@ export type RefusedEditDependencies = Readonly<{
   log: Logger;
 }>;
 
-/** Why an edit is refused; `wakeInMs`: when it is judged anew although it is the same. */
+/** Why an edit is refused; `wakeInMs`: when it is judged again although it is the same. */
 export type EditRefusal = Readonly<{ words: string; wakeInMs?: number }>;
 
 /** Time until `restart.checkCommand` is asked again of what it refused: at first, and at most; it doubles each time. */

@@ -72,7 +72,7 @@ function lockOf(path: string, node: string): HeldLock {
   return { lockPath, lock: createProcessLock(lockPath, node) };
 }
 
-/** The file that a link leads to; undefined where the path leads to a file of its own, or to none. */
+/** The file that a link leads to; undefined where the path leads to its own file, or to none. */
 function behindLink(path: string): string | undefined {
   try {
     const target = realpathSync(path);

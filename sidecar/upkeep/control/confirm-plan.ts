@@ -20,7 +20,7 @@ type PlannedWork = Readonly<{
   /** The request for the plan; with the plan's digest it begins the work. */
   body: object;
   /** The question that a person answers with yes. */
-  question: (shown: UpgradeAnswer) => string;
+  ask: (shown: UpgradeAnswer) => string;
 }>;
 
 /** The sidecar hashes programs and measures data first. */
@@ -32,7 +32,7 @@ const checkWithinMs = 180_000;
  */
 export async function confirmPlan(
   target: ControlTarget,
-  { command, body, question }: PlannedWork,
+  { command, body, ask }: PlannedWork,
   { dryRun, yes, confirm }: Agreement,
   output: CommandOutput,
 ): Promise<number> {
@@ -51,7 +51,7 @@ export async function confirmPlan(
       return exitStatus.error;
     }
     if (dryRun) return exitStatus.clean;
-    const isAllowed = yes || (await confirm?.(question(shown))) === true;
+    const isAllowed = yes || (await confirm?.(ask(shown))) === true;
     if (!isAllowed) {
       const how = confirm === undefined ? " Without a terminal, say --yes." : "";
       output.error(`${command}: nothing was changed.${how}\n`);

@@ -17,6 +17,9 @@ export function runRestoreDataCommand(
   output: CommandOutput,
 ): Promise<number> {
   const body: RestoreBody = snapshot === undefined ? {} : { snapshot };
-  const question = () => "Replace the node's data now? [y/N] ";
-  return confirmPlan(target, { command: "restore", body, question }, agreement, output);
+  return confirmPlan(target, { command: "restore", body, ask }, agreement, output);
+}
+
+function ask(): string {
+  return "Replace the node's data now? [y/N] ";
 }

@@ -1,7 +1,7 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
 import { ControlError, requestControl, type ControlTarget } from "./request-control.ts";
 import { confirmPlan, type Agreement } from "./confirm-plan.ts";
-import { cancelAnswer, type UpgradeBody } from "./control-answers.ts";
+import { cancelAnswer, type UpgradeAnswer, type UpgradeBody } from "./control-answers.ts";
 
 /** The upgrade that a person asks for, and how they agree. */
 export type UpgradeOptions = Agreement &
@@ -19,10 +19,16 @@ export function runUpgradeCommand(
   { source, version, at, ...agreement }: UpgradeOptions,
   output: CommandOutput,
 ): Promise<number> {
-  const body: UpgradeBody = { source, ...(version === undefined ? {} : { version }), ...(at === undefined ? {} : { at }) };
-  const question = ({ starts = "now" }: Readonly<{ starts?: string | undefined }>) =>
-    `Upgrade the node ${starts}? [y/N] `;
-  return confirmPlan(target, { command: "upgrade", body, question }, agreement, output);
+  const body: UpgradeBody = {
+    source,
+    ...(version === undefined ? {} : { version }),
+    ...(at === undefined ? {} : { at }),
+  };
+  return confirmPlan(target, { command: "upgrade", body, ask }, agreement, output);
+}
+
+function ask({ starts = "now" }: UpgradeAnswer): string {
+  return `Upgrade the node ${starts}? [y/N] `;
 }
 
 /** Withdraws the upgrade that is scheduled. Returns the exit status: 0 none is scheduled any more; 1 no sidecar said so. */

@@ -20,7 +20,7 @@ import type { AdoptAnswer, ControlView, RestartAnswer, ResumeAnswer } from "./co
 export type UpkeepControl = UpgradeControl &
   Readonly<{
     look: () => ControlView;
-    /** Lifts a hold, has what failed tried again, takes another writer of node.conf for stopped, and has an edit that was refused judged anew. */
+    /** Lifts a hold, has what failed tried again, takes another writer of node.conf for stopped, and has an edit that was refused judged again. */
     resume: () => ResumeAnswer;
     /** Has the node restarted, as the sidecar itself restarts it: proved, and rolled back where it does not come back. */
     restart: () => RestartAnswer;

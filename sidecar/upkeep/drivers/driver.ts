@@ -23,7 +23,7 @@ export type NodeDriver = Readonly<{
   startedAt?: (signal: AbortSignal) => Promise<NodeStart>;
   /** Processes that may be the node's, as far as they are seen: none, too, where they are hidden from the sidecar. */
   processes?: () => Promise<readonly number[]>;
-  /** Whether the node runs now, where its supervisor tells that and nothing more. */
+  /** Whether the node runs now, where its supervisor says that and nothing more. */
   runs?: (signal: AbortSignal) => Promise<boolean | "unknown">;
   /** The id of the running instance, another after each restart: a sidecar that ended with the node sees by it whether the restart happened. */
   instanceId?: (signal: AbortSignal) => Promise<string | undefined>;

@@ -13,7 +13,7 @@ export type KubernetesApiOptions = Readonly<{
   timeoutMs: number;
 }>;
 
-/** What proves to the API server who asks; read anew each time, because tokens are rotated. */
+/** What proves to the API server who asks; read again each time, because tokens are rotated. */
 type KubernetesCredentials = Readonly<{ token: string; ca: string | undefined; namespace: string }>;
 
 /** The API server, as the pod's own service account sees it. */

@@ -64,8 +64,8 @@ export function selectNodeCli(
   resources: AsyncDisposableStack,
 ): NodeCli | undefined {
   const { nodeCli, restart } = settings;
-  const beside = restart.driver === "ops" || restart.driver === "none" ? "local" : restart.driver;
-  const runner = nodeCli.runner === "auto" ? beside : nodeCli.runner;
+  const fitting = restart.driver === "ops" || restart.driver === "none" ? "local" : restart.driver;
+  const runner = nodeCli.runner === "auto" ? fitting : nodeCli.runner;
   if (runner === "none") return undefined;
   const form = () => ({
     takesConfig: layout().nodeCliTakesConfig,

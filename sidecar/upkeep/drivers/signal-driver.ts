@@ -67,7 +67,7 @@ function terminate(pid: number, name: string): void {
   }
 }
 
-/** A process as `/proc` tells of it. */
+/** A process as `/proc` shows it. */
 type SeenProcess = Readonly<{ pid: number; comm: string; commandLine: string }>;
 
 /** The first process of a shared process namespace, which does nothing but hold it for the pod's containers. */

@@ -147,7 +147,7 @@ export type PushesSeen = Readonly<{
 /** Pushes that one node makes in the time that is looked at; enough for two nodes to differ from one. */
 const intervalsLookedAt = 6;
 
-/** Counts pushes. Starts anew when enough were seen. Pure. */
+/** Counts pushes. Starts over when enough were seen. Pure. */
 export function countPush(
   before: PushesSeen | undefined,
   { lastPushSeconds, ageMs }: Readonly<{ lastPushSeconds: number; ageMs: number }>,

@@ -82,7 +82,7 @@ function retryOf({
 
 /**
  * A restart that was asked for before this sidecar began, and has come about since, only lacks its proof. A sidecar in the pod that it
- * deletes always ends before it can see that: asked for anew each time, the restart would never end.
+ * deletes always ends before it can see that: asked for again each time, the restart would never end.
  */
 export async function recognizeMade({
   state,

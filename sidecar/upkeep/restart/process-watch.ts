@@ -63,7 +63,7 @@ export function watchProcess(lookAt: LookAtProcess | undefined, { hasRun, signal
 }
 
 /**
- * Gets ready, before a restart, to look at the process that it starts: by when it started, where the driver tells that; by what its supervisor says;
+ * Gets ready, before a restart, to look at the process that it starts: by when it started, where the driver knows that; by what its supervisor says;
  * or by the processes that appear with the restart. A shell that somebody has open in the node's directory was there before, and is not the node.
  * Undefined where the driver sees nothing.
  */

@@ -101,7 +101,7 @@ async function startupDeadline(
 
 /**
  * Notes whether the process of a node that answers can be seen. One that has just ended answered a moment ago: only an answer after it was
- * missed tells that what was seen before was not the node.
+ * missed shows that what was seen before was not the node.
  */
 function noteProcess(
   process: ObservedProcess,

@@ -105,7 +105,7 @@ test("a way back that nobody asked for waits for the restart budget", async () =
 test.each([
   ["observes", ops, "upkeep.mode is observe"],
   ["waits", ops, "waits for gatehouse adopt"],
-  ["acts", undefined, "restart.driver is none that stops and starts the node"],
+  ["acts", undefined, "restart.driver can't stop and start the node"],
 ] as const)("an upgrade that can't go on says so, and is wrong: %s", (authority, driver, words) => {
   state.upgrade.set({ ...begunUpgrade, stage: "copying" });
   const seen = observed();

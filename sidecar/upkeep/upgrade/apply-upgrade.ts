@@ -99,8 +99,7 @@ function whyBlocked(
 ): string | undefined {
   if (authority === "observes") return "It can't go on: upkeep.mode is observe; set it back to what it was.";
   if (authority === "waits") return "It can't go on: the sidecar waits for gatehouse adopt.";
-  if (!hasPower(driver))
-    return "It can't go on: restart.driver is none that stops and starts the node; set it back to ops.";
+  if (!hasPower(driver)) return "It can't go on: restart.driver can't stop and start the node; set it back to ops.";
   if (waitsForBudget === true && !budget.allows("roll-back"))
     return "The way back waits until the restart budget of the hour allows it (restart.budgetPerHour).";
   return explainNotKept(state.store);

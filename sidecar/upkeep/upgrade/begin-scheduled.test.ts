@@ -49,7 +49,7 @@ function upkeep() {
   });
   const clock = { wallMs: () => now.wallMs, monotonicMs: () => now.monotonicMs };
   const version = parseNodeVersion("0.15.0");
-  if (version === undefined) throw new Error("the version of this test is none");
+  if (version === undefined) throw new Error("the version of this test is invalid");
   const layout = resolveNodeLayout({
     nodeDirectory: root,
     binDirectory: join(root, "bin"),
@@ -121,7 +121,7 @@ test("a clock that is set back does not give up an upgrade that begins at a time
   expect(await pass({ wallMs: at(2, 1) })).toEqual(begun);
 });
 
-test("one that was accepted after another was withdrawn has a window of its own", async () => {
+test("one that was accepted after another was withdrawn has its own window", async () => {
   const { accept, pass, cancel, now } = upkeep();
   await accept();
   expect(await pass({ wallMs: at(2, 30), isRestarting: true })).toEqual(waits);

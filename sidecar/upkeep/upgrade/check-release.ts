@@ -33,7 +33,7 @@ export async function readRelease(
 ) {
   if (!isAbsolute(source)) return `${source} is no absolute path`;
   if ((await findRealPath(source)) === (await findRealPath(binDirectory))) {
-    return `${source} is the node's bin directory, whose programs would be gone before they are kept; unpack the release into a directory of its own`;
+    return `${source} is the node's bin directory, whose programs would be gone before they are kept; unpack the release into its own directory`;
   }
   try {
     const files = await listRelease(source);

@@ -39,9 +39,7 @@ export async function checkRestore(
     ...noRoom,
   ];
   const isUp = isAnswering(health.facts());
-  const warnings = isUp
-    ? ["the node answers: its data are replaced by older ones, and it fetches the blocks since anew"]
-    : [];
+  const warnings = isUp ? ["the node answers: older data replace its own, and it fetches the later blocks again"] : [];
   const plan = planRestore({
     version: version?.text,
     stores,
@@ -61,10 +59,7 @@ export async function checkRestore(
   };
   const versions = { from: version.text, to: version.text };
   const origin = { source: sources[0] ?? "", restoredFrom: sources, files: [] };
-  const record = createRecord(
-    { ...versions, ...origin, directory: found.directory, stores, before },
-    dependencies,
-  );
+  const record = createRecord({ ...versions, ...origin, directory: found.directory, stores, before }, dependencies);
   return { plan, record };
 }
 

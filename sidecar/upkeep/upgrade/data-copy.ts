@@ -25,7 +25,7 @@ export type CopyOptions = Readonly<{ method: SnapshotMethod; timeoutMs: number; 
 
 /**
  * Copies the directories of a node that does not run, with owners, modes, times and holes. A copy has its name only once all of it is on the disk, so
- * one that a kill left half made is made anew.
+ * one that a kill left half made is recreated.
  *
  * @throws {CopyFailed} when they can't be copied, and be on the disk, within the time.
  */
@@ -52,7 +52,7 @@ async function copyStore(
   if (await isThere(copy)) return;
   await mkdir(dirname(copy), { recursive: true, mode: 0o700 });
   await removeParts(copy);
-  // A name of its own: the copying program of a sidecar that was killed may still be at work.
+  // A separate name: the copying program of a sidecar that was killed may still be at work.
   const part = `${copy}${partEnd}${randomUUID()}`;
   const command = ["cp", "-a", `--reflink=${reflink[method]}`, "--", path, part] as const;
   const timeoutMs = leftMs();
@@ -117,7 +117,7 @@ export async function isThere(path: string): Promise<boolean> {
   );
 }
 
-/** A second name is needed only where somebody made the data directory anew between the two renames. */
+/** A second name is needed only where somebody recreated the data directory between the two renames. */
 export async function freeName(name: string): Promise<string> {
   let free = name;
   for (let number = 2; await isThere(free); number += 1) free = `${name}-${number}`;

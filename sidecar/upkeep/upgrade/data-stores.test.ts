@@ -43,7 +43,7 @@ test("a link that leads out of the data refuses it: what it leads to would not b
 });
 
 test.each([
-  ["", "is a mount of its own"],
+  ["", "is its own mount"],
   ["/chain", "is mounted in the data directory"],
 ])("a mount at or below the data refuses it, on the same device, too: %s", async (below, words) => {
   const mounts = `22 1 8:1 / / rw - ext4 /dev/sda1 rw\n23 22 8:1 /x ${join(root, "data")}${below} rw - ext4 /dev/sda1 rw\n`;

@@ -167,7 +167,7 @@ async function whyNotWhole(
 
 /** Why data that are a mount can't be put back. */
 function ownMountWords(path: string): string {
-  return `${path} is a mount of its own, so that no copy can be put in its place; keep the data in a directory below the mount`;
+  return `${path} is its own mount, so that no copy can be put in its place; keep the data in a directory below the mount`;
 }
 
 /** The fifth field of each line; what would part fields stands there as an octal escape. Pure. */

@@ -91,7 +91,7 @@ export async function isStopped({ look, signal }: Pick<NodePowerDependencies, "l
 }
 
 /**
- * Starts the node unless it answers. `mayRun`: an earlier sidecar may have started it, so that a start that fails because of that is none.
+ * Starts the node unless it answers. `mayRun`: an earlier sidecar may have started it, so that a start that fails because of that does not count.
  *
  * @throws {DriverError} when it could not be started.
  */

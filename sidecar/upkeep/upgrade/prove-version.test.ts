@@ -45,7 +45,7 @@ function node({
   const health = (): NodeHealth => {
     if (!isStarted) return { answers: 0, failure: { reason: "Refused", message: "", isPortClosed: true } };
     const told: NodeHealth = { answers: 1, height, ...chain };
-    // Slower than a proof's time, so that a chain of its own does not catch up.
+    // Slower than a proof's time, so that its own chain does not catch up.
     height = chain === undefined ? height + 0.001 : firstHeight + 1;
     return version === "" ? told : { ...told, binaryVersion: { text: version, isCurrent: true } };
   };

@@ -30,7 +30,7 @@ export type VersionResolution = Readonly<{
   disagreements: readonly string[];
   /** Why the version is not certain enough to rename keys for it, and what to do; such keys stay as they are. */
   doubt?: string;
-  /** Where there is no version: what was heard, and why it is none. */
+  /** Where there is no version: what was heard, and why it is no version. */
   heard: readonly string[];
 }>;
 

@@ -1,4 +1,4 @@
-/** What an attack is aimed at. Attackers come from addresses of their own, `127.0.3.x`, other callers from others. */
+/** What an attack is aimed at. Attackers come from their own addresses, `127.0.3.x`, other callers from others. */
 export type Target = Readonly<{ host: string; port: number }>;
 
 /** One way to do harm with nothing but a connection to the public listener. It ends soon after its signal aborts, and never throws. */

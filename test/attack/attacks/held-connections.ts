@@ -8,7 +8,7 @@ const holdMs = 120_000;
 /** Connections that say nothing, more than the process has descriptors for. */
 export const idleConnections: Attack = {
   name: "idle connections",
-  what: "1,500 connections from 6 addresses that send nothing, opened anew when they are closed",
+  what: "1,500 connections from 6 addresses that send nothing, opened again when they are closed",
   run: async (target, signal) => {
     const hold = async (connection: number) => {
       // Not all at once: the queue of the kernel's own would refuse them.

@@ -51,7 +51,7 @@ const requests: readonly string[] = [
   "\r\n".repeat(1_000),
 ];
 
-/** Broken, ambiguous and meaningless requests, each over a connection of its own. */
+/** Broken, ambiguous and meaningless requests, each over its own connection. */
 export const oddRequests: Attack = {
   name: "odd requests",
   what: "4 addresses with smuggling shapes, upgrades to nothing, TLS and HTTP/2 on the plain port, about 400 connections a second",

@@ -46,7 +46,9 @@ export async function measureBatches(surroundings: Surroundings): Promise<void> 
     print(`batches of ${batchCalls} distinct calls, ${around.connections} connections`, [
       ...many("bare").map((result) => createRow("bare anvil", result)),
       ...many("fronted").map((result) => createRow("gateway in front of it", result)),
-      judgeFigure("batches a second against bare anvil", computeRatio(many("fronted"), many("bare"), rate), { least: 0.8 }),
+      judgeFigure("batches a second against bare anvil", computeRatio(many("fronted"), many("bare"), rate), {
+        least: 0.8,
+      }),
     ]);
   };
   await measured(surroundings);

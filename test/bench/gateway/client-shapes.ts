@@ -19,7 +19,7 @@ export type LoadOptions = Readonly<{
 }>;
 
 /**
- * A wrk script that sends what these clients send, every request with an id and an address of its own. Only the length, the id and the
+ * A wrk script that sends what these clients send, every request with an id and its own address. Only the length, the id and the
  * address differ from what was recorded.
  */
 export function writeDistinctCalls({ shapes: chosen, forwardedFor = false }: LoadOptions): string {

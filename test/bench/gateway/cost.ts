@@ -49,5 +49,7 @@ export function measureChecks(): void {
     return (user + system) / calls;
   };
   run();
-  print(`catalogue, limits and metrics, ${calls} calls in one process`, [judgeFigure("CPU µs a call", run(), { most: 5 })]);
+  print(`catalogue, limits and metrics, ${calls} calls in one process`, [
+    judgeFigure("CPU µs a call", run(), { most: 5 }),
+  ]);
 }

@@ -50,7 +50,7 @@ export function startNginxProxy(folder: string, port: number, nodePort: number):
   );
 }
 
-/** An nginx with a `proxy_pass` and nothing more: it passes on over HTTP/1.0, each request on a connection of its own. */
+/** An nginx with a `proxy_pass` and nothing more: it passes on over HTTP/1.0, each request on its own connection. */
 export function startUnsetNginx(folder: string, port: number, servicePort: number): Promise<BenchProcess> {
   return startNginx(
     folder,

@@ -17,7 +17,7 @@ const chosen: readonly (NamedAnswers & Readonly<{ apart: boolean }>)[] = [
 
 /**
  * Measures distinct reads as real clients send them: nginx that passes them on and the gateway, each straight before the node, and the
- * gateway behind proxies. Every request has an id and parameters of its own, and a client's address of its own behind proxies.
+ * gateway behind proxies. Every request has its own id and parameters, and its own client address behind proxies.
  */
 export async function measureRealClients(surroundings: Surroundings): Promise<void> {
   const program = buildAnsweringNode(surroundings.folder);

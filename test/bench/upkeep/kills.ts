@@ -5,7 +5,7 @@ import { startUpkeepProcess } from "../../support/upkeep-process.ts";
 import { quantile, type Measurement } from "./measurement.ts";
 
 const kills = 1_000;
-/** Lanes alongside each other, each with a node of its own, because most of the time goes into starting processes. */
+/** Lanes alongside each other, each with its own node, because most of the time goes into starting processes. */
 const lanes = 2;
 /** Corrections that are not killed, to see how long one takes; kills come within that time. */
 const unharmed = 20;
@@ -25,7 +25,7 @@ export async function measureKills(): Promise<readonly Measurement[]> {
       measured: `${found.length} kills, ${count("torn")} torn files, ${count("not mended")} not right after the next start`,
       isMet: found.length >= kills && bad === 0,
       how:
-        `the upkeep in a process of its own, killed within the time that a correction takes: ${count("before")} times before it, ` +
+        `the upkeep in its own process, killed within the time that a correction takes: ${count("before")} times before it, ` +
         `${count("during")} in the middle (a temporary file was left), ${count("after")} with the new file in place`,
     },
   ];

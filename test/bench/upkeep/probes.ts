@@ -34,7 +34,7 @@ export async function measureProbes(): Promise<readonly Measurement[]> {
         target: `< ${targetMs} ms`,
         measured: `p50 ${quantile(times, 0.5).toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms, slowest ${slowestMs.toFixed(0)} ms`,
         isMet: p99Ms < targetMs,
-        how: `${rounds} times ${paths.join(", ")} of a real sidecar, each over a connection of its own; the verdict is that of the p99`,
+        how: `${rounds} times ${paths.join(", ")} of a real sidecar, each over its own connection; the verdict is that of the p99`,
       },
     ];
   } finally {

@@ -9,7 +9,7 @@ type Status = Readonly<{
   events: readonly Readonly<{ at: string; message: string }>[];
 }>;
 
-/** The real sidecar in a process of its own, next to a node. */
+/** The real sidecar in its own process, next to a node. */
 export type SidecarUnderTest = AsyncDisposable &
   Readonly<{
     pid: number;

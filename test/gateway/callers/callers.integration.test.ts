@@ -234,7 +234,7 @@ describe("callers", () => {
       expect((await call(gateway.urls["public"]!, "eth_getLogs", range)).error).toBeUndefined();
     }
     await expect(startTestGateway(node, { public: { tier: "gone" } })).rejects.toThrow(
-      'gateway.public.tier is "gone", which is none of the tiers (public, paid, internal)',
+      'gateway.public.tier is "gone", which is not one of the tiers (public, paid, internal)',
     );
   });
 

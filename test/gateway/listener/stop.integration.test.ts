@@ -26,7 +26,7 @@ const paths = [
   ["node:http", false],
 ] as const;
 
-// Each test has a node of its own and does little but wait, so that they wait at one time.
+// Each test has its own node and does little but wait, so that they wait at one time.
 describe.concurrent.each(paths)("a listener that stops, on %s", (_, fastPath) => {
   const start = (node: FakeNode, listener: object = {}) =>
     startTestGateway(node, { tiers: { public: limitlessTier }, listener: { fastPath, ...listener } }, undefined, pause);

@@ -76,7 +76,7 @@ describe("traces", () => {
   });
   afterAll(() => node[Symbol.asyncDispose]());
 
-  it("go on from the client's to the node, and tell of a call what the metrics tell", async () => {
+  it("go on from the client's to the node, and say about a call what the metrics say", async () => {
     await using collector = await startCollector();
     traceparents.length = 0;
     tracestates.length = 0;

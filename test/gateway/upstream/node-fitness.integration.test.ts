@@ -57,7 +57,7 @@ describe.each([
     );
   });
 
-  it("tells of itself and takes transactions while it is behind", async () => {
+  it("answers about itself and takes transactions while it is behind", async () => {
     await using gateway = await start();
     fitness = "behind";
     for (const method of ["eth_syncing", "eth_chainId", "net_version", "web3_clientVersion"]) {

@@ -79,7 +79,7 @@ describe("the link to a node whose WebSocket is missing", () => {
     expect(await client.ask(subscribe)).toContain('"result":"0x');
   });
 
-  it("begins with short waits again when it was there, and tells of each loss once", async () => {
+  it("begins with short waits again when it was there, and reports each loss once", async () => {
     const { attempts } = place.state;
     await until("it was tried often", () => attempts.length >= 6);
     place.state.isThere = true;

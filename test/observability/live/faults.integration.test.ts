@@ -11,7 +11,7 @@ import { hasPrometheus, startPrometheus, withoutPrometheus, type RunningPromethe
 
 const scale = 60;
 
-/** A sidecar in a process of its own next to a node, scraped by a Prometheus. */
+/** A sidecar in its own process next to a node, scraped by a Prometheus. */
 type WatchedSidecar = Readonly<{
   node: FakeNode;
   prometheus: RunningPrometheus;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { until } from "../../support/until.ts";
 import type { RunningPrometheus } from "./prometheus.ts";
 
-/** A fault that is really made, and the alert that tells of it. `T` is what it strikes. */
+/** A fault that is really made, and the alert that reports it. `T` is what it strikes. */
 export type LiveFault<T> = Readonly<{
   alert: `Gatehouse${string}`;
   /** What is done, as a person would say it. */

@@ -110,7 +110,7 @@ const disk: readonly LiveFault<WatchedStack>[] = [
 
 const unparsed: LiveFault<WatchedStack> = {
   alert: "GatehouseNotRight",
-  what: "node.conf cut in the middle, and upkeep.restoreAfterMs is 0: nothing has an alert of its own for it",
+  what: "node.conf cut in the middle, and upkeep.restoreAfterMs is 0: nothing has its own alert for it",
   strike: async ({ binDirectory }) => {
     const path = join(binDirectory, "node.conf");
     const whole = await readFile(path);

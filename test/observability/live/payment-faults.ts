@@ -74,11 +74,11 @@ const money: readonly LiveFault<WatchedStack>[] = [
   },
 ];
 
-/** A facilitator of its own over PostgreSQL, as replicas are, on the stack's chain and with another signer. */
+/** A separate facilitator over PostgreSQL, as replicas are, on the stack's chain and with another signer. */
 type Replicated = WatchedStack &
   Readonly<{ postgres: PostgresServer; replica: () => ServiceProcess; startReplica: () => Promise<void> }>;
 
-/** Starts one next to the stack, scraped as a job of its own. It is the last to be done with a stack: the job is told as gone afterwards. */
+/** Starts one next to the stack, scraped as its own job. It is the last to be done with a stack: the job is told as gone afterwards. */
 export async function startReplicated(stack: WatchedStack): Promise<Replicated> {
   await using started = new AsyncDisposableStack();
   const postgres = started.use(await startPostgres());

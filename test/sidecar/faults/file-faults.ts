@@ -37,7 +37,7 @@ const unusable = (what: string, reason: string, reads: string, strike: NonNullab
 
 const disks = new Map<string, SmallDisk>();
 
-/** node.conf on a file system of its own, right at first. */
+/** node.conf on its own file system, right at first. */
 const onOwnDisk: NonNullable<Fault["settings"]> = async (struck) => {
   const disk = struck.resources.use(await mountSmallDisk(64));
   disks.set(struck.node.workspace, disk);

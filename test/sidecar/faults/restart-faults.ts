@@ -16,7 +16,8 @@ export const restartFaults: readonly Fault[] = [
       GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "4000",
       GATEHOUSE_SIDECAR_RESTART_SETTLE_MS: "50",
     }),
-    strike: ({ node }) => node.save(writeOwnedConfig(node.workspace, "node-7").replace('"18100"', '"18100", "crash": 1')),
+    strike: ({ node }) =>
+      node.save(writeOwnedConfig(node.workspace, "node-7").replace('"18100"', '"18100", "crash": 1')),
     told: {
       verdict: "held",
       condition: ["Unheld", "Held"],

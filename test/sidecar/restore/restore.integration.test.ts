@@ -169,7 +169,7 @@ test("a run that is killed at any instant leaves nothing by half, and the next o
   expect(existsSync(here.part)).toBe(false);
 });
 
-test("a connection that breaks off is gone on with, and a server without ranges is begun anew", async () => {
+test("a download that breaks off is resumed, or started over where the server has no ranges", async () => {
   await using own = await scratch();
   await using here = await place(await snapshot(own.directory), own.directory);
   Object.assign(here.server.manner, { chunkBytes: 100_000, breakAfter: 900_000, pauseMs: 1 });
@@ -223,7 +223,7 @@ test("a data directory that holds anything is never touched", async () => {
   expect(here.server.seen).toEqual([]);
 });
 
-test("links, an archive that is too large and one that is none are refused, in words", async () => {
+test("links, an archive that is too large and a file that is no archive are refused, in words", async () => {
   await using own = await scratch();
   const linked = await snapshot(own.directory, (source) => symlink("/etc", join(source, "meta/out")));
   await using here = await place(linked, own.directory);

@@ -71,7 +71,7 @@ const taken = (day: number, claim = "node-workspace"): Snapshot => ({
   claim,
 });
 
-test("takes a snapshot of the claim, and keeps the newest of its own; those of others stay", async () => {
+test("takes a snapshot of the claim, and keeps the newest that it made; those of others stay", async () => {
   await using cluster = await clusterOf([taken(1), taken(3), taken(2), taken(1, "ledger")]);
   expect(await cluster.run()).toEqual({ status: 0, said: "" });
   expect(cluster.bodies).toEqual([

@@ -9,7 +9,7 @@ const run = promisify(execFile);
 const deadlineMs = 240_000;
 const maxBuffer = 16_777_216;
 
-/** A compose deployment in a directory of its own, taken down when disposed of. */
+/** A compose deployment in its own directory, taken down when disposed of. */
 export type ComposeProject = AsyncDisposable &
   Readonly<{
     directory: string;

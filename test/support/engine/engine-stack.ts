@@ -9,7 +9,7 @@ import { removeContainer } from "./remove-container.ts";
 /** The label that names a stack on everything that belongs to it. */
 const stackLabel = "io.gatehouse.stack";
 
-/** What the engine tells of a container. */
+/** What the engine says about a container. */
 export type ContainerState = Readonly<{
   Name: string;
   RestartCount: number;

@@ -5,7 +5,7 @@ const deadlineMs = 60_000;
 
 /**
  * Removes a container with its anonymous volumes, in whatever state it is. The engine removes a running one by killing it first, and
- * answers 500 when the process ends, or is started anew, between its look and its signal, which one that ends again and again does
+ * answers 500 when the process ends, or is started again, between its look and its signal, which one that ends again and again does
  * all the time. So its restarts are ended before it is stopped, and it is removed when it stands still.
  *
  * @throws {Error} when it is still there at the deadline, with the engine's last words.

@@ -10,7 +10,7 @@ export type SidecarStatus = Readonly<{
   node: Readonly<{ height?: string | number }>;
 }>;
 
-/** A sidecar in a container of its own. */
+/** A sidecar in its own container. */
 export type UpkeepContainer = AsyncDisposable &
   Readonly<{
     container: TestContainer;

@@ -71,7 +71,8 @@ export async function startApiServer(): Promise<ApiServer> {
   return {
     ...client,
     url,
-    as: async (namespace, account) => running.use(createClusterClient({ url, token: await tokenOf(namespace, account), ca })),
+    as: async (namespace, account) =>
+      running.use(createClusterClient({ url, token: await tokenOf(namespace, account), ca })),
     accountDirectory: async (namespace, account) => {
       const own = await mkdtemp(join(directory, "account-"));
       await writeFile(join(own, "token"), await tokenOf(namespace, account));

@@ -22,7 +22,11 @@ type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 type Resource = Readonly<{ kind: string; name: string; namespaced: boolean }>;
 
 /** Reaches a cluster's API server with a bearer token. */
-export function createClusterClient({ url, token, ca }: Readonly<{ url: string; token: string; ca: string }>): ClusterClient {
+export function createClusterClient({
+  url,
+  token,
+  ca,
+}: Readonly<{ url: string; token: string; ca: string }>): ClusterClient {
   const agent = new Agent({ connect: { ca } });
   const resources = new Map<string, readonly Resource[]>();
   const ask: ClusterClient["ask"] = async (method, path, body, bodyType = "application/json") => {

@@ -12,14 +12,14 @@ const project = "gatehouse";
 /** How a Pulumi command ended. */
 export type PulumiResult = Readonly<{ status: number | null; output: string; seconds: number }>;
 
-/** A stack of this repository's program with a state and a configuration of its own. Disposing of it forgets both. */
+/** A stack of this repository's program with a state and its own configuration. Disposing of it forgets both. */
 export type PulumiStack = AsyncDisposable &
   Readonly<{
     /** Begins the names of what the stack makes. */
     prefix: string;
     /** Runs a command to its end. */
     run: (...args: readonly string[]) => Promise<PulumiResult>;
-    /** Starts a command that is to be killed, in a process group of its own. */
+    /** Starts a command that is to be killed, in its own process group. */
     start: (...args: readonly string[]) => ChildProcess;
     /** Replaces the stack's configuration. */
     configure: (config: Readonly<Record<string, unknown>>) => Promise<void>;

@@ -104,7 +104,7 @@ describe("WebSocket", () => {
     expect(client.texts[0]).toBe(reply);
   });
 
-  it("refuses subscriptions that there are none of", async () => {
+  it("refuses unknown subscriptions", async () => {
     await using client = await connectTestClient(gateway.url);
     expect(await client.ask(request(1, "eth_subscribe", ["newPendingTransactions"]))).toContain(
       '"code":-32601,"message":"no \\"newPendingTransactions\\" subscription in eth namespace"',

@@ -8,7 +8,7 @@ import { createConfigVersions } from "#sidecar/upkeep/config/config-versions.ts"
 import { writeConfig } from "#sidecar/upkeep/config/config-writer.ts";
 import { createWriterLock } from "#sidecar/upkeep/config/writer-lock.ts";
 
-/** A file system of its own that is full or read-only needs the right to mount; without it these tests can't be made. */
+/** A separate file system that is full or read-only needs the right to mount; without it these tests can't be made. */
 async function mounted(options: string) {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-mount-"));
   const isMounted = spawnSync("/bin/mount", ["-t", "tmpfs", "-o", options, "tmpfs", directory]).status === 0;
