@@ -52,6 +52,8 @@ describe("an answer's body", () => {
     [["6\r\nanswer\r\n0\r\n\r\n"]],
     [["3\r\nans\r\n3;of=two\r\nwer\r\n0\r\nX-Sum: 1\r\n\r\n"]],
     [["", "6\r\n", "answer", "\r\n0\r\n\r\n"]],
+    [["00000006\r\nanswer\r\n0\r\n\r\n"]],
+    [["1\r\na\r\n1 ;of=six\r\nn\r\n4\r\ns", "wer", "\r\n00\r\n\r\n"]],
     [["2\r\nan\r\n3\r\nsw", "e\r\n1\r", "\nr\r\n0\r\n", "\r\n"]],
   ])("comes without its chunks, whole: %j", (reads) => {
     expect(read(reads)).toMatchObject({ state: "done", taken: [answer] });
@@ -71,10 +73,16 @@ describe("an answer's body", () => {
       { kind: "end", text: "" },
     ];
     expect(read(["3\r\nans\r\n", "3\r\nwer\r\n0\r\n\r\n"], { wantsWhole: false })).toMatchObject({ taken });
+    expect(read(["2\r\nan\r\n1\r\ns\r\n", "1\r\nw\r\n2\r\ner\r\n0\r\n\r\n"], { wantsWhole: false })).toMatchObject({
+      taken,
+    });
     expect(read(["3\r\nans\r\n3\r\nwer\r\n0\r\n\r\n"], { wantsWhole: false })).toMatchObject({ taken: [answer] });
   });
 
   test.each([
+    ["a size of nine digits", ["000000006\r\nanswer\r\n0\r\n\r\n"]],
+    ["a size and something else", ["6a;\r\r\nanswer\r\n0\r\n\r\n"]],
+    ["half an end of line behind a chunk", ["6\r\nanswer\r0\r\n\r\n"]],
     ["an invalid size", ["6\r\nanswer\r\n", "x\r\nanswer\r\n0\r\n\r\n"]],
     ["more behind its end", ["6\r\nanswer\r\n0\r\n\r\nHTTP/1.1 200"]],
     ["no end of line behind a chunk", ["6\r\nanswers\r\n0\r\n\r\n"]],

@@ -1,4 +1,5 @@
 import type { NodeFailure } from "../errors.ts";
+import { ChunkedDecoder } from "./chunked-decoder.ts";
 import { ownBytes } from "../wire/received-bytes.ts";
 import type { ScratchBuffers } from "../wire/scratch-buffers.ts";
 import type { AnswerSink } from "../answers/answer-sink.ts";
@@ -93,7 +94,10 @@ export class AnswerBody {
   }
 
   #takeChunks(chunks: ChunkedDecoder, bytes: Buffer): "more" | "done" | "bad" {
-    return chunks.push(bytes, (data) => this.#pass(data));
+    const state = chunks.push(bytes);
+    const { dataStart, dataEnd } = chunks;
+    if (dataEnd > dataStart) this.#pass(bytes.subarray(dataStart, dataEnd));
+    return state;
   }
 
   #pass(data: Buffer): void {
@@ -143,57 +147,5 @@ export class AnswerBody {
 
   #give(bytes: Buffer): void {
     if (!this.#isDropped && !this.#dependencies.sink.chunk(bytes)) this.#dependencies.hold();
-  }
-}
-
-/** Longest line of a chunk's size that is read, with its extensions. */
-const sizeLineBytes = 256;
-
-/**
- * Decodes a chunked body (RFC 9112, section 7.1) as it arrives. Trailers are passed over.
- *
- * `push` hands the data in `bytes` to `onData` and answers `more`, `done` when the body's end was read, or `bad`.
- */
-class ChunkedDecoder {
-  #line = "";
-  #left = 0;
-  #state: "size" | "data" | "dataEnd" | "trailer" = "size";
-
-  push(bytes: Buffer, onData: (data: Buffer) => void): "more" | "done" | "bad" {
-    let at = 0;
-    while (at < bytes.length) {
-      if (this.#state === "data") {
-        const end = Math.min(bytes.length, at + this.#left);
-        onData(bytes.subarray(at, end));
-        this.#left -= end - at;
-        at = end;
-        if (this.#left === 0) this.#state = "dataEnd";
-        continue;
-      }
-      const newline = bytes.indexOf(0x0a, at);
-      const end = newline === -1 ? bytes.length : newline + 1;
-      this.#line += bytes.toString("latin1", at, end);
-      at = end;
-      if (this.#line.length > sizeLineBytes) return "bad";
-      if (newline === -1) return "more";
-      const line = this.#line.replace(/\r?\n$/, "");
-      this.#line = "";
-      const outcome = this.#takeLine(line);
-      if (outcome !== "more") return outcome === "done" && at < bytes.length ? "bad" : outcome;
-    }
-    return "more";
-  }
-
-  #takeLine(line: string): "more" | "done" | "bad" {
-    if (this.#state === "dataEnd") {
-      this.#state = "size";
-      return line === "" ? "more" : "bad";
-    }
-    if (this.#state === "trailer") return line === "" ? "done" : "more";
-    const size = /^([0-9a-fA-F]{1,8})\s*(;.*)?$/.exec(line)?.[1];
-    if (size === undefined) return "bad";
-    this.#left = Number.parseInt(size, 16);
-    this.#state = this.#left === 0 ? "trailer" : "data";
-    return "more";
   }
 }
