@@ -15,7 +15,7 @@ export type ClientAddress = Readonly<{
   of: (remoteAddress: string, told: string | undefined) => string;
 }>;
 
-/** Peers of which it is remembered whether they are trusted. An address has at most 45 characters, and a zone. */
+/** Peers, and hops before them, of which it is remembered whether they are trusted: nearly all hops are the same few proxies. An address has at most 45 characters, and a zone. */
 const keptPeers = { most: 10_000, nameLength: 128 };
 
 /**
@@ -38,7 +38,7 @@ export function findClientAddress({
       if (told === undefined || !isTrusted(remoteAddress)) return client;
       const hops = forwardedHops(forwardedHeader, told);
       const believed = Math.min(hops.length, hopsMax);
-      for (let hop = 1; hop <= believed && isProxy(client); hop += 1) {
+      for (let hop = 1; hop <= believed && isTrusted(client); hop += 1) {
         const address = readNodeAddress(hops[hops.length - hop] ?? "");
         if (address === undefined) break;
         client = address;
