@@ -1,4 +1,8 @@
 import { InvalidArgumentError } from "@commander-js/extra-typings";
+import { stackServices } from "#daemon/stack-services.ts";
+
+/** Where a sidecar on this machine answers by default. */
+export const defaultStatusUrl = `http://127.0.0.1:${stackServices.sidecar.ports.status}`;
 
 /**
  * Reads the URL of a listener from an option.
@@ -7,7 +11,7 @@ import { InvalidArgumentError } from "@commander-js/extra-typings";
  */
 export function parseListenerUrl(text: string): string {
   if (/^https?:$/.test(URL.parse(text)?.protocol ?? "")) return text;
-  throw new InvalidArgumentError("Expected a URL such as http://127.0.0.1:9600.");
+  throw new InvalidArgumentError(`Expected a URL such as ${defaultStatusUrl}.`);
 }
 
 /**

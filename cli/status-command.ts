@@ -1,7 +1,7 @@
 import { Command } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/mask.ts";
 import { stopSignal } from "#daemon/stop-signal.ts";
-import { parseListenerUrl, parseSeconds } from "./option-values.ts";
+import { defaultStatusUrl, parseListenerUrl, parseSeconds } from "./option-values.ts";
 import { createTerminalOutput } from "./terminal-output.ts";
 
 /** Creates `gatehouse status`: how a node is, in a terminal. */
@@ -11,7 +11,7 @@ export function createStatusCommand({ mask }: Readonly<{ mask: Mask }>) {
     .description(
       "Prints the verdict, what is wrong and since when, with what to do, and the last events. Exits 0 when all is right, 2 when something is not, 1 when nobody could be asked.",
     )
-    .option("--url <url>", "status listener of the sidecar or gateway", parseListenerUrl, "http://127.0.0.1:9600")
+    .option("--url <url>", "status listener of the sidecar or gateway", parseListenerUrl, defaultStatusUrl)
     .option("--watch [seconds]", "show it again every so many seconds, 5 by default, until Ctrl-C", parseSeconds)
     .option("--json", "the whole status as JSON")
     .action(async ({ url, watch, json }) => {

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { defineSettings, section } from "#daemon/settings/settings.ts";
 import { secret } from "#daemon/secret.ts";
 import { chainId, filePath, host, port, seconds } from "#daemon/settings/types.ts";
+import { stackServices } from "#daemon/stack-services.ts";
 import { nodeVersion } from "#node/version-setting.ts";
 import { nodeProfile } from "./node-profile.ts";
 
@@ -48,10 +49,18 @@ export const devnetSettings = defineSettings("devnet", essentials, {
       .default("127.0.0.1")
       .describe("Address that a new node.conf tells to peers (host_ip)")
       .meta({ expected: "an IP address" }),
-    httpPort: fixedPort.default(18_100).describe("JSON-RPC over HTTP, in a new node.conf (http_port)"),
-    webSocketPort: fixedPort.default(18_200).describe("JSON-RPC over WebSocket, in a new node.conf (ws_port)"),
-    rpcPort: fixedPort.default(20_000).describe("rpc_port of a new node.conf; a devnet node does not use it"),
-    tcpPort: fixedPort.default(19_000).describe("tcp_port of a new node.conf; a devnet node does not use it"),
+    httpPort: fixedPort
+      .default(stackServices.node.ports.http)
+      .describe("JSON-RPC over HTTP, in a new node.conf (http_port)"),
+    webSocketPort: fixedPort
+      .default(stackServices.node.ports.webSocket)
+      .describe("JSON-RPC over WebSocket, in a new node.conf (ws_port)"),
+    rpcPort: fixedPort
+      .default(stackServices.node.ports.rpc)
+      .describe("rpc_port of a new node.conf; a devnet node does not use it"),
+    tcpPort: fixedPort
+      .default(stackServices.node.ports.peers)
+      .describe("tcp_port of a new node.conf; a devnet node does not use it"),
   }),
   chain: section({
     id: chainId.default(1_672).describe("Chain id of a new chain"),
@@ -93,7 +102,9 @@ export const devnetSettings = defineSettings("devnet", essentials, {
       .describe("Job name of the metrics in a new node.conf; without it there is no monitor_config")
       .meta({ expected: "a name of 1 to 200 characters" }),
     pushAddress: host.default("127.0.0.1").describe("Pushgateway in a new node.conf, host or IP without protocol"),
-    pushPort: fixedPort.default(9_091).describe("Port of the Pushgateway in a new node.conf"),
+    pushPort: fixedPort
+      .default(stackServices.pushgateway.ports.http)
+      .describe("Port of the Pushgateway in a new node.conf"),
     pushIntervalSeconds: seconds.default(10).describe("Seconds between two pushes in a new node.conf"),
   }),
 });

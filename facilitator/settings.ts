@@ -18,6 +18,7 @@ import {
   yesOrNo,
 } from "#daemon/settings/types.ts";
 import { defineSettings, section } from "#daemon/settings/settings.ts";
+import { stackServices } from "#daemon/stack-services.ts";
 
 /** Keys of 16 to 256 visible characters, between white space or commas. */
 const apiKeys = z
@@ -30,7 +31,7 @@ const asset = z.strictObject({ address, name: z.string().min(1), version: z.stri
 
 const listen = section({
   host: host.default("127.0.0.1").describe("Address of the HTTP listener"),
-  port: port.default(3_000).describe("Port of the HTTP listener"),
+  port: port.default(stackServices.facilitator.ports.http).describe("Port of the HTTP listener"),
   bodyLimitBytes: bytes.default(65_536).describe("Largest request body; a larger one is answered 413"),
   requestTimeoutMs: milliseconds.default(10_000).describe("How long a client may take to send a request"),
   ...connectionSettings,
@@ -42,7 +43,9 @@ const listen = section({
 
 const chain = section({
   id: chainId.default(1_672).describe("Chain that payments are settled on, eip155:<id>"),
-  rpcUrl: httpUrl.default("http://127.0.0.1:18100").describe("JSON-RPC endpoint of the chain's node"),
+  rpcUrl: httpUrl
+    .default(`http://127.0.0.1:${stackServices.node.ports.http}`)
+    .describe("JSON-RPC endpoint of the chain's node"),
   webSocketUrl: webSocketUrl
     .optional()
     .describe("WebSocket endpoint of the same node; newHeads then announces a block before the next poll does"),
@@ -115,7 +118,7 @@ const essentials = ["payees", "chain.rpcUrl", "chain.id"];
 /** What the facilitator can be told. The signing key and at least one asset are required; all else has a default. */
 export const facilitatorSettings = defineSettings("facilitator", essentials, {
   listen,
-  operations: defineOperationsSettings({ port: 9_602, nothing: "settled" }),
+  operations: defineOperationsSettings({ port: stackServices.facilitator.ports.operations, nothing: "settled" }),
   chain,
   signer: section({
     privateKey: secret(privateKey).describe("Key of the account that submits settlements and pays for their gas"),

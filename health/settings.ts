@@ -10,11 +10,12 @@ import {
   yesOrNo,
 } from "#daemon/settings/types.ts";
 import { section } from "#daemon/settings/settings.ts";
+import { stackServices } from "#daemon/stack-services.ts";
 
 /** Where health, metrics and status are served, and a sidecar's page. */
 export const listenSection = section({
   host: host.default("127.0.0.1").describe("Address of the health, metrics and status listener"),
-  port: port.default(9600).describe("Port of the health, metrics and status listener"),
+  port: port.default(stackServices.sidecar.ports.status).describe("Port of the health, metrics and status listener"),
   allowedHosts,
   requestTimeoutMs: milliseconds.default(5_000).describe("How long a client may take to send a request"),
 });

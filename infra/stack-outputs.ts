@@ -2,16 +2,12 @@ import { createECDH } from "node:crypto";
 import * as Address from "ox/Address";
 import * as PublicKey from "ox/PublicKey";
 import { formatAuthority } from "#daemon/http/address.ts";
+import { stackServices } from "#daemon/stack-services.ts";
 import type { StackConfig } from "./config/config-schema.ts";
 import { findPublicHosts } from "./config/public-way.ts";
 import type { DeploymentSecret } from "./config/deployment-secret.ts";
-import { alertmanagerPort } from "./services/alertmanager-spec.ts";
 import { devAccounts } from "./services/dev-accounts.ts";
-import { grafanaPort } from "./services/grafana-spec.ts";
-import { deriveGrafanaPassword, listWatchersPorts } from "./services/observability-args.ts";
-import { prometheusPort } from "./services/prometheus-spec.ts";
-import { pushgatewayPort } from "./services/pushgateway-spec.ts";
-import { resourceServerOperationsPort } from "./services/resource-server-spec.ts";
+import { deriveGrafanaPassword, listWatchers } from "./services/observability-args.ts";
 import { findRenderedValue } from "./services/rendered-settings.ts";
 
 /** What `pulumi up` prints when it is done, for people: URLs by audience, what to try, whom to fund. */
@@ -36,7 +32,7 @@ export function buildDockerOutputs(config: StackConfig): StackOutputs {
         status,
         sales: `http://127.0.0.1:${config.resourceServerOperationsPort}`,
         pushgateway: config.pushgatewayUrl ?? `http://127.0.0.1:${config.pushgatewayPort}`,
-        watchers: Object.entries(listWatchersPorts(config)).map(([name, port]) => [name, `http://127.0.0.1:${port}`]),
+        watchers: listWatchers(config).map(({ name, hostPort }) => [name, `http://127.0.0.1:${hostPort}`]),
       }),
     },
     tryThis: [
@@ -51,29 +47,33 @@ export function buildDockerOutputs(config: StackConfig): StackOutputs {
 /** The outputs of a stack on Kubernetes. Names addresses, never keys. */
 export function buildKubernetesOutputs(config: StackConfig): StackOutputs {
   const { namespace } = config;
+  const { ports: sidecar } = stackServices.sidecar;
+  const { ports: server } = stackServices["resource-server"];
   const hosts = findPublicHosts(config);
   const forward = `kubectl -n ${namespace} port-forward service`;
   const gateway = hosts === undefined ? undefined : `https://${hosts.gatewayHost}`;
   const resourceServer = hosts === undefined ? undefined : `https://${hosts.resourceServerHost}`;
-  const status = "http://sidecar-status:9600";
+  const status = `http://sidecar-status:${sidecar.status}`;
   return {
     urls: {
-      tokenHolders: { privateGateway: "http://gateway:8547" },
+      tokenHolders: { privateGateway: `http://gateway:${sidecar["private-rpc"]}` },
       public: {
         ...(gateway === undefined ? {} : { gateway, gatewayWebSocket: gateway.replace("https:", "wss:") }),
         ...(resourceServer === undefined ? {} : { resourceServer }),
       },
       operations: operationsUrls({
         status,
-        sales: `http://resource-server:${resourceServerOperationsPort}`,
-        pushgateway: config.pushgatewayUrl ?? `http://pushgateway:${pushgatewayPort}`,
-        watchers: Object.keys(listWatchersPorts(config)).map((name) => [name, `http://${name}:${servedAt(name)}`]),
+        sales: `http://resource-server:${server.operations}`,
+        pushgateway: config.pushgatewayUrl ?? `http://pushgateway:${stackServices.pushgateway.ports.http}`,
+        watchers: listWatchers(config).map(({ name }) => [name, `http://${name}:${stackServices[name].ports.http}`]),
       }),
     },
     tryThis: [
-      ...(gateway === undefined ? [`${forward}/gateway 8545`] : [`curl -s ${gateway}`]),
-      ...(resourceServer === undefined ? [`${forward}/resource-server 4021`] : [`curl -si ${resourceServer}/data`]),
-      `${forward}/sidecar-status 9600`,
+      ...(gateway === undefined ? [`${forward}/gateway ${sidecar.rpc}`] : [`curl -s ${gateway}`]),
+      ...(resourceServer === undefined
+        ? [`${forward}/resource-server ${server.http}`]
+        : [`curl -si ${resourceServer}/data`]),
+      `${forward}/sidecar-status ${sidecar.status}`,
     ],
     signer: buildSignerOutput(config),
   };
@@ -96,12 +96,6 @@ function operationsUrls({
     pushgateway: new URL("/metrics", pushgateway).href,
     ...Object.fromEntries(watchers),
   };
-}
-
-/** Port of a Service of what watches the stack. */
-function servedAt(name: string): number {
-  if (name === "grafana") return grafanaPort;
-  return name === "prometheus" ? prometheusPort : alertmanagerPort;
 }
 
 /** How one enters Grafana, where the stack brings one; the password is secret. */

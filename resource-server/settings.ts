@@ -3,6 +3,7 @@ import { defineSettings, section } from "#daemon/settings/settings.ts";
 import { defineOperationsSettings, connectionSettings, proxySettings } from "#daemon/http/settings.ts";
 import { postgresSettings } from "#daemon/sql/postgres-settings.ts";
 import { secret } from "#daemon/secret.ts";
+import { stackServices } from "#daemon/stack-services.ts";
 import {
   address,
   bytes,
@@ -29,13 +30,15 @@ const essentials = ["facilitator.url", "chain.id", "publicUrl"];
 export const resourceServerSettings = defineSettings("resource-server", essentials, {
   listen: section({
     host: host.default("127.0.0.1").describe("Address that the resource server listens on"),
-    port: port.default(4021).describe("Port that the resource server listens on"),
+    port: port
+      .default(stackServices["resource-server"].ports.http)
+      .describe("Port that the resource server listens on"),
     requestTimeoutMs: milliseconds.default(30_000).describe("How long a client may take to send a whole request"),
     bodyLimitBytes: bytes.default(1_048_576).describe("Largest request body that is read and forwarded"),
     ...connectionSettings,
     ...proxySettings,
   }),
-  operations: defineOperationsSettings({ port: 9601, nothing: "sold" }),
+  operations: defineOperationsSettings({ port: stackServices["resource-server"].ports.operations, nothing: "sold" }),
   publicUrl: httpUrl
     .optional()
     .describe(

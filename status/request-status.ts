@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { getJson } from "#daemon/http/get.ts";
+import { stackServices } from "#daemon/stack-services.ts";
 
 const timeoutMs = 5_000;
 /** Largest answer that is read; a sidecar's, with all its charts, has some 200 KB. */
@@ -20,5 +21,4 @@ export async function requestStatus<Status>(listenerUrl: string, shape: z.ZodTyp
   return read.success ? { ok: true, raw: got.body, status: read.data } : fail("answered something else than a status");
 }
 
-const advice =
-  "name the status listener of the sidecar or gateway with --url (its setting listen.port, 9600 by default).";
+const advice = `name the status listener of the sidecar or gateway with --url (its setting listen.port, ${stackServices.sidecar.ports.status} by default).`;

@@ -5,6 +5,7 @@ import { findReachedHost } from "#daemon/http/reached-host.ts";
 import { formatAuthority } from "#daemon/http/address.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { SettingsError } from "#daemon/settings/problem.ts";
+import { listOperatedServices } from "#daemon/stack-services.ts";
 import { deriveEmbeddedAccounts } from "../stack/accounts.ts";
 import { planStack } from "../stack/stack-plan.ts";
 import { locateStateDirectory } from "../stack/state-directory.ts";
@@ -66,11 +67,10 @@ function isInEnvironment(service: DoctoredService, env: Variables): boolean {
 function servicesOfStack(folder: string, env: Variables, { mask }: Readonly<{ mask: Mask }>): readonly KnownService[] {
   const directory = locateStateDirectory(folder);
   const source = `the stack in ${folder}`;
-  const stacked = ["sidecar", "facilitator", "resource-server"] as const;
   try {
     const signerKeyFile = join(directory.keys, "signer");
     const { environments } = planStack({ directory, accounts: deriveEmbeddedAccounts(), signerKeyFile, env });
-    return stacked.map((service) => {
+    return listOperatedServices().map(({ name: service }) => {
       const settings = readKnownSettings(service, { env: environments[service] }, { mask });
       return { service, source, url: operationsUrl(settings), settings };
     });
@@ -85,13 +85,7 @@ function servicesOfStack(folder: string, env: Variables, { mask }: Readonly<{ ma
 export const defaultSource = "its default port";
 
 /** Who answers where services listen by default. */
-const servicesByDefault: readonly KnownService[] = (
-  [
-    ["sidecar", 9600],
-    ["facilitator", 9602],
-    ["resource-server", 9601],
-  ] as const
-).map(([service, port]) => ({
+const servicesByDefault: readonly KnownService[] = listOperatedServices().map(({ name: service, port }) => ({
   service,
   source: defaultSource,
   url: `http://127.0.0.1:${port}`,

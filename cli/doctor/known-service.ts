@@ -1,9 +1,13 @@
 import type { Secret } from "#daemon/secret.ts";
+import { listOperatedServices, type OperatedService } from "#daemon/stack-services.ts";
 import type { DumpedSetting } from "../config-dump.ts";
 
 /** The services that `gatehouse doctor` looks at. */
-export const doctoredServices = ["sidecar", "gateway", "facilitator", "resource-server"] as const;
-export type DoctoredService = (typeof doctoredServices)[number];
+export const doctoredServices: readonly DoctoredService[] = listOperatedServices().flatMap(({ name }) =>
+  name === "sidecar" ? [name, "gateway"] : [name],
+);
+/** A gateway that runs alone is no service of a stack. */
+export type DoctoredService = OperatedService | "gateway";
 
 /** A service, as far as it is known before it is asked. */
 export type KnownService = Readonly<{

@@ -3,12 +3,10 @@ import { formatAuthority } from "#daemon/http/address.ts";
 import type { HttpListener } from "#daemon/http/listener.ts";
 import { createLog } from "#daemon/log.ts";
 import { createMask } from "#daemon/mask.ts";
+import { isOperatedService } from "#daemon/stack-services.ts";
 import { startOverview } from "#sidecar/overview/overview.ts";
 import { parseTargets } from "#sidecar/overview/targets.ts";
 import type { StackPlan } from "./stack-plan.ts";
-
-/** Jobs that tell how they are; a Pushgateway only has metrics. */
-const shown = /^gatehouse\/(?<name>sidecar|facilitator|resource-server)$/;
 
 /**
  * Serves one page about the services of the stack, from this process.
@@ -16,10 +14,11 @@ const shown = /^gatehouse\/(?<name>sidecar|facilitator|resource-server)$/;
  * @throws {StartupError} when the port is taken.
  */
 export function startStackOverview({ scraped }: Pick<StackPlan, "scraped">, port: number): Promise<HttpListener> {
-  const targets = scraped.flatMap(({ job, host, port: listens }) => {
-    const name = shown.exec(job)?.groups?.["name"];
-    return name === undefined ? [] : [`${name}=http://${formatAuthority(host, listens)}`];
-  });
+  // A Pushgateway has metrics and nothing to show.
+  const shown = scraped.filter(({ service }) => isOperatedService(service));
+  const targets = shown.map(
+    ({ service, host, port: listens }) => `${service}=http://${formatAuthority(host, listens)}`,
+  );
   const mask = createMask();
   const log = createLog({ service: "overview", level: "error", mask });
   return startOverview(

@@ -2,6 +2,7 @@ import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { readSettings, type SettingsDefinition } from "#daemon/settings/settings.ts";
 import { findReachedHost } from "#daemon/http/reached-host.ts";
 import { formatAuthority } from "#daemon/http/address.ts";
+import { listScrapedServices, stackServices, type ScrapedService } from "#daemon/stack-services.ts";
 import type { DevnetSettings } from "#devnet/prepared-node.ts";
 import { pushgatewaySettings } from "#devnet/pushgateway/settings.ts";
 import { devnetSettings } from "#devnet/settings.ts";
@@ -75,6 +76,12 @@ export function planStack({ directory, accounts, signerKeyFile, env }: StackPlan
   const seller = { payee: accounts.payee.address, facilitatorUrl: url(facilitator.listen) };
   const resourceServerEnv = buildChildEnvironment(buildResourceServerEnvironment(directory, chain, seller), env);
   const resourceServer = readSettings(resourceServerSettings, { env: resourceServerEnv });
+  const scraped: Readonly<Record<ScrapedService, Listener>> = {
+    sidecar: sidecar.listen,
+    pushgateway,
+    facilitator: facilitator.operations,
+    "resource-server": resourceServer.operations,
+  };
   return {
     chain,
     devnet,
@@ -99,12 +106,7 @@ export function planStack({ directory, accounts, signerKeyFile, env }: StackPlan
       want("resource server", resourceServer.listen, resourceServerSettings),
       want("resource server's metrics", resourceServer.operations, resourceServerSettings, ["operations", "port"]),
     ],
-    scraped: [
-      scrapeTarget("sidecar", sidecar.listen),
-      { ...scrapeTarget("pushgateway", pushgateway), honorLabels: true },
-      scrapeTarget("facilitator", facilitator.operations),
-      scrapeTarget("resource-server", resourceServer.operations),
-    ],
+    scraped: listScrapedServices().map((service) => scrapeTarget(service, scraped[service])),
     environments: {
       pushgateway: pushgatewayEnv,
       upstream: upstreamEnv,
@@ -127,8 +129,10 @@ function want(
 }
 
 /** Where a listener is reached from this machine; one on every address is on loopback, too. */
-function scrapeTarget(service: ChildName, { host, port }: Listener): ScrapeTarget {
-  return { job: `gatehouse/${service}`, service, host: findReachedHost(host), port };
+function scrapeTarget(service: ScrapedService, { host, port }: Listener): ScrapeTarget {
+  const row = stackServices[service];
+  const labels = "honorLabels" in row ? { honorLabels: row.honorLabels } : {};
+  return { job: `gatehouse/${service}`, service, host: findReachedHost(host), port, ...labels };
 }
 
 function url({ host, port }: Listener): string {

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { defineSettings, section } from "#daemon/settings/settings.ts";
 import { bytes, filePath, host, milliseconds, port, positiveInteger } from "#daemon/settings/types.ts";
+import { stackServices } from "#daemon/stack-services.ts";
 
 /** What most deployments set. */
 const essentials = ["listen.port", "implementation"];
@@ -9,7 +10,7 @@ const essentials = ["listen.port", "implementation"];
 export const pushgatewaySettings = defineSettings("pushgateway", essentials, {
   listen: section({
     host: host.default("127.0.0.1").describe("Address that the Pushgateway listens on"),
-    port: port.default(9_091).describe("Port that the Pushgateway listens on"),
+    port: port.default(stackServices.pushgateway.ports.http).describe("Port that the Pushgateway listens on"),
     requestTimeoutMs: milliseconds.default(10_000).describe("How long a client may take to send a request"),
     bodyLimitBytes: bytes.default(4_194_304).describe("Larger pushes are answered 413"),
   }),

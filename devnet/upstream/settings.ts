@@ -1,5 +1,6 @@
 import { defineSettings, section } from "#daemon/settings/settings.ts";
 import { host, port } from "#daemon/settings/types.ts";
+import { stackServices } from "#daemon/stack-services.ts";
 
 /** What most deployments set. */
 const essentials = ["listen.port"];
@@ -8,6 +9,6 @@ const essentials = ["listen.port"];
 export const upstreamSettings = defineSettings("upstream", essentials, {
   listen: section({
     host: host.default("127.0.0.1").describe("Address that the sample upstream listens on"),
-    port: port.default(4022).describe("Port that the sample upstream listens on"),
+    port: port.default(stackServices.upstream.ports.http).describe("Port that the sample upstream listens on"),
   }),
 });

@@ -13,6 +13,7 @@ import {
 import { connectionSettings, networks, proxySettings } from "#daemon/http/settings.ts";
 import { secret } from "#daemon/secret.ts";
 import { section } from "#daemon/settings/settings.ts";
+import { stackServices } from "#daemon/stack-services.ts";
 import { memorySection } from "./memory.ts";
 import { policyShape, tierName } from "./policy.ts";
 import { webSocketSection } from "./web-socket.ts";
@@ -33,14 +34,16 @@ const privateNetworks = [
 const publicSection = section({
   enabled: yesOrNo.default(true).describe("Whether the anonymous, limited listener runs"),
   host: host.default("127.0.0.1").describe("Address of the public listener"),
-  port: port.default(8545).describe("Port of the public listener, HTTP and WebSocket"),
+  port: port.default(stackServices.sidecar.ports.rpc).describe("Port of the public listener, HTTP and WebSocket"),
   tier: tierName.default("public").describe("Tier of the public listener's callers"),
 });
 
 const privateSection = section({
   enabled: yesOrNo.default(false).describe("Whether the listener for callers with an API key or a token runs"),
   host: host.default("127.0.0.1").describe("Address of the private listener"),
-  port: port.default(8547).describe("Port of the private listener, HTTP and WebSocket"),
+  port: port
+    .default(stackServices.sidecar.ports["private-rpc"])
+    .describe("Port of the private listener, HTTP and WebSocket"),
 });
 
 const internalSection = section({

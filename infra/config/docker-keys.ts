@@ -1,6 +1,10 @@
 import { z } from "zod";
 import { port, yesOrNo } from "#daemon/settings/types.ts";
+import { stackServices } from "#daemon/stack-services.ts";
 import { imageReference } from "./config-types.ts";
+
+const { ports: sidecar } = stackServices.sidecar;
+const { ports: server } = stackServices["resource-server"];
 
 /** The keys of the Docker host, of what it publishes and of the images that it builds. */
 export const dockerKeys = {
@@ -26,19 +30,19 @@ export const dockerKeys = {
     .default("127.0.0.1")
     .meta({ expected: "an IP address of the Docker host" })
     .describe("Address of the Docker host on which the gateway and the resource server are published"),
-  gatewayPort: port.min(1).default(8_545).describe("Host port of the gateway, HTTP and WebSocket"),
+  gatewayPort: port.min(1).default(sidecar.rpc).describe("Host port of the gateway, HTTP and WebSocket"),
   privateGatewayPort: port
     .min(1)
-    .default(8_547)
+    .default(sidecar["private-rpc"])
     .describe("Host port, on loopback, of the gateway for callers who bought a token"),
-  resourceServerPort: port.min(1).default(4_021).describe("Host port of the resource server"),
+  resourceServerPort: port.min(1).default(server.http).describe("Host port of the resource server"),
   resourceServerOperationsPort: port
     .min(1)
-    .default(9_601)
+    .default(server.operations)
     .describe("Host port, on loopback, of the resource server's health and metrics"),
   statusPort: port
     .min(1)
-    .default(9_600)
+    .default(sidecar.status)
     .describe("Host port, on loopback, of the sidecar's health, metrics and status"),
   baseImage: imageReference
     .default("node:26-bookworm-slim")

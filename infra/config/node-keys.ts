@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { chainId, port, seconds } from "#daemon/settings/types.ts";
+import { stackServices } from "#daemon/stack-services.ts";
 import { nodeVersion } from "#node/version-setting.ts";
 import { imageReference } from "./config-types.ts";
 
@@ -40,7 +41,9 @@ export const nodeKeys = {
     ),
   pushgatewayImage: imageReference
     .optional()
-    .describe("Image of Prometheus's Pushgateway, with a digest; default is prom/pushgateway:v1.11.3 by its digest"),
+    .describe(
+      `Image of Prometheus's Pushgateway, with a digest; default is ${stackServices.pushgateway.official.split("@")[0]} by its digest`,
+    ),
   pushgatewayUrl: z
     .url({ protocol: /^http$/ })
     .optional()
@@ -48,7 +51,7 @@ export const nodeKeys = {
     .describe("Pushgateway that runs already, http://host:port; with it none is deployed, and the node pushes there"),
   pushgatewayPort: port
     .min(1)
-    .default(9_091)
+    .default(stackServices.pushgateway.ports.http)
     .describe("Docker: host port, on loopback, of the Pushgateway, for Prometheus to scrape"),
   nodeVersion: nodeVersion
     .optional()

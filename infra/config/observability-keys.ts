@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { port } from "#daemon/settings/types.ts";
+import { stackServices } from "#daemon/stack-services.ts";
 import { nobodysRunbooks } from "../observability/alert.ts";
 import { imageReference } from "./config-types.ts";
 
@@ -40,11 +41,16 @@ const existing = z.strictObject({
 const operatorsPort = (number: number, what: string) =>
   port.min(1).default(number).describe(`Docker: host port, on loopback, of ${what}`);
 
-const image = (what: string) =>
-  imageReference.optional().describe(`Image, with a digest; default is the official ${what}`);
+/** By the official image's name, as a person reads it: without the digest. */
+const image = (service: "prometheus" | "alertmanager" | "grafana") =>
+  imageReference
+    .optional()
+    .describe(
+      `Image, with a digest; default is the official ${stackServices[service].official.split("@")[0]} by its digest`,
+    );
 
 const prometheus = z.strictObject({
-  image: image("prom/prometheus:v3.5.0 by its digest"),
+  image: image("prometheus"),
   retentionDays: z.int().min(1).max(3_650).default(15).describe("How many days samples are kept"),
   volumeGibibytes: z
     .int()
@@ -52,12 +58,12 @@ const prometheus = z.strictObject({
     .max(65_536)
     .default(10)
     .describe("Size of its volume in GiB; samples take four fifths of it at most, and the oldest go first"),
-  port: operatorsPort(9_090, "Prometheus"),
+  port: operatorsPort(stackServices.prometheus.ports.http, "Prometheus"),
 });
 
 const alertmanager = z.strictObject({
-  image: image("prom/alertmanager:v0.28.1 by its digest"),
-  port: operatorsPort(9_093, "the Alertmanager"),
+  image: image("alertmanager"),
+  port: operatorsPort(stackServices.alertmanager.ports.http, "the Alertmanager"),
   watchdog: z
     .boolean()
     .default(false)
@@ -65,7 +71,7 @@ const alertmanager = z.strictObject({
 });
 
 const grafana = z.strictObject({
-  image: image("grafana/grafana:12.1.1 by its digest"),
+  image: image("grafana"),
   port: operatorsPort(3_001, "Grafana"),
 });
 

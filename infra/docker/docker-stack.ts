@@ -1,7 +1,7 @@
 import * as docker from "@pulumi/docker";
 import type { StackConfig } from "../config/config-schema.ts";
 import { listImages, findUnnamedImages } from "../services/stack-images.ts";
-import { listWatchersPorts } from "../services/observability-args.ts";
+import { listWatchers } from "../services/observability-args.ts";
 import { DockerHost } from "./docker-host.ts";
 import { findEngineSocket, findSocketGroup, readEngineTraits } from "./engine.ts";
 import { GatehouseImages } from "./gatehouse-images.ts";
@@ -43,7 +43,7 @@ export async function createDockerHost(
       resourceServerOperations: config.resourceServerOperationsPort,
       status: config.statusPort,
       pushgateway: config.pushgatewayPort,
-      ...listWatchersPorts(config),
+      ...Object.fromEntries(listWatchers(config).map(({ name, hostPort }) => [name, hostPort])),
     },
     engineSocket: { path, group: config.dockerSocketGroup ?? findSocketGroup(path) },
     engineProxy: { limits: config.limits["engine-proxy"], settings: config.settings["engine-proxy"] },

@@ -1,6 +1,5 @@
 import type { types } from "@pulumi/kubernetes";
-import { resourceServerPort } from "../services/resource-server-spec.ts";
-import { gatewayPort } from "../services/sidecar-spec.ts";
+import { stackServices } from "#daemon/stack-services.ts";
 import type { IngressWay, GatewayWay } from "../config/public-way.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { buildStackLabels, type Labels } from "./labels.ts";
@@ -23,8 +22,8 @@ export function buildPublicIngress(
       ...(className === undefined ? {} : { ingressClassName: className }),
       tls: [{ hosts: [gatewayHost, resourceServerHost], secretName: tlsSecret }],
       rules: [
-        rule(gatewayHost, "gateway", gatewayPort),
-        rule(resourceServerHost, "resource-server", resourceServerPort),
+        rule(gatewayHost, "gateway", stackServices.sidecar.ports.rpc),
+        rule(resourceServerHost, "resource-server", stackServices["resource-server"].ports.http),
       ],
     },
   };
@@ -52,8 +51,12 @@ export type HttpRoute = Readonly<{
 /** The public way in through a Gateway's HTTPS listener, to the gateway and to the resource server: nothing else is public. */
 export function buildPublicRoutes(options: KubernetesOptions, way: GatewayWay): readonly HttpRoute[] {
   return [
-    route(options, way, { name: "gateway", host: way.gatewayHost, port: gatewayPort }),
-    route(options, way, { name: "resource-server", host: way.resourceServerHost, port: resourceServerPort }),
+    route(options, way, { name: "gateway", host: way.gatewayHost, port: stackServices.sidecar.ports.rpc }),
+    route(options, way, {
+      name: "resource-server",
+      host: way.resourceServerHost,
+      port: stackServices["resource-server"].ports.http,
+    }),
   ];
 }
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { StackConfig } from "../config/config-schema.ts";
 import { setCommand, type ConfigProblem } from "../config/config-problem.ts";
-import { listWatchersPorts } from "../services/observability-args.ts";
+import { listWatchers } from "../services/observability-args.ts";
 import { choosePeerPort } from "../services/peers.ts";
 import type { ImageName } from "../services/service-spec.ts";
 import { imageKeys, listImages, findUnnamedImages } from "../services/stack-images.ts";
@@ -97,7 +97,7 @@ function wantedPorts(config: StackConfig): readonly WantedPort[] {
     ...(config.pushgatewayUrl === undefined
       ? [{ key: "pushgatewayPort", address: "127.0.0.1", port: config.pushgatewayPort }]
       : []),
-    ...Object.entries(listWatchersPorts(config)).map(([name, port]) => ({
+    ...listWatchers(config).map(({ name, hostPort: port }) => ({
       key: `observability.${name}.port`,
       address: "127.0.0.1",
       port,

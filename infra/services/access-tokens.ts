@@ -1,7 +1,8 @@
 import { hkdfSync } from "node:crypto";
+import { stackServices } from "#daemon/stack-services.ts";
 import type { Addresses } from "./addresses.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
-import { resourceServerPort, type AccessTokens } from "./resource-server-spec.ts";
+import type { AccessTokens } from "./resource-server-spec.ts";
 
 /** What the tokens are made with: the stack's names, and what makes a secret of text. */
 export type TokenContext = Readonly<{
@@ -25,7 +26,7 @@ export function deriveAccessTokens(
 ): AccessTokens {
   return {
     privateKey: signerPrivateKey === undefined ? undefined : secret(tokenKey(signerPrivateKey, prefix)),
-    keySetUrl: `http://${addresses.resourceServer}:${resourceServerPort}/.well-known/jwks.json`,
+    keySetUrl: `http://${addresses.resourceServer}:${stackServices["resource-server"].ports.http}/.well-known/jwks.json`,
     issuer: `${prefix}-resource-server`,
     audience: `${prefix}-gateway`,
   };

@@ -1,5 +1,6 @@
 import { parse, stringify } from "yaml";
 import { z } from "zod";
+import { stackServices } from "#daemon/stack-services.ts";
 import type { ConfigProblem } from "../config/config-problem.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
 import type { BuiltService } from "./built-service.ts";
@@ -12,13 +13,6 @@ export type AlertmanagerArgs = Readonly<{
   config: DeploymentSecret | undefined;
   limits?: ResourceLimits | undefined;
 }>;
-
-/** Port of the Alertmanager. */
-export const alertmanagerPort = 9_093;
-
-/** The Alertmanager that a stack runs unless it names another: the official image, for all of its platforms. */
-export const alertmanagerImage =
-  "prom/alertmanager:v0.28.1@sha256:27c475db5fb156cab31d5c18a4251ac7ed567746a2483ff264516437a39b15ba";
 
 /** The official image's own directory of silences and of what was told to whom. */
 const directory = "/alertmanager";
@@ -41,11 +35,11 @@ const configShape = z.object({
 export function alertmanagerSpec({ config, limits }: AlertmanagerArgs): BuiltService {
   const content = config?.value ?? stringify(silentConfig);
   const spec: ServiceSpec = {
-    ...buildPrometheusProject({ name: "alertmanager", port: alertmanagerPort }),
+    ...buildPrometheusProject("alertmanager"),
     arguments: [
       `--config.file=${filesDirectory}/${configFile}`,
       `--storage.path=${directory}`,
-      `--web.listen-address=:${alertmanagerPort}`,
+      `--web.listen-address=:${stackServices.alertmanager.ports.http}`,
       // One process has nobody to talk to.
       "--cluster.listen-address=",
     ],

@@ -1,3 +1,4 @@
+import { stackServices } from "#daemon/stack-services.ts";
 import { facilitatorSettings } from "#facilitator/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
 import type { ConfigProblem } from "../config/config-problem.ts";
@@ -24,11 +25,7 @@ export type FacilitatorArgs = CommonArgs &
     payees: readonly string[];
   }>;
 
-/** Port of the facilitator's HTTP listener (specification, Limits). */
-export const facilitatorPort = 3_000;
-
-/** Port of the facilitator's health and metrics. */
-const facilitatorOperationsPort = 9_602;
+const { operations, ports } = stackServices.facilitator;
 
 /** What a person can do about a missing key in a stack's configuration, instead of in the service's own. */
 const missingKey: ConfigProblem = {
@@ -61,8 +58,8 @@ export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
       image: "gatehouse",
       definition: facilitatorSettings,
       tree: {
-        listen: { host: "0.0.0.0", port: facilitatorPort },
-        operations: { host: "0.0.0.0", port: facilitatorOperationsPort },
+        listen: { host: "0.0.0.0", port: ports.http },
+        operations: { host: "0.0.0.0", port: ports.operations },
         chain: { id: args.chainId, rpcUrl: args.rpcUrl },
         signer: { privateKey: args.signerPrivateKey },
         assets: args.tokens,
@@ -71,12 +68,12 @@ export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
         shutdown: { graceMs: 20_000 },
       },
       ports: [
-        { name: "http", number: facilitatorPort, audience: "system" },
-        { name: "operations", number: facilitatorOperationsPort, audience: "system" },
+        { name: "http", number: ports.http, audience: "system" },
+        { name: "operations", number: ports.operations, audience: "system" },
       ],
       volumes: ledger.volumes,
       edges: [{ to: "node", port: "http" }, ...ledger.edges],
-      metrics: { port: "operations" },
+      metrics: { port: operations },
       replicas: args.replicas,
       health: { ...daemonHealth, port: "operations" },
       limits: { cpus: 1, memoryMebibytes: 512 },

@@ -1,9 +1,9 @@
 import { stringify } from "yaml";
+import { stackServices } from "#daemon/stack-services.ts";
 import { dashboards } from "../observability/dashboards/all.ts";
 import { nameDashboardFile, renderGrafanaJson } from "../observability/dashboards/grafana.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
 import type { BuiltService } from "./built-service.ts";
-import { prometheusPort } from "./prometheus-spec.ts";
 import { filesDirectory, oneReplica, serviceUser, type ResourceLimits, type ServiceSpec } from "./service-spec.ts";
 
 /** What a Grafana of the stack's own is deployed with. */
@@ -19,12 +19,7 @@ export type GrafanaArgs = Readonly<{
   limits?: ResourceLimits | undefined;
 }>;
 
-/** Port of Grafana. */
-export const grafanaPort = 3_000;
-
-/** The Grafana that a stack runs unless it names another: the official image, for all of its platforms. */
-export const grafanaImage =
-  "grafana/grafana:12.1.1@sha256:a1701c2180249361737a99a01bc770db39381640e4d631825d38ff4535efa47d";
+const { ports } = stackServices.grafana;
 
 /** The user of the official image (Grafana's documentation, "Run Grafana Docker image"). */
 const grafanaUser = 472;
@@ -37,7 +32,7 @@ function datasource({ prometheus, intervalSeconds }: GrafanaArgs) {
   const own = { name: "Prometheus", uid: "prometheus", type: "prometheus", access: "proxy", isDefault: true };
   // Grafana takes 15 s otherwise, and a rate over a minute of samples that are a minute apart is empty.
   const jsonData = { timeInterval: `${intervalSeconds}s` };
-  const url = `http://${prometheus}:${prometheusPort}`;
+  const url = `http://${prometheus}:${stackServices.prometheus.ports.http}`;
   return { apiVersion: 1, datasources: [{ ...own, url, editable: false, jsonData }] };
 }
 
@@ -58,7 +53,7 @@ export function grafanaSpec(args: GrafanaArgs): BuiltService {
     image: "grafana",
     arguments: undefined,
     environment: {
-      GF_SERVER_HTTP_PORT: String(grafanaPort),
+      GF_SERVER_HTTP_PORT: String(ports.http),
       GF_LOG_MODE: "console",
       GF_SECURITY_ADMIN_PASSWORD__FILE: `${filesDirectory}/${passwordFile}`,
       GF_USERS_ALLOW_SIGN_UP: "false",
@@ -79,7 +74,7 @@ export function grafanaSpec(args: GrafanaArgs): BuiltService {
       })),
     ],
     furtherFilesDirectories: [`${provisioning}/datasources`, `${provisioning}/dashboards`],
-    ports: [{ name: "http", number: grafanaPort, audience: "system" }],
+    ports: [{ name: "http", number: ports.http, audience: "system" }],
     volumes: [{ name: "grafana-data", path: "/var/lib/grafana", readOnly: false, keep: false, sizeGibibytes: 1 }],
     edges: [{ to: "prometheus", port: "http" }],
     health: {
@@ -89,7 +84,7 @@ export function grafanaSpec(args: GrafanaArgs): BuiltService {
       livePath: "/api/health",
       startupPath: "/api/health",
       startWithinSeconds: 120,
-      command: ["wget", "-q", "-O", "/dev/null", `http://127.0.0.1:${grafanaPort}/api/health`],
+      command: ["wget", "-q", "-O", "/dev/null", `http://127.0.0.1:${ports.http}/api/health`],
     },
     limits: args.limits ?? { cpus: 0.5, memoryMebibytes: 512 },
     user: { uid: grafanaUser, gid: serviceUser.gid },

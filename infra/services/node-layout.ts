@@ -1,8 +1,9 @@
+import { stackServices } from "#daemon/stack-services.ts";
 import { deriveBinDirectory, type LayoutName } from "#node/versions.ts";
 import type { VolumeSpec } from "./service-spec.ts";
 
 /** Where the node listens inside its container (specification, sample of `node.conf`). */
-export const nodePorts = { http: 18_100, webSocket: 18_200, rpc: 20_000, peers: 19_000 } as const;
+export const nodePorts = stackServices.node.ports;
 
 /** Where the node's workspace is mounted, in its own container and in its sidecar's (specification, "Node command line"). */
 export const workspaceDirectory = "/data";

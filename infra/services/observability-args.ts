@@ -1,12 +1,13 @@
 import { hkdfSync } from "node:crypto";
+import { stackServices } from "#daemon/stack-services.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
 import type { ConfigProblem } from "../config/config-problem.ts";
 import { nobodysRunbooks } from "../observability/alert.ts";
 import type { Addresses } from "./addresses.ts";
-import { alertmanagerImage, type AlertmanagerArgs } from "./alertmanager-spec.ts";
-import { grafanaImage, type GrafanaArgs } from "./grafana-spec.ts";
-import { prometheusImage, type PrometheusArgs } from "./prometheus-spec.ts";
+import type { AlertmanagerArgs } from "./alertmanager-spec.ts";
+import type { GrafanaArgs } from "./grafana-spec.ts";
+import type { PrometheusArgs } from "./prometheus-spec.ts";
 
 /** What watches a stack, where the stack brings it. */
 export type ObservabilityArgs = Readonly<{
@@ -73,22 +74,22 @@ export function buildObservabilityArgs(
 export function listObservabilityImages({ observability }: StackConfig) {
   const { prometheus, alertmanager, grafana } = observability ?? {};
   return {
-    prometheus: prometheus && (prometheus.image ?? prometheusImage),
-    alertmanager: alertmanager && (alertmanager.image ?? alertmanagerImage),
-    grafana: grafana && (grafana.image ?? grafanaImage),
+    prometheus: prometheus && (prometheus.image ?? stackServices.prometheus.official),
+    alertmanager: alertmanager && (alertmanager.image ?? stackServices.alertmanager.official),
+    grafana: grafana && (grafana.image ?? stackServices.grafana.official),
   };
 }
 
-/** The host's ports of what watches a stack, by their services; those that the stack does not bring are absent. */
-export function listWatchersPorts({
+const watchers = ["prometheus", "alertmanager", "grafana"] as const;
+
+/** What watches a stack, by the names of the services that the stack brings, with their ports on a Docker host. */
+export function listWatchers({
   observability,
-}: StackConfig): Partial<Record<"prometheus" | "alertmanager" | "grafana", number>> {
-  const { prometheus, alertmanager, grafana } = observability ?? {};
-  return {
-    ...(prometheus && { prometheus: prometheus.port }),
-    ...(alertmanager && { alertmanager: alertmanager.port }),
-    ...(grafana && { grafana: grafana.port }),
-  };
+}: StackConfig): readonly Readonly<{ name: (typeof watchers)[number]; hostPort: number }>[] {
+  return watchers.flatMap((name) => {
+    const watcher = observability?.[name];
+    return watcher === undefined ? [] : [{ name, hostPort: watcher.port }];
+  });
 }
 
 /**
@@ -153,7 +154,7 @@ function warnOfNobodysRunbooks({ observability }: StackConfig): string | undefin
 function warnOfSilentAlerts({ observability, alertmanagerConfig }: StackConfig): string | undefined {
   if (observability?.prometheus === undefined || alertmanagerConfig !== undefined) return undefined;
   if (observability.alertmanager === undefined) {
-    return "observability.prometheus: alerts fire in Prometheus and are told to nobody. `pulumi config set --path observability.alertmanager.port 9093` adds an Alertmanager.";
+    return "observability.prometheus: alerts fire in Prometheus and are told to nobody. `pulumi config set --path observability.alertmanager.port ${stackServices.alertmanager.ports.http}` adds an Alertmanager.";
   }
   return "observability.alertmanager: no receiver is set, so that it shows alerts and tells nobody. Write an alertmanager.yml, and `pulumi config set --secret alertmanagerConfig < alertmanager.yml`.";
 }

@@ -1,3 +1,4 @@
+import { stackServices } from "#daemon/stack-services.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import type { ConfigProblem } from "../config/config-problem.ts";
@@ -14,7 +15,7 @@ export type PostgresArgs = Readonly<{
 }>;
 
 /** Port of the server, and of a PostgreSQL URL that names none. */
-export const postgresPort = 5_432;
+export const postgresPort = stackServices.postgres.ports.sql;
 
 /** The role that owns the ledgers, and the name of its database. */
 export const postgresRole = "gatehouse";

@@ -1,3 +1,4 @@
+import { stackServices } from "#daemon/stack-services.ts";
 import { oneReplica, serviceUser, type ServiceSpec } from "./service-spec.ts";
 
 /** The user of the official images of Prometheus's project, who owns the directory that each keeps its data in: nobody. */
@@ -9,15 +10,13 @@ type Shared = Pick<ServiceSpec, "name" | "image" | "environment" | "ports" | "he
  * What the servers of Prometheus's project have in common in their official images: a user, the paths that tell how they are, and of programs
  * busybox's `wget`.
  */
-export function buildPrometheusProject({
-  name,
-  port,
-}: Readonly<{ name: "prometheus" | "alertmanager" | "pushgateway"; port: number }>): Shared {
+export function buildPrometheusProject(name: "prometheus" | "alertmanager" | "pushgateway"): Shared {
+  const { image, ports } = stackServices[name];
   return {
     name,
-    image: name,
+    image,
     environment: {},
-    ports: [{ name: "http", number: port, audience: "system" }],
+    ports: [{ name: "http", number: ports.http, audience: "system" }],
     health: {
       kind: "http",
       port: "http",
@@ -26,7 +25,7 @@ export function buildPrometheusProject({
       startupPath: "/-/ready",
       startWithinSeconds: 60,
       // Without `-T`: busybox 1.35 ends by SIGSEGV there. The engine's own limit bounds it.
-      command: ["wget", "-q", "-O", "/dev/null", `http://127.0.0.1:${port}/-/ready`],
+      command: ["wget", "-q", "-O", "/dev/null", `http://127.0.0.1:${ports.http}/-/ready`],
     },
     user: { uid: nobody, gid: serviceUser.gid },
     replicas: oneReplica,

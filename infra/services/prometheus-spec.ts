@@ -1,10 +1,10 @@
 import { stringify } from "yaml";
+import { stackServices } from "#daemon/stack-services.ts";
 import { renderGroups, renderRuleFile } from "../observability/rule-files.ts";
 import { ruleGroups } from "../observability/rules/all.ts";
 import { watchdogRules } from "../observability/rules/watchdog.ts";
 import { buildPrometheusConfig, type ScrapeTarget } from "../observability/scrape-config.ts";
 import { namePodsHost } from "./addresses.ts";
-import { alertmanagerPort } from "./alertmanager-spec.ts";
 import type { BuiltService } from "./built-service.ts";
 import { buildPrometheusProject } from "./prometheus-project.ts";
 import { filesDirectory, findPort, type ResourceLimits, type ServiceName, type ServiceSpec } from "./service-spec.ts";
@@ -28,13 +28,6 @@ export type PrometheusArgs = Readonly<{
   limits?: ResourceLimits | undefined;
 }>;
 
-/** Port of Prometheus. */
-export const prometheusPort = 9_090;
-
-/** The Prometheus that a stack runs unless it names another: the official image of a release with long-term support, for all of its platforms. */
-export const prometheusImage =
-  "prom/prometheus:v3.5.0@sha256:63805ebb8d2b3920190daf1cb14a60871b16fd38bed42b857a3182bc621f4996";
-
 /** The official image's own directory of data, which a new volume takes over with its owner. */
 const directory = "/prometheus";
 
@@ -53,15 +46,15 @@ export function prometheusSpec(args: PrometheusArgs): BuiltService {
     targets: scraped.flatMap((service) => targetOf(service, args)),
     intervalSeconds: args.intervalSeconds,
     ruleFile: rulesName,
-    alertmanager: args.alertmanager && `${args.alertmanager}:${alertmanagerPort}`,
+    alertmanager: args.alertmanager && `${args.alertmanager}:${stackServices.alertmanager.ports.http}`,
     externalLabels: { stack: args.prefix },
   });
   const groups = args.watchdog ? [...ruleGroups, watchdogRules] : ruleGroups;
   const spec: ServiceSpec = {
-    ...buildPrometheusProject({ name: "prometheus", port: prometheusPort }),
+    ...buildPrometheusProject("prometheus"),
     arguments: [
       `--config.file=${filesDirectory}/prometheus.yaml`,
-      `--web.listen-address=:${prometheusPort}`,
+      `--web.listen-address=:${stackServices.prometheus.ports.http}`,
       // Its default lets the script of any page read it that is opened in a browser which reaches it.
       "--web.cors.origin=^$",
       `--storage.tsdb.path=${directory}`,

@@ -1,9 +1,9 @@
 import { isIP } from "node:net";
 import { isLoopback } from "#daemon/http/address.ts";
+import { stackServices } from "#daemon/stack-services.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import type { Addresses } from "./addresses.ts";
 import type { ConfigProblem } from "../config/config-problem.ts";
-import { officialImage, pushgatewayPort } from "./pushgateway-spec.ts";
 import type { Edge } from "./service-spec.ts";
 import { parseServiceNamespace } from "./upstream-edges.ts";
 
@@ -18,7 +18,11 @@ export type PushTarget = Readonly<{
 /** The Pushgateway of a stack: its own, or the operator's by `pushgatewayUrl`. */
 export function pushTargetOf({ pushgatewayUrl }: StackConfig, addresses: Addresses): PushTarget {
   if (pushgatewayUrl === undefined) {
-    return { host: addresses.pushgateway, port: pushgatewayPort, edge: { to: "pushgateway", port: "http" } };
+    return {
+      host: addresses.pushgateway,
+      port: stackServices.pushgateway.ports.http,
+      edge: { to: "pushgateway", port: "http" },
+    };
   }
   const { host, port } = placeOf(pushgatewayUrl);
   const namespace = parseServiceNamespace(host);
@@ -30,7 +34,7 @@ export function pushTargetOf({ pushgatewayUrl }: StackConfig, addresses: Address
 
 /** The image of a stack's own Pushgateway; `undefined` where it runs none. */
 export function findPushgatewayImage({ pushgatewayImage, pushgatewayUrl }: StackConfig): string | undefined {
-  return pushgatewayUrl === undefined ? (pushgatewayImage ?? officialImage) : undefined;
+  return pushgatewayUrl === undefined ? (pushgatewayImage ?? stackServices.pushgateway.official) : undefined;
 }
 
 /** What is wrong with how a stack names its Pushgateway. */

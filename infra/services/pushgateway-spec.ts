@@ -1,13 +1,9 @@
+import { stackServices } from "#daemon/stack-services.ts";
 import type { BuiltService } from "./built-service.ts";
 import { buildPrometheusProject } from "./prometheus-project.ts";
 import type { ResourceLimits, ServiceSpec } from "./service-spec.ts";
 
-/** Port of the Pushgateway (specification, sample of `monitor_config`). */
-export const pushgatewayPort = 9_091;
-
-/** The Pushgateway that a stack runs unless it names another: the official image, for all of its platforms. */
-export const officialImage =
-  "prom/pushgateway:v1.11.3@sha256:74fa117cef2d7e383112d25139ff1c2d2e309c35389a9e0554a47136a1482e48";
+const { honorLabels, metrics, ports } = stackServices.pushgateway;
 
 /** What a Pushgateway is deployed with. */
 export type PushgatewayArgs = Readonly<{ limits?: ResourceLimits | undefined }>;
@@ -30,16 +26,16 @@ const persistenceInterval = "30s";
  */
 export function pushgatewaySpec(args: PushgatewayArgs): BuiltService {
   const spec: ServiceSpec = {
-    ...buildPrometheusProject({ name: "pushgateway", port: pushgatewayPort }),
+    ...buildPrometheusProject("pushgateway"),
     arguments: [
-      `--web.listen-address=:${pushgatewayPort}`,
+      `--web.listen-address=:${ports.http}`,
       `--persistence.file=${directory}/pushgateway.data`,
       `--persistence.interval=${persistenceInterval}`,
     ],
     files: [],
     volumes: [{ name: "pushgateway-data", path: directory, readOnly: false, keep: false, sizeGibibytes: 1 }],
     edges: [],
-    metrics: { port: "http", honorLabels: true },
+    metrics: { port: metrics, honorLabels },
     limits: args.limits ?? { cpus: 0.5, memoryMebibytes: 256 },
     stopGraceSeconds: 10,
   };

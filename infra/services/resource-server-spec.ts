@@ -9,6 +9,7 @@ import { liveFilesDirectory, type Replicas } from "./service-spec.ts";
 import type { PublicProxies } from "./trusted-proxies.ts";
 import { listUpstreamEdges } from "./upstream-edges.ts";
 import { z } from "zod";
+import { stackServices } from "#daemon/stack-services.ts";
 import type { Token } from "./facilitator-spec.ts";
 
 /** Routes that are sold, keyed by `<METHOD> <path>` (specification, "x402 route protection configuration"). */
@@ -46,11 +47,7 @@ export type ResourceServerArgs = CommonArgs &
     publicProxies: PublicProxies | undefined;
   }>;
 
-/** Port of the resource server's HTTP listener (specification, Limits): what is sold, and nothing else. */
-export const resourceServerPort = 4_021;
-
-/** Port of the resource server's health and metrics. */
-export const resourceServerOperationsPort = 9_601;
+const { operations, ports } = stackServices["resource-server"];
 
 const routesFile = "routes.json5";
 
@@ -78,10 +75,10 @@ export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
       image: "gatehouse",
       definition: resourceServerSettings,
       tree: {
-        listen: { host: "0.0.0.0", port: resourceServerPort, ...args.publicProxies },
+        listen: { host: "0.0.0.0", port: ports.http, ...args.publicProxies },
         operations: {
           host: "0.0.0.0",
-          port: resourceServerOperationsPort,
+          port: ports.operations,
           ...listOperatorHosts("resource-server", args.published),
         },
         publicUrl: args.publicUrl,
@@ -96,8 +93,8 @@ export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
       },
       liveFiles: [{ name: routesFile, content: `${JSON.stringify(args.routes, undefined, 2)}\n`, secret: false }],
       ports: [
-        { name: "http", number: resourceServerPort, audience: "public" },
-        { name: "operations", number: resourceServerOperationsPort, audience: "system" },
+        { name: "http", number: ports.http, audience: "public" },
+        { name: "operations", number: ports.operations, audience: "system" },
       ],
       volumes: ledger.volumes,
       edges: [
@@ -106,7 +103,7 @@ export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
         ...listUpstreamEdges(args.routes),
         ...ledger.edges,
       ],
-      metrics: { port: "operations" },
+      metrics: { port: operations },
       replicas: args.replicas,
       health: { ...daemonHealth, port: "operations" },
       limits: { cpus: 1, memoryMebibytes: 512 },

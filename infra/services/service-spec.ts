@@ -1,32 +1,12 @@
 import type { Input } from "@pulumi/pulumi";
+import type { stackServices, StackServiceName } from "#daemon/stack-services.ts";
 import type { HealthSpec } from "./health-spec.ts";
 
 /** The services of a stack, by the name that containers, Kubernetes objects and network names are made of. */
-export type ServiceName =
-  | "node"
-  | "sidecar"
-  | "restore"
-  | "volume-snapshot"
-  | "engine-proxy"
-  | "pushgateway"
-  | "facilitator"
-  | "resource-server"
-  | "upstream"
-  | "postgres"
-  | "prometheus"
-  | "alertmanager"
-  | "grafana";
+export type ServiceName = StackServiceName;
 
 /** Which image runs a service; the target knows how the image is come by. */
-export type ImageName =
-  | "gatehouse"
-  | "devnet"
-  | "node"
-  | "postgres"
-  | "pushgateway"
-  | "prometheus"
-  | "alertmanager"
-  | "grafana";
+export type ImageName = (typeof stackServices)[ServiceName]["image"];
 
 /**
  * Who may reach a port: `public` from outside, `peers` other nodes of the chain from outside, `system` the other services of the

@@ -1,4 +1,5 @@
 import { formatAuthority } from "#daemon/http/address.ts";
+import { stackServices } from "#daemon/stack-services.ts";
 import { policyShape } from "#gateway/settings/policy.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
@@ -65,14 +66,7 @@ export type VolumeGrowth = Readonly<{
 /** The command in the image, which has no shell and no `gatehouse` on its path. */
 const gatehouseProgram = "node /app/cli/gatehouse.js";
 
-/** Port of the gateway's public listener, HTTP and WebSocket. */
-export const gatewayPort = 8_545;
-
-/** Port of the gateway's private listener, for callers with a token. */
-const privateGatewayPort = 8_547;
-
-/** Port of the sidecar's health, metrics and status listener. */
-const sidecarStatusPort = 9_600;
+const { operations, ports } = stackServices.sidecar;
 
 /** Directory of the engine proxy's socket, shared by the proxy and the sidecar. */
 export const engineSocketDirectory = "/run/gatehouse/engine";
@@ -112,11 +106,11 @@ export function sidecarSpec(args: SidecarArgs): BuiltService {
       tree: { ...sidecarTree(args), ...restartTree(args) },
       live: hasOwnPolicy ? undefined : livePolicy,
       ports: [
-        { name: "rpc", number: gatewayPort, audience: "public" },
+        { name: "rpc", number: ports.rpc, audience: "public" },
         ...(args.accessTokens === undefined
           ? []
-          : [{ name: "private-rpc", number: privateGatewayPort, audience: "public" } as const]),
-        { name: "status", number: sidecarStatusPort, audience: "system" },
+          : [{ name: "private-rpc", number: ports["private-rpc"], audience: "public" } as const]),
+        { name: "status", number: ports.status, audience: "system" },
       ],
       volumes: sidecarVolumes(args),
       edges: [
@@ -126,7 +120,7 @@ export function sidecarSpec(args: SidecarArgs): BuiltService {
         ...(args.accessTokens === undefined ? [] : [{ to: "resource-server", port: "http" } as const]),
         ...(args.restart.driver === "kubernetes" ? [{ to: "api" } as const] : []),
       ],
-      metrics: { port: "status" },
+      metrics: { port: operations },
       health: {
         kind: "http",
         port: "status",
@@ -145,9 +139,9 @@ export function sidecarSpec(args: SidecarArgs): BuiltService {
 
 function sidecarTree(args: SidecarArgs): SettingsTree {
   return {
-    listen: { host: "0.0.0.0", port: sidecarStatusPort, ...listOperatorHosts("sidecar", args.published) },
+    listen: { host: "0.0.0.0", port: ports.status, ...listOperatorHosts("sidecar", args.published) },
     gateway: {
-      public: { host: "0.0.0.0", port: gatewayPort },
+      public: { host: "0.0.0.0", port: ports.rpc },
       callers: { ...args.publicProxies, ...(args.published?.isPublicLoopback ? { corsOrigins: [] } : {}) },
       policyPath: `${liveFilesDirectory}/${livePolicy.file}`,
       ...tokenTree(args.accessTokens),
@@ -182,7 +176,7 @@ function tokenTree(tokens: SidecarArgs["accessTokens"]): SettingsTree {
   if (tokens === undefined) return {};
   const { keySetUrl, issuer, audience } = tokens;
   return {
-    private: { enabled: true, host: "0.0.0.0", port: privateGatewayPort },
+    private: { enabled: true, host: "0.0.0.0", port: ports["private-rpc"] },
     jwt: { jwksUrl: keySetUrl, issuer, audience },
   };
 }

@@ -1,3 +1,4 @@
+import { stackServices } from "#daemon/stack-services.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import { findPublicHosts } from "../config/public-way.ts";
 import { deriveAccessTokens } from "./access-tokens.ts";
@@ -5,7 +6,6 @@ import type { Addresses } from "./addresses.ts";
 import { devAccounts, devnetMnemonic } from "./dev-accounts.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
 import type { FacilitatorArgs, Token } from "./facilitator-spec.ts";
-import { facilitatorPort } from "./facilitator-spec.ts";
 import type { ProgramPlace } from "./node-conf.ts";
 import { readNodeKeys } from "./node-keys.ts";
 import { nodePorts } from "./node-layout.ts";
@@ -26,7 +26,6 @@ import { findPublicProxies } from "./trusted-proxies.ts";
 import type { RestartRoute, SidecarArgs } from "./sidecar-spec.ts";
 import type { CommonArgs } from "./built-service.ts";
 import type { VolumeSnapshotArgs } from "./volume-snapshot-spec.ts";
-import { upstreamPort } from "./upstream-spec.ts";
 
 /** The arguments of every component of a stack. */
 export type StackArgs = Readonly<{
@@ -121,7 +120,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
       chainId: config.chainId,
       payTo,
       token,
-      facilitatorUrl: `http://${addresses.facilitator}:${facilitatorPort}`,
+      facilitatorUrl: `http://${addresses.facilitator}:${stackServices.facilitator.ports.http}`,
       accessTokens: tokens,
       routes,
       publicUrl: publicUrlOf(config),
@@ -201,7 +200,7 @@ function sampleRoutes(config: StackConfig, addresses: Addresses, payTo: string |
       accepts: { ...offer, price: "$0.01" },
       description: "A sample document that counts how often it was sold",
       mimeType: "application/json",
-      upstream: `http://${addresses.upstream}:${upstreamPort}/data`,
+      upstream: `http://${addresses.upstream}:${stackServices.upstream.ports.http}/data`,
     },
   };
 }

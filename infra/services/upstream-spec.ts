@@ -1,9 +1,9 @@
+import { stackServices } from "#daemon/stack-services.ts";
 import { upstreamSettings } from "#devnet/upstream/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
 import { daemonHealth } from "./health-spec.ts";
 
-/** Port of the sample upstream. */
-export const upstreamPort = 4_022;
+const { ports } = stackServices.upstream;
 
 /** Builds the sample upstream that its own stack without routes sells: `GET /data`. */
 export function upstreamSpec(args: CommonArgs): BuiltService {
@@ -12,8 +12,8 @@ export function upstreamSpec(args: CommonArgs): BuiltService {
       name: "upstream",
       image: "devnet",
       definition: upstreamSettings,
-      tree: { listen: { host: "0.0.0.0", port: upstreamPort } },
-      ports: [{ name: "http", number: upstreamPort, audience: "system" }],
+      tree: { listen: { host: "0.0.0.0", port: ports.http } },
+      ports: [{ name: "http", number: ports.http, audience: "system" }],
       volumes: [],
       health: daemonHealth,
       limits: { cpus: 0.5, memoryMebibytes: 256 },

@@ -1,5 +1,6 @@
 import { formatTable } from "#daemon/markdown.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
+import { stackServices } from "#daemon/stack-services.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
 import type { Condition, ConditionType } from "#status/condition.ts";
 import { sidecarSettings } from "../settings.ts";
@@ -45,7 +46,7 @@ function adviceFor(type: ConditionType, reason: string): string {
   const settings = readSettings(sidecarSettings, { env: { GATEHOUSE_SIDECAR_NODE_WORKSPACE: "/data/node" } });
   const deployment = buildDeployment(settings, {
     command: (verb) => `gatehouse ${verb}`,
-    statusUrl: "http://127.0.0.1:9600",
+    statusUrl: `http://127.0.0.1:${stackServices.sidecar.ports.status}`,
     binDirectory: "/data/node/bin",
     configPath: "/data/node/bin/node.conf",
     dataPath: "/data/node/data",

@@ -2,6 +2,7 @@ import { hostname } from "node:os";
 import type { Clock } from "#daemon/clock.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { Logger } from "#daemon/log.ts";
+import { stackServices } from "#daemon/stack-services.ts";
 import type { GuardedNode } from "#gateway/guarded-node.ts";
 import type { DiskLook } from "#health/disk-watch.ts";
 import type { EventLog } from "#status/event-log.ts";
@@ -54,7 +55,7 @@ export function startPage(settings: SidecarSettings, dependencies: PageDependenc
   const deployment = () =>
     buildDeployment(settings, {
       command,
-      statusUrl: dependencies.url() ?? "http://127.0.0.1:9600",
+      statusUrl: dependencies.url() ?? `http://127.0.0.1:${stackServices.sidecar.ports.status}`,
       dataPath: upkeep()?.dataPath(),
       ...(upkeep()?.places() ?? { binDirectory: undefined, configPath: undefined }),
     });

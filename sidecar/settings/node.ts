@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { chainId, filePath, httpUrl, milliseconds, webSocketUrl } from "#daemon/settings/types.ts";
 import { section } from "#daemon/settings/settings.ts";
+import { stackServices } from "#daemon/stack-services.ts";
 import { nodeVersion } from "#node/version-setting.ts";
 
 /** The node: where it stands in the file system and how its RPC is reached. */
@@ -38,8 +39,12 @@ export const nodeSection = section({
     .optional()
     .describe("Container image of the node; its tag tells the version when nothing else does")
     .meta({ expected: "an image reference such as registry/node:0.16.2" }),
-  httpUrl: httpUrl.default("http://127.0.0.1:18100").describe("JSON-RPC over HTTP of the node"),
-  webSocketUrl: webSocketUrl.default("ws://127.0.0.1:18200").describe("JSON-RPC over WebSocket of the node"),
+  httpUrl: httpUrl
+    .default(`http://127.0.0.1:${stackServices.node.ports.http}`)
+    .describe("JSON-RPC over HTTP of the node"),
+  webSocketUrl: webSocketUrl
+    .default(`ws://127.0.0.1:${stackServices.node.ports.webSocket}`)
+    .describe("JSON-RPC over WebSocket of the node"),
   chainId: chainId.default(1672).describe("Chain id that the node has to answer"),
 });
 

@@ -63,6 +63,12 @@ const once = [
     // What the engine answers is piped to whoever asked, and ends with its connection.
     except: ["engine-proxy/engine-proxy.ts"],
   },
+  {
+    what: "default port of a service",
+    home: "daemon/stack-services.ts",
+    sign: /(?:default\(|[pP]ort: |[pP]ort = |number: )(?:9_?60[0-2]|8_?54[57]|4_?02[12]|9_?09[013]|18_?[12]00|5_?432)\b/,
+    except: [],
+  },
 ];
 
 it.each(once)("there is one $what, in $home", ({ sign, home, except }) => {

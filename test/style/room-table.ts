@@ -76,8 +76,9 @@ export const roomTable: Readonly<Record<string, Room>> = {
       // mask: no URL in a message shows its password. loopback: what a container can't reach is recognized as the services recognize it.
       "daemon/settings/*.ts",
       // bytes, request: what answers a look before a deployment is no more trusted than what answers a service.
+      // stack-services: a service is one row, wherever it runs.
       // markdown: the table of the stack's keys is printed as every other table of the docs is.
-      "daemon/{bytes,markdown,mask,version}.ts",
+      "daemon/{bytes,markdown,mask,stack-services,version}.ts",
       "daemon/http/{address,request}.ts",
       "{sidecar,sidecar/restore,sidecar/volume-snapshot,engine-proxy,facilitator,resource-server,devnet,devnet/upstream}/settings.ts",
       "resource-server/routes/route-problems.ts",

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { hostname } from "node:os";
 import { readUrlPort } from "#daemon/http/address.ts";
+import { stackServices } from "#daemon/stack-services.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { Desired } from "#node/conf/monitor-values.ts";
 
@@ -14,7 +15,7 @@ export function createDesiredState(settings: SidecarSettings, dataPath: string):
       fallback: {
         jobName: defaultJobName(hostname(), dataPath),
         pushAddress: gateway?.hostname.replace(/^\[|\]$/g, ""),
-        pushPort: gateway === undefined ? 9091 : readUrlPort(gateway),
+        pushPort: gateway === undefined ? stackServices.pushgateway.ports.http : readUrlPort(gateway),
         pushIntervalSeconds: 10,
       },
     },

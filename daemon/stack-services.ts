@@ -1,0 +1,96 @@
+/** What is the same of a service wherever it runs: in `npm start`, in a deployment, alone. */
+type ServiceRow = Readonly<{
+  /** The image that runs it; the devnet's node is run by the devnet's. */
+  image: string;
+  /** The official image that a stack runs unless it names another, for all of its platforms. */
+  official?: string;
+  /** Its TCP ports by name: the default of its settings, and the one in its container. */
+  ports: Readonly<Record<string, number>>;
+  /** The port that answers operators: `/livez`, `/readyz`, `/metrics` and `/configuration`. */
+  operations?: string;
+  /** The port that answers `/metrics`, where that is not `operations`. */
+  metrics?: string;
+  /** Whether samples keep the labels that they come with; a Pushgateway's have the job that they were pushed under. */
+  honorLabels?: true;
+}>;
+
+/**
+ * The services of a stack, a row each, by the name that containers, Kubernetes objects and scrape jobs are made of. Settings take their default ports from
+ * here, and so do a deployment, `gatehouse stack`, `gatehouse doctor` and Prometheus. Numbers are the specification's where it has one ("Limits", the
+ * samples of `node.conf` and `monitor_config`).
+ */
+export const stackServices = {
+  node: { image: "node", ports: { http: 18_100, webSocket: 18_200, rpc: 20_000, peers: 19_000 } },
+  sidecar: {
+    image: "gatehouse",
+    ports: { rpc: 8_545, "private-rpc": 8_547, status: 9_600 },
+    operations: "status",
+  },
+  restore: { image: "gatehouse", ports: {} },
+  "volume-snapshot": { image: "gatehouse", ports: {} },
+  "engine-proxy": { image: "gatehouse", ports: {} },
+  pushgateway: {
+    image: "pushgateway",
+    official: "prom/pushgateway:v1.11.3@sha256:74fa117cef2d7e383112d25139ff1c2d2e309c35389a9e0554a47136a1482e48",
+    ports: { http: 9_091 },
+    metrics: "http",
+    honorLabels: true,
+  },
+  facilitator: { image: "gatehouse", ports: { http: 3_000, operations: 9_602 }, operations: "operations" },
+  "resource-server": { image: "gatehouse", ports: { http: 4_021, operations: 9_601 }, operations: "operations" },
+  upstream: { image: "devnet", ports: { http: 4_022 } },
+  postgres: { image: "postgres", ports: { sql: 5_432 } },
+  prometheus: {
+    image: "prometheus",
+    official: "prom/prometheus:v3.5.0@sha256:63805ebb8d2b3920190daf1cb14a60871b16fd38bed42b857a3182bc621f4996",
+    ports: { http: 9_090 },
+  },
+  alertmanager: {
+    image: "alertmanager",
+    official: "prom/alertmanager:v0.28.1@sha256:27c475db5fb156cab31d5c18a4251ac7ed567746a2483ff264516437a39b15ba",
+    ports: { http: 9_093 },
+  },
+  grafana: {
+    image: "grafana",
+    official: "grafana/grafana:12.1.1@sha256:a1701c2180249361737a99a01bc770db39381640e4d631825d38ff4535efa47d",
+    ports: { http: 3_000 },
+  },
+} as const satisfies Readonly<Record<string, ServiceRow>>;
+
+export type StackServiceName = keyof typeof stackServices;
+
+type Having<Key extends string> = {
+  [Name in StackServiceName]: (typeof stackServices)[Name] extends Readonly<Record<Key, unknown>> ? Name : never;
+}[StackServiceName];
+
+/** The services that answer operators. */
+export type OperatedService = Having<"operations">;
+
+/** The services that Prometheus scrapes. */
+export type ScrapedService = OperatedService | Having<"metrics">;
+
+const names = Object.keys(stackServices) as StackServiceName[];
+
+/** The services that answer operators, and the port at which they do by default. */
+export function listOperatedServices(): readonly Readonly<{ name: OperatedService; port: number }>[] {
+  return names.filter(isOperatedService).map((name) => ({ name, port: findOperationsPort(name) }));
+}
+
+/** The services that Prometheus scrapes, in the order of the table. */
+export function listScrapedServices(): readonly ScrapedService[] {
+  return names.filter(
+    (name): name is ScrapedService => "operations" in stackServices[name] || "metrics" in stackServices[name],
+  );
+}
+
+/** Whether a name is that of a service that answers operators. */
+export function isOperatedService(name: string): name is OperatedService {
+  return names.some((known) => known === name && "operations" in stackServices[known]);
+}
+
+function findOperationsPort(name: OperatedService): number {
+  const { operations, ports }: ServiceRow = stackServices[name];
+  const port = operations === undefined ? undefined : ports[operations];
+  if (port === undefined) throw new Error(`${name} has no port named ${operations}`);
+  return port;
+}
