@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { until } from "../support/until.ts";
-import { quantile } from "../bench/upkeep/measurement.ts";
+import { quantile } from "../bench/measurement.ts";
 import type { AttackedSidecar } from "./attacked-sidecar.ts";
 import { allAttacks } from "./attacks/all-attacks.ts";
 import { startCallers, type Sample } from "./callers.ts";

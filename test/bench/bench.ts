@@ -1,20 +1,34 @@
+import { parseArgs } from "node:util";
+import type { Measurement } from "./measurement.ts";
+import { describeLoad, saveResults } from "./save-results.ts";
+
+/** What a section measured against targets, by the part's name. */
+type Measured = ReadonlyMap<string, readonly Measurement[]>;
+
 /**
  * Runs the benchmark's sections, or the one that the first argument names; further arguments choose its parts, e.g.
- * `npm run bench -- upkeep kills`.
+ * `npm run bench -- upkeep kills`. `--save` writes the verdicts into `docs/benchmarks.md`.
  */
-const sections: Readonly<Record<string, (parts: readonly string[]) => Promise<void>>> = {
-  stack: async () => (await import("./stack.ts")).measureStack(),
+const sections: Readonly<Record<string, (parts: readonly string[]) => Promise<Measured>>> = {
+  stack: async () => (await import("./stack.ts")).measureStack().then(() => new Map()),
   upkeep: async (parts) => (await import("./upkeep/upkeep.ts")).measureUpkeep(parts),
-  facilitator: async () => void (await import("./facilitator.ts")),
-  infra: async () => void (await import("./infra.ts")),
-  deployment: async () => void (await import("./deployment.ts")),
+  facilitator: async () => import("./facilitator.ts").then(() => new Map()),
+  infra: async () => (await import("./infra.ts")).measureProgram(),
+  deployment: async () => (await import("./deployment.ts")).measureDeployment(),
 };
 
-const [chosen, ...parts] = process.argv.slice(2);
+const { values, positionals } = parseArgs({
+  options: { save: { type: "boolean", default: false } },
+  allowPositionals: true,
+});
+const [chosen, ...parts] = positionals;
 if (chosen !== undefined && sections[chosen] === undefined) {
   process.stderr.write(`bench: there is no section "${chosen}"; there are ${Object.keys(sections).join(", ")}.\n`);
   process.exit(1);
 }
+const load = describeLoad();
 for (const [name, run] of Object.entries(sections)) {
-  if (chosen === undefined || chosen === name) await run(parts);
+  if (chosen !== undefined && chosen !== name) continue;
+  const measured = await run(parts);
+  if (values.save) await saveResults(measured, load);
 }

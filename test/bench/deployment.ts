@@ -8,66 +8,72 @@ import { findEngine } from "../support/engine/find-engine.ts";
 import { findPulumi } from "../support/pulumi/find-pulumi.ts";
 import { createPulumiStack } from "../support/pulumi/pulumi-stack.ts";
 import { removeStack } from "../support/pulumi/remove-stack.ts";
-
-/** One row of output: what was measured, with its unit in the name. */
-type Row = Readonly<Record<string, string | number>>;
+import { printMeasurement, type Measurement } from "./measurement.ts";
 
 const megabyte = 1_000_000;
-
-process.stdout.write("\nDeployment on a Docker engine\n");
-for (const row of await deploymentRows()) {
-  const cells = Object.entries(row).map(([key, value]) => `${key}: ${value}`);
-  process.stdout.write(`  ${cells.join(", ")}\n`);
-}
 
 /**
  * Measures the deployment on a Docker engine where one is found: the images' sizes (target: Gatehouse less than 200 MB over its
  * base), the time from each container's start to its first successful health check (target: 3 s), and with Pulumi's command line the
  * preview (target: 10 s) and `up` on a warm host until all is healthy (target: 60 s).
  */
-async function deploymentRows(): Promise<readonly Row[]> {
+export async function measureDeployment(): Promise<ReadonlyMap<string, readonly Measurement[]>> {
+  process.stdout.write("\nDeployment on a Docker engine\n");
   const engine = await findEngine();
-  if (!engine.ok) return [{ "not measured": engine.message }];
+  if (!engine.ok) {
+    process.stdout.write(`  not measured: ${engine.message}\n`);
+    return new Map();
+  }
+  const measured = new Map<string, readonly Measurement[]>();
+  const take = (part: string, measurements: readonly Measurement[]) => {
+    for (const measurement of measurements) printMeasurement(measurement);
+    if (measurements.length > 0) measured.set(`deployment: ${part}`, measurements);
+  };
   const name = createUniqueName("image");
   try {
     const images = await buildTestImages(name, engine.nodeImage);
-    const sizes = await sizeRows(images);
-    const health = await healthRows(engine.url, images);
-    return [...sizes, ...health, ...(await pulumiRows(engine.url, engine.nodeImage))];
+    take("images", [await measureSize(images)]);
+    take("health", await measureHealth(engine.url, images));
+    take("up", await measurePulumi(engine.url, engine.nodeImage));
+    return measured;
   } finally {
     await removeTestImages(name);
   }
 }
 
-async function sizeRows(images: TestImages): Promise<readonly Row[]> {
+async function measureSize(images: TestImages): Promise<Measurement> {
   const [base, gatehouse] = [await bytesOf(images.bareBase), await bytesOf(images.gatehouse)];
-  return [
-    {
-      what: "Gatehouse image",
-      MB: Math.round(gatehouse / megabyte),
-      "MB over its base": Math.round((gatehouse - base) / megabyte),
-      target: 200,
-    },
-  ];
+  const overBase = Math.round((gatehouse - base) / megabyte);
+  return {
+    what: "Gatehouse image over its base",
+    target: "< 200 MB",
+    measured: `${overBase} MB (${Math.round(gatehouse / megabyte)} MB in all)`,
+    isMet: overBase < 200,
+  };
 }
 
 async function bytesOf(image: string): Promise<number> {
   return Number(await runDocker("image", "inspect", "--format", "{{.Size}}", image));
 }
 
-async function healthRows(url: string, images: TestImages): Promise<readonly Row[]> {
+async function measureHealth(url: string, images: TestImages): Promise<readonly Measurement[]> {
   await using stack = await startTestStack(url, images);
-  return [...stack.healthyAfterSeconds].map(([container, seconds]) => ({
-    what: `${container.slice(stack.prefix.length + 1)} healthy after its start`,
-    s: Math.round(seconds * 10) / 10,
-    target: 3,
-  }));
+  return [...stack.healthyAfterSeconds].map(([container, seconds]) =>
+    secondsWithin(`${container.slice(stack.prefix.length + 1)} healthy after its start`, seconds, 3),
+  );
+}
+
+function secondsWithin(what: string, seconds: number, most: number): Measurement {
+  return { what, target: `< ${most} s`, measured: `${Math.round(seconds * 10) / 10} s`, isMet: seconds < most };
 }
 
 /** The second `up` is measured: images are built and their layers are in the engine's cache. */
-async function pulumiRows(dockerEngine: string, baseImage: string): Promise<readonly Row[]> {
+async function measurePulumi(dockerEngine: string, baseImage: string): Promise<readonly Measurement[]> {
   const pulumi = await findPulumi("docker");
-  if (!pulumi.ok) return [{ "not measured": pulumi.message }];
+  if (!pulumi.ok) {
+    process.stdout.write(`  preview and up are not measured: ${pulumi.message}\n`);
+    return [];
+  }
   await using stack = await createPulumiStack(createUniqueName("bench").replace("gatehouse-test-", ""));
   const ports = await freeHostPorts();
   const own = { target: "docker", dockerEngine, baseImage, devAccounts: true, tokenAddress, protectData: false };
@@ -84,9 +90,11 @@ async function pulumiRows(dockerEngine: string, baseImage: string): Promise<read
     const warm = await seconds("up", "--yes", "--skip-preview");
     await seconds("destroy", "--yes", "--skip-preview");
     return [
-      { what: "preview of the whole stack", s: preview, target: 10 },
-      { what: "up, images built", s: cold },
-      { what: "up on a warm host until all is healthy", s: warm, target: 60 },
+      secondsWithin("preview of the whole stack", preview, 10),
+      {
+        ...secondsWithin("up on a warm host until all is healthy", warm, 60),
+        how: `the up before it, which built the images, took ${Math.round(cold)} s`,
+      },
     ];
   } finally {
     await removeStack(stack.prefix);

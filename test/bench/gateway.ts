@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { cpus, loadavg, tmpdir } from "node:os";
+import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { measureAgainstAnvil } from "./gateway/anvil.ts";
@@ -11,13 +11,16 @@ import { measureChecks } from "./gateway/cost.ts";
 import { measureMemoryRun } from "./gateway/memory-run.ts";
 import { passThrough } from "./gateway/pass-through.ts";
 import { measureStreamedAnswers } from "./gateway/stream.ts";
-import { print } from "./gateway/table.ts";
+import { judge, print, formatVerdicts, type Figure } from "./gateway/table.ts";
 import { measureWebSocketClients } from "./gateway/websocket-clients.ts";
+import type { Measurement } from "./measurement.ts";
+import { describeLoad, saveResults } from "./save-results.ts";
 
 /**
  * Measures the gateway against nginx and HAProxy as proxies, all in front of the same native responder, and against bare anvil.
  * Needs nginx, haproxy, wrk, cc and taskset on PATH. `--seconds` of each run, `--rounds` of the runs that are compared; `--only` parts, separated by commas; `--requests` of the run
- * that watches memory, which is made only when it is named; `--clients` of the WebSocket part.
+ * that watches memory, which is made only when it is named; `--clients` of the WebSocket part; `--save` writes the verdicts into
+ * `docs/benchmarks.md`.
  */
 const { values } = parseArgs({
   options: {
@@ -26,11 +29,12 @@ const { values } = parseArgs({
     only: { type: "string", default: "clients,small,large,anvil,batch,stream,cost,websocket" },
     requests: { type: "string", default: "10000000" },
     clients: { type: "string", default: "5000" },
+    save: { type: "boolean", default: false },
   },
 });
 const folder = mkdtempSync(join(tmpdir(), "gatehouse-bench-"));
 const surroundings = { folder, seconds: Number(values.seconds), rounds: Number(values.rounds), connections: 64 };
-const parts = new Map<string, () => Promise<void> | void>([
+const parts = new Map<string, () => Promise<readonly Figure[]> | readonly Figure[]>([
   ["clients", () => measureRealClients(surroundings)],
   ["proxies", () => measureProxiesAlone(surroundings)],
   ["small", () => passThrough("40 B", 42, surroundings)],
@@ -44,12 +48,19 @@ const parts = new Map<string, () => Promise<void> | void>([
 ]);
 try {
   const versions = [firstLine("nginx", "-v"), firstLine("haproxy", "-v"), firstLine("wrk", "-v")].join(", ");
-  const load = loadavg()[0]?.toFixed(1) ?? "?";
+  const load = describeLoad();
   print("machine", [{ cpus: `${cpus().length} × ${cpus()[0]?.model}`, node: process.version, versions, load }]);
+  const measured = new Map<string, readonly Measurement[]>();
   for (const name of values.only.split(",")) {
     const part = parts.get(name);
     if (part === undefined) throw new Error(`--only names "${name}"; the parts are ${[...parts.keys()].join(", ")}`);
-    await part();
+    const measurements = judge(await part());
+    print(`${name}, the farthest from its target first`, formatVerdicts(measurements));
+    measured.set(`gateway: ${name}`, measurements);
+  }
+  if (values.save) {
+    const how = `${values.rounds} rounds of ${values.seconds} s`;
+    await saveResults(measured, load, { how, programs: [versions] });
   }
 } finally {
   rmSync(folder, { recursive: true, force: true });

@@ -8,19 +8,23 @@ import {
   type MessageShape,
 } from "#gateway/testing/message-shapes.ts";
 import { watchTurns, type TurnTimes } from "#gateway/testing/turn-watch.ts";
-import { print, judgeFigure } from "./gateway/table.ts";
+import { judge, print, formatVerdicts } from "./gateway/table.ts";
+import { describeLoad, saveResults } from "./save-results.ts";
 
 /**
  * Searches for the message that keeps the gateway's thread longest in one turn of its event loop: every filling in every frame of every
- * method first, then small changes of the worst ones. `--steps` of the search, `--shown` lines, `--seed` to repeat a run.
+ * method first, then small changes of the worst ones. `--steps` of the search, `--shown` lines, `--seed` to repeat a run, `--save` for `docs/benchmarks.md`.
  */
 const { values } = parseArgs({
   options: {
     steps: { type: "string", default: "400" },
     shown: { type: "string", default: "12" },
     seed: { type: "string", default: String(Date.now() % 2 ** 31) },
+    save: { type: "boolean", default: false },
   },
 });
+
+const load = describeLoad();
 
 /** Most that a message may be (`limits.bodyBytes`), and the target. */
 const bodyBytes = 5_242_880;
@@ -57,9 +61,10 @@ print(
     shape: JSON.stringify(shape),
   })),
 );
-print("worst message", [
-  judgeFigure("ms of one turn", confirmed[0]?.times.longestMs ?? Number.NaN, { most: targetMs }),
-]);
+const figure = confirmed[0]?.times.longestMs ?? Number.NaN;
+const measurements = judge([{ what: "worst accepted message: ms of one turn", figure, target: { most: targetMs } }]);
+print("worst message", formatVerdicts(measurements));
+if (values.save) await saveResults(new Map([["worst message", measurements]]), load, { how: `${values.steps} steps` });
 
 function byTurn(one: Measured, other: Measured): number {
   return other.times.longestMs - one.times.longestMs;

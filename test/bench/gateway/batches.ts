@@ -2,7 +2,7 @@ import { startAnvilAndGateway } from "./anvil.ts";
 import type { BenchProcess } from "./proxies.ts";
 import { measureInRounds, computeRatio } from "./rounds.ts";
 import type { Surroundings } from "./surroundings.ts";
-import { print, judgeFigure } from "./table.ts";
+import { print, type Figure } from "./table.ts";
 import { drive, createRow, type LoadResult } from "./wrk.ts";
 
 const batchCalls = 100;
@@ -36,23 +36,22 @@ end
 `;
 
 /** Measures batches of distinct calls, through the gateway and at bare anvil. */
-export async function measureBatches(surroundings: Surroundings): Promise<void> {
+export async function measureBatches(surroundings: Surroundings): Promise<readonly Figure[]> {
   await using both = await startAnvilAndGateway();
   const { anvil, gateway } = both;
-  const measured = async (around: Surroundings) => {
+  const measured = async (around: Surroundings): Promise<Figure> => {
     const batches = ({ url, pid }: BenchProcess) => drive({ url, pid, script: batchScript, ...around });
     await batches(gateway);
     const many = await measureInRounds(around.rounds, { bare: () => batches(anvil), fronted: () => batches(gateway) });
-    print(`batches of ${batchCalls} distinct calls, ${around.connections} connections`, [
+    const what = `batches of ${batchCalls} distinct calls, ${around.connections} at a time`;
+    print(what, [
       ...many("bare").map((result) => createRow("bare anvil", result)),
       ...many("fronted").map((result) => createRow("gateway in front of it", result)),
-      judgeFigure("batches a second against bare anvil", computeRatio(many("fronted"), many("bare"), rate), {
-        least: 0.8,
-      }),
     ]);
+    const figure = computeRatio(many("fronted"), many("bare"), rate);
+    return { what: `${what}: batches a second against bare anvil`, figure, target: { least: 0.8 } };
   };
-  await measured(surroundings);
-  await measured({ ...surroundings, connections: 1 });
+  return [await measured(surroundings), await measured({ ...surroundings, connections: 1 })];
 }
 
 const rate = ({ requestsPerSecond }: LoadResult) => requestsPerSecond;

@@ -4,7 +4,7 @@ import { clientShapes, writeDistinctCalls } from "./client-shapes.ts";
 import { startNginxIngress, startNginxProxy, startUnsetNginx, type BenchProcess } from "./proxies.ts";
 import { measureInRounds, computeRatio } from "./rounds.ts";
 import { startGatewayProcess, type Surroundings } from "./surroundings.ts";
-import { print, judgeFigures, type Figure } from "./table.ts";
+import { print, type Figure } from "./table.ts";
 import { cpu, drive, nameRow } from "./wrk.ts";
 
 /** Answers under a name. */
@@ -14,11 +14,10 @@ export type NamedAnswers = NodeAnswers & Readonly<{ name: string }>;
 export const settingsBehindProxies = { callers: { trustedProxies: ["127.0.0.1"], corsOrigins: ["*"] } };
 
 /** Measures the gateway behind proxies alone, for short answers. */
-export async function measureProxiesAlone(surroundings: Surroundings): Promise<void> {
+export async function measureProxiesAlone(surroundings: Surroundings): Promise<readonly Figure[]> {
   const program = buildAnsweringNode(surroundings.folder);
   const answers = { name: "130 B", leastBytes: 130, mostBytes: 130, framing: "length" } as const;
-  const figures = await measureBehindProxies(program, answers, surroundings);
-  print("distinct reads behind proxies, the farthest from its target first", judgeFigures(figures));
+  return measureBehindProxies(program, answers, surroundings);
 }
 
 /**

@@ -11,13 +11,13 @@ import { createPolicy } from "#gateway/policy/policy.ts";
 import { roomyMemory } from "#gateway/testing/roomy-memory.ts";
 import { gatewaySection } from "#gateway/settings/gateway.ts";
 import { roomyTier } from "./roomy-tier.ts";
-import { print, judgeFigure } from "./table.ts";
+import type { Figure } from "./table.ts";
 
 const calls = 1_000_000;
 const now = () => performance.now();
 
 /** Measures what catalogue, limits and metrics cost one call, with a node that answers at once in the same process. */
-export function measureChecks(): void {
+export function measureChecks(): readonly Figure[] {
   const policy = createPolicy(gatewaySection.parse({ tiers: { public: roomyTier } }));
   const handle = createCallHandler({
     policy: () => policy,
@@ -49,7 +49,5 @@ export function measureChecks(): void {
     return (user + system) / calls;
   };
   run();
-  print(`catalogue, limits and metrics, ${calls} calls in one process`, [
-    judgeFigure("CPU µs a call", run(), { most: 5 }),
-  ]);
+  return [{ what: `catalogue, limits and metrics, ${calls} calls: CPU µs a call`, figure: run(), target: { most: 5 } }];
 }

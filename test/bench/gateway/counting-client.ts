@@ -15,9 +15,10 @@ const readBuffer = Buffer.allocUnsafeSlow(65_536);
 
 /**
  * Opens a WebSocket that sends one short text and then counts the text messages that come, and does nothing else with them: thousands
- * of these take little of the machine that they share with what is measured. Resolves when the WebSocket is open.
+ * of these take little of the machine that they share with what is measured. It connects from the given address, because clients of a
+ * gateway have an address each, and are bounded by it. Resolves when the WebSocket is open.
  */
-export function connectCounting(url: string, text: string, arrived: () => void): Promise<Socket> {
+export function connectCounting(url: string, localAddress: string, text: string, arrived: () => void): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
   let isOpen = false;
@@ -59,6 +60,7 @@ export function connectCounting(url: string, text: string, arrived: () => void):
   const socket: Socket = connect({
     host: hostname,
     port: Number(port),
+    localAddress,
     onread: {
       buffer: readBuffer,
       callback: (length, bytes) => {

@@ -2,7 +2,7 @@ import { mixScript } from "./mix.ts";
 import { startAnvilAndGateway } from "./anvil.ts";
 import { withLowestMemory } from "./lowest-memory.ts";
 import type { Surroundings } from "./surroundings.ts";
-import { print, judgeFigure, type Row } from "./table.ts";
+import { print, type Figure, type Row } from "./table.ts";
 import { drive } from "./wrk.ts";
 
 /** Requests of one window; the lowest memory of each window is compared with that of the first after the first million. */
@@ -12,7 +12,7 @@ const windowRequests = 1_000_000;
  * Sends the mix until there were so many requests. The resident memory of a process that collects garbage goes up and down, so that
  * windows are compared by the lowest that each of them saw.
  */
-export async function measureMemoryRun(requests: number, surroundings: Surroundings): Promise<void> {
+export async function measureMemoryRun(requests: number, surroundings: Surroundings): Promise<readonly Figure[]> {
   await using both = await startAnvilAndGateway();
   const { url, pid } = both.gateway;
   const windows: number[] = [];
@@ -33,8 +33,7 @@ export async function measureMemoryRun(requests: number, surroundings: Surroundi
   }
   const [, base = Number.NaN] = windows;
   const growth = ((windows.at(-1) ?? Number.NaN) / base - 1) * 100;
-  print(`memory over ${sent} requests of the mix, by its lowest in each million`, [
-    { "MiB by million": windows.join(" "), refused, broken },
-    judgeFigure("growth from the first million on, %", growth, { most: 5 }),
-  ]);
+  const what = `memory over ${sent} requests of the mix, by its lowest in each million`;
+  print(what, [{ "MiB by million": windows.join(" "), refused, broken }]);
+  return [{ what: `${what}: growth from the first million on, %`, figure: growth, target: { most: 5 } }];
 }

@@ -5,7 +5,7 @@ import { clientShapes, writeDistinctCalls, type LoadOptions } from "./client-sha
 import { startNginxProxy, type BenchProcess } from "./proxies.ts";
 import { measureInRounds, computeRatio } from "./rounds.ts";
 import { startGatewayProcess, type Surroundings } from "./surroundings.ts";
-import { print, judgeFigures, type Figure } from "./table.ts";
+import { print, type Figure } from "./table.ts";
 import { cpu, drive, nameRow, rate } from "./wrk.ts";
 
 const chosen: readonly (NamedAnswers & Readonly<{ apart: boolean }>)[] = [
@@ -17,13 +17,13 @@ const chosen: readonly (NamedAnswers & Readonly<{ apart: boolean }>)[] = [
 
 /**
  * Measures distinct reads as real clients send them: nginx that passes them on and the gateway, each straight before the node, and the
- * gateway behind proxies. Every request has its own id and parameters, and its own client address behind proxies.
+ * gateway behind proxies. Every request has its own id and parameters, and behind proxies its own client's address.
  */
-export async function measureRealClients(surroundings: Surroundings): Promise<void> {
+export async function measureRealClients(surroundings: Surroundings): Promise<readonly Figure[]> {
   const program = buildAnsweringNode(surroundings.folder);
   const figures: Figure[] = [];
   for (const answers of chosen) figures.push(...(await withAnswers(program, answers, surroundings)));
-  print("distinct reads of real clients, the farthest from its target first", judgeFigures(figures));
+  return figures;
 }
 
 async function withAnswers(

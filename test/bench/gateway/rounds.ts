@@ -1,4 +1,4 @@
-import { quantile } from "../upkeep/measurement.ts";
+import { quantile } from "../measurement.ts";
 import type { LoadResult } from "./wrk.ts";
 
 /** Measures things in turn, so many rounds, so that what disturbs the machine disturbs all; gives what each came to, by round. */

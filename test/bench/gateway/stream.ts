@@ -4,7 +4,7 @@ import { connect, type AddressInfo, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { freePorts } from "../../support/free-ports.ts";
 import { startGatewayProcess } from "./surroundings.ts";
-import { print, judgeFigure } from "./table.ts";
+import type { Figure } from "./table.ts";
 import { readMemoryMiB } from "./wrk.ts";
 
 const answerBytes = 1_048_576;
@@ -15,7 +15,7 @@ const body = '{"jsonrpc":"2.0","id":1,"method":"eth_syncing","params":[]}';
 const request = `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 
 /** Measures what the gateway holds for answers of 1 MB whose clients do not read, in a process that has served such ones before. */
-export async function measureStreamedAnswers(): Promise<void> {
+export async function measureStreamedAnswers(): Promise<readonly Figure[]> {
   const text = `{"jsonrpc":"2.0","id":1,"result":"0x${"1".repeat(answerBytes)}"}`;
   const node = createServer((asked, response) => {
     asked.resume();
@@ -34,10 +34,9 @@ export async function measureStreamedAnswers(): Promise<void> {
     const stalled = await stalledClients(port);
     await delay(settleMs);
     const added = ((readMemoryMiB(gateway.pid, "VmRSS") - before) * 1_024) / clients;
-    print(`${clients} answers of 1 MB under way, their clients not reading`, [
-      judgeFigure("memory added by each, KiB", added, { most: 256 }),
-    ]);
     await readAll(stalled);
+    const what = `${clients} answers of 1 MB under way, their clients not reading: KiB added by each`;
+    return [{ what, figure: added, target: { most: 256 } }];
   } finally {
     await gateway[Symbol.asyncDispose]();
     node.closeAllConnections();

@@ -1,3 +1,5 @@
+import type { Measurement } from "../measurement.ts";
+
 /** One line of output: what was measured, with units in the names. */
 export type Row = Readonly<Record<string, string | number>>;
 
@@ -17,10 +19,15 @@ export type Target = Readonly<{ most: number } | { least: number }>;
 export type Figure = Readonly<{ what: string; figure: number; target: Target }>;
 
 /** Says of figures whether they keep to their targets, the one that is farthest from its own first. */
-export function judgeFigures(figures: readonly Figure[]): readonly Row[] {
-  return figures
-    .toSorted((one, other) => excess(other) - excess(one))
-    .map(({ what, figure, target }) => judgeFigure(what, figure, target));
+export function judge(figures: readonly Figure[]): readonly Measurement[] {
+  return figures.toSorted((one, other) => excess(other) - excess(one)).map(judgeOne);
+}
+
+/** Says of one figure whether it keeps to its target, which is a most or a least. */
+function judgeOne({ what, figure, target }: Figure): Measurement {
+  const isMet = "most" in target ? figure <= target.most : figure >= target.least;
+  const bound = "most" in target ? `<= ${target.most}` : `>= ${target.least}`;
+  return { what, measured: String(Math.round(figure * 100) / 100), target: bound, isMet };
 }
 
 /** How many times a figure is over its most, or under its least. */
@@ -28,9 +35,12 @@ function excess({ figure, target }: Figure): number {
   return "most" in target ? figure / target.most : target.least / figure;
 }
 
-/** Says of a figure whether it keeps to its target, which is a most or a least. */
-export function judgeFigure(what: string, figure: number, target: Target): Row {
-  const isMet = "most" in target ? figure <= target.most : figure >= target.least;
-  const bound = "most" in target ? `<= ${target.most}` : `>= ${target.least}`;
-  return { what, measured: Math.round(figure * 100) / 100, target: bound, verdict: isMet ? "met" : "NOT met" };
+/** Lines of output that say whether figures keep to their targets. */
+export function formatVerdicts(measurements: readonly Measurement[]): readonly Row[] {
+  return measurements.map(({ what, measured, target, isMet }) => ({
+    what,
+    measured,
+    target,
+    verdict: isMet ? "met" : "NOT met",
+  }));
 }

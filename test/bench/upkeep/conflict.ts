@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { until } from "#sidecar/testing/until.ts";
-import type { Measurement } from "./measurement.ts";
+import type { Measurement } from "../measurement.ts";
 import { startSidecar } from "./sidecar-under-test.ts";
 
 const conflictingWrites = 10_000;

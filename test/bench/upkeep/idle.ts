@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { startHeadsSocket } from "./heads-socket.ts";
-import type { Measurement } from "./measurement.ts";
+import type { Measurement } from "../measurement.ts";
 import { startSidecar } from "./sidecar-under-test.ts";
 
 const settledMs = 10_000;

@@ -2,7 +2,7 @@ import { readdir, rename, writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createFakeNode, driftedConfig, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { startUpkeepProcess } from "../../support/upkeep-process.ts";
-import { quantile, type Measurement } from "./measurement.ts";
+import { quantile, type Measurement } from "../measurement.ts";
 
 const kills = 1_000;
 /** Lanes alongside each other, each with its own node, because most of the time goes into starting processes. */

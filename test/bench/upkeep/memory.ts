@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { readResidentMiB } from "../../support/stack-processes.ts";
-import type { Measurement } from "./measurement.ts";
+import type { Measurement } from "../measurement.ts";
 import { startSidecar } from "./sidecar-under-test.ts";
 
 const passes = 10_000;

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, get } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
-import { quantile, type Measurement } from "./measurement.ts";
+import { quantile, type Measurement } from "../measurement.ts";
 import { startSidecar } from "./sidecar-under-test.ts";
 
 const rounds = 1_000;

@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startDevnetWorkspace } from "../../support/devnet-workspace.ts";
 import { until } from "../../support/until.ts";
-import { quantile, type Measurement } from "./measurement.ts";
+import { quantile, type Measurement } from "../measurement.ts";
 import { startSidecar } from "./sidecar-under-test.ts";
 
 const restarts = 15;

@@ -1,16 +1,17 @@
-/** One target of the upkeep, and what was measured against it. */
+/** A target, and what was measured against it. */
 export type Measurement = Readonly<{
   what: string;
   target: string;
   measured: string;
   isMet: boolean;
-  /** How it was measured. */
-  how: string;
+  /** How it was measured, where the name does not say it. */
+  how?: string;
 }>;
 
-/** Prints a measurement on three lines: what, target and result, and how. */
+/** Prints a measurement: what, target and result, and how. */
 export function printMeasurement({ what, target, measured, isMet, how }: Measurement): void {
-  process.stdout.write(`\n${what}\n  target ${target}; measured ${measured}: ${isMet ? "met" : "NOT MET"}\n  ${how}\n`);
+  process.stdout.write(`\n${what}\n  target ${target}; measured ${measured}: ${isMet ? "met" : "NOT MET"}\n`);
+  if (how !== undefined) process.stdout.write(`  ${how}\n`);
 }
 
 /** The value below which a share of the values lies. */

@@ -1,0 +1,3 @@
+import { writeBenchmarksPage } from "./benchmarks-page.ts";
+
+await writeBenchmarksPage();

@@ -1,0 +1,28 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { printBenchmarks } from "./benchmarks-page.ts";
+import { readResults } from "./results.ts";
+
+test("docs/benchmarks.md is printed from the saved runs", async () => {
+  const page = await readFile(join(import.meta.dirname, "../../docs/benchmarks.md"), "utf8");
+  expect(page).toBe(printBenchmarks(await readResults()));
+});
+
+test("What misses its target stands first, and a bracket begins no element", () => {
+  const page = printBenchmarks({
+    part: {
+      date: "2026-01-02",
+      machine: "a machine",
+      conditions: "nothing else",
+      measurements: [
+        { what: "good", target: "< 2 s", measured: "1 s", isMet: true },
+        { what: "bad", target: "< 2 s", measured: "3 s", isMet: false, how: "once" },
+      ],
+    },
+  });
+  expect(page).toContain("1 of 2 are met.");
+  expect(page.indexOf("| bad")).toBeLessThan(page.indexOf("| good"));
+  expect(page).toMatch(/\| bad +\| 3 s +\| \\< 2 s \| \*\*missed\*\* \|/);
+  expect(page).toMatch(/\| bad +\| once /);
+});

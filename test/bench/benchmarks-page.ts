@@ -1,0 +1,84 @@
+import { writeFile } from "node:fs/promises";
+import { formatTable } from "#daemon/markdown.ts";
+import { readResults, type Results } from "./results.ts";
+
+const pageFile = new URL("../../docs/benchmarks.md", import.meta.url);
+
+const introduction = `# Benchmarks
+
+What the last saved run of each part measured; what misses its target stands first. Ratios compare both sides in one run, in turn, and are the medians of its rounds. This page is printed from
+\`test/bench/results.json\`, which the commands below write with \`--save\`. Older figures, and where the time goes, are in the [history](benchmarks-history.md).
+`;
+
+const commands: readonly (readonly string[])[] = [
+  [
+    "`npm run bench:gateway`",
+    "the gateway against nginx and HAProxy before the same native responder, and against bare anvil",
+    "nginx, HAProxy, wrk, cc, taskset",
+  ],
+  ["`npm run bench -- upkeep`", "the upkeep of a node, in a real sidecar process with its default settings", ""],
+  ["`npm run bench -- infra`", "the Pulumi program alone, over mocks", ""],
+  [
+    "`npm run bench -- deployment`",
+    "images, health checks and `up` on a Docker engine (`.ci/engine npm run bench -- deployment` brings one)",
+    "docker; pulumi for `up`",
+  ],
+  ["`npm run bench -- facilitator`", "verify and settle a second, without a target", "PostgreSQL for its part"],
+  ["`npm run bench:worst-message`", "a search for the accepted message that keeps the gateway's thread longest", ""],
+];
+
+const options = `
+\`npm run bench\` without a name runs all sections but the gateway's, and measures the start of the embedded stack. \`--save\` writes the verdicts into this page.
+The gateway's parts are chosen by \`--only\` (\`clients\`, \`proxies\`, \`small\`, \`large\`, \`anvil\`, \`batch\`, \`stream\`, \`cost\`, \`websocket\`, \`memory\`), the upkeep's by name
+(\`npm run bench -- upkeep kills\`). \`--rounds\` and \`--seconds\` set how often and how long the gateway's are measured; many short rounds suit a shared machine.
+
+The part \`clients\` sends what real clients send: \`test/bench/gateway/client-shapes.json\` has a call of each as it came over the wire, with the version that sent it; Envoy's
+alone was written from its documentation. No request has the id, the address or, behind the ingress, the client's address of another. The responder answers
+under the request's id with 130 B, 2 KB, or 40 B to 64 KB as the request's hash has it, with a length as reth and anvil send it or in chunks as geth does. It has a block every
+other second, so that the cache has its part.
+`;
+
+/** Prints the page of the benchmarks: one table of all targets, and how each part was run. */
+export function printBenchmarks(results: Results): string {
+  const runs = Object.entries(results);
+  const rows = runs.flatMap(([part, run]) => run.measurements.map((measurement) => ({ part, ...measurement })));
+  const met = rows.filter(({ isMet }) => isMet);
+  const missed = rows.filter(({ isMet }) => !isMet);
+  const explained = rows.flatMap(({ what, how }) => (how === undefined ? [] : [[what, how]]));
+  return [
+    introduction,
+    `## Targets\n\n${met.length} of ${rows.length} are met.\n`,
+    ...table(
+      ["part", "what", "measured", "target", "verdict"],
+      [...missed, ...met].map(({ part, what, measured, target, isMet }) => [
+        part,
+        what,
+        measured,
+        target,
+        isMet ? "met" : "**missed**",
+      ]),
+    ),
+    "\n## Runs\n",
+    ...table(
+      ["part", "day", "machine", "conditions"],
+      runs.map(([part, { date, machine, conditions }]) => [part, date, machine, conditions]),
+    ),
+    ...(explained.length === 0 ? [] : ["", ...table(["what", "how it was measured"], explained)]),
+    "\n## Measure it yourself\n",
+    ...table(["command", "what it measures", "needs on PATH"], commands),
+    options,
+  ].join("\n");
+}
+
+/** Prints `docs/benchmarks.md` from the saved runs. */
+export async function writeBenchmarksPage(): Promise<void> {
+  await writeFile(pageFile, printBenchmarks(await readResults()));
+}
+
+/** A Markdown table. An angle bracket in a cell would begin an element, and a bar another cell. */
+function table(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
+  return formatTable(
+    head,
+    rows.map((cells) => cells.map((cell) => cell.replace(/[|<]/g, "\\$&"))),
+  );
+}

@@ -1,0 +1,41 @@
+import { cpus, loadavg } from "node:os";
+import { writeBenchmarksPage } from "./benchmarks-page.ts";
+import type { Measurement } from "./measurement.ts";
+import { readResults, writeResults } from "./results.ts";
+
+/** How the parts were run. */
+export type RunOptions = Readonly<{
+  /** How the run was made, such as "3 rounds of 4 s". */
+  how?: string;
+  /** Versions of other programs that took part. */
+  programs?: readonly string[];
+}>;
+
+/** The load of the machine in the last minute, for {@link saveResults}: look before the run, because the run is a load too. */
+export function describeLoad(): string {
+  return `load average ${loadavg()[0]?.toFixed(1) ?? "unknown"} before it`;
+}
+
+/** Saves what parts of the benchmarks measured, in place of their last runs, and prints `docs/benchmarks.md` again. */
+export async function saveResults(
+  parts: ReadonlyMap<string, readonly Measurement[]>,
+  load: string,
+  { how, programs = [] }: RunOptions = {},
+): Promise<void> {
+  const results = await readResults();
+  const machine = [
+    `${cpus().length} × ${cpus()[0]?.model ?? "unknown processor"}`,
+    `Node ${process.version}`,
+    ...programs,
+  ];
+  for (const [part, measurements] of parts) {
+    results[part] = {
+      date: new Date().toISOString().slice(0, 10),
+      machine: machine.join(", "),
+      conditions: how === undefined ? load : `${how}, ${load}`,
+      measurements: [...measurements],
+    };
+  }
+  await writeResults(results);
+  await writeBenchmarksPage();
+}
