@@ -31,9 +31,12 @@ const intervalSeconds = 5;
 const lookEveryMs = 200;
 const lastWordsCharactersMax = 2_000;
 
-/** Ends the program when whoever holds the other end of its standard input is gone, however it went; nothing watches once it has ended by itself. */
+/**
+ * Ends the program when whoever holds the other end of its standard input is gone, however it went; nothing watches once it has ended by itself. What
+ * it keeps is for its user alone.
+ */
 const endsWithItsParent =
-  'exec 3<&0; "$@" </dev/null & program=$!; (cat <&3 >/dev/null; kill "$program") & watch=$!; wait "$program"; status=$?; kill "$watch" 2>/dev/null; exit "$status"';
+  'umask 077; exec 3<&0; "$@" </dev/null & program=$!; (cat <&3 >/dev/null; kill "$program") & watch=$!; wait "$program"; status=$?; kill "$watch" 2>/dev/null; exit "$status"';
 
 /** @throws {StartupError} that says what to install, where Prometheus is not on PATH. */
 export function requirePrometheus(): void {
@@ -80,10 +83,10 @@ async function writeConfiguration({ directory, targets }: StackPrometheusOptions
     ruleFile: "rules.json",
     externalLabels: { stack: "gatehouse" },
   });
-  await mkdir(directory, { recursive: true });
-  await writeFile(join(directory, "prometheus.json"), JSON.stringify(config, undefined, 2));
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await writeFile(join(directory, "prometheus.json"), JSON.stringify(config, undefined, 2), { mode: 0o600 });
   const groups = renderGroups(ruleGroups, { runbookBaseUrl: runbooks });
-  await writeFile(join(directory, "rules.json"), JSON.stringify({ groups }, undefined, 2));
+  await writeFile(join(directory, "rules.json"), JSON.stringify({ groups }, undefined, 2), { mode: 0o600 });
 }
 
 function spawnPrometheus({
