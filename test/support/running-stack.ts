@@ -99,8 +99,11 @@ export async function spawnStack(
 }
 
 /** Runs the stack and waits until the first request is paid and the stack stays up. */
-export async function startStack(env: Readonly<Record<string, string>> = {}): Promise<RunningStack> {
-  const stack = await spawnStack([], env);
+export async function startStack(
+  env: Readonly<Record<string, string>> = {},
+  args: readonly string[] = [],
+): Promise<RunningStack> {
+  const stack = await spawnStack(args, env);
   await until("the stack is up and the first request is paid", 120_000, () => {
     if (stack.process.exitCode !== null) throw new Error(`the stack ended: ${stack.output()}`);
     return stack.output().includes("Ctrl-C stops everything.");

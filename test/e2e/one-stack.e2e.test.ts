@@ -1,0 +1,38 @@
+import { afterAll, beforeAll, describe } from "vitest";
+import { hasPrometheus, withoutPrometheus } from "../observability/live/prometheus.ts";
+import { freePorts } from "../support/free-ports.ts";
+import { startStack, type RunningStack } from "../support/running-stack.ts";
+import { testBadInput } from "./one-stack/bad-input.ts";
+import { testForeignClients } from "./one-stack/foreign-clients.ts";
+import { testKills } from "./one-stack/kills.ts";
+import { testObserve } from "./one-stack/observe.ts";
+import { testOverview } from "./one-stack/overview.ts";
+import { testSecondNode } from "./one-stack/second-node.ts";
+import { testStop } from "./one-stack/stop.ts";
+
+/** One stack for all, in the order of its life: a start costs more than most tests of it. */
+describe("a stack", () => {
+  let stack: RunningStack;
+  let overviewUrl = "";
+  let prometheusUrl = "";
+  const running = () => stack;
+  const besides = () => [overviewUrl, ...(hasPrometheus ? [`${prometheusUrl}/-/ready`] : [])];
+  beforeAll(async () => {
+    const [overview = 0, prometheus = 0] = await freePorts(2);
+    overviewUrl = `http://127.0.0.1:${overview}/`;
+    prometheusUrl = `http://127.0.0.1:${prometheus}`;
+    const observed = hasPrometheus ? ["--observe", String(prometheus)] : [];
+    stack = await startStack({}, ["--overview", String(overview), ...observed]);
+  });
+  afterAll(() => stack?.[Symbol.asyncDispose]());
+
+  describe("with --overview", () => testOverview(running, () => overviewUrl));
+  describe.skipIf(!hasPrometheus)(`with --observe${withoutPrometheus}`, () =>
+    testObserve(running, () => prometheusUrl),
+  );
+  describe("serves foreign clients:", () => testForeignClients(running));
+  describe("takes bad input:", () => testBadInput(running));
+  describe("outlives its parts:", () => testKills(running));
+  describe("stops, and a second node is looked at in the same folder:", () =>
+    testSecondNode(running, () => testStop(running, besides)));
+});

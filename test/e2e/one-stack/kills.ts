@@ -1,0 +1,54 @@
+import { describe, expect, it } from "vitest";
+import { readBalance, client, createClientFetch, payee } from "../../support/paying.ts";
+import type { RunningStack } from "../../support/running-stack.ts";
+import { findStackProcesses } from "../../support/stack-processes.ts";
+import { generousMs, until } from "../../support/until.ts";
+
+const at = (port: number, path = "") => `http://127.0.0.1:${port}${path}`;
+
+/** What becomes of a stack whose parts are killed. */
+export function testKills(running: () => RunningStack): void {
+  /** Pays once and checks on the chain that exactly one price went from the client to the payee. */
+  async function payOnce(): Promise<void> {
+    const node = at(running().ports.node);
+    const [payeeBefore, clientBefore] = [
+      await readBalance(node, payee.address),
+      await readBalance(node, client.address),
+    ];
+    const response = await createClientFetch()(at(running().ports.resourceServer, "/data"));
+    expect([response.status, await response.json()]).toEqual([
+      200,
+      expect.objectContaining({ data: "what the client paid for" }),
+    ]);
+    expect((await readBalance(node, payee.address)) - payeeBefore).toBe(10_000n);
+    expect(clientBefore - (await readBalance(node, client.address))).toBe(10_000n);
+  }
+
+  describe("kill -9", () => {
+    it.each(["pushgateway", "sidecar", "facilitator", "upstream", "resource-server"])(
+      "of the %s: it is started again and the next paid request works, charged once",
+      async (name) => {
+        const pid = findStackProcesses(running()).get(name);
+        expect(pid).toBeDefined();
+        process.kill(pid!, "SIGKILL");
+        await until(`${name} is ready again`, generousMs, () => running().output().includes(`${name} is ready again`));
+        await payOnce();
+      },
+    );
+
+    it("of the node: the sidecar starts it again and the next paid request works, charged once", async () => {
+      const height = async () => {
+        const response = await fetch(at(running().ports.node), {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_blockNumber", params: [] }),
+        });
+        return Number(((await response.json()) as { result: string }).result);
+      };
+      const before = await height();
+      process.kill(findStackProcesses(running()).get("node")!, "SIGKILL");
+      await until("the node answers again, further on than before", 60_000, async () => (await height()) > before);
+      await payOnce();
+    });
+  });
+}

@@ -1,0 +1,47 @@
+import { expect, it } from "vitest";
+import { runGatehouse } from "../../support/run-command.ts";
+import type { RunningStack } from "../../support/running-stack.ts";
+import { generousMs, until } from "../../support/until.ts";
+
+type Answer<Data> = Readonly<{ data: Data }>;
+type Targets = Readonly<{ activeTargets: readonly Readonly<{ labels: Record<string, string>; health: string }>[] }>;
+type Rules = Readonly<{
+  groups: readonly Readonly<{ rules: readonly Readonly<{ health: string; lastError?: string }>[] }>[];
+}>;
+
+async function ask<Data>(url: string): Promise<Data> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(generousMs) });
+  return ((await response.json()) as Answer<Data>).data;
+}
+
+/** What `--observe` adds to a stack; that it ends with it shows at its end. */
+export function testObserve(running: () => RunningStack, prometheusUrl: () => string): void {
+  it("scrapes every service, and judges them by the rules", async () => {
+    const [stack, url] = [running(), prometheusUrl()];
+    expect(stack.output()).toContain(`${url}/alerts`);
+    const healthy = await until("all targets are scraped", 60_000, async () => {
+      const { activeTargets } = await ask<Targets>(`${url}/api/v1/targets`);
+      return activeTargets.length === 4 && activeTargets.every(({ health }) => health === "up") && activeTargets;
+    });
+    expect(healthy.map(({ labels }) => labels["job"]).toSorted()).toEqual([
+      "gatehouse/facilitator",
+      "gatehouse/pushgateway",
+      "gatehouse/resource-server",
+      "gatehouse/sidecar",
+    ]);
+    const judged = await until("all rules are evaluated", 60_000, async () => {
+      const rules = (await ask<Rules>(`${url}/api/v1/rules`)).groups.flatMap((group) => group.rules);
+      return rules.every(({ health }) => health !== "unknown") && rules;
+    });
+    expect(judged.length).toBeGreaterThan(30);
+    expect(judged.filter(({ health }) => health !== "ok")).toEqual([]);
+    const doctor = ["doctor", "--state-dir", stack.stateDirectory, "--prometheus", url];
+    const found = await until("the doctor finds nothing wrong", generousMs, async () => {
+      const { status, stdout } = await runGatehouse(doctor, stack.env);
+      return status === 0 && stdout;
+    });
+    expect(found).toContain(`right: prometheus: Prometheus: ${url} scrapes 4 targets, all of them up`);
+    expect(found).toMatch(/right: signer: facilitator: its signer 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 holds /);
+    expect(found).not.toMatch(/^(wrong|unknown|unasked): /m);
+  });
+}

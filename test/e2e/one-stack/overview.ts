@@ -1,0 +1,33 @@
+import { expect, it } from "vitest";
+import type { RunningStack } from "../../support/running-stack.ts";
+import { generousMs, until } from "../../support/until.ts";
+
+type Overview = Readonly<{
+  targets: readonly Readonly<{
+    name: string;
+    state: string;
+    page: string;
+    figures: Readonly<{ payments?: Readonly<{ pending: number; balance: number }> }>;
+  }>[];
+}>;
+
+/** What `--overview` adds to a stack; that it ends with it shows at its end. */
+export function testOverview(running: () => RunningStack, url: () => string): void {
+  it("shows the services and the payments on one page", async () => {
+    const stack = running();
+    expect(stack.output()).toContain(`The overview of the services is at ${url()}\n`);
+    const targets = await until("all are right", generousMs, async () => {
+      const told = (await (await fetch(`${url()}overview`)).json()) as Overview;
+      return told.targets.every(({ state }) => state === "Healthy" || state === "Ready") && told.targets;
+    });
+    expect(targets.map(({ name, state }) => [name, state])).toEqual([
+      ["sidecar", "Healthy"],
+      ["facilitator", "Ready"],
+      ["resource-server", "Ready"],
+    ]);
+    expect(targets[0]?.page).toBe(`http://127.0.0.1:${stack.ports.sidecar}/`);
+    const payments = targets[1]?.figures.payments;
+    expect(payments?.pending).toBe(0);
+    expect(payments?.balance).toBeGreaterThan(0);
+  });
+}

@@ -1,0 +1,53 @@
+import { existsSync, readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { isListening } from "../../support/free-ports.ts";
+import type { RunningStack } from "../../support/running-stack.ts";
+import { findStackProcesses } from "../../support/stack-processes.ts";
+import { generousMs, until } from "../../support/until.ts";
+import { readKeptFiles } from "./kept-files.ts";
+
+/** What a stack has printed and kept, and how it stops; `besides`: what else it serves, which ends with it. */
+export function testStop(running: () => RunningStack, besides: () => readonly string[]): void {
+  it("never prints a key or a signature; at Ctrl-C it stops everything and ends only then; all that it keeps is for its user alone", async () => {
+    const stack = running();
+    const logs = ["sidecar", "facilitator", "resource-server", "upstream", "pushgateway"].map((name) =>
+      readFileSync(`${stack.stateDirectory}/log/${name}.log`, "utf8"),
+    );
+    const printed = [stack.output(), ...logs].join("\n");
+    expect(printed).not.toContain("59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d");
+    expect(printed).not.toContain("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80");
+    expect(printed).not.toMatch(/0x[0-9a-fA-F]{130}/);
+    const whileRunning = readKeptFiles(stack.stateDirectory);
+    const pids = [...findStackProcesses(stack).values()];
+    // What does not stop by itself in its grace period is killed, so that this waits for no service.
+    expect(await stack.stop()).toBe(0);
+    // An ended process may stand in the table until its parent, or init, takes note.
+    await until("no process is left", generousMs, () => pids.every((pid) => !existsSync(`/proc/${pid}`)));
+    expect(await Promise.all(Object.values(stack.ports).map(isListening))).not.toContain(true);
+    for (const url of besides()) {
+      await expect(fetch(url, { signal: AbortSignal.timeout(generousMs) })).rejects.toThrow();
+    }
+    const kept = [...new Map([...whileRunning, ...readKeptFiles(stack.stateDirectory)])];
+    expect(kept.map(([path]) => path)).toEqual(
+      expect.arrayContaining([
+        "stack.lock",
+        "routes.json5",
+        "keys/signer",
+        "keys/client",
+        "log/sidecar.log",
+        "facilitator.sqlite",
+        "facilitator.sqlite-wal",
+        "resource-server.sqlite",
+        "pushgateway.data",
+        "sidecar/upkeep.sqlite",
+        "sidecar/last-good.conf",
+        "sidecar/.sidecar.lock",
+        "sidecar/.sidecar.lock.json",
+        "sidecar/control/sidecar.sock",
+        "node/bin/.node.conf.lock",
+        "node/bin/.node.conf.lock.json",
+      ]),
+    );
+    expect(kept.filter(([, mode]) => mode !== "600" && mode !== "700")).toEqual([]);
+  });
+}
