@@ -47,7 +47,7 @@ test.each(Array.from({ length: rounds }, (_, round) => seed + round))(
       if (how === "ended") break;
       if (random(3) === 0) await node.kill();
       const isLast = kills === 2;
-      sidecar = startUpgradeProcess(node, isLast ? 0 : 1 + random(stepsMax));
+      sidecar = startUpgradeProcess(node, { killAt: isLast ? 0 : 1 + random(stepsMax) });
     }
     if (sidecar.hasEnded()) sidecar = startUpgradeProcess(node);
     const last = await until("the upgrade has ended", withinMs, async () => {

@@ -87,7 +87,7 @@ test("a restore whose sidecar is killed at random steps ends with the data of th
       return (await sidecar.ask())?.end !== undefined && "ended";
     });
     if (how === "ended") break;
-    sidecar = startUpgradeProcess(node, killAt(kills));
+    sidecar = startUpgradeProcess(node, { killAt: killAt(kills) });
   }
   if (sidecar.hasEnded()) sidecar = startUpgradeProcess(node);
   const last = await until("the restore has ended", 120_000, async () => {

@@ -5,8 +5,9 @@ import { expect, test } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
 import { makeRelease } from "#devnet/testing/new-version.ts";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
+import type { RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { runCancelCommand } from "#sidecar/upkeep/control/upgrade-command.ts";
-import { startDevnetWorkspace } from "../support/devnet-workspace.ts";
+import { startDevnetWorkspace, type DevnetWorkspace } from "../support/devnet-workspace.ts";
 import {
   keepPrinted,
   findControl,
@@ -20,6 +21,17 @@ import { until } from "../support/until.ts";
 import { startUpgradeProcess } from "../support/upgrade-process.ts";
 
 const hourMs = 3_600_000;
+
+/** Has an upgrade accepted for a height, further off each time until it is still to come when the sidecar accepts it. */
+async function acceptAtHeight(node: DevnetWorkspace, upkeep: RunningUpkeep, source: string): Promise<number> {
+  for (let ahead = 20; ; ahead *= 4) {
+    const height = (await readHeight(node)) + ahead;
+    const asked = await upgradeDevnet(upkeep, source, { at: { kind: "height", height } });
+    if (asked.status === 0) return height;
+    expect(ahead).toBeLessThan(1_000);
+    expect(asked.printed).toContain(`problem: block ${height} is there already`);
+  }
+}
 
 test("an upgrade is accepted for a time, withdrawn, not begun after its time was slept through, and begun at a height by a later sidecar", async () => {
   const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-scheduled-"));
@@ -62,8 +74,7 @@ test("an upgrade is accepted for a time, withdrawn, not begun after its time was
   expect(missed).toMatchObject({ status: "False", message: expect.stringContaining("upgrade.lateMs") });
   expect(await readVersion(node)).toContain("0.15.0");
   await waitUntilSettled(node, upkeep);
-  const height = (await readHeight(node)) + 120;
-  expect((await upgradeDevnet(upkeep, source, { at: { kind: "height", height } })).errors).toBe("");
+  const height = await acceptAtHeight(node, upkeep, source);
   await upkeep.reason("UpgradeProved", "Proved", 150_000);
   expect(await readVersion(node)).toContain("0.16.2");
   expect(upkeep.state.upgrade.get()?.before.height).toBeGreaterThanOrEqual(height);
@@ -76,9 +87,11 @@ test("an upgrade that was accepted before the sidecar was killed begins at its t
   const source = await node.release("0.16.2", "good");
   let sidecar = startUpgradeProcess(node);
   await until("the node is right", 120_000, async () => (await sidecar.ask())?.isRight);
-  expect((await sidecar.ask({ source, atMs: Date.now() + 60_000 }))?.problems).toEqual([]);
+  expect((await sidecar.ask({ source, atMs: Date.now() + hourMs }))?.problems).toEqual([]);
   await sidecar.kill();
-  sidecar = startUpgradeProcess(node);
+  expect(await node.version()).toBe("0.15.0");
+  // An hour later but for the seconds in which it waits.
+  sidecar = startUpgradeProcess(node, { aheadMs: hourMs - 4_000 });
   await until("the upgrade has ended", 240_000, async () => (await sidecar.ask())?.end === "committed");
   expect(await node.version()).toBe("0.16.2");
   await sidecar.kill();

@@ -37,7 +37,7 @@ export async function startDevnetWorkspace(version: string): Promise<DevnetWorks
       ...(testProfile === "strict" ? { GATEHOUSE_DEVNET_NODE_OPENS_AFTER_SECONDS: "1" } : {}),
       GATEHOUSE_DEVNET_NODE_HTTP_PORT: String(httpPort),
       GATEHOUSE_DEVNET_NODE_WEB_SOCKET_PORT: String(webSocketPort),
-      GATEHOUSE_DEVNET_CHAIN_BLOCK_TIME_SECONDS: "0.5",
+      GATEHOUSE_DEVNET_CHAIN_BLOCK_TIME_SECONDS: "0.2",
     };
     return (await prepareNode(readSettings(devnetSettings, { env }))).workspace;
   };

@@ -1,12 +1,14 @@
+import { systemClock } from "#daemon/clock.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { armKillPoint } from "./kill-points.ts";
 import type { UpgradeProcessRequest, UpgradeProcessState } from "./upgrade-process.ts";
 
 /**
  * The upkeep alone in a process that upgrades its node and is there to be killed. Arguments: the node's workspace, its HTTP URL, the state
- * directory, and the step at which it ends itself, 0 for never.
+ * directory, the step at which it ends itself, 0 for never, and how many milliseconds its wall clock is ahead.
  */
-const [workspace = "", httpUrl = "", stateDirectory = "", killAt = "0"] = process.argv.slice(2);
+const [workspace = "", httpUrl = "", stateDirectory = "", killAt = "0", aheadMs = "0"] = process.argv.slice(2);
+const clock = { ...systemClock, wallMs: () => systemClock.wallMs() + Number(aheadMs) };
 
 // A sidecar that goes on with an upgrade is killed in that, too.
 if (killAt !== "0") await armKillPoint(Number(killAt));
@@ -19,7 +21,7 @@ await using upkeep = await runUpkeep(
     GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "1000",
     GATEHOUSE_SIDECAR_PRUNE_INTERVAL_MS: "500",
   },
-  { stateDirectory },
+  { stateDirectory, clock },
 );
 process.on("message", (request: UpgradeProcessRequest) => void answer(request));
 await new Promise<void>((resolve) => process.once("disconnect", () => resolve()));

@@ -22,7 +22,14 @@ export type UpgradeProcess = KillableProcess<UpgradeProcessRequest, UpgradeProce
 
 const program = fileURLToPath(new URL("upgrade-process.main.ts", import.meta.url));
 
-/** Starts the process; its state stands in the node's workspace. `killAt`: the step at which it ends itself, 0 for never. */
-export function startUpgradeProcess(node: Pick<FakeNode, "workspace" | "httpUrl">, killAt = 0): UpgradeProcess {
-  return startKillableProcess(program, [node.workspace, node.httpUrl, join(node.workspace, "state"), String(killAt)]);
+/**
+ * Starts the process; its state stands in the node's workspace. `killAt`: the step at which it ends itself, 0 for never; `aheadMs`: how far
+ * its wall clock is ahead of the machine's.
+ */
+export function startUpgradeProcess(
+  node: Pick<FakeNode, "workspace" | "httpUrl">,
+  { killAt = 0, aheadMs = 0 }: Readonly<{ killAt?: number; aheadMs?: number }> = {},
+): UpgradeProcess {
+  const state = join(node.workspace, "state");
+  return startKillableProcess(program, [node.workspace, node.httpUrl, state, String(killAt), String(aheadMs)]);
 }
