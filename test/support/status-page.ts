@@ -71,7 +71,8 @@ const smallestTextPx = `Math.min(...[...document.querySelectorAll("main *, heade
 
 /** What axe finds, as a person reads it. */
 async function axeFindings(page: Page): Promise<readonly string[]> {
-  await page.evaluate(`${axe.source}; undefined`);
+  // Read once a page: the program is large.
+  if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(`${axe.source}; undefined`);
   const { violations } = await page.evaluate<AxeResults>("axe.run()");
   return violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).join(" | ")}`);
 }
