@@ -15,6 +15,7 @@ const sizedTests = [
   "facilitator/settlement/leader/leader.test.ts",
   "gateway/json-rpc/known-messages.test.ts",
   "test/gateway/listener/fast-path.integration.test.ts",
+  "test/ledger/replicas.integration.test.ts",
   "test/sidecar/{faults,few-descriptors,killed-at-each-step,killed-while-upgrading,page}.integration.test.ts",
 ];
 
@@ -58,8 +59,8 @@ const elsewhere = ["node_modules/**", ".gatehouse/**", "dist/**"];
 export default defineConfig({
   test: {
     retry: 0,
-    // Of the machine's two cores: most tests wait for a process or a clock most of the time.
-    maxWorkers: 3,
+    // For a machine of two cores: most tests wait for a process or a clock most of the time.
+    maxWorkers: 4,
     projects: [
       {
         test: {
