@@ -49,6 +49,7 @@ function endBeforeServing() {
 async function loadSidecar() {
   const directory = getCompileCacheDir();
   await import("../sidecar/main.ts");
+  await import("../daemon/service.ts");
   if (directory !== undefined) writeFileSync(markerIn(directory), fingerprint());
   process.argv.splice(2, 1, "--version");
   await import("./program.ts");

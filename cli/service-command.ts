@@ -2,7 +2,7 @@ import type { Command } from "@commander-js/extra-typings";
 import type { z } from "zod";
 import { endProcess } from "#daemon/end-process.ts";
 import type { Mask } from "#daemon/mask.ts";
-import { runService, type Service } from "#daemon/service.ts";
+import type { Service } from "#daemon/service.ts";
 import { formatSettingsHelp } from "./settings-help.ts";
 
 /** How a long-running service appears on the command line. */
@@ -40,6 +40,8 @@ export function addServiceCommand<Schema extends z.ZodObject>(
     )
     .action(async ({ settings, all }) => {
       if (all === true) command.error(`${name}: --all goes with --help: gatehouse ${name} --help --all`);
+      // Only here, so that no other command loads the log, the metrics and their libraries.
+      const { runService } = await import("#daemon/service.ts");
       // Whatever a library still holds open, the process ends when its service has.
       await endProcess(await runService(await service(), { settingsFile: settings }, { mask }));
     });
