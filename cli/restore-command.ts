@@ -27,27 +27,32 @@ export function createRestoreCommand({ mask }: Readonly<{ mask: Mask }>) {
     )
     .option("--dry-run", "with --snapshot: show the steps, and do nothing", false)
     .option("--yes", "with --snapshot: agree without being asked", false)
+    .option(
+      "--json",
+      "one JSON document at the end: { result, dataPath }, or with --snapshot { result, plan, node, upgrade }; asks nobody",
+      false,
+    )
     .option("--state-directory <path>", "with --snapshot: the sidecar's state directory, as its page and log name it")
     .option("--url <url>", "with --snapshot: the sidecar's status listener, where upkeep.controlToken is set")
     .option("--token-file <path>", "file with that token; default: GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN")
     .addHelpText("after", () => formatSettingsHelp(restoreSettings, "all"))
-    .action(async ({ snapshot, dryRun, yes, ...options }) => {
+    .action(async ({ snapshot, dryRun, yes, json, ...options }) => {
       if (snapshot !== undefined) {
         const path = snapshot === true ? undefined : resolve(snapshot);
-        process.exitCode = await restoreData({ snapshot: path, dryRun, yes }, options, mask);
+        process.exitCode = await restoreData({ snapshot: path, dryRun, yes, json }, options, mask);
         return;
       }
       const { runRestoreCommand: run } = await import("#sidecar/restore/restore-command.ts");
       const signal = stopSignal();
-      const { error } = createTerminalOutput({ mask });
+      const { out, error } = createTerminalOutput({ mask });
       const sources = { env: process.env, settingsFile: options.settings };
       // A download that was given up may still hold a connection open.
-      await endProcess(await run(sources, { signal, error, mask }));
+      await endProcess(await run({ ...sources, json }, { signal, out, error, mask }));
     });
 }
 
 async function restoreData(
-  asked: Readonly<{ snapshot: string | undefined; dryRun: boolean; yes: boolean }>,
+  asked: Readonly<{ snapshot: string | undefined; dryRun: boolean; yes: boolean; json: boolean }>,
   options: ControlOptions,
   mask: Mask,
 ): Promise<number> {

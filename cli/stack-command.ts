@@ -20,6 +20,11 @@ export function createStackCommand() {
         .argParser(portNumber),
     )
     .option("--verbose", "print the decoded headers of the payment", false)
+    .option(
+      "--json",
+      "one JSON document once the request is bought, { parts, overview, purchase, paidAfterMs }; all else on standard error",
+      false,
+    )
     .option("--state-dir <path>", "folder for everything that the stack keeps", ".gatehouse")
     .action(async (options) => {
       const { runStack } = await import("./stack/stack.ts");
@@ -28,6 +33,7 @@ export function createStackCommand() {
           once: options.once,
           fresh: options.fresh,
           verbose: options.verbose,
+          json: options.json,
           stateDirectory: options.stateDir,
           observe: options.observe,
           overview: options.overview,

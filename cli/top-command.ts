@@ -16,7 +16,7 @@ export function createTopCommand({ mask }: Readonly<{ mask: Mask }>) {
     .option("--url <url>", "status listener of the sidecar or gateway", parseListenerUrl, defaultStatusUrl)
     .option("--every <seconds>", "time between two looks", parseSeconds, defaultSeconds)
     .option("--once", "print one sheet and end")
-    .option("--json", "the same as JSON, once")
+    .option("--json", "the whole status as JSON, once, as gatehouse status --json prints it")
     .action(async ({ url, every, once, json }) => {
       const { printTop, watchTop } = await import("#status/top/top-command.ts");
       const output = createTerminalOutput({ mask });

@@ -23,7 +23,12 @@ export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
     .option("--cancel", "withdraw the upgrade that has not begun yet", false)
     .option("--dry-run", "show the steps, and do nothing", false)
     .option("--yes", "agree without being asked", false)
-    .action(async (directory, { nodeVersion: version, at, cancel, dryRun, yes, ...options }) => {
+    .option(
+      "--json",
+      "one JSON document at the end, { result, plan, node, upgrade }: what was shown or begun, and how it ended; asks nobody",
+      false,
+    )
+    .action(async (directory, { nodeVersion: version, at, cancel, dryRun, yes, json, ...options }) => {
       if ((directory === undefined) !== cancel) {
         command.error("upgrade: expected a directory with the new programs, or --cancel alone.");
       }
@@ -31,14 +36,14 @@ export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
       if (target === undefined) return;
       const { runUpgradeCommand: run, runCancelCommand } = await import("#sidecar/upkeep/control/upgrade-command.ts");
       if (directory === undefined) {
-        process.exitCode = await runCancelCommand(target, createTerminalOutput({ mask }));
+        process.exitCode = await runCancelCommand(target, createTerminalOutput({ mask }), { json });
         return;
       }
       const confirm = process.stdin.isTTY ? askToConfirm : undefined;
       const source = resolve(directory);
       process.exitCode = await run(
         target,
-        { source, version, at, dryRun, yes, confirm },
+        { source, version, at, dryRun, yes, json, confirm },
         createTerminalOutput({ mask }),
       );
     });

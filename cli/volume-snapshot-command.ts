@@ -13,10 +13,12 @@ export function createVolumeSnapshotCommand({ mask }: Readonly<{ mask: Mask }>) 
       "Asks the cluster for a VolumeSnapshot of a claim, and deletes the oldest that it made beyond the number that is kept. Exits 0 when it is taken, 1 when the API server refuses.",
     )
     .option("--settings <file>", "JSON5 file with the settings; environment variables win over it")
+    .option("--json", "one JSON document: { result: taken, claim, name, deleted }", false)
     .addHelpText("after", () => formatSettingsHelp(volumeSnapshotSettings, "all"))
-    .action(async ({ settings }) => {
+    .action(async ({ settings, json }) => {
       const { runVolumeSnapshotCommand: run } = await import("#sidecar/volume-snapshot/volume-snapshot-command.ts");
-      const { error } = createTerminalOutput({ mask });
-      process.exitCode = await run({ env: process.env, settingsFile: settings }, { signal: stopSignal(), error, mask });
+      const { out, error } = createTerminalOutput({ mask });
+      const sources = { env: process.env, settingsFile: settings };
+      process.exitCode = await run({ ...sources, json }, { signal: stopSignal(), out, error, mask });
     });
 }

@@ -16,18 +16,23 @@ export type Purchase = Readonly<{
   timeoutMs: number;
   /** Print the decoded headers of each step too. */
   verbose: boolean;
+  /** Return the document of `gatehouse pay --json`, and leave the resource out of what is printed. */
+  json: boolean;
 }>;
 
+type Output = Readonly<{ write(text: string | Uint8Array): unknown }>;
+
 /**
- * Buys one resource and prints each step, with the payee's balance before and after.
+ * Buys one resource and prints each step, with the payee's balance before and after. Returns with `json` what `gatehouse pay --json` prints.
  *
  * @throws {StartupError} when the resource is not delivered, or the payee did not get its price.
  */
-export async function purchase(order: Purchase, stdout: Readonly<{ write(text: string): unknown }>): Promise<void> {
+export async function purchase(order: Purchase, stdout: Output): Promise<unknown> {
   const balance = () =>
     readTokenBalance({ rpcUrl: order.rpcUrl, token: order.token, account: order.payee, timeoutMs: order.timeoutMs });
   const before = await balance();
   stdout.write(`The seller ${order.payee} holds ${formatUsdc(before)}\n\n`);
+  const document: string[] = [];
   const status = await pay(
     {
       url: order.url,
@@ -38,8 +43,9 @@ export async function purchase(order: Purchase, stdout: Readonly<{ write(text: s
       maxAmount: order.maxAmount,
       timeoutMs: order.timeoutMs,
       brief: !order.verbose,
+      json: order.json,
     },
-    { stdout },
+    order.json ? { stdout: { write: (text) => document.push(String(text)) }, stderr: stdout } : { stdout },
   );
   if (status !== 0) throw new StartupError(`the purchase of ${order.url} failed; what it printed above says why.`);
   const after = await balance();
@@ -47,6 +53,7 @@ export async function purchase(order: Purchase, stdout: Readonly<{ write(text: s
   if (after <= before) {
     throw new StartupError(`${order.url} was delivered, but the payee's balance on the chain did not grow.`);
   }
+  return order.json ? JSON.parse(document.join("")) : undefined;
 }
 
 /** Where a balance is read. */

@@ -1,4 +1,3 @@
-import Table from "cli-table3";
 import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { formatFailure } from "#daemon/start-failure.ts";
@@ -11,6 +10,8 @@ import { requireFreePorts, type WantedPort } from "./free-ports.ts";
 import { createPartGroup, supervise } from "./supervisor.ts";
 import { startNode, stopLeftNode } from "./node-process.ts";
 import { purchase } from "./purchase.ts";
+import { formatReadyTable, type ReadyRow } from "./ready-table.ts";
+import type { StackDocument } from "./stack-document.ts";
 import { planStack, type ChildName, type StackPlan } from "./stack-plan.ts";
 import {
   clearStateDirectory,
@@ -30,6 +31,8 @@ export type StackOptions = Readonly<{
   fresh: boolean;
   /** Print the decoded headers of the payment. */
   verbose: boolean;
+  /** Print one JSON document once the request is bought, and all else to `stderr`. */
+  json: boolean;
   stateDirectory: string;
   /** Port of a Prometheus over the stack; absent: none runs. */
   observe: number | undefined;
@@ -67,8 +70,10 @@ const interruptedStatus = 130;
  * exit status: 0, 1 when a step failed, which `stderr` names, or 130 when it was stopped before the payment.
  */
 export async function runStack(options: StackOptions, dependencies: StackDependencies): Promise<number> {
+  const { stdout, stderr } = dependencies;
   const resources = new AsyncDisposableStack();
-  const status = await runUntilStopped(options, resources, dependencies);
+  const running = { stdout: options.json ? stderr : stdout, stderr, documents: stdout };
+  const status = await runUntilStopped(options, resources, running);
   try {
     await resources.disposeAsync();
     return status;
@@ -81,7 +86,7 @@ export async function runStack(options: StackOptions, dependencies: StackDepende
 async function runUntilStopped(
   options: StackOptions,
   resources: AsyncDisposableStack,
-  dependencies: StackDependencies,
+  dependencies: StackDependencies & Readonly<{ documents: Output }>,
 ): Promise<number> {
   const startedAt = performance.now();
   dependencies.stdout.write("preparing the node's workspace and the local chain\n");
@@ -93,9 +98,9 @@ async function runUntilStopped(
     await stopLeftNode(directory.node, limits.backStopDeadlineMs);
     if (options.fresh) await clearStateDirectory(directory);
     await createStateDirectory(directory);
-    const { env, observe, overview, verbose } = options;
-    const start = { directory, startedAt, env, observe, overview, verbose };
-    const hints = await startAndBuy(start, resources, { ...dependencies, signal });
+    const start = { ...options, directory, startedAt };
+    const { hints, document } = await startAndBuy(start, resources, { ...dependencies, signal });
+    if (options.json) dependencies.documents.write(`${JSON.stringify(document)}\n`);
     if (options.once) return 0;
     dependencies.stdout.write(`${hints}\n`);
     await waitForAbort(signal);
@@ -109,15 +114,15 @@ async function runUntilStopped(
 }
 
 type Start = Readonly<{ directory: StateDirectory; startedAt: number }> &
-  Pick<StackOptions, "env" | "observe" | "overview" | "verbose">;
+  Pick<StackOptions, "env" | "observe" | "overview" | "verbose" | "json">;
 type Running = StackDependencies & Readonly<{ signal: AbortSignal }>;
 
-/** Brings everything up and buys one request; returns what there is to try next. */
+/** Brings everything up and buys one request; returns what there is to try next, and what a program is told. */
 async function startAndBuy(
-  { directory, startedAt, env, observe, overview, verbose }: Start,
+  { directory, startedAt, env, observe, overview, verbose, json }: Start,
   resources: AsyncDisposableStack,
   dependencies: Running,
-): Promise<string> {
+): Promise<Readonly<{ hints: string; document: StackDocument }>> {
   const { stdout, signal } = dependencies;
   const accounts = deriveEmbeddedAccounts();
   const signerKeyFile = await writeKeyFile(directory.keys, "signer", accounts.signer);
@@ -129,11 +134,12 @@ async function startAndBuy(
   });
   const { rows, configPath } = await startParts(plan, directory, resources, dependencies);
   const watching = observe === undefined ? [] : [await startObserver(plan, directory, observe, resources, signal)];
-  stdout.write(`${formatReadyTable([...rows, ...watching])}\n\n`);
+  const parts = [...rows, ...watching];
+  stdout.write(`${formatReadyTable(parts)}\n\n`);
   signal.throwIfAborted();
   const network = `eip155:${plan.chain.chainId}`;
   const resourceUrl = `${plan.urls.resourceServer}/data`;
-  await purchase(
+  const bought = await purchase(
     {
       url: resourceUrl,
       network,
@@ -144,14 +150,18 @@ async function startAndBuy(
       maxAmount: maxPrice,
       timeoutMs: purchaseTimeoutMs,
       verbose,
+      json,
     },
     stdout,
   );
-  stdout.write(`First paid response ${Math.round(performance.now() - startedAt)} ms after the start.\n\n`);
-  if (overview !== undefined) stdout.write(`${await serveOverview(plan, overview, resources)}\n\n`);
+  const paidAfterMs = Math.round(performance.now() - startedAt);
+  stdout.write(`First paid response ${paidAfterMs} ms after the start.\n\n`);
+  const overviewUrl = overview === undefined ? undefined : await serveOverview(plan, overview, resources);
+  if (overviewUrl !== undefined) stdout.write(`The overview of the services is at ${overviewUrl}\n\n`);
   const places = { gatewayUrl: plan.urls.gateway, sidecarUrl: plan.urls.sidecar, resourceUrl, token: plan.chain.token };
   const files = { nodeConfig: configPath, clientKeyFile, workingDirectory: process.cwd() };
-  return formatThingsToTry({ ...places, ...files, network });
+  const hints = formatThingsToTry({ ...places, ...files, network });
+  return { hints, document: { parts, overview: overviewUrl, purchase: bought, paidAfterMs } };
 }
 
 function extraPorts({ observe, overview }: Pick<Start, "observe" | "overview">): readonly WantedPort[] {
@@ -165,7 +175,7 @@ function extraPorts({ observe, overview }: Pick<Start, "observe" | "overview">):
 /** Serves the page about all services; loaded only once the purchase is over, because a server takes the global `Response` of `fetch` over. */
 async function serveOverview(plan: StackPlan, port: number, resources: AsyncDisposableStack): Promise<string> {
   const { startStackOverview } = await import("./stack-overview.ts");
-  return `The overview of the services is at ${resources.use(await startStackOverview(plan, port)).url}/`;
+  return `${resources.use(await startStackOverview(plan, port)).url}/`;
 }
 
 /** Runs Prometheus over what runs already. Loaded only where it is asked for: the other starts do not need the rules. */
@@ -230,18 +240,4 @@ async function startParts(
 
 function rowsOf({ urls, readyAfterMs }: ChildService): ReadyRow[] {
   return Object.entries(urls).map(([name, url]) => ({ name, url, readyAfterMs }));
-}
-
-/** One row: what runs, where, and how long it took to be ready. */
-export type ReadyRow = Readonly<{ name: string; url: string; readyAfterMs: number }>;
-
-/** The table of what runs where. */
-export function formatReadyTable(rows: readonly ReadyRow[]): string {
-  const table = new Table({
-    head: ["name", "URL", "ready after ms"],
-    colAligns: ["left", "left", "right"],
-    style: { head: [], border: [], compact: true },
-  });
-  for (const { name, url, readyAfterMs } of rows) table.push([name, url, String(readyAfterMs)]);
-  return table.toString();
 }

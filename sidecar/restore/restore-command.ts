@@ -2,6 +2,7 @@ import { statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
 import { openAuditLog, type AuditLog } from "#daemon/audit/audit-log.ts";
+import type { CommandOutput } from "#daemon/command-output.ts";
 import { createLog } from "#daemon/log.ts";
 import type { Mask } from "#daemon/mask.ts";
 import { SettingsError } from "#daemon/settings/problem.ts";
@@ -29,22 +30,31 @@ import {
 import { syncTree } from "./sync-tree.ts";
 import { unpackArchive } from "./unpack-archive.ts";
 
+/** What the command reads its settings from, and whether it prints one JSON document; its log goes to standard error then. */
+export type RestoreOptions = Readonly<{
+  env: Environment;
+  settingsFile: string | undefined;
+  json: boolean;
+}>;
+
 /**
  * Runs one restore to its end. Returns the exit status: 0 when the data directory holds data (restored now, before, or never
  * empty), 1 when it could not be restored; running it again goes on where it ended.
  */
 export async function runRestoreCommand(
-  sources: Readonly<{ env: Environment; settingsFile: string | undefined }>,
-  { signal, error, mask }: Readonly<{ signal: AbortSignal; error: (text: string) => void; mask: Mask }>,
+  sources: RestoreOptions,
+  { signal, out, error, mask }: Pick<CommandOutput, "out" | "error"> & Readonly<{ signal: AbortSignal; mask: Mask }>,
 ): Promise<number> {
   try {
     const settings = readSettings(restoreSettings, { env: sources.env, file: sources.settingsFile });
     mask.hide(settings);
-    const log = createLog({ service: "restore", level: settings.log.level, mask });
+    const destination = sources.json ? { write: (line: string) => error(line) } : undefined;
+    const log = createLog({ service: "restore", level: settings.log.level, mask }, destination);
     const path =
       settings.auditLog.path ?? join(dirname(locateRestore(settings.dataPath).marker), "restore-audit.jsonl");
     using audit = openAuditLog({ ...settings.auditLog, path }, { service: "restore", log, mask, clock: Date.now });
-    await restore(settings, { log, fetch, signal, audit });
+    const result = await restore(settings, { log, fetch, signal, audit });
+    if (sources.json) out(`${JSON.stringify({ result, dataPath: settings.dataPath })}\n`);
     return 0;
   } catch (cause) {
     if (signal.aborted) error("restore: stopped; run it again and it goes on where it ended.\n");

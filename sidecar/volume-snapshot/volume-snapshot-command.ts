@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { CommandOutput } from "#daemon/command-output.ts";
 import { createLog, type Logger } from "#daemon/log.ts";
 import type { Mask } from "#daemon/mask.ts";
 import type { Environment } from "#daemon/settings/environment.ts";
@@ -13,17 +14,27 @@ import {
 } from "../upkeep/drivers/kubernetes-api.ts";
 import { volumeSnapshotSettings, type VolumeSnapshotSettings } from "./settings.ts";
 
+/** What the command reads its settings from, and whether it prints one JSON document; its log goes to standard error then. */
+export type VolumeSnapshotOptions = Readonly<{
+  env: Environment;
+  settingsFile: string | undefined;
+  json?: boolean | undefined;
+}>;
+
 /** Takes one snapshot of a node's volume. Returns the exit status: 0 done, 1 refused, with the API server's words. */
 export async function runVolumeSnapshotCommand(
-  sources: Readonly<{ env: Environment; settingsFile: string | undefined }>,
-  { signal, error, mask }: Readonly<{ signal: AbortSignal; error: (text: string) => void; mask: Mask }>,
+  sources: VolumeSnapshotOptions,
+  { signal, out, error, mask }: Pick<CommandOutput, "out" | "error"> & Readonly<{ signal: AbortSignal; mask: Mask }>,
 ): Promise<number> {
   try {
     const settings = readSettings(volumeSnapshotSettings, { env: sources.env, file: sources.settingsFile });
     mask.hide(settings);
-    const log = createLog({ service: "volume-snapshot", level: settings.log.level, mask });
+    const json = sources.json === true;
+    const destination = json ? { write: (line: string) => error(line) } : undefined;
+    const log = createLog({ service: "volume-snapshot", level: settings.log.level, mask }, destination);
     await using api = createKubernetesApi(settings.kubernetes);
-    await takeSnapshot(settings, { api, log, signal, now: () => new Date() });
+    const taken = await takeSnapshot(settings, { api, log, signal, now: () => new Date() });
+    if (json) out(`${JSON.stringify({ result: "taken", claim: settings.claim, ...taken })}\n`);
     return 0;
   } catch (cause) {
     if (cause instanceof DriverError) error(mask.text(`volume-snapshot: ${cause.message}\n`));
@@ -48,14 +59,14 @@ const listSchema = z.object({
 export type SnapshotDependencies = Readonly<{ api: KubernetesApi; log: Logger; signal: AbortSignal; now: () => Date }>;
 
 /**
- * Takes one snapshot of a claim and deletes the oldest that it made beyond `keep`. Returns the name of the new one.
+ * Takes one snapshot of a claim and deletes the oldest that it made beyond `keep`. Returns the name of the new one, and of those.
  *
  * @throws {DriverError} when the API server refuses, in its words.
  */
 export async function takeSnapshot(
   { claim, className, keep }: Pick<VolumeSnapshotSettings, "claim" | "className" | "keep">,
   { api, log, signal, now }: SnapshotDependencies,
-): Promise<string> {
+): Promise<Readonly<{ name: string; deleted: readonly string[] }>> {
   const name = `${claim}-${now()
     .toISOString()
     .replaceAll(/[-:]|\.\d+/g, "")
@@ -77,12 +88,13 @@ export async function takeSnapshot(
   const listed = await api.request("GET", `${path}${query}`, signal, { group });
   const parsed = listSchema.safeParse(listed.body);
   if (listed.status !== 200 || !parsed.success) throw refused("the snapshots can't be listed", listed, "list");
-  for (const old of beyond(parsed.data.items, keep)) {
+  const deleted = beyond(parsed.data.items, keep);
+  for (const old of deleted) {
     const gone = await api.request("DELETE", `${path}/${encodeURIComponent(old)}`, signal, { group });
     if (![200, 202, 404].includes(gone.status)) throw refused(`the snapshot ${old} was not deleted`, gone, "delete");
     log.info({ event: "snapshot-deleted", name: old }, `deleted the snapshot ${old}; ${keep} are kept`);
   }
-  return name;
+  return { name, deleted };
 }
 
 type Listed = z.output<typeof listSchema>["items"];

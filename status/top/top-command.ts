@@ -12,7 +12,7 @@ export type TopCommandOptions = Readonly<{
   /** The status listener of its sidecar or gateway, without a path. */
   url: string;
   everyMs: number;
-  /** One document for programs. */
+  /** As that listener answered, for programs. */
   json: boolean;
 }>;
 
@@ -28,9 +28,9 @@ export async function printTop(
     output.error(`top: ${told.message}\n`);
     return exitStatus.error;
   }
-  const { status } = told;
+  const { raw, status } = told;
   const sheet = () => `${renderSheet(status, { width: plainWidth, isColored: output.isColored }).join("\n")}\n`;
-  output.out(json ? `${JSON.stringify(status, undefined, 2)}\n` : sheet());
+  output.out(json ? `${JSON.stringify(raw, undefined, 2)}\n` : sheet());
   return isRight(status) ? exitStatus.clean : exitStatus.drift;
 }
 

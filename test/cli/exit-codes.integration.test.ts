@@ -8,7 +8,8 @@ import { runGatehouse } from "../support/run-command.ts";
 const root = join(import.meta.dirname, "../..");
 const page = readFileSync(join(root, "docs/exit-codes.md"), "utf8");
 const promised = [...page.matchAll(/^\| `?([a-z-]+)`? +\| (\d) /gm)].map(([, command, code]) => `${command} ${code}`);
-const services = [...(page.split("Services are ")[1] ?? "").matchAll(/`([a-z-]+)`/g)].map(([, name = ""]) => name);
+const [, list = ""] = /^Services are (.+)$/m.exec(page) ?? [];
+const services = [...list.matchAll(/`([a-z-]+)`/g)].map(([, name = ""]) => name);
 
 /** What is long to bring about stands with what it belongs to. */
 const elsewhere: Readonly<Record<string, string>> = {

@@ -8,6 +8,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { findStackProcesses } from "../support/stack-processes.ts";
 import { generousMs, until } from "../support/until.ts";
 
@@ -37,7 +38,7 @@ describe("gatehouse stack", () => {
     expect(await Promise.all(Object.values(stack.ports).map(isListening))).not.toContain(true);
   });
 
-  it("never empties a folder that another stack runs on; killed, it leaves no process behind, and runs on from its state at its next start", async () => {
+  it("never empties a folder that another stack runs on; killed, it leaves no process behind, and runs on from its state at its next start, which tells a program what runs where and was bought", async () => {
     await using killed = await startStack();
     await using second = await spawnStack(["--once", "--fresh", "--state-dir", killed.stateDirectory]);
     expect([await second.exited, second.output()]).toEqual([1, expect.stringContaining("another stack runs on")]);
@@ -49,8 +50,16 @@ describe("gatehouse stack", () => {
     );
     expect(await Promise.all(Object.values(killed.ports).map(isListening))).not.toContain(true);
     const env = { ...killed.env };
-    await using next = await spawnStack(["--once", "--state-dir", killed.stateDirectory], env);
-    expect(await next.exited, next.output()).toBe(0);
+    await using next = await spawnStack(["--once", "--json", "--state-dir", killed.stateDirectory], env);
+    const [status, document] = await Promise.all([next.exited, text(next.process.stdout!)]);
+    expect(status, next.output()).toBe(0);
+    expect(JSON.parse(document)).toMatchObject({
+      parts: expect.arrayContaining([
+        { name: "gateway", url: `http://127.0.0.1:${killed.ports.gateway}`, readyAfterMs: expect.any(Number) },
+      ]),
+      purchase: { end: "delivered", payment: { price: "0.01" }, settlement: { success: true } },
+      paidAfterMs: expect.any(Number),
+    });
   });
 
   it("never empties a folder that is not its own", async () => {

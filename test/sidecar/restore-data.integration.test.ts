@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { makeRelease } from "#devnet/testing/new-version.ts";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import type { RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import { runRestoreDataCommand } from "#sidecar/upkeep/control/restore-data-command.ts";
+import { runRestoreDataCommand, type RestoreDataOptions } from "#sidecar/upkeep/control/restore-data-command.ts";
 import { isLong, seed } from "../support/run-size.ts";
 import {
   keepPrinted,
@@ -24,9 +24,13 @@ const run = promisify(execFile);
 /** The step at which the sidecar ends itself, of those that a restore has. */
 const killAt = (kill: number) => 1 + ((seed * 31 + kill * 17) % 40);
 
-async function restore(upkeep: RunningUpkeep, snapshot?: string, dryRun = false) {
+async function restore(
+  upkeep: RunningUpkeep,
+  snapshot?: string,
+  more: Partial<Pick<RestoreDataOptions, "dryRun" | "json">> = {},
+) {
   const { output, printed } = keepPrinted();
-  const options = { snapshot, dryRun, yes: true, confirm: undefined };
+  const options = { snapshot, dryRun: false, yes: true, confirm: undefined, ...more };
   const status = await runRestoreDataCommand(findControl(upkeep), options, output);
   return { status, ...printed() };
 }
@@ -40,7 +44,7 @@ test("data are restored from the copy that an upgrade kept and from an archive; 
   const hash = await readHash(node, 2);
   const kept = join(node.workspace, ".gatehouse-upgrade");
   const [name = ""] = await readdir(kept);
-  const shown = await restore(upkeep, undefined, true);
+  const shown = await restore(upkeep, undefined, { dryRun: true });
   expect(shown).toMatchObject({ status: 0, errors: "" });
   expect(shown.printed).toContain("Put ");
   expect(shown.printed).toContain("warning: the node answers");
@@ -63,7 +67,9 @@ test("data are restored from the copy that an upgrade kept and from an archive; 
   const archive = join(node.workspace, "snapshot.tar.gz");
   await run("tar", ["-czf", archive, "-C", join(kept, name, "data"), "."]);
   // A hold does not speak against it: that restarts did not help is why it is asked for.
-  expect((await restore(upkeep, archive)).printed).toContain("is proved");
+  const told = await restore(upkeep, archive, { json: true });
+  expect(told).toMatchObject({ status: 0, errors: expect.stringContaining("It has begun.") });
+  expect(JSON.parse(told.printed)).toMatchObject({ result: "begun", upgrade: { end: "committed" } });
   expect(await readHash(node, 2)).toBe(hash);
   await upkeep.reason("Unheld", "NoHold");
 }, 300_000);

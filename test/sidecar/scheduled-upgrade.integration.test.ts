@@ -65,7 +65,14 @@ test("an upgrade is accepted for a time, withdrawn, not begun after its time was
     expect(await runCancelCommand(findControl(upkeep), cancelled.output)).toBe(0);
     expect(cancelled.printed().printed).toContain(begins);
     await upkeep.reason("UpgradeProved", "NoneScheduled");
-    expect((await upgradeDevnet(upkeep, source, { at })).status).toBe(0);
+    const again = keepPrinted();
+    expect(await runCancelCommand(findControl(upkeep), again.output, { json: true })).toBe(0);
+    expect(JSON.parse(again.printed().printed)).toMatchObject({ result: "none" });
+    const told = await upgradeDevnet(upkeep, source, { at, json: true });
+    expect([told.status, JSON.parse(told.printed)]).toEqual([
+      0,
+      expect.objectContaining({ result: "scheduled", starts: expect.stringContaining(new Date(atMs).toISOString()) }),
+    ]);
   }
   // The machine sleeps past the time.
   aheadMs = 2 * hourMs;

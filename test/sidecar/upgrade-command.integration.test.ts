@@ -26,6 +26,11 @@ test("an upgrade is shown, refused without a word of yes, and then proved: versi
     status: 1,
     errors: "upgrade: nothing was changed. Without a terminal, say --yes.\n",
   });
+  const unasked = await upgradeDevnet(upkeep, source, { yes: false, json: true });
+  expect([unasked.status, JSON.parse(unasked.printed)]).toEqual([
+    1,
+    expect.objectContaining({ result: "shown", plan: expect.objectContaining({ from: "0.15.0", to: "0.16.2" }) }),
+  ]);
   expect(await readVersion(node)).toContain("0.15.0");
   expect(await readFile(node.configPath, "utf8")).toBe(before);
   const [hash, height] = [await readHash(node, 2), await readHeight(node)];
@@ -44,6 +49,11 @@ test("an upgrade is shown, refused without a word of yes, and then proved: versi
   await upkeep.reason("AutoPruneOn", "On", 20_000);
   expect(restarts(upkeep)).toBe(restartsBefore);
   expect((await upgradeDevnet(upkeep, source)).printed).toContain("problem: the node is 0.16.2 already");
+  const refused = await upgradeDevnet(upkeep, source, { dryRun: true, json: true });
+  expect([refused.status, JSON.parse(refused.printed)]).toEqual([
+    1,
+    expect.objectContaining({ result: "refused", node: expect.objectContaining({ name: expect.any(String) }) }),
+  ]);
 });
 
 test.each(["broken", "corrupting"] as const)(

@@ -50,7 +50,7 @@ export async function startSettledDevnet(environment: Environment = {}) {
 export async function upgradeDevnet(
   upkeep: RunningUpkeep,
   source: string,
-  more: Partial<Pick<UpgradeOptions, "dryRun" | "yes" | "at">> = {},
+  more: Partial<Pick<UpgradeOptions, "dryRun" | "yes" | "at" | "json">> = {},
 ) {
   const { output, printed } = keepPrinted();
   const options = { source, version: undefined, at: undefined, dryRun: false, yes: true, confirm: undefined, ...more };

@@ -9,6 +9,8 @@ export type Agreement = Readonly<{
   dryRun: boolean;
   /** Agrees without being asked. */
   yes: boolean;
+  /** Prints one JSON document, and asks nobody. */
+  json?: boolean | undefined;
   /** Asks a person at the terminal; undefined where there is none. */
   confirm: ((question: string) => Promise<boolean>) | undefined;
 }>;
@@ -32,43 +34,88 @@ const checkWithinMs = 180_000;
  */
 export async function confirmPlan(
   target: ControlTarget,
-  { command, body, ask }: PlannedWork,
+  work: PlannedWork,
+  agreement: Agreement,
+  output: CommandOutput,
+): Promise<number> {
+  const confirm = agreement.json === true ? confirmForProgram : confirmForPerson;
+  try {
+    return await confirm(target, work, agreement, output);
+  } catch (error) {
+    if (!(error instanceof ControlError)) throw error;
+    output.error(`${work.command}: ${error.message}\n`);
+    return exitStatus.error;
+  }
+}
+
+function requestPlan(target: ControlTarget, { command, body }: PlannedWork, digest?: string): Promise<UpgradeAnswer> {
+  return requestControl(target, {
+    path: `/${command}`,
+    body: { ...body, digest },
+    answer: upgradeAnswer,
+    timeoutMs: checkWithinMs,
+  });
+}
+
+async function confirmForPerson(
+  target: ControlTarget,
+  work: PlannedWork,
   { dryRun, yes, confirm }: Agreement,
   output: CommandOutput,
 ): Promise<number> {
-  const request = (more: object = {}) =>
-    requestControl(target, {
-      path: `/${command}`,
-      body: { ...body, ...more },
-      answer: upgradeAnswer,
-      timeoutMs: checkWithinMs,
-    });
+  const { command, ask } = work;
+  const shown = await requestPlan(target, work);
+  output.out(planText(shown));
+  if (shown.result === "refused") {
+    output.error(`${command}: it can't be done now, for the reasons above; nothing was changed.\n`);
+    return exitStatus.error;
+  }
+  if (dryRun) return exitStatus.clean;
+  const isAllowed = yes || (await confirm?.(ask(shown))) === true;
+  if (!isAllowed) {
+    const how = confirm === undefined ? " Without a terminal, say --yes." : "";
+    output.error(`${command}: nothing was changed.${how}\n`);
+    return exitStatus.error;
+  }
+  const begun = await requestPlan(target, work, shown.plan.digest);
+  if (begun.beganMs !== undefined) {
+    const { end } = await followUpgrade(target, begun.beganMs, output.out);
+    return end === "committed" ? exitStatus.clean : exitStatus.error;
+  }
+  if (begun.result === "scheduled") {
+    output.out(`It is accepted, and begins by itself ${begun.starts}. Withdraw it: gatehouse upgrade --cancel.\n`);
+    return exitStatus.clean;
+  }
+  output.error(`${command}: it is another one now, or can't be done any more; nothing was changed. It is now:\n`);
+  output.out(planText(begun));
+  return exitStatus.error;
+}
+
+/** Prints the sidecar's last answer, with the end of what it began; the steps on the way are for a person. */
+async function confirmForProgram(
+  target: ControlTarget,
+  work: PlannedWork,
+  { dryRun, yes }: Agreement,
+  output: CommandOutput,
+): Promise<number> {
+  const print = (document: object) => output.out(`${JSON.stringify(document)}\n`);
+  const shown = await requestPlan(target, work);
+  if (dryRun || !yes || shown.result === "refused") {
+    print(shown);
+    return dryRun && shown.result === "shown" ? exitStatus.clean : exitStatus.error;
+  }
+  const begun = await requestPlan(target, work, shown.plan.digest);
+  if (begun.beganMs === undefined) {
+    print(begun);
+    return begun.result === "scheduled" ? exitStatus.clean : exitStatus.error;
+  }
   try {
-    const shown = await request();
-    output.out(planText(shown));
-    if (shown.result === "refused") {
-      output.error(`${command}: it can't be done now, for the reasons above; nothing was changed.\n`);
-      return exitStatus.error;
-    }
-    if (dryRun) return exitStatus.clean;
-    const isAllowed = yes || (await confirm?.(ask(shown))) === true;
-    if (!isAllowed) {
-      const how = confirm === undefined ? " Without a terminal, say --yes." : "";
-      output.error(`${command}: nothing was changed.${how}\n`);
-      return exitStatus.error;
-    }
-    const begun = await request({ digest: shown.plan.digest });
-    if (begun.beganMs !== undefined) return await followUpgrade(target, begun.beganMs, output);
-    if (begun.result === "scheduled") {
-      output.out(`It is accepted, and begins by itself ${begun.starts}. Withdraw it: gatehouse upgrade --cancel.\n`);
-      return exitStatus.clean;
-    }
-    output.error(`${command}: it is another one now, or can't be done any more; nothing was changed. It is now:\n`);
-    output.out(planText(begun));
-    return exitStatus.error;
+    const upgrade = await followUpgrade(target, begun.beganMs, output.error);
+    print({ ...begun, upgrade });
+    return upgrade.end === "committed" ? exitStatus.clean : exitStatus.error;
   } catch (error) {
-    if (!(error instanceof ControlError)) throw error;
-    output.error(`${command}: ${error.message}\n`);
-    return exitStatus.error;
+    // It goes on without this command: a program is told that it began.
+    if (error instanceof ControlError) print(begun);
+    throw error;
   }
 }

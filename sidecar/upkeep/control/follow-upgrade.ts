@@ -1,4 +1,3 @@
-import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
 import { pause } from "#daemon/time.ts";
 import { ControlError, requestControl, type ControlTarget } from "./request-control.ts";
 import { controlView, type ControlView, type UpgradeAnswer } from "./control-answers.ts";
@@ -8,18 +7,24 @@ const lookAgainMs = 1_000;
 /** How long the sidecar may be away in the middle: it goes on with the upgrade at its next start. */
 const awayMs = 120_000;
 
-/** Prints each step as it begins, until the end; a sidecar that is away for a while goes on when it is back. */
-export async function followUpgrade(target: ControlTarget, beganMs: number, output: CommandOutput): Promise<number> {
-  output.out("It has begun. The sidecar carries it out: to end this command does not end it.\n");
+type ShownUpgrade = NonNullable<ControlView["upgrade"]>;
+
+/** Says each step as it begins, and returns how it ended; a sidecar that is away for a while goes on when it is back. */
+export async function followUpgrade(
+  target: ControlTarget,
+  beganMs: number,
+  say: (text: string) => void,
+): Promise<ShownUpgrade> {
+  say("It has begun. The sidecar carries it out: to end this command does not end it.\n");
   let stage: string | undefined;
   let seenMs = performance.now();
   for (;;) {
     const upgrade = await lookAtUpgrade(target, beganMs, performance.now() - seenMs < awayMs);
     if (upgrade !== undefined) {
       seenMs = performance.now();
-      if (upgrade.stage !== stage || upgrade.end !== undefined) output.out(`${upgrade.words}\n`);
+      if (upgrade.stage !== stage || upgrade.end !== undefined) say(`${upgrade.words}\n`);
       ({ stage } = upgrade);
-      if (upgrade.end !== undefined) return upgrade.end === "committed" ? exitStatus.clean : exitStatus.error;
+      if (upgrade.end !== undefined) return upgrade;
     }
     await pause(lookAgainMs);
   }
@@ -29,7 +34,7 @@ async function lookAtUpgrade(
   target: ControlTarget,
   beganMs: number,
   mayBeAway: boolean,
-): Promise<ControlView["upgrade"]> {
+): Promise<ShownUpgrade | undefined> {
   try {
     const { upgrade } = await requestControl(target, { path: "", answer: controlView });
     if (upgrade?.beganMs === beganMs) return upgrade;

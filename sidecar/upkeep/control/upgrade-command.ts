@@ -32,14 +32,19 @@ function ask({ starts = "now" }: UpgradeAnswer): string {
 }
 
 /** Withdraws the upgrade that is scheduled. Returns the exit status: 0 none is scheduled any more; 1 no sidecar said so. */
-export async function runCancelCommand(target: ControlTarget, output: CommandOutput): Promise<number> {
+export async function runCancelCommand(
+  target: ControlTarget,
+  output: CommandOutput,
+  { json }: Readonly<{ json: boolean }> = { json: false },
+): Promise<number> {
   try {
-    const { words, node } = await requestControl(target, { path: "/upgrade/cancel", body: {}, answer: cancelAnswer });
-    output.out(
+    const answer = await requestControl(target, { path: "/upgrade/cancel", body: {}, answer: cancelAnswer });
+    const { words, node } = answer;
+    const said =
       words === undefined
         ? `No upgrade is scheduled on ${node.words}.\n`
-        : `Withdrawn on ${node.words}. It was: ${words}\n`,
-    );
+        : `Withdrawn on ${node.words}. It was: ${words}\n`;
+    output.out(json ? `${JSON.stringify(answer)}\n` : said);
     return exitStatus.clean;
   } catch (error) {
     if (!(error instanceof ControlError)) throw error;

@@ -77,8 +77,8 @@ async function archiveServer(archive: Buffer) {
 async function place(archive: Buffer, directory: string) {
   const server = await archiveServer(archive);
   const dataPath = join(directory, "workspace/data");
-  const start = (settings: Readonly<Record<string, string>> = {}) =>
-    spawn(process.execPath, [program, "restore"], {
+  const start = (settings: Readonly<Record<string, string>> = {}, args: readonly string[] = []) =>
+    spawn(process.execPath, [program, "restore", ...args], {
       env: {
         PATH: process.env["PATH"],
         GATEHOUSE_RESTORE_ARCHIVE_URL: server.url,
@@ -88,13 +88,16 @@ async function place(archive: Buffer, directory: string) {
         ...settings,
       },
     });
-  const run = async (settings: Readonly<Record<string, string>> = {}) => {
-    const child = start(settings);
+  const run = async (settings: Readonly<Record<string, string>> = {}, args: readonly string[] = []) => {
+    const child = start(settings, args);
     let said = "";
-    child.stdout.on("data", (text: Buffer) => (said += text.toString()));
-    child.stderr.on("data", (text: Buffer) => (said += text.toString()));
+    let printed = "";
+    child.stdout.on("data", (text: Buffer) => (printed += text.toString()));
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on("data", (text: Buffer) => (said += text.toString()));
+    }
     const [status] = (await once(child, "close")) as [number | null];
-    return { status, said };
+    return { status, said, printed };
   };
   const part = join(directory, "workspace/.gatehouse-restore/archive.part");
   return { server, dataPath, part, start, run, [Symbol.asyncDispose]: server.close };
@@ -128,6 +131,20 @@ test.each(["plain", "gzip", "zstd"] as const)("fills an empty data directory fro
   const second = await here.run();
   expect(second).toMatchObject({ status: 0, said: expect.stringContaining("was restored at") });
   expect(here.server.seen).toHaveLength(1);
+});
+
+test("a program is told in one document what came of it; the log is elsewhere", async () => {
+  await using own = await scratch();
+  await using here = await place(await snapshot(own.directory), own.directory);
+  const results = async () => {
+    const { status, said, printed } = await here.run({}, ["--json"]);
+    expect([status, said]).toEqual([0, expect.stringContaining('"event.action"')]);
+    return JSON.parse(printed) as unknown;
+  };
+  expect(await results()).toEqual({ result: "restored", dataPath: here.dataPath });
+  expect(await results()).toEqual({ result: "restored-before", dataPath: here.dataPath });
+  await rm(join(here.dataPath, "../.gatehouse-restore"), { recursive: true });
+  expect(await results()).toEqual({ result: "not-empty", dataPath: here.dataPath });
 });
 
 test("a run that is killed while it downloads is gone on with where it ended", async () => {

@@ -50,12 +50,14 @@ async function clusterOf(snapshots: Snapshot[], { serves = true } = {}) {
     GATEHOUSE_VOLUME_SNAPSHOT_KUBERNETES_API_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     GATEHOUSE_VOLUME_SNAPSHOT_KUBERNETES_SERVICE_ACCOUNT_DIRECTORY: directory,
   };
-  const run = async (change: Readonly<Record<string, string>> = {}) => {
-    const said: string[] = [];
-    const { signal } = new AbortController();
-    const output = { signal, error: (text: string) => void said.push(text), mask: createMask() };
-    const status = await runVolumeSnapshotCommand({ env: { ...env, ...change }, settingsFile: undefined }, output);
-    return { status, said: said.join("") };
+  const run = async (change: Readonly<Record<string, string>> = {}, { json = false } = {}) => {
+    const [printed, said]: [string[], string[]] = [[], []];
+    const out = (text: string) => void printed.push(text);
+    const error = (text: string) => void said.push(text);
+    const sources = { env: { ...env, ...change }, settingsFile: undefined, json };
+    const output = { signal: new AbortController().signal, out, error, mask: createMask() };
+    const status = await runVolumeSnapshotCommand(sources, output);
+    return { status, printed: printed.join(""), said: said.join("") };
   };
   const close = async () => {
     server.closeAllConnections();
@@ -73,7 +75,7 @@ const taken = (day: number, claim = "node-workspace"): Snapshot => ({
 
 test("takes a snapshot of the claim, and keeps the newest that it made; those of others stay", async () => {
   await using cluster = await clusterOf([taken(1), taken(3), taken(2), taken(1, "ledger")]);
-  expect(await cluster.run()).toEqual({ status: 0, said: "" });
+  expect(await cluster.run()).toEqual({ status: 0, printed: "", said: "" });
   expect(cluster.bodies).toEqual([
     {
       apiVersion: "snapshot.storage.k8s.io/v1",
@@ -90,10 +92,26 @@ test("takes a snapshot of the claim, and keeps the newest that it made; those of
   expect(now).toMatch(/^node-workspace-2/);
 });
 
+test("a program is told what was taken and what was deleted in one document; the log is elsewhere", async () => {
+  await using cluster = await clusterOf([taken(1), taken(3)]);
+  const { status, printed, said } = await cluster.run({ GATEHOUSE_VOLUME_SNAPSHOT_LOG_LEVEL: "info" }, { json: true });
+  expect([status, JSON.parse(printed)]).toEqual([
+    0,
+    {
+      result: "taken",
+      claim: "node-workspace",
+      name: cluster.snapshots.at(-1)?.name,
+      deleted: ["node-workspace-1"],
+    },
+  ]);
+  expect(said).toContain("took the snapshot");
+});
+
 test("a cluster without the snapshot controller is named, in the API server's words", async () => {
   await using cluster = await clusterOf([], { serves: false });
   expect(await cluster.run()).toEqual({
     status: 1,
+    printed: "",
     said: "volume-snapshot: no snapshot of node-workspace was taken: 404: the server could not find the requested resource; grant create on volumesnapshots, and see to it that the cluster has the snapshot controller.\n",
   });
 });
