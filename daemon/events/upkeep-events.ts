@@ -57,7 +57,7 @@ export const upkeepEvents = {
   "old-state-taken": { level: "info", means: "The state of an older version was taken over." },
   "control-not-listening": {
     level: "warn",
-    means: "`gatehouse resume`, `adopt` and `upgrade` can't reach this sidecar by its socket.",
+    means: "`gatehouse resume`, `restart`, `adopt` and `upgrade` can't reach this sidecar by its socket.",
     act: "Set `upkeep.controlToken` and use `--url`, or name another `upkeep.stateDirectory`.",
   },
   "prune-switch-failed": {

@@ -47,7 +47,7 @@ export const upkeepSection = section({
   )
     .optional()
     .describe(
-      "Token for gatehouse resume and gatehouse adopt by --url, and for the buttons of the status page; without it there are no buttons, and the commands work only through the socket in the state directory",
+      "Token for gatehouse resume, restart, adopt, upgrade and restore by --url, and for the buttons of the status page; without it there are no buttons, and the commands work only through the socket in the state directory",
     ),
   rereadIntervalMs: milliseconds.default(5_000).describe("Time between two reads of node.conf when no event comes"),
   restoreAfterMs: nonNegativeInteger

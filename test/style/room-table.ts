@@ -106,7 +106,7 @@ export const roomTable: Readonly<Record<string, Room>> = {
       // gatehouse dashboard and the stack serve one page about several services.
       "sidecar/overview/{overview,targets}.ts",
       "sidecar/upkeep/plan/plan-document.ts",
-      "sidecar/{upkeep/plan,upkeep/control/resume,upkeep/control/adopt,upkeep/control/upgrade,upkeep/control/restore-data,restore/restore,volume-snapshot/volume-snapshot}-command.ts",
+      "sidecar/{upkeep/plan,upkeep/control/resume,upkeep/control/restart,upkeep/control/adopt,upkeep/control/upgrade,upkeep/control/restore-data,restore/restore,volume-snapshot/volume-snapshot}-command.ts",
       // The settings say where a running sidecar answers commands; nothing else of the upkeep does.
       "sidecar/upkeep/control/control-places.ts",
       // npm start -- --observe runs Prometheus with the rules that a deployment has, configured as there.

@@ -45,7 +45,7 @@ export async function listenControl(
     const remedy = "set upkeep.controlToken and use --url, or name another upkeep.stateDirectory";
     log.warn(
       { event: "control-not-listening", err: error, place },
-      `gatehouse resume, adopt and upgrade can't reach this sidecar by its socket: ${remedy}`,
+      `gatehouse resume, restart, adopt and upgrade can't reach this sidecar by its socket: ${remedy}`,
     );
   }
   return resources;
@@ -59,7 +59,7 @@ async function close(server: Server): Promise<void> {
 
 const starting = { error: "the sidecar is starting; ask again in a moment" };
 
-/** Adds what `gatehouse resume`, `adopt` and `upgrade` ask a sidecar. Whoever reaches these routes may change the node. */
+/** Adds what `gatehouse resume`, `restart`, `adopt`, `upgrade` and `restore` ask a sidecar. Whoever reaches these routes may change the node. */
 function controlRoutes(app: App, current: () => UpkeepControl | undefined): void {
   app.get(controlPath, (c) => {
     const control = current();

@@ -18,7 +18,7 @@ export class ControlError extends Error {
 
 /** One request; without a path it is a GET of the view. */
 type ControlRequest<Schema extends z.ZodType> = Readonly<{
-  path: "" | "/resume" | "/adopt" | "/upgrade" | "/upgrade/cancel" | "/restore";
+  path: "" | "/resume" | "/restart" | "/adopt" | "/upgrade" | "/upgrade/cancel" | "/restore";
   body?: unknown;
   /** Default: ten seconds. */
   timeoutMs?: number;

@@ -1,0 +1,68 @@
+import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
+import { requestControl, ControlError, type ControlTarget } from "./request-control.ts";
+import { controlView, restartAnswer, type ControlView, type RestartAnswer } from "./control-answers.ts";
+import type { Agreement } from "./confirm-plan.ts";
+
+/** How a restart is agreed to. */
+export type RestartOptions = Pick<Agreement, "yes" | "json" | "confirm">;
+
+/**
+ * Has a running sidecar restart its node, as the sidecar itself restarts it: proved, and rolled back where it does not come back. Returns the exit status: 0
+ * when that sidecar took it on; 1 when it did not, or nobody agreed.
+ */
+export async function runRestartCommand(
+  target: ControlTarget,
+  { yes, json, confirm }: RestartOptions,
+  output: CommandOutput,
+): Promise<number> {
+  try {
+    const view = await requestControl(target, { path: "", answer: controlView });
+    if (json === true) {
+      const answer = yes ? await ask(target) : { result: "shown", node: view.node };
+      output.out(`${JSON.stringify(answer)}\n`);
+      return statusOf(answer.result);
+    }
+    output.out(`${view.node.words}\n`);
+    const isAllowed = yes || (await confirm?.("It serves nobody while it restarts. Restart it now? [y/N] ")) === true;
+    if (!isAllowed) {
+      const how = confirm === undefined ? " Without a terminal, say --yes." : "";
+      output.error(`restart: nothing was done.${how}\n`);
+      return exitStatus.error;
+    }
+    const { result } = await ask(target);
+    if (result === "asked") {
+      output.out("The sidecar restarts the node now, and proves it. gatehouse status shows how it goes.\n");
+    } else {
+      output.error(`restart: ${refusalOf(result, view)}\n`);
+    }
+    return statusOf(result);
+  } catch (error) {
+    if (!(error instanceof ControlError)) throw error;
+    output.error(`restart: ${error.message}\n`);
+    return exitStatus.error;
+  }
+}
+
+function ask(target: ControlTarget): Promise<RestartAnswer> {
+  return requestControl(target, { path: "/restart", answer: restartAnswer });
+}
+
+function statusOf(result: string): number {
+  return result === "asked" ? exitStatus.clean : exitStatus.error;
+}
+
+/** Why the sidecar did not take it on, and what to do. */
+function refusalOf(result: Exclude<RestartAnswer["result"], "asked">, { hold }: ControlView): string {
+  switch (result) {
+    case "busy":
+      return "a restart or an upgrade is under way already; look again when it has ended.";
+    case "held":
+      return `a hold is in force; mend its cause, then say gatehouse resume. ${hold?.message ?? ""}`.trimEnd();
+    case "waits":
+      return "the sidecar may not act on this node yet; let it by gatehouse adopt.";
+    case "observes":
+      return "upkeep.mode is observe, so this sidecar never acts; set it to adopt or enforce, or restart the node yourself.";
+    case "no-driver":
+      return "restart.driver is none, so this sidecar can't restart the node; set it, or restart the node yourself.";
+  }
+}

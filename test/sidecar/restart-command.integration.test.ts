@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { startFakeNode } from "#sidecar/testing/fake-node.ts";
+import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
+import { until } from "#sidecar/testing/until.ts";
+import { runRestartCommand, type RestartOptions } from "#sidecar/upkeep/control/restart-command.ts";
+import { keepPrinted, findControl } from "../support/settled-devnet.ts";
+
+async function restart(upkeep: RunningUpkeep, more: Partial<RestartOptions> = {}) {
+  const { output, printed } = keepPrinted();
+  const options = { yes: true, json: false, confirm: undefined, ...more };
+  const status = await runRestartCommand(findControl(upkeep), options, output);
+  return { status, ...printed() };
+}
+
+test("gatehouse restart restarts the node once somebody agrees, and says who is asked first", async () => {
+  await using node = await startFakeNode();
+  await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" });
+  // The first look has a correction to make, and restarts for it.
+  await until(node.starts, (starts) => starts === 2);
+  await upkeep.reason("RestartSettled", "Idle");
+  const unasked = { status: 1, errors: "restart: nothing was done. Without a terminal, say --yes.\n" };
+  expect(await restart(upkeep, { yes: false })).toMatchObject(unasked);
+  const questions: string[] = [];
+  const confirm = async (question: string) => questions.push(question) > 1;
+  expect(await restart(upkeep, { yes: false, confirm })).toMatchObject({
+    status: 1,
+    errors: "restart: nothing was done.\n",
+  });
+  const shown = await restart(upkeep, { yes: false, json: true });
+  expect([shown.status, JSON.parse(shown.printed)]).toMatchObject([1, { result: "shown", node: {} }]);
+  expect(await node.starts()).toBe(2);
+  const done = await restart(upkeep, { yes: false, confirm });
+  expect(done).toMatchObject({ status: 0, errors: "", printed: expect.stringContaining("restarts the node now") });
+  expect(questions).toEqual(Array(2).fill("It serves nobody while it restarts. Restart it now? [y/N] "));
+  await until(node.starts, (starts) => starts === 3);
+  await upkeep.reason("RestartSettled", "Idle");
+  expect(upkeep.events.list().map(({ message }) => message)).toContain("A person asked for a restart of the node.");
+  const told = await restart(upkeep, { json: true });
+  expect([told.status, JSON.parse(told.printed)]).toMatchObject([0, { result: "asked" }]);
+  await until(node.starts, (starts) => starts === 4);
+});
+
+test.each([
+  ["waits for a word to act", { GATEHOUSE_SIDECAR_UPKEEP_MODE: "adopt" }, "waits", "let it by gatehouse adopt"],
+  ["only looks", { GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe" }, "observes", "upkeep.mode is observe"],
+  ["can't restart it", { GATEHOUSE_SIDECAR_RESTART_DRIVER: "none" }, "no-driver", "restart.driver is none"],
+])("a sidecar that %s does not restart the node, and says what to do", async (_, environment, result, words) => {
+  await using node = await startFakeNode();
+  await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2", ...environment });
+  const starts = await node.starts();
+  expect(await restart(upkeep)).toMatchObject({ status: 1, errors: expect.stringContaining(`restart: `) });
+  expect((await restart(upkeep)).errors).toContain(words);
+  const told = await restart(upkeep, { json: true });
+  expect([told.status, JSON.parse(told.printed)]).toMatchObject([1, { result }]);
+  expect(await node.starts()).toBe(starts);
+});
