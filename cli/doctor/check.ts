@@ -6,6 +6,8 @@ export type Diagnosis = Readonly<{
   services: readonly InspectedService[];
   /** Prometheus, as its web interface is reached; undefined where nobody named one. */
   prometheusUrl: string | undefined;
+  /** Where clients come in, besides what settings name. */
+  publicUrls: readonly string[];
   /** Milliseconds since 1970. */
   clock: () => number;
 }>;

@@ -33,6 +33,8 @@ export type DiagnoseOptions = Printing &
   NamedServices &
   Readonly<{
     prometheusUrl: string | undefined;
+    /** Where clients come in. */
+    publicUrls: readonly string[];
     /** Where a bundle for a bug report is written. */
     bundle: string | undefined;
     /** Log files for the bundle, in addition to those of a stack on this machine. */
@@ -42,10 +44,10 @@ export type DiagnoseOptions = Printing &
 /** Runs every check, prints what was found, writes the bundle, and returns the exit status. */
 export async function diagnose(options: DiagnoseOptions, dependencies: Dependencies): Promise<number> {
   const { clock, mask } = dependencies;
-  const { prometheusUrl, bundle, json, logs, stateDirectory } = options;
+  const { prometheusUrl, publicUrls, bundle, json, logs, stateDirectory } = options;
   const known = findServices(options, { mask });
   const services = await Promise.all(known.map((service) => inspectService(service, clock)));
-  const findings = await runChecks({ services, prometheusUrl, clock });
+  const findings = await runChecks({ services, prometheusUrl, publicUrls, clock });
   const status = printed(findings, { json }, dependencies);
   if (bundle === undefined) return status;
   const ofStack = services.some(({ source }) => source.startsWith("the stack in "))

@@ -53,6 +53,8 @@ export type ServiceFacts = Readonly<{
   staleAfterMs?: number;
   pushgatewayUrl?: string | undefined;
   facilitator?: UsedFacilitator | undefined;
+  /** Where its clients come in. */
+  publicUrl?: string | undefined;
   gasPayer?: GasPayer | undefined;
 }>;
 

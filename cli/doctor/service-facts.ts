@@ -115,6 +115,7 @@ function factsOfResourceServer({
   chain,
   facilitator,
   settlement,
+  publicUrl,
 }: ResourceServerSettings): ServiceFacts {
   const { url, apiKey } = facilitator;
   const { rpcUrl, privateKey } = settlement;
@@ -122,6 +123,7 @@ function factsOfResourceServer({
   const setting = toEnvironmentName("resource-server", ["settlement", "rpcUrl"]);
   return {
     operations,
+    publicUrl,
     listeners: [
       { ...listen, setting: toEnvironmentName("resource-server", ["listen", "port"]) },
       { ...operations, setting: toEnvironmentName("resource-server", ["operations", "port"]) },

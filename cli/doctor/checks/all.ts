@@ -1,4 +1,5 @@
 import type { Check } from "../check.ts";
+import { certificateCheck } from "./certificate-check.ts";
 import { clockCheck } from "./clock-check.ts";
 import { conditionsCheck } from "./conditions-check.ts";
 import { facilitatorCheck } from "./facilitator-check.ts";
@@ -26,4 +27,5 @@ export const checks: Readonly<Record<string, Check>> = {
   prometheus: prometheusCheck,
   facilitator: facilitatorCheck,
   signer: signerCheck,
+  certificate: certificateCheck,
 };

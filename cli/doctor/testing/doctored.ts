@@ -55,7 +55,7 @@ export async function startNodeThat(results: Readonly<Record<string, unknown>>) 
 type Run = Readonly<{ status: number; findings: readonly Finding[]; error: string }>;
 
 /** Runs the command's checks with nothing named but what is given. */
-export async function runDoctor(options: Partial<DiagnoseOptions>): Promise<Run> {
+export async function runDoctor(options: Partial<DiagnoseOptions>, clock = () => nowMs): Promise<Run> {
   let [out, error] = ["", ""];
   const status = await diagnose(
     {
@@ -64,6 +64,7 @@ export async function runDoctor(options: Partial<DiagnoseOptions>): Promise<Run>
       env: {},
       stateDirectory: "/nonexistent",
       prometheusUrl: undefined,
+      publicUrls: [],
       bundle: undefined,
       logs: [],
       json: true,
@@ -74,7 +75,7 @@ export async function runDoctor(options: Partial<DiagnoseOptions>): Promise<Run>
       error: (text) => void (error += text),
       isColored: false,
       mask: createMask(),
-      clock: () => nowMs,
+      clock,
     },
   );
   return { status, error, findings: (JSON.parse(out) as { findings: Finding[] }).findings };

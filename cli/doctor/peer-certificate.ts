@@ -1,0 +1,62 @@
+import { once } from "node:events";
+import { isIP } from "node:net";
+import { checkServerIdentity, connect, type TLSSocket } from "node:tls";
+import { requestFailureCode } from "#daemon/http/request.ts";
+
+/** The certificate that a server shows, and what a client has against it. */
+export type PeerCertificate = Readonly<{
+  beginsMs: number;
+  endsMs: number;
+  /** The names that it is for, as OpenSSL writes them. */
+  names: string;
+  /** Whether it is for the name that was asked for. */
+  isNamed: boolean;
+  /** Why clients do not trust who signed it, as OpenSSL's code; undefined where they do. Its time and its name are judged apart. */
+  untrusted: string | undefined;
+}>;
+
+/** A certificate, or in a few words why none was seen. */
+export type SeenCertificate = Readonly<{ ok: true; certificate: PeerCertificate } | { ok: false; why: string }>;
+
+/** Looks at the certificate that the server of an `https` URL shows; sends nothing after the handshake. Never throws. */
+export async function readPeerCertificate(url: string, timeoutMs: number): Promise<SeenCertificate> {
+  const { hostname, port } = new URL(url);
+  const host = hostname.replace(/^\[|\]$/g, "");
+  const signal = AbortSignal.timeout(timeoutMs);
+  const socket = connect({
+    host,
+    port: Number(port || 443),
+    // A wrong certificate is to be looked at, too; nothing is sent to whoever shows it.
+    rejectUnauthorized: false,
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+  });
+  try {
+    await once(socket, "secureConnect", { signal });
+    return { ok: true, certificate: judge(socket, host) };
+  } catch (error) {
+    return { ok: false, why: signal.aborted ? `no handshake within ${timeoutMs} ms` : requestFailureCode(error) };
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** What the checks of time and name tell themselves. */
+const judgedApart: ReadonlySet<string> = new Set([
+  "CERT_HAS_EXPIRED",
+  "CERT_NOT_YET_VALID",
+  "ERR_TLS_CERT_ALTNAME_INVALID",
+]);
+
+function judge(socket: TLSSocket, host: string): PeerCertificate {
+  const certificate = socket.getPeerCertificate();
+  // An error with a code, or the code alone, whatever the types say.
+  const refusal: unknown = socket.authorizationError ?? undefined;
+  const code = refusal instanceof Error && "code" in refusal ? String(refusal.code) : refusal?.toString();
+  return {
+    beginsMs: Date.parse(certificate.valid_from),
+    endsMs: Date.parse(certificate.valid_to),
+    names: certificate.subjectaltname ?? "no name",
+    isNamed: checkServerIdentity(host, certificate) === undefined,
+    untrusted: code === undefined || judgedApart.has(code) ? undefined : code,
+  };
+}
