@@ -30,7 +30,7 @@ enableCompileCache(cacheDirectory);
 if (command === "compile-sidecar") await loadSidecar();
 else {
   if (command === "sidecar") await compileOnce();
-  await import("./program.ts");
+  await import("./main.ts");
 }
 
 /**
@@ -52,7 +52,7 @@ async function loadSidecar() {
   await import("../daemon/service.ts");
   if (directory !== undefined) writeFileSync(markerIn(directory), fingerprint());
   process.argv.splice(2, 1, "--version");
-  await import("./program.ts");
+  await import("./main.ts");
 }
 
 /**

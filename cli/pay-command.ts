@@ -53,9 +53,7 @@ export function createPayCommand({ mask }: Readonly<{ mask: Mask }>) {
     .addHelpText(
       "after",
       `\n${exitStatusHelp}\n\nThe key: --key-file, or ${keyVariable}_FILE, or ${keyVariable} in the environment.\n` +
-        "The chain's endpoint: --rpc-url, or GATEHOUSE_PAY_CHAIN_RPC_URL.\n\nExamples:\n" +
-        "  gatehouse pay https://shop.example/data                                   what it costs\n" +
-        "  gatehouse pay https://shop.example/data --max-amount 0.05 --asset 0x… --rpc-url https://rpc.example --key-file key -o data.json",
+        "The chain's endpoint: --rpc-url, or GATEHOUSE_PAY_CHAIN_RPC_URL.",
     )
     .action(async (url, { header: headers, data, asset, keyFile, ...options }) => {
       mask.hide(url);

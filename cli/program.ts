@@ -1,9 +1,9 @@
 import completeOnTab from "@bomb.sh/tab/commander";
 import { Command } from "@commander-js/extra-typings";
 import type { Command as UntypedCommand } from "commander";
-import { maskUncaughtErrors } from "#daemon/end-process.ts";
-import { createMask } from "#daemon/mask.ts";
+import type { Mask } from "#daemon/mask.ts";
 import { version } from "#daemon/version.ts";
+import { addExamples } from "./command-examples.ts";
 import { createAdoptCommand } from "./adopt-command.ts";
 import { createConfigCommand } from "./config-command.ts";
 import { createDashboardCommand } from "./dashboard-command.ts";
@@ -24,113 +24,121 @@ import { createVolumeSnapshotCommand } from "./volume-snapshot-command.ts";
 import { createStatusCommand } from "./status-command.ts";
 import { createStackCommand } from "./stack-command.ts";
 
-/** What this process may not show, whichever command it is. */
-const mask = createMask();
-maskUncaughtErrors(mask);
+/** Creates the whole command line. `mask` knows what none of its commands may show. */
+export function createProgram({ mask }: Readonly<{ mask: Mask }>): UntypedCommand {
+  const program = new Command("gatehouse")
+    .description("Runs, guards and charges for an EVM node.")
+    .version(version)
+    .showHelpAfterError('("gatehouse --help" lists the commands)')
+    .addHelpText(
+      "after",
+      "\nStart here:\n  gatehouse stack --once         the whole system on this machine, one paid request, then stop\n  gatehouse <command> --help     what a command does and the settings to begin with",
+    );
+  program.addCommand(createStackCommand());
+  addProducts(program, mask);
+  program.addCommand(createStatusCommand({ mask }));
+  program.addCommand(createTopCommand({ mask }));
+  program.addCommand(createDashboardCommand({ mask }));
+  program.addCommand(createLogsCommand({ mask }));
+  program.addCommand(createPayCommand({ mask }));
+  program.addCommand(createPlanCommand({ mask }));
+  program.addCommand(createLintCommand({ mask }));
+  program.addCommand(createDoctorCommand({ mask }));
+  program.addCommand(createAdoptCommand({ mask }));
+  program.addCommand(createResumeCommand({ mask }));
+  program.addCommand(createRestartCommand({ mask }));
+  program.addCommand(createUpgradeCommand({ mask }));
+  program.addCommand(createRestoreCommand({ mask }));
+  program.addCommand(createVolumeSnapshotCommand({ mask }));
+  addHelpers(program, mask);
+  program.addCommand(createConfigCommand({ mask }));
+  program.addCommand(installServiceCommand({ mask }));
+  // The typed commands are commander's own.
+  const untyped = program as unknown as UntypedCommand;
+  completeOnTab(untyped, { completionCommandName: "completion" });
+  suggestChoices(untyped);
+  addExamples(untyped);
+  return untyped;
+}
 
-const program = new Command("gatehouse")
-  .description("Runs, guards and charges for an EVM node.")
-  .version(version)
-  .showHelpAfterError('("gatehouse --help" lists the commands)')
-  .addHelpText(
-    "after",
-    "\nStart here:\n  gatehouse stack --once         the whole system on this machine, one paid request, then stop\n  gatehouse <command> --help     what a command does and the settings to begin with",
+/** Adds the services that a deployment is made of. */
+function addProducts(program: Command, mask: Mask): void {
+  addServiceCommand(
+    program,
+    {
+      name: "sidecar",
+      summary: "Keep one node right and guard its RPC: configuration, pruning, restarts, health, gateway",
+      load: async () => (await import("#sidecar/main.ts")).sidecar,
+    },
+    { mask },
   );
+  addServiceCommand(
+    program,
+    {
+      name: "gateway",
+      summary:
+        "Guard the RPC of any EVM node: methods, limits, cache, WebSocket, health; nothing of the node is touched",
+      load: async () => (await import("#gateway/main.ts")).gateway,
+    },
+    { mask },
+  );
+  addServiceCommand(
+    program,
+    {
+      name: "facilitator",
+      summary: "Verify and settle x402 payments on-chain",
+      load: async () => (await import("#facilitator/main.ts")).facilitator,
+    },
+    { mask },
+  );
+  addServiceCommand(
+    program,
+    {
+      name: "resource-server",
+      summary: "Sell HTTP routes by x402 and forward them to their upstream once paid",
+      load: async () => (await import("#resource-server/main.ts")).resourceServer,
+    },
+    { mask },
+  );
+}
 
-program.addCommand(createStackCommand());
-addServiceCommand(
-  program,
-  {
-    name: "sidecar",
-    summary: "Keep one node right and guard its RPC: configuration, pruning, restarts, health, gateway",
-    load: async () => (await import("#sidecar/main.ts")).sidecar,
-  },
-  { mask },
-);
-addServiceCommand(
-  program,
-  {
-    name: "gateway",
-    summary: "Guard the RPC of any EVM node: methods, limits, cache, WebSocket, health; nothing of the node is touched",
-    load: async () => (await import("#gateway/main.ts")).gateway,
-  },
-  { mask },
-);
-addServiceCommand(
-  program,
-  {
-    name: "facilitator",
-    summary: "Verify and settle x402 payments on-chain",
-    load: async () => (await import("#facilitator/main.ts")).facilitator,
-  },
-  { mask },
-);
-addServiceCommand(
-  program,
-  {
-    name: "resource-server",
-    summary: "Sell HTTP routes by x402 and forward them to their upstream once paid",
-    load: async () => (await import("#resource-server/main.ts")).resourceServer,
-  },
-  { mask },
-);
-program.addCommand(createStatusCommand({ mask }));
-program.addCommand(createTopCommand({ mask }));
-program.addCommand(createDashboardCommand({ mask }));
-program.addCommand(createLogsCommand({ mask }));
-program.addCommand(createPayCommand({ mask }));
-program.addCommand(createPlanCommand({ mask }));
-program.addCommand(createLintCommand({ mask }));
-program.addCommand(createDoctorCommand({ mask }));
-program.addCommand(createAdoptCommand({ mask }));
-program.addCommand(createResumeCommand({ mask }));
-program.addCommand(createRestartCommand({ mask }));
-program.addCommand(createUpgradeCommand({ mask }));
-program.addCommand(createRestoreCommand({ mask }));
-program.addCommand(createVolumeSnapshotCommand({ mask }));
-addServiceCommand(
-  program,
-  {
-    name: "engine-proxy",
-    summary:
-      "Hold the Docker Engine's socket for a sidecar: inspect, restart and node_cli of one container, nothing else",
-    load: async () => (await import("#engine-proxy/main.ts")).engineProxy,
-  },
-  { mask },
-);
-addServiceCommand(
-  program,
-  {
-    name: "devnet",
-    summary: "Run a node to develop against: the whole JSON-RPC interface over a local chain",
-    load: async () => (await import("#devnet/main.ts")).devnet,
-  },
-  { mask },
-);
-addServiceCommand(
-  program,
-  {
-    name: "pushgateway",
-    summary: "Run Prometheus' Pushgateway where it is on PATH, otherwise a stand-in for development",
-    load: async () => (await import("#devnet/pushgateway/main.ts")).pushgateway,
-  },
-  { mask },
-);
-addServiceCommand(
-  program,
-  {
-    name: "upstream",
-    summary: "Run a sample upstream with something to sell",
-    load: async () => (await import("#devnet/upstream/main.ts")).upstream,
-  },
-  { mask },
-);
-
-program.addCommand(createConfigCommand({ mask }));
-program.addCommand(installServiceCommand({ mask }));
-// The typed commands are commander's own.
-const untyped = program as unknown as UntypedCommand;
-completeOnTab(untyped, { completionCommandName: "completion" });
-suggestChoices(untyped);
-
-await program.parseAsync();
+/** Adds what a service needs next to it, or has in the place of another service while something is developed. */
+function addHelpers(program: Command, mask: Mask): void {
+  addServiceCommand(
+    program,
+    {
+      name: "engine-proxy",
+      summary:
+        "Hold the Docker Engine's socket for a sidecar: inspect, restart and node_cli of one container, nothing else",
+      load: async () => (await import("#engine-proxy/main.ts")).engineProxy,
+    },
+    { mask },
+  );
+  addServiceCommand(
+    program,
+    {
+      name: "devnet",
+      summary: "Run a node to develop against: the whole JSON-RPC interface over a local chain",
+      load: async () => (await import("#devnet/main.ts")).devnet,
+    },
+    { mask },
+  );
+  addServiceCommand(
+    program,
+    {
+      name: "pushgateway",
+      summary: "Run Prometheus' Pushgateway where it is on PATH, otherwise a stand-in for development",
+      load: async () => (await import("#devnet/pushgateway/main.ts")).pushgateway,
+    },
+    { mask },
+  );
+  addServiceCommand(
+    program,
+    {
+      name: "upstream",
+      summary: "Run a sample upstream with something to sell",
+      load: async () => (await import("#devnet/upstream/main.ts")).upstream,
+    },
+    { mask },
+  );
+}

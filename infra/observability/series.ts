@@ -1,5 +1,5 @@
 import type { conditionReasons } from "#status/condition-reasons.ts";
-import type { LabelOf, SeriesName } from "./metric-catalogue.ts";
+import type { LabelOf, SeriesName } from "./series-name.ts";
 
 /** What a label has to be: one value, one of several, or none of several. */
 export type Matcher = string | Readonly<{ in: readonly string[] }> | Readonly<{ notIn: readonly string[] }>;

@@ -1,4 +1,4 @@
-import type { LabelOf, SeriesName } from "#infra/observability/metric-catalogue.ts";
+import type { LabelOf, SeriesName } from "#infra/observability/series-name.ts";
 import { series } from "#infra/observability/series.ts";
 
 /** The scrape target of every case. */

@@ -28,7 +28,7 @@ async function scrape(url: string): Promise<string> {
   return response.text();
 }
 
-/** Metrics of Gatehouse's own by name, with their type and the labels that their samples bear. */
+/** Metrics of Gatehouse's own by name, with their type, their help and the labels that their samples bear. */
 function registered(text: string) {
   const types = [...text.matchAll(/^# TYPE (gatehouse_\w+) (\w+)$/gm)];
   return types.map(([, name = "", type = ""]) => {
@@ -37,7 +37,8 @@ function registered(text: string) {
       [...samples].flatMap(([, inside = ""]) => [...inside.matchAll(/(\w+)="/g)].map(([, label = ""]) => label)),
     );
     labels.delete("le");
-    return { name, type, labels: [...labels].toSorted() };
+    const help = new RegExp(`^# HELP ${name} (.*)$`, "m").exec(text)?.[1];
+    return { name, type, help, labels: [...labels].toSorted() };
   });
 }
 
@@ -90,11 +91,11 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync());
 
 describe("the catalogue of metrics", () => {
-  it("has each metric of the running services, with its type, and labels that it bears", () => {
+  it("has each metric of the running services, with its type, its help, and labels that it bears", () => {
     for (const text of scrapes.values()) {
-      for (const { name, type, labels } of registered(text)) {
+      for (const { name, type, help, labels } of registered(text)) {
         const known = Object.entries(metricCatalogue).find(([key]) => key === name)?.[1];
-        expect({ name, type: known?.type }).toEqual({ name, type });
+        expect({ name, type: known?.type, help: known?.help }).toEqual({ name, type, help });
         if (labels.length > 0)
           expect({ name, labels: [...(known?.labels ?? [])].toSorted() }).toEqual({ name, labels });
       }

@@ -1,5 +1,5 @@
 import type { ruleGroups } from "../rules/all.ts";
-import type { SeriesName } from "../metric-catalogue.ts";
+import type { SeriesName } from "../series-name.ts";
 import { series } from "../series.ts";
 
 /** How Grafana writes values; its own ids of units. */

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startWatchedVolume } from "#sidecar/testing/watched-volume.ts";
+import { metricsByPart } from "#infra/observability/metric-catalogue.ts";
 import { createKubernetesApi } from "#sidecar/upkeep/drivers/kubernetes-api.ts";
 
 const limits = { growBelowFreeRatio: 0.15, stepGibibytes: 100, ceilingGibibytes: 650, pauseMs: 1_000 };
@@ -59,9 +60,11 @@ test("a volume that fills grows step by step, with a pause, to its ceiling and n
   disk.freeRatio = 0.1;
   await watched.until("Growing");
   expect(cluster.patches).toEqual(["600Gi"]);
-  expect(await watched.metrics.metrics()).toMatch(
-    /^gatehouse_volume_requested_bytes \d+$[^]*^gatehouse_volume_growths_total 1$/m,
-  );
+  const scraped = await watched.metrics.metrics();
+  expect(scraped).toMatch(/^gatehouse_volume_requested_bytes \d+$[^]*^gatehouse_volume_growths_total 1$/m);
+  for (const [name, { type, help }] of Object.entries(metricsByPart.volume)) {
+    expect(scraped).toContain(`# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`);
+  }
   cluster.claim.capacity = "600Gi";
   await watched.until("Paused");
   expect(cluster.patches).toEqual(["600Gi"]);

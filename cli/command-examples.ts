@@ -1,0 +1,62 @@
+import type { Command } from "commander";
+
+/** What a person may type, by command; in the help of each and in docs/command-line.md. */
+export const commandExamples: Readonly<Record<string, readonly string[]>> = {
+  stack: ["gatehouse stack --once", "gatehouse stack --observe --overview"],
+  sidecar: ["gatehouse sidecar --settings sidecar.json5"],
+  gateway: ["gatehouse gateway --settings gateway.json5"],
+  facilitator: ["gatehouse facilitator --settings facilitator.json5"],
+  "resource-server": ["gatehouse resource-server --settings resource-server.json5"],
+  status: ["gatehouse status --url http://127.0.0.1:9600 --watch 5"],
+  top: ["gatehouse top --every 5"],
+  dashboard: ["gatehouse dashboard --targets node-7=http://10.0.0.7:9600 http://10.0.0.8:9600"],
+  logs: ["gatehouse logs sidecar --level warn --since 10m"],
+  pay: [
+    "gatehouse pay https://shop.example/data --rpc-url https://rpc.example",
+    "gatehouse pay https://shop.example/data --max-amount 0.05 --asset 0x… --key-file key",
+  ],
+  plan: ["gatehouse plan --config bin/node.conf --node-version 0.16.2"],
+  lint: ["gatehouse lint bin/node.conf --node-version 0.16.2"],
+  doctor: [
+    "gatehouse doctor --url sidecar=http://127.0.0.1:9600 --public https://rpc.example",
+    "pulumi stack output --json | gatehouse doctor --drift",
+  ],
+  adopt: ["gatehouse adopt --state-directory /data/node/.gatehouse"],
+  resume: ["gatehouse resume --state-directory /data/node/.gatehouse"],
+  restart: ["gatehouse restart --state-directory /data/node/.gatehouse"],
+  upgrade: [
+    "gatehouse upgrade /data/releases/0.16.2 --dry-run",
+    "gatehouse upgrade /data/releases/0.16.2 --at 2027-01-05T02:00:00Z",
+  ],
+  restore: ["gatehouse restore --settings restore.json5", "gatehouse restore --snapshot /data/snapshot.tar.gz"],
+  "volume-snapshot": ["gatehouse volume-snapshot --settings volume-snapshot.json5"],
+  "engine-proxy": ["gatehouse engine-proxy --settings engine-proxy.json5"],
+  devnet: ["gatehouse devnet --settings devnet.json5"],
+  pushgateway: ["gatehouse pushgateway"],
+  upstream: ["gatehouse upstream"],
+  "config dump": ["gatehouse config dump sidecar --changed"],
+  "install-service": ["gatehouse install-service gateway --settings gateway.json5 --dry-run"],
+  completion: ["gatehouse completion bash"],
+};
+
+/** Adds its examples to the help of each command below this one. */
+export function addExamples(program: Command): void {
+  for (const { name, command } of listCommands(program)) {
+    const examples = commandExamples[name] ?? [];
+    if (examples.length === 1) command.addHelpText("after", `\nExample: ${examples[0]}`);
+    else command.addHelpText("after", ["\nExamples:", ...examples].join("\n  "));
+  }
+}
+
+/** A command that does something, and its name as it is typed after `gatehouse`. */
+type NamedCommand = Readonly<{ name: string; command: Command }>;
+
+/** Every command that does something, in the order of `--help`; one that only holds others is left out, and so is one that `--help` does not show. */
+export function listCommands(program: Command, before = ""): readonly NamedCommand[] {
+  const shown = program.createHelp().visibleCommands(program);
+  const own = program.commands.filter((command) => shown.includes(command));
+  return own.flatMap((command) => {
+    const name = `${before}${command.name()}`;
+    return command.commands.length === 0 ? [{ name, command }] : listCommands(command, `${name} `);
+  });
+}
