@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseTargets, listTargetLines, targetsMax } from "./targets.ts";
+import { parseTargets, listTargetLines } from "./targets.ts";
 
 test("a file has a target on each line; credentials are asked with, and not shown", () => {
   const lines = listTargetLines(
@@ -11,13 +11,19 @@ test("a file has a target on each line; credentials are asked with, and not show
   ]);
 });
 
+const listUrls = (count: number) => Array.from({ length: count }, (_, index) => `http://10.0.0.7:${index + 1}`);
+
+test("an overview has sixty-four targets, and with one more it is refused", () => {
+  expect(parseTargets(listUrls(64))).toHaveLength(64);
+  expect(() => parseTargets(listUrls(65))).toThrow("there are 65 targets; an overview has at most 64.");
+});
+
 test.each([
   [[], "there is no target"],
   [["ftp://10.0.0.7"], "is not of the form"],
   [["a=https://ops.example/node-a"], "has a path or a query"],
   [["a=http://10.0.0.7:1/?token=1"], "has a path or a query"],
   [["a=http://10.0.0.7:1", "a=http://10.0.0.8:1"], "two targets are named a"],
-  [Array.from({ length: targetsMax + 1 }, (_, index) => `http://10.0.0.7:${index + 1}`), "has at most 64"],
 ])("what is no list of targets is refused: %j", (lines, words) => {
   expect(() => parseTargets(lines)).toThrow(words);
 });

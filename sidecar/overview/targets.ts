@@ -10,7 +10,7 @@ export type Target = Readonly<{
 }>;
 
 /** How many services one overview has at most. */
-export const targetsMax = 64;
+const targetsMax = 64;
 
 /** A list of targets that can't be used; the message says which line, and what is expected. */
 export class TargetError extends Error {

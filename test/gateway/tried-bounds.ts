@@ -70,6 +70,13 @@ export const triedBounds: TriedBounds = {
   "resource-server/routes/live-routes.test.ts": {
     "former offers of a route that payments may accept": "takes sixty-four former offers of a route, the latest",
   },
+  "sidecar/overview/payment-figures.test.ts": {
+    "what the overview remembers of a target's payments":
+      "an hour of payments, and how many days the signer's balance lasts at that rate",
+  },
+  "sidecar/overview/targets.test.ts": {
+    "targets of the overview": "an overview has sixty-four targets, and with one more it is refused",
+  },
   "sidecar/page/history.test.ts": {
     "what the page remembers": "each range keeps 121 looks, and calls are counted over the last minute",
   },
@@ -82,6 +89,10 @@ export const triedBounds: TriedBounds = {
   },
   "sidecar/upkeep/upgrade/program-files.test.ts": {
     "programs of a release": "a release has a thousand files, and with one more it is refused",
+  },
+  "test/sidecar/overview-bounds.integration.test.ts": {
+    "time of the overview's look at a target": "the overview waits four seconds for a target, and says so",
+    "bytes of a target's answer to the overview": "the overview reads 4 MiB of a target's answer and no byte more",
   },
   "test/gateway/behind-proxies.integration.test.ts": {
     "first bytes of a trusted proxy with `proxyProtocol`": "is closed when no whole header comes in time",
