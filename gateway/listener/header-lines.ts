@@ -134,7 +134,8 @@ export type RequestTarget = Readonly<{ path: string; host: string | undefined }>
  * Undefined when the request has more than one Host header, which is to be refused: two readers could take different ones.
  */
 export function readTarget({ url = "", headers, rawHeaders }: IncomingMessage): RequestTarget | undefined {
-  if (rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === "host").length > 1) return undefined;
+  if (rawHeaders.filter((name, at) => at % 2 === 0 && name.length === 4 && name.toLowerCase() === "host").length > 1)
+    return undefined;
   const absolute = /^https?:\/\//i.test(url) ? URL.parse(url) : null;
   if (absolute !== null) return { path: absolute.pathname, host: absolute.host };
   return { path: url.split("?", 1)[0] ?? "", host: headers.host };

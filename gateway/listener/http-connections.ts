@@ -1,9 +1,8 @@
-import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { ConnectionMemory } from "../memory/connection-memory.ts";
 import type { MemoryBudget } from "../memory/memory-budget.ts";
 import type { SlowReaders } from "../wire/slow-readers.ts";
-import { toRequestFacts, type PeerFacts } from "../callers/request-facts.ts";
+import type { PeerFacts } from "../callers/request-facts.ts";
 
 /** What is kept of node:http's connections. */
 export type HttpConnectionsDependencies = Readonly<{
@@ -13,7 +12,7 @@ export type HttpConnectionsDependencies = Readonly<{
 }>;
 
 /** The memory of node:http's connections, each watched for how it takes its answers. */
-export type HttpConnections = Readonly<{ memoryOf: (request: IncomingMessage) => ConnectionMemory }>;
+export type HttpConnections = Readonly<{ memoryOf: (socket: Socket, facts: PeerFacts) => ConnectionMemory }>;
 
 type Known = { readonly memory: ConnectionMemory; facts: PeerFacts };
 
@@ -35,9 +34,8 @@ export function createHttpConnections({ memory, readers, addressOf }: HttpConnec
     return known;
   };
   return {
-    memoryOf: (request) => {
-      const facts = toRequestFacts(request);
-      const known = bySocket.get(request.socket) ?? begin(request.socket, facts);
+    memoryOf: (socket, facts) => {
+      const known = bySocket.get(socket) ?? begin(socket, facts);
       known.facts = facts;
       return known.memory;
     },

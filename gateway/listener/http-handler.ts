@@ -14,7 +14,7 @@ import type { HttpConnections } from "./http-connections.ts";
 import { bodyTooLarge, httpErrors, unauthorized } from "./http-errors.ts";
 import { refuse, refuseBody, refuseDebtor } from "./http-refusals.ts";
 import { createHttpSink, steer } from "./http-sink.ts";
-import { toRequestFacts, isJsonRpcType } from "../callers/request-facts.ts";
+import { toRequestFacts, isJsonRpcType, type RequestFacts } from "../callers/request-facts.ts";
 import { readTarget } from "./header-lines.ts";
 
 /** What a listener answers requests with. */
@@ -61,11 +61,16 @@ export function createHttpHandler(dependencies: HttpHandlerDependencies) {
     if (method === "GET" || method === "HEAD") return answerEmpty(response, cors);
     if (method !== "POST") return refuse(request, response, httpErrors.methodNotAllowed);
     if (!isJsonRpcType(headers["content-type"])) return refuse(request, response, httpErrors.unsupportedType);
-    if (isRefusedByHead(request, response, cors, dependencies)) return undefined;
+    const facts = toRequestFacts(request);
+    const given = { facts, cors, dependencies };
+    if (isRefusedByHead(request, response, given)) return undefined;
     if (isAwaited) response.writeContinue();
-    return receive(request, response, cors, dependencies);
+    return receive(request, response, given);
   };
 }
+
+/** A request that has a call in its body: what its head says, and what it is answered with. */
+type Asked = Readonly<{ facts: RequestFacts; cors: AnswerHeaders; dependencies: HttpHandlerDependencies }>;
 
 function answerEmpty(response: ServerResponse, cors: AnswerHeaders): void {
   response.writeHead(200, [...cors, ["Content-Length", "0"]].flat());
@@ -76,8 +81,7 @@ function answerEmpty(response: ServerResponse, cors: AnswerHeaders): void {
 function isRefusedByHead(
   request: IncomingMessage,
   response: ServerResponse,
-  cors: AnswerHeaders,
-  { policy, identify, bodies }: HttpHandlerDependencies,
+  { facts, cors, dependencies: { policy, identify, bodies } }: Asked,
 ): boolean {
   const lengthBytes = Number(request.headers["content-length"] ?? 0);
   const { bodyBytes } = policy().settings.limits;
@@ -85,7 +89,7 @@ function isRefusedByHead(
     refuseBody(request, response, bodyTooLarge(bodyBytes));
     return true;
   }
-  const identity = bodies.isLarge(lengthBytes) ? identify(toRequestFacts(request)) : undefined;
+  const identity = bodies.isLarge(lengthBytes) ? identify(facts) : undefined;
   // A token that has to be looked up first is checked when the body is there.
   if (identity === undefined || identity instanceof Promise) return false;
   if (identity.kind === "refused") {
@@ -99,14 +103,10 @@ function isRefusedByHead(
   return true;
 }
 
-function receive(
-  request: IncomingMessage,
-  response: ServerResponse,
-  cors: AnswerHeaders,
-  dependencies: HttpHandlerDependencies,
-): void {
+function receive(request: IncomingMessage, response: ServerResponse, asked: Asked): void {
+  const { facts, dependencies } = asked;
   const { bodyBytes } = dependencies.policy().settings.limits;
-  const memory = dependencies.connections.memoryOf(request);
+  const memory = dependencies.connections.memoryOf(request.socket, facts);
   const received = new HeldRequests(memory);
   const letGo = () => received.drop(received.length);
   let parts = 0;
@@ -133,29 +133,23 @@ function receive(
     const body = received.bytes;
     // From here on it counts for as long as it is of use, which may be longer than the request is there.
     letGo();
-    const identity = dependencies.identify(toRequestFacts(request));
-    const given = { body, memory, dependencies };
+    const identity = dependencies.identify(facts);
+    const given = { ...asked, body, memory };
     if (identity instanceof Promise) {
       void holdUntil(memory, body.length, identity).then((known) =>
-        answer(request, response, cors, { ...given, identity: known }),
+        answer(request, response, { ...given, identity: known }),
       );
-    } else answer(request, response, cors, { ...given, identity });
+    } else answer(request, response, { ...given, identity });
   });
   return undefined;
 }
 
-type Given = Readonly<{
-  body: Buffer;
-  memory: ConnectionMemory;
-  identity: CallerIdentity;
-  dependencies: HttpHandlerDependencies;
-}>;
+type Given = Asked & Readonly<{ body: Buffer; memory: ConnectionMemory; identity: CallerIdentity }>;
 
 function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  cors: AnswerHeaders,
-  { body, memory, identity, dependencies }: Given,
+  { facts: { traceContext, requestId }, cors, body, memory, identity, dependencies }: Given,
 ): void {
   // Who went while a token was looked up is not answered: nobody would tell the call that its reader is gone.
   if (response.destroyed) return;
@@ -163,7 +157,6 @@ function answer(
     refuse(request, response, unauthorized(identity.message));
     return;
   }
-  const { traceContext, requestId } = toRequestFacts(request);
   const backlog = new ClientBacklog(response, memory);
   const around = { before: cors, after: dependencies.ageHeaders(), isLast: () => dependencies.isLast(request) };
   const sink = createHttpSink(response, backlog, around);

@@ -2,6 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { AnswerFlow, AnswerSink } from "../answers/answer-sink.ts";
 import type { ClientBacklog } from "../wire/client-backlog.ts";
 import { createCorks } from "../wire/outbox.ts";
+import { ScratchBuffers } from "../wire/scratch-buffers.ts";
 import { buildRefusedHeaders, streamHeaders, buildWholeHeaders, type AnswerHeaders } from "./answer-head.ts";
 
 /** Headers before and after an answer's own, and whether the connection ends with it, which may become so while it is waited for. */
@@ -11,6 +12,11 @@ export type HeadersAround = Readonly<{ before: AnswerHeaders; after: AnswerHeade
 const smallBytes = 8_192;
 
 const corks = createCorks();
+
+/** Answers that are written in one turn, as a rule: memory of so many of each size is kept. */
+const writtenAtOnce = 16;
+
+const scratch = new ScratchBuffers(writtenAtOnce);
 
 /** Writes an answer to a node:http response, through the backlog of that response. */
 export function createHttpSink(
@@ -42,8 +48,11 @@ export function createHttpSink(
         response.end(body.toString("latin1"), "latin1");
         return;
       }
-      backlog.write(Buffer.from(body));
-      end();
+      const own = scratch.take(body.length);
+      own.set(body);
+      backlog.write(own);
+      // The callback comes when all of it has gone out.
+      backlog.afterAll(() => response.end(() => scratch.giveBack(own)));
     },
     begin: (lengthBytes, source) => head(200, streamHeaders(source, lengthBytes)),
     chunk: (bytes) => backlog.write(bytes),

@@ -164,3 +164,44 @@ describe("a client that sends requests and reads no answers", () => {
     node.answer(() => "z".repeat(resultBytes));
   });
 });
+
+const answerTo = (address: string) => address.repeat(800);
+const balance = (id: number) => {
+  const address = `0x${String(id).padStart(40, "0")}`;
+  const params = `["${address}","latest"]`;
+  return { address, message: `{"jsonrpc":"2.0","id":${id},"method":"eth_getBalance","params":${params}}` };
+};
+
+describe("long answers, each its own", () => {
+  it.each([true, false])(
+    "come as they are to who reads late, others' before them (fast path: %s)",
+    async (fastPath) => {
+      await using node = await startFakeNode();
+      node.answer(({ params: [address] }) => answerTo(String(address)));
+      await using gateway = await startTestGateway(node, { tiers: { public: limitlessTier }, listener: { fastPath } });
+      const late = Array.from({ length: 10 }, (_, client) => {
+        const calls = Array.from({ length: 20 }, (__, call) => balance(1_000 + client * 100 + call));
+        const { hostname, port } = new URL(gateway.url);
+        const socket = connect({ host: hostname, port: Number(port) }).pause();
+        socket.write(calls.map(({ message }) => requestOf(message)).join(""));
+        return { socket, calls };
+      });
+      for (let wave = 0; wave < 5; wave += 1) {
+        const calls = Array.from({ length: 20 }, (_, place) => balance(10_000 + wave * 100 + place));
+        const answers = await Promise.all(calls.map(({ message }) => post(gateway.url, message)));
+        expect(answers.map(({ text }) => (JSON.parse(text) as { result: unknown }).result)).toEqual(
+          calls.map(({ address }) => answerTo(address)),
+        );
+      }
+      for (const { socket, calls } of late) {
+        let text = "";
+        socket.on("data", (bytes: Buffer) => (text += bytes.toString("latin1")));
+        socket.resume();
+        await until("all is there", () => text.endsWith("}") && text.split('"result":').length > calls.length);
+        const results = [...text.matchAll(/"result":"(\w+)"\}/g)].map(([, result]) => result);
+        expect(results).toEqual(calls.map(({ address }) => answerTo(address)));
+        socket.destroy();
+      }
+    },
+  );
+});
