@@ -16,7 +16,7 @@ export type NodeStatusSources = Readonly<{ board: ConditionBoard; health: () => 
 /** How a node is: its RPC and its conditions, as `/status` shows them. */
 export function describeNodeStatus({ name, httpUrl }: ReportedNode, { board, health, clock }: NodeStatusSources) {
   const conditions = board.list();
-  const { height, latencyMs, chainId, clientVersion, syncing, failure, answeredAtMs } = health();
+  const { height, latencyMs, chainId, clientVersion, binaryVersion, syncing, failure, answeredAtMs } = health();
   return {
     /** The service's own time, so that ages do not depend on the reader's clock. */
     at: new Date(clock.wallMs()).toISOString(),
@@ -28,6 +28,8 @@ export function describeNodeStatus({ name, httpUrl }: ReportedNode, { board, hea
       latencyMs,
       chainId,
       clientVersion,
+      /** Of the node that runs now; one that was told before a restart is not shown. */
+      binaryVersion: binaryVersion?.isCurrent === true ? binaryVersion.text : undefined,
       syncing,
       /** Whether the last look was answered; if not, what stands above is of `answeredAt`. */
       answers: failure === undefined && answeredAtMs !== undefined,

@@ -9,6 +9,10 @@ export const statusNode = z.object({
   latencyMs: z.number().optional(),
   chainId: z.number().optional(),
   clientVersion: z.string().optional(),
+  binaryVersion: z
+    .string()
+    .optional()
+    .describe("What debug_protocolVersion of the running node answered; absent where it tells no version"),
   syncing: z.unknown().optional().describe("What eth_syncing answered"),
   answers: z.boolean().describe("Whether the last look was answered"),
   answeredAt: z.iso.datetime().optional(),
