@@ -1,6 +1,8 @@
 import { existsSync, globSync } from "node:fs";
 import { basename, dirname, join, posix } from "node:path";
 import { defineConfig } from "vitepress";
+import { drawDiagram } from "./diagram.ts";
+import { promql } from "./promql.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -34,7 +36,13 @@ export default defineConfig({
   ignoreDeadLinks: false,
   lastUpdated: false,
   markdown: {
+    languages: [promql],
     config: (md) => {
+      const { fence } = md.renderer.rules;
+      md.renderer.rules.fence = (tokens, index, options, env, self) => {
+        const { info = "", content = "" } = tokens[index] ?? {};
+        return info.trim() === "mermaid" ? drawDiagram(content) : (fence?.(tokens, index, options, env, self) ?? "");
+      };
       md.core.ruler.push("names-of-files", (state) => {
         const { relativePath = "" } = state.env as { relativePath?: string };
         for (const token of state.tokens.flatMap(({ children }) => children ?? [])) {

@@ -44,7 +44,13 @@ function pageFile(path: string): string {
   return /\.\w+$/.test(path) ? path : `${path}.html`;
 }
 
-it(`the pages become a site without a dead link, which finds a word without a network${skipped}`, async () => {
+/** Pages with a diagram, and a word that is in it. */
+const drawn = [
+  ["docs/concepts/changes", "resume"],
+  ["docs/concepts/payments", "client"],
+] as const;
+
+it(`the pages become a site without a dead link, which finds a word without a network, draws diagrams and colours queries${skipped}`, async () => {
   await using folder = await temporaryFolder();
   // Fails at a link that leads nowhere.
   const program = join(root, "node_modules/vitepress/bin/vitepress.js");
@@ -65,5 +71,18 @@ it(`the pages become a site without a dead link, which finds a word without a ne
   await result.click({ timeout: generousMs });
   await page.waitForURL(/maintenance|glossary|settings|sidecar|docs\//, { timeout: generousMs });
   expect(await page.locator("main").innerText({ timeout: generousMs })).toMatch(/maintenance/i);
+  for (const [path, word] of drawn) {
+    await page.goto(`${site.url}/${path}`, { timeout: generousMs });
+    const diagram = page.locator(".diagram svg").first();
+    await diagram.waitFor({ timeout: generousMs });
+    expect((await diagram.boundingBox())?.height).toBeGreaterThan(100);
+    expect((await diagram.locator("text").allTextContents()).join(" ")).toContain(word);
+    expect(await page.locator("main").innerText()).not.toMatch(/^(?:flowchart|sequenceDiagram)\b/m);
+  }
+  await page.goto(`${site.url}/docs/runbooks/node-down`, { timeout: generousMs });
+  const painted = await page
+    .locator(".language-promql code span[style]")
+    .evaluateAll((spans) => spans.map((span) => span.getAttribute("style")));
+  expect(new Set(painted).size).toBeGreaterThan(2);
   expect(elsewhere).toEqual([]);
 });
