@@ -1,7 +1,7 @@
 import { Argument, Command } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/mask.ts";
 import { serviceNames } from "./service-names.ts";
-import { createTerminalOutput } from "./terminal-output.ts";
+import { createTerminalOutput } from "./terminal.ts";
 
 /** Creates `gatehouse config`, whose `dump` shows what a service would start with and why. */
 export function createConfigCommand({ mask }: Readonly<{ mask: Mask }>) {

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/mask.ts";
-import { createTerminalOutput } from "./terminal-output.ts";
+import { createTerminalOutput } from "./terminal.ts";
 
 type ByService = Readonly<Record<string, string>>;
 

@@ -1,7 +1,7 @@
 import { Argument, Command } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/mask.ts";
 import { installedServices } from "./systemd/installed-services.ts";
-import { createTerminalOutput } from "./terminal-output.ts";
+import { createTerminalOutput } from "./terminal.ts";
 
 /** Makes `gatehouse install-service`: a service of systemd on this machine. */
 export function installServiceCommand({ mask }: Readonly<{ mask: Mask }>) {

@@ -1,6 +1,6 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/mask.ts";
-import { createTerminalOutput } from "./terminal-output.ts";
+import { createTerminalOutput } from "./terminal.ts";
 
 /** Creates `gatehouse lint`: judges files of node.conf with no node at all. */
 export function createLintCommand({ mask }: Readonly<{ mask: Mask }>) {

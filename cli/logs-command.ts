@@ -3,7 +3,7 @@ import { logFormats, formatPrettyLines } from "#daemon/log-format.ts";
 import type { Mask } from "#daemon/mask.ts";
 import { stopSignal } from "#daemon/stop-signal.ts";
 import { logLevels, readSince } from "./logs/log-line.ts";
-import { createTerminalOutput } from "./terminal-output.ts";
+import { createTerminalOutput } from "./terminal.ts";
 
 /** Makes `gatehouse logs`: shows the logs of services, wherever they run. */
 export function createLogsCommand({ mask }: Readonly<{ mask: Mask }>) {

@@ -1,7 +1,7 @@
 import { Command } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/mask.ts";
 import { readSidecarSettings } from "./sidecar-settings.ts";
-import { createTerminalOutput } from "./terminal-output.ts";
+import { createTerminalOutput } from "./terminal.ts";
 
 /** Creates `gatehouse plan`: what the sidecar would do to a node.conf, for a person or a pipeline. */
 export function createPlanCommand({ mask }: Readonly<{ mask: Mask }>) {

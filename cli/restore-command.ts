@@ -4,10 +4,9 @@ import { endProcess } from "#daemon/end-process.ts";
 import type { Mask } from "#daemon/mask.ts";
 import { stopSignal } from "#daemon/stop-signal.ts";
 import { restoreSettings } from "#sidecar/restore/settings.ts";
-import { askToConfirm } from "./confirmed.ts";
+import { askToConfirm, createTerminalOutput } from "./terminal.ts";
 import { findControlTarget, type ControlOptions } from "./control-target.ts";
 import { formatSettingsHelp } from "./settings-help.ts";
-import { createTerminalOutput } from "./terminal-output.ts";
 
 /** Creates `gatehouse restore`: fills an empty data directory before a node's first start, or has a sidecar restore the data of its node. */
 export function createRestoreCommand({ mask }: Readonly<{ mask: Mask }>) {

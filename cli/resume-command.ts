@@ -1,7 +1,7 @@
 import { Command } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/mask.ts";
 import { findControlTarget, addControlOptions } from "./control-target.ts";
-import { createTerminalOutput } from "./terminal-output.ts";
+import { createTerminalOutput } from "./terminal.ts";
 
 /** Creates `gatehouse resume`: lets the sidecar act again after a node that did not come back. */
 export function createResumeCommand({ mask }: Readonly<{ mask: Mask }>) {

@@ -2,7 +2,7 @@ import { Command } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/mask.ts";
 import { stopSignal } from "#daemon/stop-signal.ts";
 import { defaultStatusUrl, parseListenerUrl, parseSeconds } from "./option-values.ts";
-import { createTerminalOutput } from "./terminal-output.ts";
+import { createTerminalOutput } from "./terminal.ts";
 
 const defaultSeconds = 2;
 

@@ -1,9 +1,8 @@
 import { resolve } from "node:path";
 import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/mask.ts";
-import { askToConfirm } from "./confirmed.ts";
+import { askToConfirm, createTerminalOutput } from "./terminal.ts";
 import { addControlOptions, findControlTarget } from "./control-target.ts";
-import { createTerminalOutput } from "./terminal-output.ts";
 
 /** Creates `gatehouse upgrade`: has a sidecar take its node to another version, and back if that can't be proved. */
 export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {

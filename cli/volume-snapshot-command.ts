@@ -3,7 +3,7 @@ import type { Mask } from "#daemon/mask.ts";
 import { stopSignal } from "#daemon/stop-signal.ts";
 import { volumeSnapshotSettings } from "#sidecar/volume-snapshot/settings.ts";
 import { formatSettingsHelp } from "./settings-help.ts";
-import { createTerminalOutput } from "./terminal-output.ts";
+import { createTerminalOutput } from "./terminal.ts";
 
 /** Creates `gatehouse volume-snapshot`: what a CronJob runs in the cluster. */
 export function createVolumeSnapshotCommand({ mask }: Readonly<{ mask: Mask }>) {

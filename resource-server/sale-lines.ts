@@ -1,7 +1,7 @@
 import type { BoundedLog } from "#daemon/bounded-log.ts";
 import { traceFacts, type RequestTrace } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log.ts";
-import { namePayment } from "#x402/payment-name.ts";
+import { namePayment } from "#x402/scheme.ts";
 import type { Payment } from "./sale/payment.ts";
 import type { SaleOutcome } from "./sale/sale-outcome.ts";
 

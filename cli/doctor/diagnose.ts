@@ -7,7 +7,7 @@ import type { Diagnosis } from "./check.ts";
 import { findDrift } from "./drift.ts";
 import { findServices, type NamedServices } from "./find-services.ts";
 import { formatFindings, toExitStatus, type Finding } from "./finding.ts";
-import { readStackLogs } from "../stack/stack-logs.ts";
+import { readStackLogs } from "../stack/state-directory.ts";
 import { readStackOutputs } from "./stack-outputs.ts";
 
 type Printing = Readonly<{ json: boolean }>;

@@ -1,8 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Mask } from "#daemon/mask.ts";
-import { findReachedHost } from "#daemon/http/reached-host.ts";
-import { formatAuthority } from "#daemon/http/address.ts";
+import { findReachedHost, formatAuthority } from "#daemon/http/address.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { SettingsError } from "#daemon/settings/problem.ts";
 import { listOperatedServices } from "#daemon/stack-services.ts";

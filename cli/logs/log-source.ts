@@ -1,5 +1,5 @@
 import { basename, join } from "node:path";
-import { readStackLogs } from "../stack/stack-logs.ts";
+import { readStackLogs } from "../stack/state-directory.ts";
 
 /** A log, and the program that prints it. */
 export type LogSource = Readonly<{ name: string; command: readonly [string, ...string[]] }>;

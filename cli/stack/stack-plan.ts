@@ -1,7 +1,6 @@
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { readSettings, type SettingsDefinition } from "#daemon/settings/settings.ts";
-import { findReachedHost } from "#daemon/http/reached-host.ts";
-import { formatAuthority } from "#daemon/http/address.ts";
+import { findReachedHost, formatAuthority } from "#daemon/http/address.ts";
 import { listScrapedServices, stackServices, type ScrapedService } from "#daemon/stack-services.ts";
 import type { DevnetSettings } from "#devnet/prepared-node.ts";
 import { pushgatewaySettings } from "#devnet/pushgateway/settings.ts";

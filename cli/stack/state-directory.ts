@@ -1,4 +1,4 @@
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir, readdir, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { existsSync, readdirSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
@@ -90,4 +90,16 @@ export async function lockStateDirectory({ root }: StateDirectory, fresh: boolea
 export async function clearStateDirectory({ root }: StateDirectory): Promise<void> {
   const entries = readdirSync(root).filter((name) => !name.startsWith(lockName));
   await Promise.all(entries.map((name) => rm(join(root, name), { recursive: true, force: true })));
+}
+
+/** The log files of a stack's services, by its folder; none where it has written none. */
+export async function readStackLogs(folder: string): Promise<readonly string[]> {
+  const { logs } = locateStateDirectory(folder);
+  try {
+    const names = await readdir(logs);
+    return names.filter((name) => name.endsWith(".log")).map((name) => join(logs, name));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
 }

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, st
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { formatEnvironmentFile } from "./environment-file.ts";
+import { formatEnvironmentFile } from "./unit.ts";
 import { applyInstallation, planDocument, planInstallation, planLines, planRemoval } from "./installation.ts";
 import { InstallError, readServiceFacts, type InstallRequest } from "./service-facts.ts";
 

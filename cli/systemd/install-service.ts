@@ -1,8 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { SettingsError } from "#daemon/settings/problem.ts";
-import { askToConfirm } from "../confirmed.ts";
-import type { createTerminalOutput } from "../terminal-output.ts";
+import { askToConfirm, type createTerminalOutput } from "../terminal.ts";
 import {
   applyInstallation,
   planDocument,

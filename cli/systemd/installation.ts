@@ -1,8 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { formatEnvironmentFile } from "./environment-file.ts";
+import { formatEnvironmentFile, formatUnitName, formatUnit } from "./unit.ts";
 import type { ServiceFacts } from "./service-facts.ts";
-import { formatUnitName, formatUnit } from "./unit.ts";
 
 /** A file that an installation writes or removes; `text` is absent where it is removed. */
 export type FileStep = Readonly<{ path: string; mode: number; text: string | undefined; isSecret: boolean }>;

@@ -44,3 +44,8 @@ export function createNamedHostCheck(hosts: readonly string[]): (header: string 
 function hostName(header: string | undefined): string {
   return header?.replace(/:\d{1,5}$/, "").toLowerCase() ?? "";
 }
+
+/** The host by which a listener is reached from its own machine: one that listens on every address is on loopback, too. */
+export function findReachedHost(host: string): string {
+  return host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
+}

@@ -1,5 +1,5 @@
 import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
-import { namePayment } from "#x402/payment-name.ts";
+import { namePayment } from "#x402/scheme.ts";
 import type { Outcome, Settlement } from "./settlement.ts";
 
 /** What the audit log says of a settlement that has come to its end. */

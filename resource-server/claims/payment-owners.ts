@@ -1,4 +1,4 @@
-import { namePayment } from "#x402/payment-name.ts";
+import { namePayment } from "#x402/scheme.ts";
 import type { ClaimKey } from "./payment-claim.ts";
 
 /**

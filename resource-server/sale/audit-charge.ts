@@ -1,6 +1,6 @@
 import type { SettleResponse } from "@x402/core/types";
 import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
-import { namePayment } from "#x402/payment-name.ts";
+import { namePayment } from "#x402/scheme.ts";
 import type { PaymentClaim } from "../claims/payment-claim.ts";
 
 /** What the audit log says of a payment that was charged for a response. */

@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { decodePaymentResponseHeader, decodePaymentSignatureHeader } from "@x402/core/http";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { namePayment } from "#x402/payment-name.ts";
+import { namePayment } from "#x402/scheme.ts";
 import { startService } from "../support/service-process.ts";
 import { generousMs } from "../support/until.ts";
 import { openMarket, payee, payer, signPaymentFor, createTemporaryFolder, findUrl, type Market } from "./shop.ts";

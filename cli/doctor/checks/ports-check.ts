@@ -1,7 +1,6 @@
 import { connect } from "node:net";
 import { once } from "node:events";
-import { findReachedHost } from "#daemon/http/reached-host.ts";
-import { formatAuthority } from "#daemon/http/address.ts";
+import { findReachedHost, formatAuthority } from "#daemon/http/address.ts";
 import { checkLimits, type InspectedService } from "../answers.ts";
 import { createFindings, type Check } from "../check.ts";
 import type { Finding } from "../finding.ts";

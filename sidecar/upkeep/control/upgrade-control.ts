@@ -1,5 +1,9 @@
-import { requestRestore } from "../upgrade/request-restore.ts";
-import { requestUpgrade, cancelUpgrade, type RequestUpgradeDependencies } from "../upgrade/request-upgrade.ts";
+import {
+  requestRestore,
+  requestUpgrade,
+  cancelUpgrade,
+  type RequestUpgradeDependencies,
+} from "../upgrade/request-upgrade.ts";
 import type { ObservedUpgrade } from "../upgrade/upgrade-observation.ts";
 import type { CancelAnswer, ControlView, RestoreBody, UpgradeAnswer, UpgradeBody } from "./control-answers.ts";
 

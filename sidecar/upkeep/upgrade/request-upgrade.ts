@@ -5,6 +5,7 @@ import type { UpgradeRequest } from "./check-release.ts";
 import { checkUpgrade, type CheckUpgradeDependencies, type UpgradeCheck } from "./check-upgrade.ts";
 import { describeStart, resolveStart, type RequestedStart, type StartSituation } from "./upgrade-start.ts";
 import { describeScheduled, type ObservedUpgrade } from "./upgrade-observation.ts";
+import { checkRestore } from "./check-restore.ts";
 
 /** An upgrade that a person asks for; without the digest of a plan they only look. */
 export type RequestedUpgrade = UpgradeRequest & Readonly<{ digest?: string | undefined; at?: RequestedStart }>;
@@ -93,4 +94,16 @@ function* findScheduled({ state }: Pick<RequestUpgradeDependencies, "state">): G
   const scheduled = state.scheduledUpgrade.get();
   if (scheduled === undefined || scheduled.notBegun !== undefined) return;
   yield `an upgrade to ${scheduled.to} is accepted already and begins by itself; withdraw it first: gatehouse upgrade --cancel`;
+}
+
+/** A restore of the node's data that a person asks for; without the digest of a plan they only look. */
+export type RequestedRestore = Readonly<{ snapshot?: string | undefined; digest?: string | undefined }>;
+
+/** Shows a restore of the node's data, or begins it if it is still the one that was shown. */
+export async function requestRestore(
+  { snapshot, digest }: RequestedRestore,
+  seen: Readonly<{ upgrade: ObservedUpgrade }>,
+  dependencies: CheckUpgradeDependencies & BeginUpgradeDependencies,
+): Promise<BegunUpgrade> {
+  return beginUpgrade(await checkRestore(snapshot, dependencies), digest, seen, dependencies);
 }

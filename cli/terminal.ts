@@ -1,5 +1,15 @@
+import type { Mask } from "#daemon/mask.ts";
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
+
+/** Where a command of a person's terminal writes, without what may not be shown, and whether colours are welcome (https://no-color.org). */
+export function createTerminalOutput({ mask }: Readonly<{ mask: Mask }>) {
+  return {
+    out: (text: string) => void process.stdout.write(mask.text(text)),
+    error: (text: string) => void process.stderr.write(mask.text(text)),
+    isColored: process.stdout.isTTY && !process.env["NO_COLOR"],
+  } as const;
+}
 
 /** Asks a person at the terminal; anything but yes is no. */
 export async function askToConfirm(question: string): Promise<boolean> {
