@@ -140,7 +140,7 @@ export function tooManyUpstreamSubscriptionsOfCaller(limit: number): RpcError {
 }
 
 /** JSON text of an error. */
-export function errorJson({ code, message, data }: RpcError): string {
+export function formatRpcError({ code, message, data }: RpcError): string {
   return `{"code":${code},"message":${JSON.stringify(message)}${data === undefined ? "" : `,"data":${data}`}}`;
 }
 

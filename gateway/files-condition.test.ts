@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { filesCondition } from "./files-condition.ts";
+import { deriveFilesCondition } from "./files-condition.ts";
 
 const policy = {
   setting: "gateway.policyPath",
@@ -10,11 +10,11 @@ const policy = {
 const keys = { ...policy, setting: "gateway.callers.keysPath", path: "/etc/keys.json5" };
 
 test("without a file that is read again there is nothing to say", () => {
-  expect(filesCondition([])).toBeUndefined();
+  expect(deriveFilesCondition([])).toBeUndefined();
 });
 
 test("files that are in force are right, and named", () => {
-  expect(filesCondition([policy, keys])).toEqual({
+  expect(deriveFilesCondition([policy, keys])).toEqual({
     type: "FilesInForce",
     status: "True",
     reason: "InForce",
@@ -23,7 +23,7 @@ test("files that are in force are right, and named", () => {
 });
 
 test("one that is refused is wrong, with the reason and what is in force instead", () => {
-  expect(filesCondition([{ ...policy, refused: "ranges: no\ntiers: no" }, keys])).toEqual({
+  expect(deriveFilesCondition([{ ...policy, refused: "ranges: no\ntiers: no" }, keys])).toEqual({
     type: "FilesInForce",
     status: "False",
     reason: "Refused",

@@ -2,7 +2,7 @@ import type { FileInForce } from "#daemon/files/files-in-force.ts";
 import type { ConditionReport } from "#status/condition.ts";
 
 /** Says whether what stands in the files that are read again as they change is in force; nothing where there is no such file. */
-export function filesCondition(files: readonly FileInForce[]): ConditionReport<"FilesInForce"> | undefined {
+export function deriveFilesCondition(files: readonly FileInForce[]): ConditionReport<"FilesInForce"> | undefined {
   if (files.length === 0) return undefined;
   const type = "FilesInForce";
   const refused = files.flatMap(({ setting, path, readAt, refused: why }) =>

@@ -22,7 +22,7 @@ import { createGapCounter, createPrometheusMeter, registerGauges } from "./obser
 import { watchLoopDelay, preferSpeed, withBusySignal } from "./observe/speed-when-busy.ts";
 import type { Traffic } from "./observe/traffic.ts";
 import { startTracing } from "./observe/start-tracing.ts";
-import { openRpcTexts } from "./calls/openrpc-texts.ts";
+import { buildOpenRpcTexts } from "./calls/openrpc-texts.ts";
 import { startLivePolicy } from "./policy/policy.ts";
 import type { SettingNames } from "./settings/names.ts";
 import type { GatewaySettings } from "./settings/gateway.ts";
@@ -104,7 +104,7 @@ export async function startGateway(
       { pool: upstream.pool, cache, head },
     ),
     meter,
-    openRpc: openRpcTexts(),
+    openRpc: buildOpenRpcTexts(),
     now,
   };
   const nodeBatches = createNodeBatches(

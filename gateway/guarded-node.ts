@@ -17,7 +17,7 @@ import { addOperationsRoutes } from "#daemon/http/operations-listener.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { isAnswering, type NodeFacts } from "#health/node-health.ts";
 import type { ConditionReport } from "#status/condition.ts";
-import { filesCondition } from "./files-condition.ts";
+import { deriveFilesCondition } from "./files-condition.ts";
 import { startGateway, type Gateway, type GatewayUrls } from "./gateway.ts";
 import type { SettingNames } from "./settings/names.ts";
 import type { GatewaySettings } from "./settings/gateway.ts";
@@ -98,7 +98,7 @@ export async function guardNode(
     { log, metrics, mask },
   );
   const setGatewayCondition = () => {
-    const told = filesCondition(files.list());
+    const told = deriveFilesCondition(files.list());
     if (told !== undefined) board.set(told);
     // Before the node was asked once, nothing can be said of what stands before it.
     if (health.facts().rpc === undefined) return;

@@ -1,4 +1,4 @@
-import { errorText } from "../json-rpc/read-answer.ts";
+import { formatErrorAnswer } from "../json-rpc/read-answer.ts";
 import { isBad, type BadCall, type Call } from "../json-rpc/call.ts";
 import { collectionErrors, type CollectionFailure } from "../errors.ts";
 import type { HeldBytes } from "../memory/connection-memory.ts";
@@ -160,7 +160,7 @@ class BatchRun implements AnswerFlow, TextTaker<number> {
 /** The entry of an answer; a notification has none. */
 function entryText(id: string | undefined, answer: TextAnswer | CollectionFailure): string {
   if (id === undefined) return "";
-  return typeof answer === "string" ? errorText(id, collectionErrors[answer]) : answer.text.trimEnd();
+  return typeof answer === "string" ? formatErrorAnswer(id, collectionErrors[answer]) : answer.text.trimEnd();
 }
 
 /** Parts without the white space that nodes end an answer with. */

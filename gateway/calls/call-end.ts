@@ -1,4 +1,4 @@
-import { errorText } from "../json-rpc/read-answer.ts";
+import { formatErrorAnswer } from "../json-rpc/read-answer.ts";
 import type { RpcError, NodeFailure } from "../errors.ts";
 import type { LimitName } from "../observe/meter.ts";
 import { finishedFlow, type AnswerFlow, type AnswerSink, type AnswerSource } from "../answers/answer-sink.ts";
@@ -15,14 +15,14 @@ export function answerCall(record: CallRecord, text: string): AnswerFlow {
 export function failCall(record: CallRecord, error: RpcError, limit?: LimitName): AnswerFlow {
   if (limit !== undefined) record.dependencies.meter.limited(limit, record.context.caller.tierName);
   record.ended("refused");
-  record.text(errorText(record.id, error), "gateway");
+  record.text(formatErrorAnswer(record.id, error), "gateway");
   return finishedFlow;
 }
 
 /** Answers for a node that is not asked, because it could not answer now. */
 export function answerWithoutNode(record: CallRecord, error: RpcError): AnswerFlow {
   record.ended("failed");
-  record.text(errorText(record.id, error), "gateway");
+  record.text(formatErrorAnswer(record.id, error), "gateway");
   return finishedFlow;
 }
 
@@ -35,7 +35,7 @@ export function refuseCall(
 ): AnswerFlow {
   record.dependencies.meter.limited(limit, record.context.caller.tierName);
   record.ended(limit === "overload" ? "overload" : "limited");
-  record.text(errorText(record.id, error), "gateway", seconds);
+  record.text(formatErrorAnswer(record.id, error), "gateway", seconds);
   return finishedFlow;
 }
 

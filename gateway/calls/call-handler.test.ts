@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { openRpcTexts } from "./openrpc-texts.ts";
+import { buildOpenRpcTexts } from "./openrpc-texts.ts";
 import type { CollectionFailure } from "../errors.ts";
 import { createHead } from "../chain/head.ts";
 import { createLoadGate } from "../limits/load-gate.ts";
@@ -48,7 +48,7 @@ describe("a range in pieces", () => {
       },
       meter: { call: () => undefined, node: () => undefined, limited: () => undefined },
       nodeFitness: () => "fit",
-      openRpc: openRpcTexts(),
+      openRpc: buildOpenRpcTexts(),
       now,
     });
     const answer = await new Promise<TextAnswer | CollectionFailure>((resolve) => {

@@ -1,8 +1,8 @@
-import { errorJsonText, resultText } from "../json-rpc/read-answer.ts";
+import { formatErrorJsonAnswer, formatResultAnswer } from "../json-rpc/read-answer.ts";
 import { callKey, isBad, type BadCall, type Call } from "../json-rpc/call.ts";
 import { methodNotFound, paramsTooLarge, rpcErrors } from "../errors.ts";
 import { checkParams } from "../limits/check-params.ts";
-import { findLogsCap, traceCap } from "../policy/policy.ts";
+import { findLogsCap, findTraceCap } from "../policy/policy.ts";
 import { isOffChain, readInPieces, readOne, explainUnfit } from "./read-call.ts";
 import { finishedFlow, type AnswerFlow, type AnswerSink } from "../answers/answer-sink.ts";
 import { answerCall, failCall, answerWithoutNode } from "./call-end.ts";
@@ -44,11 +44,11 @@ function admit(record: CallRecord): AnswerFlow {
     void answerSubscription(record, subscriptions.answer(method.name, params));
     return finishedFlow;
   }
-  if (method.constant !== undefined) return answerCall(record, resultText(record.id, method.constant));
+  if (method.constant !== undefined) return answerCall(record, formatResultAnswer(record.id, method.constant));
   if (method.answeredBy === "gateway") {
     return answerCall(
       record,
-      resultText(record.id, record.dependencies.openRpc(record.policy, record.context.caller.listener)),
+      formatResultAnswer(record.id, record.dependencies.openRpc(record.policy, record.context.caller.listener)),
     );
   }
   if (method.limit !== undefined) return readWithin(record, params);
@@ -64,7 +64,7 @@ function readWithin(record: CallRecord, params: string): AnswerFlow {
     const splitBlocks = tier.splitBlocks ?? 0;
     return checkParams(method, params, head, {
       logs: () => ({ capBlocks: findLogsCap(policy, tier), splitBlocks, errorCode }),
-      trace: () => ({ capBlocks: traceCap(policy, tier), splitBlocks, errorCode }),
+      trace: () => ({ capBlocks: findTraceCap(policy, tier), splitBlocks, errorCode }),
       traceCallOverrides: policy.settings.limits.traceCallOverrides,
     });
   });
@@ -83,6 +83,6 @@ function readWithin(record: CallRecord, params: string): AnswerFlow {
 async function answerSubscription(record: CallRecord, pending: Promise<SubscriptionAnswer>): Promise<void> {
   const answer = await pending;
   if (answer.kind === "error") failCall(record, answer.error);
-  else if (answer.kind === "result") answerCall(record, resultText(record.id, answer.json));
-  else answerCall(record, errorJsonText(record.id, answer.json));
+  else if (answer.kind === "result") answerCall(record, formatResultAnswer(record.id, answer.json));
+  else answerCall(record, formatErrorJsonAnswer(record.id, answer.json));
 }

@@ -1,6 +1,6 @@
 import { fallbackTier, findMethod } from "../callers/caller.ts";
 import type { Method } from "../catalogue/method.ts";
-import { never, nodeMethod } from "../catalogue/method-parts.ts";
+import { never, defineNodeMethod } from "../catalogue/method-parts.ts";
 import type { NodeFailure } from "../errors.ts";
 import { isBad, type BadCall, type Call } from "../json-rpc/call.ts";
 import type { LoadGate, LoadRefusal } from "../limits/load-gate.ts";
@@ -20,7 +20,7 @@ const stepBytes = 65_536;
 const bytesOfKiB = 1_024;
 
 /** In the place of a method that the caller can't call, or of none at all. */
-export const noMethod: Method = nodeMethod({
+export const noMethod: Method = defineNodeMethod({
   name: "unknown",
   summary: "No method",
   params: [],

@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { openRpcTexts } from "./openrpc-texts.ts";
+import { buildOpenRpcTexts } from "./openrpc-texts.ts";
 import { createHead } from "../chain/head.ts";
 import { createLoadGate } from "../limits/load-gate.ts";
 import { rememberChecks } from "../limits/checked-params.ts";
 import { SharedTurns } from "../wire/shared-turns.ts";
-import { processRateLimiter } from "../limits/rate-limiter.ts";
+import { createProcessRateLimiter } from "../limits/rate-limiter.ts";
 import { createPolicy } from "../policy/policy.ts";
 import { messageBytes } from "../testing/generated-messages.ts";
 import { roomyMemory } from "../testing/roomy-memory.ts";
@@ -43,7 +43,7 @@ function startHandler({ lookMs = 0, limits = { batchItems: 20, depth: 40 }, tier
   const passed: string[] = [];
   const calls = {
     policy: () => policy,
-    limiter: processRateLimiter({ clients: 10 }, { now }),
+    limiter: createProcessRateLimiter({ clients: 10 }, { now }),
     gate,
     head,
     checks: rememberChecks(),
@@ -60,7 +60,7 @@ function startHandler({ lookMs = 0, limits = { batchItems: 20, depth: 40 }, tier
     },
     meter: { call: () => undefined, node: () => undefined, limited: () => undefined },
     nodeFitness: () => "fit" as const,
-    openRpc: openRpcTexts(),
+    openRpc: buildOpenRpcTexts(),
     now,
   };
   const nodeBatches = {

@@ -1,15 +1,15 @@
 import type { ListenerName } from "../catalogue/method.ts";
 import { asBinary } from "../json-rpc/read-answer.ts";
 import type { Policy } from "../policy/policy.ts";
-import { openRpcDocument } from "../catalogue/openrpc.ts";
+import { buildOpenRpcDocument } from "../catalogue/openrpc.ts";
 
 /** Makes OpenRPC documents as JSON text, each once for a policy. */
-export function openRpcTexts(): (policy: Policy, listener: ListenerName) => string {
+export function buildOpenRpcTexts(): (policy: Policy, listener: ListenerName) => string {
   const texts = new WeakMap<Policy, Map<ListenerName, string>>();
   return (policy, listener) => {
     const known = texts.get(policy) ?? new Map<ListenerName, string>();
     texts.set(policy, known);
-    const text = known.get(listener) ?? asBinary(JSON.stringify(openRpcDocument(policy.catalogue, listener)));
+    const text = known.get(listener) ?? asBinary(JSON.stringify(buildOpenRpcDocument(policy.catalogue, listener)));
     known.set(listener, text);
     return text;
   };

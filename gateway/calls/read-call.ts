@@ -1,6 +1,6 @@
 import { knownParamsBytes } from "../reads/cache/cache-scope.ts";
 import type { Method } from "../catalogue/method.ts";
-import { resultText } from "../json-rpc/read-answer.ts";
+import { formatResultAnswer } from "../json-rpc/read-answer.ts";
 import { rpcErrors, tooManyCalls, type RpcError } from "../errors.ts";
 import type { PolicySettings } from "../settings/policy.ts";
 import { finishedFlow, type AnswerFlow } from "../answers/answer-sink.ts";
@@ -20,7 +20,7 @@ export function readOne(record: CallRecord, params: string, key: string): Answer
   const cached = params.length > knownParamsBytes ? undefined : cachedAnswer(reads, { method, key, unfit });
   if (cached !== undefined) {
     record.ended("cache");
-    record.text(resultText(record.id, cached), "cache");
+    record.text(formatResultAnswer(record.id, cached), "cache");
     return finishedFlow;
   }
   if (unfit !== undefined) return answerWithoutNode(record, unfit);

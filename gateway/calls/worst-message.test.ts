@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { messageOf, type MessageShape } from "../testing/message-shapes.ts";
+import { buildMessage, type MessageShape } from "../testing/message-shapes.ts";
 import { watchTurns, type TurnTimes } from "../testing/turn-watch.ts";
 
 /** Longest that one message may keep everything else waiting. */
@@ -40,7 +40,7 @@ const shapes: readonly MessageShape[] = [
 ];
 
 test.each(shapes)("$method with $atoms ($bytes bytes, $items of them) takes no long turn", async (shape) => {
-  const { longestMs } = await quickest(messageOf(shape));
+  const { longestMs } = await quickest(buildMessage(shape));
   expect(longestMs).toBeLessThan(turnMs);
 });
 

@@ -1,5 +1,5 @@
 import type { Method, ParamLimit } from "./method.ts";
-import { listParamsBytes, never, nodeMethod, searchedParamsBytes, unknownParamsBytes } from "./method-parts.ts";
+import { listParamsBytes, never, defineNodeMethod, searchedParamsBytes, unknownParamsBytes } from "./method-parts.ts";
 
 /**
  * A method that the specification lacks, as the operator's settings add it or let it through. It is sent to the node once at most,
@@ -7,7 +7,7 @@ import { listParamsBytes, never, nodeMethod, searchedParamsBytes, unknownParamsB
  */
 export function buildAddedMethod(name: string): Method {
   const limit = limitOf(name);
-  return nodeMethod({
+  return defineNodeMethod({
     name,
     summary: "Added by the operator's settings",
     params: [],

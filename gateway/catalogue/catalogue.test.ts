@@ -3,7 +3,7 @@ import openRpcSchema from "@open-rpc/meta-schema";
 import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
 import { createCatalogue, specifiedMethods } from "./catalogue.ts";
-import { openRpcDocument } from "./openrpc.ts";
+import { buildOpenRpcDocument } from "./openrpc.ts";
 import { policySchema } from "../settings/policy.ts";
 import { printMethodReference } from "./reference.ts";
 
@@ -89,7 +89,7 @@ describe("the catalogue", () => {
   it("loses a method that an operator wants nobody to have, for every listener", () => {
     const catalogue = createCatalogue({ eth_coinbase: { audience: "nobody" } });
     for (const listener of ["public", "private", "internal"] as const) {
-      expect(openRpcDocument(catalogue, listener).methods.map(({ name }) => name)).not.toContain("eth_coinbase");
+      expect(buildOpenRpcDocument(catalogue, listener).methods.map(({ name }) => name)).not.toContain("eth_coinbase");
     }
   });
 
@@ -101,7 +101,7 @@ describe("the catalogue", () => {
 
   it("describes to each listener the methods that it has", () => {
     const counts = (["public", "private", "internal"] as const).map(
-      (listener) => openRpcDocument(createCatalogue({}), listener).methods.length,
+      (listener) => buildOpenRpcDocument(createCatalogue({}), listener).methods.length,
     );
     expect(counts).toEqual([52, 59, 62]);
   });
@@ -112,10 +112,10 @@ describe("the catalogue", () => {
       const validate = new Ajv({ strict: false, validateFormats: false }).compile(openRpcRules);
       const changes = { my_own: { audience: "public" }, eth_batchGetBlockByNumber: { audience: "private" } } as const;
       for (const catalogue of [createCatalogue({}), createCatalogue(changes)]) {
-        const document: unknown = JSON.parse(JSON.stringify(openRpcDocument(catalogue, listener)));
+        const document: unknown = JSON.parse(JSON.stringify(buildOpenRpcDocument(catalogue, listener)));
         expect([validate(document), validate.errors]).toEqual([true, null]);
       }
-      expect(validate({ ...openRpcDocument(createCatalogue({}), listener), methods: [{ name: 5 }] })).toBe(false);
+      expect(validate({ ...buildOpenRpcDocument(createCatalogue({}), listener), methods: [{ name: 5 }] })).toBe(false);
     },
   );
 

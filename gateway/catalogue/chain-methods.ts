@@ -8,7 +8,7 @@ import {
   fullTransactions,
   index,
   never,
-  nodeMethod,
+  defineNodeMethod,
   perHead,
   transactionHash,
   listParamsBytes,
@@ -16,7 +16,7 @@ import {
 
 /** Specification, "Standard methods": what reads blocks, transactions and logs, and what subscribes to them. */
 export const chainMethods: readonly Method[] = [
-  nodeMethod({
+  defineNodeMethod({
     name: "eth_getBlockByHash",
     summary: "Block with a hash",
     params: [blockHash, fullTransactions],
@@ -24,7 +24,7 @@ export const chainMethods: readonly Method[] = [
     cache: byHash,
     costUnits: 20,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "eth_getBlockByNumber",
     summary: "Block with a number",
     params: [block, fullTransactions],
@@ -32,7 +32,7 @@ export const chainMethods: readonly Method[] = [
     cache: byBlock(0),
     costUnits: 20,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "eth_getBlockReceipts",
     summary: "Receipts of a block",
     params: [blockNumberOrHash],
@@ -40,7 +40,7 @@ export const chainMethods: readonly Method[] = [
     cache: byBlock(0),
     costUnits: 40,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "eth_getBlockTransactionCountByHash",
     summary: "Number of transactions in a block",
     params: [blockHash],
@@ -48,7 +48,7 @@ export const chainMethods: readonly Method[] = [
     cache: byHash,
     costUnits: 10,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "eth_getBlockTransactionCountByNumber",
     summary: "Number of transactions in a block",
     params: [block],
@@ -56,7 +56,7 @@ export const chainMethods: readonly Method[] = [
     cache: byBlock(0),
     costUnits: 10,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "eth_getTransactionByHash",
     summary: "Transaction with a hash",
     params: [transactionHash],
@@ -64,7 +64,7 @@ export const chainMethods: readonly Method[] = [
     cache: perHead,
     costUnits: 15,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "eth_getTransactionByBlockHashAndIndex",
     summary: "Transaction by its place in a block",
     params: [blockHash, index],
@@ -72,7 +72,7 @@ export const chainMethods: readonly Method[] = [
     cache: byHash,
     costUnits: 15,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "eth_getTransactionByBlockNumberAndIndex",
     summary: "Transaction by its place in a block",
     params: [block, index],
@@ -80,7 +80,7 @@ export const chainMethods: readonly Method[] = [
     cache: byBlock(0),
     costUnits: 15,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "eth_getTransactionReceipt",
     summary: "Receipt of a transaction",
     params: [transactionHash],
@@ -88,7 +88,7 @@ export const chainMethods: readonly Method[] = [
     cache: perHead,
     costUnits: 15,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "eth_getLogs",
     summary: "Log entries that match a filter",
     params: [{ name: "filter", shape: "logFilter" }],

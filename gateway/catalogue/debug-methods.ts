@@ -7,7 +7,7 @@ import {
   byHash,
   callObject,
   never,
-  nodeMethod,
+  defineNodeMethod,
   perHead,
   tracerOptions,
   transactionHash,
@@ -18,12 +18,12 @@ import {
 const traceTimeoutMs = 30_000;
 
 function raw(name: string, summary: string, param: Param): Method {
-  return nodeMethod({ name, summary, params: [param], result: "data", cache: byBlock(0), costUnits: 30 });
+  return defineNodeMethod({ name, summary, params: [param], result: "data", cache: byBlock(0), costUnits: 30 });
 }
 
 /** Specification, "Debug and trace methods". Only `callTracer` is let through wherever a tracer can be named. */
 export const debugMethods: readonly Method[] = [
-  nodeMethod({
+  defineNodeMethod({
     name: "debug_traceTransaction",
     summary: "Calls that a transaction made",
     params: [transactionHash, tracerOptions],
@@ -33,7 +33,7 @@ export const debugMethods: readonly Method[] = [
     costUnits: 150,
     timeoutMs: traceTimeoutMs,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "debug_traceCall",
     summary: "Calls that a call would make",
     params: [callObject, block, tracerOptions],
@@ -44,7 +44,7 @@ export const debugMethods: readonly Method[] = [
     costUnits: 150,
     timeoutMs: traceTimeoutMs,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "debug_traceBlockByHash",
     summary: "Calls of all transactions of a block",
     params: [blockHash, tracerOptions],
@@ -54,7 +54,7 @@ export const debugMethods: readonly Method[] = [
     costUnits: 400,
     timeoutMs: traceTimeoutMs,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "debug_traceBlockByNumber",
     summary: "Calls of all transactions of a block",
     params: [block, tracerOptions],
@@ -66,7 +66,7 @@ export const debugMethods: readonly Method[] = [
   }),
   raw("debug_getRawBlock", "RLP of a block", blockNumberOrHash),
   raw("debug_getRawHeader", "RLP of a block's header", blockNumberOrHash),
-  nodeMethod({
+  defineNodeMethod({
     name: "debug_getRawReceipts",
     summary: "RLP of a block's receipts",
     params: [blockNumberOrHash],
@@ -74,7 +74,7 @@ export const debugMethods: readonly Method[] = [
     cache: byBlock(0),
     costUnits: 40,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "debug_getRawTransaction",
     summary: "RLP of a transaction",
     params: [transactionHash],
@@ -82,7 +82,7 @@ export const debugMethods: readonly Method[] = [
     cache: perHead,
     costUnits: 20,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "debug_protocolVersion",
     summary: "Versions of the protocol that the node knows",
     params: [],
@@ -91,7 +91,7 @@ export const debugMethods: readonly Method[] = [
     cache: never,
     costUnits: 5,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "trace_filter",
     summary: "Traces in a range of blocks, by sender and receiver",
     params: [{ name: "filter", shape: "traceFilter" }],

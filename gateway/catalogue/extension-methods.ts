@@ -1,8 +1,8 @@
 import type { Method } from "./method.ts";
-import { account, block, byBlock, nodeMethod, optionalBlock, perHead, transactionHash } from "./method-parts.ts";
+import { account, block, byBlock, defineNodeMethod, optionalBlock, perHead, transactionHash } from "./method-parts.ts";
 
 function states(name: string, summary: string, result: string): Method {
-  return nodeMethod({
+  return defineNodeMethod({
     name,
     summary,
     params: [block],
@@ -15,7 +15,7 @@ function states(name: string, summary: string, result: string): Method {
 
 /** Specification, "Extension methods". */
 export const extensionMethods: readonly Method[] = [
-  nodeMethod({
+  defineNodeMethod({
     name: "eth_getAccount",
     summary: "Balance, nonce, code hash and storage root of an account (EIP-7587)",
     params: [account, block],
@@ -23,7 +23,7 @@ export const extensionMethods: readonly Method[] = [
     cache: byBlock(1),
     costUnits: 20,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "eth_getProposerByTxHash",
     summary: "Proposer of the block that holds a transaction",
     params: [transactionHash],
@@ -32,7 +32,7 @@ export const extensionMethods: readonly Method[] = [
     cache: perHead,
     costUnits: 20,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "eth_getProposersByBlockNumber",
     summary: "Proposers of a block",
     params: [block],
@@ -41,7 +41,7 @@ export const extensionMethods: readonly Method[] = [
     cache: byBlock(0),
     costUnits: 20,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "debug_getValidatorInfo",
     summary: "Validators at a block",
     params: [optionalBlock],
@@ -49,7 +49,7 @@ export const extensionMethods: readonly Method[] = [
     cache: byBlock(0),
     costUnits: 40,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "debug_getBlockProof",
     summary: "Proof of a block, with BLS signatures",
     params: [block],

@@ -1,9 +1,9 @@
 import type { Method } from "./method.ts";
-import { account, never, nodeMethod, whileConnected, dataParamsBytes } from "./method-parts.ts";
+import { account, never, defineNodeMethod, whileConnected, dataParamsBytes } from "./method-parts.ts";
 
 /** Specification, "Network, web3, pool methods", and the gateway's own description of itself. */
 export const networkMethods: readonly Method[] = [
-  nodeMethod({
+  defineNodeMethod({
     name: "net_version",
     summary: "Network id",
     params: [],
@@ -12,7 +12,7 @@ export const networkMethods: readonly Method[] = [
     whileBehind: true,
     costUnits: 1,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "net_listening",
     summary: "Whether the node listens for peers",
     params: [],
@@ -22,7 +22,7 @@ export const networkMethods: readonly Method[] = [
     whileBehind: true,
     costUnits: 1,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "net_peerCount",
     summary: "Number of the node's peers",
     params: [],
@@ -32,7 +32,7 @@ export const networkMethods: readonly Method[] = [
     whileBehind: true,
     costUnits: 5,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "web3_clientVersion",
     summary: "Client and version of the node",
     params: [],
@@ -41,7 +41,7 @@ export const networkMethods: readonly Method[] = [
     whileBehind: true,
     costUnits: 1,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "web3_sha3",
     summary: "Keccak-256 hash of data",
     params: [{ name: "data", shape: "data" }],
@@ -52,7 +52,7 @@ export const networkMethods: readonly Method[] = [
     paramsBytes: dataParamsBytes,
     costUnits: 10,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "txpool_nonceFrom",
     summary: "Next nonce of an account, from the pool",
     params: [account],

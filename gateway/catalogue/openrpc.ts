@@ -46,7 +46,7 @@ export function listMethods(catalogue: Catalogue, listener: ListenerName): reado
 }
 
 /** Describes a listener's methods as an OpenRPC 1.3 document, which `rpc.discover` answers. */
-export function openRpcDocument(catalogue: Catalogue, listener: ListenerName) {
+export function buildOpenRpcDocument(catalogue: Catalogue, listener: ListenerName) {
   return {
     openrpc: "1.3.2",
     info: { title: "Gatehouse", description: `Methods of the ${listener} listener.`, version: "1" },

@@ -5,7 +5,7 @@ import {
   byBlock,
   callObject,
   never,
-  nodeMethod,
+  defineNodeMethod,
   optionalBlock,
   perHead,
   whileConnected,
@@ -15,7 +15,7 @@ import {
 
 /** Specification, "Standard methods": what reads the chain's state and takes transactions. */
 export const stateMethods: readonly Method[] = [
-  nodeMethod({
+  defineNodeMethod({
     name: "eth_gasPrice",
     summary: "Gas price in Wei",
     params: [],
@@ -23,7 +23,7 @@ export const stateMethods: readonly Method[] = [
     cache: perHead,
     costUnits: 10,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "eth_maxPriorityFeePerGas",
     summary: "Priority fee in Wei",
     params: [],
@@ -31,7 +31,7 @@ export const stateMethods: readonly Method[] = [
     cache: perHead,
     costUnits: 10,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "eth_feeHistory",
     summary: "Base fees, gas used and rewards of past blocks",
     params: [
@@ -43,7 +43,7 @@ export const stateMethods: readonly Method[] = [
     cache: byBlock(1),
     costUnits: 20,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "eth_blockNumber",
     summary: "Number of the latest block",
     params: [],
@@ -51,7 +51,7 @@ export const stateMethods: readonly Method[] = [
     cache: perHead,
     costUnits: 10,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "eth_chainId",
     summary: "Chain id",
     params: [],
@@ -60,7 +60,7 @@ export const stateMethods: readonly Method[] = [
     whileBehind: true,
     costUnits: 1,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "eth_syncing",
     summary: "State of synchronisation",
     params: [],
@@ -69,7 +69,7 @@ export const stateMethods: readonly Method[] = [
     whileBehind: true,
     costUnits: 5,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "eth_getBalance",
     summary: "Balance of an account in Wei",
     params: [account, block],
@@ -77,7 +77,7 @@ export const stateMethods: readonly Method[] = [
     cache: byBlock(1),
     costUnits: 15,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "eth_getTransactionCount",
     summary: "Nonce of an account",
     params: [account, block],
@@ -85,7 +85,7 @@ export const stateMethods: readonly Method[] = [
     cache: byBlock(1),
     costUnits: 15,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "eth_getStorageAt",
     summary: "Value of a storage slot",
     params: [account, { name: "slot", shape: "quantity" }, block],
@@ -93,7 +93,7 @@ export const stateMethods: readonly Method[] = [
     cache: byBlock(2),
     costUnits: 15,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "eth_getCode",
     summary: "Bytecode of an account",
     params: [account, block],
@@ -101,7 +101,7 @@ export const stateMethods: readonly Method[] = [
     cache: byBlock(1),
     costUnits: 20,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "eth_getProof",
     summary: "Merkle proof of an account and its storage (EIP-1186)",
     params: [account, { name: "storageKeys", shape: "storageKeys" }, block],
@@ -110,7 +110,7 @@ export const stateMethods: readonly Method[] = [
     paramsBytes: listParamsBytes,
     costUnits: 40,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "eth_sendRawTransaction",
     summary: "Takes a signed transaction: legacy, EIP-2930 or EIP-1559",
     params: [{ name: "transaction", shape: "data" }],
@@ -121,7 +121,7 @@ export const stateMethods: readonly Method[] = [
     paramsBytes: dataParamsBytes,
     costUnits: 40,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "eth_call",
     summary: "Result of a call that changes nothing",
     params: [callObject, block],
@@ -130,7 +130,7 @@ export const stateMethods: readonly Method[] = [
     paramsBytes: dataParamsBytes,
     costUnits: 26,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "eth_estimateGas",
     summary: "Gas that a call needs",
     params: [callObject, optionalBlock],
@@ -139,7 +139,7 @@ export const stateMethods: readonly Method[] = [
     paramsBytes: dataParamsBytes,
     costUnits: 40,
   }),
-  nodeMethod({
+  defineNodeMethod({
     name: "eth_createAccessList",
     summary: "Access list and gas of a call (EIP-2930)",
     params: [callObject, block],

@@ -1,6 +1,6 @@
 import type { BadCall, Call, MessageLimits } from "./call.ts";
 import {
-  amplyBudgeted,
+  createAmpleBudget,
   isAt,
   notJson,
   skipKey,
@@ -137,7 +137,7 @@ export class CallReader {
     if (isAt(bytes, at, '"id"')) return "id";
     if (isAt(bytes, at, '"method"')) return "method";
     if (isAt(bytes, at, '"params"')) return "params";
-    const end = skipString(bytes, at, amplyBudgeted());
+    const end = skipString(bytes, at, createAmpleBudget());
     if (end - at > escapedBytes) return undefined;
     const name = stringValue(this.#slice(at, end));
     return members.find((member) => member === name);

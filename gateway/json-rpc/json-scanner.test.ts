@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { amplyBudgeted, notJson, skipSpace, skipValue } from "./json-scanner.ts";
+import { createAmpleBudget, notJson, skipSpace, skipValue } from "./json-scanner.ts";
 
 function accepts(text: string): boolean {
   const bytes = Buffer.from(text);
-  const end = skipValue(bytes, skipSpace(bytes, 0), 64, amplyBudgeted());
+  const end = skipValue(bytes, skipSpace(bytes, 0), 64, createAmpleBudget());
   return end !== notJson && skipSpace(bytes, end) === bytes.length;
 }
 

@@ -33,7 +33,7 @@ export const notJson = -1;
 export type ScanBudget = { values: number; readonly endsAt: number };
 
 /** A budget for what is trusted, or was scanned before. */
-export function amplyBudgeted(): ScanBudget {
+export function createAmpleBudget(): ScanBudget {
   return { values: 0x3fffffff, endsAt: 0x3fffffff };
 }
 

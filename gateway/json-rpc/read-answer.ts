@@ -1,4 +1,4 @@
-import { errorJson, type RpcError } from "../errors.ts";
+import { formatRpcError, type RpcError } from "../errors.ts";
 import { readObject } from "./read-object.ts";
 
 /** What the node answered, as slices of JSON text. */
@@ -34,22 +34,22 @@ export function isEmptyResult(json: string): boolean {
 }
 
 /** JSON text of an answer with a result; `id` and `result` are JSON text and go in byte for byte. */
-export function resultText(id: string, result: string): string {
+export function formatResultAnswer(id: string, result: string): string {
   return `{"jsonrpc":"2.0","id":${id},"result":${result}}`;
 }
 
 /** JSON text of an answer with an error; `id` is JSON text and goes in byte for byte. */
-export function errorText(id: string, error: RpcError): string {
-  return errorJsonText(id, errorJson(error));
+export function formatErrorAnswer(id: string, error: RpcError): string {
+  return formatErrorJsonAnswer(id, formatRpcError(error));
 }
 
 /** JSON text of an answer with an error that is JSON text already, such as the node's own. */
-export function errorJsonText(id: string, error: string): string {
+export function formatErrorJsonAnswer(id: string, error: string): string {
   return `{"jsonrpc":"2.0","id":${id},"error":${error}}`;
 }
 
 /** JSON text of a call as the node gets it, built here so that no duplicate or odd key of the client's envelope reaches it. */
-export function callText(id: string, method: string, params: string | undefined): string {
+export function formatCall(id: string, method: string, params: string | undefined): string {
   return `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params ?? "[]"}}`;
 }
 

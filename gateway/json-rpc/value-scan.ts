@@ -1,5 +1,5 @@
 import {
-  amplyBudgeted,
+  createAmpleBudget,
   notJson,
   skipEscape,
   skipPlain,
@@ -26,7 +26,7 @@ type Place = "value" | "string" | "key" | "next";
  */
 export class ValueScan {
   readonly #bytes: Uint8Array;
-  readonly #budget: ScanBudget = amplyBudgeted();
+  readonly #budget: ScanBudget = createAmpleBudget();
   /** What closes the containers that are open. */
   readonly #closers: Uint8Array;
   #open = 0;

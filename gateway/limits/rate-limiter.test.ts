@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { processRateLimiter } from "./rate-limiter.ts";
+import { createProcessRateLimiter } from "./rate-limiter.ts";
 
 const rates = { requestsPerSecond: 10, requestBurst: 3, computeUnitsPerSecond: 100, computeUnitBurst: 100 };
 
 function limiterAt(start: number, clients = 10) {
   const clock = { now: start };
-  return { clock, limiter: processRateLimiter({ clients }, { now: () => clock.now }) };
+  return { clock, limiter: createProcessRateLimiter({ clients }, { now: () => clock.now }) };
 }
 
-describe("processRateLimiter", () => {
+describe("createProcessRateLimiter", () => {
   it("admits a burst, then the rate, and tells the wait", () => {
     const { clock, limiter } = limiterAt(1_000);
     for (let call = 0; call < 3; call += 1) expect(limiter.take("a", 1, rates)).toBeUndefined();

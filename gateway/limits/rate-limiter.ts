@@ -34,7 +34,7 @@ type Account = { requestsFullAt: number; unitsFullAt: number };
  * Callers beyond `clients` displace the one that has been remembered longest; a caller at its limit is thereby forgiven at
  * worst, never punished.
  */
-export function processRateLimiter(
+export function createProcessRateLimiter(
   options: Readonly<{ clients: number }>,
   { now }: Readonly<{ now: () => number }>,
 ): RateLimiter & Readonly<{ clients: () => number }> {

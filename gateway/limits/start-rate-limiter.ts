@@ -1,6 +1,6 @@
 import type { Logger } from "#daemon/log.ts";
 import type { Secret } from "#daemon/secret.ts";
-import { processRateLimiter, type RateLimiter } from "./rate-limiter.ts";
+import { createProcessRateLimiter, type RateLimiter } from "./rate-limiter.ts";
 
 /** Where rates are counted. */
 export type RateStoreOptions = Readonly<{ redisUrl?: Secret | undefined; timeoutMs: number; clients: number }>;
@@ -13,7 +13,7 @@ export async function startRateLimiter(
   { redisUrl, timeoutMs, clients }: RateStoreOptions,
   { log, now }: Readonly<{ log: Logger; now: () => number }>,
 ): Promise<RateLimiter & Disposable> {
-  const own = processRateLimiter({ clients }, { now });
+  const own = createProcessRateLimiter({ clients }, { now });
   if (redisUrl === undefined) return { ...own, [Symbol.dispose]: () => undefined };
   const { createRedisRateLimiter } = await import("./redis-rate-limiter.ts");
   return createRedisRateLimiter({ url: redisUrl.reveal(), timeoutMs, clients }, { log, fallback: own, now });

@@ -10,7 +10,7 @@ export const sourceHeader = "X-Gatehouse-Source";
 export const headAgeHeader = "X-Gatehouse-Head-Age";
 
 /** Headers that follow an answer's own while the node's latest block is older than `tellAfterMs`. */
-export function headAgeHeaders(blockAgeMs: number | undefined, tellAfterMs: number): AnswerHeaders {
+export function buildHeadAgeHeaders(blockAgeMs: number | undefined, tellAfterMs: number): AnswerHeaders {
   if (blockAgeMs === undefined || blockAgeMs <= tellAfterMs) return [];
   return [[headAgeHeader, String(Math.floor(blockAgeMs / 1_000))]];
 }
@@ -35,7 +35,7 @@ export function buildRefusedHeaders(retryAfterSeconds: number, lengthBytes: numb
 }
 
 /** Headers of an answer that is streamed; without a length node:http chunks it. */
-export function streamHeaders(source: AnswerSource, lengthBytes: number | undefined): AnswerHeaders {
+export function buildStreamHeaders(source: AnswerSource, lengthBytes: number | undefined): AnswerHeaders {
   if (lengthBytes !== undefined) return buildWholeHeaders(source, lengthBytes);
   return [
     ["Content-Type", "application/json"],

@@ -2,7 +2,7 @@ import type { AnswerSource } from "../answers/answer-sink.ts";
 import {
   formatHeaderLines,
   buildRefusedHeaders,
-  streamHeaders,
+  buildStreamHeaders,
   buildWholeHeaders,
   type AnswerHeaders,
 } from "./answer-head.ts";
@@ -101,7 +101,7 @@ export function createFastAnswerHeads(
     stream: (source, lengthBytes, { extraHeaders, isLast, mayChunk }) => {
       const isUnframed = lengthBytes === undefined && !mayChunk;
       const chunked = lengthBytes === undefined && mayChunk ? "Transfer-Encoding: chunked\r\n" : "";
-      const headers = formatHeaderLines(streamHeaders(source, lengthBytes));
+      const headers = formatHeaderLines(buildStreamHeaders(source, lengthBytes));
       return `HTTP/1.1 200 OK\r\n${extraHeaders}${headers}${tail(isLast || isUnframed)}${chunked}\r\n`;
     },
     refusal: (error, { isLast }) => `${refusalStart(error)}${plainTail(isLast)}\r\n${formatBody(error)}`,

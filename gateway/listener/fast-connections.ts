@@ -13,7 +13,7 @@ import { putBefore } from "#daemon/http/raw-connections.ts";
 import { createFastAnswerHeads } from "./fast-answer.ts";
 import { FastConnection } from "./fast-connection.ts";
 import type { FastConnectionWaits } from "./fast-connection-dependencies.ts";
-import { sweepIntervalMs } from "./fast-wait.ts";
+import { computeSweepIntervalMs } from "./fast-wait.ts";
 import type { PeerFacts, RequestFacts } from "../callers/request-facts.ts";
 
 /** What the fast path answers with. */
@@ -60,7 +60,7 @@ export function serveFastConnections(
   const sweep = setInterval(() => {
     now = performance.now();
     for (const connection of fast) connection.expire(now);
-  }, sweepIntervalMs(waits));
+  }, computeSweepIntervalMs(waits));
   sweep.unref();
   const dependencies = {
     heads: createFastAnswerHeads(waits.idleTimeoutMs, { wallClock: Date.now, ageHeaders, isDraining }),

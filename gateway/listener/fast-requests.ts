@@ -1,4 +1,4 @@
-import { headEnd, messageHead, placeOfBody, type MessageHead } from "../wire/message-head.ts";
+import { headEnd, createMessageHead, findBodyPlace, type MessageHead } from "../wire/message-head.ts";
 import { formatHeaderLines, type AnswerHeaders } from "./answer-head.ts";
 import { ChunkedRequest } from "./chunked-request.ts";
 import type { FastAnswerContext } from "./fast-answer.ts";
@@ -64,7 +64,7 @@ export function readFastRequests(
   let unknownHeads = 0;
 
   const begin = (bytes: Buffer): Begun | typeof partial | typeof odd => {
-    const again = known?.head === undefined ? undefined : placeOfBody(bytes, known.head);
+    const again = known?.head === undefined ? undefined : findBodyPlace(bytes, known.head);
     if (known !== undefined && again !== undefined && (known.method === "POST" || again.lengthBytes === 0)) {
       unknownHeads = 0;
       return withLength(known, again.startsAt, again.lengthBytes);
@@ -84,7 +84,7 @@ export function readFastRequests(
     unknownHeads += 1;
     const isKept =
       !head.isAwaited && !head.isLast && (unknownHeads <= unknownHeadsMax || unknownHeads % unknownHeadsMax === 0);
-    known = { ...origin, head: isKept ? messageHead(text) : undefined };
+    known = { ...origin, head: isKept ? createMessageHead(text) : undefined };
     if (head.framing.kind === "chunked") return { ...origin, body: new ChunkedRequest(startsAt, rules.bodyBytes()) };
     const request = withLength(origin, startsAt, head.framing.bytes);
     if (head.isAwaited && !("kind" in request)) rules.awaited();

@@ -7,7 +7,11 @@ const longestSweepMs = 1_000;
 const firstBytesMs = 10_000;
 
 /** Time between two looks at which connections have waited too long. */
-export function sweepIntervalMs({ idleTimeoutMs, requestTimeoutMs, slowReaderTimeoutMs }: FastConnectionWaits): number {
+export function computeSweepIntervalMs({
+  idleTimeoutMs,
+  requestTimeoutMs,
+  slowReaderTimeoutMs,
+}: FastConnectionWaits): number {
   return Math.min(longestSweepMs, idleTimeoutMs / 2, requestTimeoutMs / 2, slowReaderTimeoutMs / 2);
 }
 
@@ -55,7 +59,7 @@ export class FastWait {
 
   /** What was waited for in vain. */
   over(now: number): "request" | "anything" | undefined {
-    const slackMs = sweepIntervalMs(this.#waits);
+    const slackMs = computeSweepIntervalMs(this.#waits);
     if (this.#begunAt !== undefined) {
       return now - this.#begunAt > this.#waits.requestTimeoutMs + slackMs ? "request" : undefined;
     }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { refuseConnection } from "#daemon/http/connections/refused-connection.ts";
-import { errorText } from "../json-rpc/read-answer.ts";
+import { formatErrorAnswer } from "../json-rpc/read-answer.ts";
 import { rateExceeded } from "../errors.ts";
 import { buildRefusedHeaders, type AnswerHeaders } from "./answer-head.ts";
 import { formatBody, buildHeaders, formatRawRefusal, type HttpError } from "./http-errors.ts";
@@ -42,7 +42,7 @@ export function refuseDebtor(
   before: AnswerHeaders,
   waitSeconds: number,
 ): void {
-  const text = errorText("null", rateExceeded(waitSeconds));
+  const text = formatErrorAnswer("null", rateExceeded(waitSeconds));
   const headers: AnswerHeaders = [...before, ...buildRefusedHeaders(waitSeconds, text.length), ["Connection", "close"]];
   response.writeHead(429, headers.flat());
   response.write(text);

@@ -3,7 +3,7 @@ import type { AnswerFlow, AnswerSink } from "../answers/answer-sink.ts";
 import type { ClientBacklog } from "../wire/client-backlog.ts";
 import { createCorks } from "../wire/outbox.ts";
 import { ScratchBuffers } from "../wire/scratch-buffers.ts";
-import { buildRefusedHeaders, streamHeaders, buildWholeHeaders, type AnswerHeaders } from "./answer-head.ts";
+import { buildRefusedHeaders, buildStreamHeaders, buildWholeHeaders, type AnswerHeaders } from "./answer-head.ts";
 
 /** Headers before and after an answer's own, and whether the connection ends with it, which may become so while it is waited for. */
 export type HeadersAround = Readonly<{ before: AnswerHeaders; after: AnswerHeaders; isLast: () => boolean }>;
@@ -54,7 +54,7 @@ export function createHttpSink(
       // The callback comes when all of it has gone out.
       backlog.afterAll(() => response.end(() => scratch.giveBack(own)));
     },
-    begin: (lengthBytes, source) => head(200, streamHeaders(source, lengthBytes)),
+    begin: (lengthBytes, source) => head(200, buildStreamHeaders(source, lengthBytes)),
     chunk: (bytes) => backlog.write(bytes),
     end,
     fail: () => response.destroy(),

@@ -27,7 +27,7 @@ import type { MemoryBudget } from "../memory/memory-budget.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
 import type { SubscriptionHub } from "../notifications/subscription-hub.ts";
 import type { PeerFacts } from "../callers/request-facts.ts";
-import { headAgeHeaders, headAgeHeader, sourceHeader, type AnswerHeaders } from "./answer-head.ts";
+import { buildHeadAgeHeaders, headAgeHeader, sourceHeader, type AnswerHeaders } from "./answer-head.ts";
 import { startListener, type Listener } from "./listener.ts";
 
 /** What the listeners share. */
@@ -101,7 +101,7 @@ export async function startListeners(
         ...(isInternal ? {} : { isProxy: client.isTrusted }),
         dropped,
         tookSlowPath: () => tookSlowPath(name),
-        ageHeaders: () => headAgeHeaders(blockAgeMs(), settings.head.tellAgeAfterMs),
+        ageHeaders: () => buildHeadAgeHeaders(blockAgeMs(), settings.head.tellAgeAfterMs),
         corsHeaders: corsHeaders(isInternal ? [] : originsFor(host, settings)),
         isAllowedHost: hostsFor(isInternal ? settings.internal.allowedHosts : []),
       },

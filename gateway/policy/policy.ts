@@ -27,7 +27,7 @@ export function findLogsCap({ settings }: Policy, tier: Tier): number {
 }
 
 /** Blocks that one trace_filter of a tier may cover (specification, Limits). */
-export function traceCap({ settings }: Policy, tier: Tier): number {
+export function findTraceCap({ settings }: Policy, tier: Tier): number {
   return tier.traceBlocks ?? settings.ranges.traceBlocks;
 }
 

@@ -3,10 +3,10 @@ import type { AnswerFlow, AnswerSink, AnswerSource } from "../answers/answer-sin
 import { CollectedAnswer } from "../upstream/collected-answer.ts";
 import { type NodeRead, type ReadOutcome, PassThrough } from "./node-read.ts";
 import {
-  callText,
-  errorJsonText,
-  errorText,
-  resultText,
+  formatCall,
+  formatErrorJsonAnswer,
+  formatErrorAnswer,
+  formatResultAnswer,
   ownText,
   readAnswer,
   type NodeAnswer,
@@ -22,7 +22,7 @@ export type ReadMoment = Readonly<{
   generation: number;
   /** Of the cache. */
   epoch: number;
-  /** The `keyHash` of its key. */
+  /** The `hashKey` of its key. */
   hash: number;
   /** Whether the cache wants the result. */
   isKept: boolean;
@@ -74,7 +74,7 @@ export class CoalescedRead implements AnswerFlow, AnswerSink {
       caller,
       memory,
       id,
-      body: callText(id, method.name, params),
+      body: formatCall(id, method.name, params),
       timeoutMs: method.timeoutMs,
       repeatable: true,
       traceContext,
@@ -218,11 +218,11 @@ function tell(read: NodeRead, text: string, outcome: ReadOutcome, source: Answer
 }
 
 function tellFailure(read: NodeRead, failure: NodeFailure): void {
-  tell(read, errorText(read.id, nodeFailureErrors[failure]), failure, "gateway");
+  tell(read, formatErrorAnswer(read.id, nodeFailureErrors[failure]), failure, "gateway");
 }
 
 function retold(answer: NodeAnswer | undefined, id: string): string {
-  if (answer === undefined) return errorText(id, nodeFailureErrors.badAnswer);
-  if (answer.kind === "result") return resultText(id, answer.json);
-  return errorJsonText(id, answer.json);
+  if (answer === undefined) return formatErrorAnswer(id, nodeFailureErrors.badAnswer);
+  if (answer.kind === "result") return formatResultAnswer(id, answer.json);
+  return formatErrorJsonAnswer(id, answer.json);
 }

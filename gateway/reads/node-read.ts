@@ -4,7 +4,7 @@ import { type NodeFailure, nodeFailureErrors } from "../errors.ts";
 import type { HeldBytes } from "../memory/connection-memory.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
 import type { NodeSender } from "../upstream/node-call.ts";
-import { errorText } from "../json-rpc/read-answer.ts";
+import { formatErrorAnswer } from "../json-rpc/read-answer.ts";
 
 /** What became of a call to the node. */
 export type ReadOutcome = "answered" | "coalesced" | "cancelled" | NodeFailure;
@@ -67,6 +67,6 @@ export class PassThrough implements AnswerSink {
     const { id, sink } = this.#read;
     this.#read.done(failure);
     if (this.#hasBegun) sink.fail(failure);
-    else sink.text(errorText(id, nodeFailureErrors[failure]), "gateway");
+    else sink.text(formatErrorAnswer(id, nodeFailureErrors[failure]), "gateway");
   }
 }

@@ -1,11 +1,11 @@
 import type { AnswerCache } from "./cache/answer-cache.ts";
 import { deriveCacheScope } from "./cache/cache-scope.ts";
-import { keyHash } from "./cache/key-hash.ts";
+import { hashKey } from "./cache/key-hash.ts";
 import type { Head } from "../chain/head.ts";
 import { createReadsInFlight } from "./reads-in-flight.ts";
 import { CoalescedRead, type SharedReadOwner } from "./coalesced-read.ts";
 import type { Method } from "../catalogue/method.ts";
-import { callText, isEmptyResult } from "../json-rpc/read-answer.ts";
+import { formatCall, isEmptyResult } from "../json-rpc/read-answer.ts";
 import type { NodeFlow, NodeSender } from "../upstream/node-call.ts";
 import type { NodePool } from "../upstream/node-pool.ts";
 import type { AnswerFlow } from "../answers/answer-sink.ts";
@@ -69,7 +69,7 @@ export function createNodeReads(
       caller,
       memory,
       id,
-      body: callText(id, method.name, params),
+      body: formatCall(id, method.name, params),
       timeoutMs: method.timeoutMs,
       repeatable: method.repeatable,
       traceContext,
@@ -98,7 +98,7 @@ export function createNodeReads(
         return alone(read, read.sender);
       }
       const generation = head.generation();
-      const hash = keyHash(read.key);
+      const hash = hashKey(read.key);
       const running = underWay.get(hash, read.key);
       if (running !== undefined && running.moment.generation === generation) return running.join(read);
       const isKept = options.cache && cache.admits(hash);

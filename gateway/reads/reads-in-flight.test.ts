@@ -5,7 +5,7 @@ import { roomyMemory } from "../testing/roomy-memory.ts";
 import { NodePool } from "../upstream/node-pool.ts";
 import { SharedTurns } from "../wire/shared-turns.ts";
 import { createReadsInFlight, type ReadsInFlight } from "./reads-in-flight.ts";
-import { keyHash } from "./cache/key-hash.ts";
+import { hashKey } from "./cache/key-hash.ts";
 import { CoalescedRead } from "./coalesced-read.ts";
 
 const method = createCatalogue({}).get("eth_gasPrice")!;
@@ -38,12 +38,12 @@ function readOf(key: string): CoalescedRead {
       sink: discardedAnswer,
       done: () => undefined,
     },
-    { scope: "head", generation: 1, epoch: 1, hash: keyHash(key), isKept: true },
+    { scope: "head", generation: 1, epoch: 1, hash: hashKey(key), isKept: true },
     owner,
   );
 }
 
-const find = (underWay: ReadsInFlight, key: string) => underWay.get(keyHash(key), key);
+const find = (underWay: ReadsInFlight, key: string) => underWay.get(hashKey(key), key);
 
 describe("reads under way", () => {
   it("are found by their keys until they are removed", () => {

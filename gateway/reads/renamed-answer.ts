@@ -1,6 +1,6 @@
 import { nodeFailureErrors, type NodeFailure } from "../errors.ts";
 import { isAt } from "../json-rpc/json-scanner.ts";
-import { errorJsonText, errorText, resultText, readAnswer } from "../json-rpc/read-answer.ts";
+import { formatErrorJsonAnswer, formatErrorAnswer, formatResultAnswer, readAnswer } from "../json-rpc/read-answer.ts";
 import type { AnswerSink, AnswerSource } from "../answers/answer-sink.ts";
 import { CollectedAnswer } from "../upstream/collected-answer.ts";
 import { PassThrough, type NodeRead } from "./node-read.ts";
@@ -44,7 +44,7 @@ export class RenamedAnswer implements AnswerSink {
     else {
       this.#read.done("answered");
       const isResult = answer.kind === "result";
-      sink.text(isResult ? resultText(id, answer.json) : errorJsonText(id, answer.json), source);
+      sink.text(isResult ? formatResultAnswer(id, answer.json) : formatErrorJsonAnswer(id, answer.json), source);
     }
   }
 
@@ -94,6 +94,6 @@ export class RenamedAnswer implements AnswerSink {
   #failed(failure: NodeFailure): void {
     const { id, sink } = this.#read;
     this.#read.done(failure);
-    sink.text(errorText(id, nodeFailureErrors[failure]), "gateway");
+    sink.text(formatErrorAnswer(id, nodeFailureErrors[failure]), "gateway");
   }
 }

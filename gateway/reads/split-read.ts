@@ -1,4 +1,4 @@
-import { errorJsonText, errorText, resultText, readAnswer } from "../json-rpc/read-answer.ts";
+import { formatErrorJsonAnswer, formatErrorAnswer, formatResultAnswer, readAnswer } from "../json-rpc/read-answer.ts";
 import { callKey } from "../json-rpc/call.ts";
 import { collectionErrors, rpcErrors, type CollectionFailure } from "../errors.ts";
 import type { AnswerFlow, AnswerSink, AnswerSource } from "../answers/answer-sink.ts";
@@ -54,7 +54,7 @@ export function readSplit(
     const piece = readPiece(answer, id);
     if (piece.kind === "error") return fail(piece.text);
     const { elements } = piece;
-    if (writer.bytes + elements.length > limitBytes) return fail(errorText(id, rpcErrors.responseTooLarge));
+    if (writer.bytes + elements.length > limitBytes) return fail(formatErrorAnswer(id, rpcErrors.responseTooLarge));
     writer.put(place, elements, piece.source);
     return run();
   };
@@ -67,7 +67,7 @@ export function readSplit(
     const piece = pieceOf(read, pieces[place] ?? "[]", pieceSink);
     const cached = reads.cached(piece.method, piece.key);
     if (cached !== undefined) {
-      take(place, { text: resultText(pieceId, cached), source: "cache", retryAfterSeconds: undefined });
+      take(place, { text: formatResultAnswer(pieceId, cached), source: "cache", retryAfterSeconds: undefined });
       return;
     }
     const flow = reads.read(piece);
@@ -115,11 +115,11 @@ type Piece = Readonly<{ kind: "elements"; elements: string; source: AnswerSource
 /** The elements of a piece's answer, or the answer that the whole gets instead. */
 function readPiece(given: TextAnswer | CollectionFailure, id: string): Piece {
   if (typeof given === "string") {
-    return { kind: "error", text: errorText(id, collectionErrors[given]) };
+    return { kind: "error", text: formatErrorAnswer(id, collectionErrors[given]) };
   }
   const answer = readAnswer(given.text, pieceId);
-  if (answer?.kind === "error") return { kind: "error", text: errorJsonText(id, answer.json) };
+  if (answer?.kind === "error") return { kind: "error", text: formatErrorJsonAnswer(id, answer.json) };
   const elements = /^\s*\[([^]*)\]\s*$/.exec(answer?.json ?? "")?.[1]?.trim();
-  if (elements === undefined) return { kind: "error", text: errorText(id, rpcErrors.badAnswer) };
+  if (elements === undefined) return { kind: "error", text: formatErrorAnswer(id, rpcErrors.badAnswer) };
   return { kind: "elements", elements, source: given.source };
 }

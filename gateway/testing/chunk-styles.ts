@@ -57,7 +57,7 @@ export const chunkStyle = fc.oneof(
 );
 
 /** A body in chunks, as a binary string. */
-export function chunked(body: string, { size, before, after, end }: ChunkStyle, newline: string): string {
+export function formatChunked(body: string, { size, before, after, end }: ChunkStyle, newline: string): string {
   const pieces: string[] = [];
   for (let at = 0; at < body.length; at += size) pieces.push(body.slice(at, at + size));
   const written = pieces.map((piece) => `${before}${piece.length.toString(16)}${after}${newline}${piece}${newline}`);

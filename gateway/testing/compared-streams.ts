@@ -1,10 +1,10 @@
-import { bytesOf, piecesOf, streamsFrom, type GivenStream } from "./request-streams.ts";
-import { wholeExchange } from "./whole-exchange.ts";
+import { formatRequest, cutStream, createStreams, type GivenStream } from "./request-streams.ts";
+import { sendWhole } from "./whole-exchange.ts";
 
 const badRequest = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
 const last = '{"jsonrpc":"2.0","id":"last","method":"eth_coinbase"}';
 const lastRequest = Buffer.from(
-  bytesOf({ line: "POST / HTTP/1.1", extra: [], body: last, newline: "\r\n", length: 0, type: true }),
+  formatRequest({ line: "POST / HTTP/1.1", extra: [], body: last, newline: "\r\n", length: 0, type: true }),
 );
 const lastAnswer = '{"jsonrpc":"2.0","id":"last","result":"0x0"}';
 /** Times that a stream is sent again whose answers the system threw away, each time more slowly. */
@@ -29,7 +29,7 @@ export type ComparedStreamsOptions = Readonly<{
  * connection, or answered a last request that it can't mistake.
  */
 export async function compareStreams({ urls, seed, runs, atOnce, compared }: ComparedStreamsOptions): Promise<void> {
-  const streams = streamsFrom(seed, runs);
+  const streams = createStreams(seed, runs);
   const both = async (stream: GivenStream, silenceMs: number): Promise<readonly [string, string]> => {
     const [one, other] = await Promise.all([
       answersOf(urls[0], stream, silenceMs),
@@ -50,7 +50,7 @@ export async function compareStreams({ urls, seed, runs, atOnce, compared }: Com
 async function answersOf(url: string, stream: GivenStream, silenceMs: number): Promise<string> {
   const options = { url, last: lastRequest, lastAnswer, expected: stream.parts.length, quietMs: silenceMs };
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
-    const text = await wholeExchange(piecesOf(stream), { ...options, turnsBetween: 3 * attempt });
+    const text = await sendWhole(cutStream(stream), { ...options, turnsBetween: 3 * attempt });
     if (text !== undefined) return text;
   }
   throw new Error(`${attempts} times, ${url} closed before all of ${JSON.stringify(stream)} was sent`);

@@ -10,7 +10,7 @@ export type ExpectedAnswer = Readonly<{ kind: "refused" | "nothing" | "one" } | 
 const deepBrackets = 200;
 
 /** Finds out what a message has to be answered with; undefined when it may be too deep. */
-export function expectedAnswer(body: Buffer, batchItems: number): ExpectedAnswer | undefined {
+export function computeExpectedAnswer(body: Buffer, batchItems: number): ExpectedAnswer | undefined {
   const brackets = body.filter((byte) => byte === 0x5b || byte === 0x7b).length;
   if (brackets >= deepBrackets) return undefined;
   const message = isUtf8(body) ? parsed(body.toString("utf8")) : undefined;
@@ -36,7 +36,7 @@ function isNotification(value: unknown): boolean {
 }
 
 /** What is wrong with an answer, as a text; undefined when nothing is. An empty text is no answer. */
-export function wrongAnswer(answer: string, expected: ExpectedAnswer | undefined): string | undefined {
+export function explainWrongAnswer(answer: string, expected: ExpectedAnswer | undefined): string | undefined {
   if (answer === "") return expected === undefined || expected.kind === "nothing" ? undefined : "no answer";
   const given = parsed(answer);
   if (given === undefined) return "no JSON";

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { WebSocketServer, type WebSocket } from "ws";
 import { splitElements } from "../json-rpc/read-object.ts";
-import { batchTooLarge, gethLimits, joinAsGeth, readAsGeth, sendAsGeth, type HttpLimits } from "./geth-http.ts";
+import { answerBatchTooLarge, gethLimits, joinAsGeth, readAsGeth, sendAsGeth, type HttpLimits } from "./geth-http.ts";
 
 /** A call as the fake node got it. */
 export type NodeRequest = Readonly<{ id: unknown; method: string; params: readonly unknown[]; raw: string }>;
@@ -126,7 +126,7 @@ function answersOf({ state, httpLimits, builtIn, requests, batches }: Answering)
   };
   const batch = (raws: readonly string[], response: ServerResponse) => {
     batches.push(raws.length);
-    if (raws.length > httpLimits.batchItems) return batchTooLarge(idOf(raws[0] ?? ""));
+    if (raws.length > httpLimits.batchItems) return answerBatchTooLarge(idOf(raws[0] ?? ""));
     const answers: { id: string; text: string }[] = [];
     for (const raw of raws) {
       const text = single(raw, response);

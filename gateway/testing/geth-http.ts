@@ -44,7 +44,7 @@ export function sendAsGeth(request: IncomingMessage, response: ServerResponse, t
 }
 
 /** geth's answer to a batch of more calls than it takes: one error, under the id of the first. */
-export function batchTooLarge(firstId: string): string {
+export function answerBatchTooLarge(firstId: string): string {
   return `[{"jsonrpc":"2.0","id":${firstId},"error":{"code":-32600,"message":"batch too large"}}]`;
 }
 

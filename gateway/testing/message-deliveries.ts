@@ -35,14 +35,14 @@ const delivery: fc.Arbitrary<Delivery> = fc.record({
 });
 
 /** Generated deliveries, always the same ones from a seed. */
-export function* deliveriesFrom(seed: number, runs: number): Generator<Delivery> {
+export function* createDeliveries(seed: number, runs: number): Generator<Delivery> {
   for (let made = 0; made < runs; made += madeAtOnce) {
     yield* fc.sample(delivery, { seed: seed + made, numRuns: Math.min(madeAtOnce, runs - made) });
   }
 }
 
 /** The body in the pieces that it is sent in. */
-export function bodyPieces({ body, cuts }: Delivery): readonly Buffer[] {
+export function cutBody({ body, cuts }: Delivery): readonly Buffer[] {
   const places = [0, ...cuts.map((cut) => Math.floor((cut * body.length) / 1_000)).sort((a, b) => a - b), body.length];
   return places.slice(1).map((end, at) => body.subarray(places[at], end));
 }
@@ -50,9 +50,9 @@ export function bodyPieces({ body, cuts }: Delivery): readonly Buffer[] {
 const head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n";
 
 /** What is written of a delivery that can't be read as a request, piece by piece. */
-export function brokenPieces(given: Delivery): readonly Buffer[] {
+export function cutBroken(given: Delivery): readonly Buffer[] {
   const { body, way, harm } = given;
-  const pieces = bodyPieces(given);
+  const pieces = cutBody(given);
   if (way === "brokenChunks") {
     const sizes = ["zz", "-1", "", "ffffffffffffffffff", `${(body.length + 1).toString(16)}`, "5 5", "0x5", "5;a\n"];
     const size = sizes[harm % sizes.length] ?? "";

@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { Agent, request, type IncomingMessage } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { WebSocket } from "ws";
-import { expectedAnswer, wrongAnswer } from "./expected-answer.ts";
-import { bodyPieces, brokenPieces, type Delivery } from "./message-deliveries.ts";
-import { rawExchange } from "./raw-exchange.ts";
+import { computeExpectedAnswer, explainWrongAnswer } from "./expected-answer.ts";
+import { cutBody, cutBroken, type Delivery } from "./message-deliveries.ts";
+import { sendRaw } from "./raw-exchange.ts";
 
 /** Longest that one message may take to be answered; one that takes longer has hung. */
 const answerMs = 60_000;
@@ -32,20 +32,20 @@ export function createMessageSender(url: string, batchItems: number): MessageSen
   return {
     send: async (delivery) => {
       const { body, way } = delivery;
-      const expected = expectedAnswer(body, batchItems);
+      const expected = computeExpectedAnswer(body, batchItems);
       if (way === "brokenChunks" || way === "wrongLength" || way === "cutOff") {
         // One that can be read comes first: when it is answered the connection is one that the gateway has taken.
-        const pieces = [firstRequest, ...brokenPieces(delivery)];
-        return wrongRefusal(await rawExchange(url, pieces, { expected: 1, quietMs: 4, giveUpMs: answerMs }));
+        const pieces = [firstRequest, ...cutBroken(delivery)];
+        return wrongRefusal(await sendRaw(url, pieces, { expected: 1, quietMs: 4, giveUpMs: answerMs }));
       }
       if (way === "webSocket" && expected !== undefined) {
         const texts = await overWebSocket(await sockets.open(), body, expected.kind === "nothing" ? 1 : 2);
         if (texts === "invalid text") return undefined;
         const others = texts.filter((text) => !text.includes('"id":"last"'));
-        return texts.length - others.length === 1 ? wrongAnswer(others.join(""), expected) : "no last answer";
+        return texts.length - others.length === 1 ? explainWrongAnswer(others.join(""), expected) : "no last answer";
       }
       const answer = await overHttp(url, agent, delivery);
-      return answer.status === 200 ? wrongAnswer(answer.text, expected) : `status ${answer.status}`;
+      return answer.status === 200 ? explainWrongAnswer(answer.text, expected) : `status ${answer.status}`;
     },
     [Symbol.asyncDispose]: async () => {
       agent.destroy();
@@ -62,7 +62,7 @@ async function overHttp(url: string, agent: Agent, delivery: Delivery) {
   const response = once(outgoing, "response");
   if (way === "whole") outgoing.end(body);
   else {
-    for (const piece of bodyPieces(delivery)) {
+    for (const piece of cutBody(delivery)) {
       outgoing.write(piece);
       if (pauseMs > 0) await delay(pauseMs);
       else await new Promise((turn) => setImmediate(turn));

@@ -69,12 +69,12 @@ const frames = {
 export const shapeMethods = Object.keys(frames) as readonly MessageShape["method"][];
 
 /** How many frames a method has. */
-export function framesOf(method: MessageShape["method"]): number {
+export function countFrames(method: MessageShape["method"]): number {
   return frames[method].length;
 }
 
 /** The bytes of a shape's message. */
-export function messageOf({
+export function buildMessage({
   method,
   frame,
   atoms: [first, second],

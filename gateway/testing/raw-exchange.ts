@@ -7,7 +7,7 @@ export type Stream = readonly Buffer[];
  * Sends pieces over a raw connection, one after another, half-closes never, and collects what comes until the peer closes or
  * nothing has come for `quietMs` after `expected` answers were seen, or too little for `patienceMs`. Dates are blanked.
  */
-export function rawExchange(
+export function sendRaw(
   url: string,
   pieces: Stream,
   { expected, quietMs, giveUpMs = 1_500 }: Readonly<{ expected: number; quietMs: number; giveUpMs?: number }>,

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { chunked, chunkStyle, fullChunks, plainChunks, type ChunkStyle } from "./chunk-styles.ts";
+import { formatChunked, chunkStyle, fullChunks, plainChunks, type ChunkStyle } from "./chunk-styles.ts";
 
 /** Streams that are made at a time. */
 const madeAtOnce = 1_000;
@@ -108,10 +108,10 @@ const part: fc.Arbitrary<Part> = fc.record({
 });
 
 /** The bytes of a request, as a binary string. */
-export function bytesOf({ line, extra, body, newline, length, type, chunks }: Part): string {
+export function formatRequest({ line, extra, body, newline, length, type, chunks }: Part): string {
   const lines = [line, "Host: localhost", ...(type ? ["Content-Type: application/json"] : []), ...extra];
   if (chunks !== undefined)
-    return [...lines, "Transfer-Encoding: chunked", "", chunked(body, chunks, newline)].join(newline);
+    return [...lines, "Transfer-Encoding: chunked", "", formatChunked(body, chunks, newline)].join(newline);
   return [...lines, `Content-Length: ${body.length + length}`, "", body].join(newline);
 }
 
@@ -186,8 +186,8 @@ export type GivenStream = Readonly<{
 }>;
 
 /** The bytes that are sent at a time. */
-export function piecesOf({ parts, oddBytes, cuts, perRequest }: GivenStream): readonly Buffer[] {
-  const texts = parts.map(bytesOf);
+export function cutStream({ parts, oddBytes, cuts, perRequest }: GivenStream): readonly Buffer[] {
+  const texts = parts.map(formatRequest);
   if (perRequest) return texts.map((text) => Buffer.from(text, "latin1"));
   const all = oddBytes.reduce(withOddByte, texts.join(""));
   const places = [0, ...cuts.map((cut) => Math.floor((cut * all.length) / 1_000)).sort((a, b) => a - b), all.length];
@@ -200,7 +200,7 @@ function withOddByte(text: string, { at, byte, isExtra }: OddByte): string {
 }
 
 /** Generated streams, always the same ones from a seed. */
-export function* streamsFrom(seed: number, runs: number): Generator<GivenStream> {
+export function* createStreams(seed: number, runs: number): Generator<GivenStream> {
   for (let made = 0; made < runs; made += madeAtOnce) {
     yield* fc.sample(stream, { seed: seed + made, numRuns: Math.min(madeAtOnce, runs - made) });
   }

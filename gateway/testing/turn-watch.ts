@@ -2,7 +2,7 @@ import { Registry } from "prom-client";
 import { createLog } from "#daemon/log.ts";
 import { createAnswerCache } from "../reads/cache/answer-cache.ts";
 import { createHead } from "../chain/head.ts";
-import { openRpcTexts } from "../calls/openrpc-texts.ts";
+import { buildOpenRpcTexts } from "../calls/openrpc-texts.ts";
 import { createCallHandler } from "../calls/call-handler.ts";
 import { createMessageCharge } from "../calls/large-message.ts";
 import { createMessageHandler } from "../calls/message-handler.ts";
@@ -10,7 +10,7 @@ import { createNodeReads } from "../reads/node-reads.ts";
 import { finishedFlow, type AnswerSink } from "../answers/answer-sink.ts";
 import { createLoadGate } from "../limits/load-gate.ts";
 import { SharedTurns } from "../wire/shared-turns.ts";
-import { processRateLimiter } from "../limits/rate-limiter.ts";
+import { createProcessRateLimiter } from "../limits/rate-limiter.ts";
 import { rememberChecks } from "../limits/checked-params.ts";
 import { createPrometheusMeter } from "../observe/call-metrics.ts";
 import { createPolicy } from "../policy/policy.ts";
@@ -58,7 +58,7 @@ export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
   const cache = createAnswerCache({ totalBytes: 1e8, entryBytes: 262_144 });
   const calls = {
     policy: () => policy,
-    limiter: processRateLimiter({ clients: 10 }, { now }),
+    limiter: createProcessRateLimiter({ clients: 10 }, { now }),
     gate: createLoadGate({ loopDelayMs: () => 0 }),
     head,
     checks: rememberChecks(),
@@ -68,7 +68,7 @@ export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
     ),
     meter: createPrometheusMeter(new Registry()),
     nodeFitness: () => "fit" as const,
-    openRpc: openRpcTexts(),
+    openRpc: buildOpenRpcTexts(),
     now,
   };
   const turns = new SharedTurns({ now, later });

@@ -24,7 +24,7 @@ const exchangeMs = 60_000;
  * answered `last`. Dates are blanked. Undefined when the peer had closed before a piece was sent: the system may then have thrown
  * away answers, so that nothing can be said of them.
  */
-export function wholeExchange(pieces: Stream, options: WholeExchangeOptions): Promise<string | undefined> {
+export function sendWhole(pieces: Stream, options: WholeExchangeOptions): Promise<string | undefined> {
   const { hostname, port } = new URL(options.url);
   const { promise, resolve, reject } = Promise.withResolvers<string | undefined>();
   const socket = connect({ host: hostname, port: Number(port), noDelay: true, allowHalfOpen: true });

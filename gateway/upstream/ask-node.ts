@@ -1,5 +1,5 @@
 import { CollectedAnswer } from "./collected-answer.ts";
-import { callText, readAnswer } from "../json-rpc/read-answer.ts";
+import { formatCall, readAnswer } from "../json-rpc/read-answer.ts";
 import type { NodePool } from "./node-pool.ts";
 
 /** Longest answer to a question of the gateway's own. */
@@ -22,7 +22,7 @@ export function requestNode(
     pool.send({
       caller: ownCaller,
       id: "1",
-      body: callText("1", question.method, question.params),
+      body: formatCall("1", question.method, question.params),
       timeoutMs: question.timeoutMs,
       repeatable: true,
       sink: new CollectedAnswer(answerBytes, { whole, fail: none, tooLong: () => void none() }),

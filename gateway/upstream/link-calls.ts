@@ -1,12 +1,12 @@
 import type { WebSocket } from "ws";
 import { pauseWhileRunning } from "#daemon/time.ts";
-import { errorJson, rpcErrors } from "../errors.ts";
-import { callText, type NodeAnswer } from "../json-rpc/read-answer.ts";
+import { formatRpcError, rpcErrors } from "../errors.ts";
+import { formatCall, type NodeAnswer } from "../json-rpc/read-answer.ts";
 
 /** What a call gets when the link is down, is lost, or the node takes too long. */
 export const unanswered: NodeAnswer = {
   kind: "error",
-  json: errorJson(rpcErrors.nodeUnavailable),
+  json: formatRpcError(rpcErrors.nodeUnavailable),
 };
 
 /** Calls over the node's WebSocket that wait for their answers. */
@@ -26,7 +26,7 @@ export function createLinkCalls(timeoutMs: number): LinkCalls {
     send: (socket, method, params) => {
       lastId += 1;
       const id = String(lastId);
-      socket.send(Buffer.from(callText(id, method, params), "latin1"), { binary: false });
+      socket.send(Buffer.from(formatCall(id, method, params), "latin1"), { binary: false });
       const over = new AbortController();
       const { promise, resolve } = Promise.withResolvers<NodeAnswer>();
       waiting.set(id, (answer) => {

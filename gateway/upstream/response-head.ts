@@ -1,6 +1,13 @@
 import type { NodeFailure } from "../errors.ts";
-import { beginsWith, toBytes, headEnd, messageHead, placeOfBody, type MessageHead } from "../wire/message-head.ts";
-import { errorJsonText } from "../json-rpc/read-answer.ts";
+import {
+  beginsWith,
+  toBytes,
+  headEnd,
+  createMessageHead,
+  findBodyPlace,
+  type MessageHead,
+} from "../wire/message-head.ts";
+import { formatErrorJsonAnswer } from "../json-rpc/read-answer.ts";
 import { readObject } from "../json-rpc/read-object.ts";
 import type { AnswerSink } from "../answers/answer-sink.ts";
 import type { NodeCall } from "./node-call.ts";
@@ -29,7 +36,7 @@ export function createResponseHeadReader(): (bytes: Buffer) => ReadHead {
   let known: Readonly<{ bytes: MessageHead; head: ResponseHead }> | undefined;
   let knownInChunks: Readonly<{ bytes: Uint8Array; head: ResponseHead }> | undefined;
   return (bytes) => {
-    const place = known === undefined ? undefined : placeOfBody(bytes, known.bytes);
+    const place = known === undefined ? undefined : findBodyPlace(bytes, known.bytes);
     if (known !== undefined && place !== undefined) {
       const { status, chunked, keepAlive } = known.head;
       return { head: { status, lengthBytes: place.lengthBytes, chunked, keepAlive }, bodyAt: place.startsAt };
@@ -43,7 +50,7 @@ export function createResponseHeadReader(): (bytes: Buffer) => ReadHead {
     const text = bytes.toString("latin1", 0, bodyAt);
     const head = readResponseHead(text);
     if (head === undefined) return "bad";
-    const kept = head.lengthBytes === undefined ? undefined : messageHead(text);
+    const kept = head.lengthBytes === undefined ? undefined : createMessageHead(text);
     if (head.chunked) knownInChunks = { bytes: toBytes(text), head };
     else known = kept === undefined ? undefined : { bytes: kept, head };
     return { head, bodyAt };
@@ -105,7 +112,7 @@ export function readErrorAnswer(
   const text = (body: string) => {
     const error = rpcErrorIn(body);
     if (error === undefined) sink.fail(failure);
-    else sink.bytes(Buffer.from(errorJsonText(id, error), "latin1"), "node");
+    else sink.bytes(Buffer.from(formatErrorJsonAnswer(id, error), "latin1"), "node");
   };
   return {
     text,

@@ -14,7 +14,7 @@ const maxDigits = 9;
 const contentLength = /\r\ncontent-length: ?/gi;
 
 /** Keeps a head that was read, with its empty line; undefined when it has not exactly one Content-Length. */
-export function messageHead(head: string): MessageHead | undefined {
+export function createMessageHead(head: string): MessageHead | undefined {
   const [match, ...others] = head.matchAll(contentLength);
   if (match === undefined || others.length > 0) return undefined;
   const start = match.index + match[0].length;
@@ -25,7 +25,7 @@ export function messageHead(head: string): MessageHead | undefined {
  * Where the body is when these bytes begin with the same head, whatever the body's length; undefined when they do not. A client sends one
  * head again and again, and so does a node within a second of its Date: only the length changes.
  */
-export function placeOfBody(bytes: Buffer, { before, after }: MessageHead): BodyPlace | undefined {
+export function findBodyPlace(bytes: Buffer, { before, after }: MessageHead): BodyPlace | undefined {
   if (!hasAt(bytes, 0, before)) return undefined;
   const start = before.length;
   let lengthBytes = 0;

@@ -1,8 +1,8 @@
 import { parseArgs } from "node:util";
 import {
   atoms,
-  framesOf,
-  messageOf,
+  countFrames,
+  buildMessage,
   shapeMethods,
   type Atom,
   type MessageShape,
@@ -72,7 +72,7 @@ function byTurn(one: Measured, other: Measured): number {
 
 /** The best of some runs, of a message that is small enough to be taken. */
 async function measured(shape: MessageShape): Promise<Measured> {
-  const body = messageOf(shape);
+  const body = buildMessage(shape);
   if (body.length > bodyBytes)
     return measured({ ...shape, bytes: shape.bytes * 0.9, items: Math.max(1, shape.items >> 1) });
   let best = await measure(body);
@@ -87,7 +87,7 @@ async function measured(shape: MessageShape): Promise<Measured> {
 /** Each filling in each frame, at the sizes about which limits stand, alone and in batches. */
 function firstShapes(): readonly MessageShape[] {
   return shapeMethods.flatMap((method) =>
-    Array.from({ length: framesOf(method) }, (_, frame) =>
+    Array.from({ length: countFrames(method) }, (_, frame) =>
       names.flatMap((atom) =>
         [
           { bytes: 4_000, items: 100 },
@@ -115,7 +115,7 @@ function changed(shape: MessageShape): MessageShape {
     case 4:
       return { ...shape, items: Math.min(1_000, Math.max(1, Math.round(shape.items * (0.5 + random() * 1.5)))) };
     default:
-      return { ...shape, frame: Math.floor(random() * framesOf(shape.method)) };
+      return { ...shape, frame: Math.floor(random() * countFrames(shape.method)) };
   }
 }
 

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
-import { rawExchange } from "#gateway/testing/raw-exchange.ts";
+import { sendRaw } from "#gateway/testing/raw-exchange.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 import type { BenchProcess } from "../bench/gateway/proxies.ts";
@@ -176,13 +176,13 @@ describe("a connection of a trusted proxy that has to begin with a header", () =
     const bytes = Buffer.from(`PROXY TCP4 198.51.100.7 127.0.0.1 1 2\r\n${post}${post}`, "latin1");
     const singly = Array.from(bytes, (byte) => Buffer.of(byte));
     for (const pieces of [[bytes], singly, [bytes.subarray(0, 45), bytes.subarray(45)]]) {
-      const answers = await rawExchange(gateway.url, pieces, { expected: 2, quietMs: 50, giveUpMs: 10_000 });
+      const answers = await sendRaw(gateway.url, pieces, { expected: 2, quietMs: 50, giveUpMs: 10_000 });
       expect(answers.match(/HTTP\/1\.1 (?:200|429) /g)).toHaveLength(2);
     }
     // Six calls of five allowed, all counted for the client that the header names.
     const [status] = await callsFrom("127.0.0.7", gateway.url, 1);
     expect(status).toBe(200);
-    const last = await rawExchange(gateway.url, [bytes], { expected: 2, quietMs: 50 });
+    const last = await sendRaw(gateway.url, [bytes], { expected: 2, quietMs: 50 });
     expect(last.match(/HTTP\/1\.1 429 /g)).toHaveLength(2);
   });
 

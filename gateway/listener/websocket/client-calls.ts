@@ -1,7 +1,7 @@
 import type { AnswerFlow } from "../../answers/answer-sink.ts";
 import type { MessageHandler } from "../../calls/message-handler.ts";
 import { createTextSink, type LongAnswer, type TextAnswer } from "../../answers/text-sink.ts";
-import { errorText } from "../../json-rpc/read-answer.ts";
+import { formatErrorAnswer } from "../../json-rpc/read-answer.ts";
 import { isBatch, readMessage } from "../../json-rpc/read-message.ts";
 import { collectionErrors, type CollectionFailure } from "../../errors.ts";
 import { HeldScope } from "../../memory/held-scope.ts";
@@ -78,5 +78,5 @@ function answerBytes({ length }: Buffer, { batchResponseBytes, batchItems }: Pol
 function failedAnswer(message: Buffer, reason: CollectionFailure, limits: PolicySettings["limits"]): string {
   const read = isBatch(message) ? undefined : readMessage(message, limits);
   const id = read?.kind === "single" ? read.call.id : undefined;
-  return errorText(id ?? "null", collectionErrors[reason]);
+  return formatErrorAnswer(id ?? "null", collectionErrors[reason]);
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createAnswerCache } from "./answer-cache.ts";
-import { keyHash } from "./key-hash.ts";
+import { hashKey } from "./key-hash.ts";
 
 const json = "x".repeat(840);
 /** What one entry with a one-letter key counts. */
@@ -53,7 +53,7 @@ test("neither a flood of lasting results nor one of the head's drives the other 
 test("wants everything while it is nearly empty, and then what comes again", () => {
   const cache = createAnswerCache({ totalBytes: 1_600 * entryBytes, entryBytes: 10_000 });
   const wanted = (name: string) => {
-    const isWanted = cache.admits(keyHash(name));
+    const isWanted = cache.admits(hashKey(name));
     if (isWanted) cache.putForHead(name, json, 0);
     return isWanted;
   };
@@ -68,7 +68,7 @@ test("wants everything while it is nearly empty, and then what comes again", () 
 test("gives no key the answer of another one with the same hash, and keeps that of the one in use", () => {
   const cache = createAnswerCache({ totalBytes: 100_000, entryBytes: 10_000 });
   const [one, other] = ["x", "y"].map((middle) => `${"a".repeat(256)}${middle}${"b".repeat(256)}`) as [string, string];
-  expect(keyHash(one)).toBe(keyHash(other));
+  expect(hashKey(one)).toBe(hashKey(other));
   cache.putForHead(one, json, 0);
   expect([cache.get(other, 0), cache.get(one, 0)]).toEqual([undefined, json]);
   cache.putForHead(other, "other", 0);

@@ -17,7 +17,7 @@ export type AnswerCacheOptions = Readonly<{ totalBytes: number; entryBytes: numb
 export type AnswerCache = Readonly<{
   get: (key: string, generation: number) => string | undefined;
   /**
-   * Counts a read that was not found, by the `keyHash` of its key. Answers whether its result is to be kept: when it is not the first one
+   * Counts a read that was not found, by the `hashKey` of its key. Answers whether its result is to be kept: when it is not the first one
    * of late, or when there is plenty of room.
    */
   admits: (hash: number) => boolean;

@@ -15,7 +15,7 @@ let lastHash = hashOf(lastKey);
  * A hash of a key (FNV-1a, 32 bits), a binary string that is taken four characters at a time. Long keys that differ in the middle alone have the same: whoever uses it compares the keys as well, or
  * can bear to be wrong. A read asks for that of its key several times, one after another: the last one is remembered.
  */
-export function keyHash(key: string): number {
+export function hashKey(key: string): number {
   if (key !== lastKey) {
     lastHash = hashOf(key);
     lastKey = key;

@@ -1,4 +1,4 @@
-import { keyHash } from "./key-hash.ts";
+import { hashKey } from "./key-hash.ts";
 
 /** Fixed cost of an entry besides its text: map slot, object, string headers. */
 const entryOverheadBytes = 160;
@@ -76,7 +76,7 @@ export function createSecondChanceStore(): SecondChanceStore {
 }
 
 function placeOf(key: string): number {
-  return keyHash(key) & placeBits;
+  return hashKey(key) & placeBits;
 }
 
 function sizeOf({ key, json }: Entry): number {

@@ -1,11 +1,11 @@
 import { Registry } from "prom-client";
-import { openRpcTexts } from "#gateway/calls/openrpc-texts.ts";
+import { buildOpenRpcTexts } from "#gateway/calls/openrpc-texts.ts";
 import { createHead } from "#gateway/chain/head.ts";
 import { discardedAnswer, finishedFlow } from "#gateway/answers/answer-sink.ts";
 import { createCallHandler } from "#gateway/calls/call-handler.ts";
 import { createLoadGate } from "#gateway/limits/load-gate.ts";
 import { rememberChecks } from "#gateway/limits/checked-params.ts";
-import { processRateLimiter } from "#gateway/limits/rate-limiter.ts";
+import { createProcessRateLimiter } from "#gateway/limits/rate-limiter.ts";
 import { createPrometheusMeter } from "#gateway/observe/call-metrics.ts";
 import { createPolicy } from "#gateway/policy/policy.ts";
 import { roomyMemory } from "#gateway/testing/roomy-memory.ts";
@@ -21,7 +21,7 @@ export function measureChecks(): readonly Figure[] {
   const policy = createPolicy(gatewaySection.parse({ tiers: { public: roomyTier } }));
   const handle = createCallHandler({
     policy: () => policy,
-    limiter: processRateLimiter({ clients: 100_000 }, { now }),
+    limiter: createProcessRateLimiter({ clients: 100_000 }, { now }),
     gate: createLoadGate({ loopDelayMs: () => 0 }),
     nodeFitness: () => "fit",
     head: createHead({ staleAfterMs: 30_000 }, { now, wallClock: Date.now }),
@@ -35,7 +35,7 @@ export function measureChecks(): readonly Figure[] {
       },
     },
     meter: createPrometheusMeter(new Registry()),
-    openRpc: openRpcTexts(),
+    openRpc: buildOpenRpcTexts(),
     now,
   });
   const caller = { key: "public 127.0.0.1", listener: "public", tierName: "public" } as const;

@@ -132,11 +132,11 @@ describe("callers", () => {
     expect((await post(url, chainId)).status).toBe(200);
     expect((await post(url, chainId, { Origin: "https://evil.example" })).status).toBe(403);
     const { hostname, port } = new URL(url);
-    const { rawExchange } = await import("#gateway/testing/raw-exchange.ts");
+    const { sendRaw } = await import("#gateway/testing/raw-exchange.ts");
     const rebound = `POST / HTTP/1.1\r\nHost: evil.example:${port}\r\nContent-Type: application/json\r\nContent-Length: ${chainId.length}\r\n\r\n${chainId}`;
-    expect(
-      await rawExchange(`http://${hostname}:${port}`, [Buffer.from(rebound)], { expected: 1, quietMs: 10 }),
-    ).toContain("403");
+    expect(await sendRaw(`http://${hostname}:${port}`, [Buffer.from(rebound)], { expected: 1, quietMs: 10 })).toContain(
+      "403",
+    );
   });
 
   it("are no browser's pages on loopback, unless their origins are set", async () => {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createLog } from "#daemon/log.ts";
 import { startFakeNode } from "#gateway/testing/fake-node.ts";
 import { post, startTestGateway, until } from "#gateway/testing/test-gateway.ts";
-import { processRateLimiter } from "#gateway/limits/rate-limiter.ts";
+import { createProcessRateLimiter } from "#gateway/limits/rate-limiter.ts";
 import { createRedisRateLimiter } from "#gateway/limits/redis-rate-limiter.ts";
 
 const hasRedis = spawnSync("redis-server", ["--version"]).status === 0;
@@ -26,7 +26,7 @@ async function freePort(): Promise<number> {
 const now = () => performance.now();
 
 function limiterAt(port: number) {
-  const fallback = processRateLimiter({ clients: 10 }, { now });
+  const fallback = createProcessRateLimiter({ clients: 10 }, { now });
   return createRedisRateLimiter(
     { url: `redis://127.0.0.1:${port}`, timeoutMs: 2_000, clients: 10 },
     { log, fallback, now },

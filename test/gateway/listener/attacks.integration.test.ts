@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { WebSocket } from "ws";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
-import { rawExchange } from "#gateway/testing/raw-exchange.ts";
+import { sendRaw } from "#gateway/testing/raw-exchange.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { call, post, startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
 
@@ -156,7 +156,7 @@ describe("attacks on the listeners", () => {
       "",
     ]) {
       const request = `POST / HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nContent-Length: ${coinbase.length}\r\n\r\n${coinbase}`;
-      const answer = await rawExchange(url, [Buffer.from(request)], { expected: 1, quietMs: 10 });
+      const answer = await sendRaw(url, [Buffer.from(request)], { expected: 1, quietMs: 10 });
       expect([host, answer.slice(0, 12)]).toEqual([host, host === "" ? answer.slice(0, 12) : "HTTP/1.1 403"]);
       expect(answer).not.toContain("0x0");
     }
@@ -166,7 +166,7 @@ describe("attacks on the listeners", () => {
     const url = gateway.urls["internal"]!;
     const { host } = new URL(url);
     const send = (line: string, ...headers: string[]) =>
-      rawExchange(
+      sendRaw(
         url,
         [
           Buffer.from(
@@ -198,7 +198,7 @@ describe("attacks on the listeners", () => {
   ])("an offer to upgrade that is no WebSocket's is ignored, and the call answered: %s", async (_, headers) => {
     const head = ["POST / HTTP/1.1", "Host: a", "Content-Type: application/json", ...headers];
     const request = Buffer.from(`${[...head, `Content-Length: ${coinbase.length}`].join("\r\n")}\r\n\r\n${coinbase}`);
-    const answers = await rawExchange(gateway.url, [request, request], { expected: 2, quietMs: 10 });
+    const answers = await sendRaw(gateway.url, [request, request], { expected: 2, quietMs: 10 });
     expect(answers.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(2);
     expect(answers.match(/"result":"0x0"/g)).toHaveLength(2);
   });

@@ -3,8 +3,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { compareStreams } from "#gateway/testing/compared-streams.ts";
 import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
-import { rawExchange } from "#gateway/testing/raw-exchange.ts";
-import { bytesOf } from "#gateway/testing/request-streams.ts";
+import { sendRaw } from "#gateway/testing/raw-exchange.ts";
+import { formatRequest } from "#gateway/testing/request-streams.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 
@@ -63,10 +63,17 @@ describe("the fast path", () => {
   );
 
   it("serves many requests on one connection, then what only node:http can, then more", async () => {
-    const common = bytesOf({ line: "POST / HTTP/1.1", extra: [], body: call, newline: "\r\n", length: 0, type: true });
+    const common = formatRequest({
+      line: "POST / HTTP/1.1",
+      extra: [],
+      body: call,
+      newline: "\r\n",
+      length: 0,
+      type: true,
+    });
     const chunked = `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${call.length.toString(16)}\r\n${call}\r\n0\r\n\r\n`;
     const pieces = [common, common, chunked, common, common].map((text) => Buffer.from(text, "latin1"));
-    const text = await rawExchange(fast.url, pieces, { expected: 5, quietMs: 20 });
+    const text = await sendRaw(fast.url, pieces, { expected: 5, quietMs: 20 });
     expect(text.match(/"result":"0x0"/g)).toHaveLength(5);
   });
 
@@ -80,7 +87,7 @@ describe("the fast path", () => {
       "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
     ].join("");
     const pieces = text.match(/[^]{1,7}/g) ?? [];
-    const answer = await rawExchange(
+    const answer = await sendRaw(
       fast.url,
       pieces.map((piece) => Buffer.from(piece)),
       { expected: 4, quietMs: 20 },
@@ -97,7 +104,7 @@ describe("the fast path", () => {
   ])("gives %s that never becomes whole its time, and no more", async (_, start) => {
     await using impatient = await startTestGateway(node, { listener: { requestTimeoutMs: 300 } });
     const startedAt = performance.now();
-    const answer = await rawExchange(impatient.url, [Buffer.from(start)], {
+    const answer = await sendRaw(impatient.url, [Buffer.from(start)], {
       expected: 1,
       quietMs: 50,
       giveUpMs: 5_000,

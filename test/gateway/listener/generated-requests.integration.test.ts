@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
-import { deliveriesFrom } from "#gateway/testing/message-deliveries.ts";
+import { createDeliveries } from "#gateway/testing/message-deliveries.ts";
 import { createMessageSender } from "#gateway/testing/message-sender.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { call, startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
@@ -46,7 +46,7 @@ describe("generated requests", () => {
   it(
     "are each answered once, with JSON-RPC, an HTTP error or the end of the connection, and leave nothing behind",
     async () => {
-      const deliveries = deliveriesFrom(seed, runs);
+      const deliveries = createDeliveries(seed, runs);
       let seen = 0;
       const worker = async () => {
         await using sender = createMessageSender(gateway.url, batchItems);

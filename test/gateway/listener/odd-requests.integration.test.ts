@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
-import { rawExchange } from "#gateway/testing/raw-exchange.ts";
+import { sendRaw } from "#gateway/testing/raw-exchange.ts";
 import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 
 const key = "a-key-of-the-operator";
@@ -30,7 +30,7 @@ const odd: [what: string, request: string][] = [
 ];
 
 const exchange = ({ urls }: TestGateway, requests: readonly string[]) =>
-  rawExchange(
+  sendRaw(
     urls["private"] ?? "",
     requests.map((text) => Buffer.from(text)),
     { expected: requests.length, quietMs: 50 },

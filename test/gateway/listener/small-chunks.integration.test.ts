@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
-import { rawExchange } from "#gateway/testing/raw-exchange.ts";
+import { sendRaw } from "#gateway/testing/raw-exchange.ts";
 import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 
 const call = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}';
@@ -28,7 +28,7 @@ describe.each([
     await node[Symbol.asyncDispose]();
   });
   const answerTo = (request: string) =>
-    rawExchange(gateway.url, [Buffer.from(request, "latin1")], { expected: 1, quietMs: 1_000 });
+    sendRaw(gateway.url, [Buffer.from(request, "latin1")], { expected: 1, quietMs: 1_000 });
 
   it.each([
     ["byte by byte, as long as that is short", call.padEnd(4_000, " "), 1],
