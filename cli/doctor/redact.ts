@@ -24,7 +24,7 @@ const longHex = /(?:0x)?[0-9a-f]{64,}/gi;
  * more becomes a mark, the same for the same number, so that lines about one transaction still belong together.
  */
 export function redact(text: string, mask: Mask): string {
-  const known = withoutWalletWords(mask.text(text), shownInstead);
+  const known = withoutWalletWords(mask.text(text));
   const shaped = secretShapes.reduce((shown, shape) => shown.replaceAll(shape, shownInstead), known);
   const named = shaped.replaceAll(namedSecret, (_, name: string, value: string) => {
     if (value.startsWith('\\"')) return String.raw`${name}\"${shownInstead}\"`;
@@ -46,7 +46,7 @@ const seedLength = 12;
 const words = /\b[a-z]{3,8}(?:[ \t]+[a-z]{3,8}){11,}\b/gi;
 
 /** Puts another text in place of every wallet's seed in a text: twelve or more words in a row that all are of the list. */
-function withoutWalletWords(text: string, shownInstead: string): string {
+function withoutWalletWords(text: string): string {
   return text.replaceAll(words, (run) => {
     const kept: string[] = [];
     let seed: string[] = [];
