@@ -1,8 +1,7 @@
 import { Command } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/mask.ts";
-import { askToConfirm } from "./confirmed.ts";
+import { askToConfirm, createTerminalOutput } from "./terminal.ts";
 import { findControlTarget, addControlOptions } from "./control-target.ts";
-import { createTerminalOutput } from "./terminal-output.ts";
 
 /** Creates `gatehouse restart`: has a sidecar restart its node, safely. */
 export function createRestartCommand({ mask }: Readonly<{ mask: Mask }>) {
