@@ -232,7 +232,7 @@ export const fileFaults: readonly Fault[] = [
     what: "Another program writes the same drift again and again",
     strike: async (struck) => {
       for (let index = 0; index < 3; index += 1) {
-        await writeFile(struck.node.configPath, drifted(struck));
+        await struck.node.save(drifted(struck));
         await corrected(struck);
       }
     },
