@@ -1,7 +1,7 @@
 import { log } from "@pulumi/pulumi";
 import { Gatehouse } from "./components/gatehouse.ts";
 import type { StackConfig } from "./config/config-schema.ts";
-import type { Platform } from "./platform.ts";
+import type { Platform, Scope } from "./platform.ts";
 import { warnOfWatching } from "./services/observability-args.ts";
 import { stackArgs } from "./services/stack-specs.ts";
 import { deploymentSecret } from "./config/stack-input.ts";
@@ -12,6 +12,8 @@ export type StackPlace = Readonly<{
   prefix: string;
   /** The repository's root: the context of the images' build. */
   root: string;
+  /** The component that the resources belong to; absent: they are the program's own. */
+  scope?: Scope | undefined;
 }>;
 
 /**
@@ -21,15 +23,16 @@ export type StackPlace = Readonly<{
  * @returns the component, with what its services were given.
  * @throws {ConfigError} with what the services would refuse.
  */
-export async function deployStack(config: StackConfig, { prefix, root }: StackPlace): Promise<Gatehouse> {
+export async function deployStack(config: StackConfig, { prefix, root, scope }: StackPlace): Promise<Gatehouse> {
   const platform: Platform =
     config.target === "docker"
-      ? await (await import("./docker/docker-stack.ts")).createDockerHost(config, { prefix, root })
-      : (await import("./kubernetes/kubernetes-stack.ts")).createKubernetesNamespace(config, prefix);
+      ? await (await import("./docker/docker-stack.ts")).createDockerHost(config, { prefix, root, scope })
+      : (await import("./kubernetes/kubernetes-stack.ts")).createKubernetesNamespace(config, { prefix, scope });
   for (const warning of warnOfWatching(config)) void log.warn(warning);
   const { addresses, published, restart } = platform;
-  return new Gatehouse(prefix, {
-    ...stackArgs(config, { prefix, addresses, published, restart, secret: deploymentSecret }),
-    platform,
-  });
+  return new Gatehouse(
+    prefix,
+    { ...stackArgs(config, { prefix, addresses, published, restart, secret: deploymentSecret }), platform },
+    scope && { parent: scope.parent },
+  );
 }

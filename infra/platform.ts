@@ -1,4 +1,4 @@
-import type { ComponentResource, Input, Resource } from "@pulumi/pulumi";
+import type { ComponentResource, Input, ProviderResource, Resource } from "@pulumi/pulumi";
 import type { Addresses } from "./services/addresses.ts";
 import type { ServiceSpec } from "./services/service-spec.ts";
 import type { Published } from "./services/published.ts";
@@ -6,6 +6,13 @@ import type { RestartRoute } from "./services/sidecar-spec.ts";
 
 /** Where the resources of a service hang, and what has to be there before them. */
 export type Attachment = Readonly<{ parent: ComponentResource; dependsOn: readonly Input<Resource>[] }>;
+
+/** The component that all of a stack's resources belong to, where they are not the program's own. */
+export type Scope = Readonly<{
+  parent: ComponentResource;
+  /** The target's provider, where the component was given one; absent: one is made. */
+  provider: ProviderResource | undefined;
+}>;
 
 /** A node, the sidecar that keeps it right, and what brings its chain data before the first start, where something does. */
 export type NodeSpecs = Readonly<{

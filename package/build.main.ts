@@ -19,6 +19,8 @@ const copied = [
   "cli/gatehouse.js",
   "cli/gatehouse.sh",
   "docs/runbooks",
+  "infra/plugin/PulumiPlugin.yaml",
+  "infra/plugin/package.json",
   "policies/PulumiPolicy.yaml",
   "policies/package.json",
   "sidecar/overview/assets",

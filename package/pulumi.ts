@@ -3,6 +3,8 @@
  * or `gatehouse-evm/pulumi/kubernetes`, so that a program loads the SDK of its own target alone.
  */
 export { Gatehouse } from "#infra/components/gatehouse.ts";
+export { Stack } from "#infra/stack-component/stack.ts";
+export type { StackInputs } from "#infra/stack-component/stack-inputs.ts";
 export { Node, type NodeServices } from "#infra/components/node.ts";
 export { Service, type Placed } from "#infra/components/service.ts";
 export { ConfigError, type ConfigProblem } from "#infra/config/config-problem.ts";

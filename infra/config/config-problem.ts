@@ -23,10 +23,17 @@ export class ConfigError extends RunError {
   readonly code = "config_invalid";
   readonly problems: readonly ConfigProblem[];
 
-  constructor(problems: readonly ConfigProblem[]) {
-    const lines = problems.map((problem) => `  gatehouse:${problem.key}: ${problem.message}`);
+  /** @param where What the problems are in, in words, and what begins a key there. */
+  constructor(
+    problems: readonly ConfigProblem[],
+    where: Readonly<{ what: string; begin: string }> = {
+      what: "the stack's configuration; nothing was changed",
+      begin: "gatehouse:",
+    },
+  ) {
+    const lines = problems.map((problem) => `  ${where.begin}${problem.key}: ${problem.message}`);
     const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
-    super(maskCredentials(`${count} in the stack's configuration; nothing was changed:\n${lines.join("\n")}`));
+    super(maskCredentials(`${count} in ${where.what}:\n${lines.join("\n")}`));
     this.problems = problems;
   }
 }

@@ -6,7 +6,10 @@ import { imageReference, text } from "./config-types.ts";
 const replicasMax = 50;
 
 const replicas = z
-  .strictObject({ min: z.int().min(1).max(replicasMax), max: z.int().min(1).max(replicasMax) })
+  .strictObject({
+    min: z.int().min(1).max(replicasMax).describe("Processes that always run"),
+    max: z.int().min(1).max(replicasMax).describe("Processes at most; above min, an autoscaler chooses by CPU"),
+  })
   .default({ min: 1, max: 1 })
   .meta({ expected: `{min, max}, whole numbers from 1 to ${replicasMax}` });
 

@@ -5,38 +5,44 @@ const hostName = z.string().regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/);
 const name = z.string().min(1);
 
 const shared = {
-  gatewayHost: hostName,
-  resourceServerHost: hostName,
-  annotations: z.record(z.string(), z.string()).default({}),
-  /** Addresses of the controller's pods, whose X-Forwarded-For is believed; default: private networks, for one hop. */
+  gatewayHost: hostName.describe("Host name of the gateway"),
+  resourceServerHost: hostName.describe("Host name of the resource server"),
+  annotations: z.record(z.string(), z.string()).default({}).describe("Annotations of the objects"),
   trustedProxies: z
     .array(z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], "expected an address or a CIDR range"), {
       error: "expected a list of addresses and CIDR ranges",
     })
     .min(1, "expected one address or CIDR range or more, or the key left out")
     .max(64)
-    .optional(),
+    .optional()
+    .describe(
+      "Addresses of the controller's pods, whose X-Forwarded-For is believed; default is private networks, for one hop",
+    ),
 };
 
 /** The public way in through an ingress controller. */
 export const ingressSchema = z.strictObject({
   ...shared,
-  className: name.optional(),
-  /** Namespace of the controller's pods: the only pods from outside that reach the gateway and the resource server. */
-  controllerNamespace: name.default("ingress-nginx"),
-  /** Secret with the certificate of both hosts. */
-  tlsSecret: name,
+  className: name.optional().describe("IngressClass; default is the cluster's"),
+  controllerNamespace: name
+    .default("ingress-nginx")
+    .describe(
+      "Namespace of the controller's pods: the only pods from outside that reach the gateway and the resource server",
+    ),
+  tlsSecret: name.describe("Secret with the certificate of both hosts"),
 });
 
 /** The public way in through a Gateway that the cluster has (Gateway API): its listener terminates TLS. */
 export const gatewayApiSchema = z.strictObject({
   ...shared,
-  name,
-  namespace: name,
-  /** The Gateway's HTTPS listener. Named, because a route without one would also be served in clear. */
-  listener: name.default("https"),
-  /** Namespace of the pods that carry the Gateway's traffic; default is the Gateway's own. */
-  controllerNamespace: name.optional(),
+  name: name.describe("Name of the Gateway"),
+  namespace: name.describe("Namespace of the Gateway"),
+  listener: name
+    .default("https")
+    .describe("The Gateway's HTTPS listener; named, because a route without one would also be served in clear"),
+  controllerNamespace: name
+    .optional()
+    .describe("Namespace of the pods that carry the Gateway's traffic; default is the Gateway's own"),
 });
 
 /** The public way in through an Ingress. */

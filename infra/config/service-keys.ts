@@ -1,8 +1,8 @@
 import { z } from "zod";
 
 const limits = z.strictObject({
-  cpus: z.number().min(0.05).max(256),
-  memoryMebibytes: z.int().min(64).max(4_194_304),
+  cpus: z.number().min(0.05).max(256).describe("CPUs at most"),
+  memoryMebibytes: z.int().min(64).max(4_194_304).describe("Memory at most, in MiB"),
 });
 
 /** The services whose settings a stack may set. */

@@ -2,24 +2,33 @@ import { z } from "zod";
 import { cronExpression } from "#daemon/settings/cron.ts";
 
 const restore = z.strictObject({
-  url: z.url({ protocol: /^https?$/ }),
-  sha256: z.string().regex(/^[0-9a-fA-F]{64}$/),
-  strip: z.int().min(0).max(16).default(0),
+  url: z.url({ protocol: /^https?$/ }).describe("Address of the tar archive, plain or packed with zstd or gzip"),
+  sha256: z
+    .string()
+    .regex(/^[0-9a-fA-F]{64}$/)
+    .describe("SHA-256 of the archive, in hexadecimal"),
+  strip: z.int().min(0).max(16).default(0).describe("How many leading folders of the archive's paths are left out"),
 });
 
 const volumeGrowth = z.strictObject({
-  growBelowFreeRatio: z.number().min(0.01).max(0.9).optional(),
-  stepGibibytes: z.int().min(1).optional(),
-  ceilingGibibytes: z.int().min(1),
+  growBelowFreeRatio: z
+    .number()
+    .min(0.01)
+    .max(0.9)
+    .optional()
+    .describe("The volume grows when less than this part of it is free; default is the sidecar's"),
+  stepGibibytes: z.int().min(1).optional().describe("By how many GiB it grows; default is the sidecar's"),
+  ceilingGibibytes: z.int().min(1).describe("Size in GiB beyond which it does not grow"),
 });
 
 const volumeSnapshots = z.strictObject({
   schedule: z
     .string()
     .regex(/^(@(hourly|daily|weekly|monthly)|\S+( \S+){4})$/)
-    .pipe(cronExpression),
-  keep: z.int().min(1).max(1_000).default(7),
-  className: z.string().min(1).optional(),
+    .pipe(cronExpression)
+    .describe('When a snapshot is taken: a cron expression in UTC, such as "0 3 * * *"'),
+  keep: z.int().min(1).max(1_000).default(7).describe("How many snapshots are kept"),
+  className: z.string().min(1).optional().describe("VolumeSnapshotClass; default is the cluster's"),
 });
 
 /** The keys of the node's volume. */

@@ -6,7 +6,7 @@ import {
   type Output,
   type Resource,
 } from "@pulumi/pulumi";
-import type { Attachment, NodeSpecs, Platform } from "../platform.ts";
+import type { Attachment, NodeSpecs, Platform, Scope } from "../platform.ts";
 import { isLoopback } from "#daemon/http/address.ts";
 import { withoutProblems } from "../components/service.ts";
 import { dockerAddresses } from "../services/addresses.ts";
@@ -35,7 +35,7 @@ import { listPublications, type PublishOptions } from "./publications.ts";
 /** How a Docker host is used. */
 export type DockerHostArgs = Readonly<{
   /** The provider of the engine; what is deployed here uses it, whatever component it belongs to. */
-  provider: docker.Provider;
+  provider: NonNullable<Scope["provider"]>;
   /** Begins the names of everything that is made, e.g. `gatehouse-dev`. */
   prefix: string;
   images: Readonly<Partial<Record<ImageName, Input<string>>>>;

@@ -1,8 +1,9 @@
 import * as docker from "@pulumi/docker";
 import type { StackConfig } from "../config/config-schema.ts";
+import type { Scope } from "../platform.ts";
 import { listImages, findUnnamedImages } from "../services/stack-images.ts";
 import { listWatchers } from "../services/observability-args.ts";
-import { DockerHost } from "./docker-host.ts";
+import { DockerHost, type DockerHostArgs } from "./docker-host.ts";
 import { findEngineSocket, findSocketGroup, readEngineTraits } from "./engine.ts";
 import { GatehouseImages } from "./gatehouse-images.ts";
 
@@ -13,11 +14,14 @@ import { GatehouseImages } from "./gatehouse-images.ts";
  */
 export async function createDockerHost(
   config: StackConfig,
-  { prefix, root }: Readonly<{ prefix: string; root: string }>,
+  { prefix, root, scope }: Readonly<{ prefix: string; root: string; scope: Scope | undefined }>,
 ): Promise<DockerHost> {
   const path = findEngineSocket(config.dockerEngine);
   const { builder, startInterval } = await readEngineTraits(config);
-  const provider = new docker.Provider("engine", { host: config.dockerEngine });
+  const here = scope && { parent: scope.parent };
+  // A program may have several components, which a URN tells apart by name alone.
+  const begin = scope === undefined ? "" : `${prefix}-`;
+  const provider = scope?.provider ?? new docker.Provider(`${begin}engine`, { host: config.dockerEngine }, here);
   const images = new GatehouseImages(
     `${prefix}-images`,
     {
@@ -27,11 +31,12 @@ export async function createDockerHost(
       buildsDevnet: findUnnamedImages(config).includes("devnet"),
       root,
       prefix,
+      begin,
       builder,
     },
-    { providers: { docker: provider } },
+    { ...here, providers: { docker: provider } },
   );
-  return new DockerHost(`${prefix}-host`, {
+  const args: DockerHostArgs = {
     provider,
     prefix,
     images: images.identified,
@@ -49,5 +54,6 @@ export async function createDockerHost(
     engineProxy: { limits: config.limits["engine-proxy"], settings: config.settings["engine-proxy"] },
     protectData: config.protectData,
     startInterval,
-  });
+  };
+  return new DockerHost(`${prefix}-host`, args, here);
 }

@@ -16,6 +16,8 @@ export type GatehouseImagesArgs = Pick<StackConfig, "baseImage" | "nodeUser"> &
     root: string;
     /** Begins the names of the images that are built, so that two stacks of one engine do not take each other's. */
     prefix: string;
+    /** Begins the names of the resources. */
+    begin: string;
     builder: ImageBuilder;
   }>;
 
@@ -56,7 +58,7 @@ export class GatehouseImages extends ComponentResource {
 
   #build(role: "gatehouse" | "devnet", args: Readonly<Record<string, Input<string>>>): docker.Image {
     return new docker.Image(
-      `${role}-image`,
+      `${this.#args.begin}${role}-image`,
       {
         imageName: `${this.#args.prefix.toLowerCase()}/${role}:local`,
         skipPush: true,
@@ -73,6 +75,7 @@ export class GatehouseImages extends ComponentResource {
   }
 
   #pulled(role: string, name: string): Input<string> {
-    return new docker.RemoteImage(`${role}-image`, { name, keepLocally: true }, { parent: this }).imageId;
+    return new docker.RemoteImage(`${this.#args.begin}${role}-image`, { name, keepLocally: true }, { parent: this })
+      .imageId;
   }
 }

@@ -1,5 +1,5 @@
 import * as docker from "@pulumi/docker";
-import { RunError, type Input, type Output, type Resource } from "@pulumi/pulumi";
+import { RunError, type Input, type Output, type ProviderResource, type Resource } from "@pulumi/pulumi";
 import type { Attachment, NodeSpecs } from "../platform.ts";
 import { workspaceVolume, workspaceDirectory } from "../services/node-layout.ts";
 import { restoreTimeout } from "../services/restore-spec.ts";
@@ -12,7 +12,7 @@ import { buildOneShot, type OneShotPlacement } from "./file-delivery.ts";
 /** What the containers that prepare a node are made with. */
 export type PreparedNodeOptions = Readonly<{
   prefix: string;
-  provider: docker.Provider;
+  provider: ProviderResource;
   image: (name: ImageName) => Input<string>;
   /** Name of the engine's volume with the node's workspace. */
   workspace: Input<string>;

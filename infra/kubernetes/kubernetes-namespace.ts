@@ -1,5 +1,5 @@
 import * as k8s from "@pulumi/kubernetes";
-import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
+import { ComponentResource, type ComponentResourceOptions, type ProviderResource, type Resource } from "@pulumi/pulumi";
 import type { Attachment, NodeSpecs, Platform } from "../platform.ts";
 import { kubernetesAddresses } from "../services/addresses.ts";
 import { restoreTimeout } from "../services/restore-spec.ts";
@@ -57,13 +57,13 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
   readonly #options: KubernetesOptions;
   readonly #protectData: boolean;
   readonly #rendered: boolean;
-  readonly #provider: k8s.Provider;
+  readonly #provider: ProviderResource;
   readonly #namespace: k8s.core.v1.Namespace;
   readonly #claims = new Map<string, k8s.core.v1.PersistentVolumeClaim>();
 
   constructor(
     name: string,
-    args: KubernetesOptions & Readonly<{ provider: k8s.Provider; protectData: boolean; rendered: boolean }>,
+    args: KubernetesOptions & Readonly<{ provider: ProviderResource; protectData: boolean; rendered: boolean }>,
     opts?: ComponentResourceOptions,
   ) {
     super("gatehouse:kubernetes:KubernetesNamespace", name, {}, { ...opts, providers: [args.provider] });
@@ -165,7 +165,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
 
   #snapshots(
     { spec, schedule }: NonNullable<NodeSpecs["snapshots"]>,
-    here: Readonly<{ parent: ComponentResource; provider: k8s.Provider }>,
+    here: Readonly<{ parent: ComponentResource; provider: ProviderResource }>,
   ): void {
     const { job, ...access } = buildSnapshotJob(spec, schedule, this.#options);
     const named = `${this.#options.prefix}-${spec.name}`;
@@ -176,7 +176,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
   #access(
     named: string,
     { account, role, binding }: ServiceAccess,
-    here: Readonly<{ parent: ComponentResource; provider: k8s.Provider }>,
+    here: Readonly<{ parent: ComponentResource; provider: ProviderResource }>,
   ): readonly Resource[] {
     return [
       new k8s.core.v1.ServiceAccount(named, account, here),

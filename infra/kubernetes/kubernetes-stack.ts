@@ -2,6 +2,7 @@ import { createHmac } from "node:crypto";
 import * as k8s from "@pulumi/kubernetes";
 import { log, secret, type Output } from "@pulumi/pulumi";
 import type { StackConfig } from "../config/config-schema.ts";
+import type { Scope } from "../platform.ts";
 import { devAccounts } from "../services/dev-accounts.ts";
 import { warnOfPeers } from "../services/peers.ts";
 import { listImages } from "../services/stack-images.ts";
@@ -35,23 +36,41 @@ function revisionKey({ signerPrivateKey }: StackConfig): Output<string> {
 }
 
 /** Creates the namespace of a stack, with the provider of its cluster. */
-export function createKubernetesNamespace(config: StackConfig, prefix: string): KubernetesNamespace {
-  const provider = new k8s.Provider("cluster", {
-    ...(config.kubernetesContext === undefined ? {} : { context: config.kubernetesContext }),
-    ...(config.renderTo === undefined ? {} : { renderYamlToDirectory: config.renderTo }),
-    enableServerSideApply: true,
-    // A changed ConfigMap or Secret is updated in place; the pod template's checksum rolls the workload.
-    enableConfigMapMutable: true,
-    enableSecretMutable: true,
-  });
+export function createKubernetesNamespace(
+  config: StackConfig,
+  { prefix, scope }: Readonly<{ prefix: string; scope: Scope | undefined }>,
+): KubernetesNamespace {
+  const here = scope && { parent: scope.parent };
   for (const warning of [warnOfPeers(config), warnOfTrustedProxies(config)]) {
     if (warning !== undefined) void log.warn(warning);
   }
   const { protectData } = config;
-  return new KubernetesNamespace(`${prefix}-namespace`, {
-    ...readKubernetesOptions(config, prefix),
-    provider,
-    protectData,
-    rendered: config.renderTo !== undefined,
-  });
+  return new KubernetesNamespace(
+    `${prefix}-namespace`,
+    {
+      ...readKubernetesOptions(config, prefix),
+      provider: scope?.provider ?? createProvider(config, { prefix, scope }),
+      protectData,
+      rendered: config.renderTo !== undefined,
+    },
+    here,
+  );
+}
+
+/** A program may have several components, which a URN tells apart by name alone. */
+function createProvider(
+  { kubernetesContext, renderTo }: StackConfig,
+  { prefix, scope }: Readonly<{ prefix: string; scope: Scope | undefined }>,
+): k8s.Provider {
+  const args = {
+    ...(kubernetesContext === undefined ? {} : { context: kubernetesContext }),
+    ...(renderTo === undefined ? {} : { renderYamlToDirectory: renderTo }),
+    enableServerSideApply: true,
+    // A changed ConfigMap or Secret is updated in place; the pod template's checksum rolls the workload.
+    enableConfigMapMutable: true,
+    enableSecretMutable: true,
+  };
+  return scope === undefined
+    ? new k8s.Provider("cluster", args)
+    : new k8s.Provider(`${prefix}-cluster`, args, { parent: scope.parent });
 }

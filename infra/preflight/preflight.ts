@@ -9,7 +9,12 @@ import { findContextProblems } from "./kubernetes-context.ts";
 import { findRegistryProblems } from "./registry-images.ts";
 
 /** What the program looks at besides its configuration. */
-export type Surroundings = Readonly<{ prefix: string; environment: Readonly<Record<string, string | undefined>> }>;
+export type Surroundings = Readonly<{
+  prefix: string;
+  environment: Readonly<Record<string, string | undefined>>;
+  /** Whether a provider was given that knows the cluster or the engine, so that the configuration's own is not used; default: no. */
+  hasProvider?: boolean;
+}>;
 
 /**
  * Looks whether a stack can be deployed at all, before Pulumi is told of anything: what is missing, an engine that does not answer,
@@ -24,15 +29,17 @@ export async function preflight(config: StackConfig, surroundings: Surroundings)
 
 async function targetProblems(
   config: StackConfig,
-  { prefix, environment }: Surroundings,
+  { prefix, environment, hasProvider = false }: Surroundings,
 ): Promise<readonly ConfigProblem[]> {
   if (config.target === "kubernetes") {
     if (config.renderTo !== undefined) return [];
-    const context = findContextProblems(config.kubernetesContext, {
-      kubeconfig: environment["KUBECONFIG"],
-      home: homedir(),
-      inCluster: environment["KUBERNETES_SERVICE_HOST"] !== undefined,
-    });
+    const context = hasProvider
+      ? []
+      : findContextProblems(config.kubernetesContext, {
+          kubeconfig: environment["KUBECONFIG"],
+          home: homedir(),
+          inCluster: environment["KUBERNETES_SERVICE_HOST"] !== undefined,
+        });
     return [...context, ...(await findRegistryProblems(config, { fetch }))];
   }
   const ask = createEngineClient(config.dockerEngine, environment["DOCKER_CERT_PATH"] !== undefined);

@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, globSync, readFileSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { builtinModules } from "node:module";
 import { basename, dirname, join } from "node:path";
@@ -13,10 +13,16 @@ import { nodeNeeded, findOldNode } from "../support/old-node.ts";
 import { findStackPorts } from "../support/running-stack.ts";
 import { root } from "../style/rooms.ts";
 import { isBundled } from "../../package/build/bundled-packages.ts";
+import { buildPackageSchema } from "#infra/stack-component/package-schema.ts";
+import { startComponentEngine } from "../support/pulumi/component-engine.ts";
+import { findPulumi } from "../support/pulumi/find-pulumi.ts";
+import { deployProgram, programLanguages } from "./component-program.ts";
 import { measureInstalledBytes } from "./installed-size.ts";
 import { installPackage, type InstalledPackage } from "./installed-package.ts";
 
 const megabytes = 1_000_000;
+const pulumi = await findPulumi("kubernetes");
+const withoutPulumi = pulumi.ok ? "" : ` (skipped: ${pulumi.message})`;
 let installed: InstalledPackage;
 
 beforeAll(async () => {
@@ -211,6 +217,11 @@ describe("the installed library", () => {
     expect(told).toEqual([]);
   });
 
+  it("compiles for the example of a program with the component", async () => {
+    await cp(join(root, "examples/pulumi/typescript/index.ts"), join(installed.folder, "program.mts"));
+    expect(await compile("program.mts", "--module", "nodenext")).toEqual([]);
+  });
+
   it("is there for require", async () => {
     const { stderr, stdout } = await installed.run(process.execPath, ["require-all.cjs"]);
     expect(stderr).toBe("");
@@ -250,6 +261,33 @@ describe("the installed library", () => {
     expect(String(port)).toMatch(/^\d+\n$/);
     pack.kill();
     await ended;
+  });
+});
+
+describe("the installed components", () => {
+  it("are there for every language: the plugin tells the schema, and makes the whole system", async () => {
+    await using engine = await startComponentEngine(inPackage("infra/plugin"));
+    expect(JSON.parse(await engine.schema())).toEqual(buildPackageSchema());
+    const inputs = {
+      target: "kubernetes",
+      renderTo: "rendered",
+      gatehouseImage: "registry.example/gatehouse:1",
+      devnetImage: "registry.example/gatehouse-devnet:1",
+      devAccounts: true,
+      tokenAddress: "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2",
+    };
+    const { state } = await engine.construct({ inputs });
+    expect(state["status"]).toBe("http://sidecar-status:9600/status");
+    expect(engine.takeRegistered().map(({ type }) => type)).toContain("kubernetes:apps/v1:StatefulSet");
+  });
+
+  it.skipIf(!pulumi.ok).each(programLanguages)(`deploy by the example in %s${withoutPulumi}`, async (language) => {
+    const { folder, outputs } = await deployProgram(installed, language);
+    expect(outputs).toMatchObject({
+      status: "http://sidecar-status:9600/status",
+      signer: { howToFund: expect.any(String) as unknown },
+    });
+    expect(globSync("rendered/**/*.yaml", { cwd: folder }).length).toBeGreaterThan(25);
   });
 });
 

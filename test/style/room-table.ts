@@ -126,6 +126,7 @@ export const roomTable: Readonly<Record<string, Room>> = {
       "policies/rules/all-rules.ts",
       "infra/{platform,stack-config}.ts",
       "infra/components/{gatehouse,node,service}.ts",
+      "infra/stack-component/{stack,stack-inputs}.ts",
       "infra/config/{config-problem,config-schema,deployment-secret,stack-input}.ts",
       "infra/services/{built-service,facilitator-spec,node-spec,pushgateway-spec,resource-server-spec,sidecar-spec,stack-specs}.ts",
       "infra/docker/docker-host.ts",

@@ -1,0 +1,57 @@
+import { formatTable, withMarked } from "#daemon/markdown.ts";
+import { buildPackageSchema, type ObjectType, type PackageSchema, type Property } from "./package-schema.ts";
+
+/**
+ * Puts what the schema says of the components in place of what a text has between the comments `<!-- components: … -->` and
+ * `<!-- /components -->`.
+ *
+ * @throws {Error} when the text has no such comments.
+ */
+export function withComponents(text: string): string {
+  return withMarked(text, {
+    page: "docs/components.md",
+    mark: "components",
+    marked: printComponents(buildPackageSchema()),
+  });
+}
+
+function printComponents({ resources, types }: PackageSchema): string {
+  const components = Object.entries(resources).flatMap(([type, { inputProperties, requiredInputs, ...outputs }]) => [
+    `## ${type}`,
+    outputs.description ?? "",
+    "### Inputs",
+    printTable({ type: "object", properties: inputProperties, required: requiredInputs }),
+    "### Outputs",
+    printTable(outputs),
+  ]);
+  const objects = Object.entries(types).flatMap(([type, object]) => [`### ${nameOf(type)}`, printTable(object)]);
+  return [...components, "## Types", ...objects].join("\n\n");
+}
+
+function printTable({ properties, required }: ObjectType): string {
+  const rows = Object.entries(properties).map(([name, property]) => [
+    `\`${name}\``,
+    typeOf(property),
+    required.includes(name) ? "always" : defaultOf(property),
+    `${property.secret === true ? "Secret. " : ""}${property.description ?? ""}`
+      .replaceAll("|", "\\|")
+      .replaceAll("<", "&lt;"),
+  ]);
+  return formatTable(["name", "type", "there, or default", "what it is"], rows).join("\n");
+}
+
+function defaultOf({ default: value }: Property): string {
+  return value === undefined ? "" : `\`${JSON.stringify(value)}\``;
+}
+
+function typeOf({ type, $ref, items, additionalProperties }: Property): string {
+  if ($ref === "pulumi.json#/Any") return "any";
+  if ($ref !== undefined) return `[${nameOf($ref)}](#${nameOf($ref).toLowerCase()})`;
+  if (items !== undefined) return `list of ${typeOf(items)}`;
+  return additionalProperties === undefined ? (type ?? "any") : `map of ${typeOf(additionalProperties)}`;
+}
+
+/** The last part of `#/types/gatehouse:index:Name`. */
+function nameOf(type: string): string {
+  return type.slice(type.lastIndexOf(":") + 1);
+}

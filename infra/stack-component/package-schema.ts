@@ -1,0 +1,195 @@
+import { z } from "zod";
+import { version } from "#daemon/version.ts";
+import { secretKeys } from "../config/config-schema.ts";
+import { inputsSchema } from "./stack-inputs.ts";
+
+/** Begins the types of the package, for Pulumi and in its state. */
+const packageName = "gatehouse";
+
+/** The component's type. */
+export const componentType = `${packageName}:index:Stack`;
+
+/** What the schema of a Pulumi package says of a value (Pulumi's documentation, "Package schema"). */
+export type Property = Readonly<{
+  type?: "string" | "integer" | "number" | "boolean" | "array" | "object";
+  $ref?: string;
+  items?: Property;
+  additionalProperties?: Property;
+  description?: string;
+  default?: unknown;
+  secret?: true;
+}>;
+
+/** An object with named properties; those that are not required may be absent. */
+export type ObjectType = Readonly<{
+  type: "object";
+  description?: string;
+  properties: Readonly<Record<string, Property>>;
+  required: readonly string[];
+}>;
+
+/** The schema of the package, as far as Gatehouse has it. */
+export type PackageSchema = Readonly<{
+  name: string;
+  version: string;
+  description: string;
+  license: string;
+  language: Readonly<Record<string, unknown>>;
+  resources: Readonly<
+    Record<
+      string,
+      ObjectType &
+        Readonly<{
+          isComponent: true;
+          inputProperties: Readonly<Record<string, Property>>;
+          requiredInputs: readonly string[];
+        }>
+    >
+  >;
+  types: Readonly<Record<string, ObjectType>>;
+}>;
+
+const languages = ["nodejs", "python", "go", "csharp", "java"] as const;
+
+/** What is read of the JSON Schema that zod makes of an input. */
+const jsonSchema = z.object({
+  type: z.enum(["string", "integer", "number", "boolean", "array", "object"]).optional(),
+  description: z.string().optional(),
+  default: z.unknown().optional(),
+  anyOf: z.array(z.unknown()).optional(),
+  items: z.unknown().optional(),
+  properties: z.record(z.string(), z.unknown()).optional(),
+  required: z.array(z.string()).optional(),
+  additionalProperties: z.unknown().optional(),
+});
+
+const text: Property = { type: "string" };
+const texts: Property = { type: "object", additionalProperties: text };
+
+/** What the component tells, as `StackOutputs` has it. */
+const outputTypes: Readonly<Record<string, ObjectType>> = {
+  Urls: objectOf({
+    public: { ...texts, description: "What the public reaches: gateway, gatewayWebSocket, resourceServer" },
+    tokenHolders: { ...texts, description: "What holders of a bought token reach: privateGateway" },
+    operations: { ...texts, description: "What operators reach: status, metrics, ready, and what watches the stack" },
+  }),
+  Signer: objectOf({
+    address: { ...text, description: "Address of the account" },
+    howToFund: { ...text, description: "What to do so that it can pay for gas" },
+  }),
+  GivenConfiguration: objectOf({
+    settingsSha256: { ...text, description: "Digest of the service's settings" },
+    files: { ...texts, description: "Digests of the files that the service reads as they change, by their names" },
+  }),
+  Grafana: objectOf({
+    user: { ...text, description: "Name to enter with" },
+    password: { ...text, description: "Password to enter with", secret: true },
+  }),
+};
+
+const outputs: Readonly<Record<string, Property>> = {
+  urls: { ...refer("Urls"), description: "URLs by who may use them" },
+  status: { ...text, description: "URL of the sidecar's status as JSON; without its path it is the page" },
+  tryThis: { type: "array", items: text, description: "Commands that show what runs" },
+  signer: { ...refer("Signer"), description: "The account that pays the gas of settlements" },
+  configuration: {
+    type: "object",
+    additionalProperties: refer("GivenConfiguration"),
+    description: "What the services were given, by their names, for gatehouse doctor --drift",
+  },
+  grafana: {
+    ...refer("Grafana"),
+    description: "How one enters Grafana; absent where the stack brings none",
+    secret: true,
+  },
+};
+
+/** The schema of the package: its component, with every input and output. */
+export function buildPackageSchema(): PackageSchema {
+  const types: Record<string, ObjectType> = {};
+  const secrets = new Set<string>(secretKeys);
+  const inputs = toObjectType(inputsSchema, "", types);
+  const inputProperties = Object.fromEntries(
+    Object.entries(inputs.properties).map(([key, property]) => [
+      key,
+      secrets.has(key) ? { ...property, secret: true as const } : property,
+    ]),
+  );
+  return {
+    name: packageName,
+    version,
+    description: "A guarded EVM node, its public RPC and routes that are paid per request.",
+    license: "Apache-2.0",
+    language: Object.fromEntries(languages.map((language) => [language, { respectSchemaVersion: true }])),
+    resources: {
+      [componentType]: {
+        isComponent: true,
+        ...objectOf(outputs, ["grafana"]),
+        description:
+          "The whole system: a guarded node, its Pushgateway, a facilitator and a resource server, on a Docker host or in a namespace of a Kubernetes cluster.",
+        inputProperties,
+        requiredInputs: inputs.required,
+      },
+    },
+    types: nameTypes({ ...types, ...outputTypes }),
+  };
+}
+
+/** The schema as the engine takes it. */
+export function printPackageSchema(): string {
+  return JSON.stringify(buildPackageSchema());
+}
+
+/** The objects that properties refer to, by the names that they have in the package. */
+function nameTypes(types: Readonly<Record<string, ObjectType>>): PackageSchema["types"] {
+  return Object.fromEntries(Object.entries(types).map(([name, type]) => [`${packageName}:index:${name}`, type]));
+}
+
+function refer(name: string): Property {
+  return { $ref: `#/types/${packageName}:index:${name}` };
+}
+
+function objectOf(properties: Readonly<Record<string, Property>>, optional: readonly string[] = []): ObjectType {
+  return { type: "object", properties, required: Object.keys(properties).filter((key) => !optional.includes(key)) };
+}
+
+/** Adds to `types` what stands deeper, each object by its path: `ObservabilityPrometheus`. */
+function toObjectType(schema: z.ZodType, path: string, types: Record<string, ObjectType>): ObjectType {
+  return readObject(z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }), path, types);
+}
+
+function readObject(schema: unknown, path: string, types: Record<string, ObjectType>): ObjectType {
+  const { properties = {}, required = [], description } = jsonSchema.parse(schema);
+  return {
+    type: "object",
+    ...(description === undefined ? {} : { description }),
+    properties: Object.fromEntries(
+      Object.entries(properties).map(([key, property]) => [
+        key,
+        readProperty(property, path + key.charAt(0).toUpperCase() + key.slice(1), types),
+      ]),
+    ),
+    required,
+  };
+}
+
+function readProperty(schema: unknown, path: string, types: Record<string, ObjectType>): Property {
+  const whole = jsonSchema.parse(schema);
+  // Several forms of one type, such as addresses of IPv4 and of IPv6.
+  const parsed = whole.anyOf === undefined ? whole : { ...whole, ...jsonSchema.parse(whole.anyOf[0]) };
+  const told = whole.description === undefined ? {} : { description: whole.description };
+  if (parsed.properties !== undefined) {
+    types[path] = readObject(schema, path, types);
+    return { ...refer(path), ...told };
+  }
+  switch (parsed.type) {
+    case undefined:
+      return { $ref: "pulumi.json#/Any", ...told };
+    case "array":
+      return { type: "array", items: readProperty(parsed.items, path, types), ...told };
+    case "object":
+      return { type: "object", additionalProperties: readProperty(parsed.additionalProperties, path, types), ...told };
+    default:
+      return { type: parsed.type, ...told, ...(parsed.default === undefined ? {} : { default: parsed.default }) };
+  }
+}

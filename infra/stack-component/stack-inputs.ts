@@ -1,0 +1,67 @@
+import type { Input } from "@pulumi/pulumi";
+import { z } from "zod";
+import { ConfigError, type ConfigProblem } from "../config/config-problem.ts";
+import { configSchema, type StackConfig } from "../config/config-schema.ts";
+import { imageReference } from "../config/config-types.ts";
+import { imageKeys, findUnnamedImages } from "../services/stack-images.ts";
+import { parseConfig } from "../stack-config.ts";
+
+const prefix = z
+  .string()
+  .regex(/^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$/)
+  .meta({ expected: "up to 40 small letters, digits and dashes" })
+  .describe(
+    "Begins the names of all that is made, on an engine or in a cluster; default is the component's name, a dash and the name of Pulumi's stack",
+  );
+
+/**
+ * The inputs of the component `Stack`: the keys of a stack's configuration, but for those of building images, which a component does not.
+ */
+export const inputsSchema = configSchema.omit({ baseImage: true, imageBuilder: true }).extend({
+  prefix: prefix.optional(),
+  gatehouseImage: imageReference.describe("Image of Gatehouse by reference, of the release of this package"),
+  devnetImage: imageReference
+    .optional()
+    .describe("Image of the devnet node by reference; needed without nodeImage, and without routes"),
+});
+
+type Given = z.input<typeof inputsSchema>;
+
+/** What the component `Stack` is given. */
+export type StackInputs = Readonly<{ [Key in keyof Given]: Input<Given[Key]> }>;
+
+/** Inputs, parsed: the configuration of a stack, and what the names of its resources begin with. */
+export type ParsedInputs = Readonly<{ config: StackConfig; prefix: string }>;
+
+/**
+ * Parses inputs whose values are all known.
+ *
+ * @throws {ConfigError} with every problem found: the input, what was found and what is allowed.
+ */
+export function parseInputs(
+  inputs: Readonly<Record<string, unknown>>,
+  { name, stack }: Readonly<{ name: string; stack: string }>,
+): ParsedInputs {
+  const { prefix: given, ...values } = inputs;
+  const begin = prefix.safeParse(given ?? `${name}-${stack}`);
+  if (!begin.success) throw new ConfigError([describePrefix(given ?? `${name}-${stack}`)]);
+  const config = parseConfig(toText(values));
+  const unnamed = findUnnamedImages(config).map((image) => ({
+    key: imageKeys[image],
+    message: "missing; a component builds no image. Name the one that is in a registry.",
+  }));
+  if (unnamed.length > 0) throw new ConfigError(unnamed);
+  return { config, prefix: begin.data };
+}
+
+function describePrefix(found: unknown): ConfigProblem {
+  return { key: "prefix", message: `found ${String(found)}; expected ${String(prefix.meta()?.["expected"])}.` };
+}
+
+/** Values as Pulumi gives a stack's configuration: text, with lists and objects as JSON. */
+function toText(values: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
+  const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== null);
+  return Object.fromEntries(
+    given.map(([key, value]) => [key, typeof value === "string" ? value : JSON.stringify(value)]),
+  );
+}

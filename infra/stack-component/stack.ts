@@ -1,0 +1,152 @@
+import {
+  ComponentResource,
+  getStack,
+  isSecret,
+  log,
+  output,
+  secret,
+  unsecret,
+  type ComponentResourceOptions,
+  type Inputs,
+  type Output,
+} from "@pulumi/pulumi";
+import { ConfigError } from "../config/config-problem.ts";
+import { secretKeys } from "../config/config-schema.ts";
+import { deploymentSecret } from "../config/stack-input.ts";
+import { deployStack } from "../deploy-stack.ts";
+import { preflight } from "../preflight/preflight.ts";
+import type { GivenConfiguration } from "../services/built-service.ts";
+import { buildDockerOutputs, buildGrafanaOutput, buildKubernetesOutputs, type StackOutputs } from "../stack-outputs.ts";
+import { parseInputs, type StackInputs } from "./stack-inputs.ts";
+
+/** What a deployed stack tells. */
+type Told = StackOutputs &
+  Readonly<{
+    configuration: Readonly<Record<string, GivenConfiguration>>;
+    grafana: ReturnType<typeof buildGrafanaOutput>;
+  }>;
+
+/**
+ * The whole system as one component: a guarded node, its Pushgateway, a facilitator and a resource server, on a Docker host or in a
+ * namespace of a Kubernetes cluster. docs/components.md lists its inputs and outputs. It makes a provider of its own unless it is given one
+ * by the option `provider`.
+ *
+ * @example
+ * import { Stack } from "gatehouse-evm/pulumi";
+ *
+ * const stack = new Stack("pay", {
+ *   target: "kubernetes",
+ *   renderTo: "rendered",
+ *   gatehouseImage: "registry.example/gatehouse:1",
+ *   devnetImage: "registry.example/gatehouse-devnet:1",
+ *   devAccounts: true,
+ *   tokenAddress: token,
+ * });
+ * stack.status.apply((url) => url); // http://sidecar-status:9600/status
+ */
+export class Stack extends ComponentResource<Told | undefined> {
+  /** URLs by who may use them: the public, holders of a bought token, operators. */
+  readonly urls: Output<StackOutputs["urls"]>;
+  /** The sidecar's status as JSON; without the path it is the page. */
+  readonly status: Output<string>;
+  /** Commands that show what runs. */
+  readonly tryThis: Output<StackOutputs["tryThis"]>;
+  /** The account that pays the gas of settlements, and how it is funded. */
+  readonly signer: Output<StackOutputs["signer"]>;
+  /** What the services were given, for `gatehouse doctor --drift`. */
+  readonly configuration: Output<Told["configuration"]>;
+  /** How one enters Grafana, where the stack brings one. */
+  readonly grafana: Output<Readonly<{ user: string; password: string }> | undefined>;
+  /** Fails with the stack; where nobody waits for it, Pulumi ends the program with the error. */
+  readonly #deployed: Promise<void>;
+
+  constructor(name: string, args: StackInputs, opts?: ComponentResourceOptions) {
+    const inputs = hideSecrets(args);
+    super("gatehouse:index:Stack", name, inputs, opts);
+    this.#deployed = this.getData().then(() => undefined);
+    // What a stack tells holds no secret but Grafana's password. A failure is told by `deployed` alone.
+    const told = unsecret(output(inputs)).apply(() => this.getData().catch(() => undefined));
+    const tell = <Value>(read: (told: Told) => Value) => told.apply((all) => all && read(all as Told)) as Output<Value>;
+    this.urls = tell(({ urls }) => urls);
+    this.status = tell(({ urls }) => statusOf(urls));
+    this.tryThis = tell(({ tryThis }) => tryThis);
+    this.signer = tell(({ signer }) => signer);
+    this.configuration = tell(({ configuration }) => configuration);
+    this.grafana = told.apply((all) => output((all as Told | undefined)?.grafana));
+  }
+
+  /**
+   * Ends once all that the stack is made of is registered.
+   *
+   * @throws {ConfigError} with what is wrong with the inputs.
+   */
+  async deployed(): Promise<void> {
+    await this.#deployed;
+  }
+
+  protected override async initialize(
+    inputs: Inputs,
+    _options?: ComponentResourceOptions,
+    name = "",
+  ): Promise<Told | undefined> {
+    const known = await settle(inputs);
+    if (known === undefined) {
+      await log.info(
+        "some inputs are not known in this preview, so it shows nothing of what the stack is made of",
+        this,
+      );
+      return undefined;
+    }
+    try {
+      return await this.#deploy(known, name);
+    } catch (error) {
+      throw error instanceof ConfigError ? asProblemOfInputs(error, name) : error;
+    }
+  }
+
+  async #deploy(inputs: Readonly<Record<string, unknown>>, name: string): Promise<Told> {
+    const { config, prefix } = parseInputs(inputs, { name, stack: getStack() });
+    const provider = this.getProvider(
+      config.target === "docker" ? "docker:index/container:Container" : "kubernetes:core/v1:Namespace",
+    );
+    await preflight(config, { prefix, environment: process.env, hasProvider: provider !== undefined });
+    // Every image is named, so that nothing is built and no folder needed.
+    const { configuration } = await deployStack(config, { prefix, root: ".", scope: { parent: this, provider } });
+    const outputs = config.target === "docker" ? buildDockerOutputs(config) : buildKubernetesOutputs(config);
+    const grafana = buildGrafanaOutput(config, { prefix, secret: deploymentSecret });
+    const told = { ...outputs, configuration, grafana };
+    this.registerOutputs({ ...told, status: statusOf(outputs.urls) });
+    return told;
+  }
+}
+
+/** Inputs that hold a secret are one for Pulumi, however they were given. */
+function hideSecrets(args: StackInputs): Inputs {
+  const hidden = new Set<string>(secretKeys);
+  return Object.fromEntries(
+    Object.entries(args).map(([key, value]) => [
+      key,
+      hidden.has(key) && value !== undefined ? secret<unknown>(value) : value,
+    ]),
+  );
+}
+
+/** The inputs' values; `undefined` where some are not known before other resources are there, which a preview does not make. */
+async function settle(inputs: Inputs): Promise<Readonly<Record<string, unknown>> | undefined> {
+  let known: Readonly<Record<string, unknown>> | undefined;
+  const seen = output(inputs).apply((values) => {
+    known = values;
+  });
+  // Told only when the output has been looked at, or passed over because it is not known.
+  await isSecret(seen);
+  return known;
+}
+
+function statusOf({ operations }: StackOutputs["urls"]): string {
+  return operations["status"] ?? "";
+}
+
+function asProblemOfInputs({ problems }: ConfigError, name: string): ConfigError {
+  const how = "nothing was changed. An input is what `pulumi config set` sets elsewhere";
+  return new ConfigError(problems, { what: `the inputs of ${name}; ${how}`, begin: "" });
+}

@@ -1,0 +1,171 @@
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { runtime } from "@pulumi/pulumi";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { tokenAddress } from "#devnet/token/address.ts";
+import { printPackageSchema } from "#infra/stack-component/package-schema.ts";
+import {
+  givenProvider,
+  programUrn,
+  startComponentEngine,
+  type ComponentEngine,
+} from "../support/pulumi/component-engine.ts";
+import { root } from "../style/rooms.ts";
+
+const digest = `sha256:${"a".repeat(64)}`;
+const sandbox = {
+  target: "kubernetes",
+  renderTo: "rendered",
+  gatehouseImage: `registry.example/gatehouse@${digest}`,
+  devnetImage: `registry.example/devnet@${digest}`,
+  devAccounts: true,
+  tokenAddress,
+};
+const { devAccounts: _, ...withoutAccounts } = sandbox;
+const signerPrivateKey = `0x${"17".repeat(32)}`;
+const paid = { ...withoutAccounts, payTo: `0x${"01".repeat(20)}` };
+
+/** How Pulumi's wire marks a secret. */
+const secretOf = (value: string) => ({ [runtime.specialSigKey]: runtime.specialSecretSig, value });
+
+/** A value without what the wire marks as secret. */
+function withoutSecrets(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutSecrets);
+  if (typeof value !== "object" || value === null) return value;
+  if (runtime.specialSigKey in value) return "a secret";
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, withoutSecrets(inner)]));
+}
+
+let engine: ComponentEngine;
+
+beforeAll(async () => {
+  engine = await startComponentEngine(join(root, "infra/plugin"));
+});
+afterAll(() => engine?.[Symbol.asyncDispose]());
+
+describe("the plugin of the components", () => {
+  it("tells the engine the schema", async () => {
+    expect(await engine.schema()).toBe(printPackageSchema());
+  });
+
+  it("makes the whole system below one component, and tells where it is", async () => {
+    const { urn, state } = await engine.construct({ inputs: sandbox });
+    const registered = engine.takeRegistered();
+    expect(state).toMatchObject({
+      status: "http://sidecar-status:9600/status",
+      urls: { tokenHolders: { privateGateway: "http://gateway:8547" } },
+      signer: { howToFund: "The devnet funds this account; nothing to do." },
+      configuration: { sidecar: { settingsSha256: expect.stringMatching(/^[0-9a-f]{64}$/) as unknown } },
+    });
+    expect(registered.filter(({ parent }) => parent === programUrn).map(({ type }) => type)).toEqual([
+      "gatehouse:index:Stack",
+    ]);
+    expect(registered.filter(({ parent }) => parent === urn).map(({ type }) => type)).toEqual(
+      expect.arrayContaining(["gatehouse:index:Gatehouse", "gatehouse:kubernetes:KubernetesNamespace"]),
+    );
+    expect(registered.map(({ type, name }) => `${type} ${name}`)).toEqual(
+      expect.arrayContaining([
+        "kubernetes:apps/v1:StatefulSet pay-test-node",
+        "kubernetes:apps/v1:Deployment pay-test-facilitator",
+        "kubernetes:apps/v1:Deployment pay-test-resource-server",
+      ]),
+    );
+  });
+
+  it("keeps a secret one, also where it was given as text", async () => {
+    for (const key of [signerPrivateKey, secretOf(signerPrivateKey)]) {
+      const { state } = await engine.construct({ inputs: { ...paid, signerPrivateKey: key } });
+      const registered = engine.takeRegistered();
+      expect(JSON.stringify(registered)).toContain(signerPrivateKey);
+      expect(JSON.stringify(registered.map(({ inputs }) => withoutSecrets(inputs)))).not.toContain(signerPrivateKey);
+      expect(JSON.stringify(state)).not.toContain(signerPrivateKey);
+      expect(state["status"]).toBe("http://sidecar-status:9600/status");
+    }
+  });
+
+  it("makes a second component of a program beside the first", async () => {
+    await engine.construct({ inputs: sandbox });
+    await engine.construct({ name: "sell", inputs: { ...sandbox, namespace: "sell" } });
+    const named = engine.takeRegistered().map(({ type, name }) => `${type} ${name}`);
+    expect(new Set(named).size).toBe(named.length);
+    expect(named).toContain("kubernetes:core/v1:Namespace sell-test-namespace-namespace");
+  });
+
+  it("deploys to a Docker host", async () => {
+    // An engine that is reached by SSH is not looked at before.
+    const { target: _target, renderTo: _renderTo, ...inputs } = sandbox;
+    const { state } = await engine.construct({ inputs: { ...inputs, dockerEngine: "ssh://operator@host.example" } });
+    const registered = engine.takeRegistered();
+    expect(state).toMatchObject({ status: "http://127.0.0.1:9600/status" });
+    const containers = registered.filter(({ type }) => type === "docker:index/container:Container");
+    expect(containers.map(({ name }) => name)).toContain("pay-test-sidecar");
+    expect(containers.filter(({ provider }) => !provider.includes("::pay-test-engine::"))).toEqual([]);
+  });
+
+  it("uses the provider that it is given", async () => {
+    const provider = `${givenProvider.urn}::${givenProvider.id}`;
+    await engine.construct({ inputs: sandbox, providers: { kubernetes: provider } });
+    const registered = engine.takeRegistered();
+    expect(registered.filter(({ type }) => type.startsWith("pulumi:providers:"))).toEqual([]);
+    const objects = registered.filter(({ type }) => type.startsWith("kubernetes:"));
+    expect(new Set(objects.map((object) => object.provider))).toEqual(new Set([provider]));
+  });
+
+  it("goes by the names of before", async () => {
+    const alias = "urn:pulumi:test::shop::gatehouse:index:Stack::before";
+    await engine.construct({ inputs: sandbox, alias });
+    const [component] = engine.takeRegistered();
+    expect(component).toMatchObject({ type: "gatehouse:index:Stack", name: "pay", aliases: [alias] });
+  });
+
+  it("names each wrong input, and serves on", async () => {
+    const wrong = { ...sandbox, chainId: 0, tokenAddress: "0x12", nodeRestart: "hope" };
+    const refused = engine.construct({ inputs: wrong });
+    await expect(refused).rejects.toMatchObject({
+      code: 3,
+      details: expect.stringContaining("3 problems in the inputs of pay; nothing was changed") as unknown,
+    });
+    const { metadata } = (await refused.catch((error: unknown) => error)) as {
+      metadata: { get(name: string): Buffer[] };
+    };
+    const told = String(metadata.get("grpc-status-details-bin")[0]);
+    for (const input of ["chainId", "tokenAddress", "nodeRestart"]) expect(told).toContain(input);
+    expect(engine.takeRegistered().map(({ type }) => type)).toEqual(["gatehouse:index:Stack"]);
+    await engine.construct({ inputs: sandbox });
+    expect(engine.takeRegistered().length).toBeGreaterThan(30);
+  });
+
+  it("shows itself alone in a preview that does not know an input yet", async () => {
+    const inputs = { ...paid, signerPrivateKey: secretOf(runtime.unknownValue) };
+    const { state } = await engine.construct({ inputs, isPreview: true });
+    expect(engine.takeRegistered().map(({ type }) => type)).toEqual(["gatehouse:index:Stack"]);
+    expect(state["status"]).toBe(runtime.unknownValue);
+    expect(engine.logged.join("\n")).toContain("some inputs are not known in this preview");
+  });
+
+  it("knows no other component", async () => {
+    const refused = engine.construct({ type: "gatehouse:index:Stak", inputs: sandbox });
+    await expect(refused).rejects.toMatchObject({
+      message: expect.stringContaining("gatehouse:index:Stak") as unknown,
+    });
+  });
+});
+
+describe("a program that makes the component itself", () => {
+  it("ends with what is wrong with its inputs", () => {
+    const program = `
+      import { runtime } from "@pulumi/pulumi";
+      import { Stack } from "${pathToFileURL(join(root, "infra/stack-component/stack.ts")).href}";
+      const mocks = { newResource: ({ name, inputs }) => ({ id: name, state: inputs }), call: ({ inputs }) => inputs };
+      await runtime.setMocks(mocks, "shop", "test", false);
+      new Stack("pay", { ...${JSON.stringify(sandbox)}, chainId: 0 });`;
+    const { status, stderr } = spawnSync(process.execPath, ["--input-type=module", "--eval", program], {
+      cwd: root,
+      encoding: "utf8",
+    });
+    expect(status).toBe(1);
+    expect(stderr).toContain("1 problem in the inputs of pay; nothing was changed");
+    expect(stderr).toContain("chainId: found 0; expected an EIP-155 chain id");
+  });
+});

@@ -1,0 +1,48 @@
+import { cp, mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { root } from "../style/rooms.ts";
+import type { InstalledPackage } from "./installed-package.ts";
+
+/** The folders of examples/pulumi, each a program with the component. */
+export const programLanguages = ["yaml", "python", "typescript"] as const;
+
+const digest = `sha256:${"a".repeat(64)}`;
+
+/** What a program wrote, and what it tells. */
+export type DeployedProgram = Readonly<{ folder: string; outputs: Readonly<Record<string, unknown>> }>;
+
+/**
+ * Types what examples/pulumi/README.md has its reader type, with a copy of a program in the folder that the package is installed in. It renders
+ * YAML, so that no cluster is needed.
+ *
+ * @throws {Error} with what Pulumi printed, when a command fails.
+ */
+export async function deployProgram(
+  installed: InstalledPackage,
+  language: (typeof programLanguages)[number],
+): Promise<DeployedProgram> {
+  const folder = join(installed.folder, "programs", language);
+  const state = join(installed.folder, "state-of-programs", language);
+  await mkdir(state, { recursive: true });
+  await cp(join(root, "examples/pulumi", language), folder, { recursive: true });
+  const env = {
+    HOME: process.env["HOME"] ?? folder,
+    PULUMI_BACKEND_URL: pathToFileURL(state).href,
+    PULUMI_CONFIG_PASSPHRASE: crypto.randomUUID(),
+    PULUMI_SKIP_UPDATE_CHECK: "true",
+  };
+  const pulumi = async (...args: readonly string[]): Promise<string> => {
+    const said = ["--cwd", folder, "--non-interactive", "--color", "never"];
+    const { status, stdout, stderr } = await installed.run("pulumi", [...args, ...said], env);
+    if (status !== 0) throw new Error(`pulumi ${args.join(" ")}: ${stdout}${stderr}`);
+    return stdout;
+  };
+  await pulumi("stack", "init", "test");
+  // The folder of the package stands two above.
+  if (language !== "typescript") await pulumi("package", "add", "../../node_modules/gatehouse-evm/infra/plugin");
+  await pulumi("config", "set", "gatehouseImage", `registry.example/gatehouse@${digest}`);
+  await pulumi("config", "set", "devnetImage", `registry.example/gatehouse-devnet@${digest}`);
+  await pulumi("up", "--yes", "--skip-preview");
+  return { folder, outputs: JSON.parse(await pulumi("stack", "output", "--json")) as DeployedProgram["outputs"] };
+}

@@ -1,0 +1,208 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import {
+  credentials,
+  Server,
+  ServerCredentials,
+  type ServiceError,
+  type UntypedServiceImplementation,
+} from "@grpc/grpc-js";
+// What protobuf's compiler made has no names that Node could find in it.
+import aliasMessages from "@pulumi/pulumi/proto/alias_pb.js";
+import engineService from "@pulumi/pulumi/proto/engine_grpc_pb.js";
+import type { LogRequest } from "@pulumi/pulumi/proto/engine_pb.js";
+import providerService from "@pulumi/pulumi/proto/provider_grpc_pb.js";
+import providerMessages, {
+  type ConstructRequest,
+  type ConstructResponse,
+  type GetSchemaResponse,
+} from "@pulumi/pulumi/proto/provider_pb.js";
+import monitorService from "@pulumi/pulumi/proto/resource_grpc_pb.js";
+import monitorMessages, {
+  type RegisterResourceRequest,
+  type ResourceInvokeRequest,
+  type SupportsFeatureRequest,
+} from "@pulumi/pulumi/proto/resource_pb.js";
+import empty from "google-protobuf/google/protobuf/empty_pb.js";
+import struct from "google-protobuf/google/protobuf/struct_pb.js";
+
+type Values = Readonly<Record<string, struct.JavaScriptValue>>;
+
+/** A resource as the plugin registered it. */
+export type RegisteredResource = Readonly<{
+  type: string;
+  name: string;
+  parent: string;
+  provider: string;
+  inputs: Values;
+  /** Names under which a state may know it. */
+  aliases: readonly string[];
+}>;
+
+/** What the engine asks for with a component. */
+export type AskedComponent = Readonly<{
+  type?: string;
+  name?: string;
+  inputs: Values;
+  alias?: string;
+  providers?: Readonly<Record<string, string>>;
+  isPreview?: boolean;
+}>;
+
+/** Pulumi's engine as far as a component's plugin sees it: it starts the plugin, asks it, and notes what it registers. */
+export type ComponentEngine = AsyncDisposable &
+  Readonly<{
+    /** What was registered since it was last looked at. */
+    takeRegistered: () => readonly RegisteredResource[];
+    /** What the plugin logged. */
+    logged: readonly string[];
+    schema: () => Promise<string>;
+    /** @throws {ServiceError} what the plugin has against it. */
+    construct: (asked: AskedComponent) => Promise<Readonly<{ urn: string; state: Values }>>;
+  }>;
+
+const [project, stack] = ["shop", "test"];
+
+/** The URN of the program that components belong to. */
+export const programUrn = urnOf("pulumi:pulumi:Stack", `${project}-${stack}`);
+
+/** A provider of Kubernetes that a program has made. */
+export const givenProvider = { urn: urnOf("pulumi:providers:kubernetes", "ours"), id: "ours-id" };
+
+/**
+ * Starts a plugin as Pulumi's language host for Node does.
+ *
+ * @param directory of the plugin; Pulumi's SDK is the one that this directory finds.
+ */
+export async function startComponentEngine(directory: string): Promise<ComponentEngine> {
+  await using resources = new AsyncDisposableStack();
+  const registered: RegisteredResource[] = [];
+  const logged: string[] = [];
+  const monitor = resources.use(await serve(monitorService.ResourceMonitorService, monitorOf(registered)));
+  const engine = resources.use(await serve(engineService.EngineService, { log: noteDown(logged) }));
+  const runner = createRequire(join(directory, "index.cjs")).resolve("@pulumi/pulumi/cmd/run-plugin");
+  const plugin = spawn(process.execPath, [runner, directory, engine.address], { stdio: ["ignore", "pipe", "inherit"] });
+  const ended = once(plugin, "exit");
+  resources.defer(async () => {
+    plugin.kill();
+    await ended;
+  });
+  const [port] = (await Promise.race([once(plugin.stdout, "data"), ended.then(() => ["none: the plugin ended"])])) as [
+    Buffer | string,
+  ];
+  const client = new providerService.ResourceProviderClient(
+    `127.0.0.1:${String(port).trim()}`,
+    credentials.createInsecure(),
+  );
+  resources.defer(() => client.close());
+  const held = resources.move();
+  return {
+    takeRegistered: () => registered.splice(0),
+    logged,
+    schema: async () => {
+      const asked = new providerMessages.GetSchemaRequest();
+      return (await answered<GetSchemaResponse>((done) => client.getSchema(asked, done))).getSchema();
+    },
+    construct: async (asked) => {
+      const request = requestOf(asked, monitor.address);
+      const response = await answered<ConstructResponse>((done) => client.construct(request, done));
+      return { urn: response.getUrn(), state: response.getState()?.toJavaScript() ?? {} };
+    },
+    [Symbol.asyncDispose]: () => held.disposeAsync(),
+  };
+}
+
+function requestOf(
+  { type = "gatehouse:index:Stack", name = "pay", inputs, alias, providers = {}, isPreview = false }: AskedComponent,
+  monitor: string,
+): ConstructRequest {
+  const request = new providerMessages.ConstructRequest();
+  request.setProject(project).setStack(stack).setParallel(4).setDryrun(isPreview).setMonitorendpoint(monitor);
+  request.setType(type).setName(name).setParent(programUrn);
+  request.setInputs(struct.Struct.fromJavaScript(inputs));
+  for (const [packageName, reference] of Object.entries(providers)) {
+    request.getProvidersMap().set(packageName, reference);
+  }
+  if (alias !== undefined) {
+    const before = new aliasMessages.Alias();
+    before.setUrn(alias);
+    request.addAliases(before);
+  }
+  return request;
+}
+
+type Callback<Response> = (error: ServiceError | null, response: Response) => void;
+
+function answered<Response>(ask: (done: Callback<Response>) => unknown): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    ask((error, response) => (error === null ? resolve(response) : reject(error)));
+  });
+}
+
+type Handler<Request> = (call: Readonly<{ request: Request }>, done: (error: null, response: unknown) => void) => void;
+
+const supportsFeature: Handler<SupportsFeatureRequest> = ({ request }, done) => {
+  const response = new monitorMessages.SupportsFeatureResponse();
+  // Outputs would come in a form of their own.
+  response.setHassupport(request.getId() !== "outputValues");
+  done(null, response);
+};
+
+const registerResourceOutputs: Handler<unknown> = (_, done) => done(null, new empty.Empty());
+
+/** The one call is for the provider that a component was given. */
+const invoke: Handler<ResourceInvokeRequest> = ({ request }, done) => {
+  const { urn } = request.getArgs()?.toJavaScript() ?? {};
+  const response = new monitorMessages.ResourceInvokeResponse();
+  response.setReturn(struct.Struct.fromJavaScript({ urn: urn ?? "", id: givenProvider.id, state: {} }));
+  done(null, response);
+};
+
+/** A monitor that lets every resource be made as it was asked for. */
+function monitorOf(registered: RegisteredResource[]): UntypedServiceImplementation {
+  const registerResource: Handler<RegisterResourceRequest> = ({ request }, done) => {
+    const [type, name] = [request.getType(), request.getName()];
+    registered.push({
+      type,
+      name,
+      parent: request.getParent(),
+      provider: request.getProvider(),
+      inputs: request.getObject()?.toJavaScript() ?? {},
+      aliases: request.getAliasesList().map((alias) => alias.getUrn()),
+    });
+    const response = new monitorMessages.RegisterResourceResponse();
+    response.setUrn(urnOf(type, name)).setId(`${name}-id`).setObject(request.getObject());
+    done(null, response);
+  };
+  return { supportsFeature, registerResource, registerResourceOutputs, invoke };
+}
+
+function noteDown(logged: string[]): Handler<LogRequest> {
+  return ({ request }, done) => {
+    logged.push(request.getMessage());
+    done(null, new empty.Empty());
+  };
+}
+
+function urnOf(type: string, name: string): string {
+  return `urn:pulumi:${stack}::${project}::${type}::${name}`;
+}
+
+async function serve(
+  service: Parameters<Server["addService"]>[0],
+  handlers: UntypedServiceImplementation,
+): Promise<AsyncDisposable & Readonly<{ address: string }>> {
+  const server = new Server();
+  server.addService(service, handlers);
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
+      error === null ? resolve(bound) : reject(error),
+    );
+  });
+  return {
+    address: `127.0.0.1:${port}`,
+    [Symbol.asyncDispose]: async () => server.forceShutdown(),
+  };
+}
