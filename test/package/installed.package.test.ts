@@ -86,19 +86,23 @@ describe("what is packed", () => {
 });
 
 describe("what a release has besides the package", () => {
-  it("are checksums of it, and an SBOM that names what is bundled", () => {
+  it("are checksums of it, an SBOM that names what is bundled, and Kubernetes' objects", () => {
     const artifacts = dirname(installed.tarball);
     const sums = spawnSync("sha256sum", ["--check", "SHA256SUMS"], { cwd: artifacts, encoding: "utf8" });
-    expect(sums.stdout).toBe(`${basename(installed.tarball)}: OK\ngatehouse-evm.cdx.json: OK\n`);
+    const kubernetes = `gatehouse-kubernetes-${packageJson.version}.tar.gz`;
+    const names = [basename(installed.tarball), "gatehouse-evm.cdx.json", kubernetes];
+    expect(sums.stdout).toBe(names.map((name) => `${name}: OK\n`).join(""));
+    const listed = spawnSync("tar", ["--list", "--file", kubernetes], { cwd: artifacts, encoding: "utf8" });
+    expect(listed.stdout).toContain(`gatehouse-kubernetes-${packageJson.version}/base/kustomization.yaml\n`);
     const sbom = JSON.parse(readFileSync(join(artifacts, "gatehouse-evm.cdx.json"), "utf8")) as {
       components: readonly Readonly<{ name: string; version: string }>[];
     };
-    const names = new Set(sbom.components.map(({ name }) => name));
-    expect(Object.keys(packageJson.dependencies).filter((name) => !names.has(name))).toEqual([]);
+    const packages = new Set(sbom.components.map(({ name }) => name));
+    expect(Object.keys(packageJson.dependencies).filter((name) => !packages.has(name))).toEqual([]);
     expect(sbom.components).toContainEqual(
       expect.objectContaining({ name: "viem", version: packageJson.dependencies.viem }),
     );
-    expect(names).not.toContain("vitest");
+    expect(packages).not.toContain("vitest");
   });
 });
 
