@@ -82,15 +82,15 @@ export function renderVariant(images: ReleaseImages, variant: Config = {}): Retu
  */
 export async function buildArtefact(images: ReleaseImages): Promise<Tree> {
   const base = await renderVariant(images);
-  const trees: Tree[] = [placeTree("base", buildBase(base))];
+  const files: (readonly [string, string])[] = [...placeTree("base", buildBase(base))];
   for (const [name, variant] of Object.entries(variants)) {
     const objects = await renderVariant(images, variant);
-    trees.push(placeTree(`overlays/${name}`, buildOverlay(base, objects, "../../base")));
+    files.push(...placeTree(`overlays/${name}`, buildOverlay(base, objects, "../../base")));
   }
   const another = await renderVariant(images, somebodyElses);
-  trees.push(placeTree("overlays/yours", buildOwnOverlay(base, another, "../../base")));
-  trees.push(placeTree("devnet", buildBase(await renderDevnet(images), { areKnown: true })));
-  return new Map(trees.flatMap((tree) => [...tree]));
+  files.push(...placeTree("overlays/yours", buildOwnOverlay(base, another, "../../base")));
+  files.push(...placeTree("devnet", buildBase(await renderDevnet(images), { areKnown: true })));
+  return new Map(files);
 }
 
 function renderDevnet({ gatehouse, devnet }: ReleaseImages): ReturnType<typeof renderObjects> {

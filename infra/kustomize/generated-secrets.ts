@@ -15,11 +15,16 @@ const live = /-live$/;
  *
  * @param base the Secrets that are there already, of which only what is new or another is told.
  * @param areKnown whether everybody knows the secrets, so that they are written down, too.
+ * @param behavior of them all, where they stand on others that are not known here; default: of those that `base` has.
  * @throws {Error} when `base` has a file that is not in `objects`: kustomize only adds.
  */
 export function buildSecrets(
   objects: readonly KubernetesObject[],
-  { base = [], areKnown = false }: Readonly<{ base?: readonly KubernetesObject[]; areKnown?: boolean }>,
+  {
+    base = [],
+    areKnown = false,
+    behavior,
+  }: Readonly<{ base?: readonly KubernetesObject[]; areKnown?: boolean; behavior?: "merge" }>,
 ): SecretFiles {
   const files = new Map<string, string>();
   const generated = objects.filter(isSecret).flatMap(({ metadata, stringData }): GeneratedSecret[] => {
@@ -38,7 +43,7 @@ export function buildSecrets(
       {
         name,
         namespace,
-        ...(before === undefined ? {} : { behavior: "merge" }),
+        ...(before === undefined && behavior === undefined ? {} : { behavior: "merge" }),
         files: changed.map(([key]) => `${folder}/${name}/${key}`),
         options: { labels, ...(live.test(name) ? { disableNameSuffixHash: true } : {}) },
       },

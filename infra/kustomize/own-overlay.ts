@@ -28,25 +28,25 @@ export function buildOwnOverlay(
     .filter((object) => !isSecret(object))
     .flatMap((object) => pickOwn(object, others.get(toFileName(object)) ?? object) ?? []);
   const own = base.filter(isSecret).filter(({ metadata: { name } }) => name.endsWith("-live"));
-  const { generated, files } = buildSecrets(own, {});
+  const { generated, files } = buildSecrets(own, { behavior: "merge" });
   const changed = generated.filter(({ name, files: paths }) => {
     const there = another.filter(isSecret).find(({ metadata }) => metadata.name === name)?.stringData ?? {};
     return paths.some((path) => files.get(path) !== there[path.slice(path.lastIndexOf("/") + 1)]);
   });
-  const kept = changed.flatMap((secret) => secret.files);
+  const kept = new Set(changed.flatMap((secret) => secret.files));
   return new Map([
     [
       "kustomization.yaml",
       heading +
         printKustomization({
           resources: [below],
-          secretGenerator: changed.map((secret) => ({ ...secret, behavior: "merge" })),
+          secretGenerator: changed,
           patches: patches.map((patch) => ({ path: `values/${toFileName(patch)}` })),
         }) +
         printImages(base),
     ],
     ...patches.map((patch) => [`values/${toFileName(patch)}`, printYaml(patch)] as const),
-    ...[...files].filter(([path]) => kept.includes(path)),
+    ...[...files].filter(([path]) => kept.has(path)),
   ]);
 }
 

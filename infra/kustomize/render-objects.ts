@@ -10,7 +10,7 @@ export type KubernetesObject = Readonly<{
 }> &
   Readonly<Record<string, unknown>>;
 
-/** What Pulumi and a checksum of its own need, and kustomize does not: it names a Secret by its content, so that pods follow. */
+/** What Pulumi needs, and a checksum that kustomize has no need of: it names a Secret by its content, so that pods follow. */
 const ownAnnotations = /^(?:pulumi\.com\/|gatehouse\.io\/files$)/;
 
 /**

@@ -28,7 +28,7 @@ type Told = StackOutputs &
 
 /**
  * The whole system as one component: a guarded node, its Pushgateway, a facilitator and a resource server, on a Docker host or in a
- * namespace of a Kubernetes cluster. docs/components.md lists its inputs and outputs. It makes a provider of its own unless it is given one
+ * namespace of a Kubernetes cluster. docs/components.md lists its inputs and outputs. It makes a provider unless it is given one
  * by the option `provider`.
  *
  * @example

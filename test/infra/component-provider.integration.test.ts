@@ -84,7 +84,7 @@ describe("the plugin of the components", () => {
     }
   });
 
-  it("makes a second component of a program beside the first", async () => {
+  it("makes a second component of a program next to the first", async () => {
     await engine.construct({ inputs: sandbox });
     await engine.construct({ name: "sell", inputs: { ...sandbox, namespace: "sell" } });
     const named = engine.takeRegistered().map(({ type, name }) => `${type} ${name}`);

@@ -82,7 +82,7 @@ describe("what Kubernetes takes without Pulumi", { timeout }, () => {
     );
   });
 
-  it("tells of every file that it looks for, and of every folder", async () => {
+  it("names every file that it looks for, and every folder", async () => {
     const readme = await readFile(join(root, "infra/kustomize/README.md"), "utf8");
     for (const folder of new Set([...tree.keys()].map((path) => /^(?:overlays\/)?[^/]+/.exec(path)?.[0] ?? ""))) {
       expect(readme).toContain(`\`${folder}\``);
@@ -136,7 +136,7 @@ describe.skipIf(!hasKubectl)(`what kustomize makes of it${skipped}`, { timeout }
     const signer = join(directory, "base/secrets/facilitator-files/signer-privatekey");
     await writeFile(signer, "another key");
     const after = kustomize(join(directory, "base"));
-    const [changed] = secretNames(after).filter((name) => !secretNames(before).includes(name));
+    const changed = secretNames(after).find((name) => !secretNames(before).includes(name));
     expect(changed).toMatch(/^secretName: facilitator-files-\w+$/);
     expect(after).toContain("secretName: sidecar-live\n");
     expect(after).toContain("secretName: resource-server-live\n");

@@ -145,7 +145,7 @@ type Handler<Request> = (call: Readonly<{ request: Request }>, done: (error: nul
 
 const supportsFeature: Handler<SupportsFeatureRequest> = ({ request }, done) => {
   const response = new monitorMessages.SupportsFeatureResponse();
-  // Outputs would come in a form of their own.
+  // Outputs would come in another form.
   response.setHassupport(request.getId() !== "outputValues");
   done(null, response);
 };
