@@ -14,6 +14,8 @@ export type StackPlace = Readonly<{
   root: string;
   /** The component that the resources belong to; absent: they are the program's own. */
   scope?: Scope | undefined;
+  /** Takes what a person should know of the stack; default is Pulumi's log. */
+  warn?: ((warning: string) => void) | undefined;
 }>;
 
 /**
@@ -23,12 +25,15 @@ export type StackPlace = Readonly<{
  * @returns the component, with what its services were given.
  * @throws {ConfigError} with what the services would refuse.
  */
-export async function deployStack(config: StackConfig, { prefix, root, scope }: StackPlace): Promise<Gatehouse> {
+export async function deployStack(
+  config: StackConfig,
+  { prefix, root, scope, warn = (warning) => void log.warn(warning) }: StackPlace,
+): Promise<Gatehouse> {
   const platform: Platform =
     config.target === "docker"
       ? await (await import("./docker/docker-stack.ts")).createDockerHost(config, { prefix, root, scope })
-      : (await import("./kubernetes/kubernetes-stack.ts")).createKubernetesNamespace(config, { prefix, scope });
-  for (const warning of warnOfWatching(config)) void log.warn(warning);
+      : (await import("./kubernetes/kubernetes-stack.ts")).createKubernetesNamespace(config, { prefix, scope, warn });
+  for (const warning of warnOfWatching(config)) warn(warning);
   const { addresses, published, restart } = platform;
   return new Gatehouse(
     prefix,

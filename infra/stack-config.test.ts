@@ -39,6 +39,11 @@ describe("parseConfig", () => {
     expect(problem).not.toContain("1111");
   });
 
+  it("never shows the credentials of a URL that does not fit", () => {
+    const [problem = ""] = problemsOf({ pushgatewayUrl: "ftp://pusher:hunter2@metrics.example" });
+    expect(problem).toContain("pushgatewayUrl: found ftp://[masked]@metrics.example; expected an http:// URL");
+  });
+
   it("refuses the development accounts with a real node or one's own signer", () => {
     expect(problemsOf({ devAccounts: "true", nodeImage: "node:1@sha256:0", nodeUser: "1000" })[0]).toMatch(
       /^devAccounts: found true together with nodeImage/,

@@ -16,7 +16,7 @@ export function setCommand(key: string): string {
 
 /**
  * A stack's configuration that can't be deployed. `message` has one line per problem, all problems at once; Pulumi prints it without
- * a stack trace, because it is a {@link RunError}.
+ * a stack trace, because it is a {@link RunError}. Neither shows the credentials of a URL.
  */
 export class ConfigError extends RunError {
   override readonly name = "ConfigError";
@@ -31,9 +31,10 @@ export class ConfigError extends RunError {
       begin: "gatehouse:",
     },
   ) {
-    const lines = problems.map((problem) => `  ${where.begin}${problem.key}: ${problem.message}`);
+    const masked = problems.map(({ key, message }) => ({ key, message: maskCredentials(message) }));
+    const lines = masked.map((problem) => `  ${where.begin}${problem.key}: ${problem.message}`);
     const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
-    super(maskCredentials(`${count} in ${where.what}:\n${lines.join("\n")}`));
-    this.problems = problems;
+    super(`${count} in ${where.what}:\n${lines.join("\n")}`);
+    this.problems = masked;
   }
 }

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import * as k8s from "@pulumi/kubernetes";
-import { log, secret, type Output } from "@pulumi/pulumi";
+import { secret, type Output } from "@pulumi/pulumi";
 import type { StackConfig } from "../config/config-schema.ts";
 import type { Scope } from "../platform.ts";
 import { devAccounts } from "../services/dev-accounts.ts";
@@ -38,11 +38,11 @@ function revisionKey({ signerPrivateKey }: StackConfig): Output<string> {
 /** Creates the namespace of a stack, with the provider of its cluster. */
 export function createKubernetesNamespace(
   config: StackConfig,
-  { prefix, scope }: Readonly<{ prefix: string; scope: Scope | undefined }>,
+  { prefix, scope, warn }: Readonly<{ prefix: string; scope: Scope | undefined; warn: (warning: string) => void }>,
 ): KubernetesNamespace {
   const here = scope && { parent: scope.parent };
   for (const warning of [warnOfPeers(config), warnOfTrustedProxies(config)]) {
-    if (warning !== undefined) void log.warn(warning);
+    if (warning !== undefined) warn(warning);
   }
   const { protectData } = config;
   return new KubernetesNamespace(

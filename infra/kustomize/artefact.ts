@@ -58,7 +58,7 @@ const somebodyElses: Config = {
   }),
 };
 
-const hosts = { gatewayHost: "rpc.example", resourceServerHost: "paid.example", trustedProxies: ["10.244.0.0/16"] };
+const hosts = { gatewayHost: "rpc.example", resourceServerHost: "paid.example" };
 
 /** What an overlay adds to the base, by its folder. */
 export const variants: Readonly<Record<string, Config>> = {

@@ -1,9 +1,6 @@
-import { buildSecrets, isSecret } from "./generated-secrets.ts";
+import { buildSecrets, buildIgnoreFile, isSecret } from "./generated-secrets.ts";
 import { toFileName, type KubernetesObject } from "./render-objects.ts";
 import { printKustomization, printYaml, type Tree } from "./tree.ts";
-
-/** Keeps what is put into `secrets/` out of a repository. */
-const ignored = "*\n!.gitignore\n";
 
 /**
  * A kustomization of rendered objects, a file each.
@@ -21,6 +18,6 @@ export function buildBase(
     ["kustomization.yaml", printKustomization(kustomization)],
     ...plain.map((object) => [toFileName(object), printYaml(object)] as const),
     ...files,
-    ...(areKnown ? [] : [["secrets/.gitignore", ignored] as const]),
+    ...(areKnown ? [] : buildIgnoreFile(generated)),
   ]);
 }

@@ -52,6 +52,12 @@ export function buildSecrets(
   return { generated, files };
 }
 
+/** Keeps the files that are put below `secrets/` out of a repository, where there are any. */
+export function buildIgnoreFile(generated: readonly GeneratedSecret[]): Tree {
+  const isPutThere = generated.some(({ files }) => files.some((path) => path.startsWith("secrets/")));
+  return new Map(isPutThere ? [["secrets/.gitignore", "*\n!.gitignore\n"]] : []);
+}
+
 /** Whether an object is a Secret, which stands in the tree as files. */
 export function isSecret(object: KubernetesObject): object is Secret {
   return object.kind === "Secret";

@@ -1,4 +1,4 @@
-import { buildSecrets, isSecret } from "./generated-secrets.ts";
+import { buildSecrets, buildIgnoreFile, isSecret } from "./generated-secrets.ts";
 import { compareValues } from "./json-patch.ts";
 import { toFileName, type KubernetesObject } from "./render-objects.ts";
 import { printKustomization, printYaml, type Tree } from "./tree.ts";
@@ -38,6 +38,7 @@ export function buildOverlay(
     ...changed.map(({ name, operations }) => [`patches/${name}`, printYaml(operations)] as const),
     ...removed.map(([name, object]) => [`removed/${name}`, printYaml(remove(object))] as const),
     ...files,
+    ...buildIgnoreFile(generated),
   ]);
 }
 

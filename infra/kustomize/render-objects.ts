@@ -33,7 +33,9 @@ export async function renderObjects(
     call: ({ inputs }) => inputs as Record<string, unknown>,
   };
   await runtime.setMocks(mocks, "gatehouse", "rendered", false);
-  await deployStack(parseConfig({ ...config, target: "kubernetes", renderTo: "rendered" }), { prefix, root: "." });
+  const parsed = parseConfig({ ...config, target: "kubernetes", renderTo: "rendered" });
+  // A warning says what to set with Pulumi, which whoever applies the objects has not; README.md says what they assume.
+  await deployStack(parsed, { prefix, root: ".", warn: () => undefined });
   await runtime.disconnect();
   return objects.toSorted((a, b) => (toFileName(a) < toFileName(b) ? -1 : 1));
 }

@@ -129,6 +129,15 @@ describe("before anything is made on Docker", () => {
   });
 });
 
+it("what is to be rendered is not applied by a provider that the program has", async () => {
+  const raw = { target: "kubernetes", gatehouseImage: "x", devnetImage: "y", renderTo: "out", devAccounts: "true" };
+  const config = parseConfig({ ...raw, tokenAddress: `0x${"02".repeat(20)}` });
+  await preflight(config, { prefix: "gh", environment: {} });
+  await expect(preflight(config, { prefix: "gh", environment: {}, hasProvider: true })).rejects.toThrow(
+    "renderTo: found together with a provider, given or inherited, which applies to its own cluster",
+  );
+});
+
 describe("the context of a Kubernetes stack", () => {
   const file = join(directory, "kubeconfig");
   const home = { kubeconfig: file, home: directory, inCluster: false };

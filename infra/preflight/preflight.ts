@@ -27,12 +27,19 @@ export async function preflight(config: StackConfig, surroundings: Surroundings)
   if (problems.length > 0) throw new ConfigError(problems);
 }
 
+/** The objects would go to the provider's cluster, unlooked at. */
+const renderedByAProvider: ConfigProblem = {
+  key: "renderTo",
+  message:
+    "found together with a provider, given or inherited, which applies to its own cluster and writes no files here. Remove one of the two.",
+};
+
 async function targetProblems(
   config: StackConfig,
   { prefix, environment, hasProvider = false }: Surroundings,
 ): Promise<readonly ConfigProblem[]> {
   if (config.target === "kubernetes") {
-    if (config.renderTo !== undefined) return [];
+    if (config.renderTo !== undefined) return hasProvider ? [renderedByAProvider] : [];
     const context = hasProvider
       ? []
       : findContextProblems(config.kubernetesContext, {

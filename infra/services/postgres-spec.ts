@@ -82,7 +82,7 @@ export function ownDatabaseProblems(config: StackConfig): readonly ConfigProblem
   if (target !== "docker") {
     const message =
       `found together with target ${target}, where the database is one that runs already. Remove it, and set ` +
-      "`pulumi config set --secret databaseUrl postgresql://user:password@host:5432/database`.";
+      "`pulumi config set --secret databaseUrl postgresql://<user>:<password>@<host>:5432/<database>`.";
     return [{ key: "postgresImage", message }];
   }
   const problems: ConfigProblem[] = [];

@@ -68,7 +68,7 @@ export function findReplicationProblems(config: StackConfig): readonly ConfigPro
         key,
         message:
           `found ${max} without databaseUrl; replicas share a PostgreSQL database, one with its own ledger would sell a ` +
-          "payment a second time. Set `pulumi config set --secret databaseUrl postgresql://user:password@host:5432/database`.",
+          "payment a second time. Set `pulumi config set --secret databaseUrl postgresql://<user>:<password>@<host>:5432/<database>`.",
       });
     }
   }

@@ -17,7 +17,12 @@ import { deployStack } from "../deploy-stack.ts";
 import { preflight } from "../preflight/preflight.ts";
 import type { GivenConfiguration } from "../services/built-service.ts";
 import { buildDockerOutputs, buildGrafanaOutput, buildKubernetesOutputs, type StackOutputs } from "../stack-outputs.ts";
+import { toInputProblem } from "./input-problem.ts";
 import { parseInputs, type StackInputs } from "./stack-inputs.ts";
+
+/** What a preview says that can't show what the stack is made of, on the first run or a later one: the engine deletes what is not registered. */
+const unknownInputs =
+  "some inputs are not known in this preview, so it shows the component alone, and all that is below it as deleted where it is deployed already, which protectData refuses. Have the resource that they come from made or changed first with `pulumi up --target <its URN>`, or leave out the preview with `pulumi up --skip-preview`.";
 
 /** What a deployed stack tells. */
 type Told = StackOutputs &
@@ -91,10 +96,7 @@ export class Stack extends ComponentResource<Told | undefined> {
   ): Promise<Told | undefined> {
     const known = await settle(inputs);
     if (known === undefined) {
-      await log.info(
-        "some inputs are not known in this preview, so it shows nothing of what the stack is made of",
-        this,
-      );
+      await log.info(unknownInputs, this);
       return undefined;
     }
     try {
@@ -147,6 +149,8 @@ function statusOf({ operations }: StackOutputs["urls"]): string {
 }
 
 function asProblemOfInputs({ problems }: ConfigError, name: string): ConfigError {
-  const how = "nothing was changed. An input is what `pulumi config set` sets elsewhere";
-  return new ConfigError(problems, { what: `the inputs of ${name}; ${how}`, begin: "" });
+  return new ConfigError(problems.map(toInputProblem), {
+    what: `the inputs of ${name}; nothing was changed`,
+    begin: "",
+  });
 }

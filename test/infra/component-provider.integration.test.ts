@@ -9,6 +9,7 @@ import {
   givenProvider,
   programUrn,
   startComponentEngine,
+  type AskedComponent,
   type ComponentEngine,
 } from "../support/pulumi/component-engine.ts";
 import { root } from "../style/rooms.ts";
@@ -38,6 +39,27 @@ function withoutSecrets(value: unknown): unknown {
 }
 
 let engine: ComponentEngine;
+
+/** How gRPC marks what is wrong with a request. */
+const invalidArgument = 3;
+
+/** All that the plugin has against a component: its message, and each input with what is wrong. Nothing but the component itself is registered. */
+async function refusalOf(asked: AskedComponent): Promise<string> {
+  const refused = await engine.construct(asked).then(
+    () => {
+      throw new Error("the component was made");
+    },
+    (error: unknown) => error as Readonly<{ code: number; details: string; metadata: { get(name: string): Buffer[] } }>,
+  );
+  expect(refused.code).toBe(invalidArgument);
+  const registered: string[] = [];
+  // It is registered while its inputs are judged, and may be so after them.
+  await expect
+    .poll(() => registered.push(...engine.takeRegistered().map(({ type }) => type)), { timeout: 10_000 })
+    .toBeGreaterThan(0);
+  expect(registered).toEqual(["gatehouse:index:Stack"]);
+  return [refused.details, ...refused.metadata.get("grpc-status-details-bin")].map(String).join("\n");
+}
 
 beforeAll(async () => {
   engine = await startComponentEngine(join(root, "infra/plugin"));
@@ -105,11 +127,21 @@ describe("the plugin of the components", () => {
 
   it("uses the provider that it is given", async () => {
     const provider = `${givenProvider.urn}::${givenProvider.id}`;
-    await engine.construct({ inputs: sandbox, providers: { kubernetes: provider } });
+    // Images without a registry: none is asked for them.
+    const images = { gatehouseImage: `gatehouse@${digest}`, devnetImage: `devnet@${digest}` };
+    const { renderTo: _renderTo, ...inputs } = { ...sandbox, ...images };
+    await engine.construct({ inputs, providers: { kubernetes: provider } });
     const registered = engine.takeRegistered();
     expect(registered.filter(({ type }) => type.startsWith("pulumi:providers:"))).toEqual([]);
     const objects = registered.filter(({ type }) => type.startsWith("kubernetes:"));
     expect(new Set(objects.map((object) => object.provider))).toEqual(new Set([provider]));
+  });
+
+  it("does not apply to a given provider's cluster what is to be rendered", async () => {
+    const providers = { kubernetes: `${givenProvider.urn}::${givenProvider.id}` };
+    const told = await refusalOf({ inputs: sandbox, providers });
+    expect(told).toContain("renderTo");
+    expect(told).toContain("found together with a provider, given or inherited");
   });
 
   it("goes by the names of before", async () => {
@@ -121,27 +153,28 @@ describe("the plugin of the components", () => {
 
   it("names each wrong input, and serves on", async () => {
     const wrong = { ...sandbox, chainId: 0, tokenAddress: "0x12", nodeRestart: "hope" };
-    const refused = engine.construct({ inputs: wrong });
-    await expect(refused).rejects.toMatchObject({
-      code: 3,
-      details: expect.stringContaining("3 problems in the inputs of pay; nothing was changed") as unknown,
-    });
-    const { metadata } = (await refused.catch((error: unknown) => error)) as {
-      metadata: { get(name: string): Buffer[] };
-    };
-    const told = String(metadata.get("grpc-status-details-bin")[0]);
+    const told = await refusalOf({ inputs: wrong });
+    expect(told).toContain("3 problems in the inputs of pay; nothing was changed");
     for (const input of ["chainId", "tokenAddress", "nodeRestart"]) expect(told).toContain(input);
-    expect(engine.takeRegistered().map(({ type }) => type)).toEqual(["gatehouse:index:Stack"]);
+    expect(told).not.toContain("pulumi config");
     await engine.construct({ inputs: sandbox });
     expect(engine.takeRegistered().length).toBeGreaterThan(30);
   });
 
-  it("shows itself alone in a preview that does not know an input yet", async () => {
+  it("shows no credentials of a URL that it refuses", async () => {
+    const told = await refusalOf({ inputs: { ...sandbox, pushgatewayUrl: "ftp://pusher:hunter2@metrics.example" } });
+    expect(told).toContain("pushgatewayUrl");
+    expect(told).toContain("metrics.example");
+    expect(told).not.toContain("hunter2");
+  });
+
+  it("shows itself alone in a preview that does not know an input yet, and says how to go on", async () => {
     const inputs = { ...paid, signerPrivateKey: secretOf(runtime.unknownValue) };
     const { state } = await engine.construct({ inputs, isPreview: true });
     expect(engine.takeRegistered().map(({ type }) => type)).toEqual(["gatehouse:index:Stack"]);
     expect(state["status"]).toBe(runtime.unknownValue);
     expect(engine.logged.join("\n")).toContain("some inputs are not known in this preview");
+    expect(engine.logged.join("\n")).toContain("`pulumi up --target <its URN>`");
   });
 
   it("knows no other component", async () => {
@@ -167,5 +200,6 @@ describe("a program that makes the component itself", () => {
     expect(status).toBe(1);
     expect(stderr).toContain("1 problem in the inputs of pay; nothing was changed");
     expect(stderr).toContain("chainId: found 0; expected an EIP-155 chain id");
+    expect(stderr).not.toContain("pulumi config");
   });
 });

@@ -1,9 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { parse, parseAllDocuments, stringify } from "yaml";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { version } from "#daemon/version.ts";
 import { buildArtefact, renderVariant, standInDatabase, standInSecrets, variants } from "#infra/kustomize/artefact.ts";
 import { buildBase } from "#infra/kustomize/base.ts";
 import type { Tree } from "#infra/kustomize/tree.ts";
@@ -12,7 +13,10 @@ import { root } from "../style/rooms.ts";
 
 const hasKubectl = spawnSync("kubectl", ["kustomize", "--help"]).status === 0;
 const skipped = hasKubectl ? "" : " (skipped: no kubectl with kustomize on PATH)";
-const images = { gatehouse: "registry.example/gatehouse:1.2.3", devnet: "registry.example/gatehouse-devnet:1.2.3" };
+const images = {
+  gatehouse: `registry.example/gatehouse:${version}`,
+  devnet: `registry.example/gatehouse-devnet:${version}`,
+};
 const timeout = 120_000;
 
 type Kustomized = Typed & Readonly<{ metadata: Readonly<{ name: string }>; spec?: unknown; stringData?: unknown }>;
@@ -27,12 +31,36 @@ async function writeTree(files: Tree, at: string): Promise<void> {
   }
 }
 
-/** Puts something into each file that a kustomization of the folder looks for and that is not there. */
-async function fillIn(at: string): Promise<void> {
-  const { secretGenerator = [] } = parse(await readFile(join(at, "kustomization.yaml"), "utf8")) as {
+/** The files of secrets that a kustomization looks for, as paths in its folder. */
+function secretFilesOf(kustomization: string): readonly string[] {
+  const { secretGenerator = [] } = parse(kustomization) as {
     secretGenerator?: readonly { files: readonly string[] }[];
   };
-  for (const path of secretGenerator.flatMap(({ files }) => files).filter((file) => file.startsWith("secrets/"))) {
+  return secretGenerator.flatMap(({ files }) => files).filter((file) => file.startsWith("secrets/"));
+}
+
+/** The folders that look for files of secrets which are not in the tree. */
+function foldersWithSecrets(): readonly string[] {
+  return [...tree].flatMap(([path, text]) => {
+    const folder = dirname(path);
+    const isMissing = (file: string) => !tree.has(`${folder}/${file}`);
+    return path.endsWith("/kustomization.yaml") && secretFilesOf(text).some(isMissing) ? [folder] : [];
+  });
+}
+
+/** Every file below a folder, by its path in it. */
+async function readTree(at: string): Promise<Readonly<Record<string, string>>> {
+  const paths = await readdir(at, { recursive: true });
+  const files: [string, string][] = [];
+  for (const path of paths) {
+    if ((await stat(join(at, path))).isFile()) files.push([path, await readFile(join(at, path), "utf8")]);
+  }
+  return Object.fromEntries(files);
+}
+
+/** Puts something into each file that a kustomization of the folder looks for and that is not there. */
+async function fillIn(at: string): Promise<void> {
+  for (const path of secretFilesOf(await readFile(join(at, "kustomization.yaml"), "utf8"))) {
     await mkdir(dirname(join(at, path)), { recursive: true });
     await writeFile(join(at, path), `somebody's ${path}`);
   }
@@ -74,15 +102,51 @@ describe("what Kubernetes takes without Pulumi", { timeout }, () => {
     for (const secret of [...Object.values(standInSecrets), standInDatabase, "stand-in-password"]) {
       expect(text).not.toContain(secret);
     }
-    expect([...tree.keys()].filter((path) => path.includes("secrets/") && !path.startsWith("devnet/"))).toEqual([
-      "base/secrets/.gitignore",
-    ]);
+    expect([...tree.keys()].filter((path) => path.includes("secrets/") && !path.startsWith("devnet/"))).toEqual(
+      foldersWithSecrets().map((folder) => `${folder}/secrets/.gitignore`),
+    );
     expect([...tree].filter(([path, content]) => !path.startsWith("devnet/") && /PRIVATE KEY/.test(content))).toEqual(
       [],
     );
   });
 
-  it("names every file that it looks for, and every folder", async () => {
+  it("keeps every secret that is put into it out of a repository", async () => {
+    const repository = join(directory, "repository");
+    await writeTree(tree, repository);
+    const git = (...args: readonly string[]) =>
+      spawnSync("git", ["-C", repository, ...args], { encoding: "utf8", env: { PATH: process.env["PATH"] } });
+    expect(git("init", "--quiet").status).toBe(0);
+    expect(foldersWithSecrets()).toEqual(expect.arrayContaining(["base", "overlays/replicated"]));
+    for (const folder of foldersWithSecrets()) await fillIn(join(repository, folder));
+    expect(git("add", "--all").status).toBe(0);
+    const added = git("ls-files")
+      .stdout.split("\n")
+      .filter((path) => path !== "");
+    expect(added.toSorted()).toEqual([...tree.keys()].toSorted());
+  });
+
+  it.each(["overlays/ingress", "overlays/gateway-api"])(
+    "%s: believes the nearest proxy from any private network, since it knows no cluster's",
+    (folder) => {
+      const text = [...tree].filter(([path]) => path.startsWith(`${folder}/`)).map(([, content]) => content);
+      const believed = '["10.0.0.0/8","172.16.0.0/12","192.168.0.0/16","100.64.0.0/10","fc00::/7"]';
+      expect(text.join("\n").split(believed).length - 1).toBe(2);
+      expect(text.join("\n")).not.toContain("10.244.");
+    },
+  );
+
+  it("is what the guide's command writes, with the README, and says nothing", async () => {
+    const guide = await readFile(join(root, "docs/guides/kubernetes-without-pulumi.md"), "utf8");
+    const [, program = "", ...args] = /npx node (\S+\.ts) (\S+) (\S+)$/m.exec(guide) ?? [];
+    const ended = spawnSync(process.execPath, [join(root, program), ...args], { cwd: directory, encoding: "utf8" });
+    expect(ended).toMatchObject({ status: 0, stdout: "", stderr: "" });
+    const written = join(directory, args[0] ?? "");
+    const { "README.md": readme, ...files } = await readTree(written);
+    expect(files).toEqual(Object.fromEntries(tree));
+    expect(readme).toBe(await readFile(join(root, "infra/kustomize/README.md"), "utf8"));
+  });
+
+  it("names every file that it looks for, every folder, and what of a cluster it assumes", async () => {
     const readme = await readFile(join(root, "infra/kustomize/README.md"), "utf8");
     for (const folder of new Set([...tree.keys()].map((path) => /^(?:overlays\/)?[^/]+/.exec(path)?.[0] ?? ""))) {
       expect(readme).toContain(`\`${folder}\``);
@@ -90,6 +154,13 @@ describe("what Kubernetes takes without Pulumi", { timeout }, () => {
     const needed = [...(tree.get("base/kustomization.yaml") ?? "").matchAll(/- secrets\/(\S+)/g)];
     expect(needed.length).toBeGreaterThan(3);
     for (const [, path = ""] of needed) expect(readme).toContain(`\`${path}\``);
+    const overlays = [...tree].filter(([path]) => /^overlays\/(?:ingress|gateway-api)\//.test(path));
+    const assumed = overlays.flatMap(([, text]) => [
+      ...text.matchAll(/(?:kubernetes\.io\/metadata\.name|secretName|sectionName): (\S+)/g),
+    ]);
+    const names = new Set(assumed.map(([, name = ""]) => name));
+    expect([...names].toSorted()).toEqual(["gateways", "https", "ingress-nginx", "public-tls"]);
+    for (const name of names) expect(readme).toContain(`\`${name}\``);
   });
 });
 

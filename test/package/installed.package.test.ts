@@ -16,13 +16,14 @@ import { isBundled } from "../../package/build/bundled-packages.ts";
 import { buildPackageSchema } from "#infra/stack-component/package-schema.ts";
 import { startComponentEngine } from "../support/pulumi/component-engine.ts";
 import { findPulumi } from "../support/pulumi/find-pulumi.ts";
+import { findPython } from "../support/pulumi/find-python.ts";
 import { deployProgram, programLanguages } from "./component-program.ts";
 import { measureInstalledBytes } from "./installed-size.ts";
 import { installPackage, type InstalledPackage } from "./installed-package.ts";
 
 const megabytes = 1_000_000;
 const pulumi = await findPulumi("kubernetes");
-const withoutPulumi = pulumi.ok ? "" : ` (skipped: ${pulumi.message})`;
+const python = pulumi.ok ? await findPython("pulumi>=3,<4") : pulumi;
 let installed: InstalledPackage;
 
 beforeAll(async () => {
@@ -285,14 +286,18 @@ describe("the installed components", () => {
     expect(engine.takeRegistered().map(({ type }) => type)).toContain("kubernetes:apps/v1:StatefulSet");
   });
 
-  it.skipIf(!pulumi.ok).each(programLanguages)(`deploy by the example in %s${withoutPulumi}`, async (language) => {
-    const { folder, outputs } = await deployProgram(installed, language);
-    expect(outputs).toMatchObject({
-      status: "http://sidecar-status:9600/status",
-      signer: { howToFund: expect.any(String) as unknown },
+  for (const language of programLanguages) {
+    const needed = language === "python" ? python : pulumi;
+    const skipped = needed.ok ? "" : ` (skipped: ${needed.message})`;
+    it.skipIf(!needed.ok)(`deploy by the example in ${language}${skipped}`, async () => {
+      const { folder, outputs } = await deployProgram(installed, language);
+      expect(outputs).toMatchObject({
+        status: "http://sidecar-status:9600/status",
+        signer: { howToFund: expect.any(String) as unknown },
+      });
+      expect(globSync("rendered/**/*.yaml", { cwd: folder }).length).toBeGreaterThan(25);
     });
-    expect(globSync("rendered/**/*.yaml", { cwd: folder }).length).toBeGreaterThan(25);
-  });
+  }
 });
 
 /** Other package managers, each with how it installs a tarball into an empty folder. */

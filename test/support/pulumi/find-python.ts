@@ -1,0 +1,45 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+const deadlineMs = 60_000;
+
+/** What Pulumi runs a program in Python by, or what is lacking and what to do. */
+export type TestPython = Readonly<{ ok: true } | { ok: false; message: string }>;
+
+/**
+ * Looks for what Pulumi makes a Python program's environment with: `python3` with its modules venv and pip, and the index that pip asks.
+ *
+ * @param requirement a package that the program needs, as pip is asked for it.
+ */
+export async function findPython(requirement: string): Promise<TestPython> {
+  const folder = await mkdtemp(join(tmpdir(), "gatehouse-python-"));
+  // As a consumer's program has it: no settings of pip's but those of the home.
+  const env = { PATH: process.env["PATH"], HOME: process.env["HOME"] };
+  const bounded = ["--disable-pip-version-check", "--no-input", "--retries", "1", "--timeout", "10"];
+  const download = ["-m", "pip", "download", "--quiet", "--no-deps", ...bounded, "--dest", folder, requirement];
+  const steps = [
+    { lacks: "no python3 with venv and pip", program: "python3", args: ["-m", "venv", folder] },
+    {
+      lacks: `no ${requirement} from pip's index`,
+      program: join(folder, "bin/python"),
+      args: download,
+    },
+  ];
+  try {
+    for (const { lacks, program, args } of steps) {
+      try {
+        await run(program, args, { env, timeout: deadlineMs });
+      } catch (error) {
+        const [why = ""] = (error as Error).message.trim().split("\n").slice(-1);
+        return { ok: false, message: `${lacks}: ${why}` };
+      }
+    }
+    return { ok: true };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
