@@ -16,6 +16,12 @@ export type WholeExchangeOptions = Readonly<{
   turnsBetween: number;
 }>;
 
+/**
+ * Waits that a silence is made of: when this process stands still for a while, only one of them passes before the sockets are read again, and
+ * an answer on its way through client, gateway and node has the others.
+ */
+const quietSteps = 12;
+
 /** Longest that an exchange takes; one that is not over by then has hung. */
 const exchangeMs = 60_000;
 
@@ -43,9 +49,17 @@ export function sendWhole(pieces: Stream, options: WholeExchangeOptions): Promis
   };
   const wait = () => {
     const before = state.text.length;
+    let steps = 0;
     clearTimeout(quiet);
-    // What came while this process stood still is read before the silence is taken for one.
-    quiet = setTimeout(() => setImmediate(() => (state.text.length === before ? goOn() : wait())), options.quietMs);
+    const step = () => {
+      quiet = setTimeout(() => setImmediate(look), options.quietMs / quietSteps);
+    };
+    const look = () => {
+      if (state.text.length !== before) return wait();
+      steps += 1;
+      return steps < quietSteps ? step() : goOn();
+    };
+    step();
   };
   const late = setTimeout(() => {
     reject(new Error(`the peer neither answered nor closed within ${exchangeMs} ms; ${JSON.stringify(state)}`));
