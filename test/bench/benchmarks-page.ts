@@ -30,7 +30,8 @@ const commands: readonly (readonly string[])[] = [
 const options = `
 \`npm run bench\` without a name runs all sections but the gateway's, and measures the start of the embedded stack. \`--save\` writes the verdicts into this page.
 The gateway's parts are chosen by \`--only\` (\`clients\`, \`proxies\`, \`small\`, \`large\`, \`anvil\`, \`batch\`, \`stream\`, \`cost\`, \`websocket\`, \`memory\`), the upkeep's by name
-(\`npm run bench -- upkeep kills\`). \`--rounds\` and \`--seconds\` set how often and how long the gateway's are measured; many short rounds suit a shared machine.
+(\`npm run bench -- upkeep kills\`). \`--rounds\` and \`--seconds\` set how often and how long the gateway's are measured; many short rounds suit a shared machine. With
+\`--save\`, \`--note\` says what else the machine did.
 
 The part \`clients\` sends what real clients send: \`test/bench/gateway/client-shapes.json\` has a call of each as it came over the wire, with the version that sent it; Envoy's
 alone was written from its documentation. No request has the id, the address or, behind the ingress, the client's address of another. The responder answers

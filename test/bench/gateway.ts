@@ -20,7 +20,7 @@ import { describeLoad, saveResults } from "./save-results.ts";
  * Measures the gateway against nginx and HAProxy as proxies, all in front of the same native responder, and against bare anvil.
  * Needs nginx, haproxy, wrk, cc and taskset on PATH. `--seconds` of each run, `--rounds` of the runs that are compared; `--only` parts, separated by commas; `--requests` of the run
  * that watches memory, which is made only when it is named; `--clients` of the WebSocket part; `--save` writes the verdicts into
- * `docs/benchmarks.md`.
+ * `docs/benchmarks.md`, with `--note` on what else the machine did.
  */
 const { values } = parseArgs({
   options: {
@@ -30,6 +30,7 @@ const { values } = parseArgs({
     requests: { type: "string", default: "10000000" },
     clients: { type: "string", default: "5000" },
     save: { type: "boolean", default: false },
+    note: { type: "string" },
   },
 });
 const folder = mkdtempSync(join(tmpdir(), "gatehouse-bench-"));
@@ -59,7 +60,10 @@ try {
     measured.set(`gateway: ${name}`, measurements);
   }
   if (values.save) {
-    const how = `${values.rounds} rounds of ${values.seconds} s`;
+    const how = [
+      `${values.rounds} rounds of ${values.seconds} s`,
+      ...(values.note === undefined ? [] : [values.note]),
+    ].join(", ");
     await saveResults(measured, load, { how, programs: [versions] });
   }
 } finally {
