@@ -84,7 +84,7 @@ function ask(url: string, body?: string): Promise<Readonly<{ status: number; tex
 
 test.skipIf(!existsSync("/proc/self/fd"))(
   `at ${descriptors} descriptors and ${idleConnections} idle connections for ${seconds} s the sidecar lives, serves others, keeps its node right and tells`,
-  { timeout: (seconds + 90) * 1_000 },
+  { timeout: (seconds + 240) * 1_000 },
   async () => {
     await using node = await startDevnetWorkspace("0.16.2");
     await using sidecar = await startService("sidecar", environmentOf(node), { descriptors });
