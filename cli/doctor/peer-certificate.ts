@@ -11,7 +11,10 @@ export type PeerCertificate = Readonly<{
   names: string;
   /** Whether it is for the name that was asked for. */
   isNamed: boolean;
-  /** Why clients do not trust who signed it, as OpenSSL's code; undefined where they do. Its time and its name are judged apart. */
+  /**
+   * Why clients do not trust who signed it, as OpenSSL's code; undefined where they do. Its own time and its name are judged apart, the time of
+   * a certificate above it is not.
+   */
   untrusted: string | undefined;
 }>;
 
@@ -40,23 +43,28 @@ export async function readPeerCertificate(url: string, timeoutMs: number): Promi
   }
 }
 
-/** What the checks of time and name tell themselves. */
-const judgedApart: ReadonlySet<string> = new Set([
-  "CERT_HAS_EXPIRED",
-  "CERT_NOT_YET_VALID",
-  "ERR_TLS_CERT_ALTNAME_INVALID",
-]);
-
 function judge(socket: TLSSocket, host: string): PeerCertificate {
   const certificate = socket.getPeerCertificate();
   // An error with a code, or the code alone, whatever the types say.
   const refusal: unknown = socket.authorizationError ?? undefined;
   const code = refusal instanceof Error && "code" in refusal ? String(refusal.code) : refusal?.toString();
+  const dates = { beginsMs: Date.parse(certificate.valid_from), endsMs: Date.parse(certificate.valid_to) };
   return {
-    beginsMs: Date.parse(certificate.valid_from),
-    endsMs: Date.parse(certificate.valid_to),
+    ...dates,
     names: certificate.subjectaltname ?? "no name",
     isNamed: checkServerIdentity(host, certificate) === undefined,
-    untrusted: code === undefined || judgedApart.has(code) ? undefined : code,
+    untrusted: code === undefined || isOwnFault(code, dates) ? undefined : code,
   };
+}
+
+/** Whether its own time or name is what was refused. Of a certificate above it OpenSSL gives the same codes; its own dates tell, by the machine's clock, as OpenSSL judges. */
+function isOwnFault(code: string, { beginsMs, endsMs }: Pick<PeerCertificate, "beginsMs" | "endsMs">): boolean {
+  switch (code) {
+    case "CERT_HAS_EXPIRED":
+      return endsMs <= Date.now();
+    case "CERT_NOT_YET_VALID":
+      return beginsMs > Date.now();
+    default:
+      return code === "ERR_TLS_CERT_ALTNAME_INVALID";
+  }
 }

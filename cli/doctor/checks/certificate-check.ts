@@ -50,15 +50,18 @@ function faultsOf({ beginsMs, endsMs, names, isNamed, untrusted }: PeerCertifica
   const renew = "renew it where TLS ends; with cert-manager `kubectl describe certificate` says why that was not done";
   return [
     ...(isNamed ? [] : [`its certificate is for ${names}, not for ${host}; have one made for that name`]),
-    ...(untrusted === undefined
-      ? []
-      : [
-          `clients do not trust who signed its certificate (${untrusted}); send the whole chain, or have it signed by an authority that they know (one of your own is named here by NODE_EXTRA_CA_CERTS)`,
-        ]),
+    ...(untrusted === undefined ? [] : [tellDistrust(untrusted)]),
     ...(nowMs < beginsMs ? [`its certificate begins on ${day(beginsMs)} only; look at the clocks`] : []),
     ...(nowMs > endsMs ? [`its certificate ended on ${day(endsMs)}, and no client connects; ${renew}`] : []),
     ...(nowMs <= endsMs && left < leastDays
       ? [`its certificate ends on ${day(endsMs)}, in ${left} days; ${renew}`]
       : []),
   ];
+}
+
+function tellDistrust(code: string): string {
+  if (code === "CERT_HAS_EXPIRED" || code === "CERT_NOT_YET_VALID") {
+    return `clients do not trust who signed its certificate: one above it in the chain is out of its time (${code}); send the chain that its issuer gives out now`;
+  }
+  return `clients do not trust who signed its certificate (${code}); send the whole chain, or have it signed by an authority that they know (one of your own is named here by NODE_EXTRA_CA_CERTS)`;
 }
