@@ -8,14 +8,18 @@ export type GetOptions = Readonly<{
   timeoutMs: number;
   answerBytesMax: number;
   headers?: Readonly<Record<string, string>>;
+  /** Aborts `timeoutMs` after the first of several requests that share that time; each has it for itself by default. */
+  deadline?: AbortSignal;
 }>;
 
 /** What came back: an answer with any status, or in a few words why there is none. */
 export type Got<Body> = Readonly<{ ok: true; status: number; body: Body } | { ok: false; why: string }>;
 
 /** Gets a text by HTTP. Credentials of the URL become Basic authentication; redirects are answers like any other. Never throws. */
-export async function getText(url: string, { timeoutMs, answerBytesMax, headers }: GetOptions): Promise<Got<string>> {
-  const signal = AbortSignal.timeout(timeoutMs);
+export async function getText(
+  url: string,
+  { timeoutMs, answerBytesMax, headers, deadline: signal = AbortSignal.timeout(timeoutMs) }: GetOptions,
+): Promise<Got<string>> {
   try {
     const endpoint = parseHttpEndpoint(url);
     const sent = { ...headers, ...endpoint.headers };

@@ -29,6 +29,7 @@ export type ShownTarget = Omit<ToldTarget, "sinceMs" | "page"> &
 export type TargetWatch = AsyncDisposable & Readonly<{ current: () => ShownTarget }>;
 
 const lookEveryMs = 5_000;
+/** Of one look: all its requests share the time, each answer has the bytes. */
 const limits = { timeoutMs: 4_000, answerBytesMax: 4 * 1_024 * 1_024 } as const;
 
 type Look = Readonly<{ ok: true; told: ToldTarget } | { ok: false; why: string }>;
@@ -93,13 +94,14 @@ async function lookAt(
   payments: ReturnType<typeof createPaymentWatch>,
 ): Promise<Look> {
   const at = (path: string) => new URL(path, url).href;
-  const status = await getJson(at("/status"), limits);
+  const options = { ...limits, deadline: AbortSignal.timeout(limits.timeoutMs) };
+  const status = await getJson(at("/status"), options);
   if (!status.ok) return { ok: false, why: `It can't be asked (${status.why}).` };
   const node = targetStatus.safeParse(status.body);
   if (status.status === 200 && node.success) return { ok: true, told: tellNode(node.data, clock.wallMs()) };
   if (status.status !== 404)
     return { ok: false, why: `It answered /status with HTTP ${status.status}, and no status.` };
-  const ready = await getJson(at("/readyz"), limits);
+  const ready = await getJson(at("/readyz"), options);
   if (!ready.ok) return { ok: false, why: `It can't be asked (${ready.why}).` };
   const readiness = targetReadiness.safeParse(ready.body);
   if (!readiness.success) {
@@ -108,7 +110,7 @@ async function lookAt(
       why: "It is no Gatehouse service's listener for operators (its setting operations.port or listen.port).",
     };
   }
-  const metrics = await getText(at("/metrics"), limits);
+  const metrics = await getText(at("/metrics"), options);
   const counts = metrics.ok && metrics.status === 200 ? readPaymentCounts(metrics.body, clock.wallMs()) : undefined;
   return { ok: true, told: tellService(readiness.data, counts && payments.add(counts)) };
 }

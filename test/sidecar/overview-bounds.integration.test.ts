@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
@@ -8,9 +8,9 @@ import { watchTarget } from "#sidecar/overview/target-watch.ts";
 import { rightStatus } from "#status/testing/told-status.ts";
 import { generousMs, until } from "../support/until.ts";
 
-/** A listener for operators that answers `/status` so; nothing for a target that is silent. */
-async function serve(body: string | undefined): Promise<string> {
-  const server = createServer((_, response) => (body === undefined ? undefined : response.end(body)));
+/** A listener for operators that answers so. */
+async function serve(answer: RequestListener): Promise<string> {
+  const server = createServer(answer);
   server.listen(0, "127.0.0.1");
   onTestFinished(() => {
     server.closeAllConnections();
@@ -21,8 +21,8 @@ async function serve(body: string | undefined): Promise<string> {
 }
 
 /** What the overview shows of a target once it has looked. */
-async function seen(body: string | undefined) {
-  const url = await serve(body);
+async function seen(answer: RequestListener) {
+  const url = await serve(answer);
   await using watch = watchTarget(
     { name: "node-7", url, shownUrl: `${url}/` },
     { clock: systemClock, log: pino({ level: "silent" }) },
@@ -34,16 +34,23 @@ async function seen(body: string | undefined) {
   return { answers, state, cause };
 }
 
-/** A status of so many bytes. */
-function statusOf(bytes: number): string {
+/** Answers with a status of so many bytes. */
+function sayStatus(bytes: number): RequestListener {
   const text = JSON.stringify({ ...rightStatus, padding: "" });
-  return text.replace('"padding":""', `"padding":"${"x".repeat(bytes - text.length)}"`);
+  const body = text.replace('"padding":""', `"padding":"${"x".repeat(bytes - text.length)}"`);
+  return (_, response) => response.end(body);
 }
+
+const unanswered = {
+  answers: false,
+  state: "No answer",
+  cause: "It can't be asked (no answer within 4000 ms).",
+};
 
 test("the overview reads 4 MiB of a target's answer and no byte more", async () => {
   const mostBytes = 4 * 1_024 * 1_024;
-  expect(await seen(statusOf(mostBytes))).toMatchObject({ answers: true, state: "Healthy" });
-  expect(await seen(statusOf(mostBytes + 1))).toEqual({
+  expect(await seen(sayStatus(mostBytes))).toMatchObject({ answers: true, state: "Healthy" });
+  expect(await seen(sayStatus(mostBytes + 1))).toEqual({
     answers: false,
     state: "No answer",
     cause: "It can't be asked (body_too_large).",
@@ -52,10 +59,13 @@ test("the overview reads 4 MiB of a target's answer and no byte more", async () 
 
 test("the overview waits four seconds for a target, and says so", async () => {
   const beganMs = performance.now();
-  expect(await seen(undefined)).toEqual({
-    answers: false,
-    state: "No answer",
-    cause: "It can't be asked (no answer within 4000 ms).",
-  });
+  expect(await seen(() => undefined)).toEqual(unanswered);
   expect(performance.now() - beganMs).toBeGreaterThan(3_900);
+});
+
+test("a target that answers each request of a look within four seconds, and all of them later, gives no answer", async () => {
+  const ready = JSON.stringify({ status: "ok", checks: {} });
+  const answerLate: RequestListener = ({ url }, response) =>
+    void setTimeout(() => response.writeHead(url === "/status" ? 404 : 200).end(ready), 2_500);
+  expect(await seen(answerLate)).toEqual(unanswered);
 });
