@@ -3,17 +3,10 @@ import { readNamedText, explainUnreadable } from "#daemon/files/regular-file.ts"
 import type { Mask } from "#daemon/mask.ts";
 import { Secret } from "#daemon/secret.ts";
 import { findUserStateDirectory } from "#daemon/user-state-directory.ts";
+import type { ControlOptions } from "#sidecar/upkeep/control/control-options.ts";
 import { findControlPlaces } from "#sidecar/upkeep/control/control-places.ts";
 import { readSidecarSettings } from "./sidecar-settings.ts";
 import type { Command } from "@commander-js/extra-typings";
-
-/** How a person names the sidecar that a command is for. */
-export type ControlOptions = Readonly<{
-  settings?: string | undefined;
-  stateDirectory?: string | undefined;
-  url?: string | undefined;
-  tokenFile?: string | undefined;
-}>;
 
 /** The variable that holds the token where no file does. */
 const tokenVariable = "GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN";
@@ -22,23 +15,22 @@ const tokenVariable = "GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN";
  * Tells where the sidecar is asked that a command is for: at its URL, in the state directory that is named, or where the settings have it.
  * What is wrong is printed and sets the exit status 1; the result is undefined then.
  */
-export function findControlTarget(
-  command: string,
-  { settings: file, stateDirectory, url, tokenFile }: ControlOptions,
-  { mask }: Readonly<{ mask: Mask }>,
-) {
+export function findControlTarget(command: string, typed: ControlOptions, { mask }: Readonly<{ mask: Mask }>) {
+  const { settings: file, stateDirectory, url, tokenFile } = typed;
   if (url !== undefined) {
     const token = tokenFile === undefined ? process.env[tokenVariable] : readToken(command, tokenFile);
     if (token !== undefined) mask.hide(new Secret(token));
-    if (token !== undefined && token !== "") return { kind: "url", url, token } as const;
+    if (token !== undefined && token !== "") return { kind: "url", url, token, typed } as const;
     if (process.exitCode === undefined) fail(`${command}: --url needs the token: --token-file, or ${tokenVariable}.`);
     return undefined;
   }
-  if (stateDirectory !== undefined) return { kind: "socket", stateDirectories: [resolve(stateDirectory)] } as const;
+  if (stateDirectory !== undefined) {
+    return { kind: "socket", stateDirectories: [resolve(stateDirectory)], typed } as const;
+  }
   const settings = readSidecarSettings(file, { mask });
   if (settings === undefined) return undefined;
   const places = findControlPlaces(settings, findUserStateDirectory(process.env));
-  if (places !== undefined) return { kind: "socket", stateDirectories: places } as const;
+  if (places !== undefined) return { kind: "socket", stateDirectories: places, typed } as const;
   fail(
     `${command}: which sidecar? Name it by --state-directory, --settings with its settings, --url, or its GATEHOUSE_SIDECAR_NODE_WORKSPACE. ` +
       "Its page and log show the whole command.",

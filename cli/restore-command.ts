@@ -4,8 +4,9 @@ import { endProcess } from "#daemon/end-process.ts";
 import type { Mask } from "#daemon/mask.ts";
 import { stopSignal } from "#daemon/stop-signal.ts";
 import { restoreSettings } from "#sidecar/restore/settings.ts";
+import type { ControlOptions } from "#sidecar/upkeep/control/control-options.ts";
 import { askToConfirm, createTerminalOutput } from "./terminal.ts";
-import { findControlTarget, type ControlOptions } from "./control-target.ts";
+import { findControlTarget } from "./control-target.ts";
 import { formatSettingsHelp } from "./settings-help.ts";
 
 /** Creates `gatehouse restore`: fills an empty data directory before a node's first start, or has a sidecar restore the data of its node. */

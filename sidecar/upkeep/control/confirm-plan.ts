@@ -1,6 +1,7 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
 import { ControlError, requestControl, type ControlTarget } from "./request-control.ts";
 import { upgradeAnswer, type UpgradeAnswer } from "./control-answers.ts";
+import { repeatOptions } from "./control-options.ts";
 import { followUpgrade, planText } from "./follow-upgrade.ts";
 
 /** How a person agrees to a plan. */
@@ -83,7 +84,8 @@ async function confirmForPerson(
     return end === "committed" ? exitStatus.clean : exitStatus.error;
   }
   if (begun.result === "scheduled") {
-    output.out(`It is accepted, and begins by itself ${begun.starts}. Withdraw it: gatehouse upgrade --cancel.\n`);
+    const withdraw = `gatehouse upgrade --cancel${repeatOptions(target.typed ?? {})}`;
+    output.out(`It is accepted, and begins by itself ${begun.starts}. Withdraw it: ${withdraw}.\n`);
     return exitStatus.clean;
   }
   output.error(`${command}: it is another one now, or can't be done any more; nothing was changed. It is now:\n`);

@@ -2,6 +2,7 @@ import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
 import { requestControl, ControlError, type ControlTarget } from "./request-control.ts";
 import { controlView, restartAnswer, type ControlView, type RestartAnswer } from "./control-answers.ts";
 import type { Agreement } from "./confirm-plan.ts";
+import { repeatOptions } from "./control-options.ts";
 
 /** How a restart is agreed to. */
 export type RestartOptions = Pick<Agreement, "yes" | "json" | "confirm">;
@@ -31,9 +32,9 @@ export async function runRestartCommand(
     }
     const { result } = await ask(target);
     if (result === "asked") {
-      output.out("The sidecar restarts the node now, and proves it. gatehouse status shows how it goes.\n");
+      output.out(`The sidecar restarts the node now, and proves it. ${watchWords(target)}\n`);
     } else {
-      output.error(`restart: ${refusalOf(result, view)}\n`);
+      output.error(`restart: ${refusalOf(result, view, target)}\n`);
     }
     return statusOf(result);
   } catch (error) {
@@ -51,15 +52,26 @@ function statusOf(result: string): number {
   return result === "asked" ? exitStatus.clean : exitStatus.error;
 }
 
+/** How to see what becomes of it. A status is asked by its URL, which a state directory does not tell. */
+function watchWords({ typed: { url } = {} }: ControlTarget): string {
+  return url === undefined
+    ? "gatehouse status shows how it goes; name its listener by --url where that is not the default one."
+    : `gatehouse status${repeatOptions({ url })} shows how it goes.`;
+}
+
 /** Why the sidecar did not take it on, and what to do. */
-function refusalOf(result: Exclude<RestartAnswer["result"], "asked">, { hold }: ControlView): string {
+function refusalOf(
+  result: Exclude<RestartAnswer["result"], "asked">,
+  { hold }: ControlView,
+  { typed = {} }: ControlTarget,
+): string {
   switch (result) {
     case "busy":
       return "a restart or an upgrade is under way already; look again when it has ended.";
     case "held":
-      return `a hold is in force; mend its cause, then say gatehouse resume. ${hold?.message ?? ""}`.trimEnd();
+      return `a hold is in force; mend its cause, then say gatehouse resume${repeatOptions(typed)}. ${hold?.message ?? ""}`.trimEnd();
     case "waits":
-      return "the sidecar may not act on this node yet; let it by gatehouse adopt.";
+      return `the sidecar may not act on this node yet; let it by gatehouse adopt${repeatOptions(typed)}.`;
     case "observes":
       return "upkeep.mode is observe, so this sidecar never acts; set it to adopt or enforce, or restart the node yourself.";
     case "no-driver":

@@ -4,13 +4,18 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ownCommand } from "#daemon/own-command.ts";
+import { createApp } from "#daemon/http/app.ts";
+import { listenHttp } from "#daemon/http/listener.ts";
 import { createMask } from "#daemon/mask.ts";
+import { Secret } from "#daemon/secret.ts";
 import { createCommandWords } from "#sidecar/upkeep/command-words.ts";
 import { requestControl } from "#sidecar/upkeep/control/request-control.ts";
 import { controlView, resumeAnswer, type ControlView } from "#sidecar/upkeep/control/control-answers.ts";
 import { locateSocket } from "#sidecar/upkeep/control/control-socket.ts";
-import { listenControl } from "#sidecar/upkeep/control/listen-control.ts";
+import { addGuardedControlRoutes, listenControl } from "#sidecar/upkeep/control/listen-control.ts";
 import type { UpkeepControl } from "#sidecar/upkeep/control/upkeep-control.ts";
+import type { RestartRequestResult } from "#sidecar/upkeep/restart/requested-restart.ts";
+import { runGatehouse } from "../../../support/run-command.ts";
 
 const log = pino({ level: "silent" });
 const mask = createMask();
@@ -111,4 +116,44 @@ test("no answer shows credentials of the sidecar's URLs", async () => {
     result: "none",
     node: { name: "node-7", words: "pushes to http://[masked]@push.example:9091" },
   });
+});
+
+/** What a command says that is agreed to. */
+async function say(...args: readonly string[]): Promise<string> {
+  const { stdout, stderr } = await runGatehouse([...args, "--yes"], {}, directory);
+  return `${stdout}${stderr}`;
+}
+
+test("a command that is advised is for the same sidecar, named by its state directory or its settings", async () => {
+  const place = join(directory, "the node's");
+  await mkdir(place);
+  await writeFile(join(directory, "sidecar.json5"), JSON.stringify({ upkeep: { stateDirectory: place } }));
+  const plan = { steps: [], problems: [], warnings: [], digest: "" };
+  const waiting: UpkeepControl = {
+    ...control,
+    restart: () => ({ result: "waits", node }),
+    upgrade: async () => ({ result: "scheduled", starts: "at night", plan, node }),
+  };
+  await using _ = await listenControl(place, waiting, { log, mask });
+  const quoted = `'${directory}/the node'\\''s'`;
+  const typed = ["--state-directory", place];
+  expect(await say("restart", ...typed)).toContain(`gatehouse adopt --state-directory ${quoted}.\n`);
+  expect(await say("upgrade", "new", ...typed)).toContain(`gatehouse upgrade --cancel --state-directory ${quoted}.\n`);
+  expect(await say("restart", "--settings", "sidecar.json5")).toContain("gatehouse adopt --settings sidecar.json5.\n");
+});
+
+test("a command that is advised is for the same URL, without its token and credentials", async () => {
+  const token = "a-token-of-thirty-two-characters-or-more";
+  await writeFile(join(directory, "token"), token);
+  let result: RestartRequestResult = "held";
+  const app = createApp({ bodyLimitBytes: 1_024 }, { log });
+  addGuardedControlRoutes(app, () => ({ ...control, restart: () => ({ result, node }) }), new Secret(token));
+  await using listener = await listenHttp(app, { host: "127.0.0.1", port: 0, setting: "-", requestTimeoutMs: 5_000 });
+  const typed = ["--url", listener.url.replace("//", "//operator:a-password@"), "--token-file", "token"];
+  const held = await say("restart", ...typed);
+  expect(held).toContain(`then say gatehouse resume --url ${listener.url} --token-file token.`);
+  result = "asked";
+  const asked = await say("restart", ...typed);
+  expect(asked).toContain(`gatehouse status --url ${listener.url} shows how it goes.\n`);
+  expect(`${held}${asked}`).not.toMatch(/a-token|a-password/);
 });

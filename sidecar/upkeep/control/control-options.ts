@@ -1,0 +1,29 @@
+import { quoteShellWord } from "#daemon/shell-word.ts";
+
+/** How a person names the sidecar that a command is for: by its URL, else its state directory, else its settings. */
+export type ControlOptions = Readonly<{
+  settings?: string | undefined;
+  stateDirectory?: string | undefined;
+  url?: string | undefined;
+  tokenFile?: string | undefined;
+}>;
+
+/**
+ * The options that name the same sidecar to a command that a message advises, with a blank before each. Neither the token nor credentials of the
+ * URL are among them.
+ *
+ * @example
+ * repeatOptions({ stateDirectory: "/data/node/.gatehouse" }); // " --state-directory /data/node/.gatehouse"
+ * repeatOptions({}); // ""
+ */
+export function repeatOptions({ settings, stateDirectory, url, tokenFile }: ControlOptions): string {
+  const named =
+    url === undefined
+      ? stateDirectory === undefined
+        ? { "--settings": settings }
+        : { "--state-directory": stateDirectory }
+      : { "--url": URL.parse(url)?.origin, "--token-file": tokenFile };
+  return Object.entries(named)
+    .map(([option, value]) => (value === undefined ? "" : ` ${option} ${quoteShellWord(value)}`))
+    .join("");
+}
