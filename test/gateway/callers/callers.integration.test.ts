@@ -225,7 +225,7 @@ describe("callers", () => {
   it("keep their limits when the policy file is wrong, and a listener never lacks its tier", async () => {
     const range = [{ fromBlock: "0x1", toBlock: "0x5" }];
     for (const [content, problem] of [
-      ["{ tiers: {}, ranges: { logsBlocks: 1 } }", "none of the tiers"],
+      ["{ tiers: {}, ranges: { logsBlocks: 1 } }", "not one of the tiers"],
       ["{ ranges: { logsBlocks: 3 ", "policy.json5"],
       ['{ ranges: { logsBlocks: 3 }, limits: { batchItems: "many" } }', "limits.batchItems"],
     ] as const) {
