@@ -70,7 +70,8 @@ it(`the pages become a site without a dead link, which finds a word without a ne
   const result = page.getByRole("option").first();
   await result.click({ timeout: generousMs });
   await page.waitForURL(/maintenance|glossary|settings|sidecar|docs\//, { timeout: generousMs });
-  expect(await page.locator("main").innerText({ timeout: generousMs })).toMatch(/maintenance/i);
+  // The address changes before the page is there.
+  await page.locator("main", { hasText: /maintenance/i }).waitFor({ timeout: generousMs });
   for (const [path, word] of drawn) {
     await page.goto(`${site.url}/${path}`, { timeout: generousMs });
     const diagram = page.locator(".diagram svg").first();
