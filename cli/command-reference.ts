@@ -1,5 +1,5 @@
 import type { Command, Option } from "commander";
-import { formatTable } from "#daemon/markdown.ts";
+import { escapeCell, formatTable } from "#daemon/markdown.ts";
 import { commandExamples, listCommands } from "./command-examples.ts";
 import { serviceDefinitions } from "./service-definitions.ts";
 
@@ -39,7 +39,7 @@ function sectionOf(name: string, command: Command, codes: readonly ExitCode[]): 
   return [
     `## ${name}`,
     "",
-    escaped(command.description()),
+    escapeCell(command.description()),
     "",
     `Usage: \`gatehouse ${name} ${command.usage()}\`${isSet ? `; its settings: [\`gatehouse ${name}\`](settings.md#gatehouse-${name})` : ""}`,
     "",
@@ -57,7 +57,7 @@ function sectionOf(name: string, command: Command, codes: readonly ExitCode[]): 
 
 function argumentLines({ registeredArguments }: Command): readonly string[] {
   const lines = registeredArguments.map(
-    (argument) => `- \`${argument.name()}\`: ${escaped(argument.description)}${choicesOf(argument.argChoices)}`,
+    (argument) => `- \`${argument.name()}\`: ${escapeCell(argument.description)}${choicesOf(argument.argChoices)}`,
   );
   return lines.length === 0 ? [] : [...lines, ""];
 }
@@ -67,7 +67,7 @@ function optionTable(command: Command): readonly string[] {
   if (shown.length === 0) return [];
   const rows = shown.map((option) => [
     `\`${option.flags.replaceAll("|", "\\|")}\``,
-    escaped(option.description) + choicesOf(option.argChoices),
+    escapeCell(option.description) + choicesOf(option.argChoices),
     option.mandatory ? "required" : defaultOf(option),
   ]);
   return [...formatTable(["option", "what it is for", "default"], rows), ""];
@@ -81,8 +81,4 @@ function choicesOf(choices: readonly string[] | undefined): string {
 function defaultOf({ defaultValue, presetArg }: Option): string {
   if (presetArg !== undefined) return `none; alone: \`${String(presetArg)}\``;
   return typeof defaultValue === "string" || typeof defaultValue === "number" ? `\`${defaultValue}\`` : "";
-}
-
-function escaped(text: string): string {
-  return text.replaceAll(/[|<]/g, "\\$&");
 }

@@ -1,3 +1,4 @@
+import { escapeCell } from "#daemon/markdown.ts";
 import type { SettingsDefinition } from "#daemon/settings/settings.ts";
 import { toEnvironmentName, listSettingsLeaves, type SettingsLeaf } from "#daemon/settings/leaf.ts";
 import { listEssentialLeaves } from "./settings-help.ts";
@@ -36,8 +37,4 @@ function settingRow(leaf: SettingsLeaf): string {
   const notes = leaf.secret ? `${leaf.expected} (secret)` : leaf.expected;
   const cells = [`\`${leaf.env}\` [\`${leaf.path.join(".")}\`]`, leaf.description, notes, fallback];
   return `| ${cells.map(escapeCell).join(" | ")} |`;
-}
-
-function escapeCell(text: string): string {
-  return text.replaceAll("|", "\\|").replaceAll("<", "\\<");
 }

@@ -1,4 +1,4 @@
-import { formatTable } from "#daemon/markdown.ts";
+import { escapeCell, formatTable } from "#daemon/markdown.ts";
 import { metricsByPart } from "./metric-catalogue.ts";
 import type { MetricDefinition } from "./metric-definition.ts";
 
@@ -49,7 +49,7 @@ function tableOf(part: Part): readonly string[] {
     type,
     labels.map((label) => `\`${label}\``).join(", "),
     unitOf(name, type),
-    help.replace(/[|<]/g, "\\$&"),
+    escapeCell(help),
   ]);
   return formatTable(["metric", "type", "labels", "unit", "meaning"], rows);
 }

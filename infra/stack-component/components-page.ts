@@ -1,4 +1,4 @@
-import { formatTable, withMarked } from "#daemon/markdown.ts";
+import { escapeCell, formatTable, withMarked } from "#daemon/markdown.ts";
 import { buildPackageSchema, type ObjectType, type PackageSchema, type Property } from "./package-schema.ts";
 
 /**
@@ -33,9 +33,7 @@ function printTable({ properties, required }: ObjectType): string {
     `\`${name}\``,
     typeOf(property),
     required.includes(name) ? "always" : defaultOf(property),
-    `${property.secret === true ? "Secret. " : ""}${property.description ?? ""}`
-      .replaceAll("|", "\\|")
-      .replaceAll("<", "&lt;"),
+    escapeCell(`${property.secret === true ? "Secret. " : ""}${property.description ?? ""}`),
   ]);
   return formatTable(["name", "type", "there, or default", "what it is"], rows).join("\n");
 }

@@ -1,4 +1,4 @@
-import { formatTable } from "#daemon/markdown.ts";
+import { escapeCell, formatTable } from "#daemon/markdown.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { stackServices } from "#daemon/stack-services.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
@@ -52,6 +52,6 @@ function adviceFor(type: ConditionType, reason: string): string {
     dataPath: "/data/node/data",
   });
   const condition = { type, reason, status: "False", message: "", since: "" } as Condition;
-  const steps = listSteps(condition, deployment).map(({ text }) => text.replace(/[|<]/g, "\\$&"));
+  const steps = listSteps(condition, deployment).map(({ text }) => escapeCell(text));
   return steps.length === 0 ? "nothing: it ends by itself, or another condition has the steps" : steps.join(" ");
 }

@@ -1,5 +1,5 @@
 import { writeFile } from "node:fs/promises";
-import { formatTable } from "#daemon/markdown.ts";
+import { escapeCell, formatTable } from "#daemon/markdown.ts";
 import { readResults, type Results } from "./results.ts";
 
 const pageFile = new URL("../../docs/benchmarks.md", import.meta.url);
@@ -76,10 +76,10 @@ export async function writeBenchmarksPage(): Promise<void> {
   await writeFile(pageFile, printBenchmarks(await readResults()));
 }
 
-/** A Markdown table. An angle bracket in a cell would begin an element, and a bar another cell. */
+/** A Markdown table of cells that are plain text. */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
   return formatTable(
     head,
-    rows.map((cells) => cells.map((cell) => cell.replace(/[|<]/g, "\\$&"))),
+    rows.map((cells) => cells.map(escapeCell)),
   );
 }
