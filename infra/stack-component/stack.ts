@@ -18,6 +18,7 @@ import { preflight } from "../preflight/preflight.ts";
 import type { GivenConfiguration } from "../services/built-service.ts";
 import { buildDockerOutputs, buildGrafanaOutput, buildKubernetesOutputs, type StackOutputs } from "../stack-outputs.ts";
 import { toInputProblem } from "./input-problem.ts";
+import { componentType } from "./package-schema.ts";
 import { parseInputs, type StackInputs } from "./stack-inputs.ts";
 
 /** What a preview says that can't show what the stack is made of, on the first run or a later one: the engine deletes what is not registered. */
@@ -67,7 +68,7 @@ export class Stack extends ComponentResource<Told | undefined> {
 
   constructor(name: string, args: StackInputs, opts?: ComponentResourceOptions) {
     const inputs = hideSecrets(args);
-    super("gatehouse:index:Stack", name, inputs, opts);
+    super(componentType, name, inputs, opts);
     this.#deployed = this.getData().then(() => undefined);
     // What a stack tells holds no secret but Grafana's password. A failure is told by `deployed` alone.
     const told = unsecret(output(inputs)).apply(() => this.getData().catch(() => undefined));
