@@ -4,7 +4,7 @@ import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
 import { pause } from "#daemon/time.ts";
 import { requestStatus } from "./request-status.ts";
 import { formatPlain } from "./top/top-words.ts";
-import { isRight, statusNode, statusVerdict } from "./status-shapes.ts";
+import { isRight, statusCondition, statusNode, statusVerdict } from "./status-shapes.ts";
 
 /** Which node is asked about, and how the answer is shown. */
 export type StatusCommandOptions = Readonly<{
@@ -19,13 +19,6 @@ export type StatusCommandOptions = Readonly<{
 /** How many of the last events are shown. */
 const eventsShown = 5;
 
-const conditionShape = z.object({
-  title: z.string(),
-  status: z.enum(["True", "False", "Unknown"]),
-  message: z.string(),
-  since: z.iso.datetime(),
-});
-
 const statusShape = z.object({
   at: z.iso.datetime(),
   right: z.boolean(),
@@ -38,7 +31,7 @@ const statusShape = z.object({
     answers: true,
     answeredAt: true,
   }),
-  conditions: z.array(conditionShape),
+  conditions: z.array(statusCondition.pick({ title: true, status: true, message: true, since: true })),
   /** Of a sidecar; a gateway alone gives no verdict. */
   verdict: statusVerdict.optional(),
   events: z.array(z.object({ at: z.iso.datetime(), message: z.string() })).default([]),

@@ -21,6 +21,16 @@ export const statusNode = z.object({
 /** The verdict of a sidecar's `/status`; a gateway alone gives none. */
 export const statusVerdict = z.object({ level: z.enum(verdictLevels), title: z.string(), message: z.string() });
 
+/** A condition of a `/status`, as far as commands read it. */
+export const statusCondition = z.object({
+  type: z.string(),
+  title: z.string(),
+  status: z.enum(["True", "False", "Unknown"]),
+  reason: z.string(),
+  message: z.string(),
+  since: z.iso.datetime(),
+});
+
 /** The headline of a sidecar's `/status`. */
 export const statusHeadline = z.object({
   state: z.string().describe("In two or three words, e.g. Healthy or Node down"),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { statusFigures, statusHeadline, statusNode, statusVerdict } from "../status-shapes.ts";
+import { statusCondition, statusFigures, statusHeadline, statusNode, statusVerdict } from "../status-shapes.ts";
 
 const rates = z.object({ requests: z.number(), errors: z.number(), limited: z.number() });
 const step = z.object({ text: z.string(), command: z.string().optional() });
@@ -13,15 +13,6 @@ const incident = z.object({
   since: z.iso.datetime(),
   steps: z.array(step),
   consequences: z.array(z.object({ title: z.string() })),
-});
-
-const condition = z.object({
-  type: z.string(),
-  title: z.string(),
-  status: z.enum(["True", "False", "Unknown"]),
-  reason: z.string(),
-  message: z.string(),
-  since: z.iso.datetime(),
 });
 
 const traffic = z.object({
@@ -45,7 +36,7 @@ export const topStatus = z.object({
   }),
   verdict: statusVerdict.optional(),
   headline: statusHeadline.optional(),
-  conditions: z.array(condition),
+  conditions: z.array(statusCondition),
   incidents: z.array(incident).optional(),
   figures: statusFigures.default({}),
   traffic: traffic.optional(),
