@@ -2,10 +2,11 @@ import { expect, test } from "vitest";
 import { startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { until } from "#sidecar/testing/until.ts";
-import { runRestartCommand, type RestartOptions } from "#sidecar/upkeep/control/restart-command.ts";
+import type { Agreement } from "#sidecar/upkeep/control/agreement.ts";
+import { runRestartCommand } from "#sidecar/upkeep/control/restart-command.ts";
 import { keepPrinted, findControl } from "../support/settled-devnet.ts";
 
-async function restart(upkeep: RunningUpkeep, more: Partial<RestartOptions> = {}) {
+async function restart(upkeep: RunningUpkeep, more: Partial<Agreement> = {}) {
   const { output, printed } = keepPrinted();
   const options = { yes: true, json: false, confirm: undefined, ...more };
   const status = await runRestartCommand(findControl(upkeep), options, output);

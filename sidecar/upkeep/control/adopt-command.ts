@@ -1,17 +1,8 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
 import { waitUntil } from "#daemon/time.ts";
 import { requestControl, ControlError, type ControlTarget } from "./request-control.ts";
+import { isAgreedTo, type Agreement } from "./agreement.ts";
 import { adoptAnswer, controlView, type ControlView } from "./control-answers.ts";
-
-/** How `gatehouse adopt` is told that it may. */
-export type AdoptOptions = Readonly<{
-  /** Adopts without asking. */
-  yes: boolean;
-  /** Prints one JSON document, and asks nobody. */
-  json?: boolean | undefined;
-  /** Asks a person at the terminal; undefined where there is none. */
-  confirm: ((question: string) => Promise<boolean>) | undefined;
-}>;
 
 /** A sidecar that has just started needs this long to have looked at its node once. */
 const planWithinMs = 30_000;
@@ -23,12 +14,12 @@ const planAgainMs = 500;
  */
 export async function runAdoptCommand(
   target: ControlTarget,
-  { yes, json, confirm }: AdoptOptions,
+  agreement: Agreement,
   output: CommandOutput,
 ): Promise<number> {
   try {
     const view = await lookUntilPlanned(target);
-    if (json === true) return await adoptByDocument(target, view, { yes }, output);
+    if (agreement.json === true) return await adoptByDocument(target, view, agreement, output);
     output.out(`${view.node.words}\n`);
     if (view.authority === "acts") {
       output.out(`The sidecar acts on this node already (upkeep.mode is ${view.mode}).\n`);
@@ -43,10 +34,8 @@ export async function runAdoptCommand(
       output.error("adopt: the sidecar has not looked at its node yet; ask again in a moment.\n");
       return exitStatus.error;
     }
-    const isAllowed = yes || (await confirm?.("Let the sidecar do this, and keep it so? [y/N] ")) === true;
-    if (!isAllowed) {
-      const how = confirm === undefined ? " Without a terminal, say --yes." : "";
-      output.error(`adopt: nothing was changed.${how}\n`);
+    const question = "Let the sidecar do this, and keep it so? [y/N] ";
+    if (!(await isAgreedTo({ question, refused: "adopt: nothing was changed" }, agreement, output))) {
       return exitStatus.error;
     }
     return await adopt(target, view.plan.digest, output);
@@ -61,7 +50,7 @@ export async function runAdoptCommand(
 async function adoptByDocument(
   target: ControlTarget,
   view: ControlView,
-  { yes }: Pick<AdoptOptions, "yes">,
+  { yes }: Pick<Agreement, "yes">,
   output: CommandOutput,
 ): Promise<number> {
   const answer =

@@ -1,20 +1,16 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
 import { ControlError, requestControl, type ControlTarget } from "./request-control.ts";
+import { isAgreedTo, type Agreement } from "./agreement.ts";
 import { upgradeAnswer, type UpgradeAnswer } from "./control-answers.ts";
 import { repeatOptions } from "./control-options.ts";
 import { followUpgrade, planText } from "./follow-upgrade.ts";
 
 /** How a person agrees to a plan. */
-export type Agreement = Readonly<{
-  /** Shows what would be done, and does nothing. */
-  dryRun: boolean;
-  /** Agrees without being asked. */
-  yes: boolean;
-  /** Prints one JSON document, and asks nobody. */
-  json?: boolean | undefined;
-  /** Asks a person at the terminal; undefined where there is none. */
-  confirm: ((question: string) => Promise<boolean>) | undefined;
-}>;
+export type PlanAgreement = Agreement &
+  Readonly<{
+    /** Shows what would be done, and does nothing. */
+    dryRun: boolean;
+  }>;
 
 /** What a plan is about. */
 type PlannedWork = Readonly<{
@@ -36,7 +32,7 @@ const checkWithinMs = 180_000;
 export async function confirmPlan(
   target: ControlTarget,
   work: PlannedWork,
-  agreement: Agreement,
+  agreement: PlanAgreement,
   output: CommandOutput,
 ): Promise<number> {
   const confirm = agreement.json === true ? confirmForProgram : confirmForPerson;
@@ -61,7 +57,7 @@ function requestPlan(target: ControlTarget, { command, body }: PlannedWork, dige
 async function confirmForPerson(
   target: ControlTarget,
   work: PlannedWork,
-  { dryRun, yes, confirm }: Agreement,
+  agreement: PlanAgreement,
   output: CommandOutput,
 ): Promise<number> {
   const { command, ask } = work;
@@ -71,13 +67,9 @@ async function confirmForPerson(
     output.error(`${command}: it can't be done now, for the reasons above; nothing was changed.\n`);
     return exitStatus.error;
   }
-  if (dryRun) return exitStatus.clean;
-  const isAllowed = yes || (await confirm?.(ask(shown))) === true;
-  if (!isAllowed) {
-    const how = confirm === undefined ? " Without a terminal, say --yes." : "";
-    output.error(`${command}: nothing was changed.${how}\n`);
-    return exitStatus.error;
-  }
+  if (agreement.dryRun) return exitStatus.clean;
+  const refused = `${command}: nothing was changed`;
+  if (!(await isAgreedTo({ question: ask(shown), refused }, agreement, output))) return exitStatus.error;
   const begun = await requestPlan(target, work, shown.plan.digest);
   if (begun.beganMs !== undefined) {
     const { end } = await followUpgrade(target, begun.beganMs, output.out);
@@ -97,7 +89,7 @@ async function confirmForPerson(
 async function confirmForProgram(
   target: ControlTarget,
   work: PlannedWork,
-  { dryRun, yes }: Agreement,
+  { dryRun, yes }: PlanAgreement,
   output: CommandOutput,
 ): Promise<number> {
   const print = (document: object) => output.out(`${JSON.stringify(document)}\n`);

@@ -1,11 +1,8 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
 import { requestControl, ControlError, type ControlTarget } from "./request-control.ts";
 import { controlView, restartAnswer, type ControlView, type RestartAnswer } from "./control-answers.ts";
-import type { Agreement } from "./confirm-plan.ts";
+import { isAgreedTo, type Agreement } from "./agreement.ts";
 import { repeatOptions } from "./control-options.ts";
-
-/** How a restart is agreed to. */
-export type RestartOptions = Pick<Agreement, "yes" | "json" | "confirm">;
 
 /**
  * Has a running sidecar restart its node, as the sidecar itself restarts it: proved, and rolled back where it does not come back. Returns the exit status: 0
@@ -13,21 +10,19 @@ export type RestartOptions = Pick<Agreement, "yes" | "json" | "confirm">;
  */
 export async function runRestartCommand(
   target: ControlTarget,
-  { yes, json, confirm }: RestartOptions,
+  agreement: Agreement,
   output: CommandOutput,
 ): Promise<number> {
   try {
     const view = await requestControl(target, { path: "", answer: controlView });
-    if (json === true) {
-      const answer = yes ? await ask(target) : { result: "shown", node: view.node };
+    if (agreement.json === true) {
+      const answer = agreement.yes ? await ask(target) : { result: "shown", node: view.node };
       output.out(`${JSON.stringify(answer)}\n`);
       return statusOf(answer.result);
     }
     output.out(`${view.node.words}\n`);
-    const isAllowed = yes || (await confirm?.("It serves nobody while it restarts. Restart it now? [y/N] ")) === true;
-    if (!isAllowed) {
-      const how = confirm === undefined ? " Without a terminal, say --yes." : "";
-      output.error(`restart: nothing was done.${how}\n`);
+    const question = "It serves nobody while it restarts. Restart it now? [y/N] ";
+    if (!(await isAgreedTo({ question, refused: "restart: nothing was done" }, agreement, output))) {
       return exitStatus.error;
     }
     const { result } = await ask(target);

@@ -1,10 +1,10 @@
 import type { CommandOutput } from "#daemon/command-output.ts";
 import type { ControlTarget } from "./request-control.ts";
-import { confirmPlan, type Agreement } from "./confirm-plan.ts";
+import { confirmPlan, type PlanAgreement } from "./confirm-plan.ts";
 import type { RestoreBody } from "./control-answers.ts";
 
 /** From which snapshot the data are restored, and how a person agrees. */
-export type RestoreDataOptions = Agreement &
+export type RestoreDataOptions = PlanAgreement &
   Readonly<{
     /** Absolute path of a directory or a tar archive, as the sidecar sees it; undefined: the copy that the last upgrade kept. */
     snapshot: string | undefined;

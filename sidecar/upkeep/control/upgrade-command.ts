@@ -1,10 +1,10 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
 import { ControlError, requestControl, type ControlTarget } from "./request-control.ts";
-import { confirmPlan, type Agreement } from "./confirm-plan.ts";
+import { confirmPlan, type PlanAgreement } from "./confirm-plan.ts";
 import { cancelAnswer, type UpgradeAnswer, type UpgradeBody } from "./control-answers.ts";
 
 /** The upgrade that a person asks for, and how they agree. */
-export type UpgradeOptions = Agreement &
+export type UpgradeOptions = PlanAgreement &
   Readonly<{
     /** Absolute path of the directory with the new programs, as the sidecar sees it. */
     source: string;

@@ -1,0 +1,25 @@
+import type { CommandOutput } from "#daemon/command-output.ts";
+
+/** How a person agrees to what a command would have the sidecar do. */
+export type Agreement = Readonly<{
+  /** Agrees without being asked. */
+  yes: boolean;
+  /** Prints one JSON document, and asks nobody. */
+  json?: boolean | undefined;
+  /** Asks a person at the terminal; undefined where there is none. */
+  confirm: ((question: string) => Promise<boolean>) | undefined;
+}>;
+
+/** A question to a person, and how a message about a no begins: "adopt: nothing was changed". */
+export type AgreementQuestion = Readonly<{ question: string; refused: string }>;
+
+/** Whether the command was told `--yes`, or a person agrees now. Says so where nobody did, and how to agree without a terminal. */
+export async function isAgreedTo(
+  { question, refused }: AgreementQuestion,
+  { yes, confirm }: Agreement,
+  output: CommandOutput,
+): Promise<boolean> {
+  if (yes || (await confirm?.(question)) === true) return true;
+  output.error(`${refused}.${confirm === undefined ? " Without a terminal, say --yes." : ""}\n`);
+  return false;
+}
