@@ -1,12 +1,12 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, globSync, readFileSync } from "node:fs";
-import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { builtinModules } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { preProcessFile } from "typescript";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { driftedConfig } from "#sidecar/testing/fake-node.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { nodeNeeded, findOldNode } from "../support/old-node.ts";
@@ -19,7 +19,9 @@ import { findPulumi } from "../support/pulumi/find-pulumi.ts";
 import { findPython } from "../support/pulumi/find-python.ts";
 import { deployProgram, programLanguages } from "./component-program.ts";
 import { measureInstalledBytes } from "./installed-size.ts";
+import { makeConsumerFolder, type ConsumerFolder } from "./consumer-folder.ts";
 import { installPackage, type InstalledPackage } from "./installed-package.ts";
+import { fetchManager, managerVersions, type ManagerName, type PackageManager } from "./package-managers.ts";
 
 const megabytes = 1_000_000;
 const pulumi = await findPulumi("kubernetes");
@@ -172,14 +174,7 @@ describe("the installed command", () => {
     expect(stderr).toContain("GATEHOUSE_GATEWAY_PUBLIC_PORT");
   });
 
-  it("brings up the whole stack, and buys one request", async () => {
-    const { env } = await findStackPorts();
-    const state = join(installed.folder, "state");
-    const stack = await installed.gatehouse(["stack", "--once", "--state-dir", state], env);
-    expect(stack, stack.stdout).toMatchObject({ status: 0 });
-    expect(stack.stdout).toMatch(/by transaction 0x[0-9a-f]{64}/);
-    expect(stack.stdout).toContain("0.01 USDC more");
-  });
+  it("brings up the whole stack, and buys one request", () => expectSale(installed));
 
   const old = findOldNode();
   it.skipIf(old === undefined)(
@@ -195,36 +190,19 @@ describe("the installed command", () => {
 });
 
 describe("the installed library", () => {
-  const strict = ["--noEmit", "--strict", "--skipLibCheck", "false", "--exactOptionalPropertyTypes"];
-  const compile = async (file: string, ...more: readonly string[]) => {
-    const compiler = join(installed.folder, "node_modules/.bin/tsc");
-    const { stdout } = await installed.run(compiler, [
-      ...strict,
-      "--target",
-      "es2024",
-      "--types",
-      "node",
-      ...more,
-      file,
-    ]);
-    return stdout.split("\n").filter((line) => line !== "");
-  };
-
-  it("compiles for a strict consumer of every export", async () => {
-    const told = await compile("every-export.mts", "--module", "nodenext");
-    // The declarations of Pulumi's policy SDK name two things that it does not declare; whoever uses it sees that without Gatehouse, too.
-    expect(told.filter((line) => !line.startsWith("node_modules/@pulumi/policy/index.d.ts"))).toEqual([]);
-  });
+  it("compiles for a strict consumer of every export", () => expectStrictTypes(installed));
 
   it("compiles for a strict consumer that resolves as a bundler does, or as Node 16 did", async () => {
-    expect(await compile("without-pulumi.mts", "--module", "esnext", "--moduleResolution", "bundler")).toEqual([]);
-    const told = await compile("without-pulumi.mts", "--module", "node16", "--moduleResolution", "node16");
+    expect(
+      await installed.compile("without-pulumi.mts", "--module", "esnext", "--moduleResolution", "bundler"),
+    ).toEqual([]);
+    const told = await installed.compile("without-pulumi.mts", "--module", "node16", "--moduleResolution", "node16");
     expect(told).toEqual([]);
   });
 
   it("compiles for the example of a program with the component", async () => {
     await cp(join(root, "examples/pulumi/typescript/index.ts"), join(installed.folder, "program.mts"));
-    expect(await compile("program.mts", "--module", "nodenext")).toEqual([]);
+    expect(await installed.compile("program.mts", "--module", "nodenext")).toEqual([]);
   });
 
   it("is there for require", async () => {
@@ -300,40 +278,52 @@ describe("the installed components", () => {
   }
 });
 
-/** Other package managers, each with how it installs a tarball into an empty folder. */
-const managers = {
-  pnpm: ["add", "--ignore-scripts"],
-  bun: ["add", "--ignore-scripts"],
-} as const;
+describe.each(Object.keys(managerVersions) as ManagerName[])("installed by %s", (name) => {
+  let folder: string;
+  let manager: PackageManager;
+  let consumer: ConsumerFolder;
 
-describe.each(Object.entries(managers))("installed by %s", (manager, args) => {
-  const isThere = spawnSync(manager, ["--version"]).status === 0;
-  it.skipIf(!isThere)(
-    `runs, and gives what it exports${isThere ? "" : ` (skipped: no ${manager} on PATH; npm install --global ${manager})`}`,
-    async () => {
-      const folder = await mkdtemp(join(tmpdir(), `gatehouse-${manager}-`));
-      onTestFinished(() => rm(folder, { recursive: true }));
-      await writeFile(join(folder, "package.json"), '{"private":true,"type":"module"}');
-      const inFolder = (program: string, more: readonly string[]) => {
-        const { status, stdout, stderr } = spawnSync(program, more, {
-          cwd: folder,
-          encoding: "utf8",
-          timeout: 240_000,
-        });
-        return { status, stdout, said: stdout + stderr };
-      };
-      const added = inFolder(manager, [...args, installed.tarball]);
-      expect(added, added.said).toMatchObject({ status: 0 });
-      const version = inFolder(join(folder, "node_modules/.bin/gatehouse"), ["--version"]);
-      expect(version, version.said).toMatchObject({ status: 0, stdout: `${packageJson.version}\n` });
-      const print = 'import { lintConfig } from "gatehouse-evm/lint"; console.log(typeof lintConfig);';
-      expect(inFolder(process.execPath, ["--input-type=module", "--eval", print])).toMatchObject({
-        status: 0,
-        stdout: "function\n",
-      });
-    },
-  );
+  beforeAll(async () => {
+    folder = await realpath(await mkdtemp(join(tmpdir(), `gatehouse-${name}-`)));
+    manager = await fetchManager(name, folder);
+    consumer = await makeConsumerFolder(join(folder, "consumer"), installed.tarball);
+    await manager.install(consumer.folder);
+  }, 900_000);
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  it("is run by that manager's own command", async () => {
+    const runner = name === "pnpm" ? ["exec"] : ["run", "--silent"];
+    const version = await consumer.run(manager.program, [...runner, "gatehouse", "--version"]);
+    expect(version).toMatchObject({ status: 0, stdout: `${packageJson.version}\n` });
+    const help = await consumer.run(manager.program, [...runner, "gatehouse-evm", "--help"]);
+    expect(help).toMatchObject({ status: 0, stdout: expect.stringContaining("Usage: gatehouse") as unknown });
+  });
+
+  it("brings up the whole stack, and buys one request", () => expectSale(consumer));
+
+  it("compiles for a strict consumer of every export, and gives it to import and to require", async () => {
+    await expectStrictTypes(consumer);
+    const exported = await consumer.run(process.execPath, ["require-all.cjs"]);
+    expect(exported, exported.stderr).toMatchObject({ status: 0, stderr: "" });
+    expect(JSON.parse(exported.stdout)).toMatchObject({ policies: ["gatehousePolicies"] });
+    const judged = await consumer.run(process.execPath, ["judged.mjs"]);
+    expect(judged.stdout, judged.stderr).toMatch(/^image-pinned: shop /m);
+  });
 });
+
+async function expectSale({ folder, gatehouse }: ConsumerFolder): Promise<void> {
+  const { env } = await findStackPorts();
+  const stack = await gatehouse(["stack", "--once", "--state-dir", join(folder, "state")], env);
+  expect(stack, stack.stdout).toMatchObject({ status: 0 });
+  expect(stack.stdout).toMatch(/by transaction 0x[0-9a-f]{64}/);
+  expect(stack.stdout).toContain("0.01 USDC more");
+}
+
+/** The declarations of Pulumi's policy SDK name two things that it does not declare; whoever uses it sees that without Gatehouse, too. */
+async function expectStrictTypes({ compile }: ConsumerFolder): Promise<void> {
+  const told = await compile("every-export.mts", "--module", "nodenext");
+  expect(told.filter((line) => !/^node_modules\/(?:.+\/)?@pulumi\/policy\/index\.d\.ts/.test(line))).toEqual([]);
+}
 
 /** Every specifier that a file imports, as TypeScript reads it. */
 function importsIn(code: string): readonly string[] {

@@ -1,0 +1,85 @@
+import { execFile } from "node:child_process";
+import { cp, writeFile } from "node:fs/promises";
+import { delimiter, dirname, join } from "node:path";
+import { promisify } from "node:util";
+import packageJson from "../../package.json" with { type: "json" };
+import { root } from "../style/rooms.ts";
+
+const run = promisify(execFile);
+
+/** What a program printed and how it ended. */
+export type Ended = Readonly<{ status: number; stdout: string; stderr: string }>;
+
+/** A folder that knows nothing of the repository, with the package among its dependencies. */
+export type ConsumerFolder = Readonly<{
+  /** The folder with the consumer's package.json. */
+  folder: string;
+  /** The installed package. */
+  directory: string;
+  /** Runs a program by its file, in the folder, with a clean environment but for PATH and what is given. */
+  run: (program: string, args: readonly string[], env?: Readonly<Record<string, string>>) => Promise<Ended>;
+  /** Runs the installed `gatehouse`. */
+  gatehouse: (args: readonly string[], env?: Readonly<Record<string, string>>) => Promise<Ended>;
+  /** Compiles a file of the folder as a strict consumer does; what the compiler says, a line each. */
+  compile: (file: string, ...options: readonly string[]) => Promise<readonly string[]>;
+}>;
+
+/** What the consumer needs besides the package: compiler, types, and the optional peers, in the versions that the repository has. */
+const besides = [
+  "@foundry-rs/anvil",
+  "@pulumi/docker",
+  "@pulumi/kubernetes",
+  "@pulumi/policy",
+  "@pulumi/pulumi",
+  "@types/node",
+  "typescript",
+] as const;
+
+const runDeadlineMs = 280_000;
+
+const strict = ["--noEmit", "--strict", "--skipLibCheck", "false", "--exactOptionalPropertyTypes"];
+
+/** Makes the folder, in which a package manager has yet to install what its package.json names. */
+export async function makeConsumerFolder(folder: string, tarball: string): Promise<ConsumerFolder> {
+  await cp(join(root, "test/package/consumer"), folder, { recursive: true });
+  const manifest = {
+    name: "consumer",
+    private: true,
+    dependencies: { "gatehouse-evm": `file:${tarball}` },
+    devDependencies: Object.fromEntries(besides.map((name) => [name, packageJson.devDependencies[name]])),
+  };
+  await writeFile(join(folder, "package.json"), JSON.stringify(manifest));
+  const start: ConsumerFolder["run"] = async (program, args, env = {}) =>
+    runToEnd(program, args, { cwd: folder, env: { PATH: pathOfThisNode(), ...env } });
+  return {
+    folder,
+    directory: join(folder, "node_modules/gatehouse-evm"),
+    run: start,
+    gatehouse: (args, env) => start(join(folder, "node_modules/.bin/gatehouse"), args, env),
+    compile: async (file, ...options) => {
+      const compiler = join(folder, "node_modules/.bin/tsc");
+      const { stdout } = await start(compiler, [...strict, "--target", "es2024", "--types", "node", ...options, file]);
+      return stdout.split("\n").filter((line) => line !== "");
+    },
+  };
+}
+
+/** `node` is the one that runs this, whatever else is on the PATH. */
+function pathOfThisNode(): string {
+  return [dirname(process.execPath), process.env["PATH"] ?? ""].join(delimiter);
+}
+
+async function runToEnd(
+  program: string,
+  args: readonly string[],
+  options: Readonly<{ cwd: string; env: Record<string, string> }>,
+): Promise<Ended> {
+  try {
+    const { stdout, stderr } = await run(program, [...args], { ...options, timeout: runDeadlineMs });
+    return { status: 0, stdout, stderr };
+  } catch (error) {
+    const { code, stdout = "", stderr = "" } = error as Readonly<{ code?: unknown; stdout?: string; stderr?: string }>;
+    if (typeof code !== "number") throw error;
+    return { status: code, stdout, stderr };
+  }
+}
