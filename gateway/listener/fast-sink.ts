@@ -45,10 +45,10 @@ export function createFastSink(
       if (head.length + body.length <= outboxBytes) outbox.writeBytes(socket, head, body);
       else {
         outbox.flush();
-        const whole = joined(outbox.scratch.take(head.length + body.length), head, body);
+        const whole = joined(outbox.scratch.acquire(head.length + body.length), head, body);
         backlog.write(whole);
         // What the client did not take at once stays where it is.
-        if (!backlog.isWaiting && socket.writableLength === 0) outbox.scratch.giveBack(whole);
+        if (!backlog.isWaiting && socket.writableLength === 0) outbox.scratch.release(whole);
       }
       finish(given.isLast);
     },

@@ -48,11 +48,11 @@ export function createHttpSink(
         response.end(body.toString("latin1"), "latin1");
         return;
       }
-      const own = scratch.take(body.length);
+      const own = scratch.acquire(body.length);
       own.set(body);
       backlog.write(own);
       // The callback comes when all of it has gone out.
-      backlog.afterAll(() => response.end(() => scratch.giveBack(own)));
+      backlog.afterAll(() => response.end(() => scratch.release(own)));
     },
     begin: (lengthBytes, source) => head(200, buildStreamHeaders(source, lengthBytes)),
     chunk: (bytes) => backlog.write(bytes),

@@ -29,13 +29,13 @@ export async function readBackfill(
   if (ancestor === undefined || latest.number - ancestor.number > BigInt(bridgeBlocks)) return undefined;
   const headers = await readHeaders(ancestor, latest, ask);
   if (headers === undefined) return undefined;
-  const news = await Promise.all(
+  const results = await Promise.all(
     subscriptions.map(async (one) => {
       const own = one.sent === undefined ? headers : await readLogs(one, { ancestor, latest, ask });
       return [one, own] as const;
     }),
   );
-  return new Map(news);
+  return new Map(results);
 }
 
 /** The newest of these blocks that the node still has. */

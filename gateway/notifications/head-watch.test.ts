@@ -12,7 +12,7 @@ function startWatch() {
     number: 1 as number | undefined,
     resets: 0,
     returns: 0,
-    notify: undefined as ((news: Notification) => void) | undefined,
+    notify: undefined as ((notification: Notification) => void) | undefined,
   };
   const send = ({ sink }: NodeCall) => {
     if (state.number === undefined) sink.fail("unavailable");

@@ -53,7 +53,7 @@ export function createSentNotifications(blocks: number): SentNotifications {
 export type Subscriber = Readonly<{
   /** Key of the caller; undefined: the gateway itself. */
   caller: string | undefined;
-  notify: (news: Notification) => void;
+  notify: (notification: Notification) => void;
   /** The node's connection is lost: notifications may have been missed. */
   lost: () => void;
 }>;

@@ -164,8 +164,8 @@ export class SubscriptionHub implements Disposable {
 
   #deliver(shared: SharedSubscription, result: string): void {
     if (this.#options.bridgeMs > 0) this.#told.note(shared, result);
-    const news = serializeNotification(result);
-    for (const subscriber of shared.subscribers) subscriber.notify(news);
+    const notification = serializeNotification(result);
+    for (const subscriber of shared.subscribers) subscriber.notify(notification);
   }
 
   async #bridge(): Promise<void> {

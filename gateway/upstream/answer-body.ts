@@ -82,7 +82,7 @@ export class AnswerBody {
   drop(): void {
     this.#isDropped = true;
     this.#inRead = undefined;
-    if (this.#gathered !== undefined) this.#dependencies.scratch.giveBack(this.#gathered);
+    if (this.#gathered !== undefined) this.#dependencies.scratch.release(this.#gathered);
     this.#gathered = undefined;
   }
 
@@ -115,7 +115,7 @@ export class AnswerBody {
   #gather(data: Buffer): void {
     const before = this.#inRead;
     this.#inRead = undefined;
-    this.#gathered ??= this.#dependencies.scratch.take(this.#head.lengthBytes ?? gatheredMost);
+    this.#gathered ??= this.#dependencies.scratch.acquire(this.#head.lengthBytes ?? gatheredMost);
     for (const part of before === undefined ? [data] : [before, data]) {
       this.#gathered.set(part, this.#gatheredBytes);
       this.#gatheredBytes += part.length;
@@ -141,7 +141,7 @@ export class AnswerBody {
     if (gathered === undefined) return;
     const used = gathered.subarray(0, this.#gatheredBytes);
     const own = ownBytes(used);
-    if (own !== used) scratch.giveBack(gathered);
+    if (own !== used) scratch.release(gathered);
     this.#give(own);
   }
 

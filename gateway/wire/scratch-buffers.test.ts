@@ -1,22 +1,22 @@
 import { expect, test } from "vitest";
 import { ScratchBuffers } from "./scratch-buffers.ts";
 
-test("memory is used again once it was given back, and not before", () => {
+test("memory is used again once it was released, and not before", () => {
   const scratch = new ScratchBuffers();
-  const one = scratch.take(20_000);
-  const other = scratch.take(20_000);
+  const one = scratch.acquire(20_000);
+  const other = scratch.acquire(20_000);
   expect(other.buffer).not.toBe(one.buffer);
-  scratch.giveBack(one);
-  expect(scratch.take(30_000).buffer).toBe(one.buffer);
-  expect(scratch.take(30_000).buffer).not.toBe(one.buffer);
+  scratch.release(one);
+  expect(scratch.acquire(30_000).buffer).toBe(one.buffer);
+  expect(scratch.acquire(30_000).buffer).not.toBe(one.buffer);
 });
 
 test("no message holds more than twice its length", () => {
   const scratch = new ScratchBuffers();
   for (let length = 9_000; length < 500_000; length += 1_000) {
-    const taken = scratch.take(length);
-    expect(taken.length).toBe(length);
-    expect(taken.buffer.byteLength).toBeLessThanOrEqual(2 * length);
-    scratch.giveBack(taken);
+    const acquired = scratch.acquire(length);
+    expect(acquired.length).toBe(length);
+    expect(acquired.buffer.byteLength).toBeLessThanOrEqual(2 * length);
+    scratch.release(acquired);
   }
 });

@@ -15,17 +15,17 @@ export class ScratchBuffers {
     this.#keptOfSize = keptOfSize;
   }
 
-  /** A buffer of this length, of which anything may be the content. It is the caller's until `giveBack`, if ever. */
-  take(length: number): Buffer {
+  /** A buffer of this length with arbitrary content. The caller owns it until `release`, which it need not call. */
+  acquire(length: number): Buffer {
     const size = sizeFor(length);
     if (size > mostBytes) return Buffer.allocUnsafeSlow(length);
     const buffer = this.#free.get(size)?.pop() ?? Buffer.allocUnsafeSlow(size);
     return buffer.subarray(0, length);
   }
 
-  /** Nobody reads what `take` gave any more. */
-  giveBack(taken: Buffer): void {
-    const { buffer } = taken;
+  /** Ends the use of an acquired buffer: nobody may read it afterwards. */
+  release(acquired: Buffer): void {
+    const { buffer } = acquired;
     const size = buffer.byteLength;
     if (size < leastBytes || size > mostBytes || size !== sizeFor(size)) return;
     const free = this.#free.get(size) ?? [];

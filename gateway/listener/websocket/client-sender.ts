@@ -23,7 +23,7 @@ export type ClientSenderDependencies = Readonly<{
 export type ClientSender = Readonly<{
   /** Sends an answer: a binary string, or its parts, of which a client that takes nothing gets no frame made. */
   send: (answer: string | readonly Buffer[]) => void;
-  sendNotification: (start: Buffer, news: Notification) => void;
+  sendNotification: (start: Buffer, notification: Notification) => void;
   /** Bytes that the client has not taken. */
   unsentBytes: () => number;
   /** The connection can take more. */

@@ -51,7 +51,7 @@ export function serveClient(
     { memory, droppedAsSlow: () => dropped("slow") },
   );
   const { send, unsentBytes } = sender;
-  const departure = createGracefulClose(socket, sender.afterAll);
+  const gracefulClose = createGracefulClose(socket, sender.afterAll);
   const liveness = watchLiveness(socket, { unsentBytes, droppedAsSilent: () => dropped("silent") });
   const partial = holdPartialMessages(client);
   const subscriptions = createClientSubscriptions({
@@ -66,10 +66,10 @@ export function serveClient(
     },
   });
   const goOn = () => {
-    if (!departure.hasBegun()) inbox.goOn();
+    if (!gracefulClose.hasBegun()) inbox.goOn();
   };
   const answered = () => {
-    departure.left(calls.underWay());
+    gracefulClose.left(calls.underWay());
     goOn();
   };
   const calls = createClientCalls(client, { policy, handle, subscriptions, send, answered });
@@ -80,11 +80,11 @@ export function serveClient(
     take: calls.take,
     turns,
     caller: caller.key,
-    isLeaving: departure.hasBegun,
+    isLeaving: gracefulClose.hasBegun,
   });
   socket.on("message", (data: RawData) => {
     partial.whole();
-    if (!departure.hasBegun()) inbox.received(asBuffer(data));
+    if (!gracefulClose.hasBegun()) inbox.received(asBuffer(data));
   });
   connection.on("drain", () => {
     sender.drained();
@@ -97,15 +97,15 @@ export function serveClient(
   socket.on("close", () => {
     subscriptions[Symbol.dispose]();
     calls[Symbol.dispose]();
-    departure.gone();
+    gracefulClose.gone();
     memory[Symbol.dispose]();
   });
   return {
     subscriptions: subscriptions.size,
     ping: liveness.ping,
     leave: () => {
-      departure.begin(calls.underWay());
-      return departure.done;
+      gracefulClose.begin(calls.underWay());
+      return gracefulClose.done;
     },
   };
 }

@@ -25,7 +25,7 @@ export type ClientSubscriptionDependencies = Readonly<{
   caller: string;
   hub: SubscriptionHub;
   /** Sends a notification, after the bytes that name its subscription; called only after the subscription's reply was sent. */
-  send: (start: Buffer, news: Notification) => void;
+  send: (start: Buffer, notification: Notification) => void;
   lost: () => void;
   /** Most subscriptions that the client may have now. */
   limit: () => number;
@@ -48,9 +48,9 @@ export function createClientSubscriptions(dependencies: ClientSubscriptionDepend
     const id = `"0x${randomBytes(16).toString("hex")}"`;
     const start = buildNotificationPrefix(id);
     let held: Notification[] | undefined = [];
-    const notify = (news: Notification) => {
-      if (held === undefined) dependencies.send(start, news);
-      else if (held.length < queuedNotificationsMax) held.push(news);
+    const notify = (notification: Notification) => {
+      if (held === undefined) dependencies.send(start, notification);
+      else if (held.length < queuedNotificationsMax) held.push(notification);
       else dependencies.lost();
     };
     state.pending += 1;
@@ -67,7 +67,7 @@ export function createClientSubscriptions(dependencies: ClientSubscriptionDepend
     afterReply(() => {
       const missed = held ?? [];
       held = undefined;
-      for (const news of missed) dependencies.send(start, news);
+      for (const notification of missed) dependencies.send(start, notification);
     });
     return { kind: "result", json: id };
   };

@@ -15,7 +15,7 @@ const colours = {
 
 const iconNames = { down: "wrong", wrong: "warning", waiting: "held" };
 
-/** How long a state has lasted is news only where somebody waits for its end. */
+/** How long a state has lasted matters only where somebody waits for its end. */
 const timeless = new Set(["right", "waiting", "wrong", "unknown"]);
 
 /** Words the headline: the state and, where it counts, for how long. */
