@@ -52,7 +52,7 @@ export function createRestoreCommand({ mask }: Readonly<{ mask: Mask }>) {
 }
 
 async function restoreData(
-  asked: Readonly<{ snapshot: string | undefined; dryRun: boolean; yes: boolean; json: boolean }>,
+  choices: Readonly<{ snapshot: string | undefined; dryRun: boolean; yes: boolean; json: boolean }>,
   options: ControlOptions,
   mask: Mask,
 ): Promise<number> {
@@ -60,5 +60,5 @@ async function restoreData(
   if (target === undefined) return 1;
   const { runRestoreDataCommand: run } = await import("#sidecar/upkeep/control/restore-data-command.ts");
   const confirm = process.stdin.isTTY ? askToConfirm : undefined;
-  return run(target, { ...asked, confirm }, createTerminalOutput({ mask }));
+  return run(target, { ...choices, confirm }, createTerminalOutput({ mask }));
 }

@@ -90,8 +90,8 @@ async function unanswered(url: string, error: unknown, { report, tokens }: Purch
 function reasonOf(response: Response, report: PayReport): string {
   const header = response.headers.get("PAYMENT-REQUIRED");
   try {
-    const asked = header === null ? undefined : decodePaymentRequiredHeader(header).error;
-    return toPlainText(report.settlement()?.errorReason ?? asked ?? "without a reason");
+    const reason = header === null ? undefined : decodePaymentRequiredHeader(header).error;
+    return toPlainText(report.settlement()?.errorReason ?? reason ?? "without a reason");
   } catch {
     // A header that can't be read says nothing; the status does.
     return "without a reason";

@@ -98,8 +98,8 @@ export async function guardNode(
     { log, metrics, mask },
   );
   const setGatewayCondition = () => {
-    const told = deriveFilesCondition(files.list());
-    if (told !== undefined) board.set(told);
+    const filesCondition = deriveFilesCondition(files.list());
+    if (filesCondition !== undefined) board.set(filesCondition);
     // Before the node was asked once, nothing can be said of what stands before it.
     if (health.facts().rpc === undefined) return;
     board.set(gatewayCondition(gateway.readiness(), { fitness: fitness(), facts: health.facts() }));

@@ -23,11 +23,11 @@ async function start(settings: GatewayAloneSettings, context: ServiceContext) {
     { context, clock, events, settingNames: names },
   );
   const { board, charts, operations, urls } = guarded;
-  const told = { name: new URL(httpUrl).host, httpUrl };
+  const shownNode = { name: new URL(httpUrl).host, httpUrl };
   const sources = { board, health: guarded.health.current, clock };
   operations.get("/status", (c) =>
     c.json(
-      { ...describeNodeStatus(told, sources), events: events.list(), charts: { heights: charts.heights.list() } },
+      { ...describeNodeStatus(shownNode, sources), events: events.list(), charts: { heights: charts.heights.list() } },
       200,
       {
         "Cache-Control": "no-store",

@@ -17,7 +17,7 @@ const silent: NodeHealth = {
 test.each<[string, NodeHealth]>([
   ["had blocks steadily", { ...silent, rhythm: "steady" }],
   ["had blocks now and then", silent],
-  ["has references that go on", { ...silent, reference: { height: 99, askedAtMs: 90_000 } }],
+  ["has references that go on", { ...silent, reference: { height: 99, requestedAtMs: 90_000 } }],
   ["had lost blocks", { ...silent, highest: 20 }],
 ])(
   "the height of a node that %s is not known while the RPC does not answer, and its calls are not called served",

@@ -98,8 +98,8 @@ function advancing(
 
 /** A node that can't be asked has neither stopped nor lost blocks as far as anybody knows: what is wrong is told of the RPC. */
 function withoutAnswer({ height, answeredAtMs }: NodeHealth): ConditionReport<"HeightAdvancing"> {
-  const isTold = height !== undefined && answeredAtMs !== undefined;
-  const before = isTold ? `; it was ${height} at ${new Date(answeredAtMs).toISOString()}` : "";
+  const isKnown = height !== undefined && answeredAtMs !== undefined;
+  const before = isKnown ? `; it was ${height} at ${new Date(answeredAtMs).toISOString()}` : "";
   const message = `The RPC does not answer, so the height is not known${before}.`;
   return { type: "HeightAdvancing", status: "Unknown", reason: "NoAnswer", message };
 }

@@ -74,7 +74,7 @@ type HealthWatchDependencies = Readonly<{
 export function watchHealth(options: HealthWatchOptions, dependencies: HealthWatchDependencies): HealthWatch {
   const { rpc, clock, metrics, facts, eventLoop } = dependencies;
   let health: NodeHealth = options.hasReferences
-    ? { ...unknownHealth, reference: { height: undefined, askedAtMs: Number.NEGATIVE_INFINITY } }
+    ? { ...unknownHealth, reference: { height: undefined, requestedAtMs: Number.NEGATIVE_INFINITY } }
     : unknownHealth;
   const withoutStandstill = discountStandstill(eventLoop, clock);
   const { promise: looked, resolve: hasLooked } = Promise.withResolvers<void>();
@@ -92,7 +92,7 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
       // A restart, or another node in this one's place, may pass between two looks; the chain decides whether the gateway asks the node at all,
       // and the version what is written: a node that tells it is asked each time.
       const { binaryVersion } = health;
-      const [chainId, told] = await Promise.all([
+      const [chainId, version] = await Promise.all([
         readChainId(rpc, options.url, signal),
         isDetailed || binaryVersion !== undefined ? readVersion(rpc, binaryVersion, signal) : {},
       ]);
@@ -101,7 +101,7 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
       const latencyMs = Math.max(0, nowMs - startMs - (answeredLateMs - lateMs));
       const answer = { height, latencyMs, nowMs };
       dependencies.heights.add({ atMs: answeredAtMs, value: height });
-      return { ...countAnswer(health, answer, options), answeredAtMs, chainId, ...known, ...resting, ...told };
+      return { ...countAnswer(health, answer, options), answeredAtMs, chainId, ...known, ...resting, ...version };
     } catch (error) {
       if (signal.aborted) return health;
       if (!(error instanceof RpcFailure)) throw error;
@@ -160,11 +160,11 @@ async function askAwake(
   { timeoutMs }: Pick<HealthWatchOptions, "timeoutMs">,
   eventLoop: EventLoopWatch,
 ): Promise<NodeHealth> {
-  for (let asked = 1; ; asked += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     const lateMs = eventLoop.lateMs();
     const found = await ask();
     const stoodStill = eventLoop.lateMs() - lateMs > timeoutMs * stoodStillShare;
-    if (found.failure === undefined || !stoodStill || asked >= maxAttempts) return found;
+    if (found.failure === undefined || !stoodStill || attempt >= maxAttempts) return found;
   }
 }
 

@@ -30,7 +30,7 @@ describe("what a look at the RPC finds", () => {
 
   it.each<[NodeFacts["height"], Partial<NodeHealth>]>([
     ["advancing", { height: 5, heightSinceMs: 90_000 }],
-    ["idle", { height: 5, heightSinceMs: 0, reference: { height: 5, askedAtMs: 0 } }],
+    ["idle", { height: 5, heightSinceMs: 0, reference: { height: 5, requestedAtMs: 0 } }],
     ["quiet", { height: 5, heightSinceMs: 0 }],
     [undefined, {}],
   ])("says of the height: %s", (fact, health) => {
@@ -38,7 +38,7 @@ describe("what a look at the RPC finds", () => {
   });
 
   it.each([
-    ["Stalled", { height: 5, heightSinceMs: 0, reference: { height: 9, askedAtMs: 0 } }],
+    ["Stalled", { height: 5, heightSinceMs: 0, reference: { height: 9, requestedAtMs: 0 } }],
     ["NoNewBlock", { height: 5, heightSinceMs: 0, rhythm: "steady" }],
     ["WentBackwards", { height: 5, heightSinceMs: 0, highest: 6 }],
   ] as const)("is a fault where the condition is False: %s", (reason, health) => {

@@ -52,7 +52,7 @@ export type NodeHealth = Readonly<{
 }>;
 
 /** A look at the references: the median of their heights, undefined when none answered, and the monotonic time at which they were asked. */
-export type ReferenceLook = Readonly<{ height: number | undefined; askedAtMs: number }>;
+export type ReferenceLook = Readonly<{ height: number | undefined; requestedAtMs: number }>;
 
 /** What an answered look is judged by. */
 export type LookRules = Readonly<{

@@ -50,17 +50,17 @@ export async function watchReferences(
   await poll(
     { name: "references", intervalMs: options.intervalMs, signal: options.signal },
     async (signal) => {
-      const askedAtMs = clock.monotonicMs();
-      const asked = await Promise.all(
+      const requestedAtMs = clock.monotonicMs();
+      const heights = await Promise.all(
         options.references.map((url) => ask(url, options.timeoutMs, signal, dependencies)),
       );
       if (signal.aborted) return;
-      const seen = compareHeights(heightNow(health()), asked, options.maxBlocks);
+      const seen = compareHeights(heightNow(health()), heights, options.maxBlocks);
       // What was seen of the node may be older than what the references say, by as long as this process stood still.
       const isBehind = seen.condition.reason === "Behind";
-      const compared = isBehind ? compareHeights(heightNow(await look(signal)), asked, options.maxBlocks) : seen;
+      const compared = isBehind ? compareHeights(heightNow(await look(signal)), heights, options.maxBlocks) : seen;
       if (signal.aborted) return;
-      dependencies.compared({ height: compared.median, askedAtMs });
+      dependencies.compared({ height: compared.median, requestedAtMs });
       lag.set(compared.lagBlocks);
       noteLag(compared.condition, facts);
       board.set(compared.condition);

@@ -57,8 +57,8 @@ export function watchInterruptions({
   });
   return {
     warnOfNewConfPath: async (node) => {
-      const { value: told } = await reference.getOutputDetails(nodeConfOutput);
-      const notice = describeNewPlaceOfConf({ node, deployed: await deployed, told });
+      const { value: published } = await reference.getOutputDetails(nodeConfOutput);
+      const notice = describeNewPlaceOfConf({ node, deployed: await deployed, published });
       if (runtime.isDryRun() && notice !== undefined) await log.warn(notice);
     },
     end: async () => {

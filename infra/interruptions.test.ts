@@ -113,9 +113,9 @@ describe("a stack of a release whose node ran from its volume", () => {
   const node = "gh-node";
 
   it("is told once, before its node.conf moves, that nothing of it is lost", () => {
-    const notice = describeNewPlaceOfConf({ node, deployed: [node], told: undefined });
+    const notice = describeNewPlaceOfConf({ node, deployed: [node], published: undefined });
     expect(notice).toContain("the old one stays where it is and is read no more. Chain data stay in place");
-    expect(describeNewPlaceOfConf({ node, deployed: [], told: undefined })).toBeUndefined();
-    expect(describeNewPlaceOfConf({ node, deployed: [node], told: "/data/conf/node.conf" })).toBeUndefined();
+    expect(describeNewPlaceOfConf({ node, deployed: [], published: undefined })).toBeUndefined();
+    expect(describeNewPlaceOfConf({ node, deployed: [node], published: "/data/conf/node.conf" })).toBeUndefined();
   });
 });

@@ -136,14 +136,14 @@ function at(value: unknown, key: string): unknown {
 /**
  * What a stack whose real node still keeps its programs and its node.conf on its volume is told before that changes.
  *
- * @param told what the stack's last update said of where node.conf is; earlier releases said nothing.
+ * @param published what the stack's last update said of where node.conf is; earlier releases said nothing.
  */
 export function describeNewPlaceOfConf({
   node,
   deployed,
-  told,
-}: Readonly<{ node: string; deployed: readonly string[]; told: unknown }>) {
-  if (told !== undefined || !deployed.includes(node)) return undefined;
+  published,
+}: Readonly<{ node: string; deployed: readonly string[]; published: unknown }>) {
+  if (published !== undefined || !deployed.includes(node)) return undefined;
   return (
     `${node} has its programs and its node.conf on one volume with its chain data. From this update on it runs the programs of its image, ` +
     "and its node.conf is taken over into the directory conf of that volume; the old one stays where it is and is read no more. Chain data stay in place, uncopied. " +

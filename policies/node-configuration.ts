@@ -32,9 +32,9 @@ export function lintNodeConfiguration(
 
 /** Whether a version is another release line than an image's tag tells; `undefined` when the tag tells none. */
 export function findImageDisagreement(version: string, image: string): string | undefined {
-  const told = parseNodeVersion(version);
+  const parsed = parseNodeVersion(version);
   const tagged = parseImageVersion(image);
-  if (told === undefined || tagged === undefined || releaseLine(told) === releaseLine(tagged)) return undefined;
+  if (parsed === undefined || tagged === undefined || releaseLine(parsed) === releaseLine(tagged)) return undefined;
   return `the sidecar is told that the node is ${version}, but its image is ${tagged.text}`;
 }
 

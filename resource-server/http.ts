@@ -64,13 +64,13 @@ export function addPaidRoutes(app: App, options: PaidRoutesOptions, dependencies
 }
 
 /** What a client asks for: the method, and path with query as it sent them. */
-type Asked = Readonly<{ method: Route["method"]; target: string }>;
+type Target = Readonly<{ method: Route["method"]; target: string }>;
 
 type Serving = PaidRoutesDependencies & Readonly<{ lines: SaleLines }>;
 
 async function serve(
   c: Context<AppVariables>,
-  { method, target }: Asked,
+  { method, target }: Target,
   options: PaidRoutesOptions,
   serving: Serving,
 ): Promise<Response> {
@@ -206,7 +206,7 @@ async function record(end: Promise<void>, facts: SaleFacts, lines: BoundedLog): 
 
 function clientAddressOf({ socket, headers }: IncomingMessage, client: ClientAddress): string {
   if (socket.remoteAddress === undefined) return "unknown";
-  return client.of(socket.remoteAddress, client.told(readForwarded(headers)));
+  return client.of(socket.remoteAddress, client.forwardedBy(readForwarded(headers)));
 }
 
 function bindingsOf(c: Context): NodeBindings {

@@ -24,9 +24,9 @@ export function findIncidents(conditions: readonly Condition[]): readonly Incide
   const found: Incident[] = [];
   for (let cause = left[0]; cause !== undefined; cause = left[0]) {
     const consequences = followers(cause, left.slice(1));
-    const told = new Set<Condition>([cause, ...consequences]);
+    const grouped = new Set<Condition>([cause, ...consequences]);
     found.push({ cause, consequences, severity: severityOf(cause, consequences) });
-    left = left.filter((condition) => !told.has(condition));
+    left = left.filter((condition) => !grouped.has(condition));
   }
   return found.toSorted((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity));
 }

@@ -7,10 +7,15 @@ const timeoutMs = 5_000;
 const answerBytesMax = 8 * 1_024 * 1_024;
 
 /** What a status listener told, as it came and as far as it is read; or why it told nothing, and what to do. */
-export type Told<Status> = Readonly<{ ok: true; raw: unknown; status: Status } | { ok: false; message: string }>;
+export type StatusAnswer<Status> = Readonly<
+  { ok: true; raw: unknown; status: Status } | { ok: false; message: string }
+>;
 
 /** Asks the status listener of a sidecar or gateway how its node is. Never throws for what it answers. */
-export async function requestStatus<Status>(listenerUrl: string, shape: z.ZodType<Status>): Promise<Told<Status>> {
+export async function requestStatus<Status>(
+  listenerUrl: string,
+  shape: z.ZodType<Status>,
+): Promise<StatusAnswer<Status>> {
   const { href } = new URL("/status", listenerUrl);
   const fail = (what: string) => ({ ok: false, message: `${href} ${what}; ${advice}` }) as const;
   const got = await getJson(href, { timeoutMs, answerBytesMax });

@@ -40,7 +40,7 @@ const atWork: ReadonlySet<string> = new Set(["Running", "Settling"]);
  * Reasons for which a side is not known because settings say so, the node has nothing to be known, or what is not known is only how well a
  * later fault could be mended. Every other one keeps the node from being called right.
  */
-const notAsked: ReadonlySet<string> = new Set([
+const excusedReasons: ReadonlySet<string> = new Set([
   "NotRun",
   "NoPruneInfo",
   "Off",
@@ -60,7 +60,7 @@ export function isAtWork({ type, status, reason }: Condition): boolean {
 
 /** Whether a side is not known although it should be. */
 export function isBlind({ status, reason }: Condition): boolean {
-  return status === "Unknown" && !notAsked.has(reason);
+  return status === "Unknown" && !excusedReasons.has(reason);
 }
 
 /** Whether nothing that is known bars the node from traffic. */

@@ -41,7 +41,7 @@ export type InspectedService = KnownService &
     /** A sample of its metrics without labels. */
     metric: (name: string) => number | undefined;
     /** This machine's clock halfway through the request for its metrics. */
-    askedAtMs: number;
+    requestedAtMs: number;
   }>;
 
 /** Asks a service for all that checks and bundles are made of, once. */
@@ -49,11 +49,11 @@ export async function inspectService(known: KnownService, clock: () => number): 
   const { url } = known;
   const nothing = { configuration: undefined, readiness: undefined, status: undefined };
   if (url === undefined) {
-    return { ...known, ...nothing, answers: undefined, metric: () => undefined, askedAtMs: clock() };
+    return { ...known, ...nothing, answers: undefined, metric: () => undefined, requestedAtMs: clock() };
   }
   const get = (path: string) => getText(new URL(path, url).href, checkLimits);
   const hasNode = known.service === "sidecar" || known.service === "gateway";
-  const [configuration, ready, told] = await Promise.all([
+  const [configuration, ready, nodeStatus] = await Promise.all([
     get("/configuration"),
     get("/readyz"),
     hasNode ? get("/status") : undefined,
@@ -61,21 +61,21 @@ export async function inspectService(known: KnownService, clock: () => number): 
   // Alone, so that its time is no other answer's.
   const beganAtMs = clock();
   const metrics = await get("/metrics");
-  const askedAtMs = (beganAtMs + clock()) / 2;
+  const requestedAtMs = (beganAtMs + clock()) / 2;
   const answers = {
     "configuration.json": configuration,
     "readyz.json": ready,
     "metrics.txt": metrics,
-    ...(told === undefined ? {} : { "status.json": told }),
+    ...(nodeStatus === undefined ? {} : { "status.json": nodeStatus }),
   };
   return {
     ...known,
     answers,
     configuration: read(configuration, inUse),
     readiness: read(ready, readiness),
-    status: told && read(told, status),
+    status: nodeStatus && read(nodeStatus, status),
     metric: (name) => (metrics.ok ? sample(metrics.body, name) : undefined),
-    askedAtMs,
+    requestedAtMs,
   };
 }
 

@@ -83,11 +83,11 @@ async function entriesOf({ findings, services, logs, clock }: BundleSources): Pr
 
 function entriesOfService({ service, source, settings, answers }: InspectedService): readonly Entry[] {
   const own = settings?.ok === true ? settings.values : settings?.problems;
-  const told = Object.entries(answers ?? {}).map(([name, got]): Entry => {
+  const answered = Object.entries(answers ?? {}).map(([name, got]): Entry => {
     if (!got.ok) return [`${service}/${name}`, `no answer: ${got.why}\n`];
     return [`${service}/${name}`, got.status === 200 ? got.body : `HTTP ${got.status}\n${got.body}`];
   });
-  return [[`${service}/settings.json`, json({ source, settings: own ?? "not known" })], ...told];
+  return [[`${service}/settings.json`, json({ source, settings: own ?? "not known" })], ...answered];
 }
 
 /** A log's name, with its place among the logs where another has the same. */

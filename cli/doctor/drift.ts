@@ -82,17 +82,19 @@ function unmetChecks({ checks }: z.output<typeof readiness>): readonly string[] 
     .map(([check, { message }]) => `is not ready: ${check}: ${message}`);
 }
 
-type Asked<Answer> = Readonly<{ answer: Answer }> | Readonly<{ failure: string }>;
+type Answered<Answer> = Readonly<{ answer: Answer }> | Readonly<{ failure: string }>;
 
-function driftOfConditions(asked: Asked<z.output<typeof status>>): readonly (readonly [Finding["state"], string])[] {
-  if ("failure" in asked) return [["unknown", asked.failure]];
-  const failing = asked.answer.conditions.filter((one) => driftConditions.has(one.type) && one.status === "False");
+function driftOfConditions(
+  answered: Answered<z.output<typeof status>>,
+): readonly (readonly [Finding["state"], string])[] {
+  if ("failure" in answered) return [["unknown", answered.failure]];
+  const failing = answered.answer.conditions.filter((one) => driftConditions.has(one.type) && one.status === "False");
   if (failing.length === 0) return [["right", "finds node.conf as desired"]];
   return failing.map(({ type, message }) => ["wrong", `${type}: ${message}`] as const);
 }
 
 /** What a service answers at a path. A service that is not ready answers 503 and says why. */
-async function ask<Answer>(origin: string, path: string, schema: z.ZodType<Answer>): Promise<Asked<Answer>> {
+async function ask<Answer>(origin: string, path: string, schema: z.ZodType<Answer>): Promise<Answered<Answer>> {
   const url = new URL(path, origin).href;
   const got = await getJson(url, { timeoutMs: answerMs, answerBytesMax: answerBytes });
   if (!got.ok) return { failure: `${url} can't be asked (${got.why}); does it run, and can it be reached from here?` };

@@ -33,10 +33,10 @@ export function readStackOutputs(path: string, urls: Readonly<Record<string, str
       `${place}: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}; expected what "pulumi stack output --json" prints after a "pulumi up" of this version.`,
     );
   }
-  const { configuration, urls: told } = parsed.data;
+  const { configuration, urls: listedUrls } = parsed.data;
   const known: Readonly<Record<string, string>> = {
-    sidecar: new URL(told.operations.status).origin,
-    "resource-server": new URL(told.operations.resourceServerMetrics).origin,
+    sidecar: new URL(listedUrls.operations.status).origin,
+    "resource-server": new URL(listedUrls.operations.resourceServerMetrics).origin,
     ...urls,
   };
   const unknownName = Object.keys(urls).find((name) => configuration[name] === undefined);

@@ -63,7 +63,7 @@ export function planDocument({ steps, kept }: Installation) {
 
 /** Tells a plan, line by line; of what may hold secrets, the names alone. */
 export function planLines({ steps, kept }: Installation): readonly string[] {
-  const told = steps.flatMap(({ path, mode, text, isSecret }) => {
+  const listed = steps.flatMap(({ path, mode, text, isSecret }) => {
     if (text === undefined) return [`remove ${path}`];
     const title = `write ${path}, mode 0${mode.toString(8)}:`;
     return [
@@ -74,7 +74,7 @@ export function planLines({ steps, kept }: Installation): readonly string[] {
         .map((line) => (line === "" ? "" : `    ${line}`)),
     ];
   });
-  return [...told, ...kept.map((line) => `${line}.`)];
+  return [...listed, ...kept.map((line) => `${line}.`)];
 }
 
 /** Does what was planned. Whoever reads meanwhile finds the old file or the new one, and never a secret with another mode. */

@@ -67,10 +67,10 @@ test("of two payments that one payer had verified, the second is asked about aga
 
 test("an answer that was on its way while a settlement of the payer began or ended counts for nothing", () => {
   const { recent, time } = remember();
-  const askedAtMs = time.nowMs;
+  const verifiedAtMs = time.nowMs;
   time.nowMs += 1;
   recent.forgetPayer(payment("01", { payer: payer.toLowerCase() as typeof payer }));
-  recent.noteGood(payment("02"), askedAtMs);
+  recent.noteGood(payment("02"), verifiedAtMs);
   expect(recent.takeGood(payment("02"))).toBe(false);
   recent.noteGood(payment("02"), (time.nowMs += 1));
   expect(recent.takeGood(payment("02"))).toBe(true);

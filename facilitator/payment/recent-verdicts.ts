@@ -9,7 +9,7 @@ export type RecentVerdicts = Readonly<{
   /** Whether the payer signed: as found before for this very signature, else as `recover` finds. */
   isSigned: SignatureCheck;
   /** Notes that the chain, asked at that time, would take the payment. */
-  noteGood: (payment: SignedPayment, askedAtMs: number) => void;
+  noteGood: (payment: SignedPayment, verifiedAtMs: number) => void;
   /**
    * Whether the chain's word about a payment that is to be settled still counts. It counts once, and what it said of the payer's other
    * payments in the token counts no more: together they may be more than the payer holds.
@@ -29,7 +29,7 @@ export function createRecentVerdicts(
   const payers = new Map<string, PayerVerdicts>();
 
   const forgetPayer: RecentVerdicts["forgetPayer"] = (payment) =>
-    keep(payers, nameOfPayer(payment), { changedAtMs: clock(), askedAtMs: new Map() }, entriesMax);
+    keep(payers, nameOfPayer(payment), { changedAtMs: clock(), verifiedAtMs: new Map() }, entriesMax);
   return {
     isSigned: ({ id, callData }, recover) => {
       if (signed.get(id) === callData) return true;
@@ -37,25 +37,25 @@ export function createRecentVerdicts(
       keep(signed, id, callData, entriesMax);
       return true;
     },
-    noteGood: (payment, askedAtMs) => {
+    noteGood: (payment, verifiedAtMs) => {
       const name = nameOfPayer(payment);
-      const payer = payers.get(name) ?? { changedAtMs: undefined, askedAtMs: new Map<Hex, number>() };
+      const payer = payers.get(name) ?? { changedAtMs: undefined, verifiedAtMs: new Map<Hex, number>() };
       // The answer is older than the settlement that began while it was on its way.
-      if (payer.changedAtMs !== undefined && askedAtMs <= payer.changedAtMs) return;
-      keep(payer.askedAtMs, payment.id, askedAtMs, verdictsPerPayerMax);
+      if (payer.changedAtMs !== undefined && verifiedAtMs <= payer.changedAtMs) return;
+      keep(payer.verifiedAtMs, payment.id, verifiedAtMs, verdictsPerPayerMax);
       keep(payers, name, payer, entriesMax);
     },
     takeGood: (payment) => {
-      const askedAtMs = payers.get(nameOfPayer(payment))?.askedAtMs.get(payment.id);
+      const verifiedAtMs = payers.get(nameOfPayer(payment))?.verifiedAtMs.get(payment.id);
       forgetPayer(payment);
-      return askedAtMs !== undefined && clock() - askedAtMs < verdictFreshMs;
+      return verifiedAtMs !== undefined && clock() - verifiedAtMs < verdictFreshMs;
     },
     forgetPayer,
   };
 }
 
 /** What the chain said of a payer's payments in one token, and when the last of them began or ended. */
-type PayerVerdicts = Readonly<{ changedAtMs: number | undefined; askedAtMs: Map<Hex, number> }>;
+type PayerVerdicts = Readonly<{ changedAtMs: number | undefined; verifiedAtMs: Map<Hex, number> }>;
 
 /** Since settling one of a payer's payments ends what was said of the others, few are worth keeping. */
 const verdictsPerPayerMax = 16;

@@ -138,6 +138,6 @@ function unknownScheme({ scheme }: PaymentRequirements, schemes: readonly Settli
   return { reason: reason.scheme, message: `scheme "${scheme}" is not settled here; use ${known}.` };
 }
 
-function otherNetwork({ network: asked }: PaymentRequirements, network: string): Refusal {
-  return { reason: reason.network, message: `network "${asked}" is not settled here; use "${network}".` };
+function otherNetwork({ network: required }: PaymentRequirements, network: string): Refusal {
+  return { reason: reason.network, message: `network "${required}" is not settled here; use "${network}".` };
 }

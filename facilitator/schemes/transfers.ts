@@ -54,10 +54,10 @@ export function createTransfers(
       if (caller.kind === "seller") await engine.noteVerified(payment.id, caller.owner);
       const recorded = await engine.progress(payment);
       if (recorded !== undefined) return { answer: answerValidUnless(refuseRecorded(recorded, caller)), payer };
-      const askedAtMs = clock();
+      const verifiedAtMs = clock();
       const refusal =
-        refusePayee(payment.payTo, payees) ?? refuseTime(payment.authorization, askedAtMs) ?? (await check(payment));
-      if (refusal === undefined) recent.noteGood(payment, askedAtMs);
+        refusePayee(payment.payTo, payees) ?? refuseTime(payment.authorization, verifiedAtMs) ?? (await check(payment));
+      if (refusal === undefined) recent.noteGood(payment, verifiedAtMs);
       return { answer: answerValidUnless(refusal), payer };
     },
     async settle(payment) {

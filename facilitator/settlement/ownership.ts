@@ -51,14 +51,17 @@ export function createOwnership(
 }
 
 /** What is known of a settlement, and who asks. */
-type Asked = Readonly<{ id: Hex; answer: SettleAnswer; caller: Caller; isOwner: boolean }>;
+type KnownSettlement = Readonly<{ id: Hex; answer: SettleAnswer; caller: Caller; isOwner: boolean }>;
 
 /**
  * What a caller is answered. Anyone may know that nothing was charged; a success, or that there may be one, is for the owner.
  * A caller without a name that is told `settlement_pending` can't be known again, so the settlement is nobody's from then on: the
  * next call gets the outcome. So the retry of `@x402/core`'s middleware does, and a client that comes back with its payment.
  */
-export async function answerFor({ id, answer, caller, isOwner }: Asked, ownership: Ownership): Promise<SettleAnswer> {
+export async function answerFor(
+  { id, answer, caller, isOwner }: KnownSettlement,
+  ownership: Ownership,
+): Promise<SettleAnswer> {
   if (answer.state !== "settled" && answer.state !== "pending") return answer;
   const duplicate = { state: "duplicate", transaction: answer.transaction } as const;
   if (!isOwner) return duplicate;

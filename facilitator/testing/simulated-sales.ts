@@ -61,7 +61,7 @@ export async function settleUntilKnown(
   await pause(random() * 10_000);
   for (;;) {
     const { engine, gone } = pick([...replicas.values()] as [SimulatedReplica, ...SimulatedReplica[]]);
-    const askedAtMs = nowMs();
+    const requestedAtMs = nowMs();
     try {
       const result = await Promise.race([engine.settle(payment, who), gone]);
       if (result.state !== "pending") {
@@ -71,7 +71,7 @@ export async function settleUntilKnown(
     } catch {
       // Nothing is known: what follows asks again, as a seller does.
     }
-    const waitedMs = nowMs() - askedAtMs;
+    const waitedMs = nowMs() - requestedAtMs;
     if (waitedMs > answerMaxMs) report(`${who.owner} waited ${waitedMs} ms for an answer`);
     await pause(200 + random() * 2_000);
   }

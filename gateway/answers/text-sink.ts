@@ -6,14 +6,14 @@ import { AnswerParts, type PartsFailure, type AnswerSink, type AnswerSource } fr
 export type TextAnswer = Readonly<{ text: string; source: AnswerSource; retryAfterSeconds: number | undefined }>;
 
 /** Who takes the answers of one or more sinks, each with what it is the answer to. */
-export type TextTaker<Asked> = Readonly<{
+export type TextTaker<Context> = Readonly<{
   /** Longest answer. */
   limitBytes: number;
   /** What is collected is held in it until it is taken. */
   memory: HeldBytes;
-  take: (answer: TextAnswer | CollectionFailure, asked: Asked) => void;
+  take: (answer: TextAnswer | CollectionFailure, context: Context) => void;
   /** Takes a long answer as it came, in the place of `take`; without it, it is put together. */
-  takeLong?: (answer: LongAnswer, asked: Asked) => void;
+  takeLong?: (answer: LongAnswer, context: Context) => void;
 }>;
 
 /** A long answer, in the parts that it came in: as one string it would be in the heap twice, and garbage soon. */
@@ -26,15 +26,15 @@ const longBytes = 65_536;
 const smallBytes = 1_024;
 
 /** A sink that collects an answer and hands it to its taker once, whole, unless so much may not be held. A batch has one for each call: it is one small object. */
-export class TextSink<Asked> implements AnswerSink {
-  readonly #taker: TextTaker<Asked>;
-  readonly #asked: Asked;
+export class TextSink<Context> implements AnswerSink {
+  readonly #taker: TextTaker<Context>;
+  readonly #context: Context;
   /** Made when an answer begins that comes in parts: most come whole. */
   #collected: CollectedText | undefined;
 
-  constructor(taker: TextTaker<Asked>, asked: Asked) {
+  constructor(taker: TextTaker<Context>, context: Context) {
     this.#taker = taker;
-    this.#asked = asked;
+    this.#context = context;
   }
 
   text(json: string, source: AnswerSource, retryAfterSeconds?: number): void {
@@ -63,23 +63,23 @@ export class TextSink<Asked> implements AnswerSink {
     if (collected === undefined) return;
     const isLong = collected.parts.bytes >= longBytes;
     const parts = collected.parts.release();
-    if (collected.failure !== undefined) this.#taker.take(collected.failure, this.#asked);
+    if (collected.failure !== undefined) this.#taker.take(collected.failure, this.#context);
     else if (isLong && this.#taker.takeLong !== undefined) {
-      this.#taker.takeLong({ parts, source: collected.source }, this.#asked);
+      this.#taker.takeLong({ parts, source: collected.source }, this.#context);
     } else {
       const text = parts.map((part) => part.toString("latin1")).join("");
-      this.#taker.take({ text, source: collected.source, retryAfterSeconds: undefined }, this.#asked);
+      this.#taker.take({ text, source: collected.source, retryAfterSeconds: undefined }, this.#context);
     }
   }
 
   fail(): void {
     this.#collected?.parts.release();
-    this.#taker.take("broken", this.#asked);
+    this.#taker.take("broken", this.#context);
   }
 
   #whole(text: string, source: AnswerSource, retryAfterSeconds: number | undefined): void {
     const refusal = text.length > this.#taker.limitBytes ? "tooLong" : this.#refusalOf(text.length);
-    this.#taker.take(refusal ?? { text, source, retryAfterSeconds }, this.#asked);
+    this.#taker.take(refusal ?? { text, source, retryAfterSeconds }, this.#context);
   }
 
   #refusalOf(bytes: number): "tooMuchHeld" | undefined {

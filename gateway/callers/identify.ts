@@ -28,15 +28,15 @@ export function identifyByAddress(
     identityOf(toAddressKey(client.of(remoteAddress, undefined))),
   );
   // An address has no blank in it, so that the first one parts the two.
-  const identityOfTold = memoize(kept, (name) => {
+  const identityOfForwarded = memoize(kept, (name) => {
     const blank = name.indexOf(" ");
     return identityOf(toAddressKey(client.of(name.slice(0, blank), name.slice(blank + 1))));
   });
   return (facts) => {
     const { remoteAddress } = facts;
     const isTrusted = client.isTrusted(remoteAddress);
-    const told = client.told(facts);
-    if (isTrusted && told !== undefined) return identityOfTold(`${remoteAddress} ${told}`);
+    const forwarded = client.forwardedBy(facts);
+    if (isTrusted && forwarded !== undefined) return identityOfForwarded(`${remoteAddress} ${forwarded}`);
     notice?.(isTrusted, facts);
     return identityOfPeer(remoteAddress);
   };

@@ -59,7 +59,7 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
   #chargedKiB = 0;
   /** The gate that let the call to the node, and when. */
   #gate: LoadGate | undefined;
-  #askedAt = 0;
+  #requestedAt = 0;
   #heldBytes = 0;
   #hasLeft = false;
 
@@ -106,7 +106,7 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
     const refusal = gate.enter(this.caller, this.tier, this.method.costUnits, policy.settings.overload);
     if (refusal !== undefined) return refusal;
     this.#gate = gate;
-    this.#askedAt = dependencies.now();
+    this.#requestedAt = dependencies.now();
     if (context.trace !== undefined) this.traceContext = context.trace.requestNode();
     return undefined;
   }
@@ -124,7 +124,8 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
     const { now, meter } = this.dependencies;
     const endedAt = now();
     // A reader that shared another's call has no time of the node's own, and one that went leaves it unknown.
-    if (outcome !== "coalesced" && outcome !== "cancelled") meter.node(this.#label, (endedAt - this.#askedAt) / 1_000);
+    if (outcome !== "coalesced" && outcome !== "cancelled")
+      meter.node(this.#label, (endedAt - this.#requestedAt) / 1_000);
     this.ended(callOutcome(outcome), endedAt);
   }
 

@@ -32,9 +32,9 @@ export function createHead(
   let known: ChainHead | undefined;
   let hash = "";
   let generation = 0;
-  let toldAt = Number.NEGATIVE_INFINITY;
+  let learntAt = Number.NEGATIVE_INFINITY;
   let madeAt = 0;
-  const isFresh = () => now() - toldAt <= options.staleAfterMs;
+  const isFresh = () => now() - learntAt <= options.staleAfterMs;
   return {
     known: () => (isFresh() ? known : undefined),
     generation: () => {
@@ -45,11 +45,11 @@ export function createHead(
       return generation;
     },
     advance: (block) => {
-      toldAt = now();
+      learntAt = now();
       if (known !== undefined && block.hash === hash) return;
       hash = block.hash;
       // The block's own time is read once by the wall's clock, which may be set.
-      madeAt = toldAt - Math.max(0, block.madeAtMs === undefined ? 0 : wallClock() - block.madeAtMs);
+      madeAt = learntAt - Math.max(0, block.madeAtMs === undefined ? 0 : wallClock() - block.madeAtMs);
       known = { latest: block.number, finalized: known?.finalized };
       generation += 1;
     },
@@ -59,10 +59,10 @@ export function createHead(
     lose: () => {
       known = undefined;
       hash = "";
-      toldAt = Number.NEGATIVE_INFINITY;
+      learntAt = Number.NEGATIVE_INFINITY;
       generation += 1;
     },
-    ageMs: () => now() - toldAt,
+    ageMs: () => now() - learntAt,
     blockAgeMs: () => (known === undefined || !isFresh() ? undefined : now() - madeAt),
   };
 }

@@ -77,11 +77,11 @@ export function createRedisRateLimiter(
   });
   const refusals = new LatestEntries<Refusal>(clients);
   let isShared = false;
-  let told: boolean | undefined;
+  let reported: boolean | undefined;
   const tell = (shared: boolean, error?: unknown) => {
     isShared = shared;
-    if (shared === told) return;
-    told = shared;
+    if (shared === reported) return;
+    reported = shared;
     if (shared) log.info({ event: "rate-store-answers" }, "rate limits hold across replicas");
     else
       log.warn(

@@ -40,7 +40,7 @@ export class FastConnection implements ConnectionServer {
   #flow: AnswerFlow | undefined;
   /** What was read and is not answered: whole requests that came at once, or the start of one. */
   readonly #unread: HeldRequests;
-  #asked: FastAnswerContext = { extraHeaders: "", isLast: false, mayChunk: true };
+  #context: FastAnswerContext = { extraHeaders: "", isLast: false, mayChunk: true };
   #isServing = false;
   /** Others have theirs before more is read or answered. */
   readonly #turn: TurnWait;
@@ -63,7 +63,7 @@ export class FastConnection implements ConnectionServer {
     this.#backlog = new ClientBacklog(socket, this.#memory);
     this.#pace = new ReaderPace(socket, waits);
     this.#turn = new TurnWait(dependencies.turns, () => this.#goOn(true));
-    const answering = { context: () => this.#asked, finish: (isLast: boolean) => this.#finish(isLast) };
+    const answering = { context: () => this.#context, finish: (isLast: boolean) => this.#finish(isLast) };
     this.#sink = createFastSink(socket, { heads, outbox, backlog: this.#backlog, ...answering });
     this.#wait = new FastWait(waits, clock);
     this.#listeners = [
@@ -102,7 +102,7 @@ export class FastConnection implements ConnectionServer {
   #receive(bytes: Buffer): boolean {
     if (this.#isGone) return false;
     this.#wait.isActive();
-    if (this.#isBusy && this.#asked.isLast) {
+    if (this.#isBusy && this.#context.isLast) {
       // Nothing may follow a last request; who sends more is cut off, as node:http does it.
       if (!isBlank(bytes)) this.#socket.destroy();
       return true;
@@ -150,10 +150,10 @@ export class FastConnection implements ConnectionServer {
     this.#requests.taken();
     this.#unread.drop(request.endsAt);
     this.#isBusy = true;
-    this.#asked = request.answer;
+    this.#context = request.answer;
     const { method } = request;
     if (method === "POST") this.#call(request);
-    else this.#send((heads) => heads.empty(method, this.#asked));
+    else this.#send((heads) => heads.empty(method, this.#context));
     return true;
   }
 
@@ -173,7 +173,7 @@ export class FastConnection implements ConnectionServer {
 
   #answer(who: CallerIdentity, { facts, body }: FastRequest): void {
     if (this.#socket.destroyed) return;
-    if (who.kind === "refused") return this.#send((heads) => heads.refusal(unauthorized(who.message), this.#asked));
+    if (who.kind === "refused") return this.#send((heads) => heads.refusal(unauthorized(who.message), this.#context));
     const { traceContext, requestId } = facts;
     const context = { caller: who.caller, memory: this.#memory, traceContext, requestId };
     const flow = this.#dependencies.handle(body, context, this.#sink);
@@ -182,7 +182,7 @@ export class FastConnection implements ConnectionServer {
 
   #send(answer: (heads: FastAnswerHeads) => string): void {
     this.#dependencies.outbox.write(this.#socket, answer(this.#dependencies.heads));
-    this.#finish(this.#asked.isLast);
+    this.#finish(this.#context.isLast);
   }
 
   #finish(isLast: boolean): void {

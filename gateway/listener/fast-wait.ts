@@ -24,7 +24,7 @@ export class FastWait {
   readonly #clock: () => number;
   #activeAt: number;
   #timeoutMs: number;
-  #hasAsked = false;
+  #hasRequested = false;
   /** When the first bytes came of a request that is not whole yet. */
   #begunAt: number | undefined;
 
@@ -53,7 +53,7 @@ export class FastWait {
   /** A request is whole, or somebody else reads it on. */
   isWhole(): void {
     this.#begunAt = undefined;
-    this.#hasAsked = true;
+    this.#hasRequested = true;
     this.#timeoutMs = this.#waits.idleTimeoutMs;
   }
 
@@ -69,6 +69,6 @@ export class FastWait {
   standing(isBusy: boolean): ConnectionStanding {
     if (isBusy) return { kind: "busy", sinceMs: this.#activeAt };
     if (this.#begunAt !== undefined) return { kind: "unfinished", sinceMs: this.#begunAt };
-    return { kind: this.#hasAsked ? "kept" : "new", sinceMs: this.#activeAt };
+    return { kind: this.#hasRequested ? "kept" : "new", sinceMs: this.#activeAt };
   }
 }

@@ -70,7 +70,7 @@ export function createHttpHandler(dependencies: HttpHandlerDependencies) {
 }
 
 /** A request that has a call in its body: what its head says, and what it is answered with. */
-type Asked = Readonly<{ facts: RequestFacts; cors: AnswerHeaders; dependencies: HttpHandlerDependencies }>;
+type Exchange = Readonly<{ facts: RequestFacts; cors: AnswerHeaders; dependencies: HttpHandlerDependencies }>;
 
 function answerEmpty(response: ServerResponse, cors: AnswerHeaders): void {
   response.writeHead(200, [...cors, ["Content-Length", "0"]].flat());
@@ -81,7 +81,7 @@ function answerEmpty(response: ServerResponse, cors: AnswerHeaders): void {
 function isRefusedByHead(
   request: IncomingMessage,
   response: ServerResponse,
-  { facts, cors, dependencies: { policy, identify, bodies } }: Asked,
+  { facts, cors, dependencies: { policy, identify, bodies } }: Exchange,
 ): boolean {
   const lengthBytes = Number(request.headers["content-length"] ?? 0);
   const { bodyBytes } = policy().settings.limits;
@@ -103,8 +103,8 @@ function isRefusedByHead(
   return true;
 }
 
-function receive(request: IncomingMessage, response: ServerResponse, asked: Asked): void {
-  const { facts, dependencies } = asked;
+function receive(request: IncomingMessage, response: ServerResponse, exchange: Exchange): void {
+  const { facts, dependencies } = exchange;
   const { bodyBytes } = dependencies.policy().settings.limits;
   const memory = dependencies.connections.memoryOf(request.socket, facts);
   const received = new HeldRequests(memory);
@@ -134,7 +134,7 @@ function receive(request: IncomingMessage, response: ServerResponse, asked: Aske
     // From here on it counts for as long as it is of use, which may be longer than the request is there.
     letGo();
     const identity = dependencies.identify(facts);
-    const given = { ...asked, body, memory };
+    const given = { ...exchange, body, memory };
     if (identity instanceof Promise) {
       void holdUntil(memory, body.length, identity).then((known) =>
         answer(request, response, { ...given, identity: known }),
@@ -144,7 +144,7 @@ function receive(request: IncomingMessage, response: ServerResponse, asked: Aske
   return undefined;
 }
 
-type Given = Asked & Readonly<{ body: Buffer; memory: ConnectionMemory; identity: CallerIdentity }>;
+type Given = Exchange & Readonly<{ body: Buffer; memory: ConnectionMemory; identity: CallerIdentity }>;
 
 function answer(
   request: IncomingMessage,

@@ -171,5 +171,5 @@ function corsHeaders(allowedOrigins: readonly string[]): (origin: string) => Ans
 
 /** What a client's memory is counted by: its address as trusted proxies tell it, an IPv6 client's by its /64. */
 export function createPeerAddress(client: ClientAddress): (peer: PeerFacts) => string {
-  return (peer) => toAddressKey(client.of(peer.remoteAddress, client.told(peer)));
+  return (peer) => toAddressKey(client.of(peer.remoteAddress, client.forwardedBy(peer)));
 }

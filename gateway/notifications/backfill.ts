@@ -83,7 +83,7 @@ function headerOf(block: string): string {
  * The last block whose entries are certain to have been told. Those of the newest block and of the one before it may have been
  * on their way when their headers had come; what is older than the subscription does not concern it.
  */
-function lastTold(since: bigint | undefined, ancestor: bigint): bigint {
+function lastSent(since: bigint | undefined, ancestor: bigint): bigint {
   if (since === undefined || since >= ancestor) return ancestor;
   return since > ancestor - 2n ? since : ancestor - 2n;
 }
@@ -92,7 +92,7 @@ async function readLogs(
   { params, sent, since }: SharedSubscription,
   { ancestor, latest, ask }: Readonly<{ ancestor: RememberedBlock; latest: RememberedBlock; ask: RequestNode }>,
 ): Promise<readonly string[] | undefined> {
-  const from = lastTold(since, ancestor.number);
+  const from = lastSent(since, ancestor.number);
   const gone = sent?.above(ancestor.number);
   if (sent === undefined || gone === undefined || sent.above(from) === undefined) return undefined;
   if (from >= latest.number) return gone.map(asRemoved);

@@ -71,7 +71,7 @@ export type SharedSubscription = {
   readonly since: bigint | undefined;
   /** The node's id of it, JSON text. */
   id: string | undefined;
-  asked: Promise<NodeAnswer>;
+  reply: Promise<NodeAnswer>;
   /** Notifications that wait until what was missed before them is told. */
   held: string[] | undefined;
 };

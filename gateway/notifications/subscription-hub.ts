@@ -50,7 +50,7 @@ export class SubscriptionHub implements Disposable {
   readonly #dependencies: HubDependencies;
   readonly #byParams = new Map<string, SharedSubscription>();
   readonly #atNode: NodeSubscriptions;
-  readonly #told: SentNotifications;
+  readonly #sent: SentNotifications;
   readonly #places: SubscriptionPlaces;
   /** Counts losses: what was begun on one connection ends with it. */
   #losses = 0;
@@ -62,7 +62,7 @@ export class SubscriptionHub implements Disposable {
     this.#options = options;
     this.#dependencies = dependencies;
     this.#places = createSubscriptionPlaces(options);
-    this.#told = createSentNotifications(options.bridgeBlocks);
+    this.#sent = createSentNotifications(options.bridgeBlocks);
     this.#atNode = createNodeSubscriptions({
       link: dependencies.link,
       isWanted: (shared) => this.#byParams.get(shared.params) === shared,
@@ -77,7 +77,7 @@ export class SubscriptionHub implements Disposable {
     const shared = this.#byParams.get(params) ?? this.#begin(params, subscriber.caller);
     if ("code" in shared) return { kind: "refused", error: shared };
     shared.subscribers.add(subscriber);
-    const answer = await shared.asked;
+    const answer = await shared.reply;
     if (answer.kind === "error") {
       shared.subscribers.delete(subscriber);
       this.#remove(shared);
@@ -128,14 +128,14 @@ export class SubscriptionHub implements Disposable {
       params,
       beganBy: caller,
       subscribers: new Set(),
-      sent: params.startsWith('["logs"') ? this.#told.logs() : undefined,
-      since: this.#told.blocks.blocks().at(-1)?.number,
+      sent: params.startsWith('["logs"') ? this.#sent.logs() : undefined,
+      since: this.#sent.blocks.blocks().at(-1)?.number,
       id: undefined,
-      asked: Promise.resolve(unanswered),
+      reply: Promise.resolve(unanswered),
       held: undefined,
     };
     this.#byParams.set(params, shared);
-    shared.asked = this.#atNode.begin(shared);
+    shared.reply = this.#atNode.begin(shared);
     return shared;
   }
 
@@ -163,7 +163,7 @@ export class SubscriptionHub implements Disposable {
   }
 
   #deliver(shared: SharedSubscription, result: string): void {
-    if (this.#options.bridgeMs > 0) this.#told.note(shared, result);
+    if (this.#options.bridgeMs > 0) this.#sent.note(shared, result);
     const notification = serializeNotification(result);
     for (const subscriber of shared.subscribers) subscriber.notify(notification);
   }
@@ -173,11 +173,11 @@ export class SubscriptionHub implements Disposable {
     const all = [...this.#byParams.values()];
     for (const shared of all) {
       shared.held = [];
-      shared.asked = this.#atNode.begin(shared);
+      shared.reply = this.#atNode.begin(shared);
     }
-    const answers = await Promise.all(all.map(({ asked }) => asked));
+    const answers = await Promise.all(all.map(({ reply }) => reply));
     const { ask, gapEnded } = this.#dependencies;
-    const options = { memory: this.#told.blocks, bridgeBlocks: this.#options.bridgeBlocks, ask };
+    const options = { memory: this.#sent.blocks, bridgeBlocks: this.#options.bridgeBlocks, ask };
     const hasFailed = answers.some(({ kind }) => kind === "error");
     const missed = hasFailed ? undefined : await readBackfill(all, options);
     if (losses !== this.#losses) return;
@@ -194,7 +194,7 @@ export class SubscriptionHub implements Disposable {
       for (const result of results) this.#deliver(shared, result);
       const held = shared.held ?? [];
       shared.held = undefined;
-      for (const result of held) if (!this.#told.has(shared, result)) this.#deliver(shared, result);
+      for (const result of held) if (!this.#sent.has(shared, result)) this.#deliver(shared, result);
     }
     gapEnded("bridged");
   }
@@ -210,7 +210,7 @@ export class SubscriptionHub implements Disposable {
     const all = [...this.#byParams.values()];
     this.#endGap();
     this.#losses += 1;
-    this.#told.blocks.clear();
+    this.#sent.blocks.clear();
     this.#dependencies.gapEnded("closed");
     for (const shared of all) this.#close(shared);
   }

@@ -136,13 +136,13 @@ function contextOf(span: Span): TraceContext {
  */
 function callSampler(sampleRatio: number): Sampler {
   const share = new TraceIdRatioBasedSampler(sampleRatio);
-  const asked = new AlwaysOnSampler();
+  const always = new AlwaysOnSampler();
   return new ParentBasedSampler({
     root: share,
     remoteParentNotSampled: new AlwaysOffSampler(),
     remoteParentSampled: {
       shouldSample: (context, traceId, _name, _kind, attributes) =>
-        attributes["gatehouse.listener"] === "public" ? share.shouldSample(context, traceId) : asked.shouldSample(),
+        attributes["gatehouse.listener"] === "public" ? share.shouldSample(context, traceId) : always.shouldSample(),
       toString: () => "ByListener",
     },
   });

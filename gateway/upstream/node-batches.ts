@@ -41,7 +41,7 @@ export function createNodeBatches(
   { pool, log, now, turns }: NodeBatchesDependencies,
 ): NodeBatches {
   const served = new LatestEntries<Readonly<{ items: number; until: number }>>(rememberedCallers);
-  let toldUntil = Number.NEGATIVE_INFINITY;
+  let quietUntil = Number.NEGATIVE_INFINITY;
   const items = (caller: string) => {
     const known = served.get(caller);
     return known !== undefined && now() < known.until ? known.items : options.items;
@@ -51,8 +51,8 @@ export function createNodeBatches(
   };
   const refused = (caller: string, why: string) => {
     limit(caller, 1);
-    if (now() < toldUntil) return;
-    toldUntil = now() + smallForMs;
+    if (now() < quietUntil) return;
+    quietUntil = now() + smallForMs;
     log.warn(
       { event: "batch-not-served", why },
       "the node did not serve a batch: the calls of its caller's batches go to it alone for a minute",

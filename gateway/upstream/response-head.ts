@@ -76,9 +76,9 @@ function readResponseHead(head: string): ResponseHead | undefined {
     if (first !== lowerC && first !== lowerT) continue;
     const line = head.slice(start, at).toLowerCase();
     if (line.startsWith("content-length:")) {
-      const told = line.slice("content-length:".length).trim();
-      if (!/^\d{1,15}$/.test(told) || (length !== undefined && length !== told)) return undefined;
-      length = told;
+      const digits = line.slice("content-length:".length).trim();
+      if (!/^\d{1,15}$/.test(digits) || (length !== undefined && length !== digits)) return undefined;
+      length = digits;
     } else if (line.startsWith("transfer-encoding:"))
       chunked = line.slice("transfer-encoding:".length).trim() === "chunked";
     else if (line.startsWith("connection:") && line.includes("close")) keepAlive = false;

@@ -80,10 +80,10 @@ type Watched = Pick<docker.ContainerArgs, "mustRun" | "healthcheck" | "wait" | "
 /** What may take hours to start is not waited for. */
 function watched(spec: ServiceSpec, { startInterval }: Placement): Watched {
   const healthcheck = buildHealthcheck(spec, startInterval);
-  const asked = healthcheck === undefined ? {} : { healthcheck };
+  const check = healthcheck === undefined ? {} : { healthcheck };
   const { health } = spec;
-  if (health === undefined || health.kind === "port") return { mustRun: true, ...asked };
-  return { ...asked, wait: true, waitTimeout: health.startWithinSeconds };
+  if (health === undefined || health.kind === "port") return { mustRun: true, ...check };
+  return { ...check, wait: true, waitTimeout: health.startWithinSeconds };
 }
 
 function labels(spec: ServiceSpec, placement: Placement): docker.ContainerArgs["labels"] {

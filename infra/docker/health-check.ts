@@ -25,12 +25,12 @@ const program = ["node", "/app/infra/images/health-check.mjs"] as const;
  * @param startInterval whether the engine knows an interval for the time of a start.
  */
 export function buildHealthcheck(spec: ServiceSpec, startInterval = false): Healthcheck | undefined {
-  const asked = spec.health === undefined ? undefined : findInnerHealth(spec.health);
-  if (asked === undefined) return undefined;
-  const command = commandOf(spec, asked);
+  const inner = spec.health === undefined ? undefined : findInnerHealth(spec.health);
+  if (inner === undefined) return undefined;
+  const command = commandOf(spec, inner);
   return {
     tests: ["CMD", ...command],
-    startPeriod: formatEngineDuration(asked.startWithinSeconds),
+    startPeriod: formatEngineDuration(inner.startWithinSeconds),
     ...(startInterval ? timesWithStartInterval : timesWithout(command[1] === program[1])),
   };
 }

@@ -128,9 +128,9 @@ function npmCi(directory: string, options: readonly string[]): void {
     });
   } catch (error) {
     const { stderr, message } = error as Error & { stderr?: Buffer };
-    const told = stderr === undefined || stderr.length === 0 ? message : stderr.toString().trim().slice(-2_000);
+    const reason = stderr === undefined || stderr.length === 0 ? message : stderr.toString().trim().slice(-2_000);
     throw new RunError(
-      `the images' dependencies could not be installed from package-lock.json; nothing was changed. \`npm ci\` said:\n${told}\nSee to it that npm is on the PATH and reaches its registry, or name ready images with gatehouseImage and devnetImage.`,
+      `the images' dependencies could not be installed from package-lock.json; nothing was changed. \`npm ci\` said:\n${reason}\nSee to it that npm is on the PATH and reaches its registry, or name ready images with gatehouseImage and devnetImage.`,
     );
   }
 }

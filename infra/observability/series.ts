@@ -57,8 +57,8 @@ function operand(matcher: Matcher): string {
  * @param selector of a series with one label matcher at least.
  */
 export function shownLabel(selector: string, label: string): string {
-  const asked = selector.replace(/\}$/, ",job=%q,instance=%q} == 1");
-  return `{{ with printf \`${asked}\` $labels.job $labels.instance | query }}{{ . | first | label "${label}" }}{{ else }}unknown{{ end }}`;
+  const open = selector.replace(/\}$/, ",job=%q,instance=%q} == 1");
+  return `{{ with printf \`${open}\` $labels.job $labels.instance | query }}{{ . | first | label "${label}" }}{{ else }}unknown{{ end }}`;
 }
 
 /** A template that shows why a condition is wrong. */

@@ -163,13 +163,13 @@ function nodeArgs(
 
 /** Where the sidecar is told that the node's programs are, which is where the deployment has to put them. */
 function programPlace({ settings }: StackConfig): ProgramPlace {
-  const told = (path: readonly string[]) => {
+  const given = (path: readonly string[]) => {
     const value = findRenderedValue(settings.sidecar ?? {}, path);
     return typeof value === "string" ? value : undefined;
   };
   return {
-    binDirectory: told(["nodeCli", "containerBinDirectory"]),
-    nodeDirectory: told(["node", "nodeDirectory"]),
+    binDirectory: given(["nodeCli", "containerBinDirectory"]),
+    nodeDirectory: given(["node", "nodeDirectory"]),
   };
 }
 

@@ -8,7 +8,7 @@ const settingCommand = /(?:\b([Ss]et) )?`pulumi config set(?: --\w+)* ([\w.]+)(?
 
 /** A problem of a stack's configuration as one of a component's inputs, none of which `pulumi config` sets: the advice stays, its commands go. */
 export function toInputProblem({ key, message }: ConfigProblem): ConfigProblem {
-  const told = message
+  const reworded = message
     .replace("no such key; Pulumi.yaml lists the keys.", "no such input.")
     .replaceAll(byCommand, (_command, other = key) =>
       rootOf(other) === rootOf(key) ? "" : ` with the input \`${other}\``,
@@ -16,7 +16,7 @@ export function toInputProblem({ key, message }: ConfigProblem): ConfigProblem {
     .replaceAll(settingCommand, (_command, set = "set", input: string, value?: string) =>
       value === undefined ? `${set} the input \`${input}\`` : `${set} the input \`${input}\` to \`${value}\``,
     );
-  return { key, message: told };
+  return { key, message: reworded };
 }
 
 /** The input that holds a value, however deep: `limits` of `limits.node.memory`. */

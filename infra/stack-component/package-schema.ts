@@ -177,19 +177,23 @@ function readProperty(schema: unknown, path: string, types: Record<string, Objec
   const whole = jsonSchema.parse(schema);
   // Several forms of one type, such as addresses of IPv4 and of IPv6.
   const parsed = whole.anyOf === undefined ? whole : { ...whole, ...jsonSchema.parse(whole.anyOf[0]) };
-  const told = whole.description === undefined ? {} : { description: whole.description };
+  const described = whole.description === undefined ? {} : { description: whole.description };
   if (parsed.properties !== undefined) {
     types[path] = readObject(schema, path, types);
-    return { ...refer(path), ...told };
+    return { ...refer(path), ...described };
   }
   switch (parsed.type) {
     case undefined:
-      return { $ref: "pulumi.json#/Any", ...told };
+      return { $ref: "pulumi.json#/Any", ...described };
     case "array":
-      return { type: "array", items: readProperty(parsed.items, path, types), ...told };
+      return { type: "array", items: readProperty(parsed.items, path, types), ...described };
     case "object":
-      return { type: "object", additionalProperties: readProperty(parsed.additionalProperties, path, types), ...told };
+      return {
+        type: "object",
+        additionalProperties: readProperty(parsed.additionalProperties, path, types),
+        ...described,
+      };
     default:
-      return { type: parsed.type, ...told, ...(parsed.default === undefined ? {} : { default: parsed.default }) };
+      return { type: parsed.type, ...described, ...(parsed.default === undefined ? {} : { default: parsed.default }) };
   }
 }

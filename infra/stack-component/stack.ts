@@ -26,7 +26,7 @@ const unknownInputs =
   "some inputs are not known in this preview, so it shows the component alone, and all that is below it as deleted where it is deployed already, which protectData refuses. Have the resource that they come from made or changed first with `pulumi up --target <its URN>`, or leave out the preview with `pulumi up --skip-preview`.";
 
 /** What a deployed stack tells. */
-type Told = StackOutputs &
+type PublishedData = StackOutputs &
   Readonly<{
     configuration: Readonly<Record<string, GivenConfiguration>>;
     grafana: ReturnType<typeof buildGrafanaOutput>;
@@ -50,7 +50,7 @@ type Told = StackOutputs &
  * });
  * stack.status.apply((url) => url); // http://sidecar-status:9600/status
  */
-export class Stack extends ComponentResource<Told | undefined> {
+export class Stack extends ComponentResource<PublishedData | undefined> {
   /** URLs by who may use them: the public, holders of a bought token, operators. */
   readonly urls: Output<StackOutputs["urls"]>;
   /** The sidecar's status as JSON; without the path it is the page. */
@@ -60,7 +60,7 @@ export class Stack extends ComponentResource<Told | undefined> {
   /** The account that pays the gas of settlements, and how it is funded. */
   readonly signer: Output<StackOutputs["signer"]>;
   /** What the services were given, for `gatehouse doctor --drift`. */
-  readonly configuration: Output<Told["configuration"]>;
+  readonly configuration: Output<PublishedData["configuration"]>;
   /** How one enters Grafana, where the stack brings one. */
   readonly grafana: Output<Readonly<{ user: string; password: string }> | undefined>;
   /** Fails with the stack; where nobody waits for it, Pulumi ends the program with the error. */
@@ -71,14 +71,15 @@ export class Stack extends ComponentResource<Told | undefined> {
     super(componentType, name, inputs, opts);
     this.#deployed = this.getData().then(() => undefined);
     // What a stack tells holds no secret but Grafana's password. A failure is told by `deployed` alone.
-    const told = unsecret(output(inputs)).apply(() => this.getData().catch(() => undefined));
-    const tell = <Value>(read: (told: Told) => Value) => told.apply((all) => all && read(all as Told)) as Output<Value>;
+    const published = unsecret(output(inputs)).apply(() => this.getData().catch(() => undefined));
+    const tell = <Value>(read: (data: PublishedData) => Value) =>
+      published.apply((all) => all && read(all as PublishedData)) as Output<Value>;
     this.urls = tell(({ urls }) => urls);
     this.status = tell(({ urls }) => statusOf(urls));
     this.tryThis = tell(({ tryThis }) => tryThis);
     this.signer = tell(({ signer }) => signer);
     this.configuration = tell(({ configuration }) => configuration);
-    this.grafana = told.apply((all) => output((all as Told | undefined)?.grafana));
+    this.grafana = published.apply((all) => output((all as PublishedData | undefined)?.grafana));
   }
 
   /**
@@ -94,7 +95,7 @@ export class Stack extends ComponentResource<Told | undefined> {
     inputs: Inputs,
     _options?: ComponentResourceOptions,
     name = "",
-  ): Promise<Told | undefined> {
+  ): Promise<PublishedData | undefined> {
     const known = await settle(inputs);
     if (known === undefined) {
       await log.info(unknownInputs, this);
@@ -107,7 +108,7 @@ export class Stack extends ComponentResource<Told | undefined> {
     }
   }
 
-  async #deploy(inputs: Readonly<Record<string, unknown>>, name: string): Promise<Told> {
+  async #deploy(inputs: Readonly<Record<string, unknown>>, name: string): Promise<PublishedData> {
     const { config, prefix } = parseInputs(inputs, { name, stack: getStack() });
     const provider = this.getProvider(
       config.target === "docker" ? "docker:index/container:Container" : "kubernetes:core/v1:Namespace",
@@ -117,9 +118,9 @@ export class Stack extends ComponentResource<Told | undefined> {
     const { configuration } = await deployStack(config, { prefix, root: ".", scope: { parent: this, provider } });
     const outputs = config.target === "docker" ? buildDockerOutputs(config) : buildKubernetesOutputs(config);
     const grafana = buildGrafanaOutput(config, { prefix, secret: deploymentSecret });
-    const told = { ...outputs, configuration, grafana };
-    this.registerOutputs({ ...told, status: statusOf(outputs.urls) });
-    return told;
+    const data = { ...outputs, configuration, grafana };
+    this.registerOutputs({ ...data, status: statusOf(outputs.urls) });
+    return data;
   }
 }
 

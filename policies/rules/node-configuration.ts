@@ -49,9 +49,9 @@ function settingFindings(resource: string, variables: readonly Variable[]): read
 }
 
 function versionFindings(resource: string, variables: readonly Variable[]): readonly StackFinding[] {
-  const told = valueOf(variables, "GATEHOUSE_SIDECAR_NODE_VERSION");
+  const version = valueOf(variables, "GATEHOUSE_SIDECAR_NODE_VERSION");
   const image = valueOf(variables, "GATEHOUSE_SIDECAR_NODE_IMAGE");
-  const message = told === undefined || image === undefined ? undefined : findImageDisagreement(told, image);
+  const message = version === undefined || image === undefined ? undefined : findImageDisagreement(version, image);
   return message === undefined ? [] : [{ resource, message }];
 }
 

@@ -54,14 +54,14 @@ export async function joinClaimOwners({ store, log }: Readonly<{ store: SqlStore
   let steadySince = renewedAt;
 
   const renew = async (): Promise<void> => {
-    const asked = performance.now();
+    const startedMs = performance.now();
     await store.change(
       `INSERT INTO claim_owner (id, expires_at_ms) VALUES ($1, ${store.nowMs} + $2)
        ON CONFLICT (id) DO UPDATE SET expires_at_ms = excluded.expires_at_ms`,
       [id, lifeMs],
     );
-    if (asked - renewedAt > lifeMs) steadySince = performance.now();
-    renewedAt = asked;
+    if (startedMs - renewedAt > lifeMs) steadySince = performance.now();
+    renewedAt = startedMs;
   };
   const run = async (): Promise<void> => {
     while (!stop.signal.aborted) {

@@ -31,10 +31,10 @@ function schemaProblems(issues: readonly Issue[]): readonly string[] {
   });
 }
 
-type Told = Readonly<{ path: readonly PropertyKey[]; message: string }>;
+type Problem = Readonly<{ path: readonly PropertyKey[]; message: string }>;
 
 /** What an issue of a key, or of one thing out of several kinds, is made of: of the kinds, the one that was meant. */
-function innermost(issue: Issue): readonly Told[] {
+function innermost(issue: Issue): readonly Problem[] {
   if (issue.code === "invalid_key") return issue.issues.map(({ message }) => ({ path: [], message }));
   if (issue.code !== "invalid_union") return [{ path: [], message: issue.message }];
   return issue.errors.find((inner) => inner.some(({ path }) => path.length > 0)) ?? issue.errors[0] ?? [];

@@ -10,11 +10,11 @@ import {
   tellNode,
   tellService,
   type TargetLevel,
-  type ToldTarget,
-} from "./told-target.ts";
+  type DescribedTarget,
+} from "./described-target.ts";
 
 /** A target as the page shows it. */
-export type ShownTarget = Omit<ToldTarget, "sinceMs" | "page"> &
+export type ShownTarget = Omit<DescribedTarget, "sinceMs" | "page"> &
   Readonly<{
     name: string;
     /** Its own page, or what it answers of itself. */
@@ -32,9 +32,9 @@ const lookEveryMs = 5_000;
 /** Of one look: all its requests share the time, each answer has the bytes. */
 const limits = { timeoutMs: 4_000, answerBytesMax: 4 * 1_024 * 1_024 } as const;
 
-type Look = Readonly<{ ok: true; told: ToldTarget } | { ok: false; why: string }>;
+type Look = Readonly<{ ok: true; described: DescribedTarget } | { ok: false; why: string }>;
 
-const unasked: ToldTarget = { level: "unknown", state: "Not asked yet", cause: "", figures: {}, page: "" };
+const unasked: DescribedTarget = { level: "unknown", state: "Not asked yet", cause: "", figures: {}, page: "" };
 
 /** Looks at a target again and again. Disposing of it ends that. */
 export function watchTarget(
@@ -45,30 +45,30 @@ export function watchTarget(
   const stopping = new AbortController();
   const beganMs = clock.wallMs();
   let answeredAtMs: number | undefined;
-  let seen: Readonly<{ told: ToldTarget; answers: boolean; sinceMs: number; beganEarlier: boolean }> = {
-    told: unasked,
+  let seen: Readonly<{ described: DescribedTarget; answers: boolean; sinceMs: number; beganEarlier: boolean }> = {
+    described: unasked,
     answers: false,
     sinceMs: beganMs,
     beganEarlier: true,
   };
-  const note = (told: ToldTarget, answers: boolean) => {
+  const note = (described: DescribedTarget, answers: boolean) => {
     const nowMs = clock.wallMs();
-    const isSame = seen.told.state === told.state;
-    const isFirst = seen.told === unasked;
+    const isSame = seen.described.state === described.state;
+    const isFirst = seen.described === unasked;
     const noticedMs = isFirst ? beganMs : answers ? nowMs : (answeredAtMs ?? nowMs);
     const began = isSame
       ? { sinceMs: seen.sinceMs, beganEarlier: seen.beganEarlier }
       : { sinceMs: noticedMs, beganEarlier: isFirst };
-    const { sinceMs, beganEarlier = false } = told;
-    seen = { told, answers, ...began, ...(sinceMs === undefined ? {} : { sinceMs, beganEarlier }) };
+    const { sinceMs, beganEarlier = false } = described;
+    seen = { described, answers, ...began, ...(sinceMs === undefined ? {} : { sinceMs, beganEarlier }) };
     if (answers) answeredAtMs = nowMs;
   };
   const look = async () => {
     const found = await lookAt(target, clock, payments);
-    if (found.ok) note(found.told, true);
+    if (found.ok) note(found.described, true);
     else {
       // What was known last stays on the card, marked as old.
-      const { figures, page } = seen.told;
+      const { figures, page } = seen.described;
       note({ level: "stale" satisfies TargetLevel, state: "No answer", cause: found.why, figures, page }, false);
     }
   };
@@ -76,10 +76,10 @@ export function watchTarget(
   const done = poll({ name: `overview of ${target.name}`, intervalMs: lookEveryMs, signal }, look, { log });
   return {
     current: () => {
-      const { sinceMs: _, page, ...told } = seen.told;
+      const { sinceMs: _, page, ...described } = seen.described;
       const { answers, sinceMs, beganEarlier } = seen;
       const since = new Date(sinceMs).toISOString();
-      return { ...told, name: target.name, page: target.shownUrl + page, answers, since, beganEarlier };
+      return { ...described, name: target.name, page: target.shownUrl + page, answers, since, beganEarlier };
     },
     [Symbol.asyncDispose]: async () => {
       stopping.abort();
@@ -98,7 +98,7 @@ async function lookAt(
   const status = await getJson(at("/status"), options);
   if (!status.ok) return { ok: false, why: `It can't be asked (${status.why}).` };
   const node = targetStatus.safeParse(status.body);
-  if (status.status === 200 && node.success) return { ok: true, told: tellNode(node.data, clock.wallMs()) };
+  if (status.status === 200 && node.success) return { ok: true, described: tellNode(node.data, clock.wallMs()) };
   if (status.status !== 404)
     return { ok: false, why: `It answered /status with HTTP ${status.status}, and no status.` };
   const ready = await getJson(at("/readyz"), options);
@@ -112,5 +112,5 @@ async function lookAt(
   }
   const metrics = await getText(at("/metrics"), options);
   const counts = metrics.ok && metrics.status === 200 ? readPaymentCounts(metrics.body, clock.wallMs()) : undefined;
-  return { ok: true, told: tellService(readiness.data, counts && payments.add(counts)) };
+  return { ok: true, described: tellService(readiness.data, counts && payments.add(counts)) };
 }

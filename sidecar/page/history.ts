@@ -77,13 +77,13 @@ function sampleOf({ clock, health, charts, pruningOldAfterMs }: HistorySources, 
   const { height, latencyMs, failure, answeredAtMs } = health();
   const answers = failure === undefined && answeredAtMs !== undefined;
   const [prunable, pruned] = [charts.prunable.list().at(-1), charts.pruned.list().at(-1)];
-  const isTold = pruned !== undefined && prunable !== undefined && atMs - pruned.atMs <= pruningOldAfterMs;
+  const isKnown = pruned !== undefined && prunable !== undefined && atMs - pruned.atMs <= pruningOldAfterMs;
   return {
     atMs,
     monotonicMs: clock.monotonicMs(),
     height: answers ? height : undefined,
     latencyMs: answers ? latencyMs : undefined,
-    backlog: isTold ? Math.max(0, prunable.value - pruned.value) : undefined,
+    backlog: isKnown ? Math.max(0, prunable.value - pruned.value) : undefined,
     ...sumTotals(traffic),
   };
 }

@@ -8,7 +8,7 @@ import type { Deployment } from "./advice/deployment.ts";
 import { buildFigures, type FigureSources } from "./figures.ts";
 import type { PageState } from "./page-state.ts";
 import { addAssets, addText, pageAssets } from "./static-routes.ts";
-import { describeIncident, type Runbooks } from "./told-incidents.ts";
+import { describeIncident, type Runbooks } from "./described-incidents.ts";
 
 /** Which node is told about, and how its page reads. */
 export type StatusOptions = ReportedNode &

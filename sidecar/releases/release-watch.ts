@@ -46,18 +46,18 @@ export function watchReleases(
     { log, files },
   );
   const call = createJsonRpcClient({ url: node.httpUrl, timeoutMs: rateTimeoutMs, answerBytesMax });
-  let askedMs: number | undefined;
+  let lookedMs: number | undefined;
   let againMs = 0;
   // A node that does not answer now makes its blocks as quickly as before.
   let secondsPerBlock: number | undefined;
   const look = async () => {
     const { height } = health.current();
     const nowMs = clock.monotonicMs();
-    if (height !== undefined && (askedMs === undefined || nowMs - askedMs > againMs)) {
-      askedMs = nowMs;
-      const told = await readSecondsPerBlock(height, call, signal);
-      againMs = told === undefined ? noRateAgainMs : rateAgainMs;
-      secondsPerBlock = told ?? secondsPerBlock;
+    if (height !== undefined && (lookedMs === undefined || nowMs - lookedMs > againMs)) {
+      lookedMs = nowMs;
+      const measured = await readSecondsPerBlock(height, call, signal);
+      againMs = measured === undefined ? noRateAgainMs : rateAgainMs;
+      secondsPerBlock = measured ?? secondsPerBlock;
     }
     if (signal.aborted) return;
     const running = { version: version(), height, secondsPerBlock, nowMs: clock.wallMs() };

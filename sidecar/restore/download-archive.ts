@@ -104,10 +104,10 @@ async function rememberOrigin(place: RestorePlace, url: string, response: Respon
 }
 
 /** Where in the archive the answer begins: where it was asked to, or at the beginning when the server sends all of it. */
-function startOf(response: Response, askedBytes: number, url: string): number {
+function startOf(response: Response, expectedBytes: number, url: string): number {
   if (response.status === 200) return 0;
   const begin = /^bytes (\d+)-/.exec(response.headers.get("content-range") ?? "")?.[1];
-  if (response.status === 206 && Number(begin) === askedBytes) return askedBytes;
+  if (response.status === 206 && Number(begin) === expectedBytes) return expectedBytes;
   const retryable = response.status === 429 || response.status >= 500 || response.status === 206;
   const advice = retryable ? "" : "; correct the URL";
   throw new RestoreError(`${stripQuery(url)} answers HTTP ${response.status}${advice}`, { retryable });

@@ -20,14 +20,14 @@ export function createProgress(
 ): Progress {
   const startMs = performance.now();
   let doneBytes = fromBytes;
-  let toldMs = startMs;
+  let shownMs = startMs;
   return {
     doneBytes: () => doneBytes,
     add: (bytes) => {
       doneBytes += bytes;
       const nowMs = performance.now();
-      if (nowMs - toldMs < everyMs) return;
-      toldMs = nowMs;
+      if (nowMs - shownMs < everyMs) return;
+      shownMs = nowMs;
       const bytesPerSecond = Math.round(((doneBytes - fromBytes) / (nowMs - startMs)) * 1_000);
       const percent = totalBytes === undefined ? "" : ` (${((doneBytes / totalBytes) * 100).toFixed(1)} %)`;
       const speed = `${(bytesPerSecond / 2 ** 20).toFixed(1)} MiB/s`;

@@ -69,12 +69,12 @@ export function createUpkeepMetrics(registry: Registry): UpkeepMetrics {
     commands: (command) => {
       for (const verb of controlVerbs) info.set({ verb, command: command(verb) }, 1);
     },
-    pruneInfo: (told) => {
-      on.set(told && Number(told.autoPrune));
-      reservedWindow.set(numberOf(told?.reservedWindow));
-      reserved.set(numberOf(told?.pruneReservedVersion));
-      flushed.set(numberOf(told?.flushedVersion));
-      real.set(numberOf(told?.realPruneReservedVersion));
+    pruneInfo: (pruned) => {
+      on.set(pruned && Number(pruned.autoPrune));
+      reservedWindow.set(numberOf(pruned?.reservedWindow));
+      reserved.set(numberOf(pruned?.pruneReservedVersion));
+      flushed.set(numberOf(pruned?.flushedVersion));
+      real.set(numberOf(pruned?.realPruneReservedVersion));
     },
   };
 }

@@ -125,8 +125,8 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   const rate = createCorrectionRate(clock);
   const metrics = createUpkeepMetrics(dependencies.metrics);
   metrics.commands(command);
-  const asked = { rpc: createNodeRpc(node.httpUrl), holders: createPortHolders(node.httpUrl, reach.directory) };
-  const reached = { place, observer, nodeCli, driver, node, lastPush: pushes?.lastPush, ...asked };
+  const probes = { rpc: createNodeRpc(node.httpUrl), holders: createPortHolders(node.httpUrl, reach.directory) };
+  const reached = { place, observer, nodeCli, driver, node, lastPush: pushes?.lastPush, ...probes };
   const isRestarting = () => seen.restarts.now().running !== undefined;
   const kept = { state, stateDeadline, versions, budget, rate, window, command, authority, isRestarting };
   const means = { ...dependencies, ...reached, ...kept, settings, metrics, clockThen: readClocks(clock), signal, wake };

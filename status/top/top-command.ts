@@ -23,12 +23,12 @@ export async function printTop(
   { url, json }: Omit<TopCommandOptions, "everyMs">,
   output: CommandOutput,
 ): Promise<number> {
-  const told = await requestStatus(url, topStatus);
-  if (!told.ok) {
-    output.error(`top: ${told.message}\n`);
+  const answer = await requestStatus(url, topStatus);
+  if (!answer.ok) {
+    output.error(`top: ${answer.message}\n`);
     return exitStatus.error;
   }
-  const { raw, status } = told;
+  const { raw, status } = answer;
   const sheet = () => `${renderSheet(status, { width: plainWidth, isColored: output.isColored }).join("\n")}\n`;
   output.out(json ? `${JSON.stringify(raw, undefined, 2)}\n` : sheet());
   return isRight(status) ? exitStatus.clean : exitStatus.drift;
@@ -75,9 +75,9 @@ export async function watchTop(
     draw();
     await pause(everyMs, ended);
     if (ended.aborted) break;
-    const told = await requestStatus(url, topStatus);
-    why = told.ok ? undefined : told.message;
-    if (told.ok) last = { status: told.status, atMs: performance.now() };
+    const answer = await requestStatus(url, topStatus);
+    why = answer.ok ? undefined : answer.message;
+    if (answer.ok) last = { status: answer.status, atMs: performance.now() };
   }
   return exitStatus.clean;
 }

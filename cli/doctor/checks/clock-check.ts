@@ -7,10 +7,10 @@ const toleratedMs = 5_000;
 
 /** Whether the clocks of the services agree with this machine's. Whose of the two is wrong is not known from here; a node's blocks tell more. */
 export const clockCheck: Check = async ({ services }) =>
-  listAnswering(services).flatMap(({ service: { service, metric, askedAtMs } }) => {
+  listAnswering(services).flatMap(({ service: { service, metric, requestedAtMs } }) => {
     const seconds = metric("gatehouse_time_seconds");
     if (seconds === undefined) return [look(service, "unknown", "its clock is not known: it gives no metrics")];
-    const offMs = seconds * 1_000 - askedAtMs;
+    const offMs = seconds * 1_000 - requestedAtMs;
     if (Math.abs(offMs) <= toleratedMs) return [look(service, "right", "its clock and this machine's agree")];
     const direction = offMs > 0 ? "ahead of" : "behind";
     return [

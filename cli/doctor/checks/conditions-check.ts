@@ -14,12 +14,12 @@ export const conditionsCheck: Check = async ({ services }) =>
         return [look(service, "unknown", "it has just started and tells nothing of its node yet")];
       if (wrong.length === 0) {
         const others = unknown.length === 0 ? "" : `; not known: ${unknown.map(({ type }) => type).join(", ")}`;
-        const told = status.conditions.length - unknown.length;
+        const known = status.conditions.length - unknown.length;
         return [
           look(
             service,
             "right",
-            `${told} of ${status.conditions.length} sides of its node are looked at and right${others}`,
+            `${known} of ${status.conditions.length} sides of its node are looked at and right${others}`,
           ),
         ];
       }

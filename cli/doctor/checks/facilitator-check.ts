@@ -40,14 +40,14 @@ async function stateOf({ url, apiKey, network }: UsedFacilitator): Promise<Findi
       `${shown} does not take the resource server's API key; set GATEHOUSE_RESOURCE_SERVER_FACILITATOR_API_KEY_FILE to one that it has among its apiKeys`,
     );
   }
-  const told = supported.safeParse(got.body);
-  if (!told.success)
+  const kinds = supported.safeParse(got.body);
+  if (!kinds.success)
     return look(
       "facilitator",
       "wrong",
       `${shown}/supported answers HTTP ${got.status}, and not as a facilitator does; is the URL right?`,
     );
-  const networks = [...new Set(told.data.kinds.map((kind) => kind.network))];
+  const networks = [...new Set(kinds.data.kinds.map((kind) => kind.network))];
   if (networks.includes(network)) return look("facilitator", "right", `${shown} settles on ${network}`);
   return look(
     "facilitator",

@@ -39,9 +39,9 @@ async function stateOf(
   const call = createJsonRpcClient({ url, ...checkLimits });
   const shown = maskCredentials(url);
   try {
-    const told = await call("eth_chainId", []);
-    if (!told.ok) return [look(service, "unknown", `${shown} refuses eth_chainId: ${told.error.message}`)];
-    const found = Number(told.result);
+    const answered = await call("eth_chainId", []);
+    if (!answered.ok) return [look(service, "unknown", `${shown} refuses eth_chainId: ${answered.error.message}`)];
+    const found = Number(answered.result);
     if (found !== chainId)
       return [
         look(

@@ -51,13 +51,13 @@ function stateOf(service: InspectedService): readonly Finding[] {
       ),
     ];
   }
-  const asked = answers["configuration.json"];
-  if (!asked.ok)
+  const answer = answers["configuration.json"];
+  if (!answer.ok)
     return [
       look(
         name,
         "unknown",
-        `${url} can't be asked (${asked.why}); its log says whether it hangs; its version, clock and conditions are not known`,
+        `${url} can't be asked (${answer.why}); its log says whether it hangs; its version, clock and conditions are not known`,
       ),
     ];
   if (configuration === undefined) {
@@ -65,7 +65,7 @@ function stateOf(service: InspectedService): readonly Finding[] {
       look(
         name,
         "wrong",
-        `${url} answers HTTP ${asked.status}, and not as a service of Gatehouse does; something else has its port: \`ss -ltnp 'sport = :${new URL(url).port}'\` names it`,
+        `${url} answers HTTP ${answer.status}, and not as a service of Gatehouse does; something else has its port: \`ss -ltnp 'sport = :${new URL(url).port}'\` names it`,
       ),
     ];
   }
@@ -103,8 +103,8 @@ function readinessOf({ service, url }: InspectedService, readiness: InspectedSer
 }
 
 function isRefused({ answers }: InspectedService): boolean {
-  const asked = answers?.["configuration.json"];
-  return asked !== undefined && !asked.ok && asked.why === "ECONNREFUSED";
+  const answer = answers?.["configuration.json"];
+  return answer !== undefined && !answer.ok && answer.why === "ECONNREFUSED";
 }
 
 function startCommand(source: string, name: string): string {

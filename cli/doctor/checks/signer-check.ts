@@ -24,7 +24,7 @@ async function stateOf(service: InspectedService): Promise<readonly Finding[]> {
   const { settings, service: name } = service;
   if (settings?.ok === true) {
     const { gasPayer } = settings.facts;
-    return gasPayer === undefined ? [] : [await asked(name, gasPayer)];
+    return gasPayer === undefined ? [] : [await checkBalance(name, gasPayer)];
   }
   if (name !== "facilitator" || service.configuration === undefined) return [];
   const held = service.metric("gatehouse_facilitator_signer_balance_native");
@@ -40,7 +40,7 @@ async function stateOf(service: InspectedService): Promise<readonly Finding[]> {
   ];
 }
 
-async function asked(service: string, payer: GasPayer): Promise<Finding> {
+async function checkBalance(service: string, payer: GasPayer): Promise<Finding> {
   const { privateKey, rpcUrl, nativeDecimals, gasLimit, maxFeePerGasGwei } = payer;
   const address = addressOf(privateKey.reveal());
   if (address === undefined)

@@ -27,7 +27,7 @@ export class HeldConnection {
   server: ConnectionServer | undefined;
   #request: IncomingMessage | undefined;
   #underWay = 0;
-  #hasAsked = false;
+  #hasRequested = false;
   #isUpgraded = false;
   #idleSinceMs: number;
   /** What had been read when the last request was whole: more than that is the start of another. */
@@ -42,7 +42,7 @@ export class HeldConnection {
 
   /** Takes note of a request whose head node:http has read. */
   asks(request: IncomingMessage, response: ServerResponse, clock: () => number): void {
-    this.#hasAsked = true;
+    this.#hasRequested = true;
     this.#request = request;
     this.#underWay += 1;
     this.#begunAtMs ??= clock();
@@ -74,7 +74,7 @@ export class HeldConnection {
       this.#begunAtMs ??= nowMs;
       return { kind: "unfinished", sinceMs: this.#begunAtMs };
     }
-    return { kind: this.#hasAsked ? "kept" : "new", sinceMs: this.#idleSinceMs };
+    return { kind: this.#hasRequested ? "kept" : "new", sinceMs: this.#idleSinceMs };
   }
 
   /** Ends it, and does not wait for a client that leaves its own side open. */

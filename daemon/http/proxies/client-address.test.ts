@@ -49,14 +49,15 @@ describe("clientAddress", () => {
 
   it("reads Forwarded where that is asked for, and then nothing else", () => {
     const client = findClientAddress({ ...settings, forwardedHeader: "forwarded" });
-    const told = (forwarded: string) => client.of("10.1.2.3", client.told({ forwardedFor: "6.6.6.6", forwarded }));
+    const told = (forwarded: string) =>
+      client.of("10.1.2.3", client.forwardedBy({ forwardedFor: "6.6.6.6", forwarded }));
     expect(told('for=6.6.6.6, for="[2001:db8::7]:4711";proto=https, for=192.0.2.1;by=10.1.2.3')).toBe("2001:db8::7");
     expect(told("For=203.0.113.9")).toBe("203.0.113.9");
     expect(told(", for=203.0.113.9")).toBe("203.0.113.9");
     expect(told("for=_hidden")).toBe("10.1.2.3");
     expect(told("for=6.6.6.6, proto=https")).toBe("10.1.2.3");
     expect(told('for="6.6.6.6, for=203.0.113.9')).toBe("10.1.2.3");
-    expect(client.told({ forwardedFor: "6.6.6.6", forwarded: undefined })).toBeUndefined();
+    expect(client.forwardedBy({ forwardedFor: "6.6.6.6", forwarded: undefined })).toBeUndefined();
   });
 });
 

@@ -9,10 +9,10 @@ import type { ProxySettings } from "../settings.ts";
 export type ClientAddress = Readonly<{
   /** Whether what a peer says of a request's way is believed. */
   isTrusted: (remoteAddress: string) => boolean;
-  /** The header's value that trusted proxies tell a client's address in, of those that a request has. */
-  told: (headers: ForwardedBy) => string | undefined;
+  /** The value of the header that names the client behind trusted proxies, if the request has it. */
+  forwardedBy: (headers: ForwardedBy) => string | undefined;
   /** The client's address, in its plain form. */
-  of: (remoteAddress: string, told: string | undefined) => string;
+  of: (remoteAddress: string, forwarded: string | undefined) => string;
 }>;
 
 /** Peers, and hops before them, of which it is remembered whether they are trusted: nearly all hops are the same few proxies. An address has at most 45 characters, and a zone. */
@@ -32,11 +32,11 @@ export function findClientAddress({
   const isTrusted = trustedProxies.length === 0 ? () => false : memoize(keptPeers, isProxy);
   return {
     isTrusted,
-    told: ({ forwardedFor, forwarded }) => (forwardedHeader === "forwarded" ? forwarded : forwardedFor),
-    of: (remoteAddress, told) => {
+    forwardedBy: ({ forwardedFor, forwarded }) => (forwardedHeader === "forwarded" ? forwarded : forwardedFor),
+    of: (remoteAddress, forwarded) => {
       let client = plainAddress(remoteAddress) ?? remoteAddress;
-      if (told === undefined || !isTrusted(remoteAddress)) return client;
-      const hops = forwardedHops(forwardedHeader, told);
+      if (forwarded === undefined || !isTrusted(remoteAddress)) return client;
+      const hops = forwardedHops(forwardedHeader, forwarded);
       const believed = Math.min(hops.length, hopsMax);
       for (let hop = 1; hop <= believed && isTrusted(client); hop += 1) {
         const address = readNodeAddress(hops[hops.length - hop] ?? "");

@@ -76,19 +76,19 @@ const notAtNode =
 
 /** Logs each mismatch once, and once more when the node that was behind has caught up and still does not have it. */
 function createTeller(log: Logger): (mismatches: readonly Mismatch[]) => void {
-  let told: ReadonlyMap<Hex, readonly string[]> = new Map();
+  let logged: ReadonlyMap<Hex, readonly string[]> = new Map();
   return (mismatches) => {
     const next = new Map<Hex, readonly string[]>();
     for (const { settlement, transaction, found, isNodeBehind } of mismatches) {
       const { id, payer, payTo, asset, amount } = settlement;
       const text = isNodeBehind ? notAtNode : notOnChain;
-      const before = told.get(id) ?? [];
-      const isTold = before.includes(text);
-      next.set(id, isTold ? before : [...before, text]);
-      if (isTold) continue;
+      const before = logged.get(id) ?? [];
+      const isLogged = before.includes(text);
+      next.set(id, isLogged ? before : [...before, text]);
+      if (isLogged) continue;
       const event = isNodeBehind ? "ledger-node-behind" : "ledger-mismatch";
       log.error({ event, settlement: id, transaction, found, payer, payTo, asset, amount: String(amount) }, text);
     }
-    told = next;
+    logged = next;
   };
 }

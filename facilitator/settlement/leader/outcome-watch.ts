@@ -52,9 +52,9 @@ export function createOutcomeWatch(
   };
   const look = async (): Promise<void> => {
     // Only those that were there before the question: what is asked for meanwhile may be too new for the answer.
-    const asked = [...entries];
-    const states = await requests.states(asked.map(([id]) => id));
-    for (const [id, entry] of asked) if (entries.get(id) === entry) settle(id, entry, states.get(id));
+    const requested = [...entries];
+    const states = await requests.states(requested.map(([id]) => id));
+    for (const [id, entry] of requested) if (entries.get(id) === entry) settle(id, entry, states.get(id));
   };
   const loop = createPollLoop({ intervalMs }, { ...dependencies, hasWork: () => entries.size > 0, look });
 

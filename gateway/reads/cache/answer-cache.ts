@@ -28,7 +28,7 @@ export type AnswerCache = Readonly<{
   /** Counts how often the cache was cleared: what was asked for in one epoch is not kept in another. */
   epoch: () => number;
   /** Keeps a result that can't change, unless the cache was cleared since the epoch in which it was asked for. */
-  putForEver: (key: string, json: string, askedIn: number) => void;
+  putForEver: (key: string, json: string, requestedIn: number) => void;
   clear: () => void;
   /** Makes so many bytes free, if it has them. */
   giveUp: (bytes: number) => void;
@@ -76,8 +76,8 @@ export function createAnswerCache(options: AnswerCacheOptions): AnswerCache {
       put(ofHead, key, json);
     },
     epoch: () => epoch,
-    putForEver: (key, json, askedIn) => {
-      if (askedIn === epoch) put(forEver, key, json);
+    putForEver: (key, json, requestedIn) => {
+      if (requestedIn === epoch) put(forEver, key, json);
     },
     clear: () => {
       epoch += 1;

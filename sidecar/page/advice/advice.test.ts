@@ -4,7 +4,7 @@ import { readSettings } from "#daemon/settings/settings.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
 import type { Condition, ConditionType } from "#status/condition.ts";
 import { sidecarSettings } from "../../settings.ts";
-import { listSteps } from "../told-incidents.ts";
+import { listSteps } from "../described-incidents.ts";
 import { buildDeployment } from "./deployment.ts";
 import { readRunbooks, findRunbook } from "./runbooks.ts";
 

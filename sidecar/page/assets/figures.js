@@ -103,6 +103,6 @@ export function listFigures(list, figures, { live }) {
 /** Shows the figures; all of them are old when the sidecar does not answer (`live` false). */
 export function showFigures(figures, { live, isDiskLow }) {
   const { disk } = figures;
-  const told = { ...figures, ...(disk === undefined ? {} : { disk: { ...disk, bad: isDiskLow } }) };
-  listFigures(find("#figures"), told, { live });
+  const judged = { ...figures, ...(disk === undefined ? {} : { disk: { ...disk, bad: isDiskLow } }) };
+  listFigures(find("#figures"), judged, { live });
 }

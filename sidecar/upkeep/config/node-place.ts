@@ -85,6 +85,6 @@ export function findNode(
 }
 
 function doubtOf(version: NodeVersion | undefined, next: NodeLayout, { binDirectory }: NodeLayout): string {
-  const told = version === undefined ? "the layout on disk changed" : `a node of ${version.text}`;
-  return `${told} would run in ${next.binDirectory}, which is not there; what is there is ${binDirectory}, so set node.version (GATEHOUSE_SIDECAR_NODE_VERSION) to that of the node's release, or finish the upgrade`;
+  const cause = version === undefined ? "the layout on disk changed" : `a node of ${version.text}`;
+  return `${cause} would run in ${next.binDirectory}, which is not there; what is there is ${binDirectory}, so set node.version (GATEHOUSE_SIDECAR_NODE_VERSION) to that of the node's release, or finish the upgrade`;
 }

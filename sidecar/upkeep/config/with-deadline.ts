@@ -20,14 +20,14 @@ export async function readWithDeadline(
 }
 
 /** What a write of node.conf changes: a sentence, and why. */
-export type ToldChange = Readonly<{ message: string; why?: string | undefined }>;
+export type DescribedChange = Readonly<{ message: string; why?: string | undefined }>;
 
 /**
  * Writes node.conf as {@link writeConfig} does, and does not wait for a file system that hangs. The audit log has it right before the file is
  * replaced and again after it, so that a kill between them leaves a line; what was written is an event.
  */
 export async function writeWithDeadline(
-  { changes, ...write }: ConfigWrite & Readonly<{ changes: readonly ToldChange[] }>,
+  { changes, ...write }: ConfigWrite & Readonly<{ changes: readonly DescribedChange[] }>,
   {
     fileDeadline,
     events,

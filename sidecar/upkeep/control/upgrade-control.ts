@@ -10,9 +10,9 @@ import type { CancelAnswer, ControlView, RestoreBody, UpgradeAnswer, UpgradeBody
 /** What a person may ask of a running sidecar about its node's version and data. */
 export type UpgradeControl = Readonly<{
   /** Shows an upgrade, or begins or schedules it if it is still the one that was shown. */
-  upgrade: (asked: UpgradeBody) => Promise<UpgradeAnswer>;
+  upgrade: (body: UpgradeBody) => Promise<UpgradeAnswer>;
   /** Shows a restore of the node's data, or begins it if it is still the one that was shown. */
-  restore: (asked: RestoreBody) => Promise<UpgradeAnswer>;
+  restore: (body: RestoreBody) => Promise<UpgradeAnswer>;
   /** Withdraws the upgrade that is scheduled. */
   cancelUpgrade: () => CancelAnswer;
 }>;
@@ -24,12 +24,12 @@ export function createUpgradeControl(
   dependencies: RequestUpgradeDependencies,
 ): UpgradeControl {
   return {
-    upgrade: async (asked) => {
-      const answered = await requestUpgrade(asked, seen, dependencies);
+    upgrade: async (body) => {
+      const answered = await requestUpgrade(body, seen, dependencies);
       return { ...answered, plan: answered.plan as UpgradeAnswer["plan"], node: node() };
     },
-    restore: async (asked) => {
-      const answered = await requestRestore(asked, seen, dependencies);
+    restore: async (body) => {
+      const answered = await requestRestore(body, seen, dependencies);
       return { ...answered, plan: answered.plan as UpgradeAnswer["plan"], node: node() };
     },
     cancelUpgrade: () => {

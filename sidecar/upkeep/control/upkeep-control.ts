@@ -42,7 +42,7 @@ export type ControlSeen = Readonly<{
 export type ControlDependencies = HoldDependencies &
   RequestUpgradeDependencies &
   Readonly<{
-    state: Pick<UpkeepState, "askedRestart">;
+    state: Pick<UpkeepState, "requestedRestart">;
     driver: NodeDriver | undefined;
     rate: CorrectionRate;
     /** Asks for a pass. */
@@ -83,7 +83,7 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
     if (before.hold === undefined) return { result: "none", wasContested, asksAgain, node: node() };
     // A roll-back sets its hold first and again at its end: one that is lifted in between would only seem to be.
     if (seen.isRestarting()) return { result: "busy", ...before, node: node() };
-    const next = endHold({ why: "gatehouse resume was run", isAsked: true }, dependencies);
+    const next = endHold({ why: "gatehouse resume was run", byPerson: true }, dependencies);
     wake();
     return { result: "lifted", ...before, next, wasContested, asksAgain, node: node() };
   };

@@ -100,7 +100,7 @@ function editOptions(
     version,
     seesFiles: driver?.name === "ops",
     keptHash: restarts.now().kept?.hash,
-    beganBefore: process.now().startAsked?.began === "before",
+    beganBefore: process.now().requestedStart?.began === "before",
     checkCommand: settings.restart.checkCommand,
     timeoutMs: settings.restart.timeoutMs,
     signal,

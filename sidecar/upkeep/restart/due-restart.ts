@@ -21,7 +21,7 @@ export type DueRestartOptions = Readonly<{
 
 export type DueRestartDependencies = HealthDependencies &
   Readonly<{
-    state: Pick<UpkeepState, "atomically" | "askedRestart" | "restartInFlight" | "retry">;
+    state: Pick<UpkeepState, "atomically" | "requestedRestart" | "restartInFlight" | "retry">;
     health: Pick<HealthWatch, "current" | "facts" | "ranMs">;
     driver: NodeDriver | undefined;
     events: EventLog;
@@ -51,8 +51,8 @@ export async function findDueRestart(
     const isCharged = retry.isAsked === true;
     return { cause: "retried", reason, firstReason: retry.reason, urgent: true, isCharged };
   }
-  const asked = isRestarting ? undefined : findRequestedRestart(dependencies);
-  if (asked !== undefined) return asked;
+  const requested = isRestarting ? undefined : findRequestedRestart(dependencies);
+  if (requested !== undefined) return requested;
   const sick =
     (await explainUnhealthy(process, { ...options.unhealthy, answersWithinMs }, dependencies)) ??
     (await explainHung(process, options, dependencies));

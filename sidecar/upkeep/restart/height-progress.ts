@@ -90,6 +90,6 @@ function isAtRestSince(
   }: Readonly<{ height: number; rhythm: BlockRhythm | undefined; restartedAtMs: number }>,
 ): boolean {
   if (reference === undefined) return rhythm === "irregular";
-  const isLater = reference.askedAtMs >= restartedAtMs;
+  const isLater = reference.requestedAtMs >= restartedAtMs;
   return isLater && reference.height !== undefined && reference.height <= height;
 }

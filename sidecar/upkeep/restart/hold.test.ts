@@ -25,7 +25,7 @@ afterEach(() => {
 
 const answers: NodeHealth = { answers: 5, height: 7 };
 const down = { reason: "node.conf was changed", height: 7, isDown: true };
-const reference = (height: number | undefined) => ({ reference: { height, askedAtMs: 0 } });
+const reference = (height: number | undefined) => ({ reference: { height, requestedAtMs: 0 } });
 
 test.each<[string, Partial<NodeHealth>, typeof down, boolean]>([
   ["it has more blocks than when it failed", { height: 8 }, down, true],
@@ -43,14 +43,14 @@ test.each<[string, Partial<NodeHealth>, typeof down, boolean]>([
 });
 
 /** Lifts the hold of a stranded upgrade. */
-function liftStranded(health: NodeHealth, isAsked = true) {
+function liftStranded(health: NodeHealth, byPerson = true) {
   state.upgrade.set({ ...begunUpgrade, stage: "back-data", attempts: 3, end: "stranded" });
   const failed = { reason: "the upgrade to 0.16.2", isDown: true };
   state.hold.set({ desired: { hash: "h" }, message: "m", sinceMs: 1, failed });
   const events = createStoredEventLog(state.store, systemClock);
   const log = pino({ level: "silent" });
   return endHold(
-    { why: "gatehouse resume was run", isAsked },
+    { why: "gatehouse resume was run", byPerson },
     { state, events, clock: systemClock, health: { current: () => health }, log },
   );
 }
@@ -66,10 +66,10 @@ test("a node that was mended after a stranded upgrade is left as it is, and the 
 
 test.each([true, false])(
   "the way back of one that is down is tried again, and no restart alongside it (asked: %s)",
-  (isAsked) => {
-    const next = liftStranded({ answers: 0, failure: { reason: "Refused", message: "" } }, isAsked);
+  (byPerson) => {
+    const next = liftStranded({ answers: 0, failure: { reason: "Refused", message: "" } }, byPerson);
     expect(next).toContain("The way back from 0.16.2 to 0.15.0 is tried again from its beginning");
-    expect(state.upgrade.get()).toMatchObject({ stage: "back-stopping", attempts: 0, waitsForBudget: !isAsked });
+    expect(state.upgrade.get()).toMatchObject({ stage: "back-stopping", attempts: 0, waitsForBudget: !byPerson });
     expect(state.upgrade.get()?.end).toBeUndefined();
     expect(state.retry.get()).toBeUndefined();
   },

@@ -29,7 +29,7 @@ export function liftHoldIfChanged(
   const isUpgraded = release !== undefined && hold?.desired.release !== undefined && release !== hold.desired.release;
   if (hold !== undefined && (hold.desired.hash !== hash || isUpgraded)) {
     const why = isUpgraded ? "the node has another version now" : "the desired state is another one now";
-    endHold({ why, isAsked: false }, dependencies);
+    endHold({ why, byPerson: false }, dependencies);
   }
   const { message } = state.hold.get() ?? {};
   seen.note({ hold: message === undefined ? "none" : { message } });
@@ -40,21 +40,21 @@ export function liftHoldIfChanged(
  * is down would stay so. Returns what happens now, for the person who said so.
  */
 export function endHold(
-  { why, isAsked }: Readonly<{ why: string; /** Whether a person said so. */ isAsked: boolean }>,
+  { why, byPerson }: Readonly<{ why: string; /** Whether a person said so. */ byPerson: boolean }>,
   { state, events, health, clock, log }: HoldDependencies,
 ): string {
   const { failed, message: held } = state.hold.get() ?? {};
   const retries = failed !== undefined && !isBack(failed, health.current());
   const upgrade = state.upgrade.get();
   const stranded = upgrade?.end === "stranded" ? upgrade : undefined;
-  const then = stranded === undefined ? nextWords(failed, retries) : nextOfStranded(stranded, { retries, isAsked });
+  const then = stranded === undefined ? nextWords(failed, retries) : nextOfStranded(stranded, { retries, byPerson });
   state.atomically(() => {
     state.hold.set(undefined);
     // The upgrade goes on by itself: a restart alongside it would start the node between two versions.
     if (stranded !== undefined) {
-      state.upgrade.set(decideAfterHold(stranded, { isBack: !retries, isAsked }, clock.wallMs()));
-    } else if (retries) state.retry.set({ ...failed, why, isAsked });
-    const by = isAsked ? "gatehouse resume" : "sidecar";
+      state.upgrade.set(decideAfterHold(stranded, { isBack: !retries, byPerson }, clock.wallMs()));
+    } else if (retries) state.retry.set({ ...failed, why, isAsked: byPerson });
+    const by = byPerson ? "gatehouse resume" : "sidecar";
     const lifted = { by, outcome: "success", before: { hold: held }, after: {} } as const;
     events.add("hold", `The hold is lifted: ${why}. ${then}`, undefined, lifted);
   });
@@ -71,7 +71,7 @@ function nextWords(failed: FailedRestart | undefined, retries: boolean): string 
 
 function nextOfStranded(
   { from, to, restoredFrom }: UpgradeRecord,
-  { retries, isAsked }: Readonly<{ retries: boolean; isAsked: boolean }>,
+  { retries, byPerson }: Readonly<{ retries: boolean; byPerson: boolean }>,
 ): string {
   if (restoredFrom !== undefined) {
     return retries
@@ -80,7 +80,7 @@ function nextOfStranded(
   }
   if (!retries)
     return `The node answers again, so the upgrade to ${to} counts as settled by hand, and nothing is tried.`;
-  const when = isAsked ? "" : ", once the restart budget allows it";
+  const when = byPerson ? "" : ", once the restart budget allows it";
   return `The way back from ${to} to ${from} is tried again from its beginning${when}: stop, programs, node.conf, data, start.`;
 }
 

@@ -53,8 +53,8 @@ export async function hasNodeBegun(
     // By the file's own time alone: a look that found nothing, say while its file system hung, makes no content a new one.
     return startedAtMs + node.answersWithinMs < fileChangedAtMs ? "before" : "unknown";
   };
-  const told = await readNodeStart(process, dependencies);
-  const byDriver = typeof told === "number" ? judge(told) : "unknown";
+  const start = await readNodeStart(process, dependencies);
+  const byDriver = typeof start === "number" ? judge(start) : "unknown";
   if (byDriver === "after") return byDriver;
   const url = new URL(node.httpUrl);
   if (!isLoopback(url.hostname.replace(/^\[|\]$/g, ""))) return byDriver;

@@ -11,7 +11,7 @@ function keptWord(hold?: ReturnType<RequestRestartDependencies["state"]["hold"][
   let asked: Readonly<{ atMs: number }> | undefined;
   const clock = { nowMs: 1_000_000, wallMs: () => clock.nowMs, monotonicMs: () => clock.nowMs };
   const state = {
-    askedRestart: { get: () => asked, set: (value: typeof asked) => void (asked = value) },
+    requestedRestart: { get: () => asked, set: (value: typeof asked) => void (asked = value) },
     hold: { get: () => hold, set: () => undefined },
     upgrade: { get: () => undefined, set: () => undefined },
   };

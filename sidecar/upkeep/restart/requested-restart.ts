@@ -13,7 +13,7 @@ export type RestartRequestResult = (typeof restartRequestResults)[number];
 
 /** What a request for a restart reads and writes. */
 export type RequestRestartDependencies = Readonly<{
-  state: Pick<UpkeepState, "askedRestart" | "hold" | "upgrade">;
+  state: Pick<UpkeepState, "requestedRestart" | "hold" | "upgrade">;
   events: EventLog;
   clock: Pick<Clock, "wallMs">;
 }>;
@@ -33,7 +33,7 @@ export function requestRestart(
   if (state.hold.get() !== undefined) return "held";
   const said = { by: "gatehouse restart", outcome: "unknown" } as const;
   events.add("restart", "A person asked for a restart of the node.", undefined, said);
-  state.askedRestart.set({ atMs: clock.wallMs() });
+  state.requestedRestart.set({ atMs: clock.wallMs() });
   return "asked";
 }
 
@@ -42,12 +42,12 @@ export function findRequestedRestart({
   state,
   clock,
   events,
-}: Readonly<{ state: Pick<UpkeepState, "askedRestart">; clock: Pick<Clock, "wallMs">; events: EventLog }>):
+}: Readonly<{ state: Pick<UpkeepState, "requestedRestart">; clock: Pick<Clock, "wallMs">; events: EventLog }>):
   | DueRestart
   | undefined {
-  const asked = state.askedRestart.get();
-  if (asked === undefined) return undefined;
-  const ageMs = clock.wallMs() - asked.atMs;
+  const requested = state.requestedRestart.get();
+  if (requested === undefined) return undefined;
+  const ageMs = clock.wallMs() - requested.atMs;
   if (ageMs >= 0 && ageMs <= countsForMs) {
     return { cause: "asked", reason: "a person asked for it", urgent: true, isCharged: true };
   }
@@ -57,6 +57,6 @@ export function findRequestedRestart({
     undefined,
     { by: "sidecar", outcome: "failure" },
   );
-  state.askedRestart.set(undefined);
+  state.requestedRestart.set(undefined);
   return undefined;
 }

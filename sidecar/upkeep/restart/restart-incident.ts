@@ -160,7 +160,7 @@ export async function attemptRestart(
     budget.record(purpose === "ordinary" ? incident.reason : purpose);
     enter({ phase: "commanded", incarnation: instanceId }, incident, dependencies);
     state.retry.set(undefined);
-    state.askedRestart.set(undefined);
+    state.requestedRestart.set(undefined);
     state.startedWith.set(undefined);
     state.nodeHas.set(before.ok ? deriveMeaning(before.document) : "unknown");
     if (purpose === "ordinary") {

@@ -48,7 +48,7 @@ export function observeRestarts(onChange?: () => void): ObservedRestarts {
 }
 
 /** What was told when it was asked whether the node began with a content. */
-export type StartAsked = Readonly<{
+export type RequestedStart = Readonly<{
   contentHash: string;
   startedAfterMs: number | undefined;
   atMs: number;
@@ -67,7 +67,7 @@ export type Silence = Readonly<{
 /** What is known of the node's process besides what its RPC answers. */
 export type ProcessObservation = Readonly<{
   /** When it was last asked (monotonic) since when the node runs, for a content and a start that was seen. */
-  startAsked: StartAsked | undefined;
+  requestedStart: RequestedStart | undefined;
   /** When the node started, as its driver told in this pass. */
   started: Promise<NodeStart> | undefined;
   /** That the node has not answered. */
@@ -87,7 +87,7 @@ export type ObservedProcess = Observation<ProcessObservation>;
 /** Nothing is known of the process yet. */
 export function observeProcess(): ObservedProcess {
   return createObservation<ProcessObservation>({
-    startAsked: undefined,
+    requestedStart: undefined,
     started: undefined,
     silence: undefined,
     wasSeen: false,
@@ -98,6 +98,6 @@ export function observeProcess(): ObservedProcess {
 }
 
 /** Whether the node is known not to have read a content: it began long before that came, so that nobody knows what it runs with. */
-export function isUnread({ startAsked }: ProcessObservation, contentHash: string | undefined): boolean {
-  return startAsked?.began === "before" && startAsked.contentHash === contentHash;
+export function isUnread({ requestedStart }: ProcessObservation, contentHash: string | undefined): boolean {
+  return requestedStart?.began === "before" && requestedStart.contentHash === contentHash;
 }

@@ -106,25 +106,25 @@ test.each<[string, Partial<NodeHealth>, (atMs: number) => Partial<NodeHealth>, b
   [
     "has the head of the references, however steady blocks were",
     { height: 7, rhythm: "steady" },
-    (askedAtMs) => ({ height: 7, reference: { height: 7, askedAtMs } }),
+    (requestedAtMs) => ({ height: 7, reference: { height: 7, requestedAtMs } }),
     true,
   ],
   [
     "is behind the references on a chain that made no steady blocks",
     { height: 7, rhythm: "irregular" },
-    (askedAtMs) => ({ height: 7, reference: { height: 8, askedAtMs } }),
+    (requestedAtMs) => ({ height: 7, reference: { height: 8, requestedAtMs } }),
     false,
   ],
   [
     "has the head that the references had before the restart",
     { height: 7, rhythm: "steady" },
-    () => ({ height: 7, reference: { height: 7, askedAtMs: never } }),
+    () => ({ height: 7, reference: { height: 7, requestedAtMs: never } }),
     false,
   ],
   [
     "can't be compared, because no reference answers",
     { height: 7, rhythm: "irregular" },
-    (askedAtMs) => ({ height: 7, reference: { height: undefined, askedAtMs } }),
+    (requestedAtMs) => ({ height: 7, reference: { height: undefined, requestedAtMs } }),
     false,
   ],
 ])("a node that %s", async (_, before, after, isGood) => {

@@ -110,7 +110,7 @@ async function awaitHeight(
     const ms = Math.min(healthyWithinMs, answersWithinMs);
     return { untilMs: doneMs + ms, within: `within ${ms} ms after the restart: its process ended`, waits: ended };
   };
-  let told: string | undefined;
+  let reported: string | undefined;
   let stoodMs = 0;
   for (;;) {
     const { untilMs: countedUntilMs, within, waits } = stage();
@@ -118,8 +118,9 @@ async function awaitHeight(
     const nowMs = clock.monotonicMs();
     if (progress.advanced() || signal.aborted || nowMs >= untilMs) return within;
     const { text, setting } = waits;
-    if (text !== told) waitsFor?.(`${text} ${new Date(clock.wallMs() + untilMs - nowMs).toISOString()} (${setting}).`);
-    told = text;
+    if (text !== reported)
+      waitsFor?.(`${text} ${new Date(clock.wallMs() + untilMs - nowMs).toISOString()} (${setting}).`);
+    reported = text;
     await pause(quickLookMs, signal);
     stoodMs += Math.max(0, clock.monotonicMs() - nowMs - slowLookMs);
   }

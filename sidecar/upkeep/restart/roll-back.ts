@@ -86,8 +86,8 @@ async function restoreHealthy(
   }
   if (healthy === undefined) return "There is no earlier configuration to go back to.";
   const hash = hashContent(healthy);
-  const { hash: told, proof } = state.healthy.get() ?? { hash, proof: "advanced" };
-  const isProved = told === hash && proof === "advanced";
+  const { hash: healthyHash, proof } = state.healthy.get() ?? { hash, proof: "advanced" };
+  const isProved = healthyHash === hash && proof === "advanced";
   const now = await readConfig(incident, dependencies);
   if (now.contentHash === hash) {
     return isProved

@@ -103,13 +103,13 @@ async function noteStart(
   if (state.startedWith.get() !== undefined) return;
   const nowMs = clock.monotonicMs();
   const { startedAfterMs } = health.current();
-  const asked = process.now().startAsked;
-  const isSame = asked?.contentHash === contentHash && asked.startedAfterMs === startedAfterMs;
-  if (asked !== undefined && isSame && nowMs - asked.atMs < askAgainMs) return;
+  const start = process.now().requestedStart;
+  const isSame = start?.contentHash === contentHash && start.startedAfterMs === startedAfterMs;
+  if (start !== undefined && isSame && nowMs - start.atMs < askAgainMs) return;
   const now = { contentHash, startedAfterMs, atMs: nowMs };
-  process.note({ startAsked: now });
+  process.note({ requestedStart: now });
   const began = await hasNodeBegun(changedAtMs, config, process, dependencies);
-  process.note({ startAsked: { ...now, began } });
+  process.note({ requestedStart: { ...now, began } });
   if (began === "after") state.startedWith.set(deriveMeaning(document));
 }
 

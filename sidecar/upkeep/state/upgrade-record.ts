@@ -99,10 +99,10 @@ export function upgradeDirectories({
  */
 export function decideAfterHold(
   record: UpgradeRecord,
-  { isBack, isAsked }: Readonly<{ isBack: boolean; isAsked: boolean }>,
+  { isBack, byPerson }: Readonly<{ isBack: boolean; byPerson: boolean }>,
   nowMs: number,
 ): UpgradeRecord {
   if (isBack) return { ...record, end: "settled", note: undefined };
   const begins = { stage: "back-stopping", stageSinceMs: nowMs, attempts: 0, interruptions: 0 } as const;
-  return { ...record, ...begins, end: undefined, note: undefined, waitsForBudget: !isAsked };
+  return { ...record, ...begins, end: undefined, note: undefined, waitsForBudget: !byPerson };
 }

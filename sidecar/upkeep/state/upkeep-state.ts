@@ -80,7 +80,7 @@ export type UpkeepState = Disposable &
     /** A failed restart that is to be tried again, because the hold that it led to was lifted. */
     retry: Fact<RestartRetry>;
     /** That a person wants the node restarted, and since when (wall clock). */
-    askedRestart: Fact<Readonly<{ atMs: number }>>;
+    requestedRestart: Fact<Readonly<{ atMs: number }>>;
     /** The upgrade that is under way, or the last one. */
     upgrade: Fact<UpgradeRecord>;
     /** The upgrade that begins by itself, or that did not when its time came. */
@@ -128,7 +128,7 @@ export function openUpkeepState(directory: string): UpkeepState {
     hold: fact(store, "hold"),
     restartInFlight: fact(store, "restartInFlight"),
     retry: fact(store, "retry"),
-    askedRestart: fact(store, "askedRestart"),
+    requestedRestart: fact(store, "askedRestart"),
     upgrade: fact(store, "upgrade"),
     scheduledUpgrade: fact(store, "scheduledUpgrade"),
     volumeGrownAtMs: fact(store, "volumeGrownAtMs"),

@@ -90,13 +90,13 @@ test("a stranded upgrade is held by what is desired when it ends, so that a chan
 });
 
 test("a way back that nobody asked for waits for the restart budget", async () => {
-  const lifted = { isBack: false, isAsked: false };
+  const lifted = { isBack: false, byPerson: false };
   state.upgrade.set(decideAfterHold({ ...stranded, end: "stranded" }, lifted, 2));
   const seen = observed();
   applyUpgrade("acts", seen, unreadable(1));
   expect(seen.restarts.now().running).toBeUndefined();
   expect(seen.upgrade.now().blocked).toContain("restart.budgetPerHour");
-  state.upgrade.set(decideAfterHold({ ...stranded, end: "stranded" }, { ...lifted, isAsked: true }, 2));
+  state.upgrade.set(decideAfterHold({ ...stranded, end: "stranded" }, { ...lifted, byPerson: true }, 2));
   applyUpgrade("acts", seen, unreadable(1));
   expect(seen.restarts.now().running).toBeDefined();
   await seen.restarts.now().running;

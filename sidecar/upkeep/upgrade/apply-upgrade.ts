@@ -128,8 +128,8 @@ async function carryOn(
   };
   const begins = isResumed ? "goes on" : "begins";
   const by = record.restoredFrom === undefined ? "gatehouse upgrade" : "gatehouse restore";
-  const asked = { by, outcome: "unknown", before: { version: record.from } } as const;
-  events.add("upgrade", `${upgradeSubject(record)} ${begins}.`, undefined, asked);
+  const attempt = { by, outcome: "unknown", before: { version: record.from } } as const;
+  events.add("upgrade", `${upgradeSubject(record)} ${begins}.`, undefined, attempt);
   const steps = upgradeSteps(stepsDependencies(driver, seen, dependencies));
   const ended = await runUpgrade(
     record,

@@ -28,7 +28,7 @@ export function findVersionProblems(from: NodeVersion | undefined, to: NodeVersi
 
 /** Lists the new programs and finds their version; a text says why that can't be done. */
 export async function readRelease(
-  { source, version: asked }: UpgradeRequest,
+  { source, version: givenVersion }: UpgradeRequest,
   { settings, binDirectory, signal }: CheckReleaseDependencies,
 ) {
   if (!isAbsolute(source)) return `${source} is no absolute path`;
@@ -44,13 +44,14 @@ export async function readRelease(
       createLocalNodeCli(settings.nodeCli, () => source),
     );
     const said = hasTool ? await tool.version(signal) : undefined;
-    const told = said?.ok === true ? parseNodeCliVersion(said.value) : undefined;
-    const wanted = asked === undefined ? undefined : parseNodeVersion(asked);
-    if (asked !== undefined && wanted === undefined) return `"${asked}" is no version; expected one such as 0.16.2`;
-    if (told !== undefined && wanted !== undefined && told.release !== wanted.release) {
-      return `${source} has the programs of ${told.text} (node_cli --version), not of ${wanted.text}`;
+    const printed = said?.ok === true ? parseNodeCliVersion(said.value) : undefined;
+    const wanted = givenVersion === undefined ? undefined : parseNodeVersion(givenVersion);
+    if (givenVersion !== undefined && wanted === undefined)
+      return `"${givenVersion}" is no version; expected one such as 0.16.2`;
+    if (printed !== undefined && wanted !== undefined && printed.release !== wanted.release) {
+      return `${source} has the programs of ${printed.text} (node_cli --version), not of ${wanted.text}`;
     }
-    const to = told ?? wanted;
+    const to = printed ?? wanted;
     return to === undefined ? `${source} does not tell its version; give it: --node-version` : { files, to };
   } catch (error) {
     if (!(error instanceof ReleaseError)) throw error;

@@ -15,18 +15,18 @@ import type { UpgradePlan } from "./upgrade-plan.ts";
 
 /** Looks whether the node's data could be restored from a snapshot now, and what would be done. Changes nothing. */
 export async function checkRestore(
-  asked: string | undefined,
+  requested: string | undefined,
   dependencies: CheckUpgradeDependencies,
 ): Promise<UpgradeCheck> {
   const { place, settings, observer, state, signal, health, holders } = dependencies;
   const { version } = observer.version();
   const reading = await place.read();
   const found = reading.ok
-    ? await findWorkStores(reading.document, "restore", asked ?? place.layout().binDirectory, dependencies)
+    ? await findWorkStores(reading.document, "restore", requested ?? place.layout().binDirectory, dependencies)
     : ({ ok: false, problem: reading.problem.message } as const);
   const stores = found.ok ? found.stores.map(asRestored) : [];
   const last = state.upgrade.get();
-  const snapshot = found.ok ? await findSnapshot(asked, stores, last) : undefined;
+  const snapshot = found.ok ? await findSnapshot(requested, stores, last) : undefined;
   const sources = snapshot?.ok === true ? snapshot.sources : [];
   const mayClone = settings.upgrade.snapshot !== "copy";
   const noRoom =

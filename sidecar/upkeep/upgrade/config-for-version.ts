@@ -8,7 +8,7 @@ import { formatChange } from "#node/conf/describe-change.ts";
 import { parseNodeVersion } from "#node/versions.ts";
 import type { Desired } from "#node/conf/monitor-values.ts";
 import type { ConfigReading } from "../config/config-file.ts";
-import { readWithDeadline, writeWithDeadline, type ToldChange } from "../config/with-deadline.ts";
+import { readWithDeadline, writeWithDeadline, type DescribedChange } from "../config/with-deadline.ts";
 import type { ConfigVersions } from "../config/config-versions.ts";
 import type { WriterLock } from "../config/writer-lock.ts";
 import { plan, writeOf } from "../plan/plan.ts";
@@ -79,7 +79,7 @@ export async function putConfigBack(record: UpgradeRecord, dependencies: ConfigS
 async function writeOver(
   path: string,
   now: ConfigReading,
-  made: Readonly<{ content: Uint8Array; changes: readonly ToldChange[] }>,
+  made: Readonly<{ content: Uint8Array; changes: readonly DescribedChange[] }>,
   dependencies: ConfigStepDependencies,
 ): Promise<StepOutcome> {
   const { limitBytes, lock } = dependencies;

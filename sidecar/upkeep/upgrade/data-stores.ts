@@ -27,11 +27,11 @@ export async function findStores(
   dependencies: DataBoundsDependencies,
 ): Promise<FoundStores> {
   const ties = readTies(document, configPath);
-  const told = [ties[dataTie], ties[metaTie]].filter((path) => path !== undefined);
+  const named = [ties[dataTie], ties[metaTie]].filter((path) => path !== undefined);
   if (ties[dataTie] === undefined)
     return { ok: false, problem: `${configPath} does not say where the data are (${dataTie})` };
   const paths: string[] = [];
-  for (const path of told) {
+  for (const path of named) {
     const real = await realpath(path).catch(() => undefined);
     if (real === undefined) return { ok: false, problem: `the data directory ${path} is not there` };
     if (!paths.some((known) => isInside(real, known))) paths.push(real);

@@ -56,7 +56,7 @@ describe("a way back that fails is tried again from its beginning, and then left
     const { stages, ended } = stagesFrom(at("back-stopping", { failure: "first" }), (stage) => stage !== failing);
     expect(stages.filter((stage) => stage === failing)).toHaveLength(backAttempts);
     expect(ended).toMatchObject({ end: "stranded", stage: failing, failure: "first", note: "it broke" });
-    const again = decideAfterHold(ended, { isBack: false, isAsked: true }, 3);
+    const again = decideAfterHold(ended, { isBack: false, byPerson: true }, 3);
     expect(again).toMatchObject({ stage: "back-stopping", attempts: 0, failure: "first" });
     expect(stagesFrom(again, () => true).ended.end).toBe("rolled-back");
   });

@@ -70,10 +70,10 @@ async function isVersion(
 ): Promise<string | undefined> {
   const wanted = parseNodeVersion(version);
   const health = await look(signal);
-  const told =
+  const printed =
     readReportedVersion(health, clientName) ?? (before.tellsVersion ? undefined : await installed(nodeCli, signal));
-  if (told === undefined) return `it does not tell its version, which has to be ${version}`;
-  return told.release === wanted?.release ? undefined : `it runs as ${told.text}, not as ${version}`;
+  if (printed === undefined) return `it does not tell its version, which has to be ${version}`;
+  return printed.release === wanted?.release ? undefined : `it runs as ${printed.text}, not as ${version}`;
 }
 
 /** The version that a running node tells itself. */
@@ -82,13 +82,13 @@ export function readReportedVersion(
   clientName: string | undefined,
 ): NodeVersion | undefined {
   if (failure !== undefined) return undefined;
-  const told = binary?.isCurrent === true ? parseBinaryVersion(binary.text) : undefined;
-  return told ?? (client === undefined ? undefined : parseClientVersion(client, clientName));
+  const reported = binary?.isCurrent === true ? parseBinaryVersion(binary.text) : undefined;
+  return reported ?? (client === undefined ? undefined : parseClientVersion(client, clientName));
 }
 
 async function installed(nodeCli: NodeCli | undefined, signal: AbortSignal): Promise<NodeVersion | undefined> {
-  const asked = await nodeCli?.version(signal);
-  return asked?.ok === true ? parseNodeCliVersion(asked.value) : undefined;
+  const answer = await nodeCli?.version(signal);
+  return answer?.ok === true ? parseNodeCliVersion(answer.value) : undefined;
 }
 
 async function hasData({ before }: ProofOptions, { rpc, signal }: ProofDependencies): Promise<string | undefined> {
@@ -113,7 +113,7 @@ async function advancesPast(
 
 async function prunes({ before }: ProofOptions, { nodeCli, signal }: ProofDependencies): Promise<string | undefined> {
   if (!before.autoPrune || nodeCli === undefined) return undefined;
-  const asked = await nodeCli.pruneInfo(signal);
-  if (!asked.ok) return `pruning was on, and can't be asked now: ${asked.message}`;
-  return asked.value.autoPrune ? undefined : "auto-pruning was on, and is off";
+  const answer = await nodeCli.pruneInfo(signal);
+  if (!answer.ok) return `pruning was on, and can't be asked now: ${answer.message}`;
+  return answer.value.autoPrune ? undefined : "auto-pruning was on, and is off";
 }

@@ -20,11 +20,11 @@ export type RequestUpgradeDependencies = CheckUpgradeDependencies & BeginUpgrade
 
 /** Shows an upgrade, begins it, or accepts it for later. An accepted one is on the disk when this returns. */
 export async function requestUpgrade(
-  { digest, at, ...asked }: RequestedUpgrade,
+  { digest, at, ...request }: RequestedUpgrade,
   seen: SeenUpgrade,
   dependencies: RequestUpgradeDependencies,
 ): Promise<AnsweredUpgrade> {
-  const looked = await checkUpgrade(asked, dependencies);
+  const looked = await checkUpgrade(request, dependencies);
   const situation = readSituation(dependencies);
   const { start, ...found } = resolveStart(at, situation);
   const check = withStart(looked, { ...found, problems: [...found.problems, ...findScheduled(dependencies)] });
@@ -37,7 +37,7 @@ export async function requestUpgrade(
   const problems = [...findObstacles(dependencies), ...findScheduled(dependencies)];
   if (problems.length > 0) return { result: "refused", plan: { ...plan, steps: [], problems }, starts };
   const { from, to } = record;
-  const scheduled: ScheduledUpgrade = { asked, from, to, digest, start, acceptedMs: situation.nowMs };
+  const scheduled: ScheduledUpgrade = { asked: request, from, to, digest, start, acceptedMs: situation.nowMs };
   const { state, events, wake } = dependencies;
   state.atomically(() => {
     state.scheduledUpgrade.set(scheduled);

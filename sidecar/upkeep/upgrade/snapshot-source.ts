@@ -11,11 +11,11 @@ export type FoundSnapshot = Readonly<{ ok: true; sources: readonly string[] } | 
  * paths, one a store.
  */
 export async function findSnapshot(
-  asked: string | undefined,
+  requested: string | undefined,
   stores: readonly UpgradeStore[],
   last: UpgradeRecord | undefined,
 ): Promise<FoundSnapshot> {
-  const source = asked ?? (last === undefined ? undefined : upgradeDirectories(last)[0]);
+  const source = requested ?? (last === undefined ? undefined : upgradeDirectories(last)[0]);
   if (source === undefined) return { ok: false, problem: noneKept };
   if (!isAbsolute(source)) return { ok: false, problem: `${source} is no absolute path` };
   const copies =
@@ -26,8 +26,8 @@ export async function findSnapshot(
   try {
     const found = (await Promise.all(copies.map(findPath))).filter((path) => path !== undefined);
     if (found.length === stores.length) sources = found;
-    else if (asked === undefined) sources = `${noneKept} (${source} holds none any more)`;
-    else sources = await findSingle(asked, stores);
+    else if (requested === undefined) sources = `${noneKept} (${source} holds none any more)`;
+    else sources = await findSingle(requested, stores);
   } catch (error) {
     const { code, path = source } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;

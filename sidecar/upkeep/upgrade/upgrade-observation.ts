@@ -77,12 +77,12 @@ export function describeScheduled({
 }: Pick<UpgradeObservation, "starts" | "trouble"> & Readonly<{ scheduled: ScheduledUpgrade }>): string {
   const { from, to, notBegun, acceptedMs } = scheduled;
   const what = `The upgrade from ${from} to ${to}`;
-  const asked = `asked for at ${new Date(acceptedMs).toISOString()}`;
+  const when = `asked for at ${new Date(acceptedMs).toISOString()}`;
   if (notBegun !== undefined) {
-    return `${what}, ${asked}, did not begin: ${notBegun}. Nothing was changed. Ask for it again, or give it up: gatehouse upgrade --cancel.`;
+    return `${what}, ${when}, did not begin: ${notBegun}. Nothing was changed. Ask for it again, or give it up: gatehouse upgrade --cancel.`;
   }
   const doubt = trouble === undefined ? "" : ` It could not begin now: ${trouble}.`;
-  return `${what} begins by itself ${starts ?? "later"}; it was ${asked}.${doubt} Withdraw it: gatehouse upgrade --cancel.`;
+  return `${what} begins by itself ${starts ?? "later"}; it was ${when}.${doubt} Withdraw it: gatehouse upgrade --cancel.`;
 }
 
 /** What an upgrade, or a restore, is called at the beginning of a sentence. Pure. */

@@ -23,29 +23,31 @@ const aheadMaxMs = 366 * 86_400_000;
 
 /** When an upgrade begins that is asked for; undefined: at once. What speaks against it comes with it. Pure. */
 export function resolveStart(
-  asked: RequestedStart,
+  requested: RequestedStart,
   situation: StartSituation,
 ): Readonly<{ start: UpgradeStart | undefined; problems: readonly string[]; warnings: readonly string[] }> {
   const { nowMs, height } = situation;
   const window = openWindow(situation);
-  if (asked === "now") return { start: undefined, problems: [], warnings: [] };
-  if (asked === undefined) {
+  if (requested === "now") return { start: undefined, problems: [], warnings: [] };
+  if (requested === undefined) {
     const isNow = window === undefined || window.isOpen(nowMs);
     return { start: isNow ? undefined : { kind: "window" }, problems: [], warnings: [] };
   }
-  if (asked.kind === "height") {
-    const isPast = height !== undefined && asked.height <= height;
-    const problems = isPast ? [`block ${asked.height} is there already: the node is at ${height}`] : [];
-    return { start: asked, problems, warnings: [] };
+  if (requested.kind === "height") {
+    const isPast = height !== undefined && requested.height <= height;
+    const problems = isPast ? [`block ${requested.height} is there already: the node is at ${height}`] : [];
+    return { start: requested, problems, warnings: [] };
   }
-  const at = new Date(asked.atMs).toISOString();
+  const at = new Date(requested.atMs).toISOString();
   const problems = [
-    ...(asked.atMs <= nowMs ? [`${at} is past: it is ${new Date(nowMs).toISOString()} by the sidecar's clock`] : []),
-    ...(asked.atMs > nowMs + aheadMaxMs ? [`${at} is more than a year ahead`] : []),
+    ...(requested.atMs <= nowMs
+      ? [`${at} is past: it is ${new Date(nowMs).toISOString()} by the sidecar's clock`]
+      : []),
+    ...(requested.atMs > nowMs + aheadMaxMs ? [`${at} is more than a year ahead`] : []),
   ];
-  const isOutside = window !== undefined && !window.isOpen(asked.atMs);
+  const isOutside = window !== undefined && !window.isOpen(requested.atMs);
   const warnings = isOutside ? [`${at} is outside of upgrade.window (${situation.upgrade.window} UTC)`] : [];
-  return { start: asked, problems, warnings };
+  return { start: requested, problems, warnings };
 }
 
 /** Judges whether a scheduled upgrade may begin. Pure. */

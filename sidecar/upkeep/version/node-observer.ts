@@ -58,7 +58,7 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
   let cliVersion: string | undefined;
   // What node_cli said when the node last told its version: another one since then means another node.
   let cliVersionThen: string | undefined;
-  let lastTold: string | undefined;
+  let lastSummary: string | undefined;
   let pruneInfo: PruneInfo | undefined;
   let hasLooked = nodeCli === undefined;
   let failures = 0;
@@ -76,12 +76,12 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
     nodeAnswered = answersNow(health());
     cliVersion = await believedVersion(nodeCli, cliVersion, signal);
     noteVersion();
-    const asked = await nodeCli.pruneInfo(signal);
+    const answer = await nodeCli.pruneInfo(signal);
     hasLooked = true;
     if (signal.aborted) return;
-    pruneInfo = asked.ok ? asked.value : undefined;
-    failures = asked.ok ? 0 : failures + 1;
-    board.set(nodeCliCondition(asked, clock.wallMs() + waitMs(failures, options.intervalMs)));
+    pruneInfo = answer.ok ? answer.value : undefined;
+    failures = answer.ok ? 0 : failures + 1;
+    board.set(nodeCliCondition(answer, clock.wallMs() + waitMs(failures, options.intervalMs)));
     onChange();
   };
   const version = () => {
@@ -99,9 +99,9 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
   const followVersion = () => {
     noteVersion();
     const { version: now, doubt } = version();
-    const told = `${now?.text} ${doubt}`;
-    if (lastTold !== undefined && told !== lastTold) onChange();
-    lastTold = told;
+    const summary = `${now?.text} ${doubt}`;
+    if (lastSummary !== undefined && summary !== lastSummary) onChange();
+    lastSummary = summary;
   };
   const lookWhenDue = async (signal: AbortSignal) => {
     followVersion();
@@ -121,7 +121,7 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
 }
 
 /** Time between two questions for a version that is another than before. */
-const askedAgainMs = 250;
+const repeatedAfterMs = 250;
 
 /**
  * What the tool prints for its version. The version decides where node.conf is and how its keys are named, so another answer than before
@@ -132,11 +132,11 @@ async function believedVersion(
   before: string | undefined,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const told = await nodeCli.version(signal);
-  if (!told.ok || told.value === before) return before;
-  await pause(askedAgainMs, signal);
+  const printed = await nodeCli.version(signal);
+  if (!printed.ok || printed.value === before) return before;
+  await pause(repeatedAfterMs, signal);
   const again = await nodeCli.version(signal);
-  return again.ok && again.value === told.value ? told.value : before;
+  return again.ok && again.value === printed.value ? printed.value : before;
 }
 
 function isAnotherVersion(printed: string | undefined, before: string | undefined): boolean {
@@ -153,9 +153,9 @@ function waitMs(failures: number, intervalMs: number): number {
   return failures === 0 ? intervalMs : doubleWait(failures, { initialMs: checkMs, maxMs: intervalMs });
 }
 
-function nodeCliCondition(asked: NodeCliResult<PruneInfo>, againAtMs: number): ConditionReport {
+function nodeCliCondition(result: NodeCliResult<PruneInfo>, againAtMs: number): ConditionReport {
   const type = "NodeCliWorking";
-  if (asked.ok) return { type, status: "True", reason: "Working", message: "node_cli prune --get answers." };
-  const message = `${asked.message} It is asked again at ${new Date(againAtMs).toISOString()}.`;
-  return { type, status: "False", reason: asked.reason, message };
+  if (result.ok) return { type, status: "True", reason: "Working", message: "node_cli prune --get answers." };
+  const message = `${result.message} It is asked again at ${new Date(againAtMs).toISOString()}.`;
+  return { type, status: "False", reason: result.reason, message };
 }

@@ -64,14 +64,14 @@ const sourceNames = {
 function candidatesOf(sources: VersionSources): readonly Candidate[] {
   const { binary, setting, nodeCli, clientVersion: client, clientName, image } = sources;
   const { isCurrent = false } = binary ?? {};
-  const told: readonly (readonly [string, NodeVersion | undefined])[] = [
+  const named: readonly (readonly [string, NodeVersion | undefined])[] = [
     [isCurrent ? sourceNames.binary : sourceNames.lastBinary, binary && parseBinaryVersion(binary.text)],
     [sourceNames.setting, setting === undefined ? undefined : parseNodeVersion(setting)],
     [sourceNames.nodeCli, nodeCli === undefined ? undefined : parseNodeCliVersion(nodeCli)],
     [sourceNames.image, image === undefined ? undefined : parseImageVersion(image)],
     [sourceNames.client, client === undefined ? undefined : parseClientVersion(client, clientName)],
   ];
-  return told.flatMap(([source, version]) => (version === undefined ? [] : [{ source, version }]));
+  return named.flatMap(([source, version]) => (version === undefined ? [] : [{ source, version }]));
 }
 
 function doubtOf(first: Candidate, others: readonly Candidate[], binary: VersionSources["binary"]): string | undefined {

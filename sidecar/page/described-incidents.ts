@@ -9,7 +9,7 @@ import { upkeepAdvice } from "./advice/upkeep-advice.ts";
 const advice: AdviceTable = { ...nodeAdvice, ...upkeepAdvice };
 
 /** A root cause as `/status` and the page show it. */
-export type ToldIncident = Readonly<{
+export type DescribedIncident = Readonly<{
   severity: Incident["severity"];
   type: string;
   reason: string;
@@ -29,7 +29,7 @@ export type Runbooks = Pick<ReadonlyMap<string, string>, "has">;
 export function describeIncident(
   { cause, severity, consequences }: Incident,
   { deployment, runbooks }: Readonly<{ deployment: Deployment; runbooks: Runbooks }>,
-): ToldIncident {
+): DescribedIncident {
   const { type, reason, message, since } = cause;
   const runbook = findRunbook(cause);
   return {
@@ -41,7 +41,7 @@ export function describeIncident(
     since,
     steps: listSteps(cause, deployment),
     ...(runbooks.has(runbook) ? { runbook: `/runbooks/${runbook}` } : {}),
-    consequences: consequences.map((one) => told(one, message)),
+    consequences: consequences.map((one) => describeConsequence(one, message)),
   };
 }
 
@@ -51,7 +51,7 @@ export function listSteps(cause: Condition, deployment: Deployment): readonly St
 }
 
 /** A message that only repeats the cause's is said once. */
-function told(condition: Condition, message: string) {
+function describeConsequence(condition: Condition, message: string) {
   const { type, reason } = condition;
   const isSame = condition.message === message;
   return { type, reason, title: findConditionTitle(condition), message: isSame ? "" : condition.message };

@@ -7,7 +7,7 @@ import type { PaymentFigures } from "./payment-figures.ts";
 export type TargetLevel = VerdictLevel | "stale";
 
 /** What a target said of itself. Times are by this machine's clock. */
-export type ToldTarget = Readonly<{
+export type DescribedTarget = Readonly<{
   level: TargetLevel;
   state: string;
   cause: string;
@@ -41,7 +41,7 @@ export const targetReadiness = z.object({
 });
 
 /** Words a sidecar or a gateway for its card. Pure. */
-export function tellNode(status: z.output<typeof targetStatus>, nowMs: number): ToldTarget {
+export function tellNode(status: z.output<typeof targetStatus>, nowMs: number): DescribedTarget {
   const { headline, verdict } = status;
   const skewMs = nowMs - Date.parse(status.at);
   const shift = <Value extends Readonly<{ at: string }>>(value: Value | undefined) =>
@@ -64,7 +64,7 @@ export function tellNode(status: z.output<typeof targetStatus>, nowMs: number): 
 function tellGateway(
   { right, node, conditions }: z.output<typeof targetStatus>,
   shift: <Value extends Readonly<{ at: string }>>(value: Value | undefined) => Value | undefined,
-): ToldTarget {
+): DescribedTarget {
   const { height, latencyMs, answers, answeredAt: at } = node;
   const wrong = conditions.find(({ status }) => status === "False");
   const passing = conditions.filter(({ status }) => status === "True").length;
@@ -91,7 +91,7 @@ const readyWords = {
 export function tellService(
   { status, checks }: z.output<typeof targetReadiness>,
   payments: PaymentFigures | undefined,
-): ToldTarget {
+): DescribedTarget {
   const failing = Object.entries(checks).filter(([, { ok }]) => !ok);
   const words = failing.map(([name, { message }]) => `${name}: ${message}`).join(" ");
   return {

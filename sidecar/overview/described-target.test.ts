@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { targetStatus, tellNode } from "./told-target.ts";
+import { targetStatus, tellNode } from "./described-target.ts";
 
 const status = {
   at: "2026-01-01T12:00:00.000Z",
