@@ -1,21 +1,33 @@
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
-import { buffer } from "node:stream/consumers";
+import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
+import { keccak256, type Hex } from "viem";
 
 /** How a node behind a proxy serves reads of balances: one of so many is late, or answered by status 500. */
-export type NodeTrouble = Readonly<{ delayMs?: number; delayEvery?: number; failEvery?: number }>;
+export type NodeTrouble = Readonly<{
+  delayMs?: number;
+  delayEvery?: number;
+  failEvery?: number;
+  /** What calls of these methods meet in place of the node. */
+  fates?: Readonly<Record<string, Fate>>;
+}>;
+
+/** `fails`: an error; `forgets`: `null`, as for what a node does not have; `loses`: a transaction is taken, and nobody hears of it. */
+type Fate = "fails" | "forgets" | "loses";
+
+type Call = Readonly<{ id: unknown; method: string; params: readonly unknown[] }>;
 
 /** A way to the node's JSON-RPC over HTTP that can be troubled. */
 export type FaultyRpc = AsyncDisposable & Readonly<{ url: string; trouble: (how: NodeTrouble) => Disposable }>;
 
-/** Passes JSON-RPC on to a node; only reads of balances meet what `trouble` says, so that nobody else notices. */
+/** Passes JSON-RPC on to a node; only reads of balances, and the methods of `fates`, meet what `trouble` says, so that nobody else notices. */
 export async function startFaultyRpc(port: number, nodeUrl: string): Promise<FaultyRpc> {
   let trouble: NodeTrouble = {};
   let reads = 0;
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const body = await buffer(request);
-    const { delayMs = 0, delayEvery = 1, failEvery = Infinity } = trouble;
+    const body = await text(request);
+    const { delayMs = 0, delayEvery = 1, failEvery = Infinity, fates = {} } = trouble;
     if (body.includes("eth_getBalance")) {
       reads += 1;
       if (reads % delayEvery === 0) await sleep(delayMs);
@@ -25,8 +37,23 @@ export async function startFaultyRpc(port: number, nodeUrl: string): Promise<Fau
       }
     }
     const headers = { "content-type": "application/json" };
-    const passed = await fetch(nodeUrl, { method: "POST", headers, body, signal: AbortSignal.timeout(20_000) });
-    response.writeHead(passed.status, headers).end(await passed.text());
+    const passOn = async (message: string) =>
+      fetch(nodeUrl, { method: "POST", headers, body: message, signal: AbortSignal.timeout(20_000) });
+    if (Object.keys(fates).length === 0) {
+      const passed = await passOn(body);
+      response.writeHead(passed.status, headers).end(await passed.text());
+      return;
+    }
+    const message = JSON.parse(body) as Call | readonly Call[];
+    const answerOne = async (call: Call): Promise<unknown> => {
+      const met = meetFate(call, fates[call.method]);
+      if (met !== undefined) return { jsonrpc: "2.0", id: call.id, ...met };
+      return (await passOn(JSON.stringify(call))).json();
+    };
+    const answers = Array.isArray(message)
+      ? await Promise.all((message as readonly Call[]).map(answerOne))
+      : await answerOne(message as Call);
+    response.writeHead(200, headers).end(JSON.stringify(answers));
   };
   const server = createHttpServer((request, response) => {
     // A node that does not answer is passed on as a connection that ends.
@@ -44,6 +71,20 @@ export async function startFaultyRpc(port: number, nodeUrl: string): Promise<Fau
       await close(server);
     },
   };
+}
+
+/** What a call meets in place of the node; undefined when it is passed on. */
+function meetFate({ params }: Call, fate: Fate | undefined): object | undefined {
+  switch (fate) {
+    case undefined:
+      return undefined;
+    case "fails":
+      return { error: { code: -32_000, message: "out of order" } };
+    case "forgets":
+      return { result: null };
+    case "loses":
+      return { result: keccak256(params[0] as Hex) };
+  }
 }
 
 /** A TCP connection's way to a port that can be cut. */

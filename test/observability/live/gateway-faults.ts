@@ -1,3 +1,4 @@
+import { until } from "../../support/until.ts";
 import { startService } from "../../support/service-process.ts";
 import type { LiveFault } from "./live-fault.ts";
 import { startLoad, type Load } from "./load.ts";
@@ -19,6 +20,17 @@ function troubled(trouble: NodeTrouble, callsPerSecond: number) {
   };
 }
 
+const burns = ["errors:ratio_rate30m > 0.006", "slow:ratio_rate30m > 0.06"].map(
+  (each) => `gatehouse:gateway_call_${each}`,
+);
+const forgottenWithinMs = 120_000;
+
+/** Waits until the calls of an earlier fault are out of the shorter windows: with new calls, they would be told again. */
+const forgetBurns = ({ prometheus }: WatchedStack) =>
+  until("no call of before is remembered", forgottenWithinMs, async () => {
+    return (await prometheus.query(burns.join(" or "))).length === 0;
+  });
+
 const loaded = (load: (struck: WatchedStack) => Load) => (struck: WatchedStack) =>
   Promise.resolve(startLoad(load(struck)));
 
@@ -27,23 +39,27 @@ export const gatewayFaults: readonly LiveFault<WatchedStack>[] = [
   {
     alert: "GatehouseGatewayErrorsSlow",
     what: "the node answers every hundredth read by status 500; 30 calls/s",
+    prepare: forgetBurns,
     strike: troubled({ failEvery: 100 }, 30),
   },
   {
     alert: "GatehouseGatewayLatencySlow",
     what: "the node takes 0.8 s for every tenth read; 20 calls/s",
+    prepare: forgetBurns,
     strike: troubled({ delayMs: 800, delayEvery: 10 }, 20),
   },
   {
     alert: "GatehouseGatewayErrorsFast",
     what: "the node answers every second read by status 500; 10 calls/s",
     besides: ["GatehouseGatewayErrorsSlow"],
+    prepare: forgetBurns,
     strike: troubled({ failEvery: 2 }, 10),
   },
   {
     alert: "GatehouseGatewayLatencyFast",
     what: "the node takes 0.8 s for every read; 5 calls/s",
     besides: ["GatehouseGatewayLatencySlow"],
+    prepare: forgetBurns,
     strike: troubled({ delayMs: 800 }, 5),
   },
   {
@@ -55,6 +71,7 @@ export const gatewayFaults: readonly LiveFault<WatchedStack>[] = [
       "GatehouseGatewayLatencyFast",
       "GatehouseGatewayLatencySlow",
     ],
+    prepare: forgetBurns,
     strike: troubled({ delayMs: 300 }, 200),
   },
   {
@@ -67,6 +84,15 @@ export const gatewayFaults: readonly LiveFault<WatchedStack>[] = [
     what: "the way to the node's WebSocket port cut, HTTP left alone",
     besides: ["GatehouseNotRight"],
     strike: ({ webSocket }) => webSocket.cut(),
+  },
+  {
+    alert: "GatehouseFileRefused",
+    what: "the gateway's policy file is left half written",
+    besides: ["GatehouseNotRight"],
+    strike: async ({ policy }) => {
+      await policy.write("{ rate: ");
+      return { [Symbol.asyncDispose]: () => policy.write("{}") };
+    },
   },
   {
     alert: "GatehouseSidecarDown",

@@ -1,7 +1,8 @@
 import { execFile } from "node:child_process";
-import { appendFile, readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { appendFile, mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
+import { mountHangingDisk } from "#sidecar/testing/small-disk.ts";
 import type { LiveFault } from "./live-fault.ts";
 import { replaceNodeCli } from "./replaced-node-cli.ts";
 import { repeatAct } from "./repeat-act.ts";
@@ -119,5 +120,50 @@ const unparsed: LiveFault<WatchedStack> = {
   },
 };
 
+const volume: LiveFault<WatchedStack> = {
+  alert: "GatehouseVolumeAtCeiling",
+  what: "that disk filled, while its claim, at an API server of the test's own, is as large as it may be",
+  besides: ["GatehouseDiskSpaceLow", "GatehouseNotRight"],
+  strike: async ({ disk: small, claim }) => {
+    claim.setAtCeiling(true);
+    await small?.fill();
+    return {
+      [Symbol.asyncDispose]: async () => {
+        await small?.empty();
+        claim.setAtCeiling(false);
+      },
+    };
+  },
+};
+
+/** Puts node.conf into a separate directory, with a link where it stood, and has that directory's file system hang. */
+const hanging: LiveFault<WatchedStack> = {
+  alert: "GatehouseNotLookedAfter",
+  what: "node.conf is a link into a directory whose file system hangs",
+  besides: ["GatehouseNotRight", "GatehousePruningStalled"],
+  // Two minutes of true time, which are compared with a clock.
+  firesWithinMs: 240_000,
+  prepare: async ({ binDirectory }) => {
+    const path = join(binDirectory, "node.conf");
+    const moved = movedConfigIn(binDirectory);
+    await mkdir(dirname(moved));
+    await rename(path, moved);
+    await symlink(moved, path);
+  },
+  strike: ({ binDirectory }) => {
+    const path = join(binDirectory, "node.conf");
+    const moved = movedConfigIn(binDirectory);
+    const mounted = mountHangingDisk(dirname(moved));
+    return Promise.resolve({
+      [Symbol.asyncDispose]: async () => {
+        mounted[Symbol.dispose]();
+        await rename(moved, path);
+      },
+    });
+  },
+};
+
+const movedConfigIn = (binDirectory: string) => join(dirname(binDirectory), "conf", "node.conf");
+
 /** Faults of the node itself, its pruning and its disk. The disk's need the right to mount one. */
-export const nodeFaults = { serving, pruning, disk, unparsed } as const;
+export const nodeFaults = { serving, pruning, disk: [...disk, volume], hanging, unparsed } as const;

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { parseEther } from "viem";
 import { tokenAddress } from "#devnet/token/address.ts";
 import { signPayment, type PaymentChanges } from "../../facilitator/signed-payment.ts";
@@ -5,7 +6,9 @@ import { freePorts } from "../../support/free-ports.ts";
 import { testAccount } from "../../support/payment-chain.ts";
 import { startPostgres, type PostgresServer } from "../../support/postgres.ts";
 import { startService, type ServiceProcess } from "../../support/service-process.ts";
+import { startFaultyRpc, type FaultyRpc, type NodeTrouble } from "./fault-proxies.ts";
 import type { LiveFault } from "./live-fault.ts";
+import { repeatAct } from "./repeat-act.ts";
 import { quickFacilitator, type WatchedStack } from "./watched-stack.ts";
 
 const signer = testAccount(0).address;
@@ -53,12 +56,10 @@ const money: readonly LiveFault<WatchedStack>[] = [
   },
   {
     alert: "GatehouseRefusalsUnusual",
-    what: "30 payments for another amount after 120 good ones",
-    prepare: (struck) => verifyMany(struck, 120, {}),
-    strike: async (struck) => {
-      await verifyMany(struck, 30, { authorization: { value: "1" } });
-      return { [Symbol.asyncDispose]: () => Promise.resolve() };
-    },
+    what: "two payments a second for another amount after 300 good ones",
+    prepare: (struck) => verifyMany(struck, 300, {}),
+    strike: ({ facilitatorUrl }) =>
+      Promise.resolve(repeatAct(500, () => post(`${facilitatorUrl}/verify`, { authorization: { value: "1" } }))),
   },
   {
     alert: "GatehouseSignerLow",
@@ -76,18 +77,26 @@ const money: readonly LiveFault<WatchedStack>[] = [
 
 /** A separate facilitator over PostgreSQL, as replicas are, on the stack's chain and with another signer. */
 type Replicated = WatchedStack &
-  Readonly<{ postgres: PostgresServer; replica: () => ServiceProcess; startReplica: () => Promise<void> }>;
+  Readonly<{
+    postgres: PostgresServer;
+    replica: () => ServiceProcess;
+    replicaUrl: string;
+    /** Its own way to the node. */
+    replicaRpc: FaultyRpc;
+    startReplica: () => Promise<void>;
+  }>;
 
 /** Starts one next to the stack, scraped as its own job. It is the last to be done with a stack: the job is told as gone afterwards. */
 export async function startReplicated(stack: WatchedStack): Promise<Replicated> {
   await using started = new AsyncDisposableStack();
   const postgres = started.use(await startPostgres());
-  const [port = 0, operationsPort = 0] = await freePorts(2);
+  const [port = 0, operationsPort = 0, rpcPort = 0] = await freePorts(3);
+  const replicaRpc = started.use(await startFaultyRpc(rpcPort, stack.nodeUrl));
   const env = {
     ...quickFacilitator,
     GATEHOUSE_FACILITATOR_LISTEN_PORT: String(port),
     GATEHOUSE_FACILITATOR_OPERATIONS_PORT: String(operationsPort),
-    GATEHOUSE_FACILITATOR_CHAIN_RPC_URL: stack.nodeUrl,
+    GATEHOUSE_FACILITATOR_CHAIN_RPC_URL: replicaRpc.url,
     GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: testAccount(5).privateKey,
     GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([{ address: tokenAddress, name: "USDC", version: "2" }]),
     GATEHOUSE_FACILITATOR_LEDGER_URL: await postgres.createDatabase(),
@@ -100,6 +109,8 @@ export async function startReplicated(stack: WatchedStack): Promise<Replicated> 
     ...stack,
     postgres,
     replica: () => running,
+    replicaUrl: `http://127.0.0.1:${port}`,
+    replicaRpc,
     startReplica: async () => {
       running = await startService("facilitator", env);
     },
@@ -107,7 +118,62 @@ export async function startReplicated(stack: WatchedStack): Promise<Replicated> 
   };
 }
 
+/** Has the replica's node answer some methods wrongly. */
+function troubled(fates: NodeTrouble["fates"] & {}) {
+  return ({ replicaRpc }: Replicated): Promise<AsyncDisposable> => {
+    const made = replicaRpc.trouble({ fates });
+    return Promise.resolve({
+      [Symbol.asyncDispose]: () => {
+        made[Symbol.dispose]();
+        return Promise.resolve();
+      },
+    });
+  };
+}
+
+/** Longer than the comparison leaves a settlement alone that a node which lags may not have yet. */
+const comparedAfterMs = 65_000;
+
+/** Has a payment settled at the replica, long enough ago to be compared with the chain. */
+async function settleLongAgo({ replicaUrl }: Replicated): Promise<void> {
+  await post(`${replicaUrl}/settle`, {});
+  await sleep(comparedAfterMs);
+}
+
+const ledger: readonly LiveFault<Replicated>[] = [
+  {
+    alert: "GatehouseLedgerMismatch",
+    what: "the facilitator's node has no receipts any more, as one that lost its data, a minute after a payment settled",
+    prepare: settleLongAgo,
+    strike: troubled({ eth_getTransactionReceipt: "forgets" }),
+  },
+  {
+    alert: "GatehouseLedgerNotCompared",
+    what: "the facilitator's node answers an error to every question for a receipt",
+    prepare: settleLongAgo,
+    // Five minutes of true time, which are compared with a clock.
+    firesWithinMs: 400_000,
+    strike: troubled({ eth_getTransactionReceipt: "fails" }),
+  },
+  {
+    alert: "GatehouseSettlementOld",
+    what: "the facilitator's node takes a payment's transactions and loses them",
+    besides: ["GatehouseSettlementStuck"],
+    // Ten minutes of true time.
+    firesWithinMs: 700_000,
+    strike: async (struck) => {
+      const lost = await troubled({ eth_sendRawTransaction: "loses" })(struck);
+      const validBefore = String(Math.floor(Date.now() / 1_000) + 1_800);
+      const settling = post(`${struck.replicaUrl}/settle`, { authorization: { validBefore } });
+      // Its caller does not wait so long; the facilitator goes on.
+      settling.catch(() => undefined);
+      return lost;
+    },
+  },
+];
+
 const replicas: readonly LiveFault<Replicated>[] = [
+  ...ledger,
   {
     alert: "GatehouseFacilitatorNoLeader",
     what: "PostgreSQL of a replicated facilitator ended as by a crash",

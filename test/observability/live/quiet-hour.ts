@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { withMarked } from "#daemon/markdown.ts";
 import { until } from "../../support/until.ts";
+import { watchdog } from "./live-fault.ts";
 import type { ActiveAlert, RunningPrometheus } from "./prometheus.ts";
 
 /** What was seen of a stack at rest. */
@@ -25,13 +26,14 @@ export async function seeQuietHour(
   { prometheus }: Readonly<{ prometheus: Pick<RunningPrometheus, "alerts" | "query"> }>,
   scale: number,
 ): Promise<QuietHour> {
-  await until("the stack is at rest", settledWithinMs, async () => (await prometheus.alerts()).length === 0);
+  const look = async () => (await prometheus.alerts()).filter((alert) => nameOf(alert) !== watchdog);
+  await until("the stack is at rest", settledWithinMs, async () => (await look()).length === 0);
   const pending = new Set<string>();
   const startedAt = performance.now();
   let looks = 0;
   let seen: readonly ActiveAlert[] = [];
   while (performance.now() - startedAt < hourMs / scale) {
-    seen = await prometheus.alerts();
+    seen = await look();
     looks += 1;
     const firing = seen.filter(({ state }) => state === "firing").map(nameOf);
     if (firing.length > 0) throw new Error(`${firing.join(", ")} fires at rest`);

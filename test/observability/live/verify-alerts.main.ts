@@ -2,10 +2,11 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { ruleGroups } from "#infra/observability/rules/all.ts";
+import { watchdogRules } from "#infra/observability/rules/watchdog.ts";
 import { explainMissingPostgres } from "../../support/postgres.ts";
 import { compressRules } from "./compressed-rules.ts";
 import { gatewayFaults } from "./gateway-faults.ts";
-import { seeFault, type LiveFault, type SeenFault } from "./live-fault.ts";
+import { seeFault, watchdog, type LiveFault, type SeenFault } from "./live-fault.ts";
 import { nodeFaults } from "./node-faults.ts";
 import { paymentFaults, startReplicated } from "./payment-faults.ts";
 import type { RunningPrometheus } from "./prometheus.ts";
@@ -13,6 +14,7 @@ import { printQuietHour, seeQuietHour, withQuietHour } from "./quiet-hour.ts";
 import { printSeenFaults, withSeenFaults } from "./seen-faults.ts";
 import { startWatchedStack, type WatchedStack } from "./watched-stack.ts";
 import { upkeepFaults } from "./upkeep-faults.ts";
+import { startUpgradedNode, versionFaults } from "./version-faults.ts";
 
 const page = join(import.meta.dirname, "../../../docs/verified.md");
 
@@ -26,6 +28,7 @@ const { values } = parseArgs({
 });
 const scale = Number(values.scale);
 const only = new RegExp(values.only);
+const watched = [...ruleGroups, watchdogRules];
 const seen: SeenFault[] = [];
 let failures = 0;
 
@@ -48,10 +51,20 @@ async function seeAll<T extends Readonly<{ prometheus: RunningPrometheus }>>(
   }
 }
 
+const isWanted = (faults: readonly Readonly<{ alert: string }>[]) => faults.some(({ alert }) => only.test(alert));
+
+/** The alert that always fires has to do so at the end of all faults. */
+async function seeWatchdog({ prometheus }: WatchedStack): Promise<void> {
+  const alerts = await prometheus.alerts();
+  if (alerts.some(({ state, labels }) => state === "firing" && labels["alertname"] === watchdog)) return;
+  failures += 1;
+  print(`${watchdog} FAILED: it does not fire`);
+}
+
 /** Nothing happens to the stack, and nothing may fire. First of all, so that no fault has left anything behind. */
 async function restQuietly(struck: WatchedStack): Promise<void> {
   try {
-    const alerts = ruleGroups.reduce((sum, group) => sum + group.alerts.length, 0);
+    const alerts = watched.reduce((sum, group) => sum + group.alerts.length, 0);
     const paragraph = printQuietHour(await seeQuietHour(struck, scale), alerts);
     print(paragraph);
     if (values.write) await writeFile(page, withQuietHour(await readFile(page, "utf8"), paragraph));
@@ -63,9 +76,9 @@ async function restQuietly(struck: WatchedStack): Promise<void> {
 
 /** Makes every fault that this machine can make, and writes the table of what was seen. */
 async function makeFaults(struck: WatchedStack): Promise<void> {
-  const { serving, pruning, disk, unparsed } = nodeFaults;
+  const { serving, pruning, disk, hanging, unparsed } = nodeFaults;
   const { configuration, pushed, budget } = upkeepFaults;
-  const mounting: readonly LiveFault<WatchedStack>[] = struck.disk === undefined ? [] : disk;
+  const mounting: readonly LiveFault<WatchedStack>[] = struck.disk === undefined ? [] : [...disk, hanging];
   await seeAll(
     [
       ...serving,
@@ -75,21 +88,28 @@ async function makeFaults(struck: WatchedStack): Promise<void> {
       ...gatewayFaults,
       ...paymentFaults.money,
       ...configuration,
+      ...versionFaults.releases,
       ...mounting,
       budget,
     ],
     struck,
   );
-  if (explainMissingPostgres() === undefined) {
+  if (isWanted(versionFaults.upgrades)) {
+    await using upgraded = await startUpgradedNode(struck);
+    await seeAll(versionFaults.upgrades, upgraded);
+  }
+  if (isWanted(paymentFaults.replicas) && explainMissingPostgres() === undefined) {
     await using replicated = await startReplicated(struck);
     await seeAll(paymentFaults.replicas, replicated);
   }
-  const table = printSeenFaults(seen, ruleGroups, scale);
+  await seeWatchdog(struck);
+  const text = await readFile(page, "utf8");
+  const table = printSeenFaults(seen, watched, { scale, page: text });
   print(table);
-  if (values.write && failures === 0) await writeFile(page, withSeenFaults(await readFile(page, "utf8"), table));
+  if (values.write && failures === 0) await writeFile(page, withSeenFaults(text, table));
 }
 
-const rules = compressRules(ruleGroups, scale);
+const rules = compressRules(watched, scale);
 await using stack = await startWatchedStack({ rules, scale });
 if (values.only === "") await restQuietly(stack);
 if (!values["quiet-hour-only"]) await makeFaults(stack);

@@ -8,9 +8,11 @@ import { startFaultyLink, startFaultyRpc, type FaultyLink, type FaultyRpc } from
 import { findNodeChain, type NodeChain } from "./node-chain.ts";
 import { startPrometheus, type RunningPrometheus, type ScrapedJobs } from "./prometheus.ts";
 import { startReference, type ReferenceChain } from "./reference-chain.ts";
+import { createWatchedFiles, type WatchedFiles } from "./watched-files.ts";
 
 /** A whole stack, a Prometheus that scrapes it, and what its faults are made with. */
 export type WatchedStack = AsyncDisposable &
+  Pick<WatchedFiles, "policy" | "releases" | "claim"> &
   Readonly<{
     stack: RunningStack;
     prometheus: RunningPrometheus;
@@ -65,6 +67,7 @@ export async function startWatchedStack(
   await using started = new AsyncDisposableStack();
   const reference = started.use(await startReference(1672));
   const disk = (await mayMount()) ? started.use(await mountSmallDisk(diskKibibytes)) : undefined;
+  const files = started.use(await createWatchedFiles());
   const { env: portsEnv, ports } = await findStackPorts();
   const nodeUrl = `http://127.0.0.1:${ports.node}`;
   const [internalPort = 0, rpcPort = 0] = await freePorts(2);
@@ -78,6 +81,7 @@ export async function startWatchedStack(
       ...portsEnv,
       ...quickSidecar,
       ...quickFacilitator,
+      ...files.env,
       GATEHOUSE_SIDECAR_NODE_HTTP_URL: rpc.url,
       GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: `ws://127.0.0.1:${webSocket.port}`,
       GATEHOUSE_SIDECAR_LAG_REFERENCES: JSON.stringify([reference.url]),
@@ -103,6 +107,9 @@ export async function startWatchedStack(
   return {
     stack,
     prometheus,
+    policy: files.policy,
+    releases: files.releases,
+    claim: files.claim,
     binDirectory: join(workspace, "bin"),
     nodeUrl,
     nodeWebSocketUrl: `ws://127.0.0.1:${ports.nodeWebSocket}`,
@@ -122,7 +129,15 @@ export async function startWatchedStack(
       await until(`Prometheus has scraped ${target}`, stackDeadlineMs, async () => {
         return (await prometheus.query(`up{instance="${target}"} == 1`)).length === 1;
       });
-      return { [Symbol.asyncDispose]: () => prometheus.scrape((jobs = before)) };
+      return {
+        [Symbol.asyncDispose]: async () => {
+          await prometheus.scrape((jobs = before));
+          // Else the target, ended next, would be told as down before Prometheus has heard that it is to be left alone.
+          await until(`Prometheus has forgotten ${target}`, stackDeadlineMs, async () => {
+            return (await prometheus.query(`up{instance="${target}"}`)).length === 0;
+          });
+        },
+      };
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

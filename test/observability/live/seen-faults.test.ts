@@ -1,0 +1,45 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { ruleGroups } from "#infra/observability/rules/all.ts";
+import { watchdogRules } from "#infra/observability/rules/watchdog.ts";
+import type { SeenFault } from "./live-fault.ts";
+import { notMade, notTried, printSeenFaults, withSeenFaults } from "./seen-faults.ts";
+
+const verified = readFileSync(join(import.meta.dirname, "../../../docs/verified.md"), "utf8");
+const groups = [...ruleGroups, watchdogRules];
+const alerts = groups.flatMap((group) => group.alerts).map(({ name }) => name);
+
+const seen = (alert: string, firedAfterSeconds: number): SeenFault => ({
+  alert,
+  what: "a fault",
+  firedAfterSeconds,
+  resolvedAfterSeconds: 1,
+  besides: ["GatehouseNotRight"],
+});
+
+describe("the table of faults that were made", () => {
+  it("has a row for each alert on the page, or says why there is none", () => {
+    const told = (name: string) =>
+      verified.includes(`\n| \`${name}\` `) || verified.includes(`\n- \`${name}\`: ${notMade[name]}.`);
+    expect(alerts.filter((name) => !told(name))).toEqual([]);
+    expect(verified).not.toContain(notTried);
+  });
+
+  it("names no alert that the rules do not have", () => {
+    const named = [...verified.matchAll(/^(?:\| |- )`(Gatehouse\w+)`/gm)].map(([, name = ""]) => name);
+    expect(named.filter((name) => !alerts.some((alert) => alert === name))).toEqual([]);
+  });
+
+  it("keeps the rows of alerts that a run did not try, and replaces those that it did", () => {
+    const page = "<!-- alerts: printed -->\n\nnothing\n\n<!-- /alerts -->";
+    const first = withSeenFaults(
+      page,
+      printSeenFaults([seen("GatehouseNodeDown", 5), seen("GatehouseHeadStale", 9)], groups, { scale: 60, page }),
+    );
+    const second = printSeenFaults([seen("GatehouseNodeDown", 7)], groups, { scale: 60, page: first });
+    expect(second).toMatch(/^\| `GatehouseNodeDown` +\| a fault \| 3m +\| 7 s +\| 1 s +\| `NotRight` +\|$/m);
+    expect(second).toMatch(/^\| `GatehouseHeadStale` +\| a fault \| 3m +\| 9 s +\| 1 s +\| `NotRight` +\|$/m);
+    expect(second).toContain(`- \`GatehouseNodeBehind\`: ${notTried}.`);
+  });
+});

@@ -1,0 +1,81 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** A file that a service reads again as it changes. */
+type WatchedFile = Readonly<{ write: (content: string) => Promise<void> }>;
+
+/** A claim as an API server shows it. */
+type ServedClaim = AsyncDisposable &
+  Readonly<{
+    /** Whether the claim is as large as `volume.ceilingGibibytes` allows. */
+    setAtCeiling: (isAtCeiling: boolean) => void;
+  }>;
+
+const ceilingGibibytes = 600;
+const roomyGibibytes = 100;
+
+/** What a person or a cluster gives a sidecar, in a separate folder, and the settings that name it. Disposing of it removes that. */
+export type WatchedFiles = AsyncDisposable &
+  Readonly<{
+    policy: WatchedFile;
+    releases: WatchedFile;
+    claim: Pick<ServedClaim, "setAtCeiling">;
+    env: Readonly<Record<string, string>>;
+  }>;
+
+/** Writes an empty policy and an empty list of releases, and serves a claim that has room to grow. */
+export async function createWatchedFiles(): Promise<WatchedFiles> {
+  const folder = await mkdtemp(join(tmpdir(), "gatehouse-watched-"));
+  const fileOf = async (name: string, content: string) => {
+    const write = (text: string) => writeFile(join(folder, name), text);
+    await write(content);
+    return { write };
+  };
+  const policy = await fileOf("policy.json5", "{}");
+  const releases = await fileOf("releases.json5", "[]");
+  await fileOf("token", "the-token\n");
+  await fileOf("namespace", "chain");
+  const { url, claim } = await serveClaim();
+  return {
+    policy,
+    releases,
+    claim,
+    env: {
+      GATEHOUSE_SIDECAR_GATEWAY_POLICY_PATH: join(folder, "policy.json5"),
+      GATEHOUSE_SIDECAR_UPGRADE_RELEASES_PATH: join(folder, "releases.json5"),
+      GATEHOUSE_SIDECAR_KUBERNETES_API_URL: url,
+      GATEHOUSE_SIDECAR_KUBERNETES_SERVICE_ACCOUNT_DIRECTORY: folder,
+      GATEHOUSE_SIDECAR_VOLUME_CLAIM: "node-workspace",
+      GATEHOUSE_SIDECAR_VOLUME_CEILING_GIBIBYTES: String(ceilingGibibytes),
+      GATEHOUSE_SIDECAR_VOLUME_INTERVAL_MS: "1000",
+    },
+    [Symbol.asyncDispose]: async () => {
+      await claim[Symbol.asyncDispose]();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** An API server that knows one claim; a request to grow is granted, and never carried out. */
+async function serveClaim(): Promise<Readonly<{ url: string; claim: ServedClaim }>> {
+  let gibibytes = roomyGibibytes;
+  const server = createServer((request, response) => {
+    request.resume();
+    const storage = `${gibibytes}Gi`;
+    response.end(JSON.stringify({ spec: { resources: { requests: { storage } } }, status: { capacity: { storage } } }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    claim: {
+      setAtCeiling: (isAtCeiling) => void (gibibytes = isAtCeiling ? ceilingGibibytes : roomyGibibytes),
+      [Symbol.asyncDispose]: async () => {
+        server.closeAllConnections();
+        await new Promise((resolve) => server.close(resolve));
+      },
+    },
+  };
+}
