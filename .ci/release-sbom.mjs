@@ -1,5 +1,5 @@
 // Prints an SBOM (CycloneDX) of what a production install of the clone has: `npm sbom` over package-lock.json without the rest, because with
-// `--omit dev` it leaves out whatever a development dependency needs too.
+// `--omit dev` it leaves out whatever a development dependency needs too. `with-node` adds Node, which the single executable has.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,15 @@ try {
   writeFileSync(join(directory, "package.json"), JSON.stringify(manifest));
   writeFileSync(join(directory, "package-lock.json"), JSON.stringify({ ...lock, packages }));
   const sbom = ["sbom", "--sbom-format", "cyclonedx", "--package-lock-only"];
-  process.stdout.write(execFileSync("npm", sbom, { cwd: directory, maxBuffer: 16_777_216 }));
+  const listed = JSON.parse(execFileSync("npm", sbom, { cwd: directory, encoding: "utf8", maxBuffer: 16_777_216 }));
+  if (process.argv[2] === "with-node") listed.components.push(nodeComponent());
+  process.stdout.write(`${JSON.stringify(listed, null, 2)}\n`);
 } finally {
   rmSync(directory, { recursive: true });
+}
+
+function nodeComponent() {
+  const { version: node } = lock.packages["node_modules/node"];
+  const purl = `pkg:github/nodejs/node@v${node}`;
+  return { "bom-ref": purl, type: "platform", name: "node", version: node, purl };
 }

@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { enableCompileCache, getCompileCacheDir } from "node:module";
 import { join } from "node:path";
+import { isSea } from "node:sea";
 import { setFlagsFromString } from "node:v8";
 import v8Flags from "../gateway/v8-flags.json" with { type: "json" };
 
@@ -26,10 +27,12 @@ if (command === "sidecar" || command === "compile-sidecar") {
   // A sidecar lives next to a node that wants the memory. Its gateway turns to speed once it is busy.
   for (const flag of v8Flags.room) setFlagsFromString(flag);
 }
-enableCompileCache(cacheDirectory);
-if (command === "compile-sidecar") await loadSidecar();
+// The single executable is one file, compiled at its build: there is nothing to cache.
+const isOneFile = isSea();
+if (!isOneFile) enableCompileCache(cacheDirectory);
+if (command === "compile-sidecar" && !isOneFile) await loadSidecar();
 else {
-  if (command === "sidecar") await compileOnce();
+  if (command === "sidecar" && !isOneFile) await compileOnce();
   await import("./main.ts");
 }
 

@@ -8,6 +8,7 @@ import { createAdoptCommand } from "./adopt-command.ts";
 import { createConfigCommand } from "./config-command.ts";
 import { createDashboardCommand } from "./dashboard-command.ts";
 import { createDoctorCommand } from "./doctor-command.ts";
+import { refuseLeftOut } from "./left-out.ts";
 import { installServiceCommand } from "./install-service-command.ts";
 import { createLintCommand } from "./lint-command.ts";
 import { createLogsCommand } from "./logs-command.ts";
@@ -58,6 +59,7 @@ export function createProgram({ mask }: Readonly<{ mask: Mask }>): UntypedComman
   completeOnTab(untyped, { completionCommandName: "completion" });
   suggestChoices(untyped);
   addExamples(untyped);
+  refuseLeftOut(untyped);
   return untyped;
 }
 

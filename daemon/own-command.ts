@@ -1,8 +1,11 @@
 import { join, relative } from "node:path";
+import { isSea } from "node:sea";
 import { quoteShellWord } from "./shell-word.ts";
 
-/** What `gatehouse` starts with, next to this room in the repository, in the package and in the image. */
-const program = join(import.meta.dirname, "../cli/gatehouse.js");
+/** The words that run this very program again: the single executable, or Node and what `gatehouse` starts with, next to this room. */
+export const ownProgram: readonly [string, ...string[]] = isSea()
+  ? [process.execPath]
+  : [process.execPath, join(import.meta.dirname, "../cli/gatehouse.js")];
 
 /**
  * The beginning of a shell command that runs this very program again, on the Node that runs it now. Commands that Gatehouse shows begin so and
@@ -11,7 +14,7 @@ const program = join(import.meta.dirname, "../cli/gatehouse.js");
  * @param directory where the command is typed, for shorter words; without it they hold anywhere.
  */
 export function ownCommand(directory?: string): string {
-  return [process.execPath, program].map((path) => quoteShellWord(shortened(path, directory))).join(" ");
+  return ownProgram.map((path) => quoteShellWord(shortened(path, directory))).join(" ");
 }
 
 function shortened(path: string, directory: string | undefined): string {

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { join } from "node:path";
+import { ownProgram } from "#daemon/own-command.ts";
 import { SettingsError } from "#daemon/settings/problem.ts";
 import { askToConfirm, type createTerminalOutput } from "../terminal.ts";
 import {
@@ -62,8 +62,7 @@ export async function installService(
 }
 
 function factsOf({ service, user, settings }: InstallOptions) {
-  const gatehouse = join(import.meta.dirname, "../gatehouse.js");
-  return readServiceFacts({ service, user, settings, env: process.env, program: [process.execPath, gatehouse] });
+  return readServiceFacts({ service, user, settings, env: process.env, program: ownProgram });
 }
 
 type Systemctl = readonly ["systemctl", ...string[]];

@@ -18,8 +18,8 @@ export type InstallRequest = Readonly<{
   user: string | undefined;
   settings: string | undefined;
   env: Readonly<Record<string, string | undefined>>;
-  /** Node, and `gatehouse.js` as it is installed. */
-  program: readonly [node: string, gatehouse: string];
+  /** Node and `gatehouse.js` as it is installed, or the single executable. */
+  program: readonly [string, ...string[]];
 }>;
 
 /** What is to be written: the unit, and the variables of its environment file. */
@@ -35,7 +35,7 @@ export type ServiceFacts = Readonly<{
  * @throws {InstallError} when it could not run with them from a unit.
  */
 export function readServiceFacts(request: InstallRequest): ServiceFacts {
-  const { service, env, program } = request;
+  const { service, env } = request;
   const file = request.settings === undefined ? undefined : resolve(request.settings);
   const definition = serviceDefinitions[service];
   const settings = readSettings(definition, { env, file });
@@ -47,9 +47,9 @@ export function readServiceFacts(request: InstallRequest): ServiceFacts {
   const secretFiles = Object.entries(given).filter(([name]) => name.endsWith("_FILE"));
   const credentials = Object.fromEntries(secretFiles.map(([name, path]) => [credentialName(name), path]));
   const shown = secretFiles.map(([name]) => [name, locateCredential(service, credentialName(name))]);
-  const [node, gatehouse] = program.map((path) => realpathSync(path)) as [string, string];
-  refusePassingPlace(gatehouse);
-  const command = [node, gatehouse, service, ...(file === undefined ? [] : ["--settings", file])];
+  const program = request.program.map((path) => realpathSync(path));
+  for (const path of program) refusePassingPlace(path);
+  const command = [...program, service, ...(file === undefined ? [] : ["--settings", file])];
   const sidecar = service === "sidecar" ? readSettings(sidecarSettings, { env, file }) : undefined;
   const workspace = sidecar?.node.workspace;
   return {
@@ -90,10 +90,10 @@ function refuseRelativePaths(service: string, variables: Readonly<Record<string,
 }
 
 /** A unit must not lead into npm's cache. */
-function refusePassingPlace(gatehouse: string): void {
-  if (!gatehouse.includes("/_npx/")) return;
+function refusePassingPlace(path: string): void {
+  if (!path.includes("/_npx/")) return;
   throw new InstallError(
-    `${gatehouse} is not there to stay; install it first (\`npm install --global\` with the package's file), and say \`gatehouse install-service\` again.`,
+    `${path} is not there to stay; install it first (\`npm install --global\` with the package's file), and say \`gatehouse install-service\` again.`,
   );
 }
 

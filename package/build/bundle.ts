@@ -62,7 +62,12 @@ function entries(root: string, names: ImportedNames): Plugin {
 
 type Manifest = Readonly<{ name: string; version: string; license?: string }>;
 
-function writeLicences(directory: string, modules: readonly string[]): void {
+/**
+ * Writes `LICENSES.md`: the licences of all packages that modules are from, which are given by their files.
+ *
+ * @throws {Error} when a package says nothing of its licence.
+ */
+export function writeLicences(directory: string, modules: readonly string[]): void {
   const inPackage = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/;
   const packages = [...new Set(modules.flatMap((path) => inPackage.exec(path) ?? []))];
   const texts = packages.map((path) => {

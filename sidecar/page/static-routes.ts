@@ -1,6 +1,6 @@
-import { readdirSync, readFileSync } from "node:fs";
 import { extname } from "node:path";
 import type { App } from "#daemon/http/app.ts";
+import { listProgramFiles, readProgramFile, type ProgramFolder } from "#daemon/program-files.ts";
 
 const types: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
@@ -12,9 +12,6 @@ const types: Readonly<Record<string, string>> = {
 const contentSecurityPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
-
-/** Where the status page's files are; the overview takes its style and components from here, too. */
-export const pageAssets = new URL("assets/", import.meta.url);
 
 /** Adds one text, for this page alone. */
 export function addText(app: App, path: string, content: string, type: string): void {
@@ -32,10 +29,10 @@ export function addText(app: App, path: string, content: string, type: string): 
 }
 
 /** Adds a folder's files under `/page/`, its `index.html` as `GET /`; all of them, or those that are named. */
-export function addAssets(app: App, folder: URL, names: readonly string[] = readdirSync(folder)): void {
+export function addAssets(app: App, folder: ProgramFolder, names = listProgramFiles(folder)): void {
   for (const name of names) {
     const type = types[extname(name)];
     if (type === undefined) continue;
-    addText(app, name === "index.html" ? "/" : `/page/${name}`, readFileSync(new URL(name, folder), "utf8"), type);
+    addText(app, name === "index.html" ? "/" : `/page/${name}`, readProgramFile(folder, name), type);
   }
 }

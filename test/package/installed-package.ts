@@ -22,12 +22,16 @@ export type InstalledPackage = AsyncDisposable &
     unpackedBytes: number;
   }>;
 
+const artifactsDeadlineMs = 700_000;
 const npmDeadlineMs = 400_000;
 
-/** Makes the artifacts of a release, and installs the tarball. That takes half a minute on a free machine. */
+/** Makes the artifacts of a release, and installs the tarball. That takes a minute on a free machine. */
 export async function installPackage(): Promise<InstalledPackage> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "gatehouse-package-")));
-  const { stdout } = await run(join(root, ".ci/release"), ["artifacts", folder], { cwd: root, timeout: npmDeadlineMs });
+  const { stdout } = await run(join(root, ".ci/release"), ["artifacts", folder], {
+    cwd: root,
+    timeout: artifactsDeadlineMs,
+  });
   const packed = packedOf(stdout);
   const tarball = join(folder, packed.filename);
   const consumer = await makeConsumerFolder(join(folder, "consumer"), tarball);

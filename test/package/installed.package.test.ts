@@ -30,7 +30,7 @@ let installed: InstalledPackage;
 
 beforeAll(async () => {
   installed = await installPackage();
-}, 900_000);
+}, 1_200_000);
 afterAll(() => installed?.[Symbol.asyncDispose]());
 
 /** The package's own files that match, as paths in it. */
@@ -89,11 +89,13 @@ describe("what is packed", () => {
 });
 
 describe("what a release has besides the package", () => {
-  it("are checksums of it, an SBOM that names what is bundled, and Kubernetes' objects", () => {
+  it("are checksums, an SBOM that names what is bundled, the single executable, and Kubernetes' objects", () => {
     const artifacts = dirname(installed.tarball);
     const sums = spawnSync("sha256sum", ["--check", "SHA256SUMS"], { cwd: artifacts, encoding: "utf8" });
     const kubernetes = `gatehouse-kubernetes-${packageJson.version}.tar.gz`;
-    const names = [basename(installed.tarball), "gatehouse-evm.cdx.json", kubernetes];
+    const executable = `gatehouse-${packageJson.version}-${process.platform}-${process.arch}`;
+    const sboms = [`${executable}.cdx.json`, "gatehouse-evm.cdx.json"];
+    const names = [basename(installed.tarball), ...sboms, `${executable}.tar.gz`, kubernetes];
     expect(sums.stdout).toBe(names.map((name) => `${name}: OK\n`).join(""));
     const listed = spawnSync("tar", ["--list", "--file", kubernetes], { cwd: artifacts, encoding: "utf8" });
     expect(listed.stdout).toContain(`gatehouse-kubernetes-${packageJson.version}/base/kustomization.yaml\n`);

@@ -116,8 +116,10 @@ export const roomTable: Readonly<Record<string, Room>> = {
     ],
   },
   package: {
-    what: "What the npm package exports, and the build that compiles it",
+    what: "What the npm package exports, and the builds of it and of the single executable",
     mayImport: [
+      // Which files the executable has to bring along.
+      "daemon/program-files.ts",
       "package.json",
       "client/{paying-fetch,payment-choice,token-reader}.ts",
       "node/lint/{lint-rules,lint-config}.ts",

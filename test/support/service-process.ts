@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import { within } from "#daemon/time.ts";
 
 /** The command as a person runs it: by its own first line, with this Node. */
-const program = join(import.meta.dirname, "../../cli/gatehouse.js");
+const gatehouse = join(import.meta.dirname, "../../cli/gatehouse.js");
 const path = `${dirname(process.execPath)}:${process.env["PATH"] ?? ""}`;
 /** The first start of all compiles. */
 const startDeadlineMs = 40_000;
@@ -33,8 +33,9 @@ export async function startService(
   env: Readonly<Record<string, string>>,
   {
     descriptors,
+    program = gatehouse,
     ...options
-  }: Readonly<{ cwd?: string; /** Most files that it may open. */ descriptors?: number }> = {},
+  }: Readonly<{ cwd?: string; /** Most files that it may open. */ descriptors?: number; program?: string }> = {},
 ): Promise<ServiceProcess> {
   const limit = descriptors === undefined ? [] : ["sh", "-c", `ulimit -n ${descriptors} && exec "$@"`, "sh"];
   const [command = program, ...args] = [...limit, program, service];
@@ -66,7 +67,7 @@ export async function startService(
 
 /** Runs `gatehouse <service>` to its end: its exit status and what it printed. */
 export async function runToEnd(service: string, env: Readonly<Record<string, string>>) {
-  const child = spawn(program, [service], { env: { PATH: path, ...env } });
+  const child = spawn(gatehouse, [service], { env: { PATH: path, ...env } });
   const printed = Promise.all([text(child.stdout), text(child.stderr)]);
   const [status] = (await within(`the end of ${service}`, startDeadlineMs, once(child, "close"))) as [number | null];
   const [stdout, stderr] = await printed;

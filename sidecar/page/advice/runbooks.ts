@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { listProgramFiles, readProgramFile } from "#daemon/program-files.ts";
 import type { Condition, ConditionType } from "#status/condition.ts";
 
 /** The page of `docs/runbooks/` for each side; `reason` decides where one side has two. */
@@ -44,10 +44,8 @@ export function findRunbook({ type, reason }: Pick<Condition, "type" | "reason">
   return `${byReason[`${type} ${reason}`] ?? byCondition[type]}.md`;
 }
 
-/** The runbooks by their file names. They lie next to the code, in the package and in the image too; a copy without them has none. */
+/** The runbooks by their file names. They come with the package, the image and the executable; a copy without them has none. */
 export function readRunbooks(): ReadonlyMap<string, string> {
-  const folder = new URL("../../../docs/runbooks/", import.meta.url);
-  if (!existsSync(folder)) return new Map();
-  const names = readdirSync(folder).filter((name) => name.endsWith(".md"));
-  return new Map(names.map((name) => [name, readFileSync(new URL(name, folder), "utf8")]));
+  const names = listProgramFiles("docs/runbooks").filter((name) => name.endsWith(".md"));
+  return new Map(names.map((name) => [name, readProgramFile("docs/runbooks", name)]));
 }

@@ -1,0 +1,58 @@
+import { execFileSync } from "node:child_process";
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { rolldown } from "rolldown";
+import { listProgramFiles, programFolders } from "#daemon/program-files.ts";
+import { writeLicences } from "./bundle.ts";
+
+/**
+ * Makes `gatehouse`, one file that needs neither Node nor node_modules, for the platform that this runs on: the Node that runs this, and in it
+ * the command line with all that it imports, compiled, and the files that it reads. `LICENSES.md` stands next to it.
+ * See docs/decisions/0022-one-file.md.
+ *
+ * @throws {Error} when something that comes along says nothing of its licence.
+ */
+export async function buildExecutable(root: string, directory: string): Promise<void> {
+  mkdirSync(directory, { recursive: true });
+  const passing = mkdtempSync(join(tmpdir(), "gatehouse-executable-"));
+  try {
+    const main = join(passing, "gatehouse.mjs");
+    const modules = await bundleProgram(root, main);
+    writeLicences(directory, modules);
+    appendFileSync(join(directory, "LICENSES.md"), `\n# Node ${process.versions.node}\n\n${readNodeLicence(root)}\n`);
+    const config = join(passing, "sea.json");
+    const output = join(directory, "gatehouse");
+    const options = { disableExperimentalSEAWarning: true, useCodeCache: true, assets: findAssets(root) };
+    writeFileSync(config, JSON.stringify({ main, mainFormat: "module", output, ...options }));
+    execFileSync(process.execPath, ["--build-sea", config], { stdio: ["ignore", "ignore", "inherit"] });
+  } finally {
+    rmSync(passing, { recursive: true });
+  }
+}
+
+/** Bundles what `gatehouse` starts with into one file, as an executable has no other; returns the files that are in it. */
+async function bundleProgram(root: string, file: string): Promise<readonly string[]> {
+  await using bundle = await rolldown({
+    input: join(root, "cli/launch.js"),
+    cwd: root,
+    platform: "node",
+    external: [/^node:/],
+  });
+  const { output } = await bundle.write({ file, format: "esm", codeSplitting: false });
+  return output.flatMap((part) => (part.type === "chunk" ? Object.keys(part.modules) : []));
+}
+
+/** The files that are read while Gatehouse runs, by the paths that `readProgramFile` asks for. */
+function findAssets(root: string): Readonly<Record<string, string>> {
+  const paths = programFolders.flatMap((folder) => listProgramFiles(folder).map((name) => `${folder}/${name}`));
+  return Object.fromEntries(paths.map((path) => [path, join(root, path)]));
+}
+
+/** The licence of Node and of what is in it. */
+function readNodeLicence(root: string): string {
+  const { resolve } = createRequire(join(root, "node_modules/node/package.json"));
+  const packaged = resolve(`node-${process.platform}-${process.arch}/package.json`);
+  return readFileSync(join(packaged, "../LICENSE"), "utf8").trim();
+}

@@ -1,0 +1,148 @@
+import { execFile } from "node:child_process";
+import { access, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
+import { until } from "#sidecar/testing/until.ts";
+import packageJson from "../../package.json" with { type: "json" };
+import { startBareAnvil } from "../support/bare-anvil.ts";
+import { freePorts } from "../support/free-ports.ts";
+import { startService } from "../support/service-process.ts";
+import { root } from "../style/rooms.ts";
+
+const run = promisify(execFile);
+const megabytes = 1_000_000;
+const name = `gatehouse-${packageJson.version}-${process.platform}-${process.arch}`;
+
+/** All that a host without Node has: an empty folder to be in, and the archive of a release. */
+let folder: string;
+let empty: string;
+let program: string;
+
+beforeAll(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), "gatehouse-executable-")));
+  empty = join(folder, "empty");
+  await mkdir(empty);
+  await run(join(root, ".ci/release"), ["executable", folder], { cwd: root, timeout: 500_000 });
+  await run("tar", ["--extract", "--gzip", "--file", `${name}.tar.gz`], { cwd: folder, timeout: 60_000 });
+  program = join(folder, name, "gatehouse");
+}, 600_000);
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** Nothing of this process's environment: no PATH, no HOME, nothing of Node's. */
+const alone = { PATH: "" } as const;
+
+async function gatehouse(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  try {
+    const told = await run(program, [...args], { cwd: empty, env: { ...alone, ...env }, timeout: 100_000 });
+    return { status: 0, ...told };
+  } catch (error) {
+    const { code, stdout, stderr } = error as Readonly<{ code?: unknown; stdout: string; stderr: string }>;
+    if (typeof code !== "number") throw error;
+    return { status: code, stdout, stderr };
+  }
+}
+
+it("is one file of a size to carry, with the licences of what is in it, and an SBOM that names Node", async () => {
+  expect((await readdir(join(folder, name))).toSorted()).toEqual(["LICENSE", "LICENSES.md", "gatehouse"]);
+  const { size } = await stat(join(folder, `${name}.tar.gz`));
+  process.stdout.write(`the executable's archive: ${(size / megabytes).toFixed(1)} MB\n`);
+  expect(size).toBeLessThanOrEqual(70 * megabytes);
+  const licences = await readFile(join(folder, name, "LICENSES.md"), "utf8");
+  for (const title of ["# viem 2", "# hono 4", `# Node ${process.versions.node}\n`]) expect(licences).toContain(title);
+  const sbom = JSON.parse(await readFile(join(folder, `${name}.cdx.json`), "utf8")) as { components: unknown };
+  expect(sbom.components).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ name: "node", version: process.versions.node }),
+      expect.objectContaining({ name: "viem", version: packageJson.dependencies.viem }),
+    ]),
+  );
+});
+
+it("runs commands where there is no Node, no PATH and no home", async () => {
+  expect(await gatehouse(["--version"])).toEqual({ status: 0, stdout: `${packageJson.version}\n`, stderr: "" });
+  await writeFile(join(folder, "node.conf"), driftedConfig);
+  const plan = await gatehouse(["plan", "--config", join(folder, "node.conf"), "--node-version", "0.16.2"]);
+  expect(plan).toMatchObject({ status: 2, stderr: "" });
+  expect(plan.stdout).toContain("storage_enable_cetina");
+  const lint = await gatehouse(["lint", "--json", join(folder, "node.conf")]);
+  expect(lint, lint.stderr).toMatchObject({ status: 2 });
+  expect(JSON.parse(lint.stdout)).toMatchObject({ configPath: join(folder, "node.conf") });
+  const doctor = await gatehouse(["doctor", "--json"]);
+  expect(JSON.parse(doctor.stdout), doctor.stderr).toBeInstanceOf(Object);
+});
+
+it.each(["stack", "devnet"])("says in one line that %s is not in it, and what to do", async (command) => {
+  const { status, stdout, stderr } = await gatehouse([command]);
+  expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+  expect(stderr).toMatch(
+    /^\S+: this executable has no anvil in it, .*; run it in a clone, or install the npm package .*\n$/,
+  );
+});
+
+it("guards a node: health, page with its style, runbooks, RPC; and ends when it is told to", async () => {
+  await using node = await createFakeNode();
+  await node.start();
+  await using sidecar = await startService(
+    "sidecar",
+    {
+      ...alone,
+      GATEHOUSE_SIDECAR_NODE_WORKSPACE: node.workspace,
+      GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
+      GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: join(folder, "state"),
+      GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
+      GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
+      GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
+      GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
+      GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "false",
+    },
+    { program, cwd: empty },
+  );
+  const url = sidecar.urls["sidecar"] ?? "";
+  const read = async (path: string) => (await fetch(`${url}${path}`)).text();
+  await until(
+    async () => (await fetch(`${url}/startupz`)).status,
+    (status) => status === 200,
+  );
+  expect((await fetch(`${url}/livez`)).status).toBe(200);
+  expect(await read("/")).toContain('href="/page/page.css"');
+  expect(await read("/page/page.css")).toBe(await readFile(join(root, "sidecar/page/assets/page.css"), "utf8"));
+  const status = await gatehouse(["status", "--url", url]);
+  expect(status.stdout, status.stderr).toMatch(/^\d+ of \d+ conditions are right\.$/m);
+  await until(
+    () => read("/metrics"),
+    (metrics) => metrics.includes('gatehouse_condition{type="RpcAnswering"} 1\n'),
+  );
+  expect(await read("/runbooks/node-down.md")).toMatch(/^# /);
+  expect(await sidecar.end("SIGTERM")).toBe(0);
+});
+
+it("guards the RPC of any node, as a service that systemd starts by the file itself", async () => {
+  const [port = 0] = await freePorts(1);
+  await using node = await startBareAnvil(port, 31_337);
+  const settings = { GATEHOUSE_GATEWAY_NODE_HTTP_URL: node.url, GATEHOUSE_GATEWAY_NODE_CHAIN_ID: "31337" };
+  const installed = await gatehouse(["install-service", "gateway", "--root", join(folder, "host"), "--yes"], settings);
+  expect(installed, installed.stderr).toMatchObject({ status: 0 });
+  const unit = join(folder, "host/etc/systemd/system/gatehouse-gateway.service");
+  expect(await readFile(unit, "utf8")).toContain(`\nExecStart="${program}" "gateway"\n`);
+  await access(join(folder, "host/etc/gatehouse/gateway.env"));
+  const ports = { GATEHOUSE_GATEWAY_LISTEN_PORT: "0", GATEHOUSE_GATEWAY_PUBLIC_PORT: "0" };
+  await using gateway = await startService("gateway", { ...alone, ...settings, ...ports }, { program, cwd: empty });
+  const call = { jsonrpc: "2.0", id: 1, method: "eth_chainId", params: [] };
+  const answer = await until(
+    async () => {
+      const headers = { "Content-Type": "application/json" };
+      const response = await fetch(gateway.urls["gateway"] ?? "", {
+        method: "POST",
+        headers,
+        body: JSON.stringify(call),
+      });
+      return (await response.json()) as Readonly<{ result?: string }>;
+    },
+    ({ result }) => result !== undefined,
+  );
+  expect(answer.result).toBe("0x7a69");
+  expect(await gateway.end("SIGTERM")).toBe(0);
+});
