@@ -160,7 +160,8 @@ class BatchRun implements AnswerFlow, TextTaker<number> {
 /** The entry of an answer; a notification has none. */
 function entryText(id: string | undefined, answer: TextAnswer | CollectionFailure): string {
   if (id === undefined) return "";
-  return typeof answer === "string" ? formatErrorAnswer(id, collectionErrors[answer]) : answer.text.trimEnd();
+  if (typeof answer === "string") return formatErrorAnswer(id, collectionErrors[answer]);
+  return answer.text.endsWith("}") ? answer.text : answer.text.trimEnd();
 }
 
 /** Parts without the white space that nodes end an answer with. */

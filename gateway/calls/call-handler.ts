@@ -3,6 +3,7 @@ import { callKey, isBad, type BadCall, type Call } from "../json-rpc/call.ts";
 import { methodNotFound, paramsTooLarge, rpcErrors } from "../errors.ts";
 import { checkParams } from "../limits/check-params.ts";
 import { findLogsCap, findTraceCap } from "../policy/policy.ts";
+import { hashParts } from "../reads/cache/key-hash.ts";
 import { isOffChain, readInPieces, readOne, explainUnfit } from "./read-call.ts";
 import { finishedFlow, type AnswerFlow, type AnswerSink } from "../answers/answer-sink.ts";
 import { answerCall, failCall, answerWithoutNode } from "./call-end.ts";
@@ -52,7 +53,13 @@ function admit(record: CallRecord): AnswerFlow {
     );
   }
   if (method.limit !== undefined) return readWithin(record, params);
-  return readOne(record, params, call.key ?? callKey(method.name, params));
+  return readOne(record, params, call.key ?? keyOf(method.name, params));
+}
+
+function keyOf(method: string, params: string): string {
+  const key = callKey(method, params);
+  hashParts(key, method, params);
+  return key;
 }
 
 /** Reads what the limits on a method's parameters let pass. */

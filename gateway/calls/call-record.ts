@@ -49,6 +49,8 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
   /** JSON text of an array, in the form in which it was checked, and the `callKey` of method and parameters; empty until then. */
   params = "";
   key = "";
+  /** The whole call as the client wrote it, when the node gets it so. */
+  wire: string | undefined;
   /** Sends the call to the node with others of its batch; undefined: it goes alone. */
   sender: NodeSender | undefined;
   /** What goes on to the node: the client's own, unless the call is traced here. */
@@ -76,6 +78,7 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
     this.context = context;
     this.caller = caller.key;
     this.method = (isBad(call) ? undefined : findMethod(policy, this.tier, call.method, caller)) ?? noMethod;
+    this.wire = undefined;
     this.sender = undefined;
     this.traceContext = context.traceContext;
     this.#client = client;

@@ -1,5 +1,6 @@
 import { knownParamsBytes } from "../reads/cache/cache-scope.ts";
 import type { Method } from "../catalogue/method.ts";
+import { isBad } from "../json-rpc/call.ts";
 import { formatResultAnswer } from "../json-rpc/read-answer.ts";
 import { rpcErrors, tooManyCalls, type RpcError } from "../errors.ts";
 import type { PolicySettings } from "../settings/policy.ts";
@@ -13,7 +14,7 @@ type Overload = PolicySettings["overload"];
 
 /** Answers a checked call from the cache, or lets it to the node when there is room. `key` is the `callKey` of the two. */
 export function readOne(record: CallRecord, params: string, key: string): AnswerFlow {
-  const { context, dependencies, method } = record;
+  const { call, context, dependencies, method } = record;
   const { reads } = dependencies;
   const { overload } = record.policy.settings;
   const unfit = explainUnfit(record);
@@ -33,6 +34,8 @@ export function readOne(record: CallRecord, params: string, key: string): Answer
     return refuseCall(record, rpcErrors.overload, overload.retryAfterSeconds, "overload");
   }
   record.params = params;
+  // Parameters that were checked may be written another way.
+  if (!isBad(call) && call.method === method.name && call.params === params) record.wire = call.wire;
   record.key = key;
   record.sender = batch?.sender;
   return reads.read(record);

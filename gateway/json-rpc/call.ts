@@ -9,6 +9,8 @@ export type Call = Readonly<{
   params: string | undefined;
   /** The {@link callKey} of method and parameters as they are, when the call is known from before. */
   key?: string;
+  /** Of a batch's call its text as it came, where that is byte for byte what `formatCall` writes of its parts. */
+  wire?: string;
   /** Whole KiB of the call; absent below one. */
   kib?: number;
 }>;

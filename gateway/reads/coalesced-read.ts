@@ -1,7 +1,7 @@
 import { nodeFailureErrors, type NodeFailure } from "../errors.ts";
 import type { AnswerFlow, AnswerSink, AnswerSource } from "../answers/answer-sink.ts";
 import { CollectedAnswer } from "../upstream/collected-answer.ts";
-import { type NodeRead, type ReadOutcome, PassThrough } from "./node-read.ts";
+import { type NodeRead, PassThrough, tell, tellFailure } from "./node-read.ts";
 import {
   formatCall,
   formatErrorJsonAnswer,
@@ -11,8 +11,10 @@ import {
   readAnswer,
   type NodeAnswer,
 } from "../json-rpc/read-answer.ts";
-import type { NodeFlow } from "../upstream/node-call.ts";
+import type { NodeCall, NodeFlow } from "../upstream/node-call.ts";
 import type { NodePool } from "../upstream/node-pool.ts";
+import type { HeldBytes } from "../memory/connection-memory.ts";
+import type { TraceContext } from "#daemon/http/trace-context.ts";
 import type { CacheScope } from "./cache/cache-scope.ts";
 
 /** For how long a read's answer may be used again, and what was known when it was asked for. */
@@ -44,12 +46,18 @@ export type SharedReadOwner = Readonly<{
 /**
  * One call to the node that answers several equal reads. Each reader gets its own id; the first one gets the node's bytes as they
  * are, and streamed when they are more than can be shared. The call ends when its last reader goes. It is the flow of its first
- * reader's answer.
+ * reader's answer, and what goes to the node: one object, because a batch has many of them under way.
  */
-export class CoalescedRead implements AnswerFlow, AnswerSink {
+export class CoalescedRead implements AnswerFlow, AnswerSink, NodeCall, ReadMoment {
   readonly wantsWhole = true;
+  readonly repeatable = true;
+  readonly body: string;
   readonly read: NodeRead;
-  readonly moment: ReadMoment;
+  readonly scope: CacheScope;
+  readonly generation: number;
+  readonly epoch: number;
+  readonly hash: number;
+  readonly isKept: boolean;
   readonly #owner: SharedReadOwner;
   #hasFirst = true;
   #isStreaming = false;
@@ -60,26 +68,46 @@ export class CoalescedRead implements AnswerFlow, AnswerSink {
   #collected: CollectedAnswer | undefined;
 
   /** `read` is the first reader's. */
-  constructor(read: NodeRead, moment: ReadMoment, owner: SharedReadOwner) {
+  constructor(read: NodeRead, { scope, generation, epoch, hash, isKept }: ReadMoment, owner: SharedReadOwner) {
+    const { id, method, params, wire } = read;
     this.read = read;
-    this.moment = moment;
+    this.body = wire ?? formatCall(id, method.name, params);
+    this.scope = scope;
+    this.generation = generation;
+    this.epoch = epoch;
+    this.hash = hash;
+    this.isKept = isKept;
     this.#owner = owner;
   }
 
   /** Asks the node; to be called once, when others may join. */
   start(): void {
-    const { pool } = this.#owner;
-    const { id, method, caller, memory, params, traceContext, sender = pool } = this.read;
-    this.#flow = sender.send({
-      caller,
-      memory,
-      id,
-      body: formatCall(id, method.name, params),
-      timeoutMs: method.timeoutMs,
-      repeatable: true,
-      traceContext,
-      sink: this,
-    });
+    const { sender = this.#owner.pool } = this.read;
+    this.#flow = sender.send(this);
+  }
+
+  get caller(): string {
+    return this.read.caller;
+  }
+
+  get memory(): HeldBytes {
+    return this.read.memory;
+  }
+
+  get id(): string {
+    return this.read.id;
+  }
+
+  get timeoutMs(): number {
+    return this.read.method.timeoutMs;
+  }
+
+  get traceContext(): TraceContext | undefined {
+    return this.read.traceContext;
+  }
+
+  get sink(): AnswerSink {
+    return this;
   }
 
   /** Another caller's equal read: the call to the node has its turns from now on, too. */
@@ -106,7 +134,7 @@ export class CoalescedRead implements AnswerFlow, AnswerSink {
   /** An answer that nobody else wants is not read at all. */
   bytes(body: Buffer, source: AnswerSource): void {
     const answer = this.#isRead ? readAnswer(body.toString("latin1"), this.read.id) : undefined;
-    if (this.moment.isKept && answer?.kind === "result") this.#owner.result(this, answer.json);
+    if (this.isKept && answer?.kind === "result") this.#owner.result(this, answer.json);
     const { first, joined } = this.#close();
     first?.done("answered");
     first?.sink.bytes(body, source);
@@ -115,7 +143,7 @@ export class CoalescedRead implements AnswerFlow, AnswerSink {
 
   text(text: string, source: AnswerSource): void {
     const answer = this.#isRead ? readAnswer(text, this.read.id) : undefined;
-    if (this.moment.isKept && answer?.kind === "result") this.#owner.result(this, ownText(answer.json));
+    if (this.isKept && answer?.kind === "result") this.#owner.result(this, ownText(answer.json));
     const { first, joined } = this.#close();
     first?.done("answered");
     first?.sink.text(text, source);
@@ -145,7 +173,7 @@ export class CoalescedRead implements AnswerFlow, AnswerSink {
   }
 
   get #isRead(): boolean {
-    return this.moment.isKept || (this.#joined?.size ?? 0) > 0;
+    return this.isKept || (this.#joined?.size ?? 0) > 0;
   }
 
   #failed(failure: NodeFailure): void {
@@ -210,15 +238,6 @@ class JoinedRead implements AnswerFlow {
 /** Tells those that share an answer, each under its own id. */
 function retell(answer: NodeAnswer | undefined, joined: Iterable<JoinedRead>): void {
   for (const { read } of joined) tell(read, retold(answer, read.id), "coalesced", "coalesced");
-}
-
-function tell(read: NodeRead, text: string, outcome: ReadOutcome, source: AnswerSource): void {
-  read.done(outcome);
-  read.sink.text(text, source);
-}
-
-function tellFailure(read: NodeRead, failure: NodeFailure): void {
-  tell(read, formatErrorAnswer(read.id, nodeFailureErrors[failure]), failure, "gateway");
 }
 
 function retold(answer: NodeAnswer | undefined, id: string): string {

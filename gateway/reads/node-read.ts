@@ -20,6 +20,8 @@ export type NodeRead = Readonly<{
   memory: HeldBytes;
   /** JSON text of an array. */
   params: string;
+  /** What `formatCall` makes of id, method and params, where the client wrote it so. */
+  wire?: string | undefined;
   /** The `callKey` of the two. */
   key: string;
   traceContext: TraceContext | undefined;
@@ -69,4 +71,15 @@ export class PassThrough implements AnswerSink {
     if (this.#hasBegun) sink.fail(failure);
     else sink.text(formatErrorAnswer(id, nodeFailureErrors[failure]), "gateway");
   }
+}
+
+/** Gives a read the text of its answer, and ends it. */
+export function tell(read: NodeRead, text: string, outcome: ReadOutcome, source: AnswerSource): void {
+  read.done(outcome);
+  read.sink.text(text, source);
+}
+
+/** Answers a read for a node that did not, and ends it. */
+export function tellFailure(read: NodeRead, failure: NodeFailure): void {
+  tell(read, formatErrorAnswer(read.id, nodeFailureErrors[failure]), failure, "gateway");
 }

@@ -62,14 +62,14 @@ export function createNodeReads(
 
   const isCached = (method: Method) => options.cache && method.cache.kind !== "none";
   const alone = (read: NodeRead, sender: NodeSender = pool): AnswerFlow => {
-    const { method, caller, memory, params, traceContext } = read;
+    const { method, caller, memory, params, wire, traceContext } = read;
     const plain = isPlainId(read.id);
     const id = plain ? read.id : carriedId;
     const flow = sender.send({
       caller,
       memory,
       id,
-      body: formatCall(id, method.name, params),
+      body: (plain ? wire : undefined) ?? formatCall(id, method.name, params),
       timeoutMs: method.timeoutMs,
       repeatable: method.repeatable,
       traceContext,
@@ -81,7 +81,7 @@ export function createNodeReads(
     pool,
     limitBytes: options.entryBytes,
     closed: underWay.remove,
-    result: ({ read: { key }, moment: { scope, generation, epoch } }, json) => {
+    result: ({ read: { key }, scope, generation, epoch }, json) => {
       if (isEmptyResult(json)) return;
       if (scope === "ever") cache.putForEver(key, json, epoch);
       // A head that changed meanwhile leaves open which of the two the answer belongs to.
@@ -100,7 +100,7 @@ export function createNodeReads(
       const generation = head.generation();
       const hash = hashKey(read.key);
       const running = underWay.get(hash, read.key);
-      if (running !== undefined && running.moment.generation === generation) return running.join(read);
+      if (running !== undefined && running.generation === generation) return running.join(read);
       const isKept = options.cache && cache.admits(hash);
       const moment = { scope, generation, epoch: cache.epoch(), hash, isKept };
       const shared = new CoalescedRead(read, moment, owner);

@@ -23,13 +23,13 @@ export function createReadsInFlight(): ReadsInFlight {
   return {
     get: (hash, key) => {
       const shared = reads[placeOf(hash)];
-      return shared?.read.key === key ? shared : undefined;
+      return shared?.hash === hash && shared.read.key === key ? shared : undefined;
     },
     add: (shared) => {
-      reads[placeOf(shared.moment.hash)] = shared;
+      reads[placeOf(shared.hash)] = shared;
     },
     remove: (shared) => {
-      const place = placeOf(shared.moment.hash);
+      const place = placeOf(shared.hash);
       if (reads[place] === shared) reads[place] = undefined;
     },
   };

@@ -77,11 +77,15 @@ export class BatchPiece implements AnswerSink {
     const { caller, memory, traceContext } = first.call;
     this.#memory = memory;
     this.#caller = caller;
+    const entries = this.#entries;
     this.#flow = this.#dependencies.pool.send({
       caller,
       memory,
       id: "null",
-      body: `[${left.map(({ call }) => call.body).join(",")}]`,
+      // Its calls' own texts are kept until they are answered; all of them once more would be as much again.
+      get body() {
+        return `[${entries.map(({ call }) => call.body).join(",")}]`;
+      },
       timeoutMs: left.reduce((longest, { call }) => Math.max(longest, call.timeoutMs), 0),
       repeatable: true,
       traceContext,
@@ -214,15 +218,18 @@ export class BatchIds {
   readonly #counted: string[] = [];
   #largest = Number.NEGATIVE_INFINITY;
   #all: Set<string> | undefined;
+  /** The last that was made a number: it is looked for, and then added. */
+  #numbered = "";
+  #number = 0;
 
   has(id: string): boolean {
-    if (this.#all === undefined && Number(id) > this.#largest) return false;
+    if (this.#all === undefined && this.#numberOf(id) > this.#largest) return false;
     this.#all ??= new Set(this.#counted);
     return this.#all.has(id);
   }
 
   add(id: string): void {
-    const number = Number(id);
+    const number = this.#numberOf(id);
     if (this.#all === undefined && number > this.#largest) {
       this.#largest = number;
       this.#counted.push(id);
@@ -230,5 +237,13 @@ export class BatchIds {
       this.#all ??= new Set(this.#counted);
       this.#all.add(id);
     }
+  }
+
+  #numberOf(id: string): number {
+    if (id !== this.#numbered) {
+      this.#numbered = id;
+      this.#number = Number(id);
+    }
+    return this.#number;
   }
 }

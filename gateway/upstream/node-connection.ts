@@ -89,7 +89,9 @@ export class NodeConnection implements Disposable {
     const trace = call.traceContext === undefined ? "" : traceHeaders(call.traceContext);
     this.#ticket = ticket;
     this.#deadline = this.#limits.deadlineIn(this.#connected ? call.timeoutMs : this.#limits.connectTimeoutMs);
-    const text = `${requestHead}${call.body.length}\r\n${trace}\r\n${call.body}`;
+    // A batch puts its body together each time that it is asked for.
+    const { body } = call;
+    const text = `${requestHead}${body.length}\r\n${trace}\r\n${body}`;
     this.#dependencies.outbox.write(this.#socket, text);
   }
 

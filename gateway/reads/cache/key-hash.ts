@@ -8,11 +8,15 @@ const lookedAt = 256;
 const looked = Buffer.allocUnsafeSlow(2 * lookedAt);
 const words = new Int32Array(looked.buffer);
 
+const space = 0x20;
+/** Bits of a hash: so many that it is a small integer to V8, which takes no memory besides the object that it stands in. */
+const hashBits = 0x7fffffff;
+
 let lastKey = "";
 let lastHash = hashOf(lastKey);
 
 /**
- * A hash of a key (FNV-1a, 32 bits), a binary string that is taken four characters at a time. Long keys that differ in the middle alone have the same: whoever uses it compares the keys as well, or
+ * A hash of a key (FNV-1a, 31 of its bits), a binary string that is taken four characters at a time. Long keys that differ in the middle alone have the same: whoever uses it compares the keys as well, or
  * can bear to be wrong. A read asks for that of its key several times, one after another: the last one is remembered.
  */
 export function hashKey(key: string): number {
@@ -23,10 +27,34 @@ export function hashKey(key: string): number {
   return lastHash;
 }
 
+/**
+ * Hashes a key that was just put together, before anybody asks for it: its two parts stand in the message, and the key itself need not be made
+ * one piece of memory for it, which would be kept for as long as the call is under way.
+ *
+ * @param method What the key begins with; a space follows, and then `params`.
+ */
+export function hashParts(key: string, method: string, params: string): void {
+  const paramsAt = method.length + 1;
+  if (paramsAt >= lookedAt) return;
+  looked.write(method, 0, "latin1");
+  looked[method.length] = space;
+  let end = paramsAt + looked.write(params, paramsAt, lookedAt - paramsAt, "latin1");
+  const { length } = key;
+  if (length > lookedAt) {
+    end += looked.write(params.slice(Math.max(lookedAt, length - lookedAt) - paramsAt), end, "latin1");
+  }
+  lastHash = hashLooked(end, length);
+  lastKey = key;
+}
+
 function hashOf(key: string): number {
   const { length } = key;
   let end = looked.write(key, 0, lookedAt, "latin1");
   if (length > lookedAt) end += looked.write(key.slice(Math.max(lookedAt, length - lookedAt)), end, "latin1");
+  return hashLooked(end, length);
+}
+
+function hashLooked(end: number, length: number): number {
   const wholeWords = end >>> 2;
   let hash = 0x811c9dc5 ^ length;
   for (let word = 0; word < wholeWords; word += 1) {
@@ -34,5 +62,5 @@ function hashOf(key: string): number {
     hash ^= hash >>> 15;
   }
   for (let at = 4 * wholeWords; at < end; at += 1) hash = Math.imul(hash ^ (looked[at] ?? 0), 0x01000193);
-  return hash >>> 0;
+  return hash & hashBits;
 }

@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+import { readMessage } from "./read-message.ts";
+
+const limits = { batchItems: 3, depth: 32, callBytes: 4_096, callValues: 100 };
+const read = (text: string) => readMessage(Buffer.from(text, "utf8"), limits);
+const usual = (id: string, method: string, params: string) =>
+  `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`;
+/** The same call in another layout, so that it is read member by member. */
+const other = (id: string, method: string, params: string) =>
+  `{ "jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`;
+const withoutWire = (text: string) => {
+  const message = read(text);
+  return message.kind === "single"
+    ? message
+    : { ...message, calls: message.calls.map((one) => ({ ...one, wire: undefined })) };
+};
+const values = (count: number) => `[${Array.from({ length: count }, () => "1").join(",")}]`;
+
+describe("a call as most clients write it", () => {
+  it("is read as in any other layout, at every bound and beyond", () => {
+    const params = [
+      "[]",
+      '["0x0","latest"]',
+      '[{"to":"0x04","data":"0x\\u0030"},null]',
+      values(90),
+      values(91),
+      values(92),
+      values(93),
+      "[".repeat(31) + "]".repeat(31),
+      "[".repeat(32) + "]".repeat(32),
+      `["${"a".repeat(4_000)}"]`,
+      `["${"a".repeat(4_096)}"]`,
+      "[1",
+      "[1}",
+      '[],"x":1',
+      '[],"params":[2]',
+      '[],"id":2',
+      "[]]",
+      "{}",
+      "null",
+      "1",
+    ];
+    const names = ["eth_call", "m", "", "a".repeat(64), "a".repeat(65), "a\\u0062", 'a"b', "eth_call"];
+    for (const id of ["0", "7", "007", "123456789012345", "1234567890123456", "-1", '"a"', "null", ""]) {
+      for (const name of names) {
+        for (const given of params) {
+          const [one, another] = [usual(id, name, given), other(id, name, given)];
+          expect(read(one), one).toEqual(read(another));
+          expect(withoutWire(`[${one}]`), one).toEqual(withoutWire(`[${another}]`));
+        }
+      }
+    }
+  });
+
+  it("is kept as it came in a batch, because the node gets the same, and no other call is", () => {
+    const text = usual("7", "eth_call", '[{"to":"0x04"},"latest"]');
+    expect(read(`[${text}, ${text}]`)).toMatchObject({ calls: [{ wire: text }, { wire: text }] });
+    for (const odd of [text.replace("{", "{ "), text.replace("[", " ["), text.replace(/\}$/, " }")]) {
+      const message = read(`[${odd}]`);
+      expect(message, odd).toMatchObject({ kind: "batch", calls: [{ id: "7", method: "eth_call" }] });
+      expect(JSON.stringify(message), odd).not.toContain('"wire"');
+    }
+  });
+});
