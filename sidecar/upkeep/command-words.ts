@@ -7,16 +7,19 @@ export const controlVerbs = ["resume", "adopt"] as const;
 
 type ControlVerb = (typeof controlVerbs)[number];
 
+/** What a message advises to type. */
+type AdvisedCommand = ControlVerb | "upgrade --cancel";
+
 /** The exact command for this deployment, as a person types it. */
-export type CommandWords = (verb: ControlVerb) => string;
+export type CommandWords = (command: AdvisedCommand) => string;
 
 /** Creates the words: the prefix that the deployment gives, or this very program with the sidecar's state. */
 export function createCommandWords(
   { commandPrefix }: Pick<SidecarSettings["upkeep"], "commandPrefix">,
   stateDirectory: string,
 ): CommandWords {
-  return (verb) =>
+  return (command) =>
     commandPrefix === undefined
-      ? `${ownCommand()} ${verb} --state-directory ${quoteShellWord(stateDirectory)}`
-      : `${commandPrefix} ${verb}`;
+      ? `${ownCommand()} ${command} --state-directory ${quoteShellWord(stateDirectory)}`
+      : `${commandPrefix} ${command}`;
 }

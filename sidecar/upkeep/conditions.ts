@@ -44,6 +44,6 @@ export function deriveConditions(
     ...deriveAdoptionConditions(seen.adoption, mode, command),
     ...derivePruneConditions(seen.prune),
     ...deriveRestartConditions(seen.restarts, { driver, command }),
-    ...deriveUpgradeConditions(seen.upgrade),
+    ...deriveUpgradeConditions(seen.upgrade, command),
   ];
 }

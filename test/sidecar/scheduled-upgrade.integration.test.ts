@@ -6,6 +6,7 @@ import { systemClock } from "#daemon/clock.ts";
 import { makeRelease } from "#devnet/testing/new-version.ts";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import type { RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
+import { ownCommand } from "#daemon/own-command.ts";
 import { runCancelCommand } from "#sidecar/upkeep/control/upgrade-command.ts";
 import { startDevnetWorkspace, type DevnetWorkspace } from "../support/devnet-workspace.ts";
 import {
@@ -57,7 +58,9 @@ test("an upgrade is accepted for a time, withdrawn, not begun after its time was
     const accepted = await upgradeDevnet(upkeep, source, { at });
     expect(accepted.printed).toContain("It is accepted, and begins by itself");
     expect(accepted.status).toBe(0);
-    expect((await upkeep.reason("UpgradeProved", "Scheduled")).message).toContain(begins);
+    const { message } = await upkeep.reason("UpgradeProved", "Scheduled");
+    expect(message).toContain(begins);
+    expect(message).toContain(`Withdraw it: ${ownCommand()} upgrade --cancel --state-directory ${stateDirectory}`);
     expect((await upgradeDevnet(upkeep, source)).printed).toContain(
       "problem: an upgrade to 0.16.2 is accepted already",
     );

@@ -1,6 +1,7 @@
 import { hostname } from "node:os";
 import { decideAuthority } from "../adoption/authority.ts";
 import { requestRestart } from "../restart/requested-restart.ts";
+import type { CommandWords } from "../command-words.ts";
 import { endHold, type HoldDependencies } from "../restart/hold.ts";
 import { identifyNode, formatIdentity } from "../state/node-identity.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
@@ -51,7 +52,7 @@ export type ControlDependencies = HoldDependencies &
 
 /** Creates the control of an upkeep. */
 export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDependencies): UpkeepControl {
-  const { settings, state, place, rate, events, clock, wake } = dependencies;
+  const { settings, state, place, rate, events, clock, command, wake } = dependencies;
   const { mode } = settings.upkeep;
   const node = () => {
     const identity = state.identity.get() ?? identifyNode(settings, place.layout().configPath, seen.document());
@@ -71,7 +72,7 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
       ...held(),
       ...(plan === undefined ? {} : { plan: plan as ControlView["plan"] }),
       ...shownUpgrade(seen.upgrade.now().record),
-      ...shownSchedule(seen.upgrade),
+      ...shownSchedule(seen.upgrade, command),
     };
   };
   const resume = (): ResumeAnswer => {
@@ -110,9 +111,9 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
   return { look, resume, restart, adopt, ...createUpgradeControl(seen, node, dependencies) };
 }
 
-function shownSchedule(upgrade: ObservedUpgrade): Pick<ControlView, "scheduled"> {
+function shownSchedule(upgrade: ObservedUpgrade, command: CommandWords): Pick<ControlView, "scheduled"> {
   const { scheduled, ...seen } = upgrade.now();
-  return scheduled === undefined ? {} : { scheduled: { words: describeScheduled({ ...seen, scheduled }) } };
+  return scheduled === undefined ? {} : { scheduled: { words: describeScheduled({ ...seen, scheduled }, command) } };
 }
 
 function shownUpgrade(record: UpgradeRecord | undefined): Pick<ControlView, "upgrade"> {

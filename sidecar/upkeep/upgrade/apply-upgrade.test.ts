@@ -112,7 +112,7 @@ test.each([
   // Of a blocked upgrade nothing else is asked.
   const dependencies: Partial<ApplyUpgradeDependencies> = { state, driver };
   applyUpgrade(authority, seen, dependencies as ApplyUpgradeDependencies);
-  const [condition] = deriveUpgradeConditions(seen.upgrade.now());
+  const [condition] = deriveUpgradeConditions(seen.upgrade.now(), (command) => `gatehouse ${command}`);
   expect(condition).toMatchObject({ status: "False", reason: "Blocked", message: expect.stringContaining(words) });
   expect(seen.restarts.now().running).toBeUndefined();
 });

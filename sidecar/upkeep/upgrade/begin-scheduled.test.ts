@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { createCommandWords } from "../command-words.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { resolveNodeLayout } from "#node/layout.ts";
 import { parseNodeVersion } from "#node/versions.ts";
@@ -63,6 +64,7 @@ function upkeep() {
     settings,
     state,
     clock,
+    command: createCommandWords(settings.upkeep, "/state"),
     driver: { name: "ops", restart: nothing, stop: nothing, start: nothing },
     observer: { pruneInfo: () => undefined, version: () => ({ version, disagreements: [], heard: [] }) },
     health: {

@@ -104,10 +104,10 @@ function giveUp(
   scheduled: ScheduledUpgrade,
   notBegun: string,
   seen: Readonly<{ upgrade: ObservedUpgrade }>,
-  { state, events, log }: BeginScheduledDependencies,
+  { state, events, log, command }: BeginScheduledDependencies,
 ): void {
   const given: ScheduledUpgrade = { ...scheduled, notBegun };
-  const message = describeScheduled({ scheduled: given, starts: undefined, trouble: undefined });
+  const message = describeScheduled({ scheduled: given, starts: undefined, trouble: undefined }, command);
   state.atomically(() => {
     state.scheduledUpgrade.set(given);
     const before = { version: scheduled.from };

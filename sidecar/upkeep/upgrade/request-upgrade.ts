@@ -4,6 +4,7 @@ import { findObstacles } from "./check-node.ts";
 import type { UpgradeRequest } from "./check-release.ts";
 import { checkUpgrade, type CheckUpgradeDependencies, type UpgradeCheck } from "./check-upgrade.ts";
 import { describeStart, resolveStart, type RequestedStart, type StartSituation } from "./upgrade-start.ts";
+import type { CommandWords } from "../command-words.ts";
 import { describeScheduled, type ObservedUpgrade } from "./upgrade-observation.ts";
 import { checkRestore } from "./check-restore.ts";
 
@@ -16,7 +17,9 @@ export type AnsweredUpgrade = Omit<BegunUpgrade, "result"> &
 
 type SeenUpgrade = Readonly<{ upgrade: ObservedUpgrade }>;
 
-export type RequestUpgradeDependencies = CheckUpgradeDependencies & BeginUpgradeDependencies;
+export type RequestUpgradeDependencies = CheckUpgradeDependencies &
+  BeginUpgradeDependencies &
+  Readonly<{ command: CommandWords }>;
 
 /** Shows an upgrade, begins it, or accepts it for later. An accepted one is on the disk when this returns. */
 export async function requestUpgrade(
@@ -55,11 +58,11 @@ export async function requestUpgrade(
 /** Withdraws the upgrade that begins by itself, or forgets that it did not; what it was, or undefined where there is none. */
 export function cancelUpgrade(
   seen: SeenUpgrade,
-  { state, events }: Pick<RequestUpgradeDependencies, "state" | "events">,
+  { state, events, command }: Pick<RequestUpgradeDependencies, "state" | "events" | "command">,
 ): Readonly<{ words: string }> | undefined {
   const scheduled = state.scheduledUpgrade.get();
   if (scheduled === undefined) return undefined;
-  const words = describeScheduled({ ...seen.upgrade.now(), scheduled });
+  const words = describeScheduled({ ...seen.upgrade.now(), scheduled }, command);
   state.atomically(() => {
     state.scheduledUpgrade.set(undefined);
     events.add("upgrade", `The scheduled upgrade from ${scheduled.from} to ${scheduled.to} is withdrawn.`, undefined, {
@@ -90,10 +93,10 @@ function withStart(
   return { plan: shown, record: problems.length > 0 ? undefined : record };
 }
 
-function* findScheduled({ state }: Pick<RequestUpgradeDependencies, "state">): Generator<string> {
+function* findScheduled({ state, command }: Pick<RequestUpgradeDependencies, "state" | "command">): Generator<string> {
   const scheduled = state.scheduledUpgrade.get();
   if (scheduled === undefined || scheduled.notBegun !== undefined) return;
-  yield `an upgrade to ${scheduled.to} is accepted already and begins by itself; withdraw it first: gatehouse upgrade --cancel`;
+  yield `an upgrade to ${scheduled.to} is accepted already and begins by itself; withdraw it first: ${command("upgrade --cancel")}`;
 }
 
 /** A restore of the node's data that a person asks for; without the digest of a plan they only look. */

@@ -1,5 +1,6 @@
 import { createObservation, type Observation } from "#health/observation.ts";
 import type { ConditionReport } from "#status/condition.ts";
+import type { CommandWords } from "../command-words.ts";
 import { quoteShellWord } from "#daemon/shell-word.ts";
 import type { ScheduledUpgrade } from "../state/scheduled-upgrade.ts";
 import { backwardStages, forwardStages, upgradeDirectories, type UpgradeRecord } from "../state/upgrade-record.ts";
@@ -44,14 +45,16 @@ export function observeUpgrade(
 }
 
 /** Says how the scheduled or the last upgrade stands; nothing where there was none. Pure. */
-export function deriveUpgradeConditions(seen: UpgradeObservation): readonly ConditionReport[] {
+export function deriveUpgradeConditions(seen: UpgradeObservation, command: CommandWords): readonly ConditionReport[] {
   const { record, blocked, scheduled, wasScheduled } = seen;
   const type = "UpgradeProved";
   if (scheduled?.notBegun !== undefined) {
-    return [{ type, status: "False", reason: "NotBegun", message: describeScheduled({ ...seen, scheduled }) }];
+    return [{ type, status: "False", reason: "NotBegun", message: describeScheduled({ ...seen, scheduled }, command) }];
   }
   if (scheduled !== undefined) {
-    return [{ type, status: "Unknown", reason: "Scheduled", message: describeScheduled({ ...seen, scheduled }) }];
+    return [
+      { type, status: "Unknown", reason: "Scheduled", message: describeScheduled({ ...seen, scheduled }, command) },
+    ];
   }
   if (record === undefined) {
     if (!wasScheduled) return [];
@@ -70,19 +73,23 @@ export function deriveUpgradeConditions(seen: UpgradeObservation): readonly Cond
 }
 
 /** How an upgrade stands that begins by itself, for a person. Pure. */
-export function describeScheduled({
-  scheduled,
-  starts,
-  trouble,
-}: Pick<UpgradeObservation, "starts" | "trouble"> & Readonly<{ scheduled: ScheduledUpgrade }>): string {
+export function describeScheduled(
+  {
+    scheduled,
+    starts,
+    trouble,
+  }: Pick<UpgradeObservation, "starts" | "trouble"> & Readonly<{ scheduled: ScheduledUpgrade }>,
+  command: CommandWords,
+): string {
+  const cancel = command("upgrade --cancel");
   const { from, to, notBegun, acceptedMs } = scheduled;
   const what = `The upgrade from ${from} to ${to}`;
   const when = `asked for at ${new Date(acceptedMs).toISOString()}`;
   if (notBegun !== undefined) {
-    return `${what}, ${when}, did not begin: ${notBegun}. Nothing was changed. Ask for it again, or give it up: gatehouse upgrade --cancel.`;
+    return `${what}, ${when}, did not begin: ${notBegun}. Nothing was changed. Ask for it again, or give it up: ${cancel}`;
   }
   const doubt = trouble === undefined ? "" : ` It could not begin now: ${trouble}.`;
-  return `${what} begins by itself ${starts ?? "later"}; it was ${when}.${doubt} Withdraw it: gatehouse upgrade --cancel.`;
+  return `${what} begins by itself ${starts ?? "later"}; it was ${when}.${doubt} Withdraw it: ${cancel}`;
 }
 
 /** What an upgrade, or a restore, is called at the beginning of a sentence. Pure. */

@@ -97,6 +97,9 @@ test("the socket that a killed sidecar left does not hide the one that runs", as
 test("the command is the one for this deployment, and safe to paste", () => {
   const commandPrefix = "docker exec gatehouse-dev-sidecar node /app/cli/gatehouse.js";
   expect(createCommandWords({ commandPrefix }, "/state")("resume")).toBe(`${commandPrefix} resume`);
+  expect(createCommandWords({}, "/state")("upgrade --cancel")).toBe(
+    `${ownCommand()} upgrade --cancel --state-directory /state`,
+  );
   expect(createCommandWords({}, "/srv/a/.gatehouse")("adopt")).toBe(
     `${ownCommand()} adopt --state-directory /srv/a/.gatehouse`,
   );
