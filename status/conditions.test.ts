@@ -18,7 +18,7 @@ const values = { True: 1, False: 0, Unknown: -1 };
 
 function board() {
   const metrics = new Registry();
-  const events = { add: () => undefined, begin: () => undefined, list: () => [] };
+  const events = { add: () => undefined, begin: () => undefined, fail: () => undefined, list: () => [] };
   return { metrics, ...createConditionBoard({ log: pino({ level: "silent" }), metrics, clock, events }) };
 }
 

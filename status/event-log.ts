@@ -14,6 +14,7 @@ export type SidecarEvent = Readonly<{
 export type EventKind =
   | "condition"
   | "write"
+  | "edit"
   | "prune"
   | "restart"
   | "roll-back"
@@ -31,7 +32,7 @@ export type ChangeKind = Exclude<EventKind, ObservationKind>;
 
 /** What the audit log says of an event that is a change, besides the event itself. */
 export type EventChange = Readonly<{
-  /** Who did it: `sidecar` by itself, or the command that a person ran. */
+  /** Who did it: `sidecar` by itself, the command that a person ran, or `somebody else`. */
   by: string;
   /** `unknown` where the end is another event's. */
   outcome: "success" | "failure" | "unknown";
@@ -53,6 +54,8 @@ export type EventLog = Readonly<{
   };
   /** Has the audit log say what is about to be done, its outcome `unknown`; no event that anybody sees. */
   begin: (kind: ChangeKind, message: string, why: string | undefined, change: BeginningChange) => void;
+  /** Has the audit log say that what was tried failed, and why; no event that anybody sees, whom a condition tells. */
+  fail: (kind: ChangeKind, message: string, why: string, change: BeginningChange) => void;
   list: () => readonly SidecarEvent[];
 }>;
 
@@ -68,6 +71,7 @@ export function createRecentEvents(clock: Clock): EventLog {
       events = [{ at, kind, message, ...(why === undefined ? {} : { why }) }, ...events].slice(0, eventsKept);
     },
     begin: () => undefined,
+    fail: () => undefined,
     list: () => events,
   };
 }

@@ -3,9 +3,11 @@ export const auditActions = {
   "payment-settled": "A payment is on the chain: the payer was charged, the payee paid.",
   "payment-failed": "A settlement ended for good without a charge; the signer may have paid for gas.",
   "payment-charged": "The resource server was told that a payment is settled, and owes its response.",
-  "node-conf-written": "The sidecar changed or restored node.conf.",
+  "node-conf-written": "The sidecar changed or restored node.conf, or could not.",
+  "node-conf-edited":
+    "Somebody else changed, removed or wrote node.conf, as the sidecar saw when it looked; the message names the keys, never a value.",
   "auto-pruning-switched-on": "The sidecar switched the node's auto-pruning on.",
-  "node-restart": "A restart of the node began, or ended.",
+  "node-restart": "A restart of the node began, ended, or failed.",
   "node-rolled-back": "The node did not come back, and its last healthy configuration was restored, or was not.",
   "hold-changed": "A hold was set, or lifted.",
   "sidecar-adopted": "A person let the sidecar act on the node.",

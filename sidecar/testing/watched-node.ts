@@ -61,7 +61,7 @@ export function watchNode(url: string, environment: Readonly<Record<string, stri
     },
   });
   const metrics = new Registry();
-  const events = { add: () => undefined, begin: () => undefined, list: () => [] };
+  const events = { add: () => undefined, begin: () => undefined, fail: () => undefined, list: () => [] };
   const board = createConditionBoard({ log, metrics, clock: systemClock, events });
   const health = startHealth(settings, {
     log,

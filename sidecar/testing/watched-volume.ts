@@ -26,6 +26,7 @@ export function startWatchedVolume(
   const events = {
     add: (kind: string, message: string) => void told.push(`${kind}: ${message}`),
     begin: () => undefined,
+    fail: () => undefined,
     list: () => [],
   };
   const metrics = new Registry();

@@ -7,9 +7,14 @@ import { applyUpgrade, type ApplyUpgradeDependencies } from "./upgrade/apply-upg
 import type { ObservedUpgrade } from "./upgrade/upgrade-observation.ts";
 import { applyRestart, type ApplyRestartDependencies } from "./restart/apply-restart.ts";
 import { tidyConfig } from "./config/tidy-config.ts";
-import { checkConfig, type CheckConfigDependencies, type Judgement } from "./config/check-config.ts";
+import {
+  checkConfig,
+  type CheckConfigDependencies,
+  type CheckConfigOptions,
+  type Judgement,
+} from "./config/check-config.ts";
 import type { ObservedAdoption } from "./adoption/adoption-observation.ts";
-import { decideAuthority, explainIdle, type Authority } from "./adoption/authority.ts";
+import { decideAuthority, explainIdle } from "./adoption/authority.ts";
 import { saveConfigBeforeEdit } from "./config/healthy-config.ts";
 import type { ObservedConfig } from "./config/config-observation.ts";
 import type { ConfigReading } from "./config/config-file.ts";
@@ -102,12 +107,13 @@ export async function runPass(
   const { configPath } = place.layout();
   const authority = decideAuthority(settings.upkeep.mode, state);
   progress.step = `reading ${configPath}`;
+  const auditedThen = state.auditedConfig.get();
   const reading = await place.read();
   const isHanging = !reading.ok && reading.problem.reason === "Hanging";
   // Watching again asks the file system without a time limit.
   if (!moved && !isHanging) await watchAnew(reading, progress, seen.config, place);
   progress.step = `judging ${configPath}`;
-  const judged = await judge(reading, authority, seen, dependencies);
+  const judged = await judge(reading, { authority, auditedThen }, seen, dependencies);
   if (isHanging) {
     throw new NothingSeen(`${configPath} can't be looked at, because its file system hangs`);
   }
@@ -144,14 +150,19 @@ export async function runPass(
 /** Judges whether node.conf can be used. */
 function judge(
   reading: ConfigReading,
-  authority: Authority,
+  { authority, auditedThen }: Pick<CheckConfigOptions, "authority" | "auditedThen">,
   { config, restarts }: Pick<PassObservations, "config" | "restarts">,
   dependencies: PassDependencies,
 ): Promise<Judgement> {
   const { restoreAfterMs, configLimitBytes: limitBytes } = dependencies.settings.upkeep;
   const { clockThen } = dependencies;
   const isRestarting = restarts.now().running !== undefined;
-  return checkConfig(reading, config, { authority, restoreAfterMs, limitBytes, clockThen, isRestarting }, dependencies);
+  return checkConfig(
+    reading,
+    config,
+    { authority, restoreAfterMs, limitBytes, clockThen, isRestarting, auditedThen },
+    dependencies,
+  );
 }
 
 /** Remembers what the node runs with before anything is changed: that is what there is to go back to. */

@@ -22,6 +22,7 @@ import { observeProcess, observeRestarts } from "./restart/restart-observation.t
 import { observeState } from "./state/state-observation.ts";
 import { observeVersion } from "./version/version-observation.ts";
 import { createConfigVersions } from "./config/config-versions.ts";
+import { createEditRate } from "./config/audited-config.ts";
 import { createCorrectionRate } from "./config/correction-rate.ts";
 import { limitVersions } from "./config/with-deadline.ts";
 import { createMaintenanceWindow } from "./restart/maintenance-window.ts";
@@ -123,12 +124,13 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   );
   const node = { httpUrl: settings.node.httpUrl, answersWithinMs: settings.restart.answersWithinMs };
   const rate = createCorrectionRate(clock);
+  const edits = createEditRate(clock);
   const metrics = createUpkeepMetrics(dependencies.metrics);
   metrics.commands(command);
   const probes = { rpc: createNodeRpc(node.httpUrl), holders: createPortHolders(node.httpUrl, reach.directory) };
   const reached = { place, observer, nodeCli, driver, node, lastPush: pushes?.lastPush, ...probes };
   const isRestarting = () => seen.restarts.now().running !== undefined;
-  const kept = { state, stateDeadline, versions, budget, rate, window, command, authority, isRestarting };
+  const kept = { state, stateDeadline, versions, budget, rate, edits, window, command, authority, isRestarting };
   const means = { ...dependencies, ...reached, ...kept, settings, metrics, clockThen: readClocks(clock), signal, wake };
   const progress: PassProgress = { step: "beginning", passed: false, schedule: {} };
   // The first pass waits for what the RPC says of the version.

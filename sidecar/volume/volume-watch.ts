@@ -66,6 +66,8 @@ export async function watchVolume(options: VolumeWatchOptions, dependencies: Vol
         await claim.resize(plan.toGibibytes, signal);
       } catch (error) {
         grownAt.set(last);
+        if (!signal.aborted)
+          events.fail("volume", "The volume did not grow.", String(error), { by: "sidecar", ...sides });
         throw error;
       }
       growths.inc();

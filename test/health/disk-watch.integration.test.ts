@@ -22,7 +22,7 @@ async function lookOnce(stateDirectory: string, path: string, wallMs: number) {
     log,
     metrics,
     clock,
-    events: { add: () => undefined, begin: () => undefined, list: () => [] },
+    events: { add: () => undefined, begin: () => undefined, fail: () => undefined, list: () => [] },
   });
   const watching = watchDisk(
     {

@@ -24,7 +24,7 @@ type UsableReading = Extract<ConfigReading, { ok: true }>;
 export type ApplyConfigDependencies = Readonly<{
   place: Pick<NodePlace, "layout" | "lock" | "fileDeadline">;
   versions: ConfigVersions;
-  state: Pick<UpkeepState, "nodeHas">;
+  state: Pick<UpkeepState, "nodeHas" | "auditedConfig">;
   rate: CorrectionRate;
   events: EventLog;
   metrics: Readonly<{ corrected: () => void }>;
@@ -57,7 +57,7 @@ export async function applyConfig(
     why: change.reason,
   }));
   const write = { path, limitBytes, expectedHash: reading.contentHash, content, changes };
-  const dependencies = { fileDeadline: place.fileDeadline, lock: place.lock(), versions, events };
+  const dependencies = { fileDeadline: place.fileDeadline, lock: place.lock(), versions, events, state };
   const result = await writeWithDeadline(write, dependencies);
   if (!result.ok) return { result, again: result.reason === "ChangedMeanwhile" };
   // What could not be written was no correction, and nobody took it back.

@@ -11,10 +11,11 @@ import type { ConfigVersions } from "./config-versions.ts";
 import type { ConfigWriteResult } from "./config-writer.ts";
 import type { NodePlace } from "./node-place.ts";
 import { writeWithDeadline } from "./with-deadline.ts";
+import { tellEdit, type EditRate } from "./audited-config.ts";
 import { judgeRestorable } from "./restorable.ts";
 import { hasHeld, type ClockThen } from "../clock-then.ts";
 import type { Authority } from "../adoption/authority.ts";
-import type { UpkeepState } from "../state/upkeep-state.ts";
+import type { AuditedConfig, UpkeepState } from "../state/upkeep-state.ts";
 
 /** What came of it: `again` when the file is another one now, `wakeInMs` when it is to be judged again by then. */
 export type Judgement = Readonly<{
@@ -33,14 +34,20 @@ export type CheckConfigOptions = Readonly<{
   clockThen: ClockThen;
   /** Whether the node is being restarted. */
   isRestarting: boolean;
+  /** What the audit log accounted for when node.conf began to be read. */
+  auditedThen: AuditedConfig | undefined;
 }>;
 
 export type CheckConfigDependencies = Readonly<{
   place: Pick<NodePlace, "layout" | "lock" | "fileDeadline">;
   versions: ConfigVersions;
-  state: Pick<UpkeepState, "directory" | "hold" | "nodeHas" | "nodeTies" | "restartInFlight" | "retry">;
+  state: Pick<
+    UpkeepState,
+    "atomically" | "directory" | "hold" | "nodeHas" | "nodeTies" | "restartInFlight" | "retry" | "auditedConfig"
+  >;
   health: Readonly<{ facts: () => NodeFacts }>;
   events: EventLog;
+  edits: EditRate;
   metrics: Readonly<{ configValid: (isValid: boolean) => void }>;
   clock: Clock;
 }>;
@@ -63,6 +70,10 @@ export async function checkConfig(
 ): Promise<Judgement> {
   const { place, metrics, clock } = dependencies;
   noteContent(reading, config, clock);
+  const { contentSinceMs, lastUsable } = config.now();
+  const standsForMs = clock.monotonicMs() - contentSinceMs;
+  const { auditedThen } = options;
+  await tellEdit(reading, { path: place.layout().configPath, auditedThen, standsForMs, lastUsable }, dependencies);
   metrics.configValid(reading.ok);
   const say = (validity: ConfigValidity) => config.note({ validity });
   if (reading.ok) {
@@ -79,8 +90,7 @@ export async function checkConfig(
   }
   const seenForMs = clock.monotonicMs() - config.now().contentSinceMs;
   const changedAgoMs = hasHeld(options.clockThen, clock) ? clock.wallMs() - (reading.changedAtMs ?? Infinity) : 0;
-  const standsForMs = Math.max(seenForMs, changedAgoMs);
-  const waitMs = isOwedStart ? 0 : options.restoreAfterMs - standsForMs;
+  const waitMs = isOwedStart ? 0 : options.restoreAfterMs - Math.max(seenForMs, changedAgoMs);
   say({ ok: false, problem, next: { restoredAtMs: clock.wallMs() + Math.max(0, waitMs) } });
   if (waitMs > 0) return { again: false, wakeInMs: waitMs };
   return writeBack(reading, good.content, { config, limitBytes: options.limitBytes }, dependencies);
@@ -136,7 +146,7 @@ async function writeBack(
   const changes = [{ message: `${basename(path)}: restored to the last good content.`, why: problem.message }];
   const written = await writeWithDeadline(
     { path, limitBytes, expectedHash, expectedProblem: problem.reason, content, changes },
-    { fileDeadline: place.fileDeadline, lock: place.lock(), versions, events },
+    { fileDeadline: place.fileDeadline, lock: place.lock(), versions, events, state },
   );
   if (written.ok || written.reason === "ChangedMeanwhile") return { again: true };
   const message =

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
 import { createRecentEvents } from "#status/event-log.ts";
 import { auditEvents } from "../state/audited-event-log.ts";
+import { openUpkeepState, type UpkeepState } from "../state/upkeep-state.ts";
 import { hashContent } from "./config-file.ts";
 import { createConfigVersions } from "./config-versions.ts";
 import { readWithDeadline, writeWithDeadline } from "./with-deadline.ts";
@@ -18,26 +19,31 @@ let path: string;
 /** What the audit log was told, each with what node.conf held then. */
 let told: (AuditEntry & { held: string })[];
 let events: ReturnType<typeof auditEvents>;
+let state: UpkeepState;
 
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), "gatehouse-write-"));
   path = join(directory, "node.conf");
   writeFileSync(path, '{"a": 1}');
   told = [];
+  state = openUpkeepState(join(directory, "state"));
   const addNow = (entry: AuditEntry) => void told.push({ ...entry, held: readFileSync(path, "utf8") });
   events = auditEvents(createRecentEvents({ wallMs: () => 0, monotonicMs: () => 0 }), { addNow });
 });
 
-afterEach(() => rmSync(directory, { recursive: true }));
+afterEach(() => {
+  state[Symbol.dispose]();
+  rmSync(directory, { recursive: true });
+});
 
-async function write(expectedHash: string | undefined) {
+async function write(expectedHash: string | undefined, versions = createConfigVersions(join(directory, "state"))) {
   const now = await readWithDeadline(path, limitBytes, fileDeadline);
   using lock = createWriterLock(path);
   const changes = [{ message: "node.conf: b is 2.", why: "it is desired" }];
   const expectedProblem = now.ok ? undefined : now.problem.reason;
-  return writeWithDeadline(
+  return await writeWithDeadline(
     { path, limitBytes, expectedHash, expectedProblem, content, changes },
-    { fileDeadline, lock, versions: createConfigVersions(join(directory, "state")), events },
+    { fileDeadline, lock, versions, events, state },
   );
 }
 
@@ -55,6 +61,24 @@ test("a write of node.conf is in the audit log before the file is replaced, and 
 test("a write that is called off leaves no line", async () => {
   expect(await write("another")).toMatchObject({ ok: false, reason: "ChangedMeanwhile" });
   expect(told).toEqual([]);
+});
+
+test("a write that fails has one line with the reason, however often it is tried", async () => {
+  const versions = { ...createConfigVersions(directory), keep: () => Promise.reject(new Error("the disk is full")) };
+  const sha256 = hashContent(readFileSync(path));
+  for (let count = 0; count < 2; count += 1) {
+    expect(await write(sha256, versions)).toMatchObject({ ok: false, reason: "NotKept" });
+  }
+  expect(told).toMatchObject([
+    {
+      action: "node-conf-written",
+      outcome: "failure",
+      message: "Not done: node.conf: b is 2.",
+      reason: expect.stringContaining("the disk is full"),
+      before: { sha256 },
+      held: '{"a": 1}',
+    },
+  ]);
 });
 
 test("what begins again and again without an end is one line, until something else is written", () => {

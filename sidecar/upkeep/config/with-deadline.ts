@@ -3,6 +3,8 @@ import { doneBySidecar, type EventLog } from "#status/event-log.ts";
 import { hashContent, readConfigFile, type ConfigReading } from "./config-file.ts";
 import { writeConfig, type ConfigWrite, type ConfigWriteResult } from "./config-writer.ts";
 import type { ConfigVersions } from "./config-versions.ts";
+import { noteWriting, noteWritten } from "./audited-config.ts";
+import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { WriterLock } from "./writer-lock.ts";
 
 /** Reads node.conf as {@link readConfigFile} does; one whose file system hangs is a problem as any other. */
@@ -24,7 +26,8 @@ export type DescribedChange = Readonly<{ message: string; why?: string | undefin
 
 /**
  * Writes node.conf as {@link writeConfig} does, and does not wait for a file system that hangs. The audit log has it right before the file is
- * replaced and again after it, so that a kill between them leaves a line; what was written is an event.
+ * replaced and again after it, so that a kill between them leaves a line; what was written is an event. One that failed has a line with the reason,
+ * unless it was called off because another writer has the right to the file, or changed it.
  */
 export async function writeWithDeadline(
   { changes, ...write }: ConfigWrite & Readonly<{ changes: readonly DescribedChange[] }>,
@@ -33,27 +36,35 @@ export async function writeWithDeadline(
     events,
     lock,
     versions,
+    state,
   }: Readonly<{
     fileDeadline: FileDeadline;
     lock: WriterLock;
     versions: ConfigVersions;
-    events: Pick<EventLog, "add" | "begin">;
+    events: Pick<EventLog, "add" | "begin" | "fail">;
+    state: Pick<UpkeepState, "auditedConfig">;
   }>,
 ): Promise<ConfigWriteResult> {
   const sides = { before: { sha256: write.expectedHash }, after: { sha256: hashContent(write.content) } };
+  const message = changes.map((change) => change.message).join(" ");
   const beforeReplace = () => {
-    const message = changes.map((change) => change.message).join(" ");
     events.begin("write", message, changes[0]?.why, { by: "sidecar", ...sides });
   };
+  const failed = (why: string) => events.fail("write", `Not done: ${message}`, why, { by: "sidecar", ...sides });
+  // Outside the deadline, which is for the file system of node.conf.
+  noteWriting(write, state);
   try {
     const written = await fileDeadline.call(`writing ${write.path}`, () =>
       writeConfig(write, { lock, versions, beforeReplace }),
     );
-    if (written.ok)
-      for (const { message, why } of changes) events.add("write", message, why, { ...doneBySidecar, ...sides });
+    if (written.ok) {
+      noteWritten(write, state);
+      for (const change of changes) events.add("write", change.message, change.why, { ...doneBySidecar, ...sides });
+    } else if (written.reason !== "ChangedMeanwhile" && written.reason !== "Locked") failed(written.message);
     return written;
   } catch (error) {
     if (!(error instanceof HangingFileSystem)) throw error;
+    failed(`${error.message}.`);
     return { ok: false, reason: "NotWritten", message: `${error.message}.` };
   }
 }

@@ -84,6 +84,7 @@ async function switchOn(
   if (signal.aborted) return;
   if (!enabled.ok) {
     const message = `Auto-pruning could not be switched on: ${enabled.message}`;
+    events.fail("prune", "Auto-pruning was not switched on.", enabled.message, { by: "sidecar" });
     return seen.note({ autoPrune: { kind: "notSwitchedOn", reason: enabled.reason, message } });
   }
   // A tool may end with status 0 and have done nothing: only what it reads afterwards counts.
@@ -94,6 +95,7 @@ async function switchOn(
   }
   const said = enabled.value === "" ? "" : ` It said: ${enabled.value}`;
   const message = `node_cli prune --enable_auto_prune ended with status 0, but enable_auto_prune does not read 1; run it by hand to see why.${said}`;
+  events.fail("prune", "Auto-pruning was not switched on.", message, { by: "sidecar" });
   // The next attempt comes with the next regular query.
   seen.note({ prunedOn: observer.pruneInfo(), autoPrune: { kind: "notSwitchedOn", reason: "NotSwitchedOn", message } });
 }

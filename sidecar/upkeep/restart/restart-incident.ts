@@ -86,7 +86,10 @@ export async function runRestart(
     if (incident.signal.aborted) return {};
   }
   const { verified, startedWith } = tried;
-  if (!verified.ok) return { failure: verified.message };
+  if (!verified.ok) {
+    events.fail("restart", "The node was not restarted.", verified.message, { by: "sidecar" });
+    return { failure: verified.message };
+  }
   // The proof is made: a state directory that can't be written must not have it made again and again.
   state.atomically(() => {
     state.restartInFlight.set(undefined);

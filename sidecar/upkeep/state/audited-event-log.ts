@@ -8,6 +8,7 @@ import type { UpkeepState } from "./upkeep-state.ts";
 /** What the audit log calls the events that are changes. */
 const actions: Readonly<Record<ChangeKind, AuditAction>> = {
   write: "node-conf-written",
+  edit: "node-conf-edited",
   prune: "auto-pruning-switched-on",
   restart: "node-restart",
   "roll-back": "node-rolled-back",
@@ -20,12 +21,13 @@ const actions: Readonly<Record<ChangeKind, AuditAction>> = {
 /** Writes each event that is a change to the audit log, before it is an event that anybody can see. */
 export function auditEvents(events: EventLog, audit: Pick<AuditLog, "addNow">): EventLog {
   let lastBegun: string | undefined;
+  let lastFailed: string | undefined;
   function add(kind: ObservationKind, message: string, why?: string): void;
   function add(kind: ChangeKind, message: string, why: string | undefined, change: EventChange): void;
   function add(kind: EventKind, message: string, why?: string, change?: EventChange): void {
     if (kind === "condition" || kind === "version") return events.add(kind, message, why);
     if (change === undefined) throw new Error(`an event of kind ${kind} does not say who did it`);
-    lastBegun = undefined;
+    [lastBegun, lastFailed] = [undefined, undefined];
     audit.addNow({ ...change, action: actions[kind], message, reason: why });
     events.add(kind, message, why, change);
   }
@@ -36,7 +38,13 @@ export function auditEvents(events: EventLog, audit: Pick<AuditLog, "addNow">): 
     lastBegun = begun;
     audit.addNow({ ...change, outcome: "unknown", action: actions[kind], message: `Begun: ${message}`, reason: why });
   };
-  return { add, begin, list: events.list };
+  const fail: EventLog["fail"] = (kind, message, why, change) => {
+    const failed = JSON.stringify([kind, message, why, change]);
+    if (failed === lastFailed) return;
+    lastFailed = failed;
+    audit.addNow({ ...change, outcome: "failure", action: actions[kind], message, reason: why });
+  };
+  return { add, begin, fail, list: events.list };
 }
 
 /** Opens a sidecar's audit log, by default next to its state, whose file system is left alone while it hangs. */

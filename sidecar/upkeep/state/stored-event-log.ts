@@ -37,6 +37,7 @@ export function createStoredEventLog(store: StateStore, clock: Clock): EventLog 
       else store.write("events", write);
     },
     begin: () => undefined,
+    fail: () => undefined,
     list: () => events,
   };
 }

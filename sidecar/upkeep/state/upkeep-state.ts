@@ -52,6 +52,15 @@ type RestartRetry = FailedRestart & Readonly<{ why: string; isAsked?: boolean }>
 /** Why a sidecar may act on a node: a person said `gatehouse adopt`, the setting is `enforce`, or an earlier version acted already. */
 export type Adoption = Readonly<{ by: "command" | "setting" | "earlier version"; atMs: number }>;
 
+/** The content of node.conf that the audit log accounts for. */
+export type AuditedConfig = Readonly<{
+  path: string;
+  /** What it held when the sidecar last wrote it, or told of it; absent where it was not there. */
+  sha256?: string | undefined;
+  /** What the sidecar was about to write; a kill after that, or a write that failed, leaves it. */
+  writing?: string | undefined;
+}>;
+
 /**
  * What has to survive the sidecar's own restart. Each change is on disk when its call returns, unless `store.failure` says why not; then it
  * is in memory, and is written once that can be done.
@@ -66,6 +75,8 @@ export type UpkeepState = Disposable &
     nodeTies: Fact<ConfigTies>;
     /** That the sidecar may act on this node, since when and by whose word; kept over restarts. */
     adopted: Fact<Adoption>;
+    /** Which content of node.conf the audit log accounts for, so that another one is told as somebody else's. */
+    auditedConfig: Fact<AuditedConfig>;
     /** Meaning of the configuration that the node has read (`meaningOf`); `unknown` when it may have read another. */
     nodeHas: Fact<string>;
     /**
@@ -122,6 +133,7 @@ export function openUpkeepState(directory: string): UpkeepState {
     identity: fact(store, "identity"),
     nodeTies: fact(store, "nodeTies"),
     adopted: fact(store, "adopted"),
+    auditedConfig: fact(store, "auditedConfig"),
     nodeHas: fact(store, "nodeHas"),
     startedWith: fact(store, "startedWith"),
     healthy: fact(store, "healthy"),

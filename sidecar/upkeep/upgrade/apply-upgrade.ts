@@ -153,7 +153,15 @@ function finishOrRemember(
   { state, settings, events, clock, metrics, log }: ApplyUpgradeDependencies,
 ): void {
   const { end } = now;
-  if (end === undefined) return remember(now);
+  if (end === undefined) {
+    const isFirst = now.failure !== undefined && state.upgrade.get()?.failure === undefined;
+    remember(now);
+    if (isFirst && now.failure !== undefined) {
+      const sides = { before: { version: now.from }, after: { stage: now.stage } };
+      events.fail("upgrade", `${upgradeSubject(now)} failed, and goes back.`, now.failure, { by: "sidecar", ...sides });
+    }
+    return;
+  }
   const message = upgradeWords(now);
   state.atomically(() => {
     remember(now);

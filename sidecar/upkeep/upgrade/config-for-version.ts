@@ -12,6 +12,7 @@ import { readWithDeadline, writeWithDeadline, type DescribedChange } from "../co
 import type { ConfigVersions } from "../config/config-versions.ts";
 import type { WriterLock } from "../config/writer-lock.ts";
 import { plan, writeOf } from "../plan/plan.ts";
+import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import type { StepOutcome } from "./next-stage.ts";
 import { isThere } from "./data-copy.ts";
@@ -22,7 +23,8 @@ export type ConfigStepDependencies = Readonly<{
   fileDeadline: FileDeadline;
   lock: () => WriterLock;
   versions: ConfigVersions;
-  events: Pick<EventLog, "add" | "begin">;
+  events: Pick<EventLog, "add" | "begin" | "fail">;
+  state: Pick<UpkeepState, "auditedConfig">;
 }>;
 
 /** Where the node.conf of before is kept. */

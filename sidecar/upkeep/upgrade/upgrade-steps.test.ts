@@ -84,6 +84,7 @@ function steps(lock?: WriterLock) {
     fileDeadline: { call: (_, call) => call(), hangs: () => false },
     lock: lock === undefined ? never : () => lock,
     events: auditEvents(createRecentEvents(systemClock), { addNow: (entry) => void audited.push(entry) }),
+    state: { auditedConfig: { get: () => undefined, set: () => undefined } },
     versions: createConfigVersions(root),
     readConfig: async () => undefined,
     charge: () => undefined,

@@ -23,7 +23,7 @@ async function observedFailing() {
     log,
     clock,
     metrics: new Registry(),
-    events: { add: () => {}, begin: () => {}, list: () => [] },
+    events: { add: () => {}, begin: () => {}, fail: () => {}, list: () => [] },
   });
   const stopping = new AbortController();
   const nodeCli = {

@@ -7,7 +7,7 @@ export const notMade: Readonly<Record<string, string>> = {
   [watchdog]:
     "it fires for as long as Prometheus judges the rules, so that no fault makes it; a run fails where it does not fire at the end",
   GatehouseSettlementOld:
-    "its ten minutes are true time, in which the one run that waited for them, on a machine at a load of 25, was scraped too late once; promtool alone has fired it",
+    "its ten minutes are true time; of two runs that waited for them, on a machine at a load of 25, it fired in one, and ended there before the fault did, for a reason that was not looked for; promtool fires the alert",
 };
 
 /** What is said of an alert whose fault no run has made. */

@@ -65,9 +65,12 @@ test.concurrent("a node that does not come back gets its last healthy configurat
   expect(held).toContain("node exited with 3");
   expect(held).toContain("Its last healthy configuration was restored.");
   expect(await node.running()).toBe(healthy);
-  const audited = (await auditOf(upkeep.stateDirectory)).map((line) => [line["event.action"], line["event.outcome"]]);
-  expect(audited.slice(-7)).toEqual([
+  const lines = await auditOf(upkeep.stateDirectory);
+  const audited = lines.map((line) => [line["event.action"], line["event.outcome"]]);
+  expect(audited.slice(-9)).toEqual([
+    ["node-conf-edited", "success"],
     ["node-restart", "unknown"],
+    ["node-restart", "failure"],
     ["hold-changed", "unknown"],
     ["node-conf-written", "unknown"],
     ["node-conf-written", "success"],
@@ -75,6 +78,7 @@ test.concurrent("a node that does not come back gets its last healthy configurat
     ["node-restart", "unknown"],
     ["hold-changed", "success"],
   ]);
+  expect(lines.at(-7)?.["event.reason"]).toContain("node exited with 3");
 });
 
 test.concurrent("a half-written node.conf is named with line and column, then mended from the last good one", async () => {

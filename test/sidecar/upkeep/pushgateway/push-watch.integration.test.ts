@@ -30,7 +30,7 @@ async function pushgateway(metrics: () => string | undefined) {
 const identity = () => ({ job: 'node "7"', intervalSeconds: 0.05 });
 
 function watch(url: string, staleAfterMs = 60_000) {
-  const events = { add: () => undefined, begin: () => undefined, list: () => [] };
+  const events = { add: () => undefined, begin: () => undefined, fail: () => undefined, list: () => [] };
   const clock = systemClock;
   const metrics = new Registry();
   const board = createConditionBoard({ log, metrics, clock, events });

@@ -1,0 +1,119 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createRecentEvents, type EventLog } from "#status/event-log.ts";
+import { openUpkeepState, type AuditedConfig, type UpkeepState } from "../state/upkeep-state.ts";
+import { hashContent, readConfigFile } from "./config-file.ts";
+import { createConfigVersions, type ConfigVersions } from "./config-versions.ts";
+import { createEditRate, noteWriting, noteWritten, tellEdit, type EditRate } from "./audited-config.ts";
+
+const limitBytes = 10_000;
+const longMs = 60_000;
+let nowMs = 0;
+const clock = { monotonicMs: () => nowMs, wallMs: () => nowMs };
+let directory: string;
+let path: string;
+let state: UpkeepState;
+let versions: ConfigVersions;
+let events: EventLog;
+let edits: EditRate;
+
+beforeEach(() => {
+  nowMs = 0;
+  directory = mkdtempSync(join(tmpdir(), "gatehouse-told-"));
+  path = join(directory, "node.conf");
+  versions = createConfigVersions(join(directory, "state"));
+  state = openUpkeepState(join(directory, "state"));
+  events = createRecentEvents(clock);
+  edits = createEditRate(clock);
+});
+
+afterEach(() => {
+  state[Symbol.dispose]();
+  rmSync(directory, { recursive: true });
+});
+
+const save = (value: object) => writeFileSync(path, JSON.stringify({ chain: {}, ...value }));
+
+/** Looks at the file as a pass does; the messages of what was told until now, the newest first. */
+async function look(
+  options: Partial<Readonly<{ auditedThen: AuditedConfig | undefined; standsForMs: number }>> = {},
+): Promise<readonly string[]> {
+  const auditedThen = state.auditedConfig.get();
+  const reading = await readConfigFile(path, limitBytes);
+  await tellEdit(
+    reading,
+    { path, auditedThen, standsForMs: longMs, lastUsable: undefined, ...options },
+    { state, versions, events, edits },
+  );
+  return events.list().map(({ message }) => message);
+}
+
+const ownWrite = (value: object) => {
+  const content = Buffer.from(JSON.stringify({ chain: {}, ...value }));
+  return { path, content, expectedHash: state.auditedConfig.get()?.sha256 };
+};
+
+test("the first content ever seen is nobody's change; another one is told once, with the keys and no value", async () => {
+  save({ a: 1, kept: { b: "one" }, gone: true });
+  expect(await look()).toEqual([]);
+  await versions.remember(
+    "last-good",
+    Buffer.from(JSON.stringify({ chain: {}, a: 1, kept: { b: "one" }, gone: true })),
+  );
+  save({ a: 1, kept: { b: "hunter2", "c d": 3 } });
+  expect(await look()).toEqual([
+    'node.conf was changed by somebody else: kept.b changed, kept."c d" added, gone removed.',
+  ]);
+  expect(await look()).toHaveLength(1);
+});
+
+test("what the sidecar wrote is nobody else's change, even where a kill left it with a begun write alone", async () => {
+  save({ a: 1 });
+  await look();
+  const first = ownWrite({ a: 2 });
+  noteWriting(first, state);
+  writeFileSync(path, first.content);
+  noteWritten(first, state);
+  expect(await look()).toEqual([]);
+  const second = ownWrite({ a: 3 });
+  noteWriting(second, state);
+  writeFileSync(path, second.content);
+  expect(await look()).toEqual([]);
+  expect(state.auditedConfig.get()).toEqual({ path, sha256: hashContent(second.content) });
+  save({ a: 1 });
+  expect(await look()).toHaveLength(1);
+});
+
+test("a content that was read before the sidecar's own write ended is not told", async () => {
+  save({ a: 1 });
+  await look();
+  const auditedThen = state.auditedConfig.get();
+  noteWritten(ownWrite({ a: 2 }), state);
+  expect(await look({ auditedThen })).toEqual([]);
+});
+
+test("what an editor leaves for a moment is not told; what stays broken, or away, is", async () => {
+  save({ a: 1 });
+  await look();
+  rmSync(path);
+  expect(await look({ standsForMs: 100 })).toEqual([]);
+  expect(await look()).toEqual(["node.conf was removed by somebody else."]);
+  writeFileSync(path, '{"chain": {');
+  expect(await look({ standsForMs: 100 })).toHaveLength(1);
+  expect((await look())[0]).toBe("node.conf was changed by somebody else, and can't be used (HalfWritten).");
+});
+
+test("a program that writes again and again gets ten lines in ten minutes, and the next one counts the rest", async () => {
+  save({ a: 0 });
+  await look();
+  for (let a = 1; a <= 15; a += 1) {
+    save({ a });
+    await look();
+  }
+  expect(await look()).toHaveLength(10);
+  nowMs = 600_000;
+  expect((await look())[0]).toMatch(/ 4 other contents since the line before this one have none\.$/);
+  expect(state.auditedConfig.get()?.sha256).toBe(hashContent(Buffer.from(JSON.stringify({ chain: {}, a: 15 }))));
+});

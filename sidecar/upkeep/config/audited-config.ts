@@ -1,0 +1,143 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Clock } from "#daemon/clock.ts";
+import { parseConfig } from "#node/conf/document.ts";
+import type { EventLog } from "#status/event-log.ts";
+import type { AuditedConfig, UpkeepState } from "../state/upkeep-state.ts";
+import { hashContent, type ConfigReading } from "./config-file.ts";
+import type { ConfigObservation } from "./config-observation.ts";
+import type { ConfigVersions } from "./config-versions.ts";
+import { describeEdit } from "./edit-words.ts";
+
+type OwnWrite = Readonly<{ path: string; expectedHash: string | undefined; content: Uint8Array }>;
+
+/** Remembers what the sidecar is about to write, so that nobody else is told to have done it. */
+export function noteWriting(
+  { path, expectedHash, content }: OwnWrite,
+  { auditedConfig }: Pick<UpkeepState, "auditedConfig">,
+): void {
+  const audited = { path, sha256: expectedHash, writing: hashContent(content) };
+  // What can't be written is tried again at each pass.
+  if (JSON.stringify(audited) !== JSON.stringify(auditedConfig.get())) auditedConfig.set(audited);
+}
+
+/** Remembers what the sidecar has written. */
+export function noteWritten({ path, content }: OwnWrite, { auditedConfig }: Pick<UpkeepState, "auditedConfig">): void {
+  auditedConfig.set({ path, sha256: hashContent(content) });
+}
+
+/** Says whether a change by somebody else may have a line now. */
+export type EditRate = Readonly<{
+  /** How many contents had no line since the last one; undefined while there were lines enough. */
+  admit: (sha256: string | undefined) => number | undefined;
+}>;
+
+/** Lines within {@link rateWithinMs}: a program that writes node.conf again and again must not push all else out of the audit log. */
+const linesMax = 10;
+const rateWithinMs = 600_000;
+
+/** Creates the bound on lines about changes by somebody else. */
+export function createEditRate(clock: Pick<Clock, "monotonicMs">): EditRate {
+  let reportedAtMs: readonly number[] = [];
+  let skipped = 0;
+  let lastSkipped: string | undefined;
+  return {
+    admit: (sha256) => {
+      const nowMs = clock.monotonicMs();
+      reportedAtMs = reportedAtMs.filter((atMs) => nowMs - atMs < rateWithinMs);
+      if (reportedAtMs.length >= linesMax) {
+        if (sha256 !== lastSkipped) skipped += 1;
+        lastSkipped = sha256;
+        return undefined;
+      }
+      reportedAtMs = [...reportedAtMs, nowMs];
+      // The content that has its line now is not among those that have none.
+      const without = sha256 === lastSkipped ? Math.max(0, skipped - 1) : skipped;
+      [skipped, lastSkipped] = [0, undefined];
+      return without;
+    },
+  };
+}
+
+/** What a look at node.conf takes to report a change by somebody else. */
+export type TellEditDependencies = Readonly<{
+  state: Pick<UpkeepState, "auditedConfig" | "atomically">;
+  versions: ConfigVersions;
+  events: Pick<EventLog, "add">;
+  edits: EditRate;
+}>;
+
+/** How long what can't be used has to stand there: most editors leave none or half of a file for a moment. */
+const brokenForMs = 2_000;
+
+/**
+ * Tells once of a content that the sidecar neither wrote nor told of before; one of before its own start, too. Nothing is told of the first content
+ * that it ever sees.
+ *
+ * @param auditedThen what was told when the content began to be read: the sidecar's own write may have come between.
+ */
+export async function tellEdit(
+  reading: ConfigReading,
+  {
+    path,
+    auditedThen,
+    standsForMs,
+    lastUsable,
+  }: Readonly<{ path: string; auditedThen: AuditedConfig | undefined; standsForMs: number }> &
+    Pick<ConfigObservation, "lastUsable">,
+  { state, versions, events, edits }: TellEditDependencies,
+): Promise<void> {
+  const { contentHash: sha256 } = reading;
+  // Of what can't be read nobody knows whether it was changed.
+  if (!reading.ok && sha256 === undefined && reading.problem.reason !== "Vanished") return;
+  const audited = state.auditedConfig.get();
+  if (!isDeepStrictEqual(audited, auditedThen)) return;
+  const now = { path, sha256 };
+  if (audited === undefined || (sha256 !== undefined && audited.writing === sha256))
+    return state.auditedConfig.set(now);
+  if (audited.sha256 === sha256) {
+    if (audited.path !== path) state.auditedConfig.set(now);
+    return;
+  }
+  if (!reading.ok && standsForMs < brokenForMs) return;
+  const skipped = edits.admit(sha256);
+  if (skipped === undefined) return;
+  const before = await findContent(audited.sha256, lastUsable, versions);
+  const message = `${describeChange(reading, before, audited)}.${skipped === 0 ? "" : ` ${skipped} other contents since the line before this one have none.`}`;
+  state.atomically(() => {
+    const sides = { before: { sha256: audited.sha256 }, after: { sha256 } };
+    events.add("edit", message, undefined, { by: "somebody else", outcome: "success", ...sides });
+    state.auditedConfig.set(now);
+  });
+}
+
+function describeChange(reading: ConfigReading, before: Uint8Array | undefined, audited: AuditedConfig): string {
+  if (!reading.ok) {
+    const { reason } = reading.problem;
+    if (reason === "Vanished") return "node.conf was removed by somebody else";
+    return `node.conf was changed by somebody else, and can't be used (${reason})`;
+  }
+  if (audited.sha256 === undefined) return "node.conf was written by somebody else; it was not there before";
+  const parsed = before === undefined ? undefined : parseConfig(before);
+  const what =
+    parsed?.ok === true
+      ? describeEdit(parsed.document.value, reading.document.value)
+      : "what it held before is not kept, or could not be used, so the keys can't be named";
+  return `node.conf was changed by somebody else: ${what}`;
+}
+
+/** The content of a hash, if it is still remembered or kept. */
+async function findContent(
+  sha256: string | undefined,
+  lastUsable: ConfigObservation["lastUsable"],
+  versions: ConfigVersions,
+): Promise<Uint8Array | undefined> {
+  if (sha256 === undefined) return undefined;
+  if (lastUsable?.contentHash === sha256) return lastUsable.bytes;
+  const kept = [() => versions.recall("last-good"), () => versions.recall("healthy"), () => versions.newest()];
+  for (const recall of kept) {
+    // A copy that can't be read costs the names of keys; the state directory's trouble is told by its own condition.
+    const bytes = await recall().catch(() => undefined);
+    if (bytes !== undefined && hashContent(bytes) === sha256) return bytes;
+  }
+  return undefined;
+}

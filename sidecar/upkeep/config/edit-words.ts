@@ -1,0 +1,34 @@
+import { isDeepStrictEqual } from "node:util";
+import { isJsonObject, type JsonObject } from "#node/conf/document.ts";
+
+/** Keys that one sentence names, and letters of each. */
+const keysMax = 10;
+const keyLettersMax = 120;
+
+/**
+ * Names the keys whose values differ between two configurations, without a value: those may be secrets. Pure.
+ *
+ * @example
+ * describeEdit({ a: { b: 1 } }, { a: { b: 2, c: 3 } }); // "a.b changed, a.c added"
+ */
+export function describeEdit(before: JsonObject, after: JsonObject): string {
+  const found = [...listDifferences(before, after, "")];
+  if (found.length === 0) return "no value differs, only how it is written";
+  const more = found.length > keysMax ? `, and ${found.length - keysMax} more` : "";
+  return `${found.slice(0, keysMax).join(", ")}${more}`;
+}
+
+function* listDifferences(before: JsonObject, after: JsonObject, prefix: string): Generator<string> {
+  for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    const path = `${prefix}${/^[\w-]+$/.test(key) ? key : JSON.stringify(key)}`;
+    const [was, is] = [before[key], after[key]];
+    if (!Object.hasOwn(after, key)) yield `${shorten(path)} removed`;
+    else if (!Object.hasOwn(before, key)) yield `${shorten(path)} added`;
+    else if (isJsonObject(was) && isJsonObject(is)) yield* listDifferences(was, is, `${path}.`);
+    else if (!isDeepStrictEqual(was, is)) yield `${shorten(path)} changed`;
+  }
+}
+
+function shorten(path: string): string {
+  return path.length <= keyLettersMax ? path : `${path.slice(0, keyLettersMax)}…`;
+}

@@ -1,0 +1,78 @@
+import { createHash } from "node:crypto";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { startFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
+import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
+import { until } from "#sidecar/testing/until.ts";
+
+const secret = "correct-horse-battery-staple";
+const hashOf = (text: string) => createHash("sha256").update(text).digest("hex");
+
+/** Waits until a sidecar has nothing more to do, and has looked at node.conf since. */
+async function settle(upkeep: RunningUpkeep): Promise<void> {
+  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("ConfigCurrent", "AsDesired");
+  const passes = async () => Number(/^gatehouse_upkeep_passes_total (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
+  const before = await passes();
+  await until(passes, (now) => now >= before + 2);
+}
+
+/** What the audit log says of changes by others. */
+async function readEdits(stateDirectory: string): Promise<readonly Record<string, unknown>[]> {
+  const text = await readFile(join(stateDirectory, "sidecar-audit.jsonl"), "utf8");
+  expect(text).not.toContain(secret);
+  return text
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .filter((line) => line["event.action"] === "node-conf-edited");
+}
+
+async function addKey(node: FakeNode, key: string): Promise<Readonly<{ before: string; after: string }>> {
+  const before = await node.config();
+  const after = before.replace('"storage": {', `"storage": { "${key}": "${secret}", `);
+  await node.save(after);
+  return { before, after };
+}
+
+/** The line of an edit that added a key. */
+const lineOf = ({ before, after }: Readonly<{ before: string; after: string }>, key: string) => ({
+  "event.outcome": "success",
+  "user.name": "somebody else",
+  message: `node.conf was changed by somebody else: storage.${key} added.`,
+  gatehouse: { before: { sha256: hashOf(before) }, after: { sha256: hashOf(after) } },
+});
+
+test("an edit by somebody else is one line of the audit log, also one that was made while the sidecar was down; the sidecar's own writes have no such line", async () => {
+  await using node = await startFakeNode();
+  const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-edits-"));
+  await using _ = { [Symbol.asyncDispose]: () => rm(stateDirectory, { recursive: true, force: true }) };
+  const environment = { GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "100" };
+  const start = () => runUpkeep(node, environment, { stateDirectory });
+  let first;
+  {
+    await using upkeep = await start();
+    await until(node.starts, (starts) => starts === 2);
+    await settle(upkeep);
+    expect(await readEdits(stateDirectory), "the sidecar's own correction").toEqual([]);
+    first = await addKey(node, "first");
+    await until(
+      () => readEdits(stateDirectory),
+      (edits) => edits.length > 0,
+    );
+    await settle(upkeep);
+    expect(await readEdits(stateDirectory)).toMatchObject([lineOf(first, "first")]);
+    expect(upkeep.events.list()).toContainEqual(expect.objectContaining({ kind: "edit" }));
+  }
+  const second = await addKey(node, "second");
+  for (const which of ["that follows the edit", "after that"]) {
+    await using upkeep = await start();
+    await settle(upkeep);
+    expect(await readEdits(stateDirectory), `the start ${which}`).toMatchObject([
+      lineOf(first, "first"),
+      lineOf(second, "second"),
+    ]);
+  }
+});
