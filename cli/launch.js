@@ -53,6 +53,8 @@ async function loadSidecar() {
   const directory = getCompileCacheDir();
   await import("../sidecar/main.ts");
   await import("../daemon/service.ts");
+  // Loaded by a sidecar only when its settings name a key set.
+  await import("../gateway/callers/tokens.ts");
   if (directory !== undefined) writeFileSync(markerIn(directory), fingerprint());
   process.argv.splice(2, 1, "--version");
   await import("./main.ts");

@@ -13,6 +13,10 @@ export type TokenOptions = KeySetOptions &
     cacheEntries: number;
   }>;
 
+/** What verifying tokens takes. */
+export type TokenDependencies = WatchedFileDependencies &
+  Readonly<{ settingNames: SettingNames; wallClock: () => number }>;
+
 /** Verifies JSON Web Tokens (RFC 7519) and remembers those that were good until they expire. */
 export type Tokens = AsyncDisposable &
   Readonly<{ holderOf: (token: string) => KeyHolder | undefined | Promise<KeyHolder | undefined> }>;
@@ -28,12 +32,7 @@ const signatures = ["ES256", "ES384", "EdDSA", "RS256", "PS256"];
  */
 export function createTokens(
   options: TokenOptions,
-  {
-    log,
-    files,
-    settingNames,
-    wallClock,
-  }: WatchedFileDependencies & Readonly<{ settingNames: SettingNames; wallClock: () => number }>,
+  { log, files, settingNames, wallClock }: TokenDependencies,
 ): Tokens | undefined {
   const known = new Map<string, Readonly<{ holder: KeyHolder; expiresAtMs: number }>>();
   let generation = 0;

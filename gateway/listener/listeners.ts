@@ -15,7 +15,7 @@ import type { ListenerName } from "../catalogue/method.ts";
 import { readApiKeys, type ApiKeys } from "../callers/api-keys.ts";
 import { identifyByAddress, identifyByCredential, type Identify } from "../callers/identify.ts";
 import { logProxyNotices } from "../callers/proxy-notice.ts";
-import { createTokens } from "../callers/tokens.ts";
+import { startTokens } from "../callers/start-tokens.ts";
 import type { BodyAdmission } from "../calls/body-admission.ts";
 import type { MessageHandler } from "../calls/message-handler.ts";
 import { createDropCounter, createSlowPathCounter } from "../observe/call-metrics.ts";
@@ -113,7 +113,7 @@ export async function startListeners(
   }
   if (settings.private.enabled) {
     const keys = starting.use(watchApiKeys(settings.callers.keysPath, { log, files, settingNames }));
-    const tokens = starting.use(createTokens(settings.jwt, { log, files, settingNames, wallClock: Date.now }));
+    const tokens = starting.use(await startTokens(settings.jwt, { log, files, settingNames, wallClock: Date.now }));
     await start("private", identifyByCredential({ apiKeys: keys.current, tokens, policy: shared.policy }));
   }
   if (settings.internal.enabled) {

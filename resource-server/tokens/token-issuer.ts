@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, randomUUID, type KeyObject } from "node:crypto";
-import { calculateJwkThumbprint, exportJWK, SignJWT, type JSONWebKeySet } from "jose";
+import type { JSONWebKeySet } from "jose";
 import type { Secret } from "#daemon/secret.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 import type { Route, TokenTerms } from "../routes/route.ts";
@@ -56,6 +56,8 @@ async function createTokenIssuer(
   { clock }: Readonly<{ clock: () => number }>,
 ): Promise<TokenIssuer> {
   const key = readKey(privateKey);
+  // Only who sells tokens loads it.
+  const { calculateJwkThumbprint, exportJWK, SignJWT } = await import("jose");
   const alg = key.asymmetricKeyType === "ed25519" ? "EdDSA" : "ES256";
   const jwk = await exportJWK(createPublicKey(key));
   const kid = await calculateJwkThumbprint(jwk);
