@@ -1,3 +1,4 @@
+import { tokenAddress } from "#devnet/token/address.ts";
 import { renderObjects } from "./render-objects.ts";
 import { buildBase } from "./base.ts";
 import { buildOverlay } from "./overlay.ts";
@@ -98,7 +99,7 @@ function renderDevnet({ gatehouse, devnet }: ReleaseImages): ReturnType<typeof r
     gatehouseImage: gatehouse,
     devnetImage: devnet,
     devAccounts: "true",
-    tokenAddress: "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2",
+    tokenAddress,
     nodeVolumeGibibytes: "10",
     protectData: "false",
   };

@@ -81,6 +81,8 @@ export const roomTable: Readonly<Record<string, Room>> = {
       "daemon/{bytes,markdown,mask,stack-services,version}.ts",
       "daemon/http/{address,request}.ts",
       "{sidecar,sidecar/restore,sidecar/volume-snapshot,engine-proxy,facilitator,resource-server,devnet,devnet/upstream}/settings.ts",
+      // token/address: what the devnet's overlay sells for is what its node holds.
+      "devnet/token/address.ts",
       "resource-server/routes/route-problems.ts",
       // Types alone: an alert on a condition, a reason, an outcome or a limit that does not exist must not compile.
       "status/condition-reasons.ts",
