@@ -57,6 +57,14 @@ export const stackServices = {
   },
 } as const satisfies Readonly<Record<string, ServiceRow>>;
 
+/** The paths at which every service answers operators, at its `operations` port. */
+export const operatorPaths = {
+  live: "/livez",
+  ready: "/readyz",
+  configuration: "/configuration",
+  metrics: "/metrics",
+} as const;
+
 export type StackServiceName = keyof typeof stackServices;
 
 type Having<Key extends string> = {

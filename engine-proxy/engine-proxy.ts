@@ -11,6 +11,7 @@ import { Counter, type Registry } from "prom-client";
 import { readBodyStart } from "#daemon/bytes.ts";
 import { beginListening } from "#daemon/http/listening-sockets.ts";
 import type { Logger } from "#daemon/log.ts";
+import { operatorPaths } from "#daemon/stack-services.ts";
 import { showAnswer, decideEngineCall, type EngineCall } from "./engine-call.ts";
 import { callLimit, type CallLimit, createKnownExecs, type KnownExecs } from "./remembered-calls.ts";
 import type { EngineProxySettings } from "./settings.ts";
@@ -107,7 +108,7 @@ function monotonicMs(): number {
 }
 
 async function handle(proxy: Proxy, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-  if (incoming.method === "GET" && incoming.url === "/livez") {
+  if (incoming.method === "GET" && incoming.url === operatorPaths.live) {
     response.writeHead(200, { "Content-Type": "application/json" }).end('{"status":"ok"}\n');
     return;
   }

@@ -2,7 +2,7 @@ import { createECDH } from "node:crypto";
 import * as Address from "ox/Address";
 import * as PublicKey from "ox/PublicKey";
 import { formatAuthority } from "#daemon/http/address.ts";
-import { stackServices } from "#daemon/stack-services.ts";
+import { operatorPaths, stackServices } from "#daemon/stack-services.ts";
 import type { StackConfig } from "./config/config-schema.ts";
 import { findPublicHosts } from "./config/public-way.ts";
 import type { DeploymentSecret } from "./config/deployment-secret.ts";
@@ -90,9 +90,9 @@ function operationsUrls({
   return {
     status: `${status}/status`,
     metrics: `${status}/metrics`,
-    ready: `${status}/readyz`,
+    ready: `${status}${operatorPaths.ready}`,
     resourceServerMetrics: `${sales}/metrics`,
-    resourceServerReady: `${sales}/readyz`,
+    resourceServerReady: `${sales}${operatorPaths.ready}`,
     pushgateway: new URL("/metrics", pushgateway).href,
     ...Object.fromEntries(watchers),
   };

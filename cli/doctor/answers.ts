@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { getText, type Got } from "#daemon/http/get.ts";
 import { parseJson } from "#daemon/json-rpc.ts";
+import { operatorPaths } from "#daemon/stack-services.ts";
 import type { KnownService } from "./known-service.ts";
 
 /** What a service runs with, as it says itself. */
@@ -54,13 +55,13 @@ export async function inspectService(known: KnownService, clock: () => number): 
   const get = (path: string) => getText(new URL(path, url).href, checkLimits);
   const hasNode = known.service === "sidecar" || known.service === "gateway";
   const [configuration, ready, nodeStatus] = await Promise.all([
-    get("/configuration"),
-    get("/readyz"),
+    get(operatorPaths.configuration),
+    get(operatorPaths.ready),
     hasNode ? get("/status") : undefined,
   ]);
   // Alone, so that its time is no other answer's.
   const beganAtMs = clock();
-  const metrics = await get("/metrics");
+  const metrics = await get(operatorPaths.metrics);
   const requestedAtMs = (beganAtMs + clock()) / 2;
   const answers = {
     "configuration.json": configuration,

@@ -1,6 +1,7 @@
 import { basename } from "node:path";
 import { z } from "zod";
 import { getJson } from "#daemon/http/get.ts";
+import { operatorPaths } from "#daemon/stack-services.ts";
 import { readiness, status } from "./answers.ts";
 import { createFindings } from "./check.ts";
 import type { Finding } from "./finding.ts";
@@ -41,7 +42,10 @@ async function driftOfService(name: string, service: Service): Promise<readonly 
   const { url } = service;
   const look = (state: Finding["state"], message: string) => createFindings("drift")(name, state, message);
   if (url === undefined) return [look("unasked", `no address of it is known here; name one by --url ${name}=…`)];
-  const [configuration, checks] = [await ask(url, "/configuration", inUse), await ask(url, "/readyz", readiness)];
+  const [configuration, checks] = [
+    await ask(url, operatorPaths.configuration, inUse),
+    await ask(url, operatorPaths.ready, readiness),
+  ];
   if ("failure" in configuration) return [look("unknown", configuration.failure)];
   const { version, settingsSha256, files } = configuration.answer;
   const conditions = name === "sidecar" ? await ask(url, "/status", status) : undefined;

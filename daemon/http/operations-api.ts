@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { operatorPaths } from "../stack-services.ts";
 import type { ConfigurationInUse } from "./operations-listener.ts";
 import type { ApiOperation } from "./open-api.ts";
 import type { ReadinessCheck } from "./readiness.ts";
@@ -31,13 +32,13 @@ const configurationBody = z.object({
 export const operationsApi: readonly ApiOperation[] = [
   {
     method: "get",
-    path: "/livez",
+    path: operatorPaths.live,
     summary: "Whether the process runs",
     answers: { 200: { description: "It does", body: z.object({ status: z.literal("ok") }) } },
   },
   {
     method: "get",
-    path: "/readyz",
+    path: operatorPaths.ready,
     summary: "Whether the service is fit for traffic",
     answers: {
       200: {
@@ -49,13 +50,13 @@ export const operationsApi: readonly ApiOperation[] = [
   },
   {
     method: "get",
-    path: "/configuration",
+    path: operatorPaths.configuration,
     summary: "Digests of the settings and files that the service runs with",
     answers: { 200: { description: "Digests, no values", body: configurationBody } },
   },
   {
     method: "get",
-    path: "/metrics",
+    path: operatorPaths.metrics,
     summary: "Metrics for Prometheus",
     answers: { 200: { description: "Prometheus's text format", text: "text/plain" } },
   },

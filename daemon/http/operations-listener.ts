@@ -2,6 +2,7 @@ import { type Registry, Gauge } from "prom-client";
 import type { Logger } from "../log.ts";
 import type { Mask } from "../mask.ts";
 import type { FileInForce } from "../files/files-in-force.ts";
+import { operatorPaths } from "../stack-services.ts";
 import { createAllowedHostCheck, type AllowedHosts } from "./address.ts";
 import { createApp, type App } from "./app.ts";
 import { listenHttp, type HttpListener, type ListenOptions } from "./listener.ts";
@@ -57,15 +58,17 @@ export function addOperationsRoutes(app: App, { metrics, readiness, configuratio
       for (const [check, { ok }] of Object.entries(readiness().checks)) checks.set({ check }, ok ? 1 : 0);
     },
   });
-  app.get("/livez", (c) => c.json({ status: "ok" }));
-  app.get("/readyz", (c) => {
+  app.get(operatorPaths.live, (c) => c.json({ status: "ok" }));
+  app.get(operatorPaths.ready, (c) => {
     const state = readiness();
     if (!state.ready) return c.json({ status: "unready", checks: state.checks }, 503);
     const isWhole = Object.values(state.checks).every(({ ok }) => ok);
     return c.json({ status: isWhole ? "ok" : "degraded", checks: state.checks });
   });
-  if (configuration !== undefined) app.get("/configuration", (c) => c.json(configuration()));
-  app.get("/metrics", async (c) => c.body(await metrics.metrics(), 200, { "Content-Type": metrics.contentType }));
+  if (configuration !== undefined) app.get(operatorPaths.configuration, (c) => c.json(configuration()));
+  app.get(operatorPaths.metrics, async (c) =>
+    c.body(await metrics.metrics(), 200, { "Content-Type": metrics.contentType }),
+  );
 }
 
 /** What a running service has been told, for whoever asks whether that still is what it was given. */

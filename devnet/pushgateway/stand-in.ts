@@ -3,6 +3,7 @@ import type { Context } from "hono";
 import { createApp, type App, type AppVariables } from "#daemon/http/app.ts";
 import { listenHttp, type HttpListener } from "#daemon/http/listener.ts";
 import type { Logger } from "#daemon/log.ts";
+import { operatorPaths } from "#daemon/stack-services.ts";
 import { createPushStore, PushError, type Push, type PushStore } from "./push-store.ts";
 import { parseMetricsText, formatText, TextFormatError } from "./text-format.ts";
 import { GroupingKeyError, parseGroupingKey } from "./grouping-key.ts";
@@ -34,8 +35,8 @@ export async function startStandIn(
     { now: Date.now, own: () => own },
   );
   pushRoutes(app, { store });
-  app.get("/livez", (c) => c.json({ status: "ok" }));
-  app.get("/readyz", (c) => c.json({ status: "ok", checks: {} }));
+  app.get(operatorPaths.live, (c) => c.json({ status: "ok" }));
+  app.get(operatorPaths.ready, (c) => c.json({ status: "ok", checks: {} }));
   return listenHttp(app, { ...listen, setting: "GATEHOUSE_PUSHGATEWAY_LISTEN_PORT" });
 }
 

@@ -1,3 +1,5 @@
+import { operatorPaths } from "#daemon/stack-services.ts";
+
 /** How one asks a service whether it is well; `rpc` is `eth_blockNumber` over HTTP (specification, "Node command line"). */
 export type HealthSpec = NetworkHealth | PortHealth | SocketHealth | CommandHealth;
 
@@ -50,8 +52,8 @@ export const healthTimes = {
 export const daemonHealth: NetworkHealth = {
   kind: "http",
   port: "http",
-  readyPath: "/readyz",
-  livePath: "/livez",
-  startupPath: "/livez",
+  readyPath: operatorPaths.ready,
+  livePath: operatorPaths.live,
+  startupPath: operatorPaths.live,
   startWithinSeconds: 60,
 };

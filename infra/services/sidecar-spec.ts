@@ -1,5 +1,5 @@
 import { formatAuthority } from "#daemon/http/address.ts";
-import { stackServices } from "#daemon/stack-services.ts";
+import { operatorPaths, stackServices } from "#daemon/stack-services.ts";
 import { policyShape } from "#gateway/settings/policy.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
@@ -124,8 +124,8 @@ export function sidecarSpec(args: SidecarArgs): BuiltService {
       health: {
         kind: "http",
         port: "status",
-        readyPath: "/readyz",
-        livePath: "/livez",
+        readyPath: operatorPaths.ready,
+        livePath: operatorPaths.live,
         startupPath: "/startupz",
         startWithinSeconds: 300,
       },

@@ -1,6 +1,7 @@
 import type { Clock } from "#daemon/clock.ts";
 import { getJson, getText } from "#daemon/http/get.ts";
 import type { Logger } from "#daemon/log.ts";
+import { operatorPaths } from "#daemon/stack-services.ts";
 import { poll } from "#daemon/time.ts";
 import { createPaymentWatch, readPaymentCounts } from "./payment-figures.ts";
 import type { Target } from "./targets.ts";
@@ -101,7 +102,7 @@ async function lookAt(
   if (status.status === 200 && node.success) return { ok: true, described: tellNode(node.data, clock.wallMs()) };
   if (status.status !== 404)
     return { ok: false, why: `It answered /status with HTTP ${status.status}, and no status.` };
-  const ready = await getJson(at("/readyz"), options);
+  const ready = await getJson(at(operatorPaths.ready), options);
   if (!ready.ok) return { ok: false, why: `It can't be asked (${ready.why}).` };
   const readiness = targetReadiness.safeParse(ready.body);
   if (!readiness.success) {
@@ -110,7 +111,7 @@ async function lookAt(
       why: "It is no Gatehouse service's listener for operators (its setting operations.port or listen.port).",
     };
   }
-  const metrics = await getText(at("/metrics"), options);
+  const metrics = await getText(at(operatorPaths.metrics), options);
   const counts = metrics.ok && metrics.status === 200 ? readPaymentCounts(metrics.body, clock.wallMs()) : undefined;
   return { ok: true, described: tellService(readiness.data, counts && payments.add(counts)) };
 }
