@@ -37,6 +37,7 @@ type Proxy = Readonly<{
   enginePath: string;
   log: Logger;
   count: (kind: string) => void;
+  metrics: Registry;
 }>;
 
 /**
@@ -57,6 +58,7 @@ export async function startEngineProxy(settings: EngineProxySettings, deps: Depe
     enginePath: settings.engine.slice("unix://".length),
     log: deps.log,
     count: (kind) => requests.inc({ kind }),
+    metrics: deps.metrics,
   };
   let inFlight = 0;
   const { requestTimeoutMs, requestsInFlight } = settings.listen;
@@ -110,6 +112,11 @@ function monotonicMs(): number {
 async function handle(proxy: Proxy, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
   if (incoming.method === "GET" && incoming.url === operatorPaths.live) {
     response.writeHead(200, { "Content-Type": "application/json" }).end('{"status":"ok"}\n');
+    return;
+  }
+  if (incoming.method === "GET" && incoming.url === "/metrics") {
+    const body = await proxy.metrics.metrics();
+    response.writeHead(200, { "Content-Type": proxy.metrics.contentType }).end(body);
     return;
   }
   // Not destroyed with its connection when it is too large: the refusal still has to be written there.

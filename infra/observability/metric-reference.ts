@@ -20,7 +20,7 @@ const parts: Readonly<Record<Part, Readonly<{ title: string; by: string }>>> = {
   resourceServer: { title: "The resource server", by: "The resource server, at `operations.port`." },
   engineProxy: {
     title: "The engine proxy",
-    by: "Counted by the engine proxy, which listens on its Unix socket alone and answers no `/metrics`: nothing can scrape it yet.",
+    by: "The engine proxy, at `/metrics` of its Unix socket (`curl --unix-socket`): its container has no network, so that no Prometheus scrapes it.",
   },
 };
 
