@@ -31,9 +31,11 @@ describe("the fast path", () => {
       cache: { enabled: false },
       head: { tellAgeAfterMs: dayMs },
       callers: { corsOrigins: ["https://page.example"] },
+      // Each stream has its own connection, and a machine at rest makes far more of them a second than one address may.
+      listener: { newConnectionsPerAddress: 10_000 },
     };
     fast = await startTestGateway(node, settings);
-    slow = await startTestGateway(node, { ...settings, listener: { fastPath: false } });
+    slow = await startTestGateway(node, { ...settings, listener: { ...settings.listener, fastPath: false } });
   });
   afterAll(async () => {
     await fast[Symbol.asyncDispose]();
