@@ -158,6 +158,7 @@ describe("the fast path's head", () => {
     ["a line without a name", post(json, "Content-Length: 2", ": 1")],
     ["a line without a colon", post(json, "Content-Length: 2", "X-A")],
     ["an unknown expectation", post(json, "Content-Length: 2", "Expect: 200-ok")],
+    ["an expectation without a body", headOf("OPTIONS / HTTP/1.1", "Host: a", "Expect: 100-continue")],
     ["an awaited body of chunks", post(json, "Transfer-Encoding: chunked", "Expect: 100-continue")],
     ["a fragment", headOf("POST /?a#b HTTP/1.1", "Host: a", json, "Content-Length: 2")],
     ["a second origin", post(json, "Content-Length: 2", "Origin: https://a", "Origin: https://b")],

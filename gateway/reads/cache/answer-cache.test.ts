@@ -1,6 +1,8 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { createAnswerCache } from "./answer-cache.ts";
-import { hashKey } from "./key-hash.ts";
+import { hashKey, hashParts } from "./key-hash.ts";
 
 const json = "x".repeat(840);
 /** What one entry with a one-letter key counts. */
@@ -75,4 +77,30 @@ test("gives no key the answer of another one with the same hash, and keeps that 
   expect([cache.get(other, 0), cache.get(one, 0)]).toEqual([undefined, json]);
   for (const _ of [1, 2]) cache.putForHead(other, "other", 0);
   expect([cache.get(one, 0), cache.get(other, 0), cache.entries()]).toEqual([undefined, "other", 1]);
+});
+
+/** Bytes of the heap that something still needs. */
+function measureHeap(): number {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  collect();
+  return process.memoryUsage().heapUsed;
+}
+
+test("keeps a key without the message that its parameters were cut from", () => {
+  const cache = createAnswerCache({ totalBytes: 10_000_000, entryBytes: 10_000 });
+  const [messages, messageBytes] = [500, 65_536];
+  const filler = " ".repeat(messageBytes);
+  const keyOf = (at: number) => {
+    const params = Buffer.from(`${filler}["0x${(100_000 + at).toString(16)}",false]`)
+      .toString("latin1")
+      .slice(messageBytes);
+    const key = `eth_getBlockByNumber ${params}`;
+    hashParts(key, "eth_getBlockByNumber", params);
+    return key;
+  };
+  const before = measureHeap();
+  for (let at = 0; at < messages; at += 1) cache.putForEver(keyOf(at), "{}", cache.epoch());
+  expect(measureHeap() - before).toBeLessThan((messages * messageBytes) / 4);
+  expect(cache.get(keyOf(7), 0)).toBe("{}");
 });

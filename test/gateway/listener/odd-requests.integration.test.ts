@@ -123,4 +123,11 @@ describe("a connection on the fast path", () => {
     expect(one.match(/Connection: close\r/g)).toHaveLength(1);
     expect(byNodeHttp(fast)).toBe(before);
   });
+
+  it("answers a preflight that expects to be told to go on as node:http does, with nothing before the answer", async () => {
+    const preflight = "OPTIONS / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n\r\n";
+    const [one, other] = [await exchange(fast, [preflight]), await exchange(slow, [preflight])];
+    expect(undated(one)).toBe(undated(other));
+    expect(one).toMatch(/^HTTP\/1\.1 204 /);
+  });
 });
