@@ -73,7 +73,8 @@ export async function checkConfig(
   const { contentSinceMs, lastUsable } = config.now();
   const standsForMs = clock.monotonicMs() - contentSinceMs;
   const { auditedThen } = options;
-  await tellEdit(reading, { path: place.layout().configPath, auditedThen, standsForMs, lastUsable }, dependencies);
+  const edit = { path: place.layout().configPath, auditedThen, standsForMs, lastUsable };
+  await tellEdit(reading, edit, dependencies);
   metrics.configValid(reading.ok);
   const say = (validity: ConfigValidity) => config.note({ validity });
   if (reading.ok) {
@@ -93,6 +94,8 @@ export async function checkConfig(
   const waitMs = isOwedStart ? 0 : options.restoreAfterMs - Math.max(seenForMs, changedAgoMs);
   say({ ok: false, problem, next: { restoredAtMs: clock.wallMs() + Math.max(0, waitMs) } });
   if (waitMs > 0) return { again: false, wakeInMs: waitMs };
+  // It may have stood there for long before the sidecar saw it, and is gone from here on.
+  await tellEdit(reading, { ...edit, standsForMs: Infinity }, dependencies);
   return writeBack(reading, good.content, { config, limitBytes: options.limitBytes }, dependencies);
 }
 

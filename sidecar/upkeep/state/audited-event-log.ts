@@ -20,28 +20,28 @@ const actions: Readonly<Record<ChangeKind, AuditAction>> = {
 
 /** Writes each event that is a change to the audit log, before it is an event that anybody can see. */
 export function auditEvents(events: EventLog, audit: Pick<AuditLog, "addNow">): EventLog {
-  let lastBegun: string | undefined;
-  let lastFailed: string | undefined;
+  const lastBegun = new Map<ChangeKind, string>();
+  const lastFailed = new Map<ChangeKind, string>();
   function add(kind: ObservationKind, message: string, why?: string): void;
   function add(kind: ChangeKind, message: string, why: string | undefined, change: EventChange): void;
   function add(kind: EventKind, message: string, why?: string, change?: EventChange): void {
     if (kind === "condition" || kind === "version") return events.add(kind, message, why);
     if (change === undefined) throw new Error(`an event of kind ${kind} does not say who did it`);
-    [lastBegun, lastFailed] = [undefined, undefined];
+    for (const last of [lastBegun, lastFailed]) last.delete(kind);
     audit.addNow({ ...change, action: actions[kind], message, reason: why });
     events.add(kind, message, why, change);
   }
   const begin: EventLog["begin"] = (kind, message, why, change) => {
-    const begun = JSON.stringify([kind, message, why, change]);
+    const begun = JSON.stringify([message, why, change]);
     // What fails at each pass would fill the file.
-    if (begun === lastBegun) return;
-    lastBegun = begun;
+    if (begun === lastBegun.get(kind)) return;
+    lastBegun.set(kind, begun);
     audit.addNow({ ...change, outcome: "unknown", action: actions[kind], message: `Begun: ${message}`, reason: why });
   };
   const fail: EventLog["fail"] = (kind, message, why, change) => {
-    const failed = JSON.stringify([kind, message, why, change]);
-    if (failed === lastFailed) return;
-    lastFailed = failed;
+    const failed = JSON.stringify([message, why, change]);
+    if (failed === lastFailed.get(kind)) return;
+    lastFailed.set(kind, failed);
     audit.addNow({ ...change, outcome: "failure", action: actions[kind], message, reason: why });
   };
   return { add, begin, fail, list: events.list };

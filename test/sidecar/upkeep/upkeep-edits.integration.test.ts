@@ -76,3 +76,29 @@ test("an edit by somebody else is one line of the audit log, also one that was m
     ]);
   }
 });
+
+test("what nobody can use, left while the sidecar was down, has its line before the last good content is written back", async () => {
+  await using node = await startFakeNode();
+  const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-edits-"));
+  await using _ = { [Symbol.asyncDispose]: () => rm(stateDirectory, { recursive: true, force: true }) };
+  const environment = { GATEHOUSE_SIDECAR_UPKEEP_RESTORE_AFTER_MS: "50" };
+  let good;
+  {
+    await using upkeep = await runUpkeep(node, environment, { stateDirectory });
+    await until(node.starts, (starts) => starts === 2);
+    await settle(upkeep);
+    good = await node.config();
+  }
+  const broken = good.slice(0, good.length / 2);
+  await node.save(broken);
+  await using upkeep = await runUpkeep(node, environment, { stateDirectory });
+  await until(node.config, (text) => text === good);
+  expect(await readEdits(stateDirectory)).toMatchObject([
+    {
+      "user.name": "somebody else",
+      message: expect.stringContaining("was changed by somebody else, and can't be used") as string,
+      gatehouse: { before: { sha256: hashOf(good) }, after: { sha256: hashOf(broken) } },
+    },
+  ]);
+  expect(upkeep.events.list()).toContainEqual(expect.objectContaining({ kind: "write" }));
+});

@@ -1,0 +1,25 @@
+import { expect, test } from "vitest";
+import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
+import { createRecentEvents } from "#status/event-log.ts";
+import { auditEvents } from "./audited-event-log.ts";
+
+test("what fails at each pass has one line for each kind, until it succeeds", () => {
+  const entries: Pick<AuditEntry, "action" | "outcome">[] = [];
+  const events = auditEvents(createRecentEvents({ wallMs: () => 0, monotonicMs: () => 0 }), {
+    addNow: ({ action, outcome }) => entries.push({ action, outcome }),
+  });
+  const change = { by: "the sidecar", outcome: "failure" } as const;
+  const failBoth = () => {
+    events.fail("write", "node.conf was not written.", "the disk is full", change);
+    events.fail("prune", "Auto-pruning was not switched on.", "node_cli failed", change);
+  };
+  for (let pass = 0; pass < 5; pass += 1) failBoth();
+  const [write, prune] = ["node-conf-written", "auto-pruning-switched-on"].map((action) => ({
+    action,
+    outcome: "failure",
+  }));
+  expect(entries).toEqual([write, prune]);
+  events.add("prune", "Auto-pruning was switched on.", undefined, { ...change, outcome: "success" });
+  failBoth();
+  expect(entries.slice(2)).toEqual([{ ...prune, outcome: "success" }, prune]);
+});
