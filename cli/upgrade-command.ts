@@ -1,6 +1,8 @@
 import { resolve } from "node:path";
 import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
+import { nodeVersionText } from "#node/versions.ts";
 import type { Mask } from "#daemon/mask.ts";
+import { stopSignal } from "#daemon/stop-signal.ts";
 import { askToConfirm, createTerminalOutput } from "./terminal.ts";
 import { addControlOptions, findControlTarget } from "./control-target.ts";
 
@@ -9,7 +11,8 @@ export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
   const command = new Command("upgrade")
     .summary("Take a node to another version, prove it, and go back to the old one with its data otherwise")
     .description(
-      "Asks the running sidecar to stop its node, copy the data, put the programs of a directory in place, migrate node.conf, start and prove the new version. What fails is taken back: data, programs and node.conf. Shows every step first and asks. Exits 0 when the new version is proved, 1 otherwise.",
+      "Asks the running sidecar to stop its node, copy the data, put the programs of a directory in place, migrate node.conf, start and prove the new version. What fails is taken back: data, programs and node.conf. Shows every step first and asks. Exits 0 when the new version is proved, 1 otherwise. " +
+        "With --stack it takes the node of a stack on Docker to another image, where pulumi up is run: stop, copy of the data, the image in the configuration, pulumi up, proof; what fails is taken back: image, data and configuration.",
     );
   return addControlOptions(command)
     .argument("[directory]", "directory with the new version's programs (ops, node_cli, …), on the sidecar's machine")
@@ -20,6 +23,19 @@ export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
       parseStart,
     )
     .option("--cancel", "withdraw the upgrade that has not begun yet", false)
+    .option("--stack <name>", "upgrade the node of this Pulumi stack, whose version is its image", parseStack)
+    .option("--node-image <reference>", "with --stack: the new image, with a digest", parseImage)
+    .option("--continue", "with --stack: go on with the upgrade that was interrupted or stranded", false)
+    .option("--cwd <directory>", "with --stack: directory of the Pulumi program", ".")
+    .option("--config-file <file>", "with --stack: the stack's configuration; default: Pulumi.<stack>.yaml there")
+    .option(
+      "--prove-within <seconds>",
+      "with --stack: how long the new version may take to be proved",
+      parseSeconds,
+      1_800,
+    )
+    .option("--copy-within <seconds>", "with --stack: how long the copy of the data may take", parseSeconds, 14_400)
+    .option("--update-within <seconds>", "with --stack: how long one pulumi up may take", parseSeconds, 1_800)
     .option("--dry-run", "show the steps, and do nothing", false)
     .option("--yes", "agree without being asked", false)
     .option(
@@ -28,6 +44,19 @@ export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
       false,
     )
     .action(async (directory, { nodeVersion: version, at, cancel, dryRun, yes, json, ...options }) => {
+      const { stack, nodeImage, continue: isContinued } = options;
+      if (stack !== undefined) {
+        if (directory !== undefined || cancel || at !== undefined || json) {
+          command.error("upgrade: a directory, --cancel, --at and --json do not go with --stack.");
+        }
+        if ((nodeImage === undefined) !== isContinued) {
+          command.error("upgrade: with --stack, expected --node-image, or --continue alone.");
+        }
+        process.exitCode = await upgradeStack(stack, { ...options, version, dryRun, yes }, mask);
+        return;
+      }
+      if (nodeImage !== undefined || isContinued)
+        command.error("upgrade: --node-image and --continue go with --stack.");
       if ((directory === undefined) !== cancel) {
         command.error("upgrade: expected a directory with the new programs, or --cancel alone.");
       }
@@ -46,6 +75,64 @@ export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
         createTerminalOutput({ mask }),
       );
     });
+}
+
+type StackOptions = Readonly<{
+  nodeImage?: string | undefined;
+  version: string | undefined;
+  continue: boolean;
+  cwd: string;
+  configFile?: string | undefined;
+  url?: string | undefined;
+  proveWithin: number;
+  copyWithin: number;
+  updateWithin: number;
+  dryRun: boolean;
+  yes: boolean;
+}>;
+
+async function upgradeStack(stack: string, options: StackOptions, mask: Mask): Promise<number> {
+  const { nodeImage: image, version, cwd, configFile, proveWithin, copyWithin, updateWithin, dryRun, yes } = options;
+  const output = createTerminalOutput({ mask });
+  if (version !== undefined && !nodeVersionText.test(version)) {
+    output.error("upgrade: --node-version: expected a version such as 0.16.2.\n");
+    return 1;
+  }
+  const { runStackUpgradeCommand: run } = await import("./stack-upgrade/stack-upgrade-command.ts");
+  return run(
+    {
+      stack,
+      asked: image === undefined ? undefined : { image, version },
+      isContinued: options.continue,
+      directory: resolve(cwd),
+      configFile: configFile === undefined ? undefined : resolve(configFile),
+      statusUrl: options.url,
+      limits: { copyMs: copyWithin * 1_000, updateMs: updateWithin * 1_000, proveMs: proveWithin * 1_000 },
+      dryRun,
+      yes,
+      confirm: process.stdin.isTTY ? askToConfirm : undefined,
+    },
+    { output, signal: stopSignal() },
+  );
+}
+
+/** A reference that Pulumi and the engine take for nothing else. */
+function parseImage(text: string): string {
+  if (/^[\w][\w.:/@-]{0,500}$/.test(text)) return text;
+  throw new InvalidArgumentError("expected an image reference such as registry.example/node:0.17.0@sha256:…");
+}
+
+function parseStack(text: string): string {
+  if (/^[\w.-]{1,100}(\/[\w.-]{1,100}){0,2}$/.test(text)) return text;
+  throw new InvalidArgumentError("expected the name of a stack such as prod or organization/gatehouse/prod");
+}
+
+const secondsMax = 604_800;
+
+function parseSeconds(text: string): number {
+  const seconds = Number(text);
+  if (Number.isInteger(seconds) && seconds >= 1 && seconds <= secondsMax) return seconds;
+  throw new InvalidArgumentError(`expected whole seconds from 1 to ${secondsMax}`);
 }
 
 /** A time without an offset would be the local one of this machine, which may not be the sidecar's. */

@@ -104,6 +104,27 @@ export async function buildNodeImage(name: string, nodeImage: string, version: s
   return tag;
 }
 
+/** What a version of the node with a chain does, as its serve.mjs says. */
+export type ChainNodeBehaviour = "good" | "silent" | "corrupts";
+
+/**
+ * Builds an image of a version of a node that keeps a chain, unless it is there; its user is {@link testNodeUser}.
+ *
+ * @param nodeImage a Debian image with Node.
+ */
+export async function buildChainNodeImage(
+  name: string,
+  nodeImage: string,
+  { version, behaviour }: Readonly<{ version: string; behaviour: ChainNodeBehaviour }>,
+): Promise<string> {
+  const tag = `${name}:chain-${version}`;
+  if ((await builtImages(name)).includes(tag)) return tag;
+  const place = { network: "none", context: join(import.meta.dirname, "chain-node-image") } as const;
+  const args = { NODE_IMAGE: nodeImage, VERSION: version, BEHAVIOUR: behaviour };
+  await build(tag, "test/infra/chain-node-image/Dockerfile", args, place);
+  return tag;
+}
+
 /** Removes the images of that name, however far it came. */
 export async function removeTestImages(name: string): Promise<void> {
   const built = await builtImages(name);

@@ -104,7 +104,9 @@ export const roomTable: Readonly<Record<string, Room>> = {
       "devnet/{prepared-node,token/address,node/running-node}.ts",
       "client/{pay,paying-fetch,exit-status}.ts",
       "node/lint/{lint-command,report/lint-document}.ts",
-      "status/{status-command,top/top-command}.ts",
+      // gatehouse upgrade --stack judges node.conf for a version, and asks a sidecar, as the sidecar and gatehouse status do.
+      "node/{versions,lint/lint-config}.ts",
+      "status/{request-status,status-command,top/top-command}.ts",
       // gatehouse dashboard and the stack serve one page about several services.
       "sidecar/overview/{overview,targets}.ts",
       "sidecar/upkeep/plan/plan-document.ts",

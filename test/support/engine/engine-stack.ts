@@ -38,7 +38,15 @@ export type EngineStack = AsyncDisposable &
  */
 export async function runOnEngine(
   resources: readonly PolicyResource[],
-  { url, prefix }: Readonly<{ url: string; prefix: string }>,
+  {
+    url,
+    prefix,
+    keepsOnFailure = false,
+  }: Readonly<{
+    url: string;
+    prefix: string;
+    /** Whether a failure leaves what was made, as `pulumi up` does. */ keepsOnFailure?: boolean;
+  }>,
 ): Promise<EngineStack> {
   const api = connectEngine(url);
   const inspect = async (container: string) =>
@@ -55,7 +63,7 @@ export async function runOnEngine(
   try {
     for (const { type, props } of resources) await make(stack, type, props);
   } catch (error) {
-    await stack[Symbol.asyncDispose]();
+    await (keepsOnFailure ? api : stack)[Symbol.asyncDispose]();
     throw error;
   }
   return stack;

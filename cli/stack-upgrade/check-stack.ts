@@ -1,0 +1,209 @@
+import { z } from "zod";
+import { parseJson } from "#daemon/json-rpc.ts";
+import { lintConfig } from "#node/lint/lint-config.ts";
+import { parseNodeVersion, releaseOfText } from "#node/versions.ts";
+import type { Engine, EngineContainer } from "./engine.ts";
+import { findCondition, hasCondition, readToldVersion, type SidecarLook, type StackQuestions } from "./node-status.ts";
+import { findStrangeChanges, isNodeReplaced } from "./previewed-changes.ts";
+import { PulumiError } from "./pulumi-process.ts";
+import type { PulumiCli } from "./pulumi-cli.ts";
+import type { NodeBefore, UpgradeSide } from "./stack-record.ts";
+import { buildConfigChange, namesOf, type StackPlace } from "./stack-place.ts";
+import { runWorkspaceJob } from "./workspace-job.ts";
+
+export type CheckStackDependencies = Readonly<{
+  pulumi: Pick<PulumiCli, "preview">;
+  engine: Engine;
+  questions: StackQuestions;
+}>;
+
+/** What was found of a stack before anything is done to it. */
+export type StackCheck = Readonly<{
+  problems: readonly string[];
+  warnings: readonly string[];
+  before: NodeBefore | undefined;
+  toolImage: string | undefined;
+  copyWords: string;
+}>;
+
+/** A block this far below the head is taken to be the same for good; the specification's chain is final sooner. */
+const settledBlocks = 64;
+
+/** A copy may not fill the disk to its last byte. */
+const roomShare = 1.1;
+const lookMs = 300_000;
+
+/** Findings of the linter that keep a node from starting. */
+const refusing: ReadonlySet<string> = new Set(["unreadable", "missing-key", "wrong-type", "port-clash"]);
+
+const workspaceLook = z.object({
+  bytes: z.number(),
+  freeBytes: z.number(),
+  clones: z.boolean(),
+  leftovers: z.array(z.string()),
+  conf: z.string().optional(),
+});
+
+/** Looks at everything that could keep an upgrade from being proved or taken back; changes nothing that stays. */
+export async function checkStack(
+  place: StackPlace,
+  to: UpgradeSide,
+  dependencies: CheckStackDependencies,
+): Promise<StackCheck> {
+  const { engine, questions } = dependencies;
+  const problems = [...versionProblems(place.from, to)];
+  const looked = await questions.look();
+  if (!looked.ok) problems.push(looked.message);
+  const said = looked.ok ? looked.said : undefined;
+  if (said !== undefined) problems.push(...nodeProblems(said, place));
+  const containers = await findContainers(place, engine);
+  problems.push(...containers.problems);
+  const { toolImage } = containers;
+  const data = toolImage === undefined ? undefined : await checkData(place, to, { engine, toolImage });
+  problems.push(...(data?.problems ?? []), ...(await previewProblems(place, to, dependencies)));
+  const before = said === undefined ? undefined : await readBefore(said, questions);
+  const warnings = [
+    ...(data?.warnings ?? []),
+    ...(before !== undefined && before.block === undefined ? [noBlock] : []),
+    ...((await questions.peers()) === 0
+      ? ["the node has no peer: whether the new version finds any can't be told"]
+      : []),
+    ...((await engine.findImage(to.image)) !== undefined
+      ? []
+      : [
+          `the engine does not have ${to.image} yet: pull it first (docker pull), or the node stands still while pulumi up does`,
+        ]),
+  ];
+  return { problems, warnings, before, toolImage, copyWords: data?.copyWords ?? "" };
+}
+
+const noBlock =
+  "the node tells no block by its number (eth_getBlockByNumber): that the new version has the data of before can't be proved";
+
+function* versionProblems(from: UpgradeSide, to: UpgradeSide): Generator<string> {
+  if (from.image === to.image && from.version === to.version) yield "the stack has this image and version already";
+  if (releaseOfText(from.version).layout !== releaseOfText(to.version).layout) {
+    yield `${to.version} has another layout of the workspace than ${from.version}: start over with it`;
+  }
+}
+
+/** What has to hold of a node that is worth comparing with: only of one that runs well can be told whether it is worse afterwards. */
+const needed = ["RpcAnswering", "ConfigValid", "ConfigCurrent", "RestartSettled", "VersionAgreed", "Unheld"] as const;
+
+function* nodeProblems(said: SidecarLook, { from }: StackPlace): Generator<string> {
+  if (!said.node.answers || said.node.height === undefined) yield "the node does not answer";
+  const told = readToldVersion(said);
+  if (told !== undefined && told.release !== parseNodeVersion(from.version)?.release) {
+    yield `the node runs as ${told.text}, and the stack says ${from.version}; bring them together first`;
+  }
+  for (const type of needed) {
+    const condition = findCondition(said, type);
+    // Conditions that a sidecar has nothing to say of are absent: no hold, no restart.
+    if (condition?.status === "False") yield `${type}: ${condition.message}`;
+  }
+  for (const type of ["HeightAdvancing", "HeightCurrent"]) {
+    const condition = findCondition(said, type);
+    if (condition?.status === "False") yield `the node is not current: ${condition.message}`;
+  }
+  const upgrade = findCondition(said, "UpgradeProved");
+  if (upgrade?.reason === "Upgrading") yield `an upgrade is under way: ${upgrade.message}`;
+}
+
+async function findContainers(place: StackPlace, engine: Engine) {
+  const names = namesOf(place);
+  const [node, sidecar] = [await engine.inspect(names.node), await engine.inspect(names.sidecar)];
+  const problems = [
+    ...containerProblems(names.node, node, place),
+    ...containerProblems(names.sidecar, sidecar, place),
+    ...(node?.Mounts.some(({ Name }) => Name === names.volume) === true
+      ? [
+          `${names.node} sees the whole of its volume, as an earlier release deployed it; run pulumi up with this release first`,
+        ]
+      : []),
+  ];
+  return { problems, toolImage: sidecar?.Image };
+}
+
+function* containerProblems(
+  name: string,
+  container: EngineContainer | undefined,
+  { prefix }: StackPlace,
+): Generator<string> {
+  if (container === undefined) yield `the engine has no container ${name}`;
+  else if (container.Config.Labels?.["io.gatehouse.stack"] !== prefix) yield `${name} belongs to no stack ${prefix}`;
+  else if (!container.State.Running) yield `${name} does not run`;
+}
+
+async function checkData(
+  place: StackPlace,
+  to: UpgradeSide,
+  { engine, toolImage }: Readonly<{ engine: Engine; toolImage: string }>,
+) {
+  const printed = await runWorkspaceJob({ ...place, toolImage, id: undefined }, "look", { engine, withinMs: lookMs });
+  const { bytes, freeBytes, clones, leftovers, conf } = workspaceLook.parse(parseJson(printed));
+  const { volume } = namesOf(place);
+  const size = `${(bytes / 2 ** 30).toFixed(2)} GiB`;
+  const lint =
+    conf === undefined ? { problems: [`there is no node.conf in ${volume}`], warnings: [] } : lintFor(conf, place, to);
+  return {
+    copyWords: clones ? `${size} are cloned, which takes seconds and no room at first` : `${size} are copied in full`,
+    problems: [
+      ...lint.problems,
+      ...(!clones && bytes * roomShare > freeBytes
+        ? [`a copy of the node's data takes ${bytes} bytes, and ${freeBytes} are free in ${volume}`]
+        : []),
+    ],
+    warnings: [
+      ...lint.warnings,
+      ...leftovers.map((id) => `${volume} still holds .gatehouse-upgrade/${id} of an earlier upgrade`),
+    ],
+  };
+}
+
+/** The node runs with what it has: only what is wrong for the new version, and was not for this one, speaks against it. */
+function lintFor(conf: string, { from }: StackPlace, to: UpgradeSide) {
+  const bytes = Buffer.from(conf, "base64");
+  const known = new Set(lintConfig(bytes, parseNodeVersion(from.version)).map(({ rule, path }) => `${rule} ${path}`));
+  const found = lintConfig(bytes, parseNodeVersion(to.version))
+    // The sidecar gives node.conf the keys of the version that runs.
+    .filter(({ rule, path }) => rule !== "other-version" && !known.has(`${rule} ${path}`));
+  const words = (isRefusing: boolean) =>
+    found
+      .filter(({ rule }) => refusing.has(rule) === isRefusing)
+      .map(
+        ({ path, line, message, fix }) =>
+          `node.conf, line ${line}: ${[path, message].filter(Boolean).join(" ")} ${fix}`,
+      );
+  return { problems: words(true), warnings: words(false) };
+}
+
+async function previewProblems(
+  { project, prefix, from }: StackPlace,
+  to: UpgradeSide,
+  { pulumi }: Pick<CheckStackDependencies, "pulumi">,
+): Promise<readonly string[]> {
+  try {
+    const steps = await pulumi.preview(buildConfigChange(project, to, from));
+    const strange = findStrangeChanges(steps, prefix);
+    if (strange !== undefined) return [strange];
+    return isNodeReplaced(steps, prefix) ? [] : ["pulumi up would not change the node"];
+  } catch (error) {
+    if (!(error instanceof PulumiError)) throw error;
+    return [error.message];
+  }
+}
+
+/** What is known of the running node, to prove either version by. */
+async function readBefore(said: SidecarLook, { blockHash }: StackQuestions): Promise<NodeBefore | undefined> {
+  const { height } = said.node;
+  if (height === undefined) return undefined;
+  const number = Math.max(0, height - settledBlocks);
+  const hash = await blockHash(number);
+  return {
+    height,
+    ...(hash === undefined ? {} : { block: { number, hash } }),
+    tellsVersion: readToldVersion(said) !== undefined,
+    autoPrune: hasCondition(said, "AutoPruneOn"),
+    metrics: hasCondition(said, "MetricsArriving"),
+  };
+}

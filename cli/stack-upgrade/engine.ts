@@ -1,0 +1,185 @@
+import { z } from "zod";
+import { BodyTooLargeError, readBody } from "#daemon/bytes.ts";
+import { requestFailureCode, sendRequest } from "#daemon/http/request.ts";
+import { parseJson } from "#daemon/json-rpc.ts";
+
+/** The engine refused, or could not be asked. */
+export class EngineError extends Error {
+  override readonly name = "EngineError";
+  readonly code = "engine_error";
+  /** Whether it answered at all; one that did not may answer later. */
+  readonly hasAnswered: boolean;
+
+  constructor(message: string, hasAnswered: boolean, options?: ErrorOptions) {
+    super(message, options);
+    this.hasAnswered = hasAnswered;
+  }
+}
+
+const containerShape = z.object({
+  Image: z.string(),
+  State: z.object({ Running: z.boolean(), StartedAt: z.string(), ExitCode: z.number(), OOMKilled: z.boolean() }),
+  Config: z.object({ Labels: z.record(z.string(), z.string()).nullish(), StopTimeout: z.number().nullish() }),
+  Mounts: z.array(z.object({ Name: z.string().optional(), Destination: z.string() })),
+});
+
+/** A container as the engine describes it (Docker Engine API, "Inspect a container"). */
+export type EngineContainer = Readonly<z.output<typeof containerShape>>;
+
+/** A container that does one thing and ends. */
+export type EngineJob = Readonly<{
+  name: string;
+  image: string;
+  labels: Readonly<Record<string, string>>;
+  /** Arguments of Node, which is the container's entry point. */
+  command: readonly string[];
+  /** Volumes by their places in the container. */
+  volumes: Readonly<Record<string, string>>;
+  withinMs: number;
+}>;
+
+/** The few calls of a Docker engine that an upgrade needs. Each has a deadline, and throws {@link EngineError}. */
+export type Engine = Readonly<{
+  inspect: (container: string) => Promise<EngineContainer | undefined>;
+  /** Asks the process to end, and kills it after the container's own grace; a container that is not there, or stands still, is left as it is. */
+  stop: (container: string) => Promise<void>;
+  start: (container: string) => Promise<void>;
+  remove: (container: string) => Promise<void>;
+  /** The id of an image; undefined where the engine does not have it. */
+  findImage: (reference: string) => Promise<string | undefined>;
+  /** Runs a job to its end and removes it; returns what it printed. Throws with its last line where it ended otherwise than with 0. */
+  run: (job: EngineJob) => Promise<string>;
+}>;
+
+const scheme = "unix://";
+/** Engine API 1.41 is the oldest that a stack is deployed on. */
+const version = "v1.41";
+const answerMs = 60_000;
+/** Beyond a container's own grace, for the engine to kill it. */
+const killMs = 60_000;
+const defaultGraceSeconds = 300;
+const answerBytes = 8_388_608;
+const mebibyte = 1_048_576;
+
+/** Creates the way to an engine on this machine; undefined for one that is elsewhere. */
+export function createEngine(address: string): Engine | undefined {
+  if (!address.startsWith(scheme)) return undefined;
+  const call = createCall(address.slice(scheme.length));
+  const inspect: Engine["inspect"] = async (container) => {
+    const answer = await call("GET", `/containers/${container}/json`, { allowed: [404] });
+    return answer.status === 404 ? undefined : read(containerShape, answer.body, container);
+  };
+  const remove: Engine["remove"] = async (container) =>
+    void (await call("DELETE", `/containers/${container}?force=true`, { allowed: [404] }));
+  return {
+    inspect,
+    remove,
+    stop: async (container) => {
+      const graceMs = ((await inspect(container))?.Config.StopTimeout ?? defaultGraceSeconds) * 1_000;
+      await call("POST", `/containers/${container}/stop`, { allowed: [304, 404], withinMs: graceMs + killMs });
+    },
+    start: async (container) => void (await call("POST", `/containers/${container}/start`, { allowed: [304] })),
+    findImage: async (reference) => {
+      const answer = await call("GET", `/images/${encodeURIComponent(reference)}/json`, { allowed: [404] });
+      return answer.status === 404 ? undefined : read(z.object({ Id: z.string() }), answer.body, reference).Id;
+    },
+    run: (job) => runJob(job, call, remove),
+  };
+}
+
+type Answer = Readonly<{ status: number; bytes: Uint8Array; body: unknown }>;
+type CallOptions = Readonly<{ body?: unknown; allowed?: readonly number[]; withinMs?: number }>;
+type Call = (method: "GET" | "POST" | "DELETE", path: string, options?: CallOptions) => Promise<Answer>;
+
+function createCall(socketPath: string): Call {
+  return async (method, path, { body, allowed = [], withinMs = answerMs } = {}) => {
+    const signal = AbortSignal.timeout(withinMs);
+    const headers: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
+    const sent = body === undefined ? undefined : JSON.stringify(body);
+    const url = `http://docker/${version}${path}`;
+    const answer = await ask();
+    const { status } = answer;
+    if (status < 300 || allowed.includes(status)) return answer;
+    const said = z.object({ message: z.string() }).safeParse(answer.body).data?.message ?? "no reason given";
+    throw new EngineError(`the Docker engine refused ${method} ${path} (HTTP ${status}): ${said}`, true);
+
+    async function ask(): Promise<Answer> {
+      try {
+        const got = await sendRequest({ url, socketPath, method, headers, body: sent, signal });
+        const bytes = await readBody(got, answerBytes);
+        return { status: got.statusCode ?? 0, bytes, body: parseJson(new TextDecoder().decode(bytes)) };
+      } catch (cause) {
+        if (cause instanceof BodyTooLargeError) throw new EngineError(`${path}: ${cause.message}`, true, { cause });
+        const why = signal.aborted ? `no answer within ${withinMs} ms` : requestFailureCode(cause);
+        throw new EngineError(`the Docker engine at ${socketPath} can't be asked for ${path} (${why})`, false, {
+          cause,
+        });
+      }
+    }
+  };
+}
+
+async function runJob(job: EngineJob, call: Call, remove: Engine["remove"]): Promise<string> {
+  const { name, withinMs } = job;
+  // One that a killed run left may still be at work.
+  await remove(name);
+  await call("POST", `/containers/create?name=${name}`, { body: jobBody(job) });
+  try {
+    await call("POST", `/containers/${name}/start`);
+    const waited = await call("POST", `/containers/${name}/wait`, { withinMs });
+    const logs = await call("GET", `/containers/${name}/logs?stdout=true&stderr=true`);
+    const { StatusCode: status } = read(z.object({ StatusCode: z.number() }), waited.body, name);
+    const printed = joinFrames(logs.bytes);
+    if (status === 0) return printed;
+    throw new EngineError(`${name} ended with status ${status}: ${printed.trim().split("\n").at(-1) ?? ""}`, true);
+  } finally {
+    await remove(name);
+  }
+}
+
+/** As root, because the data's owners and modes are kept, with no more of its rights than that takes, and no network. */
+function jobBody({ image, labels, command, volumes }: EngineJob) {
+  return {
+    Image: image,
+    Entrypoint: ["node"],
+    Cmd: [...command],
+    User: "0:0",
+    Labels: labels,
+    NetworkDisabled: true,
+    HostConfig: {
+      NetworkMode: "none",
+      Binds: Object.entries(volumes).map(([place, volume]) => `${volume}:${place}`),
+      ReadonlyRootfs: true,
+      Tmpfs: { "/tmp": "rw,noexec,nosuid,nodev,size=64m" },
+      CapDrop: ["ALL"],
+      CapAdd: ["CHOWN", "DAC_OVERRIDE", "FOWNER"],
+      SecurityOpt: ["no-new-privileges:true"],
+      Memory: 256 * mebibyte,
+      MemorySwap: 256 * mebibyte,
+      Init: true,
+      // What it prints is read back, which not every engine's own default can do.
+      LogConfig: { Type: "json-file", Config: { "max-size": "8m", "max-file": "1" } },
+      RestartPolicy: { Name: "no" },
+    },
+  };
+}
+
+function read<Shape>(shape: z.ZodType<Shape>, body: unknown, what: string): Shape {
+  const parsed = shape.safeParse(body);
+  if (parsed.success) return parsed.data;
+  throw new EngineError(`the Docker engine told of ${what} what this version does not know`, true);
+}
+
+const headerBytes = 8;
+
+/** The text of a stream that the engine cuts into frames, each with a header that ends in its length (Docker Engine API, "Attach to a container"). */
+function joinFrames(stream: Uint8Array): string {
+  const view = new DataView(stream.buffer, stream.byteOffset, stream.byteLength);
+  const payloads: Uint8Array[] = [];
+  for (let at = 0; at + headerBytes <= stream.length;) {
+    const begins = at + headerBytes;
+    at = begins + view.getUint32(at + 4);
+    payloads.push(stream.subarray(begins, at));
+  }
+  return Buffer.concat(payloads).toString();
+}

@@ -1,0 +1,101 @@
+import {
+  backwardStages,
+  forwardStages,
+  type BackwardStage,
+  type ForwardStage,
+  type StackRecord,
+  type StackStage,
+} from "./stack-record.ts";
+
+/**
+ * What came of a step. `waits`: it could not be tried, because somebody else is at work or something does not answer: neither done nor failed, and
+ * `gatehouse upgrade --continue` tries it again.
+ */
+export type StepOutcome = Readonly<
+  { kind: "done"; note?: string | undefined } | { kind: "failed"; why: string } | { kind: "waits"; why: string }
+>;
+
+/** How often the way back is tried before it is left to a person. */
+export const backAttempts = 3;
+
+/** How often a run may end in one step towards the new version before the upgrade goes back. */
+export const interruptionsMax = 5;
+
+/** What is done in a stage, as in "it was copying the data". */
+export const stageWords: Readonly<Record<StackStage, string>> = {
+  stopping: "stopping the sidecar and the node",
+  copying: "copying the node's data and node.conf",
+  configuring: "setting the new image in the stack's configuration",
+  updating: "running pulumi up with the new image",
+  proving: "proving the new version",
+  cleaning: "removing the copy of the data",
+  "back-stopping": "stopping the sidecar and the node to go back",
+  "back-configuring": "setting the old image in the stack's configuration",
+  "back-data": "putting the data and node.conf of before back",
+  "back-updating": "running pulumi up with the old image",
+  "back-proving": "proving the old version",
+};
+
+/** Says what comes after a step that is done or has failed. Pure; every record leads to an end within a bounded number of calls. */
+export function advanceRecord(
+  record: StackRecord,
+  outcome: Exclude<StepOutcome, { kind: "waits" }>,
+  nowMs: number,
+): StackRecord {
+  const { stage } = record;
+  return isBackward(stage)
+    ? advanceBackward(record, stage, outcome, nowMs)
+    : advanceForward(record, stage, outcome, nowMs);
+}
+
+/** Says how a step goes on that an earlier run began; one that stranded begins its way back again, because a person asks for it. Pure. */
+export function resumeRecord(record: StackRecord, nowMs: number): StackRecord {
+  if (record.end === "stranded") {
+    return enter({ ...record, end: undefined, note: undefined, attempts: 0 }, firstBack(record), nowMs);
+  }
+  const interruptions = record.interruptions + 1;
+  const goesOn = isBackward(record.stage) || record.stage === "cleaning" || interruptions <= interruptionsMax;
+  if (goesOn) return { ...record, interruptions };
+  const why = `the command was ended ${interruptions} times while it was ${stageWords[record.stage]}`;
+  return goBack(record, why, nowMs);
+}
+
+/** Whether a stage leads back to the version of before. */
+export function isBackward(stage: StackStage): stage is BackwardStage {
+  return (backwardStages as readonly string[]).includes(stage);
+}
+
+type Ended = Exclude<StepOutcome, { kind: "waits" }>;
+
+function advanceForward(record: StackRecord, stage: ForwardStage, outcome: Ended, nowMs: number): StackRecord {
+  // The new version is proved by then: what could not be removed is told, and undoes nothing.
+  if (stage === "cleaning") {
+    return { ...record, end: "committed", note: outcome.kind === "done" ? outcome.note : outcome.why };
+  }
+  if (outcome.kind === "failed") return goBack(record, outcome.why, nowMs);
+  return enter(record, forwardStages[forwardStages.indexOf(stage) + 1] ?? "cleaning", nowMs);
+}
+
+function advanceBackward(record: StackRecord, stage: BackwardStage, outcome: Ended, nowMs: number): StackRecord {
+  if (outcome.kind === "done") {
+    const next = backwardStages[backwardStages.indexOf(stage) + 1];
+    return next === undefined ? { ...record, end: "rolled-back", note: outcome.note } : enter(record, next, nowMs);
+  }
+  const attempts = record.attempts + 1;
+  if (attempts >= backAttempts) return { ...record, attempts, end: "stranded", note: outcome.why };
+  return enter({ ...record, attempts }, firstBack(record), nowMs);
+}
+
+function goBack(record: StackRecord, failure: string, nowMs: number): StackRecord {
+  return enter({ ...record, failure, attempts: 0 }, firstBack(record), nowMs);
+}
+
+/** While only the old version has run, nothing has to stop: what stands still is started again. */
+function firstBack({ newRan }: StackRecord): BackwardStage {
+  return newRan ? "back-stopping" : "back-configuring";
+}
+
+function enter(record: StackRecord, stage: StackStage, nowMs: number): StackRecord {
+  const newRan = record.newRan || stage === "updating";
+  return { ...record, stage, newRan, stageSinceMs: nowMs, interruptions: 0 };
+}

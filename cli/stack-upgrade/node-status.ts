@@ -1,0 +1,78 @@
+import { z } from "zod";
+import { createJsonRpcClient, NoJsonRpcAnswerError } from "#daemon/http/json-rpc-client.ts";
+import { parseBinaryVersion, type NodeVersion } from "#node/versions.ts";
+import { requestStatus } from "#status/request-status.ts";
+
+const statusShape = z.object({
+  node: z.object({ answers: z.boolean(), height: z.number().optional(), binaryVersion: z.string().optional() }),
+  conditions: z.array(
+    z.object({
+      type: z.string(),
+      status: z.enum(["True", "False", "Unknown"]),
+      reason: z.string(),
+      message: z.string(),
+    }),
+  ),
+});
+
+/** What a stack's sidecar says of its node now. */
+export type SidecarLook = Readonly<z.output<typeof statusShape>>;
+
+/** What is asked of a running stack; a look that gets no answer says why. */
+export type StackQuestions = Readonly<{
+  look: () => Promise<Readonly<{ ok: true; said: SidecarLook } | { ok: false; message: string }>>;
+  /** The hash of a block, through the gateway; undefined where it is not told. */
+  blockHash: (number: number) => Promise<string | undefined>;
+  peers: () => Promise<number | undefined>;
+}>;
+
+const timeoutMs = 10_000;
+const answerBytesMax = 16_777_216;
+const block = z.object({ hash: z.string() });
+const quantity = z.string().regex(/^0x[0-9a-f]+$/i);
+
+/** Creates the questions for a stack: to its sidecar's status listener, and to the node through the public gateway. */
+export function createStackQuestions({
+  statusUrl,
+  rpcUrl,
+}: Readonly<{ statusUrl: string; rpcUrl: string }>): StackQuestions {
+  const call = createJsonRpcClient({ url: rpcUrl, timeoutMs, answerBytesMax });
+  const ask = async <T>(shape: z.ZodType<T>, method: string, params: readonly unknown[]) => {
+    try {
+      const answer = await call(method, params);
+      return shape.safeParse(answer.ok ? answer.result : undefined).data;
+    } catch (error) {
+      if (!(error instanceof NoJsonRpcAnswerError)) throw error;
+      return undefined;
+    }
+  };
+  return {
+    look: async () => {
+      const told = await requestStatus(statusUrl, statusShape);
+      return told.ok ? { ok: true, said: told.status } : told;
+    },
+    blockHash: async (number) => (await ask(block, "eth_getBlockByNumber", [`0x${number.toString(16)}`, false]))?.hash,
+    peers: async () => {
+      const count = await ask(quantity, "net_peerCount", []);
+      return count === undefined ? undefined : Number(count);
+    },
+  };
+}
+
+/** A condition of a look. Pure. */
+export function findCondition(
+  { conditions }: SidecarLook,
+  type: string,
+): SidecarLook["conditions"][number] | undefined {
+  return conditions.find((condition) => condition.type === type);
+}
+
+/** Whether a condition is known to hold. Pure. */
+export function hasCondition(look: SidecarLook, type: string): boolean {
+  return findCondition(look, type)?.status === "True";
+}
+
+/** The version that the running node tells itself. Pure. */
+export function readToldVersion({ node }: SidecarLook): NodeVersion | undefined {
+  return node.answers && node.binaryVersion !== undefined ? parseBinaryVersion(node.binaryVersion) : undefined;
+}

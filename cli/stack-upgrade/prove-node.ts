@@ -1,0 +1,95 @@
+import type { Clock } from "#daemon/clock.ts";
+import { waitUntil } from "#daemon/time.ts";
+import { parseNodeVersion } from "#node/versions.ts";
+import type { StepOutcome } from "./next-stage.ts";
+import { findCondition, hasCondition, readToldVersion, type SidecarLook, type StackQuestions } from "./node-status.ts";
+import type { NodeBefore } from "./stack-record.ts";
+
+/** What a version is proved by, and until when. */
+export type ProofOptions = Readonly<{
+  version: string;
+  before: NodeBefore;
+  /** Whether a hold of the sidecar speaks against it: of the version of before it does not, since a failed restart of the new one sets one. */
+  mayBeHeld: boolean;
+  withinMs: number;
+  /** How long everything has to hold without a break: a node that falls over again and again answers in between. */
+  steadyMs: number;
+  everyMs: number;
+}>;
+
+export type ProofDependencies = Pick<StackQuestions, "look" | "blockHash"> &
+  Readonly<{ clock: Pick<Clock, "monotonicMs"> }>;
+
+/** What has to be said of the node by its sidecar, and what to read in case it is not. */
+const wanted = ["RpcAnswering", "ConfigCurrent", "RestartSettled", "VersionAgreed"] as const;
+
+/**
+ * Waits until a node is proved: it answers as the version with node.conf as that needs it, is above the height of before with the same blocks, prunes and pushes
+ * metrics if it did. All of it has to hold for a while.
+ */
+export async function proveNode(options: ProofOptions, dependencies: ProofDependencies): Promise<StepOutcome> {
+  const { withinMs, steadyMs, everyMs } = options;
+  const { clock } = dependencies;
+  let rightSinceMs: number | undefined;
+  const doubt = await waitUntil(
+    async () => {
+      const found = await findDoubt(options, dependencies);
+      if (found !== undefined) {
+        rightSinceMs = undefined;
+        return found;
+      }
+      rightSinceMs ??= clock.monotonicMs();
+      return clock.monotonicMs() - rightSinceMs < steadyMs ? `it has not been well for ${steadyMs} ms yet` : undefined;
+    },
+    (found) => found === undefined,
+    { everyMs, withinMs },
+    clock,
+  );
+  return doubt === undefined ? { kind: "done" } : { kind: "failed", why: `within ${withinMs} ms: ${doubt}` };
+}
+
+async function findDoubt(options: ProofOptions, { look, blockHash }: ProofDependencies): Promise<string | undefined> {
+  const looked = await look();
+  if (!looked.ok) return looked.message;
+  const { said } = looked;
+  return doubtOfSidecar(said, options) ?? doubtOfHeight(said, options) ?? (await doubtOfData(options, blockHash));
+}
+
+function doubtOfSidecar(said: SidecarLook, { version, before, mayBeHeld }: ProofOptions): string | undefined {
+  if (!said.node.answers) return "the node does not answer";
+  const told = readToldVersion(said);
+  if (told === undefined && before.tellsVersion) return `it does not tell its version, which has to be ${version}`;
+  if (told !== undefined && told.release !== parseNodeVersion(version)?.release) {
+    return `it runs as ${told.text}, not as ${version}`;
+  }
+  const hold = findCondition(said, "Unheld");
+  if (!mayBeHeld && hold?.status === "False") return `the sidecar holds (Unheld): ${hold.message}`;
+  const needed = [
+    ...(mayBeHeld ? wanted.filter((type) => type !== "RestartSettled" && type !== "ConfigCurrent") : wanted),
+    ...(before.autoPrune ? ["AutoPruneOn"] : []),
+    ...(before.metrics ? ["MetricsArriving"] : []),
+  ];
+  const missing = needed.find((type) => !hasCondition(said, type));
+  if (missing === undefined) return undefined;
+  return `${missing}: ${findCondition(said, missing)?.message ?? "the sidecar says nothing of it yet"}`;
+}
+
+function doubtOfHeight(said: SidecarLook, { before }: ProofOptions): string | undefined {
+  const { height } = said.node;
+  if (height === undefined) return "it tells no height";
+  if (height > before.height) return undefined;
+  const isIdle = findCondition(said, "HeightAdvancing")?.reason === "Idle";
+  if (height === before.height && isIdle) return undefined;
+  return `its height is ${height}, and was ${before.height} before the upgrade`;
+}
+
+async function doubtOfData(
+  { before: { block } }: ProofOptions,
+  blockHash: StackQuestions["blockHash"],
+): Promise<string | undefined> {
+  if (block === undefined) return undefined;
+  const found = await blockHash(block.number);
+  if (found === block.hash) return undefined;
+  const what = found === undefined ? "is gone" : `has the hash ${found}`;
+  return `its data are others: block ${block.number}, which had the hash ${block.hash}, ${what}`;
+}

@@ -1,0 +1,86 @@
+import { copyFile, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { z } from "zod";
+import { parseJson } from "#daemon/json-rpc.ts";
+import { PulumiError, type RunPulumi } from "./pulumi-process.ts";
+
+/** The values of a stack's configuration by whole key; a secret has none. */
+export type ConfigValues = Readonly<Record<string, string | undefined>>;
+
+/** Values to set by whole key; undefined removes the key. */
+export type ConfigChange = Readonly<Record<string, string | undefined>>;
+
+const stepShape = z.object({ op: z.string(), urn: z.string() });
+
+/** A change that an update would make to a resource. */
+export type PreviewedStep = Readonly<z.output<typeof stepShape>>;
+
+/** What an upgrade asks of Pulumi's command line about one stack. Each throws {@link PulumiError}. */
+export type PulumiCli = Readonly<{
+  readConfig: () => Promise<ConfigValues>;
+  readOutputs: () => Promise<unknown>;
+  /** What an update with a changed configuration would do; the stack's own stays as it is. */
+  preview: (change: ConfigChange) => Promise<readonly PreviewedStep[]>;
+  setConfig: (change: ConfigChange) => Promise<void>;
+  update: (options: Readonly<{ withinMs: number; onLine: (line: string) => void }>) => Promise<void>;
+}>;
+
+const shortMs = 120_000;
+const previewMs = 600_000;
+
+const configShape = z.record(z.string(), z.object({ value: z.unknown(), secret: z.boolean().optional() }));
+const previewShape = z.object({ steps: z.array(stepShape).default([]) });
+
+/** Creates the way to a stack by Pulumi's command line. */
+export function createPulumiCli(
+  { stack, configFile }: Readonly<{ stack: string; configFile: string }>,
+  { run }: Readonly<{ run: RunPulumi }>,
+): PulumiCli {
+  const common = ["--stack", stack, "--non-interactive", "--color", "never"];
+  const config = (file: string, ...words: readonly string[]) =>
+    run({ args: ["config", ...words, "--config-file", file, ...common], withinMs: shortMs });
+  const setIn = async (file: string, change: ConfigChange) => {
+    const set = Object.entries(change).flatMap(([key, value]) => (value === undefined ? [] : [`${key}=${value}`]));
+    const removed = Object.keys(change).filter((key) => change[key] === undefined);
+    if (set.length > 0) await config(file, "set-all", ...set.flatMap((pair) => ["--plaintext", pair]));
+    for (const key of removed) await config(file, "rm", key);
+  };
+  return {
+    readConfig: async () => {
+      const values = parse(configShape, await config(configFile, "--json"), "config --json");
+      return Object.fromEntries(Object.entries(values).map(([key, { value }]) => [key, textOf(value)]));
+    },
+    readOutputs: async () =>
+      parseJson(await run({ args: ["stack", "output", "--json", ...common], withinMs: shortMs })),
+    preview: async (change) => {
+      const directory = await mkdtemp(join(tmpdir(), "gatehouse-preview-"));
+      try {
+        const file = join(directory, "Pulumi.preview.yaml");
+        await copyFile(configFile, file);
+        await setIn(file, change);
+        const args = ["preview", "--json", "--config-file", file, ...common];
+        return parse(previewShape, await run({ args, withinMs: previewMs }), "preview --json").steps;
+      } finally {
+        await rm(directory, { recursive: true, force: true });
+      }
+    },
+    setConfig: (change) => setIn(configFile, change),
+    update: async ({ withinMs, onLine }) => {
+      const args = ["up", "--yes", "--skip-preview", "--config-file", configFile, ...common];
+      await run({ args, withinMs, onLine });
+    },
+  };
+}
+
+/** A value as Pulumi prints it in JSON: a text, or what an object of YAML became. */
+function textOf(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function parse<Shape>(shape: z.ZodType<Shape>, text: string, what: string): Shape {
+  const parsed = shape.safeParse(parseJson(text));
+  if (parsed.success) return parsed.data;
+  throw new PulumiError(`pulumi ${what} printed something else than expected; is this version of Pulumi supported?`);
+}

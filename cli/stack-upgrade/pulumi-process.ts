@@ -1,0 +1,108 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { waitForSpawn } from "#daemon/bounded-process.ts";
+import { pause } from "#daemon/time.ts";
+import { openScratchFile, scratchBytesMax, type ScratchFile } from "./scratch-file.ts";
+
+/** Pulumi could not do what it was asked for; the message has its words, in which it hides secrets itself. */
+export class PulumiError extends Error {
+  override readonly name = "PulumiError";
+  readonly code = "pulumi_error";
+  /** The end of what it said. */
+  readonly said: string;
+
+  constructor(message: string, said = "", options?: ErrorOptions) {
+    super(message, options);
+    this.said = said;
+  }
+}
+
+/** One run of Pulumi's command line. */
+export type PulumiRun = Readonly<{
+  args: readonly string[];
+  withinMs: number;
+  /** Is told each line as it comes. */
+  onLine?: ((line: string) => void) | undefined;
+}>;
+
+/** Runs Pulumi and returns its standard output. */
+export type RunPulumi = (run: PulumiRun) => Promise<string>;
+
+const wordsLength = 65_536;
+/** How long an update that is interrupted may take to note what it has done. */
+const interruptMs = 120_000;
+const lookAgainMs = 250;
+const shownLines = 6;
+
+/**
+ * Creates the way to run Pulumi's command line, without a shell. In its own process group, and printing into files: neither a Ctrl-C nor a kill of this
+ * process ends an update in the middle. Throws {@link PulumiError} for any end but status 0.
+ */
+export function createPulumiProcess(directory: string, program = "pulumi"): RunPulumi {
+  return async ({ args, withinMs, onLine }) => {
+    const name = `pulumi ${args.slice(0, 2).join(" ")}`;
+    await using output = await openScratchFile();
+    await using errors = await openScratchFile();
+    const child = spawn(program, args, { cwd: directory, detached: true, stdio: ["ignore", output.fd, errors.fd] });
+    const ended = once(child, "exit") as Promise<[number | null, string | null]>;
+    try {
+      await Promise.race([waitForSpawn(child), ended]);
+    } catch (cause) {
+      const { code } = cause as NodeJS.ErrnoException;
+      const advice = "install Pulumi (https://www.pulumi.com/docs/install/), and have it on the PATH";
+      throw new PulumiError(`${name} can't be run in ${directory} (${code ?? "unknown"}); ${advice}.`, "", { cause });
+    }
+    const why = await followToEnd(child, { files: [output, errors], withinMs, onLine });
+    const [status, signal] = await ended;
+    const printed = await output.text();
+    if (status === 0 && why === undefined) return printed;
+    const said = `${printed}\n${await errors.text()}`.slice(-wordsLength);
+    const shown = lastLines(said);
+    throw new PulumiError(
+      `${name} ${why ?? `ended with ${status ?? signal ?? "nothing"}`}${shown === "" ? "." : `: ${shown}`}`,
+      said,
+    );
+  };
+}
+
+type Following = Readonly<{
+  files: readonly ScratchFile[];
+  withinMs: number;
+  onLine: ((line: string) => void) | undefined;
+}>;
+
+/** Tells the lines of a program until its end, and ends it at a limit; returns which one that was. */
+async function followToEnd(child: ChildProcess, { files, withinMs, onLine }: Following): Promise<string | undefined> {
+  const beganMs = performance.now();
+  let over: Readonly<{ why: string; atMs: number }> | undefined;
+  for (;;) {
+    const hasEnded = child.exitCode !== null || child.signalCode !== null;
+    for (const file of files) for (const line of await file.newLines(hasEnded)) onLine?.(line);
+    if (hasEnded) return over?.why;
+    const nowMs = performance.now();
+    if (over !== undefined && nowMs - over.atMs > interruptMs) child.kill("SIGKILL");
+    const why = over === undefined ? await findLimit(files, nowMs - beganMs, withinMs) : undefined;
+    if (why !== undefined) {
+      over = { why, atMs: nowMs };
+      // Once: Pulumi takes a second one for the wish to end without noting what it has done.
+      child.kill("SIGINT");
+    }
+    await pause(lookAgainMs);
+  }
+}
+
+async function findLimit(files: readonly ScratchFile[], runMs: number, withinMs: number): Promise<string | undefined> {
+  if (runMs > withinMs) return `took longer than ${withinMs} ms`;
+  for (const file of files) {
+    if ((await file.bytes()) > scratchBytesMax) return `printed more than ${scratchBytesMax} bytes`;
+  }
+  return undefined;
+}
+
+function lastLines(text: string): string {
+  const lines = text.split("\n").map((line) => line.trim());
+  return lines
+    .filter((line) => line !== "")
+    .slice(-shownLines)
+    .join(" | ");
+}

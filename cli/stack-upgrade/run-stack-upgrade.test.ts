@@ -1,0 +1,125 @@
+import { describe, expect, it } from "vitest";
+import { systemClock } from "#daemon/clock.ts";
+import { interruptionsMax } from "./next-stage.ts";
+import { runStackUpgrade, type RunResult } from "./run-stack-upgrade.ts";
+import { createStackSteps } from "./stack-steps.ts";
+import type { StackRecord } from "./stack-record.ts";
+import { createStackWorld, newImage, oldImage, type NewVersion } from "./testing/stack-world.ts";
+
+type World = ReturnType<typeof createStackWorld>;
+
+/** A command that is run, killed where the world says so, and typed again until it ends. */
+async function runToEnd(world: World, kills: readonly Readonly<{ at: number; isAfter: boolean }>[] = []) {
+  let onDisk: StackRecord | undefined;
+  const lines: string[] = [];
+  const { signal } = new AbortController();
+  const run = (): Promise<RunResult> =>
+    runStackUpgrade(
+      onDisk ?? world.record,
+      { isResumed: onDisk !== undefined },
+      {
+        steps: createStackSteps(world.steps(signal)),
+        remember: async (record) => void (onDisk = record),
+        say: (line) => lines.push(line),
+        clock: systemClock,
+        signal,
+      },
+    );
+  for (const { at, isAfter } of kills) {
+    const ended = await Promise.race([world.kills.killAt(at, isAfter), run()]);
+    world.kills.spare();
+    if (ended !== "killed") return { ...ended, lines };
+  }
+  return { ...(await run()), lines };
+}
+
+function expectOneOfTwo(world: World, { record }: RunResult): void {
+  expect(world.areRunning()).toBe(true);
+  expect(world.state.live[0]).toBe("block 1 by 0.16.2");
+  expect(world.state.config["gatehouse:nodeImage"]).toBe(world.image());
+  expect(world.state.copy).toBeUndefined();
+  if (record.end === "committed") expect(world.image()).toBe(newImage);
+  else {
+    expect([record.end, world.image()]).toEqual(["rolled-back", oldImage]);
+    expect(world.state.live.join()).not.toContain(newImage);
+  }
+}
+
+const bad: readonly NewVersion[] = ["silent", "another version", "loses a block", "does not start"];
+
+describe("an upgrade of a stack", () => {
+  it("ends with the new version proved, and without the copy", async () => {
+    const world = createStackWorld("good");
+    const result = await runToEnd(world);
+    expect(result.record.end).toBe("committed");
+    expectOneOfTwo(world, result);
+    expect(result.lines[0]).toBe("Now stopping the sidecar and the node.");
+  });
+
+  it.each([
+    ["silent", "the node does not answer"],
+    ["another version", "it runs as 0.16.2, not as 0.17.0"],
+    ["loses a block", "its data are others: block 37"],
+    ["does not start", "the node does not answer"],
+  ] as const)(
+    "takes back image, data and configuration of a version that is or does this: %s",
+    async (newVersion, why) => {
+      const world = createStackWorld(newVersion);
+      const result = await runToEnd(world);
+      expect(result.record.end).toBe("rolled-back");
+      expect(result.record.failure).toContain(why);
+      expect(result.record.note).toContain("discard");
+      expectOneOfTwo(world, result);
+    },
+  );
+
+  it.each(["good", ...bad] as const)(
+    "ends at one of the two versions with its data, wherever it is killed: %s",
+    async (newVersion) => {
+      const whole = createStackWorld(newVersion);
+      await runToEnd(whole);
+      expect(whole.kills.changes()).toBeGreaterThan(5);
+      for (let at = 1; at <= whole.kills.changes(); at += 1) {
+        for (const isAfter of [false, true]) {
+          const world = createStackWorld(newVersion);
+          expectOneOfTwo(world, await runToEnd(world, [{ at, isAfter }]));
+        }
+      }
+    },
+  );
+
+  it("does so when it is killed again and again, and gives the new version up in the end", async () => {
+    const world = createStackWorld("good");
+    const kills = Array.from({ length: interruptionsMax + 1 }, () => ({ at: 1, isAfter: true }));
+    const result = await runToEnd(world, kills);
+    expect(result.record.failure).toContain(`the command was ended ${interruptionsMax + 1} times`);
+    expect(result.record.end).toBe("rolled-back");
+    expectOneOfTwo(world, result);
+  });
+
+  it("ends between two steps when it is told to, and goes on with the next one", async () => {
+    const world = createStackWorld("good");
+    const stopping = new AbortController();
+    const remembered: StackRecord[] = [];
+    const dependencies = {
+      steps: createStackSteps(world.steps(stopping.signal)),
+      remember: async (record: StackRecord) => {
+        remembered.push(record);
+        if (record.stage === "updating") stopping.abort();
+      },
+      say: () => {},
+      clock: systemClock,
+    };
+    const ended = await runStackUpgrade(
+      world.record,
+      { isResumed: false },
+      { ...dependencies, signal: stopping.signal },
+    );
+    expect(ended.waits).toContain("signal");
+    expect([remembered.at(-1)?.stage, world.image()]).toEqual(["updating", oldImage]);
+    const { signal } = new AbortController();
+    const again = await runStackUpgrade(ended.record, { isResumed: true }, { ...dependencies, signal });
+    expectOneOfTwo(world, again);
+    expect(again.record.end).toBe("committed");
+  });
+});

@@ -1,0 +1,85 @@
+import { describe, expect, it } from "vitest";
+import { buildConfigChange, decideNewSide, readStackPlace } from "./stack-place.ts";
+
+const outputs = {
+  urls: {
+    public: { gateway: "http://127.0.0.1:8545" },
+    operations: { status: "http://127.0.0.1:9600/status" },
+  },
+};
+const config = {
+  "gatehouse:target": "docker",
+  "gatehouse:nodeImage": "registry.example/node:0.16.2",
+  "gatehouse:signerPrivateKey": undefined,
+};
+const read = (more: Readonly<Record<string, string>> = {}, told: unknown = outputs) =>
+  readStackPlace("acme/gatehouse/prod", { config: { ...config, ...more }, outputs: told, statusUrl: undefined });
+
+describe("where a stack runs", () => {
+  it("is read from its configuration and outputs", () => {
+    expect(read()).toEqual({
+      stack: "acme/gatehouse/prod",
+      project: "gatehouse",
+      prefix: "gatehouse-prod",
+      engine: "unix:///var/run/docker.sock",
+      statusUrl: "http://127.0.0.1:9600",
+      rpcUrl: "http://127.0.0.1:8545",
+      from: { image: "registry.example/node:0.16.2", version: "0.16.2" },
+    });
+  });
+
+  it.each([
+    ["Kubernetes", { "gatehouse:target": "kubernetes" }, outputs, "on Kubernetes this command does nothing yet"],
+    ["the devnet node", { "gatehouse:nodeImage": "" }, outputs, "names no nodeImage"],
+    [
+      "an image that tells no version",
+      { "gatehouse:nodeImage": "registry.example/node:latest" },
+      outputs,
+      "set nodeVersion",
+    ],
+    ["a stack that was never deployed", {}, {}, "run pulumi up with this release first"],
+  ])("refuses %s, and says what to do", (_, more, told, words) => {
+    expect(() => read(more, told)).toThrow(words);
+  });
+});
+
+describe("what the configuration says of the new version", () => {
+  const tagged = "registry.example/node:0.17.0";
+
+  it.each([
+    [
+      "by the tag, where the stack goes by the tag",
+      {},
+      { image: tagged, version: undefined },
+      { image: tagged, version: "0.17.0" },
+    ],
+    [
+      "by nodeVersion too, where the stack sets it",
+      { "gatehouse:nodeVersion": "0.16.2" },
+      { image: tagged, version: undefined },
+      { image: tagged, version: "0.17.0", nodeVersion: "0.17.0" },
+    ],
+    [
+      "by nodeVersion, where a person says it",
+      {},
+      { image: "registry.example/node@sha256:00", version: "0.17.0" },
+      { image: "registry.example/node@sha256:00", version: "0.17.0", nodeVersion: "0.17.0" },
+    ],
+    ["nothing, where nothing tells it", {}, { image: "registry.example/node:next", version: undefined }, undefined],
+  ])("is told %s", (_, more, asked, side) => {
+    expect(decideNewSide(read(more), asked)).toEqual(side);
+  });
+
+  it("goes back to a configuration without nodeVersion", () => {
+    const from = { image: "a:0.16.2", version: "0.16.2" };
+    const to = { image: "b@sha256:00", version: "0.17.0", nodeVersion: "0.17.0" };
+    expect(buildConfigChange("gatehouse", to, from)).toEqual({
+      "gatehouse:nodeImage": "b@sha256:00",
+      "gatehouse:nodeVersion": "0.17.0",
+    });
+    expect(buildConfigChange("gatehouse", from, to)).toEqual({
+      "gatehouse:nodeImage": "a:0.16.2",
+      "gatehouse:nodeVersion": undefined,
+    });
+  });
+});

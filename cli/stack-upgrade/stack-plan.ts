@@ -1,0 +1,55 @@
+import type { StackCheck } from "./check-stack.ts";
+import { stageWords } from "./next-stage.ts";
+import { namesOf, type StackPlace } from "./stack-place.ts";
+import type { StackRecord, UpgradeSide } from "./stack-record.ts";
+
+/** An upgrade of a stack as a person reads it before they agree. Pure. */
+export function formatStackPlan(
+  place: StackPlace,
+  to: UpgradeSide,
+  { problems, warnings, copyWords }: Pick<StackCheck, "problems" | "warnings" | "copyWords">,
+  { proveMs }: StackRecord["limits"],
+): string {
+  const { from, stack } = place;
+  const { node, sidecar, volume } = namesOf(place);
+  const set = [
+    `nodeImage ${to.image}`,
+    ...(to.nodeVersion === undefined || to.nodeVersion === from.nodeVersion ? [] : [`nodeVersion ${to.nodeVersion}`]),
+  ];
+  const steps = [
+    `Stop ${sidecar}, then ${node} within its grace. From here on the gateway is away.`,
+    `Copy the node's data and node.conf next to them in ${volume}: ${copyWords}.`,
+    `Set ${set.join(" and ")} in the configuration of ${stack}.`,
+    "Run pulumi up.",
+    `Wait for proof for at most ${proveMs} ms: it answers as ${to.version}, is above the old height with the same blocks, node.conf is as it needs it, and it prunes and pushes metrics if it did.`,
+    "Once it is proved, remove the copy: from then on there is no way back to the old data.",
+  ];
+  const back =
+    "If anything fails before: stop both, set the old image, put data and node.conf of before back, run pulumi up, and prove the old version. Blocks that the new version took in are fetched again.";
+  const lines = [
+    `${stack}: from ${from.version} (${from.image}) to ${to.version} (${to.image}).`,
+    ...(problems.length > 0 ? [] : [...steps.map((step, index) => `  ${index + 1}. ${step}`), `  ${back}`]),
+    ...warnings.map((warning) => `  warning: ${warning}`),
+    ...problems.map((problem) => `  problem: ${problem}`),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+/** What is under way, in one line. Pure. */
+export function describeRecord({ stack, from, to, stage, end, beganMs }: StackRecord): string {
+  const where = end === "stranded" ? "stranded: its way back failed" : `was ${stageWords[stage]}`;
+  return `the upgrade of ${stack} from ${from.version} to ${to.image}, begun ${new Date(beganMs).toISOString()}, ${where}`;
+}
+
+/** How an upgrade ended, for a person. Pure. */
+export function formatEnd({ stack, from, to, end, failure, note }: StackRecord, continueCommand: string): string {
+  const notes = note === undefined ? "" : `\n${note}`;
+  switch (end) {
+    case "committed":
+      return `Proved: ${stack} runs ${to.version} (${to.image}). Commit its changed configuration.${notes}`;
+    case "rolled-back":
+      return `Taken back: ${stack} runs ${from.version} (${from.image}) with the data of before, and that is proved. Why: ${failure ?? "not known"}${notes}`;
+    default:
+      return `Stranded: neither version is proved, and the node may stand still. It went back because: ${failure ?? "not known"}; and then:${notes}\nMend that, and say: ${continueCommand}`;
+  }
+}

@@ -1,0 +1,39 @@
+/** Counts the changes that a run makes outside of itself, and ends it at one of them as kill -9 does: nothing after it happens. */
+export type KillSwitch = Readonly<{
+  /** Makes one change, unless the run has ended. */
+  change: <T>(effect: () => T) => Promise<T>;
+  changes: () => number;
+  /** Ends the run at the n-th change from now on, before or after its effect; resolves when that has happened. */
+  killAt: (nth: number, isAfter: boolean) => Promise<"killed">;
+  /** Lets the next run live. */
+  spare: () => void;
+}>;
+
+type Kill = Readonly<{ at: number; isAfter: boolean; tell: () => void }>;
+
+/** A process that was killed waits for nothing any more. */
+const forever = () => new Promise<never>(() => {});
+
+/** Creates a switch that kills nothing yet. */
+export function createKillSwitch(): KillSwitch {
+  let changes = 0;
+  let kill: Kill | undefined;
+  return {
+    changes: () => changes,
+    change: async (effect) => {
+      changes += 1;
+      const now = kill?.at === changes ? kill : undefined;
+      if (now === undefined) return effect();
+      if (now.isAfter) effect();
+      now.tell();
+      return forever();
+    },
+    killAt: (nth, isAfter) =>
+      new Promise((resolve) => {
+        kill = { at: changes + nth, isAfter, tell: () => resolve("killed") };
+      }),
+    spare: () => {
+      kill = undefined;
+    },
+  };
+}

@@ -1,0 +1,29 @@
+import { copyWorkspace, discardWork, lookAtWorkspace, removeCopy, putWorkspaceBack } from "./workspace-copy.ts";
+
+/**
+ * Works on a node's volume, in a container of an upgrade's own: `workspace-copy.main.ts look <volume>`, or `copy`, `restore`, `remove` or `discard
+ * <volume> <id>`.
+ */
+const [action, volume, id] = process.argv.slice(2);
+try {
+  await act();
+} catch (error) {
+  process.stderr.write(`${(error as Error).message}\n`);
+  process.exitCode = 1;
+}
+
+async function act(): Promise<void> {
+  if (volume !== undefined && action === "look") {
+    process.stdout.write(`${JSON.stringify(await lookAtWorkspace(volume))}\n`);
+  } else if (volume !== undefined && id !== undefined && action === "copy") {
+    await copyWorkspace(volume, id);
+  } else if (volume !== undefined && id !== undefined && action === "restore") {
+    await putWorkspaceBack(volume, id);
+  } else if (volume !== undefined && id !== undefined && action === "remove") {
+    await removeCopy(volume, id);
+  } else if (volume !== undefined && id !== undefined && action === "discard") {
+    await discardWork(volume, id);
+  } else {
+    throw new Error("usage: workspace-copy.main.ts look <volume> | copy|restore|remove|discard <volume> <id>");
+  }
+}

@@ -1,0 +1,200 @@
+import { constants, type Stats } from "node:fs";
+import {
+  chmod,
+  copyFile,
+  lchown,
+  lstat,
+  lutimes,
+  mkdir,
+  open,
+  readdir,
+  readlink,
+  rename,
+  rm,
+  statfs,
+  symlink,
+} from "node:fs/promises";
+import { dirname, join } from "node:path";
+
+/**
+ * Copies what a node keeps on its volume, and puts it back; runs in a separate container, over the volume. Imports nothing but Node's own
+ * modules, so that it starts at once.
+ *
+ * A copy stands on the same volume, in a directory that neither node nor sidecar sees: there alone can files be cloned, and be put back by renaming. The directories
+ * themselves are never renamed: other volumes of the engine are views of them, and would go on showing the old ones.
+ */
+
+/** The directories of a volume that are copied: the chain's data, and node.conf. */
+const kept = ["data", "conf"] as const;
+
+const workDirectory = ".gatehouse-upgrade";
+
+/** What was found on a volume. */
+export type WorkspaceLook = Readonly<{
+  bytes: number;
+  freeBytes: number;
+  /** Whether its file system clones files. */
+  clones: boolean;
+  /** Copies and data put aside that are there already. */
+  leftovers: readonly string[];
+  /** node.conf in base64; absent where there is none. */
+  conf?: string | undefined;
+}>;
+
+/** Measures what a copy would take, and what is there. Leaves nothing behind. */
+export async function lookAtWorkspace(volume: string): Promise<WorkspaceLook> {
+  let bytes = 0;
+  for (const name of kept) bytes += await measureTree(join(volume, name));
+  const { bavail, bsize } = await statfs(volume);
+  const conf = await readIfThere(join(volume, "conf/node.conf"));
+  return {
+    bytes,
+    freeBytes: bavail * bsize,
+    clones: await canClone(volume),
+    leftovers: await namesIn(join(volume, workDirectory)),
+    ...(conf === undefined ? {} : { conf: conf.toString("base64") }),
+  };
+}
+
+/** Copies the directories of a node that does not run; a copy that a kill left half made is started over. */
+export async function copyWorkspace(volume: string, id: string): Promise<void> {
+  const { copy, done } = placesOf(volume, id);
+  if (await isThere(done.copied)) return;
+  await rm(copy, { recursive: true, force: true });
+  await mkdir(copy, { recursive: true, mode: 0o700 });
+  for (const name of kept) {
+    if (await isThere(join(volume, name))) await copyTree(join(volume, name), join(copy, name));
+  }
+  await syncDirectory(copy);
+  await mark(done.copied);
+  await syncDirectory(join(volume, workDirectory));
+  await syncDirectory(volume);
+}
+
+/**
+ * Puts the copy in the place of what stands there, which is put aside. Goes on where a kill ended it: until all is put aside, what stands in a directory is of the
+ * new version; after that, it is of the copy.
+ */
+export async function putWorkspaceBack(volume: string, id: string): Promise<void> {
+  const { copy, aside, done } = placesOf(volume, id);
+  if (await isThere(done.restored)) return;
+  if (!(await isThere(done.copied))) throw new Error(`there is no whole copy ${id} on the volume`);
+  if (!(await isThere(done.emptied))) {
+    for (const name of kept) await moveEntries(join(volume, name), join(aside, name));
+    await mark(done.emptied);
+  }
+  for (const name of kept) await moveEntries(join(copy, name), join(volume, name));
+  await mark(done.restored);
+}
+
+/** Removes the copy and the marks of an upgrade that is over; what a failed version made of the data stays. */
+export async function removeCopy(volume: string, id: string): Promise<void> {
+  const { work, copy, aside, done } = placesOf(volume, id);
+  await rm(copy, { recursive: true, force: true });
+  for (const path of Object.values(done)) await rm(path, { force: true });
+  if (!(await isThere(aside))) await rm(work, { recursive: true, force: true });
+}
+
+/** Removes all that an upgrade has left, what a failed version made of the data with it. */
+export async function discardWork(volume: string, id: string): Promise<void> {
+  await rm(placesOf(volume, id).work, { recursive: true, force: true });
+}
+
+function placesOf(volume: string, id: string) {
+  const work = join(volume, workDirectory, id);
+  const done = { copied: join(work, "copied"), emptied: join(work, "emptied"), restored: join(work, "restored") };
+  return { work, copy: join(work, "copy"), aside: join(work, "aside"), done };
+}
+
+/** Moves what stands in one directory into another of the same file system; goes on where a kill ended it. */
+async function moveEntries(from: string, to: string): Promise<void> {
+  const names = await namesIn(from);
+  if (names.length === 0) return;
+  await mkdir(to, { recursive: true, mode: 0o700 });
+  for (const name of names) await rename(join(from, name), join(to, name));
+  await syncDirectory(to);
+  await syncDirectory(from);
+}
+
+/** With owners, modes and times; sockets and pipes hold no data. */
+async function copyTree(from: string, to: string): Promise<void> {
+  const stats = await lstat(from);
+  if (stats.isDirectory()) {
+    await mkdir(to, { mode: 0o700 });
+    for (const name of await readdir(from)) await copyTree(join(from, name), join(to, name));
+    await own(to, stats);
+    await syncDirectory(to);
+  } else if (stats.isSymbolicLink()) {
+    await symlink(await readlink(from), to);
+    await lchown(to, stats.uid, stats.gid);
+  } else if (stats.isFile()) {
+    await copyFile(from, to, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
+    await own(to, stats);
+    await using file = await open(to, "r");
+    await file.sync();
+  }
+}
+
+async function own(path: string, { uid, gid, mode, atime, mtime }: Stats): Promise<void> {
+  await lchown(path, uid, gid);
+  await chmod(path, mode & 0o7777);
+  await lutimes(path, atime, mtime);
+}
+
+async function measureTree(path: string): Promise<number> {
+  const stats = await lstat(path).catch(absent);
+  if (stats === undefined) return 0;
+  if (!stats.isDirectory()) return stats.isFile() ? stats.size : 0;
+  let bytes = 0;
+  for (const name of await readdir(path)) bytes += await measureTree(join(path, name));
+  return bytes;
+}
+
+/** Tries it with a file, because no file system tells. */
+async function canClone(volume: string): Promise<boolean> {
+  const probe = join(volume, `.gatehouse-clone-${process.pid}`);
+  try {
+    await using file = await open(probe, "wx", 0o600);
+    await file.writeFile("probe");
+    await copyFile(probe, `${probe}.copy`, constants.COPYFILE_FICLONE_FORCE);
+    return true;
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (["ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EXDEV", "EINVAL", "ENOTTY"].includes(code)) return false;
+    throw error;
+  } finally {
+    await rm(probe, { force: true });
+    await rm(`${probe}.copy`, { force: true });
+  }
+}
+
+async function mark(path: string): Promise<void> {
+  await using file = await open(path, "w", 0o600);
+  await file.sync();
+  await syncDirectory(dirname(path));
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  await using directory = await open(path, "r");
+  await directory.sync();
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return (await lstat(path).catch(absent)) !== undefined;
+}
+
+async function namesIn(directory: string): Promise<readonly string[]> {
+  return (await readdir(directory).catch(absent)) ?? [];
+}
+
+async function readIfThere(path: string): Promise<Buffer | undefined> {
+  const file = await open(path, "r").catch(absent);
+  if (file === undefined) return undefined;
+  await using opened = file;
+  return await opened.readFile();
+}
+
+function absent(error: NodeJS.ErrnoException): undefined {
+  if (error.code === "ENOENT") return undefined;
+  throw error;
+}

@@ -1,0 +1,92 @@
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createPulumiCli } from "../../cli/stack-upgrade/pulumi-cli.ts";
+import { createPulumiProcess, type PulumiError } from "../../cli/stack-upgrade/pulumi-process.ts";
+import { generousMs, until } from "../support/until.ts";
+
+let directory: string;
+const process_ = fileURLToPath(new URL("../../cli/stack-upgrade/pulumi-process.ts", import.meta.url));
+const told = async () => (await readFile(join(directory, "told"), "utf8").catch(() => "")).trim().split("\n");
+
+/** A program in the place of Pulumi's. */
+async function standIn(script: string): Promise<string> {
+  const path = join(directory, "pulumi");
+  await writeFile(path, `#!/bin/sh\n${script}\n`);
+  await chmod(path, 0o755);
+  return path;
+}
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "gatehouse-pulumi-"));
+});
+
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+describe("Pulumi's command line", () => {
+  test("is told arguments as they are, and its lines are told as they come", async () => {
+    const run = createPulumiProcess(directory, await standIn('printf "%s\\n" "$@"; printf "no end" >&2'));
+    const lines: string[] = [];
+    const printed = await run({
+      args: ["up", "a b", "$(id)"],
+      withinMs: generousMs,
+      onLine: (line) => lines.push(line),
+    });
+    expect(printed).toBe("up\na b\n$(id)\n");
+    expect(lines).toEqual(["up", "a b", "$(id)", "no end"]);
+  });
+
+  test("that fails gives its last lines", async () => {
+    const run = createPulumiProcess(directory, await standIn("echo it broke; echo because >&2; exit 7"));
+    const failed = run({ args: ["up", "--yes"], withinMs: generousMs });
+    await expect(failed).rejects.toThrow("pulumi up --yes ended with 7: it broke | because");
+  });
+
+  test("that is not there says what to do", async () => {
+    const run = createPulumiProcess(directory, join(directory, "nothing"));
+    await expect(run({ args: ["up"], withinMs: generousMs })).rejects.toThrow("install Pulumi");
+  });
+
+  test("that takes too long is interrupted once, and may note what it has done", async () => {
+    const script = `trap 'echo interrupted >> told; exit 3' INT; while :; do sleep 0.1; done`;
+    const run = createPulumiProcess(directory, await standIn(script));
+    const failed: unknown = await run({ args: ["up"], withinMs: 300 }).catch((error: unknown) => error);
+    expect((failed as PulumiError).message).toContain("took longer than 300 ms");
+    expect(await told()).toEqual(["interrupted"]);
+    await rm(join(directory, "told"));
+  });
+
+  test("goes on to its end when the command is killed", async () => {
+    const path = await standIn(
+      "echo begun >> told; while [ ! -e go ]; do sleep 0.1; echo more; done; echo ended >> told",
+    );
+    const program = `const { createPulumiProcess } = await import(${JSON.stringify(process_)});
+      await createPulumiProcess(${JSON.stringify(directory)}, ${JSON.stringify(path)})({ args: ["up"], withinMs: 60_000 });`;
+    const child = spawn(process.execPath, ["--input-type=module", "--eval", program], { stdio: "ignore" });
+    await until("it has begun", generousMs, async () => (await told())[0] === "begun");
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    await writeFile(join(directory, "go"), "");
+    await until("it ends", generousMs, async () => (await told())[1] === "ended");
+  });
+
+  test("is asked for a preview with its own configuration, and the stack's stays", async () => {
+    const script = `for arg in "$@"; do [ "$before" = --config-file ] && file="$arg"; before="$arg"; done
+      case "$1 $2" in
+      "config set-all") echo "$4" >> "$file" ;;
+      "preview --json") cat "$file" >> told; echo '{ "steps": [{ "op": "same", "urn": "urn:x" }] }' ;;
+      esac`;
+    const run = createPulumiProcess(directory, await standIn(script));
+    const configFile = join(directory, "Pulumi.prod.yaml");
+    await writeFile(configFile, "of the stack\n");
+    await rm(join(directory, "told"), { force: true });
+    const pulumi = createPulumiCli({ stack: "prod", configFile }, { run });
+    expect(await pulumi.preview({ "gatehouse:nodeImage": "b:2" })).toEqual([{ op: "same", urn: "urn:x" }]);
+    expect(await told()).toEqual(["of the stack", "gatehouse:nodeImage=b:2"]);
+    expect(await readFile(configFile, "utf8")).toBe("of the stack\n");
+  });
+});

@@ -1,0 +1,149 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import {
+  copyWorkspace,
+  discardWork,
+  lookAtWorkspace,
+  removeCopy,
+  putWorkspaceBack,
+} from "../../cli/stack-upgrade/workspace-copy.ts";
+
+const program = fileURLToPath(new URL("../support/workspace-process.main.ts", import.meta.url));
+const id = "2027-01-05";
+let volume: string;
+
+beforeEach(async () => {
+  volume = await mkdtemp(join(tmpdir(), "gatehouse-volume-"));
+  await fill(volume, "old");
+});
+
+afterEach(() => rm(volume, { recursive: true, force: true }));
+
+/** A node's volume: data with a folder, a link and a file of an old time, and node.conf. */
+async function fill(directory: string, version: string): Promise<void> {
+  await mkdir(join(directory, "data/meta"), { recursive: true });
+  await mkdir(join(directory, "conf"), { recursive: true });
+  await writeFile(join(directory, "data/chain"), `${version} blocks`);
+  await writeFile(join(directory, "data/meta/index"), `${version} index`, { mode: 0o640 });
+  await utimes(join(directory, "data/meta/index"), 1_000_000, 1_000_000);
+  await symlink("meta/index", join(directory, `data/link-of-${version}`));
+  await writeFile(join(directory, "conf/node.conf"), `{ "of": "${version}" }`);
+}
+
+/** What a new version makes of the data: files of its own, files changed, and files gone. */
+async function ruin(directory: string): Promise<void> {
+  await rm(join(directory, "data/link-of-old"));
+  await writeFile(join(directory, "data/chain"), "ruined");
+  await writeFile(join(directory, "data/extra"), "new");
+  await writeFile(join(directory, "conf/node.conf"), "{}");
+}
+
+async function contentOf(directory: string): Promise<readonly string[]> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  const told = entries.map(async (entry) => {
+    const path = join(entry.parentPath, entry.name);
+    const name = path.slice(directory.length);
+    if (entry.isSymbolicLink()) return `${name} -> ${await readlink(path)}`;
+    if (entry.isDirectory()) return `${name}/`;
+    const { mode, mtimeMs } = await stat(path);
+    const time = name.endsWith("index") ? mtimeMs : "";
+    return `${name} ${(mode & 0o777).toString(8)} ${time} ${await readFile(path, "utf8")}`;
+  });
+  return (await Promise.all(told)).toSorted();
+}
+
+const live = async () => [...(await contentOf(join(volume, "data"))), ...(await contentOf(join(volume, "conf")))];
+
+/** Runs an action in a process that kills itself at a step; whether it got that far. */
+async function killed(action: "copy" | "restore", killAt: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<string | null>();
+  const child = execFile(process.execPath, [program, String(killAt), action, volume, id], (error) => {
+    resolve(error === null ? null : (error.signal ?? `status ${String(error.code)}: ${error.message}`));
+  });
+  const ended = await promise;
+  expect([null, "SIGKILL"]).toContain(ended);
+  expect(child.pid).toBeDefined();
+  return ended === "SIGKILL";
+}
+
+describe("the copy of a node's volume", () => {
+  test("puts back what was there, and keeps aside what the new version made of it", async () => {
+    const before = await live();
+    await copyWorkspace(volume, id);
+    await ruin(volume);
+    await putWorkspaceBack(volume, id);
+    expect(await live()).toEqual(before);
+    await removeCopy(volume, id);
+    const aside = await contentOf(join(volume, ".gatehouse-upgrade", id));
+    expect(aside.filter((line) => line.includes("ruined") || line.includes("/extra"))).toHaveLength(2);
+    expect(aside.some((line) => line.startsWith("/copy"))).toBe(false);
+    expect((await lookAtWorkspace(volume)).leftovers).toEqual([id]);
+    await discardWork(volume, id);
+    expect((await lookAtWorkspace(volume)).leftovers).toEqual([]);
+  });
+
+  test("leaves nothing behind where the new version was proved", async () => {
+    await copyWorkspace(volume, id);
+    await ruin(volume);
+    const after = await live();
+    await removeCopy(volume, id);
+    expect(await live()).toEqual(after);
+    expect((await lookAtWorkspace(volume)).leftovers).toEqual([]);
+  });
+
+  test("does not put back twice: what the old version has written since stays", async () => {
+    await copyWorkspace(volume, id);
+    await ruin(volume);
+    await putWorkspaceBack(volume, id);
+    await writeFile(join(volume, "data/chain"), "old blocks and more");
+    await putWorkspaceBack(volume, id);
+    expect(await readFile(join(volume, "data/chain"), "utf8")).toBe("old blocks and more");
+  });
+
+  test("refuses to put back a copy that is not whole", async () => {
+    const before = await live();
+    await expect(putWorkspaceBack(volume, id)).rejects.toThrow("no whole copy");
+    expect(await live()).toEqual(before);
+  });
+
+  test("tells its size and node.conf before, and leaves no trace of looking", async () => {
+    const names = await readdir(volume);
+    const { bytes, freeBytes, conf } = await lookAtWorkspace(volume);
+    expect(bytes).toBe("old blocks".length + "old index".length + '{ "of": "old" }'.length);
+    expect(freeBytes).toBeGreaterThan(0);
+    expect(Buffer.from(conf ?? "", "base64").toString()).toBe('{ "of": "old" }');
+    expect(await readdir(volume)).toEqual(names);
+  });
+
+  test("is whole after a kill at any step of it, once it is made again", async () => {
+    const before = await live();
+    let killAt = 1;
+    for (; await killed("copy", killAt); killAt += 1) {
+      expect(await live()).toEqual(before);
+      await copyWorkspace(volume, id);
+      await ruin(volume);
+      await putWorkspaceBack(volume, id);
+      expect(await live()).toEqual(before);
+      await discardWork(volume, id);
+    }
+    expect(killAt).toBeGreaterThan(10);
+  });
+
+  test("puts back all of it after a kill at any step of that, once it is asked again", async () => {
+    const before = await live();
+    let killAt = 1;
+    for (let isKilled = true; isKilled; killAt += 1) {
+      await copyWorkspace(volume, id);
+      await ruin(volume);
+      isKilled = await killed("restore", killAt);
+      await putWorkspaceBack(volume, id);
+      expect(await live()).toEqual(before);
+      await discardWork(volume, id);
+    }
+    expect(killAt).toBeGreaterThan(10);
+  });
+});

@@ -1,0 +1,188 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
+import { z } from "zod";
+import { tokenAddress } from "#devnet/token/address.ts";
+import { createUniqueName } from "../support/engine/container.ts";
+import { runDocker } from "../support/engine/docker.ts";
+import { findEngine, skipReason } from "../support/engine/find-engine.ts";
+import { until } from "../support/until.ts";
+import { removeStack } from "../support/pulumi/remove-stack.ts";
+import { asConfig, freeHostPorts } from "./host-ports.ts";
+import { buildChainNodeImage, buildGatehouseImage, testNodeUser, type ChainNodeBehaviour } from "./test-images.ts";
+
+const found = await findEngine();
+const stack = createUniqueName("up").replace("gatehouse-test-", "");
+const prefix = `gatehouse-${stack}`;
+const node = `${prefix}-node`;
+const program = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+let directory: string;
+
+const configPath = () => join(directory, `Pulumi.${stack}.yaml`);
+const readConfig = async () => JSON.parse(await readFile(configPath(), "utf8")) as Record<string, string>;
+const read = (name: string) => runDocker("exec", node, "cat", `/data/data/${name}`);
+const chain = async () => (await read("chain")).split("\n");
+const starts = async () => (await read("starts")).split("\n");
+const image = (version: string, behaviour: ChainNodeBehaviour = "good") =>
+  buildChainNodeImage(inject("testImagesName"), found.ok ? found.nodeImage : "", { version, behaviour });
+
+const statusShape = z.object({
+  node: z.object({ answers: z.boolean() }),
+  conditions: z.array(z.object({ type: z.string(), status: z.string() })),
+});
+
+/** Waits until the sidecar says of its node what an upgrade needs: on a busy machine that takes a while after a start. */
+async function waitUntilSettled(): Promise<void> {
+  const { statusPort = "" } = await readConfig();
+  await until("the stack has settled", 120_000, async () => {
+    const answer = await fetch(`http://127.0.0.1:${statusPort}/status`, { signal: AbortSignal.timeout(10_000) });
+    const { node: told, conditions } = statusShape.parse(await answer.json());
+    const missing = ["RpcAnswering", "ConfigCurrent", "RestartSettled", "VersionAgreed", "HeightAdvancing"].filter(
+      (type) => conditions.find((condition) => condition.type === type)?.status !== "True",
+    );
+    return told.answers && missing.length === 0;
+  });
+}
+
+/** Runs the command with a stand-in for Pulumi on the PATH; kills it -9 as soon as it prints a line. */
+async function upgrade(newImage: string, killAtLine?: string) {
+  const unready = await image("0.17.2", "silent");
+  const path = [join(directory, "bin"), process.env["PATH"]].join(delimiter);
+  const child = spawn(
+    process.execPath,
+    [
+      program("../support/stack-upgrade-process.main.ts"),
+      directory,
+      stack,
+      newImage,
+      newImage.split("chain-")[1] ?? "",
+    ],
+    {
+      env: { ...process.env, PATH: path, GATEHOUSE_TEST_UNREADY_IMAGE: unready },
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
+  const lines: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    createInterface({ input: stream }).on("line", (line) => {
+      lines.push(line);
+      if (killAtLine !== undefined && line.includes(killAtLine)) child.kill("SIGKILL");
+    });
+  }
+  const [status, signal] = (await once(child, "close")) as [number | null, string | null];
+  return { status, signal, printed: lines.join("\n") };
+}
+
+async function pulumi(...args: readonly string[]): Promise<void> {
+  const child = spawn(join(directory, "bin/pulumi"), [...args, "--stack", stack, "--config-file", configPath()], {
+    cwd: directory,
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+  const [status] = (await once(child, "close")) as [number | null];
+  expect(status).toBe(0);
+}
+
+describe.skipIf(!found.ok)(`an upgrade of a stack on a real engine${skipReason(found)}`, { timeout: 600_000 }, () => {
+  beforeAll(async () => {
+    if (!found.ok) throw new Error(found.message);
+    directory = await mkdtemp(join(tmpdir(), "gatehouse-program-"));
+    await writeFile(join(directory, "deployed.json"), "{}");
+    const command = `${process.execPath} ${program("../support/pulumi/stand-in.main.ts")} "$@"`;
+    // One update at a time, as with Pulumi's own lock, which a killed command's update keeps until its end.
+    const locked = `flock --nonblock --conflict-exit-code 254 ${join(directory, "lock")} ${command}`;
+    const standIn = `#!/bin/sh\n[ "$1" = up ] || exec ${command}\n${locked}\nstatus=$?\n[ $status != 254 ] || echo "error: the stack is currently locked by 1 lock(s)" >&2\nexit $status\n`;
+    await mkdir(join(directory, "bin"));
+    await writeFile(join(directory, "bin/pulumi"), standIn);
+    await chmod(join(directory, "bin/pulumi"), 0o755);
+    const ports = await freeHostPorts();
+    const config = {
+      target: "docker",
+      dockerEngine: found.url,
+      tokenAddress,
+      signerPrivateKey: `0x${"17".repeat(32)}`,
+      payTo: `0x${"01".repeat(20)}`,
+      gatehouseImage: await buildGatehouseImage(inject("testImagesName"), found.nodeImage),
+      nodeImage: await image("0.16.2"),
+      nodeUser: String(testNodeUser),
+      nodeVersion: "0.16.2",
+      hostIp: "203.0.113.10",
+      limits: JSON.stringify({ node: { cpus: 1, memoryMebibytes: 256 } }),
+      domainKey: "the-domain-key",
+      stabilizingKey: "the-stabilizing-key",
+      ...asConfig(ports),
+    };
+    await writeFile(configPath(), JSON.stringify(config));
+    const urls = {
+      public: { gateway: `http://127.0.0.1:${ports.gatewayPort}` },
+      operations: { status: `http://127.0.0.1:${ports.statusPort}/status` },
+    };
+    await writeFile(join(directory, "outputs.json"), JSON.stringify({ urls }));
+    await pulumi("up", "--yes", "--skip-preview");
+  }, 1_200_000);
+
+  afterAll(async () => {
+    await removeStack(prefix);
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  beforeEach(waitUntilSettled, 150_000);
+
+  test("takes a good version's image, proves it, and removes the copy", async () => {
+    const before = await chain();
+    const done = await upgrade(await image("0.17.0"));
+    expect(done.printed).toContain(`Proved: ${stack} runs 0.17.0`);
+    expect(done.status).toBe(0);
+    expect((await chain()).slice(0, before.length)).toEqual(before);
+    expect(await starts()).toEqual(["0.16.2", "0.17.0"]);
+    expect(await readConfig()).toMatchObject({ nodeImage: await image("0.17.0"), nodeVersion: "0.17.0" });
+    expect((await readdir(directory)).filter((name) => name.startsWith(".gatehouse-upgrade"))).toEqual([]);
+    expect(await runDocker("ps", "--all", "--format", "{{.Names}}")).not.toContain(`${node}-upgrade`);
+  });
+
+  test.each([
+    ["0.17.1", "corrupts", "its data are others"],
+    ["0.17.2", "silent", "is healthy"],
+  ] as const)("takes back image, data and configuration of a version (%s) that %s", async (version, behaviour, why) => {
+    const before = await chain();
+    const done = await upgrade(await image(version, behaviour));
+    expect(done.printed).toContain(`Taken back: ${stack} runs 0.17.0`);
+    expect(done.printed).toContain(why);
+    expect(done.status).toBe(1);
+    expect((await chain()).slice(0, before.length)).toEqual(before);
+    expect(await starts()).not.toContain(version);
+    expect(await readConfig()).toMatchObject({ nodeImage: await image("0.17.0"), nodeVersion: "0.17.0" });
+    const discard = /docker (run --rm .* discard \S+ \S+)/.exec(done.printed)?.[1] ?? "";
+    await runDocker(...discard.split(" "));
+  });
+
+  test("goes on after kill -9 while it copies, while Pulumi works, and on the way back, to one of the two versions", async () => {
+    const before = await chain();
+    const bad = await image("0.17.4", "corrupts");
+    for (const line of ["Now copying", "Now running pulumi up", "Now putting the data"]) {
+      expect((await upgrade(bad, line)).signal).toBe("SIGKILL");
+    }
+    const done = await upgrade("");
+    expect(done.printed).toContain(`Taken back: ${stack} runs 0.17.0`);
+    expect(done.status).toBe(1);
+    expect((await chain()).slice(0, before.length)).toEqual(before);
+    expect(await starts()).not.toContain("0.17.4");
+  });
+
+  test("refuses what would change more than the node, and changes nothing", async () => {
+    const config = await readConfig();
+    await writeFile(
+      configPath(),
+      JSON.stringify({ ...config, limits: JSON.stringify({ "engine-proxy": { cpus: 0.4, memoryMebibytes: 128 } }) }),
+    );
+    const refused = await upgrade(await image("0.18.0"));
+    expect(refused.printed).toContain("pulumi up would change more than the node");
+    expect(refused.status).toBe(1);
+    expect(await starts()).not.toContain("0.18.0");
+    await writeFile(configPath(), JSON.stringify(config));
+  });
+});

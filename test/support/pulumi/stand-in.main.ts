@@ -1,0 +1,119 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import type { PolicyResource } from "#policies/rule.ts";
+import { runDocker } from "../engine/docker.ts";
+import { runOnEngine } from "../engine/engine-stack.ts";
+import { listDeployedResources } from "../../infra/deployed-resources.ts";
+
+/**
+ * Stands in for Pulumi's command line where that is not there: the same words and answers as far as an upgrade of a stack uses them, over the program's own resources and a real
+ * engine. The configuration is JSON, what was deployed stands next to it. Needs the directory of both as its working directory.
+ */
+const project = "gatehouse";
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: {
+    stack: { type: "string", default: "" },
+    "config-file": { type: "string", default: "" },
+    plaintext: { type: "string", multiple: true, default: [] },
+    color: { type: "string" },
+    json: { type: "boolean" },
+    yes: { type: "boolean" },
+    "skip-preview": { type: "boolean" },
+    "non-interactive": { type: "boolean" },
+  },
+});
+const { stack, plaintext } = values;
+const configFile = values["config-file"];
+const prefix = `${project}-${stack}`;
+const deployedFile = join(process.cwd(), "deployed.json");
+
+/** What a service may be waited for: a node that never answers keeps its sidecar from being ready, which a test may wait for in vain. */
+const waitTimeoutSeconds = { usual: 180, inVain: 5 };
+
+type Config = Readonly<Record<string, string>>;
+type Deployed = Readonly<Record<string, string>>;
+
+const readConfig = (): Config => JSON.parse(readFileSync(configFile, "utf8")) as Config;
+const readDeployed = (): Deployed => JSON.parse(readFileSync(deployedFile, "utf8")) as Deployed;
+const print = (value: unknown) => void process.stdout.write(`${JSON.stringify(value)}\n`);
+
+/** The node and what looks after it; the rest of a stack has no part in an upgrade. */
+async function wantedResources(): Promise<readonly PolicyResource[]> {
+  const parts = /-(edge|private|node|node-.*|sidecar|sidecar-.*|engine-proxy|engine-socket)$/;
+  return (await listDeployedResources(readConfig(), prefix)).filter(
+    ({ type, name }) => type.startsWith("docker:") && type !== "docker:index/provider:Provider" && parts.test(name),
+  );
+}
+
+/** A volume and the container that fills it have one name. */
+const keyOf = ({ type, name }: PolicyResource) => `${type}::${name}`;
+const inputsOf = ({ props }: PolicyResource) => JSON.stringify(props);
+const isContainer = ({ type }: PolicyResource) => type.endsWith(":Container");
+
+/** Resources that are not deployed yet, or otherwise; a killed update may have left a container away. */
+async function findChanges() {
+  const deployed = readDeployed();
+  const all = await wantedResources();
+  const there = (await runDocker("ps", "--all", "--format", "{{.Names}}")).split("\n");
+  const isAway = (resource: PolicyResource) => isContainer(resource) && !there.includes(resource.name);
+  const isOther = (resource: PolicyResource) => deployed[keyOf(resource)] !== inputsOf(resource);
+  return { all, changed: all.filter((resource) => isOther(resource) || isAway(resource)) };
+}
+
+async function update(): Promise<void> {
+  const { all, changed } = await findChanges();
+  const networks = (await runDocker("network", "ls", "--format", "{{.Name}}")).split("\n");
+  for (const { name } of changed.filter(isContainer)) {
+    process.stdout.write(`replacing ${name}\n`);
+    await runDocker("rm", "--force", name);
+  }
+  const { nodeImage, dockerEngine: url = "" } = readConfig();
+  const isInVain = nodeImage === process.env["GATEHOUSE_TEST_UNREADY_IMAGE"];
+  const waitTimeout = isInVain ? waitTimeoutSeconds.inVain : waitTimeoutSeconds.usual;
+  const made = changed.filter(({ type, name }) => !(type.endsWith(":Network") && networks.includes(name)));
+  const bounded = made.map((resource) => ({
+    ...resource,
+    props: { ...resource.props, ...(resource.props["wait"] === true ? { waitTimeout } : {}) },
+  }));
+  // What failed halfway is deployed all the same, as in Pulumi's own state.
+  writeFileSync(deployedFile, JSON.stringify(Object.fromEntries(all.map((each) => [keyOf(each), inputsOf(each)]))));
+  const running = await runOnEngine(bounded, { url, prefix, keepsOnFailure: true });
+  await running.api[Symbol.asyncDispose]();
+}
+
+const nameOf = (key: string) => key.replace(`${project}:`, "");
+
+async function act(): Promise<void> {
+  const [command, word, key = ""] = positionals;
+  const config = command === "stack" ? {} : readConfig();
+  if (command === "config" && word === undefined) {
+    print(Object.fromEntries(Object.entries(config).map(([each, value]) => [`${project}:${each}`, { value }])));
+  } else if (command === "config" && word === "set-all") {
+    const set = plaintext.map((pair) => [nameOf(pair.slice(0, pair.indexOf("="))), pair.slice(pair.indexOf("=") + 1)]);
+    writeFileSync(configFile, JSON.stringify({ ...config, ...Object.fromEntries(set) }));
+  } else if (command === "config" && word === "rm") {
+    writeFileSync(configFile, JSON.stringify({ ...config, [nameOf(key)]: undefined }));
+  } else if (command === "preview") {
+    const { all, changed } = await findChanges();
+    const steps = all.map((resource) => ({
+      op: changed.includes(resource) ? "replace" : "same",
+      urn: `urn:pulumi:${stack}::${project}::${keyOf(resource)}`,
+    }));
+    print({ steps });
+  } else if (command === "up") {
+    await update();
+  } else if (command === "stack" && word === "output") {
+    print(JSON.parse(readFileSync(join(process.cwd(), "outputs.json"), "utf8")));
+  } else {
+    throw new Error(`the stand-in knows no pulumi ${positionals.join(" ")}`);
+  }
+}
+
+try {
+  await act();
+} catch (error) {
+  process.stderr.write(`error: ${(error as Error).message}\n`);
+  process.exitCode = 1;
+}

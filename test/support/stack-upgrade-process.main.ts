@@ -1,0 +1,32 @@
+import { join } from "node:path";
+import { runStackUpgradeCommand } from "../../cli/stack-upgrade/stack-upgrade-command.ts";
+
+/**
+ * `gatehouse upgrade --stack` as it is, but that a version has to be well for seconds only. Arguments: the program's directory, the stack, the new image or "" to continue, and its version.
+ */
+const [directory = "", stack = "", image = "", version = ""] = process.argv.slice(2);
+const stopping = new AbortController();
+process.once("SIGTERM", () => stopping.abort());
+process.exitCode = await runStackUpgradeCommand(
+  {
+    stack,
+    asked: image === "" ? undefined : { image, version },
+    isContinued: image === "",
+    directory,
+    configFile: join(directory, `Pulumi.${stack}.yaml`),
+    statusUrl: undefined,
+    limits: { copyMs: 120_000, updateMs: 240_000, proveMs: 60_000 },
+    dryRun: false,
+    yes: true,
+    confirm: undefined,
+  },
+  {
+    output: {
+      out: (text) => void process.stdout.write(text),
+      error: (text) => void process.stderr.write(text),
+      isColored: false,
+    },
+    signal: stopping.signal,
+    proof: { everyMs: 250, steadyMs: 3_000 },
+  },
+);
