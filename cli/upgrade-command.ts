@@ -3,6 +3,7 @@ import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
 import { nodeVersionText } from "#node/versions.ts";
 import type { Mask } from "#daemon/mask.ts";
 import { stopSignal } from "#daemon/stop-signal.ts";
+import { findUserStateDirectory } from "#daemon/user-state-directory.ts";
 import { askToConfirm, createTerminalOutput } from "./terminal.ts";
 import { addControlOptions, findControlTarget } from "./control-target.ts";
 
@@ -26,16 +27,23 @@ export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
     .option("--stack <name>", "upgrade the node of this Pulumi stack, whose version is its image", parseStack)
     .option("--node-image <reference>", "with --stack: the new image, with a digest", parseImage)
     .option("--continue", "with --stack: go on with the upgrade that was interrupted or stranded", false)
-    .option("--cwd <directory>", "with --stack: directory of the Pulumi program", ".")
+    .option("--cwd <directory>", "with --stack: directory of the Pulumi program; default: this one")
     .option("--config-file <file>", "with --stack: the stack's configuration; default: Pulumi.<stack>.yaml there")
     .option(
       "--prove-within <seconds>",
-      "with --stack: how long the new version may take to be proved",
-      parseSeconds,
-      1_800,
+      "with --stack: how long the new version may take to be proved; default: 1800",
+      parseLongSeconds,
     )
-    .option("--copy-within <seconds>", "with --stack: how long the copy of the data may take", parseSeconds, 14_400)
-    .option("--update-within <seconds>", "with --stack: how long one pulumi up may take", parseSeconds, 1_800)
+    .option(
+      "--copy-within <seconds>",
+      "with --stack: how long the copy of the data may take; default: 14400",
+      parseSeconds,
+    )
+    .option(
+      "--update-within <seconds>",
+      "with --stack: how long one pulumi up may take; default: 1800",
+      parseLongSeconds,
+    )
     .option("--dry-run", "show the steps, and do nothing", false)
     .option("--yes", "agree without being asked", false)
     .option(
@@ -49,14 +57,26 @@ export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
         if (directory !== undefined || cancel || at !== undefined || json) {
           command.error("upgrade: a directory, --cancel, --at and --json do not go with --stack.");
         }
+        if ([options.settings, options.stateDirectory, options.tokenFile].some((option) => option !== undefined)) {
+          command.error(
+            "upgrade: --settings, --state-directory and --token-file do not go with --stack, whose outputs say where its sidecar is.",
+          );
+        }
+        if (options.url !== undefined && !/^https?:$/.test(URL.parse(options.url)?.protocol ?? "")) {
+          command.error("upgrade: --url: expected an address such as http://10.0.0.7:9600.");
+        }
         if ((nodeImage === undefined) !== isContinued) {
           command.error("upgrade: with --stack, expected --node-image, or --continue alone.");
         }
         process.exitCode = await upgradeStack(stack, { ...options, version, dryRun, yes }, mask);
         return;
       }
-      if (nodeImage !== undefined || isContinued)
-        command.error("upgrade: --node-image and --continue go with --stack.");
+      const stackOnly = [options.cwd, options.configFile, nodeImage, ...Object.values(readLimits(options))];
+      if (isContinued || stackOnly.some((option) => option !== undefined)) {
+        command.error(
+          "upgrade: --node-image, --continue, --cwd, --config-file and the --…-within options go with --stack.",
+        );
+      }
       if ((directory === undefined) !== cancel) {
         command.error("upgrade: expected a directory with the new programs, or --cancel alone.");
       }
@@ -77,22 +97,26 @@ export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
     });
 }
 
-type StackOptions = Readonly<{
-  nodeImage?: string | undefined;
-  version: string | undefined;
-  continue: boolean;
-  cwd: string;
-  configFile?: string | undefined;
-  url?: string | undefined;
-  proveWithin: number;
-  copyWithin: number;
-  updateWithin: number;
-  dryRun: boolean;
-  yes: boolean;
+type Limits = Readonly<{
+  proveWithin?: number | undefined;
+  copyWithin?: number | undefined;
+  updateWithin?: number | undefined;
 }>;
 
+type StackOptions = Limits &
+  Readonly<{
+    nodeImage?: string | undefined;
+    version: string | undefined;
+    continue: boolean;
+    cwd?: string | undefined;
+    configFile?: string | undefined;
+    url?: string | undefined;
+    dryRun: boolean;
+    yes: boolean;
+  }>;
+
 async function upgradeStack(stack: string, options: StackOptions, mask: Mask): Promise<number> {
-  const { nodeImage: image, version, cwd, configFile, proveWithin, copyWithin, updateWithin, dryRun, yes } = options;
+  const { nodeImage: image, version, cwd = ".", configFile, dryRun, yes } = options;
   const output = createTerminalOutput({ mask });
   if (version !== undefined && !nodeVersionText.test(version)) {
     output.error("upgrade: --node-version: expected a version such as 0.16.2.\n");
@@ -107,13 +131,23 @@ async function upgradeStack(stack: string, options: StackOptions, mask: Mask): P
       directory: resolve(cwd),
       configFile: configFile === undefined ? undefined : resolve(configFile),
       statusUrl: options.url,
-      limits: { copyMs: copyWithin * 1_000, updateMs: updateWithin * 1_000, proveMs: proveWithin * 1_000 },
+      stateDirectory: findUserStateDirectory(process.env),
+      limits: readLimits(options),
       dryRun,
       yes,
       confirm: process.stdin.isTTY ? askToConfirm : undefined,
     },
     { output, signal: stopSignal() },
   );
+}
+
+/** Those that were said. */
+function readLimits({ copyWithin, updateWithin, proveWithin }: Limits) {
+  return {
+    ...(copyWithin === undefined ? {} : { copyMs: copyWithin * 1_000 }),
+    ...(updateWithin === undefined ? {} : { updateMs: updateWithin * 1_000 }),
+    ...(proveWithin === undefined ? {} : { proveMs: proveWithin * 1_000 }),
+  };
 }
 
 /** A reference that Pulumi and the engine take for nothing else. */
@@ -129,10 +163,21 @@ function parseStack(text: string): string {
 
 const secondsMax = 604_800;
 
+/** A node has to be well for a while to be proved, and an update is waited for until the node is: less than this can't succeed. */
+const longSecondsMin = 120;
+
 function parseSeconds(text: string): number {
+  return parseWholeSeconds(text, 1);
+}
+
+function parseLongSeconds(text: string): number {
+  return parseWholeSeconds(text, longSecondsMin);
+}
+
+function parseWholeSeconds(text: string, secondsMin: number): number {
   const seconds = Number(text);
-  if (Number.isInteger(seconds) && seconds >= 1 && seconds <= secondsMax) return seconds;
-  throw new InvalidArgumentError(`expected whole seconds from 1 to ${secondsMax}`);
+  if (Number.isInteger(seconds) && seconds >= secondsMin && seconds <= secondsMax) return seconds;
+  throw new InvalidArgumentError(`expected whole seconds from ${secondsMin} to ${secondsMax}`);
 }
 
 /** A time without an offset would be the local one of this machine, which may not be the sidecar's. */

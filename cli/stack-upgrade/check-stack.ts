@@ -9,7 +9,7 @@ import { PulumiError } from "./pulumi-process.ts";
 import type { PulumiCli } from "./pulumi-cli.ts";
 import type { NodeBefore, UpgradeSide } from "./stack-record.ts";
 import { buildConfigChange, namesOf, type StackPlace } from "./stack-place.ts";
-import { runWorkspaceJob } from "./workspace-job.ts";
+import { formatDiscardCommand, lookAtVolume } from "./workspace-job.ts";
 
 export type CheckStackDependencies = Readonly<{
   pulumi: Pick<PulumiCli, "preview">;
@@ -24,6 +24,8 @@ export type StackCheck = Readonly<{
   before: NodeBefore | undefined;
   toolImage: string | undefined;
   copyWords: string;
+  /** Whether the copy is made of clones. */
+  clones: boolean;
 }>;
 
 /** A block this far below the head is taken to be the same for good; the specification's chain is final sooner. */
@@ -31,7 +33,6 @@ const settledBlocks = 64;
 
 /** A copy may not fill the disk to its last byte. */
 const roomShare = 1.1;
-const lookMs = 300_000;
 
 /** Findings of the linter that keep a node from starting. */
 const refusing: ReadonlySet<string> = new Set(["unreadable", "missing-key", "wrong-type", "port-clash"]);
@@ -41,6 +42,7 @@ const workspaceLook = z.object({
   freeBytes: z.number(),
   clones: z.boolean(),
   leftovers: z.array(z.string()),
+  copies: z.array(z.string()),
   conf: z.string().optional(),
 });
 
@@ -65,6 +67,7 @@ export async function checkStack(
   const warnings = [
     ...(data?.warnings ?? []),
     ...(before !== undefined && before.block === undefined ? [noBlock] : []),
+    ...(before !== undefined && !before.tellsVersion ? [noVersion] : []),
     ...((await questions.peers()) === 0
       ? ["the node has no peer: whether the new version finds any can't be told"]
       : []),
@@ -74,11 +77,14 @@ export async function checkStack(
           `the engine does not have ${to.image} yet: pull it first (docker pull), or the node stands still while pulumi up does`,
         ]),
   ];
-  return { problems, warnings, before, toolImage, copyWords: data?.copyWords ?? "" };
+  return { problems, warnings, before, toolImage, copyWords: data?.copyWords ?? "", clones: data?.clones ?? false };
 }
 
 const noBlock =
   "the node tells no block by its number (eth_getBlockByNumber): that the new version has the data of before can't be proved";
+
+const noVersion =
+  "the node does not tell its version: that the new one runs is known by the id of its container's image alone";
 
 function* versionProblems(from: UpgradeSide, to: UpgradeSide): Generator<string> {
   if (from.image === to.image && from.version === to.version) yield "the stack has this image and version already";
@@ -139,25 +145,33 @@ async function checkData(
   to: UpgradeSide,
   { engine, toolImage }: Readonly<{ engine: Engine; toolImage: string }>,
 ) {
-  const printed = await runWorkspaceJob({ ...place, toolImage, id: undefined }, "look", { engine, withinMs: lookMs });
-  const { bytes, freeBytes, clones, leftovers, conf } = workspaceLook.parse(parseJson(printed));
+  const printed = await lookAtVolume({ ...place, toolImage }, { engine });
+  const { bytes, freeBytes, clones, leftovers, copies, conf } = workspaceLook.parse(parseJson(printed));
   const { volume } = namesOf(place);
   const size = `${(bytes / 2 ** 30).toFixed(2)} GiB`;
   const lint =
     conf === undefined ? { problems: [`there is no node.conf in ${volume}`], warnings: [] } : lintFor(conf, place, to);
   return {
+    clones,
     copyWords: clones ? `${size} are cloned, which takes seconds and no room at first` : `${size} are copied in full`,
     problems: [
       ...lint.problems,
       ...(!clones && bytes * roomShare > freeBytes
         ? [`a copy of the node's data takes ${bytes} bytes, and ${freeBytes} are free in ${volume}`]
         : []),
+      ...copies.map((id) => explainCopy(volume, formatDiscardCommand({ ...place, toolImage, id }))),
     ],
     warnings: [
       ...lint.warnings,
-      ...leftovers.map((id) => `${volume} still holds .gatehouse-upgrade/${id} of an earlier upgrade`),
+      ...leftovers
+        .filter((id) => !copies.includes(id))
+        .map((id) => `${volume} still holds .gatehouse-upgrade/${id} of an earlier upgrade`),
     ],
   };
+}
+
+function explainCopy(volume: string, command: string): string {
+  return `${volume} holds the copy of an upgrade that is not over: go on with it where it was begun (--continue); or, if it is of no use any more, remove it: ${command}`;
 }
 
 /** The node runs with what it has: only what is wrong for the new version, and was not for this one, speaks against it. */

@@ -7,12 +7,12 @@ import { parseJson } from "#daemon/json-rpc.ts";
 export class EngineError extends Error {
   override readonly name = "EngineError";
   readonly code = "engine_error";
-  /** Whether it answered at all; one that did not may answer later. */
-  readonly hasAnswered: boolean;
+  /** Whether it may go otherwise later, as with an engine that does not answer. */
+  readonly mayPass: boolean;
 
-  constructor(message: string, hasAnswered: boolean, options?: ErrorOptions) {
+  constructor(message: string, mayPass: boolean, options?: ErrorOptions) {
     super(message, options);
-    this.hasAnswered = hasAnswered;
+    this.mayPass = mayPass;
   }
 }
 
@@ -30,6 +30,7 @@ export type EngineContainer = Readonly<z.output<typeof containerShape>>;
 export type EngineJob = Readonly<{
   name: string;
   image: string;
+  /** {@link ownerLabel} among them says whose it is. */
   labels: Readonly<Record<string, string>>;
   /** Arguments of Node, which is the container's entry point. */
   command: readonly string[];
@@ -47,13 +48,17 @@ export type Engine = Readonly<{
   remove: (container: string) => Promise<void>;
   /** The id of an image; undefined where the engine does not have it. */
   findImage: (reference: string) => Promise<string | undefined>;
-  /** Runs a job to its end and removes it; returns what it printed. Throws with its last line where it ended otherwise than with 0. */
+  /**
+   * Runs a job to its end and removes it; returns what it printed. Throws with its last line where it ended otherwise than with 0, took too long, or where one of its name
+   * works for another owner.
+   */
   run: (job: EngineJob) => Promise<string>;
 }>;
 
+/** Names whom a job works for. */
+export const ownerLabel = "io.gatehouse.upgrade";
+
 const scheme = "unix://";
-/** Engine API 1.41 is the oldest that a stack is deployed on. */
-const version = "v1.41";
 const answerMs = 60_000;
 /** Beyond a container's own grace, for the engine to kill it. */
 const killMs = 60_000;
@@ -83,25 +88,32 @@ export function createEngine(address: string): Engine | undefined {
       const answer = await call("GET", `/images/${encodeURIComponent(reference)}/json`, { allowed: [404] });
       return answer.status === 404 ? undefined : read(z.object({ Id: z.string() }), answer.body, reference).Id;
     },
-    run: (job) => runJob(job, call, remove),
+    run: (job) => runJob(job, call, { inspect, remove }),
   };
 }
 
 type Answer = Readonly<{ status: number; bytes: Uint8Array; body: unknown }>;
-type CallOptions = Readonly<{ body?: unknown; allowed?: readonly number[]; withinMs?: number }>;
+type CallOptions = Readonly<{
+  body?: unknown;
+  allowed?: readonly number[];
+  withinMs?: number;
+  /** What it means that the time is over, where that is not the engine's fault. */
+  late?: string;
+}>;
 type Call = (method: "GET" | "POST" | "DELETE", path: string, options?: CallOptions) => Promise<Answer>;
 
 function createCall(socketPath: string): Call {
-  return async (method, path, { body, allowed = [], withinMs = answerMs } = {}) => {
+  return async (method, path, { body, allowed = [], withinMs = answerMs, late } = {}) => {
     const signal = AbortSignal.timeout(withinMs);
     const headers: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
     const sent = body === undefined ? undefined : JSON.stringify(body);
-    const url = `http://docker/${version}${path}`;
+    // Without a version: newer engines refuse what is old, older ones what is new, and these calls are the same in all.
+    const url = `http://docker${path}`;
     const answer = await ask();
     const { status } = answer;
     if (status < 300 || allowed.includes(status)) return answer;
     const said = z.object({ message: z.string() }).safeParse(answer.body).data?.message ?? "no reason given";
-    throw new EngineError(`the Docker engine refused ${method} ${path} (HTTP ${status}): ${said}`, true);
+    throw new EngineError(`the Docker engine refused ${method} ${path} (HTTP ${status}): ${said}`, false);
 
     async function ask(): Promise<Answer> {
       try {
@@ -109,9 +121,10 @@ function createCall(socketPath: string): Call {
         const bytes = await readBody(got, answerBytes);
         return { status: got.statusCode ?? 0, bytes, body: parseJson(new TextDecoder().decode(bytes)) };
       } catch (cause) {
-        if (cause instanceof BodyTooLargeError) throw new EngineError(`${path}: ${cause.message}`, true, { cause });
+        if (cause instanceof BodyTooLargeError) throw new EngineError(`${path}: ${cause.message}`, false, { cause });
+        if (signal.aborted && late !== undefined) throw new EngineError(late, false, { cause });
         const why = signal.aborted ? `no answer within ${withinMs} ms` : requestFailureCode(cause);
-        throw new EngineError(`the Docker engine at ${socketPath} can't be asked for ${path} (${why})`, false, {
+        throw new EngineError(`the Docker engine at ${socketPath} can't be asked for ${path} (${why})`, true, {
           cause,
         });
       }
@@ -119,22 +132,42 @@ function createCall(socketPath: string): Call {
   };
 }
 
-async function runJob(job: EngineJob, call: Call, remove: Engine["remove"]): Promise<string> {
-  const { name, withinMs } = job;
+async function runJob(
+  job: EngineJob,
+  call: Call,
+  { inspect, remove }: Pick<Engine, "inspect" | "remove">,
+): Promise<string> {
+  const { name, labels, withinMs } = job;
+  const left = await inspect(name);
+  const owner = left?.Config.Labels?.[ownerLabel];
+  if (left?.State.Running === true && owner !== labels[ownerLabel]) {
+    throw new EngineError(`${name} is at work for another upgrade (${owner ?? "not named"}); wait for its end`, true);
+  }
   // One that a killed run left may still be at work.
-  await remove(name);
+  if (left !== undefined) await remove(name);
   await call("POST", `/containers/create?name=${name}`, { body: jobBody(job) });
   try {
     await call("POST", `/containers/${name}/start`);
-    const waited = await call("POST", `/containers/${name}/wait`, { withinMs });
+    const waited = await call("POST", `/containers/${name}/wait`, {
+      withinMs,
+      late: `${name} did not end within ${withinMs} ms, and was ended`,
+    });
     const logs = await call("GET", `/containers/${name}/logs?stdout=true&stderr=true`);
     const { StatusCode: status } = read(z.object({ StatusCode: z.number() }), waited.body, name);
     const printed = joinFrames(logs.bytes);
     if (status === 0) return printed;
-    throw new EngineError(`${name} ended with status ${status}: ${printed.trim().split("\n").at(-1) ?? ""}`, true);
+    if (printed.includes(missingModule)) throw new EngineError(explainMissing(job), false);
+    throw new EngineError(`${name} ended with status ${status}: ${printed.trim().split("\n").at(-1) ?? ""}`, false);
   } finally {
     await remove(name);
   }
+}
+
+/** What Node says of a program that is not there. */
+const missingModule = "Cannot find module";
+
+function explainMissing({ command: [program] }: EngineJob): string {
+  return `the stack's image of Gatehouse is of an earlier release, without ${program}: run pulumi up with this release first`;
 }
 
 /** As root, because the data's owners and modes are kept, with no more of its rights than that takes, and no network. */
@@ -167,7 +200,7 @@ function jobBody({ image, labels, command, volumes }: EngineJob) {
 function read<Shape>(shape: z.ZodType<Shape>, body: unknown, what: string): Shape {
   const parsed = shape.safeParse(body);
   if (parsed.success) return parsed.data;
-  throw new EngineError(`the Docker engine told of ${what} what this version does not know`, true);
+  throw new EngineError(`the Docker engine told of ${what} what this version does not know`, false);
 }
 
 const headerBytes = 8;

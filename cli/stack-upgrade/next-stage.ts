@@ -12,7 +12,10 @@ import {
  * `gatehouse upgrade --continue` tries it again.
  */
 export type StepOutcome = Readonly<
-  { kind: "done"; note?: string | undefined } | { kind: "failed"; why: string } | { kind: "waits"; why: string }
+  | { kind: "done"; note?: string | undefined }
+  /** `isFinal`: to try the way back again would make it worse. */
+  | { kind: "failed"; why: string; isFinal?: boolean }
+  | { kind: "waits"; why: string }
 >;
 
 /** How often the way back is tried before it is left to a person. */
@@ -30,10 +33,13 @@ export const stageWords: Readonly<Record<StackStage, string>> = {
   proving: "proving the new version",
   cleaning: "removing the copy of the data",
   "back-stopping": "stopping the sidecar and the node to go back",
+  "back-discarding": "removing what was copied of the data, to go back",
+  "back-starting": "starting the node and the sidecar as they were",
   "back-configuring": "setting the old image in the stack's configuration",
   "back-data": "putting the data and node.conf of before back",
   "back-updating": "running pulumi up with the old image",
   "back-proving": "proving the old version",
+  "back-cleaning": "removing the copy of the data after the way back",
 };
 
 /** Says what comes after a step that is done or has failed. Pure; every record leads to an end within a bounded number of calls. */
@@ -51,7 +57,13 @@ export function advanceRecord(
 /** Says how a step goes on that an earlier run began; one that stranded begins its way back again, because a person asks for it. Pure. */
 export function resumeRecord(record: StackRecord, nowMs: number): StackRecord {
   if (record.end === "stranded") {
-    return enter({ ...record, end: undefined, note: undefined, attempts: 0 }, firstBack(record), nowMs);
+    // A person was told of what was begun, and wants it to be gone on with.
+    const restored = record.restored === "whole" ? record.restored : undefined;
+    return enter({ ...record, restored, end: undefined, note: undefined, attempts: 0 }, firstBack(record), nowMs);
+  }
+  // To wait is no fault of the step. While somebody else has the stack locked, nothing leads back either.
+  if (record.waitsFor !== undefined) {
+    return { ...record, waitsFor: record.waitsFor === "lock" ? record.waitsFor : undefined };
   }
   const interruptions = record.interruptions + 1;
   const goesOn = isBackward(record.stage) || record.stage === "cleaning" || interruptions <= interruptionsMax;
@@ -77,12 +89,17 @@ function advanceForward(record: StackRecord, stage: ForwardStage, outcome: Ended
 }
 
 function advanceBackward(record: StackRecord, stage: BackwardStage, outcome: Ended, nowMs: number): StackRecord {
+  // The old version is proved by then.
+  if (stage === "back-cleaning") {
+    return { ...record, end: "rolled-back", note: outcome.kind === "done" ? outcome.note : outcome.why };
+  }
   if (outcome.kind === "done") {
-    const next = backwardStages[backwardStages.indexOf(stage) + 1];
-    return next === undefined ? { ...record, end: "rolled-back", note: outcome.note } : enter(record, next, nowMs);
+    const stages = listBackward(record);
+    return enter(record, stages[stages.indexOf(stage) + 1] ?? "back-cleaning", nowMs);
   }
   const attempts = record.attempts + 1;
-  if (attempts >= backAttempts) return { ...record, attempts, end: "stranded", note: outcome.why };
+  if (attempts >= backAttempts || outcome.isFinal === true)
+    return { ...record, attempts, end: "stranded", note: outcome.why };
   return enter({ ...record, attempts }, firstBack(record), nowMs);
 }
 
@@ -90,12 +107,22 @@ function goBack(record: StackRecord, failure: string, nowMs: number): StackRecor
   return enter({ ...record, failure, attempts: 0 }, firstBack(record), nowMs);
 }
 
-/** While only the old version has run, nothing has to stop: what stands still is started again. */
-function firstBack({ newRan }: StackRecord): BackwardStage {
-  return newRan ? "back-stopping" : "back-configuring";
+/** While only the old version has run, nothing has to stop: what stands still is started again, before anything is asked of Pulumi. */
+function listBackward({ newRan, configured }: StackRecord): readonly BackwardStage[] {
+  if (newRan) {
+    // The data come after the configuration: what is begun over them then is the old version.
+    return ["back-stopping", "back-configuring", "back-data", "back-updating", "back-proving", "back-cleaning"];
+  }
+  const configuring = configured ? (["back-configuring"] as const) : [];
+  return ["back-discarding", "back-starting", ...configuring, "back-proving", "back-cleaning"];
+}
+
+function firstBack(record: StackRecord): BackwardStage {
+  return record.newRan ? "back-stopping" : "back-discarding";
 }
 
 function enter(record: StackRecord, stage: StackStage, nowMs: number): StackRecord {
   const newRan = record.newRan || stage === "updating";
-  return { ...record, stage, newRan, stageSinceMs: nowMs, interruptions: 0 };
+  const configured = record.configured || stage === "configuring";
+  return { ...record, stage, newRan, configured, waitsFor: undefined, stageSinceMs: nowMs, interruptions: 0 };
 }

@@ -1,7 +1,6 @@
 import type { Clock } from "#daemon/clock.ts";
-import { waitUntil } from "#daemon/time.ts";
+import type { Pause } from "#daemon/time.ts";
 import { parseNodeVersion } from "#node/versions.ts";
-import type { StepOutcome } from "./next-stage.ts";
 import { findCondition, hasCondition, readToldVersion, type SidecarLook, type StackQuestions } from "./node-status.ts";
 import type { NodeBefore } from "./stack-record.ts";
 
@@ -18,7 +17,10 @@ export type ProofOptions = Readonly<{
 }>;
 
 export type ProofDependencies = Pick<StackQuestions, "look" | "blockHash"> &
-  Readonly<{ clock: Pick<Clock, "monotonicMs"> }>;
+  Readonly<{ clock: Pick<Clock, "monotonicMs">; pause: Pause }>;
+
+/** Whether a node is proved, and whether it told its version itself. */
+export type Proof = Readonly<{ kind: "done"; toldVersion: boolean } | { kind: "failed"; why: string }>;
 
 /** What has to be said of the node by its sidecar, and what to read in case it is not. */
 const wanted = ["RpcAnswering", "ConfigCurrent", "RestartSettled", "VersionAgreed"] as const;
@@ -27,32 +29,36 @@ const wanted = ["RpcAnswering", "ConfigCurrent", "RestartSettled", "VersionAgree
  * Waits until a node is proved: it answers as the version with node.conf as that needs it, is above the height of before with the same blocks, prunes and pushes
  * metrics if it did. All of it has to hold for a while.
  */
-export async function proveNode(options: ProofOptions, dependencies: ProofDependencies): Promise<StepOutcome> {
+export async function proveNode(options: ProofOptions, dependencies: ProofDependencies): Promise<Proof> {
   const { withinMs, steadyMs, everyMs } = options;
-  const { clock } = dependencies;
+  const { clock, pause } = dependencies;
+  const untilMs = clock.monotonicMs() + withinMs;
   let rightSinceMs: number | undefined;
-  const doubt = await waitUntil(
-    async () => {
-      const found = await findDoubt(options, dependencies);
-      if (found !== undefined) {
-        rightSinceMs = undefined;
-        return found;
-      }
-      rightSinceMs ??= clock.monotonicMs();
-      return clock.monotonicMs() - rightSinceMs < steadyMs ? `it has not been well for ${steadyMs} ms yet` : undefined;
-    },
-    (found) => found === undefined,
-    { everyMs, withinMs },
-    clock,
-  );
-  return doubt === undefined ? { kind: "done" } : { kind: "failed", why: `within ${withinMs} ms: ${doubt}` };
+  for (;;) {
+    const found = await findDoubt(options, dependencies);
+    const nowMs = clock.monotonicMs();
+    rightSinceMs = found.doubt === undefined ? (rightSinceMs ?? nowMs) : undefined;
+    if (rightSinceMs !== undefined && nowMs - rightSinceMs >= steadyMs) {
+      return { kind: "done", toldVersion: found.toldVersion };
+    }
+    if (nowMs >= untilMs) {
+      const why = found.doubt ?? `it has not been well for ${steadyMs} ms yet`;
+      return { kind: "failed", why: `within ${withinMs} ms: ${why}` };
+    }
+    await pause(everyMs);
+  }
 }
 
-async function findDoubt(options: ProofOptions, { look, blockHash }: ProofDependencies): Promise<string | undefined> {
+/** What speaks against a node now. */
+type Finding = Readonly<{ doubt: string | undefined; toldVersion: boolean }>;
+
+async function findDoubt(options: ProofOptions, { look, blockHash }: ProofDependencies): Promise<Finding> {
   const looked = await look();
-  if (!looked.ok) return looked.message;
+  if (!looked.ok) return { doubt: looked.message, toldVersion: false };
   const { said } = looked;
-  return doubtOfSidecar(said, options) ?? doubtOfHeight(said, options) ?? (await doubtOfData(options, blockHash));
+  const doubt =
+    doubtOfSidecar(said, options) ?? doubtOfHeight(said, options) ?? (await doubtOfData(options, blockHash));
+  return { doubt, toldVersion: readToldVersion(said) !== undefined };
 }
 
 function doubtOfSidecar(said: SidecarLook, { version, before, mayBeHeld }: ProofOptions): string | undefined {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { parseJson } from "#daemon/json-rpc.ts";
-import { PulumiError, type RunPulumi } from "./pulumi-process.ts";
+import { PulumiError, type PulumiRun, type RunPulumi } from "./pulumi-process.ts";
 
 /** The values of a stack's configuration by whole key; a secret has none. */
 export type ConfigValues = Readonly<Record<string, string | undefined>>;
@@ -16,6 +16,9 @@ const stepShape = z.object({ op: z.string(), urn: z.string() });
 /** A change that an update would make to a resource. */
 export type PreviewedStep = Readonly<z.output<typeof stepShape>>;
 
+/** One `pulumi up`; see {@link PulumiRun}. */
+export type PulumiUpdate = Readonly<Required<Pick<PulumiRun, "withinMs" | "onLine" | "onBegin">>>;
+
 /** What an upgrade asks of Pulumi's command line about one stack. Each throws {@link PulumiError}. */
 export type PulumiCli = Readonly<{
   readConfig: () => Promise<ConfigValues>;
@@ -23,7 +26,7 @@ export type PulumiCli = Readonly<{
   /** What an update with a changed configuration would do; the stack's own stays as it is. */
   preview: (change: ConfigChange) => Promise<readonly PreviewedStep[]>;
   setConfig: (change: ConfigChange) => Promise<void>;
-  update: (options: Readonly<{ withinMs: number; onLine: (line: string) => void }>) => Promise<void>;
+  update: (options: PulumiUpdate) => Promise<void>;
 }>;
 
 const shortMs = 120_000;
@@ -66,9 +69,9 @@ export function createPulumiCli(
       }
     },
     setConfig: (change) => setIn(configFile, change),
-    update: async ({ withinMs, onLine }) => {
+    update: async (options) => {
       const args = ["up", "--yes", "--skip-preview", "--config-file", configFile, ...common];
-      await run({ args, withinMs, onLine });
+      await run({ args, ...options });
     },
   };
 }

@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { Writable } from "node:stream";
 import { waitForSpawn } from "#daemon/bounded-process.ts";
 import { pause } from "#daemon/time.ts";
 import { openScratchFile, scratchBytesMax, type ScratchFile } from "./scratch-file.ts";
@@ -22,7 +23,9 @@ export type PulumiRun = Readonly<{
   args: readonly string[];
   withinMs: number;
   /** Is told each line as it comes. */
-  onLine?: ((line: string) => void) | undefined;
+  onLine?: (line: string) => void;
+  /** Is told of the process before the program begins in it; where that fails, or this process ends meanwhile, the program never begins. */
+  onBegin?: (pid: number) => Promise<void>;
 }>;
 
 /** Runs Pulumi and returns its standard output. */
@@ -34,16 +37,21 @@ const interruptMs = 120_000;
 const lookAgainMs = 250;
 const shownLines = 6;
 
+/** Becomes the program that its arguments name, once it is told to; ends where nobody is left to tell it. */
+const gate = 'read -r word <&3 && [ "$word" = go ] && exec "$@" 3<&-';
+
 /**
- * Creates the way to run Pulumi's command line, without a shell. In its own process group, and printing into files: neither a Ctrl-C nor a kill of this
+ * Creates the way to run Pulumi's command line; no shell reads its arguments. In its own process group, and printing into files: neither a Ctrl-C nor a kill of this
  * process ends an update in the middle. Throws {@link PulumiError} for any end but status 0.
  */
 export function createPulumiProcess(directory: string, program = "pulumi"): RunPulumi {
-  return async ({ args, withinMs, onLine }) => {
+  return async ({ args, withinMs, onLine, onBegin }) => {
     const name = `pulumi ${args.slice(0, 2).join(" ")}`;
     await using output = await openScratchFile();
     await using errors = await openScratchFile();
-    const child = spawn(program, args, { cwd: directory, detached: true, stdio: ["ignore", output.fd, errors.fd] });
+    const command = onBegin === undefined ? [program, ...args] : ["sh", "-c", gate, "sh", program, ...args];
+    const stdio = ["ignore", output.fd, errors.fd, ...(onBegin === undefined ? [] : ["pipe" as const])] as const;
+    const child = spawn(command[0] ?? program, command.slice(1), { cwd: directory, detached: true, stdio: [...stdio] });
     const ended = once(child, "exit") as Promise<[number | null, string | null]>;
     try {
       await Promise.race([waitForSpawn(child), ended]);
@@ -52,6 +60,7 @@ export function createPulumiProcess(directory: string, program = "pulumi"): RunP
       const advice = "install Pulumi (https://www.pulumi.com/docs/install/), and have it on the PATH";
       throw new PulumiError(`${name} can't be run in ${directory} (${code ?? "unknown"}); ${advice}.`, "", { cause });
     }
+    await openGate(child, onBegin);
     const why = await followToEnd(child, { files: [output, errors], withinMs, onLine });
     const [status, signal] = await ended;
     const printed = await output.text();
@@ -65,10 +74,24 @@ export function createPulumiProcess(directory: string, program = "pulumi"): RunP
   };
 }
 
+async function openGate({ pid, stdio }: ChildProcess, onBegin: PulumiRun["onBegin"]): Promise<void> {
+  const opening = stdio[3];
+  if (onBegin === undefined || pid === undefined || !(opening instanceof Writable)) return;
+  // One that has ended meanwhile is told of by its exit status.
+  opening.on("error", () => {});
+  try {
+    await onBegin(pid);
+    opening.end("go\n");
+  } catch (error) {
+    opening.destroy();
+    throw error;
+  }
+}
+
 type Following = Readonly<{
   files: readonly ScratchFile[];
   withinMs: number;
-  onLine: ((line: string) => void) | undefined;
+  onLine: PulumiRun["onLine"];
 }>;
 
 /** Tells the lines of a program until its end, and ends it at a limit; returns which one that was. */
@@ -80,7 +103,7 @@ async function followToEnd(child: ChildProcess, { files, withinMs, onLine }: Fol
     for (const file of files) for (const line of await file.newLines(hasEnded)) onLine?.(line);
     if (hasEnded) return over?.why;
     const nowMs = performance.now();
-    if (over !== undefined && nowMs - over.atMs > interruptMs) child.kill("SIGKILL");
+    if (over !== undefined && nowMs - over.atMs > interruptMs) killGroup(child);
     const why = over === undefined ? await findLimit(files, nowMs - beganMs, withinMs) : undefined;
     if (why !== undefined) {
       over = { why, atMs: nowMs };
@@ -88,6 +111,17 @@ async function followToEnd(child: ChildProcess, { files, withinMs, onLine }: Fol
       child.kill("SIGINT");
     }
     await pause(lookAgainMs);
+  }
+}
+
+/** With its plugins, which would go on making containers. */
+function killGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch (error) {
+    // It ended by itself in the same instant.
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
   }
 }
 

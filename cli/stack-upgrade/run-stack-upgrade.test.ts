@@ -1,43 +1,18 @@
 import { describe, expect, it } from "vitest";
-import { systemClock } from "#daemon/clock.ts";
 import { interruptionsMax } from "./next-stage.ts";
 import { runStackUpgrade, type RunResult } from "./run-stack-upgrade.ts";
 import { createStackSteps } from "./stack-steps.ts";
 import type { StackRecord } from "./stack-record.ts";
-import { createStackWorld, newImage, oldImage, type NewVersion } from "./testing/stack-world.ts";
+import { createStackWorld, type StackWorld } from "./testing/stack-world.ts";
+import { typeToEnd } from "./testing/typed-again.ts";
+import { newImage, oldBlock, oldImage, torn, type NewVersion } from "./testing/world-state.ts";
 
-type World = ReturnType<typeof createStackWorld>;
-
-/** A command that is run, killed where the world says so, and typed again until it ends. */
-async function runToEnd(world: World, kills: readonly Readonly<{ at: number; isAfter: boolean }>[] = []) {
-  let onDisk: StackRecord | undefined;
-  const lines: string[] = [];
-  const { signal } = new AbortController();
-  const run = (): Promise<RunResult> =>
-    runStackUpgrade(
-      onDisk ?? world.record,
-      { isResumed: onDisk !== undefined },
-      {
-        steps: createStackSteps(world.steps(signal)),
-        remember: async (record) => void (onDisk = record),
-        say: (line) => lines.push(line),
-        clock: systemClock,
-        signal,
-      },
-    );
-  for (const { at, isAfter } of kills) {
-    const ended = await Promise.race([world.kills.killAt(at, isAfter), run()]);
-    world.kills.spare();
-    if (ended !== "killed") return { ...ended, lines };
-  }
-  return { ...(await run()), lines };
-}
-
-function expectOneOfTwo(world: World, { record }: RunResult): void {
+function expectOneOfTwo(world: StackWorld, { record }: RunResult): void {
   expect(world.areRunning()).toBe(true);
-  expect(world.state.live[0]).toBe("block 1 by 0.16.2");
+  expect(world.state.live[0]).toBe(oldBlock);
+  expect(world.state.live).not.toContain(torn);
   expect(world.state.config["gatehouse:nodeImage"]).toBe(world.image());
-  expect(world.state.copy).toBeUndefined();
+  expect([world.state.copy, ...world.state.marks]).toEqual([undefined]);
   if (record.end === "committed") expect(world.image()).toBe(newImage);
   else {
     expect([record.end, world.image()]).toEqual(["rolled-back", oldImage]);
@@ -50,7 +25,7 @@ const bad: readonly NewVersion[] = ["silent", "another version", "loses a block"
 describe("an upgrade of a stack", () => {
   it("ends with the new version proved, and without the copy", async () => {
     const world = createStackWorld("good");
-    const result = await runToEnd(world);
+    const result = await typeToEnd(world);
     expect(result.record.end).toBe("committed");
     expectOneOfTwo(world, result);
     expect(result.lines[0]).toBe("Now stopping the sidecar and the node.");
@@ -65,7 +40,7 @@ describe("an upgrade of a stack", () => {
     "takes back image, data and configuration of a version that is or does this: %s",
     async (newVersion, why) => {
       const world = createStackWorld(newVersion);
-      const result = await runToEnd(world);
+      const result = await typeToEnd(world);
       expect(result.record.end).toBe("rolled-back");
       expect(result.record.failure).toContain(why);
       expect(result.record.note).toContain("discard");
@@ -77,12 +52,12 @@ describe("an upgrade of a stack", () => {
     "ends at one of the two versions with its data, wherever it is killed: %s",
     async (newVersion) => {
       const whole = createStackWorld(newVersion);
-      await runToEnd(whole);
-      expect(whole.kills.changes()).toBeGreaterThan(5);
+      await typeToEnd(whole);
+      expect(whole.kills.changes()).toBeGreaterThan(15);
       for (let at = 1; at <= whole.kills.changes(); at += 1) {
         for (const isAfter of [false, true]) {
           const world = createStackWorld(newVersion);
-          expectOneOfTwo(world, await runToEnd(world, [{ at, isAfter }]));
+          expectOneOfTwo(world, await typeToEnd(world, [{ at, isAfter }]));
         }
       }
     },
@@ -91,7 +66,7 @@ describe("an upgrade of a stack", () => {
   it("does so when it is killed again and again, and gives the new version up in the end", async () => {
     const world = createStackWorld("good");
     const kills = Array.from({ length: interruptionsMax + 1 }, () => ({ at: 1, isAfter: true }));
-    const result = await runToEnd(world, kills);
+    const result = await typeToEnd(world, kills);
     expect(result.record.failure).toContain(`the command was ended ${interruptionsMax + 1} times`);
     expect(result.record.end).toBe("rolled-back");
     expectOneOfTwo(world, result);
@@ -102,23 +77,19 @@ describe("an upgrade of a stack", () => {
     const stopping = new AbortController();
     const remembered: StackRecord[] = [];
     const dependencies = {
+      ...world.steps(stopping.signal),
       steps: createStackSteps(world.steps(stopping.signal)),
       remember: async (record: StackRecord) => {
         remembered.push(record);
         if (record.stage === "updating") stopping.abort();
       },
-      say: () => {},
-      clock: systemClock,
     };
-    const ended = await runStackUpgrade(
-      world.record,
-      { isResumed: false },
-      { ...dependencies, signal: stopping.signal },
-    );
+    const ended = await runStackUpgrade(world.record, { isResumed: false }, dependencies);
     expect(ended.waits).toContain("signal");
     expect([remembered.at(-1)?.stage, world.image()]).toEqual(["updating", oldImage]);
     const { signal } = new AbortController();
-    const again = await runStackUpgrade(ended.record, { isResumed: true }, { ...dependencies, signal });
+    const steps = createStackSteps(world.steps(signal));
+    const again = await runStackUpgrade(ended.record, { isResumed: true }, { ...dependencies, steps, signal });
     expectOneOfTwo(world, again);
     expect(again.record.end).toBe("committed");
   });

@@ -1,11 +1,16 @@
 import type { Clock } from "#daemon/clock.ts";
-import { advanceRecord, resumeRecord, stageWords, type StepOutcome } from "./next-stage.ts";
-import type { StackRecord, StackStage } from "./stack-record.ts";
+import type { Pause } from "#daemon/time.ts";
+import { advanceRecord, isBackward, resumeRecord, stageWords, type StepOutcome } from "./next-stage.ts";
+import { RecordError, type StackAmendment, type StackRecord, type StackStage } from "./stack-record.ts";
 
-/** Does what belongs to a stage. Each may be done again after it was done, or half done: an earlier run may have been killed in it. */
-export type StackSteps = Readonly<
-  Record<StackStage, (record: StackRecord, isResumed: boolean) => Promise<StepOutcome>>
->;
+/** Adds to the record; resolves when that is on the disk. */
+export type AmendRecord = (amendment: StackAmendment) => Promise<void>;
+
+/** Does what belongs to a stage. */
+export type StackStep = (record: StackRecord, amend: AmendRecord) => Promise<StepOutcome>;
+
+/** Each may be done again after it was done, or half done: an earlier run may have been killed in it. */
+export type StackSteps = Readonly<Record<StackStage, StackStep>>;
 
 export type RunStackUpgradeDependencies = Readonly<{
   steps: StackSteps;
@@ -13,9 +18,13 @@ export type RunStackUpgradeDependencies = Readonly<{
   remember: (record: StackRecord) => Promise<void>;
   say: (line: string) => void;
   clock: Pick<Clock, "wallMs">;
+  pause: Pause;
   /** Ends the run between two steps. */
   signal: AbortSignal;
 }>;
+
+/** What made one try of the way back fail may pass. */
+const betweenTriesMs = 10_000;
 
 /** How a run left an upgrade, and why before its end. */
 export type RunResult = Readonly<{ record: StackRecord; waits?: string | undefined }>;
@@ -27,28 +36,41 @@ export type RunResult = Readonly<{ record: StackRecord; waits?: string | undefin
 export async function runStackUpgrade(
   begun: StackRecord,
   { isResumed }: Readonly<{ isResumed: boolean }>,
-  { steps, remember, say, clock, signal }: RunStackUpgradeDependencies,
+  { steps, remember, say, clock, pause, signal }: RunStackUpgradeDependencies,
 ): Promise<RunResult> {
   let record = isResumed ? resumeRecord(begun, clock.wallMs()) : begun;
   let isAgain = isResumed && record.stage === begun.stage;
+  const amend: AmendRecord = async (amendment) => {
+    record = { ...record, ...amendment };
+    await remember(record);
+  };
   await remember(record);
   while (record.end === undefined) {
-    if (signal.aborted) return { record, waits: "it was ended by a signal." };
+    if (signal.aborted) return await wait("it was ended by a signal.");
     say(`${isAgain ? "Goes on with " : "Now "}${stageWords[record.stage]}.`);
-    const outcome = await attempt(steps, record, isAgain);
-    if (outcome.kind === "waits") return { record, waits: outcome.why };
+    const { stage } = record;
+    const outcome = await attempt(steps[stage], record, amend);
+    if (outcome.kind === "waits") return await wait(outcome.why);
     if (outcome.kind === "failed") say(`Failed: ${outcome.why}`);
     record = advanceRecord(record, outcome, clock.wallMs());
     isAgain = false;
     await remember(record);
+    if (outcome.kind === "failed" && isBackward(stage) && record.end === undefined) await pause(betweenTriesMs, signal);
   }
   return { record };
+
+  async function wait(why: string): Promise<RunResult> {
+    await amend({ waitsFor: record.waitsFor ?? "other" });
+    return { record, waits: why };
+  }
 }
 
-async function attempt(steps: StackSteps, record: StackRecord, isResumed: boolean): Promise<StepOutcome> {
+async function attempt(step: StackStep, record: StackRecord, amend: AmendRecord): Promise<StepOutcome> {
   try {
-    return await steps[record.stage](record, isResumed);
+    return await step(record, amend);
   } catch (error) {
+    // No step is begun that is not on the disk.
+    if (error instanceof RecordError) throw error;
     return { kind: "failed", why: (error as Error).message };
   }
 }

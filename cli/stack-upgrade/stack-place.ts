@@ -29,6 +29,7 @@ export function namesOf({ prefix }: Readonly<{ prefix: string }>) {
     node: `${prefix}-node`,
     sidecar: `${prefix}-sidecar`,
     job: `${prefix}-node-upgrade`,
+    look: `${prefix}-node-look`,
     volume: `${prefix}-node-workspace`,
   };
 }

@@ -1,21 +1,23 @@
-import { rmSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { DatabaseSync } from "node:sqlite";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import { keepPrivate, replaceFile, syncDirectory } from "#daemon/files/atomic-file.ts";
+import { replaceFile, syncDirectory } from "#daemon/files/atomic-file.ts";
 import { readRegularText } from "#daemon/files/regular-file.ts";
+import { formatContinueCommand } from "./stack-commands.ts";
 
 /** Steps to the new image, in order. */
 export const forwardStages = ["stopping", "copying", "configuring", "updating", "proving", "cleaning"] as const;
 
-/** Steps back to the image of before, in order. The data come after the configuration: what is begun over them then is the old version. */
+/** Steps back to the image of before. Which of them, and in which order, next-stage.ts says. */
 export const backwardStages = [
   "back-stopping",
+  "back-discarding",
+  "back-starting",
   "back-configuring",
   "back-data",
   "back-updating",
   "back-proving",
+  "back-cleaning",
 ] as const;
 
 export type ForwardStage = (typeof forwardStages)[number];
@@ -46,10 +48,24 @@ const nodeBefore = z.object({
 
 export type NodeBefore = Readonly<z.output<typeof nodeBefore>>;
 
+const limits = z.object({ copyMs: z.number(), updateMs: z.number(), proveMs: z.number() });
+
+/** What the steps may take at most. */
+export type StackLimits = Readonly<z.output<typeof limits>>;
+
+/** Without others; the way back has at least these. */
+export const defaultLimits: StackLimits = { copyMs: 14_400_000, updateMs: 1_800_000, proveMs: 1_800_000 };
+
+/** A `pulumi up` that was begun: it goes on when the command is killed. */
+const runningUpdate = z.object({ pid: z.int().positive(), startedAt: z.string(), beganMs: z.number() });
+
 const recordShape = z.object({
   /** Names the copy of the data in the node's volume. */
   id: z.string().regex(/^[\w-]+$/),
   stack: z.string(),
+  /** Directory of the Pulumi program, and the stack's configuration; absolute. */
+  directory: z.string(),
+  configFile: z.string(),
   project: z.string(),
   /** Begins the names of the stack's containers and volumes. */
   prefix: z.string(),
@@ -61,7 +77,7 @@ const recordShape = z.object({
   from: side,
   to: side,
   before: nodeBefore,
-  limits: z.object({ copyMs: z.number(), updateMs: z.number(), proveMs: z.number() }),
+  limits,
   beganMs: z.number(),
   stage: z.enum([...forwardStages, ...backwardStages]),
   stageSinceMs: z.number(),
@@ -71,6 +87,17 @@ const recordShape = z.object({
   interruptions: z.number(),
   /** Whether the new version may have been started, and so may have written to the data. */
   newRan: z.boolean(),
+  /** Whether the configuration may name the new image. */
+  configured: z.boolean(),
+  /** When the node was last started, as the engine says after it was stopped; absent where there was no container. A later start was somebody else's. */
+  lastStart: z.string().optional(),
+  /** How far the data of before were put back. */
+  restored: z.enum(["begun", "whole"]).optional(),
+  update: runningUpdate.optional(),
+  /** What the last run waited for in this stage: a lock that somebody else has on the stack, or something else. */
+  waitsFor: z.enum(["lock", "other"]).optional(),
+  /** Whether the new version told what it is when it was proved. */
+  toldVersion: z.boolean().optional(),
   failure: z.string().optional(),
   end: end.optional(),
   note: z.string().optional(),
@@ -78,6 +105,11 @@ const recordShape = z.object({
 
 /** An upgrade of a stack as it is remembered: what was agreed to, and how far it is. */
 export type StackRecord = Readonly<z.output<typeof recordShape>>;
+
+/** What a step finds out that has to outlive the command. */
+export type StackAmendment = Readonly<
+  Partial<Pick<StackRecord, "lastStart" | "restored" | "update" | "waitsFor" | "toldVersion">>
+>;
 
 /** What is remembered can't be read or written; the message says what to do. */
 export class RecordError extends Error {
@@ -87,9 +119,9 @@ export class RecordError extends Error {
 
 const recordBytes = 65_536;
 
-/** Where the upgrade of a stack is remembered: next to its program. */
+/** Where the upgrade of a stack is remembered: next to its program, under one name however much of the stack's name is typed. */
 export function findRecordPath(programDirectory: string, stack: string): string {
-  return join(programDirectory, `.gatehouse-upgrade.${stack.replaceAll("/", "-")}.json`);
+  return join(programDirectory, `.gatehouse-upgrade.${stack.split("/").at(-1) ?? stack}.json`);
 }
 
 /**
@@ -131,7 +163,7 @@ export async function writeRecord(path: string, record: StackRecord): Promise<vo
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
     const what = `how far the upgrade is can't be written to ${path} (${code ?? message}); make room or rights for that`;
-    throw new RecordError(`${what}, and say: gatehouse upgrade --stack ${record.stack} --continue`, { cause });
+    throw new RecordError(`${what}, and say: ${formatContinueCommand(record)}`, { cause });
   }
 }
 
@@ -139,35 +171,4 @@ export async function writeRecord(path: string, record: StackRecord): Promise<vo
 export async function removeRecord(path: string): Promise<void> {
   await rm(path, { force: true });
   await syncDirectory(dirname(path));
-}
-
-/** SQLite's result code SQLITE_BUSY, in the lowest byte. */
-const busy = 5;
-
-/**
- * Takes the right to carry out a stack's upgrade; the operating system gives it up when the process ends, however it ends. Undefined where
- * another process has it.
- *
- * @throws {RecordError} where nothing can be locked.
- */
-export function lockRecord(path: string): Disposable | undefined {
-  const lockPath = `${path.replace(/\.json$/, "")}.lock`;
-  let database: DatabaseSync | undefined;
-  try {
-    database = new DatabaseSync(lockPath, { timeout: 0 });
-    keepPrivate(lockPath);
-    database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; PRAGMA user_version = 1");
-  } catch (cause) {
-    database?.close();
-    const { errcode = 0, message } = cause as Error & { errcode?: number };
-    if ((errcode & 0xff) === busy) return undefined;
-    throw new RecordError(`${lockPath} can't be locked (${message}); make the directory writable`, { cause });
-  }
-  const held = database;
-  return {
-    [Symbol.dispose]: () => {
-      rmSync(lockPath, { force: true });
-      held.close();
-    },
-  };
 }

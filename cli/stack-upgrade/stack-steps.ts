@@ -1,21 +1,39 @@
-import { EngineError, type Engine, type EngineContainer } from "./engine.ts";
+import { EngineError, type Engine } from "./engine.ts";
 import type { StackQuestions } from "./node-status.ts";
 import type { StepOutcome } from "./next-stage.ts";
 import { proveNode } from "./prove-node.ts";
 import type { PulumiCli } from "./pulumi-cli.ts";
-import type { StackSteps } from "./run-stack-upgrade.ts";
+import { endUpdate, type EndUpdateDependencies } from "./running-update.ts";
+import type { AmendRecord, StackStep, StackSteps } from "./run-stack-upgrade.ts";
+import { formatDockerCommand } from "./stack-commands.ts";
 import { buildConfigChange, namesOf } from "./stack-place.ts";
-import type { StackRecord, UpgradeSide } from "./stack-record.ts";
+import {
+  defaultLimits,
+  type StackLimits,
+  type StackRecord,
+  type StackStage,
+  type UpgradeSide,
+} from "./stack-record.ts";
 import { updateStack, type UpdateDependencies } from "./stack-update.ts";
-import { formatDiscardCommand, runWorkspaceJob, type WorkspaceAction } from "./workspace-job.ts";
+import { copyStill, putBackStill, stopNode, stopToGoBack } from "./still-node.ts";
+import { formatDiscardCommand, runWorkspaceJob } from "./workspace-job.ts";
+
+/** How a node is proved. */
+export type ProofPace = Readonly<{
+  /** How often it is looked at, and how long it has to be well. */
+  everyMs: number;
+  steadyMs: number;
+}>;
 
 export type StackStepsDependencies = Omit<UpdateDependencies, "pulumi" | "engine"> &
+  EndUpdateDependencies &
   Readonly<{
     pulumi: Pick<PulumiCli, "setConfig" | "update">;
     engine: Engine;
     questions: Pick<StackQuestions, "look" | "blockHash">;
-    /** How often a node that is being proved is looked at, and how long it has to be well. */
-    proof: Readonly<{ everyMs: number; steadyMs: number }>;
+    proof: ProofPace;
+    /** What the way back may take at least, whatever was asked for on the way there. */
+    backLimits?: StackLimits;
   }>;
 
 const done = { kind: "done" } as const;
@@ -23,77 +41,59 @@ const done = { kind: "done" } as const;
 /** What removing a copy may take. */
 const removeMs = 600_000;
 
-/** The exit status of a process that was killed. */
-const killedStatus = 137;
-
 /** What each stage of an upgrade of a stack on Docker does. An engine that does not answer has nothing changed: it is waited for. */
 export function createStackSteps(dependencies: StackStepsDependencies): StackSteps {
+  const { backLimits = defaultLimits, say } = dependencies;
+  const back = (record: StackRecord) => ({ ...record, limits: raiseLimits(record.limits, backLimits) });
   const steps: StackSteps = {
-    stopping: (record) => stopNode(record, dependencies),
-    copying: (record) => whileStill(record, "copy", dependencies),
+    stopping: (record, amend) => stopNode(record, dependencies, amend),
+    copying: (record) => copyStill(record, dependencies),
     configuring: (record) => configure(record, record.to, dependencies),
-    updating: (record) => update(record, record.to, dependencies),
-    proving: (record) => prove(record, record.to, dependencies),
+    updating: (record, amend) => update(record, record.to, dependencies, amend),
+    proving: (record, amend) => proveNew(record, dependencies, amend),
     cleaning: (record) => removeCopy(record, dependencies),
-    "back-stopping": (record) => stopBoth(record, dependencies),
+    "back-stopping": async (record, amend) => {
+      const ended = await endUpdate(record, dependencies);
+      return ended.kind === "done" ? await stopToGoBack(record, dependencies, amend) : ended;
+    },
+    "back-discarding": async (record) => {
+      const { note } = await removeCopy(record, dependencies);
+      if (note !== undefined) say(note);
+      return done;
+    },
+    "back-starting": (record) => startBoth(record, dependencies),
     "back-configuring": (record) => configure(record, record.from, dependencies),
-    "back-data": (record) => putDataBack(record, dependencies),
-    "back-updating": (record) =>
-      record.newRan ? update(record, record.from, dependencies) : startBoth(record, dependencies),
-    "back-proving": (record) => proveOld(record, dependencies),
+    "back-data": async (record, amend) => {
+      const ended = await endUpdate(record, dependencies);
+      return ended.kind === "done" ? await putBackStill(back(record), dependencies, amend) : ended;
+    },
+    "back-updating": (record, amend) => update(back(record), record.from, dependencies, amend),
+    "back-proving": (record) => proveOld(back(record), dependencies),
+    "back-cleaning": (record) => cleanUp(record, dependencies),
   };
-  return Object.fromEntries(
-    Object.entries(steps).map(([stage, step]) => [
-      stage,
-      (...args: Parameters<typeof step>) => waitForEngine(step(...args)),
-    ]),
-  ) as StackSteps;
+  return Object.fromEntries(Object.entries(steps).map(([stage, step]) => [stage, waitForEngine(step)])) as Record<
+    StackStage,
+    StackStep
+  >;
 }
 
-async function waitForEngine(step: Promise<StepOutcome>): Promise<StepOutcome> {
-  try {
-    return await step;
-  } catch (error) {
-    if (!(error instanceof EngineError) || error.hasAnswered) throw error;
-    return { kind: "waits", why: error.message };
-  }
+function raiseLimits(limits: StackLimits, least: StackLimits): StackLimits {
+  return {
+    copyMs: Math.max(limits.copyMs, least.copyMs),
+    updateMs: Math.max(limits.updateMs, least.updateMs),
+    proveMs: Math.max(limits.proveMs, least.proveMs),
+  };
 }
 
-/** The sidecar first: it would start a node that is silent for long, while its data are copied. */
-async function stopBoth(record: StackRecord, { engine }: StackStepsDependencies): Promise<StepOutcome> {
-  const { node, sidecar } = namesOf(record);
-  await engine.stop(sidecar);
-  await engine.stop(node);
-  return done;
-}
-
-/** A node that had to be killed may have left data that are not whole: its copy would be none to go back to. */
-async function stopNode(record: StackRecord, dependencies: StackStepsDependencies): Promise<StepOutcome> {
-  await stopBoth(record, dependencies);
-  const { node } = namesOf(record);
-  const state = (await dependencies.engine.inspect(node))?.State;
-  if (state === undefined) return { kind: "failed", why: `the engine has no container ${node} any more` };
-  if (state.ExitCode !== killedStatus && !state.OOMKilled) return done;
-  return { kind: "failed", why: `${node} did not end within its grace and was killed: its data may not be whole` };
-}
-
-/** Does something to the data of a node that stands still, and makes sure that it stood still all the while. */
-async function whileStill(
-  record: StackRecord,
-  action: WorkspaceAction,
-  { engine }: Pick<StackStepsDependencies, "engine">,
-): Promise<StepOutcome> {
-  const { node } = namesOf(record);
-  const before = await engine.inspect(node);
-  if (before?.State.Running === true) return { kind: "failed", why: `${node} was started while it had to stand still` };
-  await runWorkspaceJob(record, action, { engine, withinMs: record.limits.copyMs });
-  const after = await engine.inspect(node);
-  if (isSameStart(before, after)) return done;
-  return { kind: "failed", why: `${node} was started while its data were worked on (${action})` };
-}
-
-function isSameStart(before: EngineContainer | undefined, after: EngineContainer | undefined): boolean {
-  return after?.State.Running !== true && before?.State.StartedAt === after?.State.StartedAt;
+function waitForEngine(step: StackStep): StackStep {
+  return async (...args) => {
+    try {
+      return await step(...args);
+    } catch (error) {
+      if (!(error instanceof EngineError) || !error.mayPass) throw error;
+      return { kind: "waits", why: error.message };
+    }
+  };
 }
 
 async function configure(
@@ -110,20 +110,38 @@ async function update(
   record: StackRecord,
   { image }: UpgradeSide,
   dependencies: StackStepsDependencies,
+  amend: AmendRecord,
 ): Promise<StepOutcome> {
+  const ended = await endUpdate(record, dependencies);
+  if (ended.kind !== "done") return ended;
   const { node, sidecar } = namesOf(record);
-  const names = [node, sidecar, `${node}-prime`, `${node}-conf`, `${sidecar}-files`];
-  const { stack, limits } = record;
-  const updated = await updateStack({ stack, withinMs: limits.updateMs, names }, dependencies);
+  const { engine, processes, clock } = dependencies;
+  const updated = await updateStack(
+    {
+      ...record,
+      withinMs: record.limits.updateMs,
+      names: [node, sidecar, `${node}-prime`, `${node}-conf`, `${sidecar}-files`, `${sidecar}-live`],
+      onBegin: async (pid) => {
+        const startedAt = await processes.startOf(pid);
+        if (startedAt !== undefined) await amend({ update: { pid, startedAt, beganMs: clock.wallMs() } });
+      },
+      onLocked: () => amend({ waitsFor: "lock" }),
+    },
+    dependencies,
+  );
   if (updated.kind !== "done") return updated;
   // Whatever Pulumi believes: another image over these data is what must not be started.
-  const { engine } = dependencies;
-  const [found, wanted] = [(await engine.inspect(node))?.Image, await engine.findImage(image)];
-  if (found !== undefined && found === wanted) return startBoth(record, dependencies);
-  return {
-    kind: "failed",
-    why: `after pulumi up, ${node} is not one of ${image}; look at it, and run pulumi up --refresh`,
-  };
+  if (await runsImage(record, image, engine)) return await startBoth(record, dependencies);
+  return { kind: "failed", why: `after pulumi up, ${explainOtherImage(node, image)}` };
+}
+
+async function runsImage(record: StackRecord, image: string, engine: Engine): Promise<boolean> {
+  const [found, wanted] = [(await engine.inspect(namesOf(record).node))?.Image, await engine.findImage(image)];
+  return found !== undefined && found === wanted;
+}
+
+function explainOtherImage(node: string, image: string): string {
+  return `${node} is not one of ${image}; look at it, and run pulumi up --refresh`;
 }
 
 /** Pulumi leaves containers alone that it knows unchanged, though they were stopped. */
@@ -140,50 +158,61 @@ async function startBoth(
   return done;
 }
 
-function prove(
-  { before, limits }: StackRecord,
-  { version }: UpgradeSide,
-  { questions, clock, proof }: StackStepsDependencies,
-  mayBeHeld = false,
+/** A node that tells no version is known by its image alone. */
+async function proveNew(
+  record: StackRecord,
+  { questions, clock, pause, proof, engine }: StackStepsDependencies,
+  amend: AmendRecord,
 ): Promise<StepOutcome> {
-  const options = { version, before, mayBeHeld, withinMs: limits.proveMs, ...proof };
-  return proveNode(options, { ...questions, clock });
+  const { before, limits, to } = record;
+  const options = { version: to.version, before, mayBeHeld: false, withinMs: limits.proveMs, ...proof };
+  const proved = await proveNode(options, { ...questions, clock, pause });
+  if (proved.kind === "failed") return proved;
+  if (!(await runsImage(record, to.image, engine))) {
+    return { kind: "failed", why: explainOtherImage(namesOf(record).node, to.image) };
+  }
+  await amend({ toldVersion: proved.toldVersion });
+  return done;
 }
 
-async function removeCopy(record: StackRecord, { engine }: StackStepsDependencies): Promise<StepOutcome> {
+async function proveOld(
+  { before, limits, from }: StackRecord,
+  { questions, clock, pause, proof }: StackStepsDependencies,
+): Promise<StepOutcome> {
+  const options = { version: from.version, before, mayBeHeld: true, withinMs: limits.proveMs, ...proof };
+  const proved = await proveNode(options, { ...questions, clock, pause });
+  return proved.kind === "failed" ? proved : done;
+}
+
+async function removeCopy(record: StackRecord, { engine }: StackStepsDependencies): Promise<Removed> {
   try {
     await runWorkspaceJob(record, "remove", { engine, withinMs: removeMs });
     return done;
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
     const command = formatDiscardCommand(record);
-    return {
-      kind: "done",
-      note: `The copy of the data could not be removed (${error.message}). Remove it: ${command}`,
-    };
+    const note = `The copy of the data could not be removed (${error.message}). Remove it: ${command}`;
+    return { kind: "done", note };
   }
 }
 
-/** Before the new version was begun, the data are those of before. */
-async function putDataBack(record: StackRecord, dependencies: StackStepsDependencies): Promise<StepOutcome> {
-  return record.newRan ? await whileStill(record, "restore", dependencies) : done;
-}
+/** Nothing else depends on it: what could not be removed is told. */
+type Removed = Readonly<{ kind: "done"; note?: string }>;
 
-async function proveOld(record: StackRecord, dependencies: StackStepsDependencies): Promise<StepOutcome> {
-  const proved = await prove(record, record.from, dependencies, true);
-  if (proved.kind !== "done") return proved;
+/** The old version is proved by then: what can't be done is told, and undoes nothing. */
+async function cleanUp(record: StackRecord, dependencies: StackStepsDependencies): Promise<StepOutcome> {
   const removed = await removeCopy(record, dependencies);
   const looked = await dependencies.questions.look();
   const isHeld =
     looked.ok && looked.said.conditions.some(({ type, status }) => type === "Unheld" && status === "False");
+  const { sidecar } = namesOf(record);
+  const resume = formatDockerCommand(record.engine, "exec", sidecar, "node", "/app/cli/gatehouse.js", "resume");
   const notes = [
-    removed.kind === "done" ? removed.note : undefined,
+    removed.note,
     record.newRan
       ? `What the new version made of the data is kept on the node's volume. Remove it once nobody needs it: ${formatDiscardCommand(record)}`
       : undefined,
-    isHeld
-      ? `The sidecar holds. Lift it: docker exec ${namesOf(record).sidecar} node /app/cli/gatehouse.js resume`
-      : undefined,
+    isHeld ? `The sidecar holds. Lift it: ${resume}` : undefined,
   ].filter((note) => note !== undefined);
   return { kind: "done", ...(notes.length === 0 ? {} : { note: notes.join("\n") }) };
 }

@@ -2,62 +2,60 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { systemClock, type Clock } from "#daemon/clock.ts";
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
-import { checkStack } from "./check-stack.ts";
+import { pause as pauseForReal, type Pause } from "#daemon/time.ts";
+import { beginUpgrade, findStack, type BeginOptions } from "./begin-upgrade.ts";
 import { createEngine, EngineError, type Engine } from "./engine.ts";
 import { createStackQuestions, type StackQuestions } from "./node-status.ts";
 import { createPulumiCli, type PulumiCli } from "./pulumi-cli.ts";
 import { createPulumiProcess, PulumiError } from "./pulumi-process.ts";
+import { Refused } from "./refused.ts";
+import { systemProcesses, type Processes } from "./running-update.ts";
 import { runStackUpgrade } from "./run-stack-upgrade.ts";
-import { decideNewSide, readStackPlace, type AskedVersion } from "./stack-place.ts";
-import { describeRecord, formatEnd, formatStackPlan } from "./stack-plan.ts";
+import { formatContinueCommand } from "./stack-commands.ts";
+import { lockStack } from "./stack-lock.ts";
+import type { AskedVersion } from "./stack-place.ts";
+import { describeRecord, formatEnd } from "./stack-plan.ts";
 import {
   findRecordPath,
-  lockRecord,
   readRecord,
   RecordError,
   removeRecord,
   writeRecord,
+  type StackLimits,
   type StackRecord,
 } from "./stack-record.ts";
 import { createStackSteps, type StackStepsDependencies } from "./stack-steps.ts";
 
 /** What is asked, and how a person agrees. */
-export type StackUpgradeOptions = Readonly<{
-  stack: string;
-  /** Absent with `isContinued` alone. */
-  asked: AskedVersion | undefined;
-  isContinued: boolean;
-  /** Directory of the Pulumi program, absolute. */
-  directory: string;
-  /** The stack's configuration, absolute; default: where Pulumi looks for it. */
-  configFile: string | undefined;
-  /** Where the sidecar is asked; default: where the stack's outputs say. */
-  statusUrl: string | undefined;
-  limits: StackRecord["limits"];
-  dryRun: boolean;
-  yes: boolean;
-  confirm: ((question: string) => Promise<boolean>) | undefined;
-}>;
+export type StackUpgradeOptions = Pick<BeginOptions, "stack" | "statusUrl" | "limits" | "dryRun" | "yes" | "confirm"> &
+  Readonly<{
+    /** Absent with `isContinued` alone. */
+    asked: AskedVersion | undefined;
+    isContinued: boolean;
+    /** Directory of the Pulumi program, absolute. */
+    directory: string;
+    /** The stack's configuration, absolute; default: where Pulumi looks for it. */
+    configFile: string | undefined;
+    /** Where this user's programs keep what one of them at a time may do. */
+    stateDirectory: string;
+  }>;
 
 /** What does the work; the defaults are the real ones. */
 export type StackUpgradeDependencies = Readonly<{
   output: CommandOutput;
   signal: AbortSignal;
-  pulumi?: PulumiCli;
+  pulumi?: (place: Readonly<{ stack: string; directory: string; configFile: string }>) => PulumiCli;
   engine?: (address: string) => Engine | undefined;
   questions?: (place: Readonly<{ statusUrl: string; rpcUrl: string }>) => StackQuestions;
+  processes?: Processes;
   clock?: Clock;
+  pause?: Pause;
   proof?: StackStepsDependencies["proof"];
+  backLimits?: StackLimits;
 }>;
 
 /** A node that crashes again and again answers in between. */
 const defaultProof = { everyMs: 2_000, steadyMs: 30_000 };
-
-/** What can't be done, and what to do about it; nothing was changed. */
-class Refused extends Error {
-  override readonly name = "Refused";
-  readonly code = "refused";
-}
 
 /**
  * Takes the node of a stack to another image by `pulumi up`, proves it, and takes image, data and configuration back otherwise; or goes on with that where an
@@ -67,24 +65,20 @@ export async function runStackUpgradeCommand(
   options: StackUpgradeOptions,
   dependencies: StackUpgradeDependencies,
 ): Promise<number> {
-  const { stack, directory } = options;
-  const { output } = dependencies;
   try {
-    const configFile = options.configFile ?? join(directory, `Pulumi.${stack.split("/").at(-1) ?? stack}.yaml`);
-    await requireFile(configFile);
-    const path = findRecordPath(directory, stack);
-    using lock = lockRecord(path);
-    if (lock === undefined) throw new Refused(`another gatehouse upgrade of ${stack} is at work in ${directory}`);
-    const pulumi =
-      dependencies.pulumi ?? createPulumiCli({ stack, configFile }, { run: createPulumiProcess(directory) });
-    const known = readRecord(path);
-    const record =
-      known === undefined ? await beginUpgrade(options, { ...dependencies, pulumi }) : agreeToGoOn(known, options);
-    if (typeof record === "number") return record;
-    return await carryOut(record, { ...dependencies, pulumi, path, isResumed: known !== undefined }, options);
+    return await run(options, {
+      pulumi: (place) => createPulumiCli(place, { run: createPulumiProcess(place.directory) }),
+      engine: createEngine,
+      questions: createStackQuestions,
+      processes: systemProcesses,
+      clock: systemClock,
+      pause: pauseForReal,
+      proof: defaultProof,
+      ...dependencies,
+    });
   } catch (error) {
     if (!expected.some((kind) => error instanceof kind)) throw error;
-    output.error(`upgrade: ${(error as Error).message}\n`);
+    dependencies.output.error(`upgrade: ${(error as Error).message}\n`);
     return exitStatus.error;
   }
 }
@@ -92,118 +86,92 @@ export async function runStackUpgradeCommand(
 /** What a person can do something about. */
 const expected = [Refused, PulumiError, EngineError, RecordError] as const;
 
-async function requireFile(path: string): Promise<void> {
+type Dependencies = Required<Omit<StackUpgradeDependencies, "backLimits">> &
+  Pick<StackUpgradeDependencies, "backLimits">;
+
+async function run(options: StackUpgradeOptions, dependencies: Dependencies): Promise<number> {
+  const { stack, directory, asked, stateDirectory } = options;
+  const path = findRecordPath(directory, stack);
+  const known = readRecord(path);
+  const configFile = await findConfigFile(options, known);
+  const pulumi = dependencies.pulumi({ stack: known?.stack ?? stack, directory, configFile });
+  const place = known ?? (await findStack(options, { pulumi }));
+  using lock = lockStack(stateDirectory, place);
+  if (lock === undefined) throw new Refused(`another gatehouse upgrade of ${place.prefix} is at work`);
+  // Whoever had the lock until now may have begun one, or ended it.
+  const current = readRecord(path);
+  if (current?.id !== known?.id)
+    throw new Refused(`another gatehouse upgrade of ${stack} was at work; look, and say it again`);
+  if (current !== undefined) {
+    return await carryOut(agreeToGoOn(current, options), { ...dependencies, pulumi, path, isResumed: true });
+  }
+  if (asked === undefined) throw new Refused(`no upgrade of ${stack} is under way in ${directory}`);
+  const record = await beginUpgrade({ ...options, asked, configFile }, { ...dependencies, pulumi });
+  if (typeof record === "number") return record;
+  return await carryOut(record, { ...dependencies, pulumi, path, isResumed: false });
+}
+
+/** An upgrade is gone on with over the configuration that it was begun with. */
+async function findConfigFile(
+  { stack, directory, configFile }: StackUpgradeOptions,
+  known: StackRecord | undefined,
+): Promise<string> {
+  if (known !== undefined && configFile !== undefined && configFile !== known.configFile) {
+    throw new Refused(`${describeRecord(known)}, with ${known.configFile}; leave --config-file out to go on`);
+  }
+  const path = known?.configFile ?? configFile ?? join(directory, `Pulumi.${stack.split("/").at(-1) ?? stack}.yaml`);
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
     throw new Refused(
       `${path} can't be read (${error.code ?? error.message}); name it by --config-file, or the program's directory by --cwd`,
     );
   });
   if (!found.isFile()) throw new Refused(`${path} is no file`);
+  return path;
 }
 
-/** What an earlier run began is gone on with, by the same words or by --continue; nothing else is begun meanwhile. */
-function agreeToGoOn(known: StackRecord, { asked, isContinued, dryRun }: StackUpgradeOptions): StackRecord {
+/** What an earlier run began is gone on with, by the same words or by --continue; nothing else is begun meanwhile. What may change is how long it takes, and where the sidecar is asked. */
+function agreeToGoOn(known: StackRecord, options: StackUpgradeOptions): StackRecord {
+  const { stack, directory, asked, isContinued, dryRun, limits, statusUrl } = options;
   const isSame = isContinued || asked?.image === known.to.image;
-  if (!isSame || dryRun) {
-    throw new Refused(`${describeRecord(known)}; go on with it: ${continueCommand(known)}`);
+  if (!isSame || dryRun || !isSameStack(stack, known.stack)) {
+    throw new Refused(`${describeRecord(known)}; go on with it: ${formatContinueCommand({ ...known, directory })}`);
   }
-  return known;
+  return { ...known, directory, limits: { ...known.limits, ...limits }, statusUrl: statusUrl ?? known.statusUrl };
 }
 
-function continueCommand({ stack }: Pick<StackRecord, "stack">): string {
-  return `gatehouse upgrade --stack ${stack} --continue`;
+/** A name without its organization stands for Pulumi's own choice of one. */
+function isSameStack(typed: string, known: string): boolean {
+  return typed === known || !typed.includes("/") || !known.includes("/");
 }
 
-/** Checks, shows and asks; returns the record of what is to be done, or the exit status where nothing is. */
-async function beginUpgrade(
-  { stack, asked, statusUrl, limits, dryRun, yes, confirm }: StackUpgradeOptions,
-  {
-    output,
-    pulumi,
-    engine: findEngine = createEngine,
-    questions: createQuestions = createStackQuestions,
-    clock = systemClock,
-    signal,
-  }: StackUpgradeDependencies & Readonly<{ pulumi: PulumiCli }>,
-): Promise<StackRecord | number> {
-  if (asked === undefined) throw new Refused(`no upgrade of ${stack} is under way here`);
-  const place = await readPlace();
-  const to = decideNewSide(place, asked);
-  if (to === undefined) throw new Refused(`the tag of ${asked.image} tells no version; say it by --node-version`);
-  const engine = findEngine(place.engine);
-  if (engine === undefined) {
-    throw new Refused(`the stack's engine is at ${place.engine}; run this on the machine where that engine is`);
-  }
-  const check = await checkStack(place, to, { pulumi, engine, questions: createQuestions(place) });
-  output.out(formatStackPlan(place, to, check, limits));
-  const { before, toolImage, problems } = check;
-  if (problems.length > 0 || before === undefined || toolImage === undefined) {
-    throw new Refused("it can't be done now, for the reasons above; nothing was changed");
-  }
-  if (dryRun) return exitStatus.clean;
-  if (!(yes || (await confirm?.("Upgrade the node now? [y/N] ")) === true)) {
-    throw new Refused(`nothing was changed.${confirm === undefined ? " Without a terminal, say --yes." : ""}`);
-  }
-  if (signal.aborted) throw new Refused("it was ended by a signal; nothing was changed");
-  const nowMs = clock.wallMs();
-  return {
-    ...place,
-    id: new Date(nowMs).toISOString().replaceAll(/[:.]/g, "-"),
-    toolImage,
-    to,
-    before,
-    limits,
-    beganMs: nowMs,
-    stage: "stopping",
-    stageSinceMs: nowMs,
-    attempts: 0,
-    interruptions: 0,
-    newRan: false,
-  };
-
-  async function readPlace() {
-    const [config, outputs] = [await pulumi.readConfig(), await pulumi.readOutputs()];
-    try {
-      return readStackPlace(stack, { config, outputs, statusUrl });
-    } catch (error) {
-      throw new Refused((error as Error).message);
-    }
-  }
-}
-
-type CarryOutDependencies = StackUpgradeDependencies &
+type CarryOutDependencies = Omit<Dependencies, "pulumi"> &
   Readonly<{ pulumi: PulumiCli; path: string; isResumed: boolean }>;
 
 async function carryOut(
   begun: StackRecord,
-  {
-    output,
-    pulumi,
-    path,
-    isResumed,
-    signal,
-    engine: findEngine = createEngine,
-    questions: createQuestions = createStackQuestions,
-    clock = systemClock,
-    proof = defaultProof,
-  }: CarryOutDependencies,
-  { stack }: StackUpgradeOptions,
+  { output, path, isResumed, engine: findEngine, questions, backLimits, ...rest }: CarryOutDependencies,
 ): Promise<number> {
   const engine = findEngine(begun.engine);
   if (engine === undefined) throw new Refused(`no engine can be reached at ${begun.engine}`);
   const say = (line: string) => output.out(`${line}\n`);
   if (isResumed) say(`Goes on: ${describeRecord(begun)}.`);
-  const steps = createStackSteps({ pulumi, engine, questions: createQuestions(begun), say, clock, signal, proof });
+  const common = { ...rest, say };
+  const steps = createStackSteps({
+    ...common,
+    engine,
+    questions: questions(begun),
+    ...(backLimits === undefined ? {} : { backLimits }),
+  });
   const remember = (record: StackRecord) => writeRecord(path, record);
-  const { record, waits } = await runStackUpgrade(begun, { isResumed }, { steps, remember, say, clock, signal });
+  const { record, waits } = await runStackUpgrade(begun, { isResumed }, { ...common, steps, remember });
   if (waits !== undefined) {
     output.error(
-      `upgrade: not ended: ${waits}\nThe node may stand still meanwhile. Go on: ${continueCommand({ stack })}\n`,
+      `upgrade: not ended: ${waits}\nThe node may stand still meanwhile. Go on: ${formatContinueCommand(record)}\n`,
     );
     return exitStatus.error;
   }
   if (record.end !== "stranded") await removeRecord(path);
-  const told = `${formatEnd(record, continueCommand({ stack }))}\n`;
+  const told = `${formatEnd(record)}\n`;
   if (record.end === "committed") output.out(told);
   else output.error(told);
   return record.end === "committed" ? exitStatus.clean : exitStatus.error;

@@ -29,6 +29,9 @@ const kept = ["data", "conf"] as const;
 
 const workDirectory = ".gatehouse-upgrade";
 
+/** A copy may not fill the disk to its last byte. */
+const roomShare = 1.1;
+
 /** What was found on a volume. */
 export type WorkspaceLook = Readonly<{
   bytes: number;
@@ -37,6 +40,8 @@ export type WorkspaceLook = Readonly<{
   clones: boolean;
   /** Copies and data put aside that are there already. */
   leftovers: readonly string[];
+  /** Which of them have a copy: their upgrade is not over, as far as can be seen here. */
+  copies: readonly string[];
   /** node.conf in base64; absent where there is none. */
   conf?: string | undefined;
 }>;
@@ -47,23 +52,33 @@ export async function lookAtWorkspace(volume: string): Promise<WorkspaceLook> {
   for (const name of kept) bytes += await measureTree(join(volume, name));
   const { bavail, bsize } = await statfs(volume);
   const conf = await readIfThere(join(volume, "conf/node.conf"));
+  const leftovers = await namesIn(join(volume, workDirectory));
+  const copies: string[] = [];
+  for (const id of leftovers) if (await isThere(placesOf(volume, id).copy)) copies.push(id);
   return {
     bytes,
     freeBytes: bavail * bsize,
     clones: await canClone(volume),
-    leftovers: await namesIn(join(volume, workDirectory)),
+    leftovers,
+    copies,
     ...(conf === undefined ? {} : { conf: conf.toString("base64") }),
   };
 }
 
-/** Copies the directories of a node that does not run; a copy that a kill left half made is started over. */
+/** Copies the directories of a node that does not run; a copy that a kill left half made is started over, and one that fails leaves nothing. */
 export async function copyWorkspace(volume: string, id: string): Promise<void> {
-  const { copy, done } = placesOf(volume, id);
+  const { work, copy, done } = placesOf(volume, id);
   if (await isThere(done.copied)) return;
   await rm(copy, { recursive: true, force: true });
   await mkdir(copy, { recursive: true, mode: 0o700 });
-  for (const name of kept) {
-    if (await isThere(join(volume, name))) await copyTree(join(volume, name), join(copy, name));
+  try {
+    for (const name of kept) {
+      if (await isThere(join(volume, name))) await copyTree(join(volume, name), join(copy, name));
+    }
+  } catch (error) {
+    // The node is started again, and needs the room.
+    await rm(work, { recursive: true, force: true });
+    throw error;
   }
   await syncDirectory(copy);
   await mark(done.copied);
@@ -128,10 +143,27 @@ async function copyTree(from: string, to: string): Promise<void> {
     await symlink(await readlink(from), to);
     await lchown(to, stats.uid, stats.gid);
   } else if (stats.isFile()) {
-    await copyFile(from, to, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
+    await copyContent(from, to, stats.size);
     await own(to, stats);
     await using file = await open(to, "r");
     await file.sync();
+  }
+}
+
+/** Clones a file, or copies it where that is not possible and there is room: nobody has counted on it where files are cloned. */
+async function copyContent(from: string, to: string, bytes: number): Promise<void> {
+  try {
+    await copyFile(from, to, constants.COPYFILE_FICLONE_FORCE | constants.COPYFILE_EXCL);
+  } catch (error) {
+    if (!isNoClone(error)) throw error;
+    const { bavail, bsize } = await statfs(dirname(to));
+    const free = bavail * bsize;
+    if (bytes * roomShare > free) {
+      throw new Error(`${from} can't be cloned, and of the ${bytes} bytes that it takes ${free} are free`, {
+        cause: error,
+      });
+    }
+    await copyFile(from, to, constants.COPYFILE_EXCL);
   }
 }
 
@@ -159,13 +191,21 @@ async function canClone(volume: string): Promise<boolean> {
     await copyFile(probe, `${probe}.copy`, constants.COPYFILE_FICLONE_FORCE);
     return true;
   } catch (error) {
-    const { code = "" } = error as NodeJS.ErrnoException;
-    if (["ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EXDEV", "EINVAL", "ENOTTY"].includes(code)) return false;
+    if (isNoClone(error)) return false;
     throw error;
   } finally {
     await rm(probe, { force: true });
     await rm(`${probe}.copy`, { force: true });
   }
+}
+
+/** What a file system answers that can't clone a file, or not now: ZFS does not what it has not written yet. */
+const noClone: ReadonlySet<string> = new Set([
+  ...["ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EXDEV", "EINVAL", "ENOTTY", "EAGAIN"],
+]);
+
+function isNoClone(error: unknown): boolean {
+  return noClone.has((error as NodeJS.ErrnoException).code ?? "");
 }
 
 async function mark(path: string): Promise<void> {

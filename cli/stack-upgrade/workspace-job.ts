@@ -1,40 +1,59 @@
-import type { Engine } from "./engine.ts";
+import { randomBytes } from "node:crypto";
+import { ownerLabel, type Engine } from "./engine.ts";
+import { formatDockerCommand } from "./stack-commands.ts";
 import { namesOf } from "./stack-place.ts";
 
-/** What a job on a node's volume does. */
-export type WorkspaceAction = "look" | "copy" | "restore" | "remove" | "discard";
+/** What a job does to a node's volume. */
+export type WorkspaceAction = "copy" | "restore" | "remove" | "discard";
+
+/** Whose volume, and which copy on it. */
+export type WorkspacePlace = Readonly<{ prefix: string; engine: string; toolImage: string; id: string }>;
 
 /** The program in Gatehouse's image that does it. */
 const program = "/app/cli/stack-upgrade/workspace-copy.main.ts";
 const mountedAt = "/volume";
+const lookMs = 300_000;
 
-/** Runs a job on the node's volume, in a separate container, and returns what it printed. */
-export function runWorkspaceJob(
-  {
-    prefix,
-    toolImage,
-    id,
-  }: Readonly<{ prefix: string; toolImage: string; /** Of the copy; a look needs none. */ id: string | undefined }>,
+/** Looks at the node's volume, whatever else is at work on it, and returns what the job printed. */
+export function lookAtVolume(
+  { prefix, toolImage }: Pick<WorkspacePlace, "prefix" | "toolImage">,
+  { engine }: Readonly<{ engine: Engine }>,
+): Promise<string> {
+  const { look, volume } = namesOf({ prefix });
+  const own = randomBytes(4).toString("hex");
+  return engine.run({
+    name: `${look}-${own}`,
+    image: toolImage,
+    labels: { "io.gatehouse.stack": prefix, [ownerLabel]: own },
+    command: [program, "look", mountedAt],
+    volumes: { [mountedAt]: volume },
+    withinMs: lookMs,
+  });
+}
+
+/** Runs a job on the node's volume, in a separate container: one at a time, for one upgrade. */
+export async function runWorkspaceJob(
+  { prefix, toolImage, id }: Pick<WorkspacePlace, "prefix" | "toolImage" | "id">,
   action: WorkspaceAction,
   { engine, withinMs }: Readonly<{ engine: Engine; withinMs: number }>,
-): Promise<string> {
+): Promise<void> {
   const { job: name, volume } = namesOf({ prefix });
-  return engine.run({
+  await engine.run({
     name,
     image: toolImage,
-    labels: { "io.gatehouse.stack": prefix },
-    command: [program, action, mountedAt, ...(id === undefined ? [] : [id])],
+    labels: { "io.gatehouse.stack": prefix, [ownerLabel]: id },
+    command: [program, action, mountedAt, id],
     volumes: { [mountedAt]: volume },
     withinMs,
   });
 }
 
 /** The command by which a person removes all that an upgrade has left on the node's volume. Pure. */
-export function formatDiscardCommand({
-  prefix,
-  toolImage,
-  id,
-}: Readonly<{ prefix: string; toolImage: string; id: string }>): string {
+export function formatDiscardCommand({ prefix, engine, toolImage, id }: WorkspacePlace): string {
   const { volume } = namesOf({ prefix });
-  return `docker run --rm --network none --user 0 --entrypoint node --volume ${volume}:${mountedAt} ${toolImage} ${program} discard ${mountedAt} ${id}`;
+  return formatDockerCommand(
+    engine,
+    ...["run", "--rm", "--network", "none", "--user", "0", "--entrypoint", "node"],
+    ...["--volume", `${volume}:${mountedAt}`, toolImage, program, "discard", mountedAt, id],
+  );
 }

@@ -5,6 +5,7 @@ import { runStackUpgradeCommand } from "../../cli/stack-upgrade/stack-upgrade-co
  * `gatehouse upgrade --stack` as it is, but that a version has to be well for seconds only. Arguments: the program's directory, the stack, the new image or "" to continue, and its version.
  */
 const [directory = "", stack = "", image = "", version = ""] = process.argv.slice(2);
+const limits = { copyMs: 120_000, updateMs: 240_000, proveMs: 60_000 };
 const stopping = new AbortController();
 process.once("SIGTERM", () => stopping.abort());
 process.exitCode = await runStackUpgradeCommand(
@@ -13,9 +14,10 @@ process.exitCode = await runStackUpgradeCommand(
     asked: image === "" ? undefined : { image, version },
     isContinued: image === "",
     directory,
-    configFile: join(directory, `Pulumi.${stack}.yaml`),
+    configFile: undefined,
     statusUrl: undefined,
-    limits: { copyMs: 120_000, updateMs: 240_000, proveMs: 60_000 },
+    stateDirectory: join(directory, "state"),
+    limits,
     dryRun: false,
     yes: true,
     confirm: undefined,
@@ -28,5 +30,6 @@ process.exitCode = await runStackUpgradeCommand(
     },
     signal: stopping.signal,
     proof: { everyMs: 250, steadyMs: 3_000 },
+    backLimits: limits,
   },
 );

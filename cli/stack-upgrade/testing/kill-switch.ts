@@ -24,7 +24,11 @@ export function createKillSwitch(): KillSwitch {
       changes += 1;
       const now = kill?.at === changes ? kill : undefined;
       if (now === undefined) return effect();
-      if (now.isAfter) effect();
+      try {
+        if (now.isAfter) effect();
+      } catch {
+        // Nobody is left to be told of it.
+      }
       now.tell();
       return forever();
     },

@@ -1,159 +1,105 @@
-import { systemClock } from "#daemon/clock.ts";
-import { EngineError, type Engine } from "../engine.ts";
-import type { SidecarLook, StackQuestions } from "../node-status.ts";
-import type { PulumiCli } from "../pulumi-cli.ts";
 import type { StackRecord } from "../stack-record.ts";
 import type { StackStepsDependencies } from "../stack-steps.ts";
-import { createKillSwitch, type KillSwitch } from "./kill-switch.ts";
-
-/** What a new version does as soon as it runs. */
-export type NewVersion = "good" | "silent" | "another version" | "loses a block" | "does not start";
-
-export const oldImage = "node:0.16.2";
-export const newImage = "node:0.17.0";
-const oldBlock = "block 1 by 0.16.2";
-const prefix = "gatehouse-prod";
-const names = { node: `${prefix}-node`, sidecar: `${prefix}-sidecar` };
-
-type Container = Readonly<{ image: string; running: boolean; starts: number }>;
-
-/** What there is, apart from the command. */
-type State = {
-  containers: Map<string, Container>;
-  /** The blocks of the node's data, and of the copy. */
-  live: readonly string[];
-  copy: readonly string[] | undefined;
-  isRestored: boolean;
-  config: Record<string, string | undefined>;
-  /** The chain goes on from look to look. */
-  looks: number;
-};
+import { createKillSwitch } from "./kill-switch.ts";
+import { createWorldEngine } from "./world-engine.ts";
+import { createWorldProcesses, createWorldPulumi } from "./world-pulumi.ts";
+import { createWorldQuestions } from "./world-questions.ts";
+import {
+  names,
+  newImage,
+  oldBlock,
+  oldImage,
+  prefix,
+  startContainer,
+  stopContainer,
+  type NewVersion,
+  type WorldEvent,
+  type WorldParts,
+  type WorldState,
+} from "./world-state.ts";
+import { createWorldTime } from "./world-time.ts";
 
 /**
  * A stack in memory: an engine with two containers and a volume, Pulumi with a configuration, and a node whose data tell which versions ran over them. A run can be
- * ended at any change that it makes.
+ * ended at any change that it makes; what it has begun in containers and processes goes on without it.
  */
 export function createStackWorld(newVersion: NewVersion) {
-  const state: State = {
+  const state: WorldState = {
     containers: new Map([
       [names.node, { image: oldImage, running: true, starts: 1 }],
       [names.sidecar, { image: "gatehouse:1", running: true, starts: 1 }],
     ]),
     live: [oldBlock],
     copy: undefined,
-    isRestored: false,
+    marks: new Set(),
+    jobs: new Map(),
     config: { "gatehouse:nodeImage": oldImage },
+    pulumiKnows: oldImage,
+    isPulumiThere: true,
+    lockedBy: undefined,
+    processes: new Map(),
+    nextPid: 100,
     looks: 0,
+    copyMs: 100,
+    updateMs: 200,
+    quietMs: 0,
+    isRemoveBroken: false,
+    nodeStartedMs: 0,
+    begun: [],
   };
   const kills = createKillSwitch();
-  const parts = { newVersion, kills };
+  const time = createWorldTime();
+  const met = new Map<WorldEvent, () => void>();
+  const meet = (event: WorldEvent) => {
+    const effect = met.get(event);
+    met.delete(event);
+    effect?.();
+  };
+  const parts: WorldParts = { state, newVersion, kills, time, meet };
   return {
     record: begunRecord,
     state,
     kills,
+    time,
+    /** Has something happen the next time that this is in its middle. */
+    during: (event: WorldEvent, effect: () => void) => void met.set(event, effect),
+    /** Somebody else starts the node. */
+    startNode: () => startContainer(parts, names.node, state.containers.get(names.node)?.image ?? ""),
+    stopNode: () => stopContainer(state, names.node),
     image: () => state.containers.get(names.node)?.image,
     areRunning: () => [...state.containers.values()].every(({ running }) => running),
+    /** Every update is killed in the middle, and somebody says pulumi cancel. */
+    crashUpdates: () => {
+      for (const { task } of state.processes.values()) task?.end();
+      state.lockedBy = undefined;
+    },
+    /** What of a killed command does not go on: a process that was not let go yet. */
+    bury: () => {
+      for (const [pid, { task }] of state.processes) if (task === undefined) state.processes.delete(pid);
+    },
     steps: (signal: AbortSignal): StackStepsDependencies => ({
-      engine: createEngineOf(state, parts),
-      pulumi: createPulumiOf(state, parts),
-      questions: createQuestionsOf(state, newVersion),
+      engine: createWorldEngine(parts),
+      pulumi: createWorldPulumi(parts),
+      processes: createWorldProcesses(parts),
+      questions: createWorldQuestions(parts),
       say: () => {},
-      clock: systemClock,
+      clock: time.clock,
+      // A command can be killed while it waits, too.
+      pause: (ms) => kills.change(() => time.advance(ms)),
       signal,
       proof: { everyMs: 1, steadyMs: 0 },
+      backLimits: begunRecord.limits,
     }),
   };
 }
 
-type Parts = Readonly<{ newVersion: NewVersion; kills: KillSwitch }>;
-
-function startContainer(state: State, name: string, image: string, newVersion: NewVersion): void {
-  const isNew = name === names.node && image === newImage;
-  const starts = (state.containers.get(name)?.starts ?? 0) + 1;
-  state.containers.set(name, { image, running: !(isNew && newVersion === "does not start"), starts });
-  if (name !== names.node) return;
-  if (isNew && newVersion === "loses a block") state.live = [];
-  state.live = [...state.live, `block by ${image}`];
-}
-
-function createEngineOf(state: State, { newVersion, kills: { change } }: Parts): Engine {
-  const find = (name: string) => state.containers.get(name);
-  return {
-    inspect: async (name) => {
-      const found = find(name);
-      if (found === undefined) return undefined;
-      return {
-        Image: `sha256:${found.image}`,
-        State: { Running: found.running, StartedAt: String(found.starts), ExitCode: 143, OOMKilled: false },
-        Config: { Labels: { "io.gatehouse.stack": prefix }, StopTimeout: 300 },
-        Mounts: [],
-      };
-    },
-    stop: (name) =>
-      change(() => {
-        const found = find(name);
-        if (found !== undefined) state.containers.set(name, { ...found, running: false });
-      }),
-    start: (name) => change(() => startContainer(state, name, find(name)?.image ?? "", newVersion)),
-    remove: (name) => change(() => void state.containers.delete(name)),
-    findImage: async (reference) => `sha256:${reference}`,
-    run: ({ command: [, action] }) =>
-      change(() => {
-        if (find(names.node)?.running === true && action !== "remove") throw new Error("a node writes to these data");
-        if (action === "copy") state.copy ??= state.live;
-        if (action === "remove") state.copy = undefined;
-        if (action === "restore") restore(state);
-        return "";
-      }),
-  };
-}
-
-function restore(state: State): void {
-  if (state.isRestored) return;
-  if (state.copy === undefined) throw new EngineError("there is no whole copy", true);
-  state.live = [...state.copy];
-  state.isRestored = true;
-}
-
-function createPulumiOf(
-  state: State,
-  { newVersion, kills: { change } }: Parts,
-): Pick<PulumiCli, "setConfig" | "update"> {
-  return {
-    setConfig: (set) => change(() => void Object.assign(state.config, set)),
-    update: () =>
-      change(() => {
-        const image = state.config["gatehouse:nodeImage"] ?? "";
-        if (state.containers.get(names.node)?.image === image) return;
-        startContainer(state, names.node, image, newVersion);
-        startContainer(state, names.sidecar, "gatehouse:1", newVersion);
-      }),
-  };
-}
-
-function createQuestionsOf(state: State, newVersion: NewVersion): Pick<StackQuestions, "look" | "blockHash"> {
-  return {
-    look: async () => {
-      const node = state.containers.get(names.node);
-      const isNew = node?.image === newImage;
-      if (state.containers.get(names.sidecar)?.running !== true) return { ok: false, message: "no sidecar answers" };
-      state.looks += 1;
-      const answers = node?.running === true && !(isNew && newVersion === "silent");
-      const binaryVersion = isNew && newVersion !== "another version" ? "0.17.0" : "0.16.2";
-      const types = ["RpcAnswering", "ConfigCurrent", "RestartSettled", "VersionAgreed"];
-      const said: SidecarLook = {
-        node: { answers, height: 101 + state.looks, binaryVersion },
-        conditions: types.map((type) => ({ type, status: answers ? "True" : "False", reason: "Said", message: type })),
-      };
-      return { ok: true, said };
-    },
-    blockHash: async (number) => (state.live[0] === oldBlock ? `hash of ${number}` : "another hash"),
-  };
-}
+export type StackWorld = ReturnType<typeof createStackWorld>;
 
 const begunRecord: StackRecord = {
   id: "2027-01-05",
   stack: "prod",
+  directory: "/srv/gatehouse",
+  configFile: "/srv/gatehouse/Pulumi.prod.yaml",
   project: "gatehouse",
   prefix,
   engine: "unix:///run/docker.sock",
@@ -176,4 +122,5 @@ const begunRecord: StackRecord = {
   attempts: 0,
   interruptions: 0,
   newRan: false,
+  configured: false,
 };

@@ -10,7 +10,7 @@ export type DockerEngineOptions = Readonly<{
   timeoutMs: number;
 }>;
 
-/** One request; `path` starts after the version. */
+/** One request. Its path has no version of the API: newer engines refuse what is old, older ones what is new, and these calls are the same in all. */
 type EngineRequest = Readonly<{
   method: "GET" | "POST";
   path: string;
@@ -24,9 +24,6 @@ export type EngineResponse = Readonly<{ status: number; body: Uint8Array; isTrun
 
 /** The Docker Engine API of one engine. */
 export type DockerEngine = AsyncDisposable & Readonly<{ request: (request: EngineRequest) => Promise<EngineResponse> }>;
-
-/** The oldest API of the engines that are in use (Docker 20.10). */
-const apiVersion = "v1.41";
 
 const defaultResponseLimitBytes = 1_048_576;
 
@@ -56,7 +53,7 @@ export function createDockerEngine({ engine, timeoutMs }: DockerEngineOptions): 
         ).request({
           origin,
           method,
-          path: `/${apiVersion}${path}`,
+          path,
           headers: body === undefined ? {} : { "content-type": "application/json" },
           body: body === undefined ? null : JSON.stringify(body),
           signal: AbortSignal.any([signal, deadline]),

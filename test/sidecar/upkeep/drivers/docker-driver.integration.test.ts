@@ -54,9 +54,9 @@ function frame(stream: 1 | 2, text: string): Uint8Array {
 }
 
 test("a restart is one request, with the time that the node has to stop", async () => {
-  answers.set("POST /v1.41/containers/node/restart?t=300", { status: 204 });
+  answers.set("POST /containers/node/restart?t=300", { status: 204 });
   await createDockerDriver({ container: "node", stopTimeoutSeconds: 300 }, engine).restart(signal);
-  expect(requests).toEqual(["POST /v1.41/containers/node/restart?t=300"]);
+  expect(requests).toEqual(["POST /containers/node/restart?t=300"]);
 });
 
 test("a container that is not there is named in the engine's words", async () => {
@@ -69,19 +69,19 @@ function inspected(running: boolean): string {
 }
 
 test("when the node started is read from the inspection", async () => {
-  answers.set("GET /v1.41/containers/node/json", { status: 200, body: inspected(true) });
+  answers.set("GET /containers/node/json", { status: 200, body: inspected(true) });
   const driver = createDockerDriver({ container: "node", stopTimeoutSeconds: 1 }, engine);
   expect(await driver.startedAt?.(signal)).toBe(Date.parse("2026-05-01T12:00:00.123Z"));
-  answers.set("GET /v1.41/containers/node/json", { status: 200, body: inspected(false) });
+  answers.set("GET /containers/node/json", { status: 200, body: inspected(false) });
   expect(await driver.startedAt?.(signal)).toBe("not-running");
 });
 
 /** Runs `node_cli` in a container whose tool prints and ends as given. */
 async function exec(stream: Uint8Array, exitCode: number) {
-  answers.set("POST /v1.41/containers/node/exec", { status: 201, body: '{"Id":"e1"}' });
-  answers.set("POST /v1.41/exec/e1/start", { status: 200, body: stream });
+  answers.set("POST /containers/node/exec", { status: 201, body: '{"Id":"e1"}' });
+  answers.set("POST /exec/e1/start", { status: 200, body: stream });
   const state = JSON.stringify({ Running: false, ExitCode: exitCode });
-  answers.set("GET /v1.41/exec/e1/json", { status: 200, body: state });
+  answers.set("GET /exec/e1/json", { status: 200, body: state });
   const options = { container: "node", command: "node_cli", timeoutMs: 2_000, outputLimitBytes: 1_000 };
   return createDockerNodeCli(options, () => "/data/bin", engine)(["prune", "--get"], signal);
 }
@@ -90,7 +90,7 @@ test("node_cli runs in the container's bin directory, as an argument array", asy
   const stream = Buffer.concat([frame(2, "log\n"), frame(1, "enable_auto_"), frame(1, "prune: 1\n")]);
   expect(await exec(stream, 0)).toEqual({ ok: true, output: "enable_auto_prune: 1\n", complaint: "log" });
   expect(requests[0]).toBe(
-    'POST /v1.41/containers/node/exec {"AttachStdout":true,"AttachStderr":true,"Tty":false,"Cmd":["./node_cli","prune","--get"],"WorkingDir":"/data/bin"}',
+    'POST /containers/node/exec {"AttachStdout":true,"AttachStderr":true,"Tty":false,"Cmd":["./node_cli","prune","--get"],"WorkingDir":"/data/bin"}',
   );
 });
 

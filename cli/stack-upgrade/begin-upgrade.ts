@@ -1,0 +1,125 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Clock } from "#daemon/clock.ts";
+import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
+import { checkStack, type StackCheck } from "./check-stack.ts";
+import type { Engine } from "./engine.ts";
+import type { StackQuestions } from "./node-status.ts";
+import type { PulumiCli } from "./pulumi-cli.ts";
+import { Refused } from "./refused.ts";
+import { decideNewSide, readStackPlace, type AskedVersion, type StackPlace } from "./stack-place.ts";
+import { formatStackPlan } from "./stack-plan.ts";
+import { defaultLimits, type StackLimits, type StackRecord, type UpgradeSide } from "./stack-record.ts";
+
+/** What is asked for, and how a person agrees. */
+export type BeginOptions = Readonly<{
+  stack: string;
+  /** Absolute. */
+  directory: string;
+  configFile: string;
+  asked: AskedVersion;
+  statusUrl: string | undefined;
+  limits: Partial<StackLimits>;
+  dryRun: boolean;
+  yes: boolean;
+  confirm: ((question: string) => Promise<boolean>) | undefined;
+}>;
+
+export type BeginDependencies = Readonly<{
+  output: CommandOutput;
+  pulumi: PulumiCli;
+  engine: (address: string) => Engine | undefined;
+  questions: (place: Readonly<{ statusUrl: string; rpcUrl: string }>) => StackQuestions;
+  clock: Pick<Clock, "wallMs">;
+  signal: AbortSignal;
+}>;
+
+/**
+ * Reads where a stack runs.
+ *
+ * @throws {Refused} for one that can't be upgraded by this command.
+ */
+export async function findStack(
+  { stack, statusUrl }: Pick<BeginOptions, "stack" | "statusUrl">,
+  { pulumi }: Pick<BeginDependencies, "pulumi">,
+): Promise<StackPlace> {
+  const [config, outputs] = [await pulumi.readConfig(), await pulumi.readOutputs()];
+  try {
+    return readStackPlace(stack, { config, outputs, statusUrl });
+  } catch (error) {
+    throw new Refused((error as Error).message);
+  }
+}
+
+/**
+ * Checks, shows and asks; returns the record of what is to be done, or the exit status where nothing is.
+ *
+ * @throws {Refused} where it can't be done, or nobody agrees.
+ */
+export async function beginUpgrade(
+  options: BeginOptions,
+  dependencies: BeginDependencies,
+): Promise<StackRecord | number> {
+  const { directory, configFile, dryRun, yes, confirm } = options;
+  const { output, clock, signal } = dependencies;
+  const limits = { ...defaultLimits, ...options.limits };
+  const shown = await lookAt(options, dependencies);
+  output.out(formatStackPlan(shown.place, shown.to, shown.check, limits));
+  let agreed = requireReady(shown);
+  if (dryRun) return exitStatus.clean;
+  if (!yes) {
+    if ((await confirm?.("Upgrade the node now? [y/N] ")) !== true) {
+      throw new Refused(`nothing was changed.${confirm === undefined ? " Without a terminal, say --yes." : ""}`);
+    }
+    // Hours may have passed before the answer.
+    const now = await lookAt(options, dependencies);
+    if (!isDeepStrictEqual(planOf(now), planOf(shown))) {
+      output.out(formatStackPlan(now.place, now.to, now.check, limits));
+      throw new Refused("since you were asked it became what is shown above; nothing was changed: say it again");
+    }
+    agreed = requireReady(now);
+  }
+  if (signal.aborted) throw new Refused("it was ended by a signal; nothing was changed");
+  const nowMs = clock.wallMs();
+  return {
+    ...agreed,
+    directory,
+    configFile,
+    id: new Date(nowMs).toISOString().replaceAll(/[:.]/g, "-"),
+    limits,
+    beganMs: nowMs,
+    stage: "stopping",
+    stageSinceMs: nowMs,
+    attempts: 0,
+    interruptions: 0,
+    newRan: false,
+    configured: false,
+  };
+}
+
+type Look = Readonly<{ place: StackPlace; to: UpgradeSide; check: StackCheck }>;
+
+async function lookAt(options: BeginOptions, dependencies: BeginDependencies): Promise<Look> {
+  const { asked } = options;
+  const { pulumi, engine: findEngine, questions } = dependencies;
+  const place = await findStack(options, dependencies);
+  const to = decideNewSide(place, asked);
+  if (to === undefined) throw new Refused(`the tag of ${asked.image} tells no version; say it by --node-version`);
+  const engine = findEngine(place.engine);
+  if (engine === undefined) {
+    throw new Refused(`the stack's engine is at ${place.engine}; run this on the machine where that engine is`);
+  }
+  return { place, to, check: await checkStack(place, to, { pulumi, engine, questions: questions(place) }) };
+}
+
+function requireReady({ place, to, check }: Look) {
+  const { before, toolImage, problems } = check;
+  if (problems.length === 0 && before !== undefined && toolImage !== undefined) {
+    return { ...place, to, before, toolImage };
+  }
+  throw new Refused("it can't be done now, for the reasons above; nothing was changed");
+}
+
+/** What a person agrees to. The chain goes on meanwhile: heights and sizes are others each time. */
+function planOf({ place, to, check: { toolImage, problems, warnings, clones } }: Look) {
+  return { place, to, toolImage, problems, warnings, clones };
+}

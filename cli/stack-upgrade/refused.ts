@@ -1,0 +1,5 @@
+/** What can't be done, and what to do about it; nothing was changed. */
+export class Refused extends Error {
+  override readonly name = "Refused";
+  readonly code = "refused";
+}

@@ -1,0 +1,85 @@
+import type { Clock } from "#daemon/clock.ts";
+import type { Pause } from "#daemon/time.ts";
+import type { StepOutcome } from "./next-stage.ts";
+import { readProcessStart } from "./process-start.ts";
+import type { StackRecord } from "./stack-record.ts";
+
+/** The processes of this machine. */
+export type Processes = Readonly<{
+  /** When a process was started, in words that are its alone; undefined where it has ended. */
+  startOf: (pid: number) => Promise<string | undefined>;
+  /** Asks it to end. */
+  interrupt: (pid: number) => void;
+  /** Ends it and what it has started. */
+  kill: (pid: number) => void;
+}>;
+
+export type EndUpdateDependencies = Readonly<{
+  processes: Processes;
+  clock: Pick<Clock, "wallMs" | "monotonicMs">;
+  pause: Pause;
+  say: (line: string) => void;
+  signal: AbortSignal;
+}>;
+
+/** How long an update that is interrupted may take to note what it has done. */
+const interruptMs = 120_000;
+const killMs = 10_000;
+const lookAgainMs = 1_000;
+
+/** The machine's own processes. */
+export const systemProcesses: Processes = {
+  startOf: readProcessStart,
+  interrupt: (pid) => sendSignal(pid, "SIGINT"),
+  kill: (pid) => sendSignal(-pid, "SIGKILL"),
+};
+
+/**
+ * Sees to it that no `pulumi up` of an earlier run is at work: waits until the limit that it had, and ends it then. Nothing else of an upgrade may be done meanwhile:
+ * the new version would start over what is done.
+ */
+export async function endUpdate(
+  { update, limits }: Pick<StackRecord, "update" | "limits">,
+  dependencies: EndUpdateDependencies,
+): Promise<StepOutcome> {
+  const { processes, clock, say, signal } = dependencies;
+  if (update === undefined || !(await isAtWork(update, dependencies))) return { kind: "done" };
+  const { pid, beganMs } = update;
+  say(`pulumi up of an earlier run (process ${pid}) is still at work; waiting for its end.`);
+  const leftMs = Math.min(Math.max(0, beganMs + limits.updateMs - clock.wallMs()), limits.updateMs);
+  if (await hasEndedWithin(leftMs, signal)) return { kind: "done" };
+  if (signal.aborted) return { kind: "waits", why: `process ${pid}, a pulumi up of an earlier run, is still at work` };
+  say(`It takes longer than ${limits.updateMs} ms; interrupting it.`);
+  // Once: Pulumi takes a second one for the wish to end without noting what it has done.
+  processes.interrupt(pid);
+  if (await hasEndedWithin(interruptMs)) return { kind: "done" };
+  processes.kill(pid);
+  if (await hasEndedWithin(killMs)) return { kind: "done" };
+  return { kind: "waits", why: `process ${pid}, a pulumi up of an earlier run, can't be ended: end it` };
+
+  async function hasEndedWithin(ms: number, until?: AbortSignal): Promise<boolean> {
+    const untilMs = clock.monotonicMs() + ms;
+    while (update !== undefined && (await isAtWork(update, dependencies))) {
+      if (until?.aborted === true || clock.monotonicMs() >= untilMs) return false;
+      await dependencies.pause(lookAgainMs, until);
+    }
+    return true;
+  }
+}
+
+async function isAtWork(
+  { pid, startedAt }: NonNullable<StackRecord["update"]>,
+  { processes }: Pick<EndUpdateDependencies, "processes">,
+): Promise<boolean> {
+  return (await processes.startOf(pid)) === startedAt;
+}
+
+function sendSignal(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // One that has ended, or is another user's: whoever waits for its end finds out.
+    if (code !== "ESRCH" && code !== "EPERM") throw error;
+  }
+}

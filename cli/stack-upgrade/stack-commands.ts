@@ -1,0 +1,29 @@
+import { quoteShellWord } from "#daemon/shell-word.ts";
+
+/** What a person has to name so that a command means the same upgrade wherever it is typed. */
+export type CommandPlace = Readonly<{ stack: string; directory: string; configFile: string }>;
+
+/** The command that goes on with an upgrade. Pure. */
+export function formatContinueCommand({ stack, directory, configFile }: CommandPlace): string {
+  return joinWords(
+    ...["gatehouse", "upgrade", "--stack", stack, "--continue"],
+    ...["--cwd", directory, "--config-file", configFile],
+  );
+}
+
+/** The command that removes the lock of an update that is no more. Pure. */
+export function formatCancelCommand({ stack, directory }: Pick<CommandPlace, "stack" | "directory">): string {
+  return joinWords("pulumi", "-C", directory, "cancel", "--yes", "--stack", stack);
+}
+
+/** The engine that Docker's command line asks by itself. */
+const defaultEngine = "unix:///var/run/docker.sock";
+
+/** A command for Docker's command line, to the engine of a stack. Pure. */
+export function formatDockerCommand(engine: string, ...words: readonly string[]): string {
+  return joinWords("docker", ...(engine === defaultEngine ? [] : ["--host", engine]), ...words);
+}
+
+function joinWords(...words: readonly string[]): string {
+  return words.map(quoteShellWord).join(" ");
+}

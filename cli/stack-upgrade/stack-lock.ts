@@ -1,0 +1,47 @@
+import { createHash } from "node:crypto";
+import { mkdirSync, realpathSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { keepPrivate } from "#daemon/files/atomic-file.ts";
+import { RecordError } from "./stack-record.ts";
+
+/** SQLite's result code SQLITE_BUSY, in the lowest byte. */
+const busy = 5;
+
+/**
+ * Takes the right to work on a stack's containers, wherever its program lies and however the stack is spelled; the operating system gives it up when the process
+ * ends, however it ends. The file stays: another process may have opened it just now. Undefined where another process of this user has the right.
+ *
+ * @throws {RecordError} where nothing can be locked.
+ */
+export function lockStack(
+  stateDirectory: string,
+  { prefix, engine }: Readonly<{ prefix: string; engine: string }>,
+): Disposable | undefined {
+  const name = createHash("sha256").update(findSocket(engine)).digest("hex").slice(0, 16);
+  const path = join(stateDirectory, `upgrade-${prefix}-${name}.lock`);
+  let database: DatabaseSync | undefined;
+  try {
+    mkdirSync(stateDirectory, { recursive: true, mode: 0o700 });
+    database = new DatabaseSync(path, { timeout: 0 });
+    keepPrivate(path);
+    database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; PRAGMA user_version = 1");
+  } catch (cause) {
+    database?.close();
+    const { errcode = 0, message } = cause as Error & { errcode?: number };
+    if ((errcode & 0xff) === busy) return undefined;
+    throw new RecordError(`${path} can't be locked (${message}); make the directory writable`, { cause });
+  }
+  const held = database;
+  return { [Symbol.dispose]: () => held.close() };
+}
+
+/** One engine may have several addresses: /var/run is a link to /run on most machines. */
+function findSocket(engine: string): string {
+  try {
+    return realpathSync(engine.replace("unix://", ""));
+  } catch {
+    // An engine that is not there is told when it is asked.
+    return engine;
+  }
+}

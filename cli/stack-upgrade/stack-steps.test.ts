@@ -1,0 +1,208 @@
+import { describe, expect, it } from "vitest";
+import { backAttempts, interruptionsMax } from "./next-stage.ts";
+import { formatEnd } from "./stack-plan.ts";
+import type { StackRecord } from "./stack-record.ts";
+import { createStackWorld, type StackWorld } from "./testing/stack-world.ts";
+import { createTyping, typeToEnd } from "./testing/typed-again.ts";
+import { names, newImage, oldBlock, oldImage, torn } from "./testing/world-state.ts";
+
+/** Killed while `pulumi up` works, which goes on. */
+const whileUpdating = { inStage: "updating", changes: 2 } as const;
+
+/** Killed as soon as it begins to wait. */
+const atOnce = { at: 1, isAfter: false } as const;
+
+function expectOld(world: StackWorld, record: StackRecord | undefined): void {
+  expect(record?.end).toBe("rolled-back");
+  expect([world.image(), world.state.config["gatehouse:nodeImage"]]).toEqual([oldImage, oldImage]);
+  expect(world.areRunning()).toBe(true);
+  expect(world.state.live[0]).toBe(oldBlock);
+  expect(world.state.live).not.toContain(torn);
+  expect(world.state.live.join()).not.toContain(newImage);
+}
+
+describe("a pulumi up that outlives the command", () => {
+  it("is waited for before anything is put back, however often the command is killed meanwhile", async () => {
+    const world = createStackWorld("good");
+    world.state.updateMs = 900;
+    const typing = createTyping(world);
+    await typing.type(whileUpdating);
+    for (let kill = 0; kill <= interruptionsMax; kill += 1) expect(await typing.type(atOnce)).toBeUndefined();
+    const ended = await typing.type();
+    expect(ended?.record.failure).toContain(`the command was ended ${interruptionsMax + 1} times`);
+    expect(typing.lines).toContain("pulumi up of an earlier run (process 100) is still at work; waiting for its end.");
+    expectOld(world, ended?.record);
+  });
+
+  it("is interrupted at the limit that it had", async () => {
+    const world = createStackWorld("good");
+    world.state.updateMs = 1_000_000;
+    const typing = createTyping(world);
+    await typing.type(whileUpdating);
+    world.during("look", () => expect(world.time.clock.monotonicMs()).toBeLessThan(10_000));
+    world.state.updateMs = 100;
+    const ended = await typing.type();
+    expect(typing.lines).toContain("It takes longer than 1000 ms; interrupting it.");
+    expect([ended?.record.end, world.image()]).toEqual(["committed", newImage]);
+  });
+
+  it("is not one that the command began without noting it: that never begins", async () => {
+    const world = createStackWorld("good");
+    const typing = createTyping(world);
+    await typing.type({ inStage: "updating", changes: 1 });
+    expect([typing.record().update, world.state.lockedBy]).toEqual([undefined, undefined]);
+    expect((await typing.type())?.record.end).toBe("committed");
+  });
+});
+
+describe("a stack that somebody else has locked", () => {
+  it("is waited for as often as it takes, and leads to no way back", async () => {
+    const world = createStackWorld("good");
+    world.during("copy", () => (world.state.lockedBy = 1));
+    const typing = createTyping(world);
+    for (let time = 0; time <= interruptionsMax + 1; time += 1) {
+      const ended = await typing.type();
+      expect(ended?.waits).toContain("pulumi -C /srv/gatehouse cancel --yes --stack prod");
+    }
+    for (let time = 0; time <= interruptionsMax + 1; time += 1) await typing.type({ at: 3, isAfter: true });
+    expect(typing.record()).toMatchObject({ stage: "updating", interruptions: 0 });
+    world.state.lockedBy = undefined;
+    expect((await typing.type())?.record.end).toBe("committed");
+  });
+});
+
+describe("a node that a killed update has left", () => {
+  it("ends within its grace before it is removed: it is at work over the only data", async () => {
+    const world = createStackWorld("silent");
+    const typing = createTyping(world);
+    expect(await typing.type({ inStage: "back-updating", changes: 6 })).toBeUndefined();
+    world.crashUpdates();
+    const ended = await typing.type();
+    expect(typing.lines.join("\n")).toContain("removing it");
+    expectOld(world, ended?.record);
+  });
+});
+
+describe("a job on the data", () => {
+  it("that takes too long fails its step: the node is started again, and has the room of what was copied", async () => {
+    const world = createStackWorld("good");
+    world.state.copyMs = 5_000;
+    const { record } = await typeToEnd(world);
+    expect(record.failure).toContain("did not end within 1000 ms");
+    expectOld(world, record);
+    expect(world.state.begun).toEqual(["copy", "remove", names.node, names.sidecar, "remove"]);
+  });
+
+  it("that takes too long on the way back is tried again", async () => {
+    const world = createStackWorld("silent");
+    world.during("update", () => (world.state.copyMs = 5_000));
+    const typing = createTyping(world);
+    const stranded = await typing.type();
+    expect(stranded?.record).toMatchObject({ end: "stranded", attempts: backAttempts });
+    expect(stranded?.record.note).toContain("did not end within");
+    world.state.copyMs = 100;
+    expectOld(world, (await typing.type())?.record);
+  });
+});
+
+describe("a node that somebody starts", () => {
+  it("while its data are copied by a job that outlives the command has made a copy of no use", async () => {
+    const world = createStackWorld("good");
+    const typing = createTyping(world);
+    await typing.type({ inStage: "copying", changes: 2 });
+    world.startNode();
+    world.stopNode();
+    world.time.advance(1_000);
+    expect(world.state.copy).toContain(torn);
+    const ended = await typing.type();
+    expect(ended?.record.failure).toContain("was started while its data were copied");
+    expectOld(world, ended?.record);
+    expect(world.state.copy).toBeUndefined();
+  });
+
+  it("while its data are put back is told, and is not taken for well the next time by itself", async () => {
+    const world = createStackWorld("silent");
+    world.during("restore", () => {
+      world.startNode();
+      world.stopNode();
+    });
+    const typing = createTyping(world);
+    const stranded = await typing.type();
+    expect(stranded?.record).toMatchObject({ end: "stranded", attempts: 1 });
+    expect(stranded?.record.note).toContain("was started while the data of before were put back");
+    expect((await typing.type())?.record.end).toBe("rolled-back");
+  });
+
+  it("while its data are put back is found out by the next run, too, where the command was killed", async () => {
+    const world = createStackWorld("silent");
+    const typing = createTyping(world);
+    await typing.type({ inStage: "back-data", changes: 2 });
+    world.startNode();
+    world.stopNode();
+    world.time.advance(1_000);
+    const stranded = await typing.type();
+    expect(stranded?.record).toMatchObject({ end: "stranded", attempts: 1 });
+  });
+});
+
+describe("a version that the node does not tell", () => {
+  const untold = (world: StackWorld) => ({ ...world.record, before: { ...world.record.before, tellsVersion: false } });
+
+  it("is proved by the image of the container that runs, and that is said", async () => {
+    const world = createStackWorld("tells no version");
+    const ended = await createTyping(world, untold(world)).type();
+    expect(ended?.record.end).toBe("committed");
+    expect(ended && formatEnd(ended.record)).toContain(
+      "Proved: prod runs 0.17.0 (node:0.17.0), by the id of its image alone",
+    );
+  });
+
+  it("is not proved where another image runs", async () => {
+    const world = createStackWorld("tells no version");
+    world.during("look", () => world.state.containers.set(names.node, { image: oldImage, running: true, starts: 9 }));
+    const ended = await createTyping(world, untold(world)).type();
+    expect(ended?.record.failure).toContain(`${names.node} is not one of ${newImage}`);
+    expect(ended?.record.end).toBe("rolled-back");
+  });
+});
+
+describe("a way back", () => {
+  it("asks nothing of Pulumi where nothing was configured yet", async () => {
+    const world = createStackWorld("good");
+    world.state.isPulumiThere = false;
+    world.state.copyMs = 5_000;
+    expectOld(world, (await typeToEnd(world)).record);
+  });
+
+  it("starts the node before it asks Pulumi, and pauses between its tries", async () => {
+    const world = createStackWorld("good");
+    world.state.isPulumiThere = false;
+    const typing = createTyping(world);
+    const stranded = await typing.type();
+    expect(stranded?.record).toMatchObject({ end: "stranded", attempts: backAttempts });
+    expect(world.areRunning()).toBe(true);
+    expect(world.time.clock.monotonicMs()).toBeGreaterThan(20_000);
+    world.state.isPulumiThere = true;
+    expectOld(world, (await typing.type())?.record);
+  });
+
+  it("has the time that it needs, however little the new version was given", async () => {
+    const world = createStackWorld("silent");
+    world.state.quietMs = 50;
+    const limits = { ...world.record.limits, proveMs: 5 };
+    const typing = createTyping(world, { ...world.record, limits }, { ...limits, proveMs: 1_000 });
+    expectOld(world, (await typing.type())?.record);
+  });
+
+  it("is over once the old version is proved, whatever becomes of the copy", async () => {
+    const world = createStackWorld("silent");
+    const typing = createTyping(world);
+    await typing.type({ inStage: "back-cleaning", changes: 1 });
+    world.state.isRemoveBroken = true;
+    const ended = await typing.type();
+    expectOld(world, ended?.record);
+    expect(ended?.record.note).toContain(
+      "The copy of the data could not be removed (the disk is read-only). Remove it: docker --host unix:///run/docker.sock run --rm",
+    );
+  });
+});

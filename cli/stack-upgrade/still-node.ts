@@ -1,0 +1,87 @@
+import type { Engine } from "./engine.ts";
+import type { StepOutcome } from "./next-stage.ts";
+import type { AmendRecord } from "./run-stack-upgrade.ts";
+import { namesOf } from "./stack-place.ts";
+import type { StackRecord } from "./stack-record.ts";
+import { runWorkspaceJob } from "./workspace-job.ts";
+
+type EngineAlone = Readonly<{ engine: Engine }>;
+
+const done = { kind: "done" } as const;
+
+/** The exit status of a process that was killed. */
+const killedStatus = 137;
+
+/** The sidecar first: it would start a node that is silent for long, while its data are copied. */
+async function stopBoth(record: StackRecord, { engine }: EngineAlone): Promise<void> {
+  const { node, sidecar } = namesOf(record);
+  await engine.stop(sidecar);
+  await engine.stop(node);
+}
+
+/** Stops the node to copy its data. One that had to be killed may have left data that are not whole: their copy would be none to go back to. */
+export async function stopNode(
+  record: StackRecord,
+  dependencies: EngineAlone,
+  amend: AmendRecord,
+): Promise<StepOutcome> {
+  await stopBoth(record, dependencies);
+  const { node } = namesOf(record);
+  const state = (await dependencies.engine.inspect(node))?.State;
+  if (state === undefined) return { kind: "failed", why: `the engine has no container ${node} any more` };
+  if (state.ExitCode === killedStatus || state.OOMKilled) {
+    return { kind: "failed", why: `${node} did not end within its grace and was killed: its data may not be whole` };
+  }
+  await amend({ lastStart: state.StartedAt });
+  return done;
+}
+
+/** Copies the data of a node that stood still since it was stopped, over all runs of the command. */
+export async function copyStill(record: StackRecord, dependencies: EngineAlone): Promise<StepOutcome> {
+  const failed = { kind: "failed", why: `${namesOf(record).node} was started while its data were copied` } as const;
+  if (!(await isStill(record, dependencies))) return failed;
+  await runWorkspaceJob(record, "copy", { ...dependencies, withinMs: record.limits.copyMs });
+  return (await isStill(record, dependencies)) ? done : failed;
+}
+
+/** Stops whichever version runs, to put the data of before back. */
+export async function stopToGoBack(
+  record: StackRecord,
+  dependencies: EngineAlone,
+  amend: AmendRecord,
+): Promise<StepOutcome> {
+  if (record.restored === "begun" && !(await isStill(record, dependencies))) return startedMeanwhile(record);
+  await stopBoth(record, dependencies);
+  const container = await dependencies.engine.inspect(namesOf(record).node);
+  await amend({ lastStart: container?.State.StartedAt });
+  return done;
+}
+
+/** Puts the data of before back, once. A node that was started over half of them can't be undone: the copy is used up. */
+export async function putBackStill(
+  record: StackRecord,
+  dependencies: EngineAlone,
+  amend: AmendRecord,
+): Promise<StepOutcome> {
+  if (record.restored === "whole") return done;
+  if (!(await isStill(record, dependencies))) {
+    if (record.restored === "begun") return startedMeanwhile(record);
+    return { kind: "failed", why: `${namesOf(record).node} was started while it had to stand still` };
+  }
+  await amend({ restored: "begun" });
+  await runWorkspaceJob(record, "restore", { ...dependencies, withinMs: record.limits.copyMs });
+  if (!(await isStill(record, dependencies))) return startedMeanwhile(record);
+  await amend({ restored: "whole" });
+  return done;
+}
+
+async function isStill(record: StackRecord, { engine }: EngineAlone): Promise<boolean> {
+  const state = (await engine.inspect(namesOf(record).node))?.State;
+  return state?.Running !== true && state?.StartedAt === record.lastStart;
+}
+
+function startedMeanwhile(record: StackRecord): StepOutcome {
+  const { node, volume } = namesOf(record);
+  const why = `${node} was started while the data of before were put back into ${volume}: they may not be whole. Stop it, look at them, or have it sync anew; to go on is to take them as they are`;
+  return { kind: "failed", why, isFinal: true };
+}

@@ -1,0 +1,74 @@
+import { runStackUpgrade, type RunResult } from "../run-stack-upgrade.ts";
+import type { StackLimits, StackRecord } from "../stack-record.ts";
+import { createStackSteps } from "../stack-steps.ts";
+import type { StackWorld } from "./stack-world.ts";
+
+/** Where a run of the command is killed: at its n-th change, before or after it, or as soon as it begins a stage. */
+export type Kill = Readonly<{ at: number; isAfter: boolean } | { inStage: StackRecord["stage"]; changes: number }>;
+
+/** A person at a terminal, and what is on the disk. */
+export type Typing = Readonly<{
+  /** Types the command, until it ends by itself or is killed; undefined where it was killed. */
+  type: (kill?: Kill) => Promise<RunResult | undefined>;
+  record: () => StackRecord;
+  lines: readonly string[];
+}>;
+
+/** Creates what types the command for an upgrade that was agreed to; `backLimits`: what its way back may take at least. */
+export function createTyping(
+  world: StackWorld,
+  begun: StackRecord = world.record,
+  backLimits: StackLimits = begun.limits,
+): Typing {
+  let onDisk: StackRecord | undefined;
+  const lines: string[] = [];
+  const run = (kill: Kill | undefined): Promise<RunResult> => {
+    const { signal } = new AbortController();
+    const dependencies = { ...world.steps(signal), backLimits, say: (line: string) => void lines.push(line) };
+    return runStackUpgrade(
+      onDisk ?? begun,
+      { isResumed: onDisk !== undefined },
+      {
+        ...dependencies,
+        steps: createStackSteps(dependencies),
+        remember: async (record) => {
+          onDisk = record;
+          if (kill !== undefined && "inStage" in kill && record.stage === kill.inStage) arm(kill.changes);
+        },
+      },
+    );
+  };
+  let armed: PromiseWithResolvers<"killed"> | undefined;
+  const arm = (changes: number) => {
+    const now = armed;
+    armed = undefined;
+    if (now !== undefined) void world.kills.killAt(changes, true).then(now.resolve);
+  };
+  return {
+    record: () => onDisk ?? begun,
+    lines,
+    type: async (kill) => {
+      if (kill === undefined) return await run(kill);
+      const stage = Promise.withResolvers<"killed">();
+      armed = "inStage" in kill ? stage : undefined;
+      const killed = "inStage" in kill ? stage.promise : world.kills.killAt(kill.at, kill.isAfter);
+      const ended = await Promise.race([killed, run(kill)]);
+      armed = undefined;
+      world.kills.spare();
+      world.bury();
+      return ended === "killed" ? undefined : ended;
+    },
+  };
+}
+
+/** Types the command, kills it where that is said, and types it again until it ends. */
+export async function typeToEnd(world: StackWorld, kills: readonly Kill[] = []) {
+  const typing = createTyping(world);
+  for (const kill of kills) {
+    const ended = await typing.type(kill);
+    if (ended !== undefined) return { ...ended, lines: typing.lines };
+  }
+  const ended = await typing.type();
+  if (ended === undefined) throw new Error("nobody killed it");
+  return { ...ended, lines: typing.lines };
+}

@@ -1,0 +1,94 @@
+import type { PulumiCli } from "../pulumi-cli.ts";
+import { PulumiError } from "../pulumi-process.ts";
+import type { Processes } from "../running-update.ts";
+import { names, startContainer, tickMs, type WorldParts } from "./world-state.ts";
+import type { TaskStep } from "./world-time.ts";
+
+/** Creates Pulumi, whose updates are processes of their own. */
+export function createWorldPulumi(parts: WorldParts): Pick<PulumiCli, "setConfig" | "update"> {
+  const {
+    state,
+    time,
+    kills: { change },
+  } = parts;
+  return {
+    setConfig: (set) =>
+      change(() => {
+        if (!state.isPulumiThere) throw new PulumiError("pulumi config set-all can't be run (ENOENT)");
+        Object.assign(state.config, set);
+      }),
+    update: async ({ withinMs, onBegin }) => {
+      const pid = state.nextPid;
+      state.nextPid += 1;
+      await change(() => state.processes.set(pid, { task: undefined }));
+      await onBegin(pid);
+      const task = await change(() => {
+        if (state.lockedBy !== undefined) {
+          state.processes.delete(pid);
+          throw new PulumiError("locked", "the stack is currently locked by 1 lock(s)");
+        }
+        state.lockedBy = pid;
+        const begun = time.begin(listSteps(parts));
+        state.processes.set(pid, { task: begun });
+        return begun;
+      });
+      const untilMs = time.clock.monotonicMs() + withinMs;
+      while (!task.isOver()) {
+        if (time.clock.monotonicMs() >= untilMs) {
+          await change(() => interrupt(parts, pid));
+          throw new PulumiError(`pulumi up took longer than ${withinMs} ms`);
+        }
+        await change(() => time.advance(tickMs));
+      }
+      const failure = task.failure();
+      if (failure !== undefined) throw new PulumiError(failure, failure);
+    },
+  };
+}
+
+/** Creates the processes of a world: its updates. */
+export function createWorldProcesses(parts: WorldParts): Processes {
+  const { state } = parts;
+  return {
+    startOf: async (pid) => {
+      const found = state.processes.get(pid);
+      const isThere = found !== undefined && found.task?.isOver() !== true;
+      return isThere ? `start of ${pid}` : undefined;
+    },
+    interrupt: (pid) => interrupt(parts, pid),
+    kill: (pid) => state.processes.get(pid)?.task?.end(),
+  };
+}
+
+/** It notes what it has done, and gives its lock up. */
+function interrupt({ state }: WorldParts, pid: number): void {
+  state.processes.get(pid)?.task?.end();
+  state.pulumiKnows = state.containers.get(names.node)?.image;
+  if (state.lockedBy === pid) state.lockedBy = undefined;
+}
+
+/** Pulumi reads the configuration once, and notes what it has made when that runs. */
+function listSteps(parts: WorldParts): readonly TaskStep[] {
+  const { state, meet } = parts;
+  const image = state.config["gatehouse:nodeImage"] ?? "";
+  const at = (part: number, effect: () => void) => ({ afterMs: part * state.updateMs, effect });
+  const unlock = at(1, () => (state.lockedBy = undefined));
+  if (state.pulumiKnows === image && state.containers.has(names.node)) return [unlock];
+  return [
+    at(0.25, () => {
+      if (state.pulumiKnows !== undefined) state.containers.delete(names.node);
+      state.pulumiKnows = undefined;
+    }),
+    at(0.5, () => {
+      if (state.containers.has(names.node)) {
+        state.lockedBy = undefined;
+        throw new Error(`Conflict. The container name "/${names.node}" is already in use`);
+      }
+      startContainer(parts, names.node, image);
+      startContainer(parts, names.sidecar, "gatehouse:1");
+      meet("update");
+    }),
+    at(0.75, () => (state.pulumiKnows = image)),
+    unlock,
+  ];
+}

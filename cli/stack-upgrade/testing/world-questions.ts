@@ -1,0 +1,26 @@
+import type { SidecarLook, StackQuestions } from "../node-status.ts";
+import { names, newImage, oldBlock, type WorldParts } from "./world-state.ts";
+
+/** Creates what a sidecar and a node answer. */
+export function createWorldQuestions({ state, newVersion, time, meet }: WorldParts): StackQuestions {
+  return {
+    look: async () => {
+      const node = state.containers.get(names.node);
+      const isNew = node?.image === newImage;
+      if (state.containers.get(names.sidecar)?.running !== true) return { ok: false, message: "no sidecar answers" };
+      state.looks += 1;
+      const isQuiet = time.clock.monotonicMs() < state.nodeStartedMs + state.quietMs;
+      const answers = node?.running === true && !(isNew && newVersion === "silent") && !isQuiet;
+      const binaryVersion = isNew && newVersion !== "another version" ? "0.17.0" : "0.16.2";
+      const types = ["RpcAnswering", "ConfigCurrent", "RestartSettled", "VersionAgreed"];
+      const said: SidecarLook = {
+        node: { answers, height: 101 + state.looks, ...(newVersion === "tells no version" ? {} : { binaryVersion }) },
+        conditions: types.map((type) => ({ type, status: answers ? "True" : "False", reason: "Said", message: type })),
+      };
+      meet("look");
+      return { ok: true, said };
+    },
+    blockHash: async (number) => (state.live[0] === oldBlock ? `hash of ${number}` : "another hash"),
+    peers: async () => 3,
+  };
+}
