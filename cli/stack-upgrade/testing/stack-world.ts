@@ -77,7 +77,7 @@ export function createStackWorld(newVersion: NewVersion) {
     bury: () => {
       for (const [pid, { task }] of state.processes) if (task === undefined) state.processes.delete(pid);
     },
-    steps: (signal: AbortSignal): StackStepsDependencies => ({
+    steps: (signal: AbortSignal) => ({
       engine: createWorldEngine(parts),
       pulumi: createWorldPulumi(parts),
       processes: createWorldProcesses(parts),
@@ -90,7 +90,7 @@ export function createStackWorld(newVersion: NewVersion) {
       proof: { everyMs: 1, steadyMs: 0 },
       backLimits: begunRecord.limits,
     }),
-  };
+  } satisfies Readonly<{ steps: (signal: AbortSignal) => StackStepsDependencies }> & Readonly<Record<string, unknown>>;
 }
 
 export type StackWorld = ReturnType<typeof createStackWorld>;

@@ -9,6 +9,7 @@ import {
   type WorldParts,
   type WorldState,
 } from "./world-state.ts";
+import type { WorkspaceLook } from "../workspace-copy.ts";
 import type { TaskStep } from "./world-time.ts";
 
 /** Creates the engine of a world. Its jobs are containers of their own. */
@@ -62,7 +63,7 @@ export function createWorldEngine(parts: WorldParts): Engine {
       }
       const failure = task.failure();
       if (failure !== undefined) throw new EngineError(failure, false);
-      return "";
+      return action === "look" ? JSON.stringify(lookAtVolume(state)) : "";
     },
   };
 }
@@ -80,6 +81,7 @@ function listSteps({ state, meet }: WorldParts, action: string): readonly TaskSt
       }),
     ];
   }
+  if (action === "look") return [];
   if (action === "copy") {
     if (marks.has("copied")) return [];
     const [before, starts] = [state.live, countStarts(state)];
@@ -109,6 +111,12 @@ function listSteps({ state, meet }: WorldParts, action: string): readonly TaskSt
       marks.add("restored");
     }),
   ];
+}
+
+function lookAtVolume({ copy }: WorldState): WorkspaceLook {
+  const copies = copy === undefined ? [] : ["2027-01-05"];
+  const conf = Buffer.from("{}").toString("base64");
+  return { bytes: 1_000, freeBytes: 1_000_000, clones: true, leftovers: copies, copies, conf };
 }
 
 function countStarts({ containers }: WorldState): number {

@@ -5,13 +5,21 @@ import { names, startContainer, tickMs, type WorldParts } from "./world-state.ts
 import type { TaskStep } from "./world-time.ts";
 
 /** Creates Pulumi, whose updates are processes of their own. */
-export function createWorldPulumi(parts: WorldParts): Pick<PulumiCli, "setConfig" | "update"> {
+export function createWorldPulumi(parts: WorldParts): PulumiCli {
   const {
     state,
     time,
     kills: { change },
   } = parts;
   return {
+    readConfig: async () => ({ ...state.config }),
+    readOutputs: async () => ({
+      urls: {
+        public: { gateway: "http://127.0.0.1:8545" },
+        operations: { status: "http://127.0.0.1:9600/status" },
+      },
+    }),
+    preview: async () => [{ op: "replace", urn: `urn:pulumi:prod::gatehouse::docker:Container::${names.node}` }],
     setConfig: (set) =>
       change(() => {
         if (!state.isPulumiThere) throw new PulumiError("pulumi config set-all can't be run (ENOENT)");

@@ -1,0 +1,127 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createEngine, EngineError, ownerLabel, type Engine, type EngineJob } from "./engine.ts";
+
+type Answer = Readonly<{ status: number; body?: unknown }>;
+
+let directory: string;
+let requests: string[];
+/** Answers by method and path without the query; a request without one is never answered. */
+let answers: Map<string, Answer>;
+let engine: Engine;
+let stop: () => Promise<void>;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "gatehouse-engine-"));
+  requests = [];
+  answers = new Map();
+  const server = createServer(answer);
+  const socketPath = join(directory, "engine.sock");
+  await new Promise<void>((resolve) => server.listen(socketPath, resolve));
+  const created = createEngine(`unix://${socketPath}`);
+  if (created === undefined) throw new Error("no engine");
+  engine = created;
+  stop = async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await rm(directory, { recursive: true });
+  };
+});
+
+afterEach(() => stop());
+
+function answer({ method, url = "" }: IncomingMessage, response: ServerResponse): void {
+  const call = `${method} ${url.split("?")[0]}`;
+  requests.push(call);
+  const found = answers.get(call);
+  if (found === undefined) return;
+  const { status, body } = found;
+  response.writeHead(status).end(body instanceof Uint8Array ? body : JSON.stringify(body));
+}
+
+const container = (running: boolean, owner: string) => ({
+  Image: "sha256:0",
+  State: { Running: running, StartedAt: "2027-01-05T00:00:00Z", ExitCode: 0, OOMKilled: false },
+  Config: { Labels: { [ownerLabel]: owner } },
+  Mounts: [],
+});
+
+/** What a container printed, as the engine frames it. */
+function frame(text: string): Uint8Array {
+  const header = Buffer.alloc(8);
+  header[0] = 1;
+  header.writeUInt32BE(Buffer.byteLength(text), 4);
+  return Buffer.concat([header, Buffer.from(text)]);
+}
+
+const job: EngineJob = {
+  name: "job",
+  image: "sha256:0",
+  labels: { [ownerLabel]: "mine" },
+  command: ["/app/work.ts"],
+  volumes: {},
+  withinMs: 30_000,
+};
+
+/** An engine on which the job ends with a status, or, without one, never. */
+function answerJob(status?: number, printed = ""): void {
+  answers.set("GET /containers/job/json", { status: 404, body: {} });
+  answers.set("POST /containers/create", { status: 201, body: {} });
+  answers.set("POST /containers/job/start", { status: 204 });
+  if (status !== undefined) answers.set("POST /containers/job/wait", { status: 200, body: { StatusCode: status } });
+  answers.set("GET /containers/job/logs", { status: 200, body: frame(printed) });
+  answers.set("DELETE /containers/job", { status: 204 });
+}
+
+async function failureOf(running: Promise<unknown>): Promise<EngineError> {
+  const failure: unknown = await running.catch((error: unknown) => error);
+  if (failure instanceof EngineError) return failure;
+  throw new Error(`expected an EngineError, got ${String(failure)}`);
+}
+
+describe("an engine", () => {
+  it("is asked without a version, so that newer ones answer, too", async () => {
+    answers.set("GET /containers/node/json", { status: 200, body: container(true, "") });
+    await engine.inspect("node");
+    expect(requests).toEqual(["GET /containers/node/json"]);
+  });
+
+  it("runs a job to its end, and removes it", async () => {
+    answerJob(0, "done\n");
+    expect(await engine.run(job)).toBe("done\n");
+    expect(requests.at(-1)).toBe("DELETE /containers/job");
+  });
+
+  it("ends a job that takes too long, which is nothing to wait for", async () => {
+    answerJob();
+    const { message, mayPass } = await failureOf(engine.run({ ...job, withinMs: 200 }));
+    expect([message, mayPass]).toEqual(["job did not end within 200 ms, and was ended", false]);
+    expect(requests.at(-1)).toBe("DELETE /containers/job");
+  });
+
+  it("removes the job of a killed run, and leaves alone one that works for somebody else", async () => {
+    answerJob(0);
+    answers.set("GET /containers/job/json", { status: 200, body: container(true, "mine") });
+    await engine.run(job);
+    expect(requests.slice(0, 3)).toEqual([
+      "GET /containers/job/json",
+      "DELETE /containers/job",
+      "POST /containers/create",
+    ]);
+    requests = [];
+    answers.set("GET /containers/job/json", { status: 200, body: container(true, "theirs") });
+    const { message, mayPass } = await failureOf(engine.run(job));
+    expect(message).toBe("job is at work for another upgrade (theirs); wait for its end");
+    expect([mayPass, requests]).toEqual([true, ["GET /containers/job/json"]]);
+  });
+
+  it("says what to do about an image without the job's program", async () => {
+    answerJob(1, "Error: Cannot find module '/app/work.ts'\n\nNode.js v26.0.0\n");
+    expect((await failureOf(engine.run(job))).message).toBe(
+      "the stack's image of Gatehouse is of an earlier release, without /app/work.ts: run pulumi up with this release first",
+    );
+  });
+});

@@ -1,0 +1,72 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { waitUntil } from "#daemon/time.ts";
+import { createPulumiProcess } from "./pulumi-process.ts";
+import { systemProcesses } from "./running-update.ts";
+
+let directory: string;
+const generousMs = 60_000;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "gatehouse-update-"));
+});
+
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+describe("a process", () => {
+  it("is told apart by its start, and is gone once it has ended", async () => {
+    const child = spawn(process.execPath, ["--eval", "setInterval(() => {}, 1000)"], { stdio: "ignore" });
+    const { pid = 0 } = child;
+    const startedAt = await systemProcesses.startOf(pid);
+    expect(startedAt).toBeDefined();
+    expect(await systemProcesses.startOf(pid)).toBe(startedAt);
+    expect(startedAt).not.toBe(await systemProcesses.startOf(process.pid));
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    expect(await systemProcesses.startOf(pid)).toBeUndefined();
+    systemProcesses.interrupt(pid);
+  });
+});
+
+describe("a program that is let go", () => {
+  const touch = (name: string) => ({ args: [name], withinMs: generousMs });
+
+  it("begins in the process that was told of, after that", async () => {
+    const run = createPulumiProcess(directory, "touch");
+    let seen: readonly string[] | undefined;
+    let start: string | undefined;
+    await run({
+      ...touch("begun"),
+      onBegin: async (pid) => {
+        start = await systemProcesses.startOf(pid);
+        seen = await readdir(directory);
+      },
+    });
+    expect(start).toBeDefined();
+    expect([seen, await readdir(directory)]).toEqual([[], ["begun"]]);
+  });
+
+  it("never begins where nobody can note it", async () => {
+    const run = createPulumiProcess(directory, "touch");
+    let told = 0;
+    const begun = run({
+      ...touch("never"),
+      onBegin: async (pid) => {
+        told = pid;
+        throw new Error("the disk is full");
+      },
+    });
+    await expect(begun).rejects.toThrow("the disk is full");
+    const gone = await waitUntil(
+      () => systemProcesses.startOf(told),
+      (start) => start === undefined,
+      { everyMs: 10, withinMs: generousMs },
+    );
+    expect(gone).toBeUndefined();
+    expect(await readdir(directory)).not.toContain("never");
+  });
+});
