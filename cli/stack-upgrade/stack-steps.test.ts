@@ -188,7 +188,7 @@ describe("a way back", () => {
 
   it("has the time that it needs, however little the new version was given", async () => {
     const world = createStackWorld("silent");
-    world.state.quietMs = 50;
+    world.state.quietMs = 500;
     const limits = { ...world.record.limits, proveMs: 5 };
     const typing = createTyping(world, { ...world.record, limits }, { ...limits, proveMs: 1_000 });
     expectOld(world, (await typing.type())?.record);
