@@ -8,6 +8,7 @@ import { findStrangeChanges, isNodeReplaced } from "./previewed-changes.ts";
 import { PulumiError } from "./pulumi-process.ts";
 import type { PulumiCli } from "./pulumi-cli.ts";
 import type { NodeBefore, UpgradeSide } from "./stack-record.ts";
+import { formatDockerCommand } from "./stack-commands.ts";
 import { buildConfigChange, namesOf, type StackPlace } from "./stack-place.ts";
 import { formatDiscardCommand, lookAtVolume } from "./workspace-job.ts";
 
@@ -74,7 +75,7 @@ export async function checkStack(
     ...((await engine.findImage(to.image)) !== undefined
       ? []
       : [
-          `the engine does not have ${to.image} yet: pull it first (docker pull), or the node stands still while pulumi up does`,
+          `the engine does not have ${to.image} yet: pull it first (${formatDockerCommand(place.engine, "pull", to.image)}), or the node stands still while pulumi up does`,
         ]),
   ];
   return { problems, warnings, before, toolImage, copyWords: data?.copyWords ?? "", clones: data?.clones ?? false };

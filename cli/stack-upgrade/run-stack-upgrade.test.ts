@@ -4,7 +4,7 @@ import { runStackUpgrade, type RunResult } from "./run-stack-upgrade.ts";
 import { createStackSteps } from "./stack-steps.ts";
 import type { StackRecord } from "./stack-record.ts";
 import { createStackWorld, type StackWorld } from "./testing/stack-world.ts";
-import { typeToEnd } from "./testing/typed-again.ts";
+import { runToEnd } from "./testing/typed-again.ts";
 import { newImage, oldBlock, oldImage, torn, type NewVersion } from "./testing/world-state.ts";
 
 function expectOneOfTwo(world: StackWorld, { record }: RunResult): void {
@@ -25,7 +25,7 @@ const bad: readonly NewVersion[] = ["silent", "another version", "loses a block"
 describe("an upgrade of a stack", () => {
   it("ends with the new version proved, and without the copy", async () => {
     const world = createStackWorld("good");
-    const result = await typeToEnd(world);
+    const result = await runToEnd(world);
     expect(result.record.end).toBe("committed");
     expectOneOfTwo(world, result);
     expect(result.lines[0]).toBe("Now stopping the sidecar and the node.");
@@ -40,7 +40,7 @@ describe("an upgrade of a stack", () => {
     "takes back image, data and configuration of a version that is or does this: %s",
     async (newVersion, why) => {
       const world = createStackWorld(newVersion);
-      const result = await typeToEnd(world);
+      const result = await runToEnd(world);
       expect(result.record.end).toBe("rolled-back");
       expect(result.record.failure).toContain(why);
       expect(result.record.note).toContain("discard");
@@ -52,12 +52,12 @@ describe("an upgrade of a stack", () => {
     "ends at one of the two versions with its data, wherever it is killed: %s",
     async (newVersion) => {
       const whole = createStackWorld(newVersion);
-      await typeToEnd(whole);
+      await runToEnd(whole);
       expect(whole.kills.changes()).toBeGreaterThan(15);
       for (let at = 1; at <= whole.kills.changes(); at += 1) {
         for (const isAfter of [false, true]) {
           const world = createStackWorld(newVersion);
-          expectOneOfTwo(world, await typeToEnd(world, [{ at, isAfter }]));
+          expectOneOfTwo(world, await runToEnd(world, [{ at, isAfter }]));
         }
       }
     },
@@ -66,7 +66,7 @@ describe("an upgrade of a stack", () => {
   it("does so when it is killed again and again, and gives the new version up in the end", async () => {
     const world = createStackWorld("good");
     const kills = Array.from({ length: interruptionsMax + 1 }, () => ({ at: 1, isAfter: true }));
-    const result = await typeToEnd(world, kills);
+    const result = await runToEnd(world, kills);
     expect(result.record.failure).toContain(`the command was ended ${interruptionsMax + 1} times`);
     expect(result.record.end).toBe("rolled-back");
     expectOneOfTwo(world, result);

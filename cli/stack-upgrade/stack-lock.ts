@@ -18,8 +18,11 @@ export function lockStack(
   stateDirectory: string,
   { prefix, engine }: Readonly<{ prefix: string; engine: string }>,
 ): Disposable | undefined {
-  const name = createHash("sha256").update(findSocket(engine)).digest("hex").slice(0, 16);
-  const path = join(stateDirectory, `upgrade-${prefix}-${name}.lock`);
+  const name = createHash("sha256")
+    .update(`${prefix} ${findSocket(engine)}`)
+    .digest("hex")
+    .slice(0, 32);
+  const path = join(stateDirectory, `stack-upgrade-${name}.lock`);
   let database: DatabaseSync | undefined;
   try {
     mkdirSync(stateDirectory, { recursive: true, mode: 0o700 });

@@ -3,7 +3,7 @@ import { backAttempts, interruptionsMax } from "./next-stage.ts";
 import { formatEnd } from "./stack-plan.ts";
 import type { StackRecord } from "./stack-record.ts";
 import { createStackWorld, type StackWorld } from "./testing/stack-world.ts";
-import { createTyping, typeToEnd } from "./testing/typed-again.ts";
+import { createTyping, runToEnd } from "./testing/typed-again.ts";
 import { names, newImage, oldBlock, oldImage, torn } from "./testing/world-state.ts";
 
 /** Killed while `pulumi up` works, which goes on. */
@@ -87,7 +87,7 @@ describe("a job on the data", () => {
   it("that takes too long fails its step: the node is started again, and has the room of what was copied", async () => {
     const world = createStackWorld("good");
     world.state.copyMs = 5_000;
-    const { record } = await typeToEnd(world);
+    const { record } = await runToEnd(world);
     expect(record.failure).toContain("did not end within 1000 ms");
     expectOld(world, record);
     expect(world.state.begun).toEqual(["copy", "remove", names.node, names.sidecar, "remove"]);
@@ -171,7 +171,7 @@ describe("a way back", () => {
     const world = createStackWorld("good");
     world.state.isPulumiThere = false;
     world.state.copyMs = 5_000;
-    expectOld(world, (await typeToEnd(world)).record);
+    expectOld(world, (await runToEnd(world)).record);
   });
 
   it("starts the node before it asks Pulumi, and pauses between its tries", async () => {

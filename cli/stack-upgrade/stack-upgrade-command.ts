@@ -93,6 +93,8 @@ async function run(options: StackUpgradeOptions, dependencies: Dependencies): Pr
   const { stack, directory, asked, stateDirectory } = options;
   const path = findRecordPath(directory, stack);
   const known = readRecord(path);
+  const nothing = `no upgrade of ${stack} is under way in ${directory}`;
+  if (known === undefined && asked === undefined) throw new Refused(nothing);
   const configFile = await findConfigFile(options, known);
   const pulumi = dependencies.pulumi({ stack: known?.stack ?? stack, directory, configFile });
   const place = known ?? (await findStack(options, { pulumi }));
@@ -105,7 +107,7 @@ async function run(options: StackUpgradeOptions, dependencies: Dependencies): Pr
   if (current !== undefined) {
     return await carryOut(agreeToGoOn(current, options), { ...dependencies, pulumi, path, isResumed: true });
   }
-  if (asked === undefined) throw new Refused(`no upgrade of ${stack} is under way in ${directory}`);
+  if (asked === undefined) throw new Refused(nothing);
   const record = await beginUpgrade({ ...options, asked, configFile }, { ...dependencies, pulumi });
   if (typeof record === "number") return record;
   return await carryOut(record, { ...dependencies, pulumi, path, isResumed: false });

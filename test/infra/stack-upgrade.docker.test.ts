@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -49,16 +49,19 @@ async function waitUntilSettled(): Promise<void> {
   });
 }
 
-/** Runs the command with a stand-in for Pulumi on the PATH; kills it -9 as soon as it prints a line. */
-async function upgrade(newImage: string, killAtLine?: string) {
+/** How the command is typed: killed -9 as soon as it prints a line, with another name of the stack, in another directory. */
+type Typed = Readonly<{ killAtLine?: string; name?: string; in?: string }>;
+
+/** Runs the command with a stand-in for Pulumi on the PATH. */
+async function upgrade(newImage: string, { killAtLine, name = stack, in: programDirectory = directory }: Typed = {}) {
   const unready = await image("0.17.2", "silent");
   const path = [join(directory, "bin"), process.env["PATH"]].join(delimiter);
   const child = spawn(
     process.execPath,
     [
       program("../support/stack-upgrade-process.main.ts"),
-      directory,
-      stack,
+      programDirectory,
+      name,
       newImage,
       newImage.split("chain-")[1] ?? "",
     ],
@@ -164,13 +167,29 @@ describe.skipIf(!found.ok)(`an upgrade of a stack on a real engine${skipReason(f
     const before = await chain();
     const bad = await image("0.17.4", "corrupts");
     for (const line of ["Now copying", "Now running pulumi up", "Now putting the data"]) {
-      expect((await upgrade(bad, line)).signal).toBe("SIGKILL");
+      expect((await upgrade(bad, { killAtLine: line })).signal).toBe("SIGKILL");
     }
-    const done = await upgrade("");
+    const elsewhere = await mkdtemp(join(tmpdir(), "gatehouse-program-"));
+    await cp(directory, elsewhere, { recursive: true, filter: (path) => !path.includes(".gatehouse-upgrade") });
+    const refused = await upgrade(bad, { in: elsewhere });
+    await rm(elsewhere, { recursive: true, force: true });
+    expect(refused.printed).toContain(`${node}-workspace holds the copy of an upgrade that is not over`);
+    const done = await upgrade("", { name: `organization/gatehouse/${stack}` });
     expect(done.printed).toContain(`Taken back: ${stack} runs 0.17.0`);
     expect(done.status).toBe(1);
     expect((await chain()).slice(0, before.length)).toEqual(before);
     expect(await starts()).not.toContain("0.17.4");
+  });
+
+  test("proves a version that the node does not tell by its image, and says so", async () => {
+    const config = { ...(await readConfig()), nodeImage: await image("0.17.5", "secretive"), nodeVersion: "0.17.5" };
+    await writeFile(configPath(), JSON.stringify(config));
+    await pulumi("up", "--yes", "--skip-preview");
+    await waitUntilSettled();
+    const done = await upgrade(await image("0.17.6", "secretive"));
+    expect(done.printed).toContain("warning: the node does not tell its version");
+    expect(done.printed).toContain("by the id of its image alone: it tells no version");
+    expect(done.status).toBe(0);
   });
 
   test("refuses what would change more than the node, and changes nothing", async () => {

@@ -105,7 +105,7 @@ export async function buildNodeImage(name: string, nodeImage: string, version: s
 }
 
 /** What a version of the node with a chain does, as its serve.mjs says. */
-export type ChainNodeBehaviour = "good" | "silent" | "corrupts";
+export type ChainNodeBehaviour = "good" | "silent" | "corrupts" | "secretive";
 
 /**
  * Builds an image of a version of a node that keeps a chain, unless it is there; its user is {@link testNodeUser}.

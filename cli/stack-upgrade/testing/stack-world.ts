@@ -1,5 +1,4 @@
 import type { StackRecord } from "../stack-record.ts";
-import type { StackStepsDependencies } from "../stack-steps.ts";
 import { createKillSwitch } from "./kill-switch.ts";
 import { createWorldEngine } from "./world-engine.ts";
 import { createWorldProcesses, createWorldPulumi } from "./world-pulumi.ts";
@@ -85,12 +84,12 @@ export function createStackWorld(newVersion: NewVersion) {
       say: () => {},
       clock: time.clock,
       // A command can be killed while it waits, too.
-      pause: (ms) => kills.change(() => time.advance(ms)),
+      pause: (ms: number) => kills.change(() => time.advance(ms)),
       signal,
       proof: { everyMs: 1, steadyMs: 0 },
       backLimits: begunRecord.limits,
     }),
-  } satisfies Readonly<{ steps: (signal: AbortSignal) => StackStepsDependencies }> & Readonly<Record<string, unknown>>;
+  };
 }
 
 export type StackWorld = ReturnType<typeof createStackWorld>;

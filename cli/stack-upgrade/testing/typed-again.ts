@@ -62,7 +62,7 @@ export function createTyping(
 }
 
 /** Types the command, kills it where that is said, and types it again until it ends. */
-export async function typeToEnd(world: StackWorld, kills: readonly Kill[] = []) {
+export async function runToEnd(world: StackWorld, kills: readonly Kill[] = []) {
   const typing = createTyping(world);
   for (const kill of kills) {
     const ended = await typing.type(kill);

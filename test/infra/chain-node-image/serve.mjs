@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 /**
  * A node with a chain of hashes in its data directory, to which it adds a block twice a second. As it is built, it is `good`, `silent` (takes calls and answers none)
- * or `corrupts` (writes another chain over the one of before).
+ * or `corrupts` (writes another chain over the one of before), or `secretive` (tells nobody its version).
  */
 const { storage } = JSON.parse(readFileSync("./node.conf", "utf8"));
 const version = readFileSync("VERSION", "utf8").trim();
@@ -44,8 +44,8 @@ const methods = {
   net_version: () => "1672",
   net_peerCount: () => quantity(3),
   eth_syncing: () => false,
-  web3_clientVersion: () => `chain-node/v${version}`,
-  debug_protocolVersion: () => ({ binaryVersion: version }),
+  web3_clientVersion: () => (behaviour === "secretive" ? "chain-node" : `chain-node/v${version}`),
+  ...(behaviour === "secretive" ? {} : { debug_protocolVersion: () => ({ binaryVersion: version }) }),
   eth_getBlockByNumber: ([number]) => block(numberOf(number)),
 };
 
