@@ -98,8 +98,8 @@ function advanceBackward(record: StackRecord, stage: BackwardStage, outcome: End
     return enter(record, stages[stages.indexOf(stage) + 1] ?? "back-cleaning", nowMs);
   }
   const attempts = record.attempts + 1;
-  if (attempts >= backAttempts || outcome.isFinal === true)
-    return { ...record, attempts, end: "stranded", note: outcome.why };
+  const isOver = attempts >= backAttempts || outcome.isFinal === true;
+  if (isOver) return { ...record, attempts, end: "stranded", note: outcome.why };
   return enter({ ...record, attempts }, firstBack(record), nowMs);
 }
 
