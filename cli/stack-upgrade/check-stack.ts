@@ -68,7 +68,7 @@ export async function checkStack(
   const warnings = [
     ...(data?.warnings ?? []),
     ...(before !== undefined && before.block === undefined ? [noBlock] : []),
-    ...(before !== undefined && !before.tellsVersion ? [noVersion] : []),
+    ...(said?.node.answers === true && before?.tellsVersion === false ? [noVersion] : []),
     ...((await questions.peers()) === 0
       ? ["the node has no peer: whether the new version finds any can't be told"]
       : []),
