@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "#daemon/clock.ts";
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
+import type { Pause } from "#daemon/time.ts";
+import { isAgreedTo, type Agreement } from "#sidecar/upkeep/control/agreement.ts";
 import { checkStack, type StackCheck } from "./check-stack.ts";
 import type { Engine } from "./engine.ts";
 import type { StackQuestions } from "./node-status.ts";
@@ -20,9 +22,8 @@ export type BeginOptions = Readonly<{
   statusUrl: string | undefined;
   limits: Partial<StackLimits>;
   dryRun: boolean;
-  yes: boolean;
-  confirm: ((question: string) => Promise<boolean>) | undefined;
-}>;
+}> &
+  Pick<Agreement, "yes" | "confirm">;
 
 export type BeginDependencies = Readonly<{
   output: CommandOutput;
@@ -30,6 +31,7 @@ export type BeginDependencies = Readonly<{
   engine: (address: string) => Engine | undefined;
   questions: (place: Readonly<{ statusUrl: string; rpcUrl: string }>) => StackQuestions;
   clock: Pick<Clock, "wallMs">;
+  pause: Pause;
   signal: AbortSignal;
 }>;
 
@@ -50,26 +52,26 @@ export async function findStack(
   }
 }
 
+const question = { question: "Upgrade the node now? [y/N] ", refused: "upgrade: nothing was changed" } as const;
+
 /**
  * Checks, shows and asks; returns the record of what is to be done, or the exit status where nothing is.
  *
- * @throws {Refused} where it can't be done, or nobody agrees.
+ * @throws {Refused} where it can't be done.
  */
 export async function beginUpgrade(
   options: BeginOptions,
   dependencies: BeginDependencies,
 ): Promise<StackRecord | number> {
-  const { directory, configFile, dryRun, yes, confirm } = options;
+  const { directory, configFile, dryRun, yes } = options;
   const { output, clock, signal } = dependencies;
   const limits = { ...defaultLimits, ...options.limits };
   const shown = await lookAt(options, dependencies);
   output.out(formatStackPlan(shown.place, shown.to, shown.check, limits));
   let agreed = requireReady(shown);
   if (dryRun) return exitStatus.clean;
+  if (!(await isAgreedTo(question, options, output))) return exitStatus.error;
   if (!yes) {
-    if ((await confirm?.("Upgrade the node now? [y/N] ")) !== true) {
-      throw new Refused(`nothing was changed.${confirm === undefined ? " Without a terminal, say --yes." : ""}`);
-    }
     // Hours may have passed before the answer.
     const now = await lookAt(options, dependencies);
     if (!isDeepStrictEqual(planOf(now), planOf(shown))) {
@@ -84,6 +86,7 @@ export async function beginUpgrade(
     ...agreed,
     directory,
     configFile,
+    backend: await dependencies.pulumi.readBackend(),
     id: new Date(nowMs).toISOString().replaceAll(/[:.]/g, "-"),
     limits,
     beganMs: nowMs,
@@ -100,7 +103,7 @@ type Look = Readonly<{ place: StackPlace; to: UpgradeSide; check: StackCheck }>;
 
 async function lookAt(options: BeginOptions, dependencies: BeginDependencies): Promise<Look> {
   const { asked } = options;
-  const { pulumi, engine: findEngine, questions } = dependencies;
+  const { pulumi, engine: findEngine, questions, pause, signal } = dependencies;
   const place = await findStack(options, dependencies);
   const to = decideNewSide(place, asked);
   if (to === undefined) throw new Refused(`the tag of ${asked.image} tells no version; say it by --node-version`);
@@ -108,7 +111,11 @@ async function lookAt(options: BeginOptions, dependencies: BeginDependencies): P
   if (engine === undefined) {
     throw new Refused(`the stack's engine is at ${place.engine}; run this on the machine where that engine is`);
   }
-  return { place, to, check: await checkStack(place, to, { pulumi, engine, questions: questions(place) }) };
+  return {
+    place,
+    to,
+    check: await checkStack(place, to, { pulumi, engine, questions: questions(place), pause, signal }),
+  };
 }
 
 function requireReady({ place, to, check }: Look) {

@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { parseJson } from "#daemon/json-rpc.ts";
+import type { Pause } from "#daemon/time.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
 import { parseNodeVersion, releaseOfText } from "#node/versions.ts";
-import type { Engine, EngineContainer } from "./engine.ts";
+import { EngineError, type Engine, type EngineContainer } from "./engine.ts";
 import { findCondition, hasCondition, readToldVersion, type SidecarLook, type StackQuestions } from "./node-status.ts";
 import { findStrangeChanges, isNodeReplaced } from "./previewed-changes.ts";
 import { PulumiError } from "./pulumi-process.ts";
@@ -16,6 +17,8 @@ export type CheckStackDependencies = Readonly<{
   pulumi: Pick<PulumiCli, "preview">;
   engine: Engine;
   questions: StackQuestions;
+  pause: Pause;
+  signal: AbortSignal;
 }>;
 
 /** What was found of a stack before anything is done to it. */
@@ -31,6 +34,10 @@ export type StackCheck = Readonly<{
 
 /** A block this far below the head is taken to be the same for good; the specification's chain is final sooner. */
 const settledBlocks = 64;
+
+/** How often a node that is not well is looked at before an upgrade is refused; its sidecar asks it more often than that. */
+const looksMax = 4;
+const betweenLooksMs = 5_000;
 
 /** A copy may not fill the disk to its last byte. */
 const roomShare = 1.1;
@@ -55,10 +62,8 @@ export async function checkStack(
 ): Promise<StackCheck> {
   const { engine, questions } = dependencies;
   const problems = [...versionProblems(place.from, to)];
-  const looked = await questions.look();
-  if (!looked.ok) problems.push(looked.message);
-  const said = looked.ok ? looked.said : undefined;
-  if (said !== undefined) problems.push(...nodeProblems(said, place));
+  const { said, problems: ofNode } = await lookAtNode(place, dependencies);
+  problems.push(...ofNode);
   const containers = await findContainers(place, engine);
   problems.push(...containers.problems);
   const { toolImage } = containers;
@@ -116,6 +121,20 @@ function* nodeProblems(said: SidecarLook, { from }: StackPlace): Generator<strin
   if (upgrade?.reason === "Upgrading") yield `an upgrade is under way: ${upgrade.message}`;
 }
 
+/** A busy node misses one answer and is well all the same: what is wrong has to be so for a while. */
+async function lookAtNode(
+  place: StackPlace,
+  { questions, pause, signal }: Pick<CheckStackDependencies, "questions" | "pause" | "signal">,
+) {
+  for (let looks = 1; ; looks += 1) {
+    const looked = await questions.look();
+    const said = looked.ok ? looked.said : undefined;
+    const problems = looked.ok ? [...nodeProblems(looked.said, place)] : [looked.message];
+    if (problems.length === 0 || looks >= looksMax || signal.aborted) return { said, problems };
+    await pause(betweenLooksMs, signal);
+  }
+}
+
 async function findContainers(place: StackPlace, engine: Engine) {
   const names = namesOf(place);
   const [node, sidecar] = [await engine.inspect(names.node), await engine.inspect(names.sidecar)];
@@ -147,8 +166,10 @@ async function checkData(
   { engine, toolImage }: Readonly<{ engine: Engine; toolImage: string }>,
 ) {
   const printed = await lookAtVolume({ ...place, toolImage }, { engine });
-  const { bytes, freeBytes, clones, leftovers, copies, conf } = workspaceLook.parse(parseJson(printed));
   const { volume } = namesOf(place);
+  const { data: found } = workspaceLook.safeParse(parseJson(printed));
+  if (found === undefined) throw new EngineError(`the look at ${volume} printed something else than expected`, false);
+  const { bytes, freeBytes, clones, leftovers, copies, conf } = found;
   const size = `${(bytes / 2 ** 30).toFixed(2)} GiB`;
   const lint =
     conf === undefined ? { problems: [`there is no node.conf in ${volume}`], warnings: [] } : lintFor(conf, place, to);

@@ -27,7 +27,7 @@ const wanted = ["RpcAnswering", "ConfigCurrent", "RestartSettled", "VersionAgree
 
 /**
  * Waits until a node is proved: it answers as the version with node.conf as that needs it, is above the height of before with the same blocks, prunes and pushes
- * metrics if it did. All of it has to hold for a while.
+ * metrics if it did. All of it has to hold for a while. An old block with another hash fails at once: no wait mends that.
  */
 export async function proveNode(options: ProofOptions, dependencies: ProofDependencies): Promise<Proof> {
   const { withinMs, steadyMs, everyMs } = options;
@@ -36,6 +36,7 @@ export async function proveNode(options: ProofOptions, dependencies: ProofDepend
   let rightSinceMs: number | undefined;
   for (;;) {
     const found = await findDoubt(options, dependencies);
+    if (found.isFinal) return { kind: "failed", why: found.doubt };
     const nowMs = clock.monotonicMs();
     rightSinceMs = found.doubt === undefined ? (rightSinceMs ?? nowMs) : undefined;
     if (rightSinceMs !== undefined && nowMs - rightSinceMs >= steadyMs) {
@@ -50,15 +51,30 @@ export async function proveNode(options: ProofOptions, dependencies: ProofDepend
 }
 
 /** What speaks against a node now. */
-type Finding = Readonly<{ doubt: string | undefined; toldVersion: boolean }>;
+type Finding = Readonly<
+  { isFinal: true; doubt: string } | { isFinal: false; doubt: string | undefined; toldVersion: boolean }
+>;
 
 async function findDoubt(options: ProofOptions, { look, blockHash }: ProofDependencies): Promise<Finding> {
   const looked = await look();
-  if (!looked.ok) return { doubt: looked.message, toldVersion: false };
+  if (!looked.ok) return { isFinal: false, doubt: looked.message, toldVersion: false };
   const { said } = looked;
+  const { block } = options.before;
+  // A node that is not well is asked, too: another hash says more than whatever else is wrong with it.
+  const hash = block === undefined || !said.node.answers ? undefined : await blockHash(block.number);
+  if (block !== undefined && hash !== undefined && hash !== block.hash) {
+    return { isFinal: true, doubt: `its data are others: ${describeBlock(block)}, has the hash ${hash}` };
+  }
+  const isGone = block !== undefined && hash === undefined;
   const doubt =
-    doubtOfSidecar(said, options) ?? doubtOfHeight(said, options) ?? (await doubtOfData(options, blockHash));
-  return { doubt, toldVersion: readToldVersion(said) !== undefined };
+    doubtOfSidecar(said, options) ??
+    doubtOfHeight(said, options) ??
+    (isGone ? `its data are not known to be those of before: ${describeBlock(block)}, is not told` : undefined);
+  return { isFinal: false, doubt, toldVersion: readToldVersion(said) !== undefined };
+}
+
+function describeBlock({ number, hash }: NonNullable<NodeBefore["block"]>): string {
+  return `block ${number}, which had the hash ${hash}`;
 }
 
 function doubtOfSidecar(said: SidecarLook, { version, before, mayBeHeld }: ProofOptions): string | undefined {
@@ -87,15 +103,4 @@ function doubtOfHeight(said: SidecarLook, { before }: ProofOptions): string | un
   const isIdle = findCondition(said, "HeightAdvancing")?.reason === "Idle";
   if (height === before.height && isIdle) return undefined;
   return `its height is ${height}, and was ${before.height} before the upgrade`;
-}
-
-async function doubtOfData(
-  { before: { block } }: ProofOptions,
-  blockHash: StackQuestions["blockHash"],
-): Promise<string | undefined> {
-  if (block === undefined) return undefined;
-  const found = await blockHash(block.number);
-  if (found === block.hash) return undefined;
-  const what = found === undefined ? "is gone" : `has the hash ${found}`;
-  return `its data are others: block ${block.number}, which had the hash ${block.hash}, ${what}`;
 }

@@ -1,6 +1,7 @@
 import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import { z } from "zod";
 import { parseJson } from "#daemon/json-rpc.ts";
 import { PulumiError, type PulumiRun, type RunPulumi } from "./pulumi-process.ts";
@@ -21,6 +22,8 @@ export type PulumiUpdate = Readonly<Required<Pick<PulumiRun, "withinMs" | "onLin
 
 /** What an upgrade asks of Pulumi's command line about one stack. Each throws {@link PulumiError}. */
 export type PulumiCli = Readonly<{
+  /** The backend that has the state, as an address: another one may have a stack of the same name. */
+  readBackend: () => Promise<string>;
   readConfig: () => Promise<ConfigValues>;
   readOutputs: () => Promise<unknown>;
   /** What an update with a changed configuration would do; the stack's own stays as it is. */
@@ -33,6 +36,7 @@ const shortMs = 120_000;
 const previewMs = 600_000;
 
 const configShape = z.record(z.string(), z.object({ value: z.unknown(), secret: z.boolean().optional() }));
+const whoamiShape = z.object({ url: z.string() });
 const previewShape = z.object({ steps: z.array(stepShape).default([]) });
 
 /** Creates the way to a stack by Pulumi's command line. */
@@ -50,6 +54,10 @@ export function createPulumiCli(
     for (const key of removed) await config(file, "rm", key);
   };
   return {
+    readBackend: async () => {
+      const args = ["whoami", "--json", "--non-interactive", "--color", "never"];
+      return parse(whoamiShape, await run({ args, withinMs: shortMs }), "whoami --json").url;
+    },
     readConfig: async () => {
       const values = parse(configShape, await config(configFile, "--json"), "config --json");
       return Object.fromEntries(Object.entries(values).map(([key, { value }]) => [key, textOf(value)]));
@@ -64,6 +72,8 @@ export function createPulumiCli(
         await setIn(file, change);
         const args = ["preview", "--json", "--config-file", file, ...common];
         return parse(previewShape, await run({ args, withinMs: previewMs }), "preview --json").steps;
+      } catch (error) {
+        throw error instanceof PulumiError ? explainPreview(error) : error;
       } finally {
         await rm(directory, { recursive: true, force: true });
       }
@@ -74,6 +84,16 @@ export function createPulumiCli(
       await run({ args, ...options });
     },
   };
+}
+
+const shownChars = 2_000;
+
+/** What failed stands in the document that it prints, before a summary. */
+function explainPreview(error: PulumiError): PulumiError {
+  const told = [...error.said.matchAll(/"message": ("(?:[^"\\]|\\.)*"),\s*"severity": "error"/g)];
+  if (told.length === 0) return error;
+  const words = told.map(([, text = '""']) => stripVTControlCharacters(JSON.parse(text) as string).trim()).join("\n");
+  return new PulumiError(`pulumi preview failed: ${words.slice(0, shownChars)}`, error.said, { cause: error });
 }
 
 /** A value as Pulumi prints it in JSON: a text, or what an object of YAML became. */

@@ -32,9 +32,9 @@ describe("a process", () => {
   });
 });
 
-describe("a program that is let go", () => {
-  const touch = (name: string) => ({ args: [name], withinMs: generousMs });
+const touch = (name: string) => ({ args: [name], withinMs: generousMs });
 
+describe("a program that is let go", () => {
   it("begins in the process that was told of, after that", async () => {
     const run = createPulumiProcess(directory, "touch");
     let seen: readonly string[] | undefined;

@@ -39,12 +39,13 @@ export const systemProcesses: Processes = {
  * the new version would start over what is done.
  */
 export async function endUpdate(
-  { update, limits }: Pick<StackRecord, "update" | "limits">,
+  { update: begun, limits }: Pick<StackRecord, "update" | "limits">,
   dependencies: EndUpdateDependencies,
 ): Promise<StepOutcome> {
   const { processes, clock, say, signal } = dependencies;
-  if (update === undefined || !(await isAtWork(update, dependencies))) return { kind: "done" };
-  const { pid, beganMs } = update;
+  if (begun === undefined || !(await isAtWork(begun, dependencies))) return { kind: "done" };
+  const { pid, beganMs } = begun;
+  const hasEndedWithin = (ms: number, until?: AbortSignal) => waitForEnd(begun, { ms, until }, dependencies);
   say(`pulumi up of an earlier run (process ${pid}) is still at work; waiting for its end.`);
   const leftMs = Math.min(Math.max(0, beganMs + limits.updateMs - clock.wallMs()), limits.updateMs);
   if (await hasEndedWithin(leftMs, signal)) return { kind: "done" };
@@ -56,19 +57,26 @@ export async function endUpdate(
   processes.kill(pid);
   if (await hasEndedWithin(killMs)) return { kind: "done" };
   return { kind: "waits", why: `process ${pid}, a pulumi up of an earlier run, can't be ended: end it` };
+}
 
-  async function hasEndedWithin(ms: number, until?: AbortSignal): Promise<boolean> {
-    const untilMs = clock.monotonicMs() + ms;
-    while (update !== undefined && (await isAtWork(update, dependencies))) {
-      if (until?.aborted === true || clock.monotonicMs() >= untilMs) return false;
-      await dependencies.pause(lookAgainMs, until);
-    }
-    return true;
+type Update = NonNullable<StackRecord["update"]>;
+
+async function waitForEnd(
+  update: Update,
+  { ms, until }: Readonly<{ ms: number; until: AbortSignal | undefined }>,
+  dependencies: EndUpdateDependencies,
+): Promise<boolean> {
+  const { clock, pause } = dependencies;
+  const untilMs = clock.monotonicMs() + ms;
+  while (await isAtWork(update, dependencies)) {
+    if (until?.aborted === true || clock.monotonicMs() >= untilMs) return false;
+    await pause(lookAgainMs, until);
   }
+  return true;
 }
 
 async function isAtWork(
-  { pid, startedAt }: NonNullable<StackRecord["update"]>,
+  { pid, startedAt }: Update,
   { processes }: Pick<EndUpdateDependencies, "processes">,
 ): Promise<boolean> {
   return (await processes.startOf(pid)) === startedAt;

@@ -5,10 +5,8 @@ export type CommandPlace = Readonly<{ stack: string; directory: string; configFi
 
 /** The command that goes on with an upgrade. Pure. */
 export function formatContinueCommand({ stack, directory, configFile }: CommandPlace): string {
-  return joinWords(
-    ...["gatehouse", "upgrade", "--stack", stack, "--continue"],
-    ...["--cwd", directory, "--config-file", configFile],
-  );
+  const options = ["--stack", stack, "--continue", "--cwd", directory, "--config-file", configFile];
+  return joinWords("gatehouse", "upgrade", ...options);
 }
 
 /** The command that removes the lock of an update that is no more. Pure. */

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { mkdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -18,10 +18,7 @@ export function lockStack(
   stateDirectory: string,
   { prefix, engine }: Readonly<{ prefix: string; engine: string }>,
 ): Disposable | undefined {
-  const name = createHash("sha256")
-    .update(`${prefix} ${findSocket(engine)}`)
-    .digest("hex")
-    .slice(0, 32);
+  const name = hash("sha256", `${prefix} ${findSocket(engine)}`).slice(0, 32);
   const path = join(stateDirectory, `stack-upgrade-${name}.lock`);
   let database: DatabaseSync | undefined;
   try {

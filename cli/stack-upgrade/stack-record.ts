@@ -66,6 +66,8 @@ const recordShape = z.object({
   /** Directory of the Pulumi program, and the stack's configuration; absolute. */
   directory: z.string(),
   configFile: z.string(),
+  /** Where Pulumi has the stack's state. */
+  backend: z.string(),
   project: z.string(),
   /** Begins the names of the stack's containers and volumes. */
   prefix: z.string(),

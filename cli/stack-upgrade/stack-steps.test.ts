@@ -145,9 +145,9 @@ describe("a node that somebody starts", () => {
   });
 });
 
-describe("a version that the node does not tell", () => {
-  const untold = (world: StackWorld) => ({ ...world.record, before: { ...world.record.before, tellsVersion: false } });
+const untold = (world: StackWorld) => ({ ...world.record, before: { ...world.record.before, tellsVersion: false } });
 
+describe("a version that the node does not tell", () => {
   it("is proved by the image of the container that runs, and that is said", async () => {
     const world = createStackWorld("tells no version");
     const ended = await createTyping(world, untold(world)).type();

@@ -12,6 +12,7 @@ let directory: string;
 let world: StackWorld;
 /** The configuration that Pulumi was asked about, run by run. */
 let configFiles: string[];
+let stopping: AbortController;
 
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), "gatehouse-program-"));
@@ -19,6 +20,7 @@ beforeEach(async () => {
   await writeFile(join(directory, "other.yaml"), "");
   world = createStackWorld("good");
   configFiles = [];
+  stopping = new AbortController();
 });
 
 afterEach(() => rm(directory, { recursive: true, force: true }));
@@ -40,7 +42,7 @@ async function type(more: Partial<StackUpgradeOptions> = {}) {
     confirm: undefined,
     ...more,
   };
-  const { signal } = new AbortController();
+  const { signal } = stopping;
   const { engine, pulumi, questions, ...rest } = world.steps(signal);
   const status = await runStackUpgradeCommand(options, {
     ...rest,
@@ -94,6 +96,33 @@ describe("gatehouse upgrade --stack", () => {
     expect((await type({ ...again, stack: "acme/gatehouse/prod" })).status).toBe(0);
   });
 
+  it("does not go on over another backend, which may have a stack of the same name", async () => {
+    world.during("copy", () => (world.state.lockedBy = 1));
+    await type();
+    world.state.lockedBy = undefined;
+    world.state.backend = "https://api.pulumi.example";
+    const refused = await type(again);
+    expect(refused.printed).toContain(
+      "begun over file:///srv/state, and Pulumi is logged in to https://api.pulumi.example: pulumi login file:///srv/state",
+    );
+    expect([refused.status, world.state.config["gatehouse:nodeImage"]]).toEqual([1, newImage]);
+    expect(world.image()).toBe(oldImage);
+    world.state.backend = "file:///srv/state";
+    expect((await type(again)).status).toBe(0);
+  });
+
+  it("starts the node again where Pulumi is there no more", async () => {
+    world.during("copy", () => stopping.abort());
+    expect((await type()).printed).toContain("not ended: it was ended by a signal.");
+    stopping = new AbortController();
+    world.state.isPulumiThere = false;
+    const { printed } = await type(again);
+    expect(printed).toContain("Stranded");
+    expect([world.areRunning(), world.image()]).toEqual([true, oldImage]);
+    world.state.isPulumiThere = true;
+    expect((await type(again)).printed).toContain("Taken back: prod runs 0.16.2");
+  });
+
   it("does not begin while another one is at work, wherever that was begun", async () => {
     using _lock = lockStack(join(directory, "state"), { prefix, engine: "unix:///var/run/docker.sock" });
     const { status, printed } = await type();
@@ -125,6 +154,22 @@ describe("gatehouse upgrade --stack", () => {
     expect(printed).toContain("since you were asked it became what is shown above; nothing was changed");
     expect([status, world.image()]).toEqual([1, oldImage]);
     expect(world.state.begun.filter((name) => name !== "look")).toEqual([]);
+  });
+
+  it("begins with a node that missed one answer, and not with one that stays silent", async () => {
+    world.state.quietMs = 12_000;
+    expect((await type({ dryRun: true })).status).toBe(0);
+    world.state.quietMs = 1_000_000;
+    const { status, printed } = await type({ dryRun: true });
+    expect(printed).toContain("problem: the node does not answer");
+    expect(status).toBe(1);
+  });
+
+  it("does nothing where nobody agrees, and says how to do so without a terminal", async () => {
+    const refused = await type({ yes: false });
+    expect(refused.printed).toContain("upgrade: nothing was changed. Without a terminal, say --yes.\n");
+    expect((await type({ yes: false, confirm: async () => false })).status).toBe(1);
+    expect([refused.status, world.state.begun.filter((name) => name !== "look")]).toEqual([1, []]);
   });
 
   it("does it once a person agrees", async () => {

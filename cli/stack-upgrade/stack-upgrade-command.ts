@@ -105,6 +105,7 @@ async function run(options: StackUpgradeOptions, dependencies: Dependencies): Pr
   if (current?.id !== known?.id)
     throw new Refused(`another gatehouse upgrade of ${stack} was at work; look, and say it again`);
   if (current !== undefined) {
+    await requireBackend(current, pulumi);
     return await carryOut(agreeToGoOn(current, options), { ...dependencies, pulumi, path, isResumed: true });
   }
   if (asked === undefined) throw new Refused(nothing);
@@ -129,6 +130,20 @@ async function findConfigFile(
   });
   if (!found.isFile()) throw new Refused(`${path} is no file`);
   return path;
+}
+
+/** Another backend may have a stack of the same name. Where Pulumi can't be asked, what needs it fails by itself; a node that only has to be started does not. */
+async function requireBackend(known: StackRecord, pulumi: PulumiCli): Promise<void> {
+  try {
+    const backend = await pulumi.readBackend();
+    if (backend === known.backend) return;
+    const login = `pulumi login ${known.backend}`;
+    throw new Refused(
+      `${describeRecord(known)}; it was begun over ${known.backend}, and Pulumi is logged in to ${backend}: ${login}`,
+    );
+  } catch (error) {
+    if (!(error instanceof PulumiError)) throw error;
+  }
 }
 
 /** What an earlier run began is gone on with, by the same words or by --continue; nothing else is begun meanwhile. What may change is how long it takes, and where the sidecar is asked. */

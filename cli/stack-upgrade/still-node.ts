@@ -82,6 +82,6 @@ async function isStill(record: StackRecord, { engine }: EngineAlone): Promise<bo
 
 function startedMeanwhile(record: StackRecord): StepOutcome {
   const { node, volume } = namesOf(record);
-  const why = `${node} was started while the data of before were put back into ${volume}: they may not be whole. Stop it, look at them, or have it sync anew; to go on is to take them as they are`;
+  const why = `${node} was started while the data of before were put back into ${volume}: they may not be whole. Stop it, look at them, or let it sync from nothing; to go on is to take them as they are`;
   return { kind: "failed", why, isFinal: true };
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import {
   chmod,
@@ -178,13 +179,14 @@ async function measureTree(path: string): Promise<number> {
   if (stats === undefined) return 0;
   if (!stats.isDirectory()) return stats.isFile() ? stats.size : 0;
   let bytes = 0;
-  for (const name of await readdir(path)) bytes += await measureTree(join(path, name));
+  // The node runs meanwhile, and may remove a directory.
+  for (const name of await namesIn(path)) bytes += await measureTree(join(path, name));
   return bytes;
 }
 
 /** Tries it with a file, because no file system tells. */
 async function canClone(volume: string): Promise<boolean> {
-  const probe = join(volume, `.gatehouse-clone-${process.pid}`);
+  const probe = join(volume, `.gatehouse-clone-${randomUUID()}`);
   try {
     await using file = await open(probe, "wx", 0o600);
     await file.writeFile("probe");
@@ -200,9 +202,7 @@ async function canClone(volume: string): Promise<boolean> {
 }
 
 /** What a file system answers that can't clone a file, or not now: ZFS does not what it has not written yet. */
-const noClone: ReadonlySet<string> = new Set([
-  ...["ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EXDEV", "EINVAL", "ENOTTY", "EAGAIN"],
-]);
+const noClone: ReadonlySet<string> = new Set("ENOTSUP EOPNOTSUPP ENOSYS EXDEV EINVAL ENOTTY EAGAIN".split(" "));
 
 function isNoClone(error: unknown): boolean {
   return noClone.has((error as NodeJS.ErrnoException).code ?? "");

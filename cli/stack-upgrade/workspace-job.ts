@@ -51,9 +51,7 @@ export async function runWorkspaceJob(
 /** The command by which a person removes all that an upgrade has left on the node's volume. Pure. */
 export function formatDiscardCommand({ prefix, engine, toolImage, id }: WorkspacePlace): string {
   const { volume } = namesOf({ prefix });
-  return formatDockerCommand(
-    engine,
-    ...["run", "--rm", "--network", "none", "--user", "0", "--entrypoint", "node"],
-    ...["--volume", `${volume}:${mountedAt}`, toolImage, program, "discard", mountedAt, id],
-  );
+  const options = ["--rm", "--network", "none", "--user", "0", "--entrypoint", "node", "--volume"];
+  const job = [toolImage, program, "discard", mountedAt, id];
+  return formatDockerCommand(engine, "run", ...options, `${volume}:${mountedAt}`, ...job);
 }

@@ -89,4 +89,24 @@ describe("Pulumi's command line", () => {
     expect(await told()).toEqual(["of the stack", "gatehouse:nodeImage=b:2"]);
     expect(await readFile(configFile, "utf8")).toBe("of the stack\n");
   });
+
+  test("that fails in a preview is quoted with the error that its document holds", async () => {
+    const document = JSON.stringify(
+      {
+        diagnostics: [
+          { message: "a note\n", severity: "info" },
+          { message: '\u001b[31merror: nodeImage "x" is odd\u001b[0m\n', severity: "error" },
+        ],
+        changeSummary: { same: 1 },
+      },
+      undefined,
+      4,
+    );
+    await writeFile(join(directory, "failed.json"), document);
+    const run = createPulumiProcess(directory, await standIn('[ "$1" = preview ] || exit 0; cat failed.json; exit 1'));
+    const configFile = join(directory, "Pulumi.prod.yaml");
+    await writeFile(configFile, "");
+    const failed = createPulumiCli({ stack: "prod", configFile }, { run }).preview({ "gatehouse:nodeImage": "b:2" });
+    await expect(failed).rejects.toThrow('pulumi preview failed: error: nodeImage "x" is odd');
+  });
 });

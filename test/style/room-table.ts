@@ -113,6 +113,8 @@ export const roomTable: Readonly<Record<string, Room>> = {
       "sidecar/{upkeep/plan,upkeep/control/resume,upkeep/control/restart,upkeep/control/adopt,upkeep/control/upgrade,upkeep/control/restore-data,restore/restore,volume-snapshot/volume-snapshot}-command.ts",
       // The settings say where a running sidecar answers commands; nothing else of the upkeep does.
       "sidecar/upkeep/control/control-places.ts",
+      // gatehouse upgrade --stack asks a person as every command does that changes a node.
+      "sidecar/upkeep/control/agreement.ts",
       // The options that name a sidecar, which the messages of commands repeat.
       "sidecar/upkeep/control/control-options.ts",
       // npm start -- --observe runs Prometheus with the rules that a deployment has, configured as there.

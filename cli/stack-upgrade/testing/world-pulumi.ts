@@ -12,6 +12,10 @@ export function createWorldPulumi(parts: WorldParts): PulumiCli {
     kills: { change },
   } = parts;
   return {
+    readBackend: async () => {
+      if (!state.isPulumiThere) throw new PulumiError("pulumi whoami --json can't be run (ENOENT)");
+      return state.backend;
+    },
     readConfig: async () => ({ ...state.config }),
     readOutputs: async () => ({
       urls: {

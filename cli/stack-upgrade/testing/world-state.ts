@@ -36,6 +36,8 @@ export type WorldState = {
   marks: Set<"half" | "copied" | "restored">;
   jobs: Map<string, Readonly<{ owner: string; task: WorldTask }>>;
   config: Record<string, string | undefined>;
+  /** Where Pulumi is logged in to. */
+  backend: string;
   /** The image of the node that Pulumi believes to run. */
   pulumiKnows: string | undefined;
   isPulumiThere: boolean;
@@ -70,7 +72,7 @@ export type WorldParts = Readonly<{
 /** How long a command waits between two looks at what it has begun. */
 export const tickMs = 25;
 
-/** Starts a container, made anew where its image is another. */
+/** Starts a container; one of another image takes its place. */
 export function startContainer({ state, newVersion, time }: WorldParts, name: string, image: string): void {
   state.begun.push(name);
   const isNew = name === names.node && image === newImage;

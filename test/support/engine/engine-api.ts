@@ -1,7 +1,5 @@
 import { Client } from "undici";
 
-/** The lowest version of the Engine API that the deployment needs. */
-const version = "v1.41";
 const answerDeadlineMs = 120_000;
 
 /** The engine refused; `message` has its words. */
@@ -18,7 +16,7 @@ export class EngineApiError extends Error {
 
 type Method = "GET" | "POST" | "PUT" | "DELETE";
 
-/** The Engine API of a Docker engine on a Unix socket. */
+/** The Engine API of a Docker engine on a Unix socket, asked without a version, as the product asks. */
 export type EngineApi = AsyncDisposable &
   Readonly<{
     /** Sends JSON and gives the answer's JSON. @throws {EngineApiError} when it refuses. */
@@ -42,7 +40,7 @@ export function connectEngine(url: string): EngineApi {
     const headers = body === undefined ? {} : { "content-type": type };
     const answer = await client.request({
       method,
-      path: `/${version}${path}`,
+      path,
       headers,
       ...(body === undefined ? {} : { body }),
     });

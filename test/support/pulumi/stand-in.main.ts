@@ -87,7 +87,7 @@ const nameOf = (key: string) => key.replace(`${project}:`, "");
 
 async function act(): Promise<void> {
   const [command, word, key = ""] = positionals;
-  const config = command === "stack" ? {} : readConfig();
+  const config = command === "stack" || command === "whoami" ? {} : readConfig();
   if (command === "config" && word === undefined) {
     print(Object.fromEntries(Object.entries(config).map(([each, value]) => [`${project}:${each}`, { value }])));
   } else if (command === "config" && word === "set-all") {
@@ -104,6 +104,8 @@ async function act(): Promise<void> {
     print({ steps });
   } else if (command === "up") {
     await update();
+  } else if (command === "whoami") {
+    print({ user: "somebody", url: `file://${process.cwd()}` });
   } else if (command === "stack" && word === "output") {
     print(JSON.parse(readFileSync(join(process.cwd(), "outputs.json"), "utf8")));
   } else {

@@ -1,0 +1,74 @@
+import { describe, expect, it } from "vitest";
+import type { SidecarLook } from "./node-status.ts";
+import { proveNode, type ProofDependencies } from "./prove-node.ts";
+import { createWorldTime } from "./testing/world-time.ts";
+
+const options = {
+  version: "0.17.0",
+  before: { height: 101, block: { number: 37, hash: "0xold" }, tellsVersion: true, autoPrune: false, metrics: false },
+  mayBeHeld: false,
+  withinMs: 1_000,
+  steadyMs: 0,
+  everyMs: 100,
+} as const;
+
+/** What a sidecar says of a node that runs as it should, but for the conditions that are not yet so. */
+function describeNode(missing: readonly string[] = []): SidecarLook {
+  const types = ["RpcAnswering", "ConfigCurrent", "RestartSettled", "VersionAgreed"];
+  const conditions = types.map((type) => ({
+    type,
+    status: missing.includes(type) ? ("False" as const) : ("True" as const),
+    reason: "Said",
+    message: `what the sidecar says of ${type}`,
+  }));
+  return { node: { answers: true, height: 150, binaryVersion: "0.17.0" }, conditions };
+}
+
+const tell = async () => "0xold";
+
+/** Proves a node whose sidecar says this, look by look, the last again and again; tells how long it took, too. */
+async function prove(said: readonly SidecarLook[], blockHash: ProofDependencies["blockHash"]) {
+  const { clock, advance } = createWorldTime();
+  let looks = 0;
+  const look = async () => {
+    const now = said[Math.min(looks, said.length - 1)] ?? describeNode();
+    looks += 1;
+    return { ok: true, said: now } as const;
+  };
+  const proof = await proveNode(options, { look, blockHash, clock, pause: async (ms) => advance(ms) });
+  return { ...proof, tookMs: clock.monotonicMs() };
+}
+
+describe("the proof of a node", () => {
+  it("fails at once where an old block has another hash, whatever else the sidecar says", async () => {
+    const failed = await prove([describeNode(["RestartSettled"])], async () => "0xnew");
+    expect(failed).toEqual({
+      kind: "failed",
+      why: "its data are others: block 37, which had the hash 0xold, has the hash 0xnew",
+      tookMs: 0,
+    });
+  });
+
+  it("waits for an old block that is not told yet", async () => {
+    let asked = 0;
+    const tellLate = async () => ((asked += 1) > 2 ? "0xold" : undefined);
+    expect(await prove([describeNode()], tellLate)).toMatchObject({
+      kind: "done",
+      tookMs: 200,
+    });
+  });
+
+  it("fails at its limit where that is never told", async () => {
+    expect(await prove([describeNode()], async () => undefined)).toMatchObject({
+      why: "within 1000 ms: its data are not known to be those of before: block 37, which had the hash 0xold, is not told",
+    });
+  });
+
+  it("waits for what the sidecar does not find right yet, and says at its limit what that was", async () => {
+    const wrong = describeNode(["ConfigCurrent"]);
+    expect(await prove([wrong, wrong, describeNode()], tell)).toMatchObject({ kind: "done", tookMs: 200 });
+    expect(await prove([wrong], tell)).toMatchObject({
+      why: "within 1000 ms: ConfigCurrent: what the sidecar says of ConfigCurrent",
+    });
+  });
+});
