@@ -61,7 +61,7 @@ export async function upgradeStack(options: StackWork, output: CommandOutput): P
   return run(
     {
       stack,
-      asked: image === undefined ? undefined : { image, version },
+      requested: image === undefined ? undefined : { image, version },
       isContinued: options.continue,
       directory: resolve(cwd),
       configFile: configFile === undefined ? undefined : resolve(configFile),

@@ -8,7 +8,7 @@ import type { Engine } from "./engine.ts";
 import type { StackQuestions } from "./node-status.ts";
 import type { PulumiCli } from "./pulumi-cli.ts";
 import { Refused } from "./refused.ts";
-import { decideNewSide, readStackPlace, type AskedVersion, type StackPlace } from "./stack-place.ts";
+import { decideNewSide, readStackPlace, type RequestedVersion, type StackPlace } from "./stack-place.ts";
 import { formatStackPlan } from "./stack-plan.ts";
 import { defaultLimits, type StackLimits, type StackRecord, type UpgradeSide } from "./stack-record.ts";
 
@@ -18,7 +18,7 @@ export type BeginOptions = Readonly<{
   /** Absolute. */
   directory: string;
   configFile: string;
-  asked: AskedVersion;
+  requested: RequestedVersion;
   statusUrl: string | undefined;
   limits: Partial<StackLimits>;
   dryRun: boolean;
@@ -102,11 +102,11 @@ export async function beginUpgrade(
 type Look = Readonly<{ place: StackPlace; to: UpgradeSide; check: StackCheck }>;
 
 async function lookAt(options: BeginOptions, dependencies: BeginDependencies): Promise<Look> {
-  const { asked } = options;
+  const { requested } = options;
   const { pulumi, engine: findEngine, questions, pause, signal } = dependencies;
   const place = await findStack(options, dependencies);
-  const to = decideNewSide(place, asked);
-  if (to === undefined) throw new Refused(`the tag of ${asked.image} tells no version; say it by --node-version`);
+  const to = decideNewSide(place, requested);
+  if (to === undefined) throw new Refused(`the tag of ${requested.image} tells no version; say it by --node-version`);
   const engine = findEngine(place.engine);
   if (engine === undefined) {
     throw new Refused(`the stack's engine is at ${place.engine}; run this on the machine where that engine is`);

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { parseJson } from "#daemon/json-rpc.ts";
-import type { Pause } from "#daemon/time.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
 import { parseNodeVersion, releaseOfText } from "#node/versions.ts";
 import { EngineError, type Engine, type EngineContainer } from "./engine.ts";
-import { findCondition, hasCondition, readToldVersion, type SidecarLook, type StackQuestions } from "./node-status.ts";
+import { hasCondition, readReportedVersion, type SidecarLook, type StackQuestions } from "./node-status.ts";
+import { lookAtNode, type LookAtNodeDependencies } from "./look-at-node.ts";
 import { findStrangeChanges, isNodeReplaced } from "./previewed-changes.ts";
 import { PulumiError } from "./pulumi-process.ts";
 import type { PulumiCli } from "./pulumi-cli.ts";
@@ -17,9 +17,8 @@ export type CheckStackDependencies = Readonly<{
   pulumi: Pick<PulumiCli, "preview">;
   engine: Engine;
   questions: StackQuestions;
-  pause: Pause;
-  signal: AbortSignal;
-}>;
+}> &
+  Pick<LookAtNodeDependencies, "pause" | "signal">;
 
 /** What was found of a stack before anything is done to it. */
 export type StackCheck = Readonly<{
@@ -34,10 +33,6 @@ export type StackCheck = Readonly<{
 
 /** A block this far below the head is taken to be the same for good; the specification's chain is final sooner. */
 const settledBlocks = 64;
-
-/** How often a node that is not well is looked at before an upgrade is refused; its sidecar asks it more often than that. */
-const looksMax = 4;
-const betweenLooksMs = 5_000;
 
 /** A copy may not fill the disk to its last byte. */
 const roomShare = 1.1;
@@ -96,42 +91,6 @@ function* versionProblems(from: UpgradeSide, to: UpgradeSide): Generator<string>
   if (from.image === to.image && from.version === to.version) yield "the stack has this image and version already";
   if (releaseOfText(from.version).layout !== releaseOfText(to.version).layout) {
     yield `${to.version} has another layout of the workspace than ${from.version}: start over with it`;
-  }
-}
-
-/** What has to hold of a node that is worth comparing with: only of one that runs well can be told whether it is worse afterwards. */
-const needed = ["RpcAnswering", "ConfigValid", "ConfigCurrent", "RestartSettled", "VersionAgreed", "Unheld"] as const;
-
-function* nodeProblems(said: SidecarLook, { from }: StackPlace): Generator<string> {
-  if (!said.node.answers || said.node.height === undefined) yield "the node does not answer";
-  const told = readToldVersion(said);
-  if (told !== undefined && told.release !== parseNodeVersion(from.version)?.release) {
-    yield `the node runs as ${told.text}, and the stack says ${from.version}; bring them together first`;
-  }
-  for (const type of needed) {
-    const condition = findCondition(said, type);
-    // Conditions that a sidecar has nothing to say of are absent: no hold, no restart.
-    if (condition?.status === "False") yield `${type}: ${condition.message}`;
-  }
-  for (const type of ["HeightAdvancing", "HeightCurrent"]) {
-    const condition = findCondition(said, type);
-    if (condition?.status === "False") yield `the node is not current: ${condition.message}`;
-  }
-  const upgrade = findCondition(said, "UpgradeProved");
-  if (upgrade?.reason === "Upgrading") yield `an upgrade is under way: ${upgrade.message}`;
-}
-
-/** A busy node misses one answer and is well all the same: what is wrong has to be so for a while. */
-async function lookAtNode(
-  place: StackPlace,
-  { questions, pause, signal }: Pick<CheckStackDependencies, "questions" | "pause" | "signal">,
-) {
-  for (let looks = 1; ; looks += 1) {
-    const looked = await questions.look();
-    const said = looked.ok ? looked.said : undefined;
-    const problems = looked.ok ? [...nodeProblems(looked.said, place)] : [looked.message];
-    if (problems.length === 0 || looks >= looksMax || signal.aborted) return { said, problems };
-    await pause(betweenLooksMs, signal);
   }
 }
 
@@ -238,7 +197,7 @@ async function readBefore(said: SidecarLook, { blockHash }: StackQuestions): Pro
   return {
     height,
     ...(hash === undefined ? {} : { block: { number, hash } }),
-    tellsVersion: readToldVersion(said) !== undefined,
+    tellsVersion: readReportedVersion(said) !== undefined,
     autoPrune: hasCondition(said, "AutoPruneOn"),
     metrics: hasCondition(said, "MetricsArriving"),
   };

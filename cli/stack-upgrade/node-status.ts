@@ -48,8 +48,8 @@ export function createStackQuestions({
   };
   return {
     look: async () => {
-      const told = await requestStatus(statusUrl, statusShape);
-      return told.ok ? { ok: true, said: told.status } : told;
+      const reported = await requestStatus(statusUrl, statusShape);
+      return reported.ok ? { ok: true, said: reported.status } : reported;
     },
     blockHash: async (number) => (await ask(block, "eth_getBlockByNumber", [`0x${number.toString(16)}`, false]))?.hash,
     peers: async () => {
@@ -73,6 +73,6 @@ export function hasCondition(look: SidecarLook, type: string): boolean {
 }
 
 /** The version that the running node tells itself. Pure. */
-export function readToldVersion({ node }: SidecarLook): NodeVersion | undefined {
+export function readReportedVersion({ node }: SidecarLook): NodeVersion | undefined {
   return node.answers && node.binaryVersion !== undefined ? parseBinaryVersion(node.binaryVersion) : undefined;
 }

@@ -1,7 +1,13 @@
 import type { Clock } from "#daemon/clock.ts";
 import type { Pause } from "#daemon/time.ts";
 import { parseNodeVersion } from "#node/versions.ts";
-import { findCondition, hasCondition, readToldVersion, type SidecarLook, type StackQuestions } from "./node-status.ts";
+import {
+  findCondition,
+  hasCondition,
+  readReportedVersion,
+  type SidecarLook,
+  type StackQuestions,
+} from "./node-status.ts";
 import type { NodeBefore } from "./stack-record.ts";
 
 /** What a version is proved by, and until when. */
@@ -20,7 +26,7 @@ export type ProofDependencies = Pick<StackQuestions, "look" | "blockHash"> &
   Readonly<{ clock: Pick<Clock, "monotonicMs">; pause: Pause }>;
 
 /** Whether a node is proved, and whether it told its version itself. */
-export type Proof = Readonly<{ kind: "done"; toldVersion: boolean } | { kind: "failed"; why: string }>;
+export type Proof = Readonly<{ kind: "done"; reportedVersion: boolean } | { kind: "failed"; why: string }>;
 
 /** What has to be said of the node by its sidecar, and what to read in case it is not. */
 const wanted = ["RpcAnswering", "ConfigCurrent", "RestartSettled", "VersionAgreed"] as const;
@@ -40,7 +46,7 @@ export async function proveNode(options: ProofOptions, dependencies: ProofDepend
     const nowMs = clock.monotonicMs();
     rightSinceMs = found.doubt === undefined ? (rightSinceMs ?? nowMs) : undefined;
     if (rightSinceMs !== undefined && nowMs - rightSinceMs >= steadyMs) {
-      return { kind: "done", toldVersion: found.toldVersion };
+      return { kind: "done", reportedVersion: found.reportedVersion };
     }
     if (nowMs >= untilMs) {
       const why = found.doubt ?? `it has not been well for ${steadyMs} ms yet`;
@@ -52,12 +58,12 @@ export async function proveNode(options: ProofOptions, dependencies: ProofDepend
 
 /** What speaks against a node now. */
 type Finding = Readonly<
-  { isFinal: true; doubt: string } | { isFinal: false; doubt: string | undefined; toldVersion: boolean }
+  { isFinal: true; doubt: string } | { isFinal: false; doubt: string | undefined; reportedVersion: boolean }
 >;
 
 async function findDoubt(options: ProofOptions, { look, blockHash }: ProofDependencies): Promise<Finding> {
   const looked = await look();
-  if (!looked.ok) return { isFinal: false, doubt: looked.message, toldVersion: false };
+  if (!looked.ok) return { isFinal: false, doubt: looked.message, reportedVersion: false };
   const { said } = looked;
   const { block } = options.before;
   // A node that is not well is asked, too: another hash says more than whatever else is wrong with it.
@@ -70,7 +76,7 @@ async function findDoubt(options: ProofOptions, { look, blockHash }: ProofDepend
     doubtOfSidecar(said, options) ??
     doubtOfHeight(said, options) ??
     (isGone ? `its data are not known to be those of before: ${describeBlock(block)}, is not told` : undefined);
-  return { isFinal: false, doubt, toldVersion: readToldVersion(said) !== undefined };
+  return { isFinal: false, doubt, reportedVersion: readReportedVersion(said) !== undefined };
 }
 
 function describeBlock({ number, hash }: NonNullable<NodeBefore["block"]>): string {
@@ -79,10 +85,10 @@ function describeBlock({ number, hash }: NonNullable<NodeBefore["block"]>): stri
 
 function doubtOfSidecar(said: SidecarLook, { version, before, mayBeHeld }: ProofOptions): string | undefined {
   if (!said.node.answers) return "the node does not answer";
-  const told = readToldVersion(said);
-  if (told === undefined && before.tellsVersion) return `it does not tell its version, which has to be ${version}`;
-  if (told !== undefined && told.release !== parseNodeVersion(version)?.release) {
-    return `it runs as ${told.text}, not as ${version}`;
+  const reported = readReportedVersion(said);
+  if (reported === undefined && before.tellsVersion) return `it does not tell its version, which has to be ${version}`;
+  if (reported !== undefined && reported.release !== parseNodeVersion(version)?.release) {
+    return `it runs as ${reported.text}, not as ${version}`;
   }
   const hold = findCondition(said, "Unheld");
   if (!mayBeHeld && hold?.status === "False") return `the sidecar holds (Unheld): ${hold.message}`;

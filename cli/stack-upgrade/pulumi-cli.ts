@@ -90,9 +90,11 @@ const shownChars = 2_000;
 
 /** What failed stands in the document that it prints, before a summary. */
 function explainPreview(error: PulumiError): PulumiError {
-  const told = [...error.said.matchAll(/"message": ("(?:[^"\\]|\\.)*"),\s*"severity": "error"/g)];
-  if (told.length === 0) return error;
-  const words = told.map(([, text = '""']) => stripVTControlCharacters(JSON.parse(text) as string).trim()).join("\n");
+  const reported = [...error.said.matchAll(/"message": ("(?:[^"\\]|\\.)*"),\s*"severity": "error"/g)];
+  if (reported.length === 0) return error;
+  const words = reported
+    .map(([, text = '""']) => stripVTControlCharacters(JSON.parse(text) as string).trim())
+    .join("\n");
   return new PulumiError(`pulumi preview failed: ${words.slice(0, shownChars)}`, error.said, { cause: error });
 }
 

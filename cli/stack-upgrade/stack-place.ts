@@ -15,7 +15,7 @@ export type StackPlace = Readonly<{
 }>;
 
 /** What a person asks for. */
-export type AskedVersion = Readonly<{ image: string; version: string | undefined }>;
+export type RequestedVersion = Readonly<{ image: string; version: string | undefined }>;
 
 const outputsShape = z.object({
   urls: z.object({ public: z.object({ gateway: z.url() }), operations: z.object({ status: z.url() }) }),
@@ -85,11 +85,14 @@ function projectOf(config: ConfigValues): string {
 }
 
 /** What the stack is to say of the new version; undefined where nothing tells which version that is. Pure. */
-export function decideNewSide({ from }: Pick<StackPlace, "from">, asked: AskedVersion): UpgradeSide | undefined {
-  const version = parseNodeVersion(asked.version ?? "")?.text ?? parseImageVersion(asked.image)?.text;
+export function decideNewSide(
+  { from }: Pick<StackPlace, "from">,
+  requested: RequestedVersion,
+): UpgradeSide | undefined {
+  const version = parseNodeVersion(requested.version ?? "")?.text ?? parseImageVersion(requested.image)?.text;
   if (version === undefined) return undefined;
-  const saysVersion = asked.version !== undefined || from.nodeVersion !== undefined;
-  return { image: asked.image, version, ...(saysVersion ? { nodeVersion: version } : {}) };
+  const saysVersion = requested.version !== undefined || from.nodeVersion !== undefined;
+  return { image: requested.image, version, ...(saysVersion ? { nodeVersion: version } : {}) };
 }
 
 /** What has to change in the configuration for one side to be deployed, whichever is now. Pure. */

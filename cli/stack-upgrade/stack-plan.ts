@@ -44,9 +44,9 @@ export function describeRecord({ stack, from, to, stage, end, beganMs }: StackRe
 
 /** How an upgrade ended, for a person. Pure. */
 export function formatEnd(record: StackRecord): string {
-  const { stack, from, to, end, failure, note, toldVersion } = record;
+  const { stack, from, to, end, failure, note, reportedVersion } = record;
   const notes = note === undefined ? "" : `\n${note}`;
-  const proof = toldVersion === true ? "as it says itself" : "by the id of its image alone: it tells no version";
+  const proof = reportedVersion === true ? "as it says itself" : "by the id of its image alone: it tells no version";
   switch (end) {
     case "committed":
       return `Proved: ${stack} runs ${to.version} (${to.image}), ${proof}. Commit its changed configuration.${notes}`;

@@ -99,7 +99,7 @@ const recordShape = z.object({
   /** What the last run waited for in this stage: a lock that somebody else has on the stack, or something else. */
   waitsFor: z.enum(["lock", "other"]).optional(),
   /** Whether the new version told what it is when it was proved. */
-  toldVersion: z.boolean().optional(),
+  reportedVersion: z.boolean().optional(),
   failure: z.string().optional(),
   end: end.optional(),
   note: z.string().optional(),
@@ -110,7 +110,7 @@ export type StackRecord = Readonly<z.output<typeof recordShape>>;
 
 /** What a step finds out that has to outlive the command. */
 export type StackAmendment = Readonly<
-  Partial<Pick<StackRecord, "lastStart" | "restored" | "update" | "waitsFor" | "toldVersion">>
+  Partial<Pick<StackRecord, "lastStart" | "restored" | "update" | "waitsFor" | "reportedVersion">>
 >;
 
 /** What is remembered can't be read or written; the message says what to do. */

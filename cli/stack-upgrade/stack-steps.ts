@@ -171,7 +171,7 @@ async function proveNew(
   if (!(await runsImage(record, to.image, engine))) {
     return { kind: "failed", why: explainOtherImage(namesOf(record).node, to.image) };
   }
-  await amend({ toldVersion: proved.toldVersion });
+  await amend({ reportedVersion: proved.reportedVersion });
   return done;
 }
 

@@ -30,7 +30,7 @@ async function type(more: Partial<StackUpgradeOptions> = {}) {
   const printed: string[] = [];
   const options: StackUpgradeOptions = {
     stack: "prod",
-    asked: { image: newImage, version: undefined },
+    requested: { image: newImage, version: undefined },
     isContinued: false,
     directory,
     configFile: undefined,
@@ -57,7 +57,7 @@ async function type(more: Partial<StackUpgradeOptions> = {}) {
   return { status, printed: printed.join("") };
 }
 
-const again = { asked: undefined, isContinued: true } as const;
+const again = { requested: undefined, isContinued: true } as const;
 const readRecordFile = async () =>
   JSON.parse(await readFile(join(directory, ".gatehouse-upgrade.prod.json"), "utf8")) as Record<string, unknown>;
 
@@ -91,7 +91,10 @@ describe("gatehouse upgrade --stack", () => {
     world.during("copy", () => (world.state.lockedBy = 1));
     await type();
     world.state.lockedBy = undefined;
-    const refused = await type({ stack: "acme/gatehouse/prod", asked: { image: "node:0.18.0", version: undefined } });
+    const refused = await type({
+      stack: "acme/gatehouse/prod",
+      requested: { image: "node:0.18.0", version: undefined },
+    });
     expect(refused.printed).toContain("go on with it: gatehouse upgrade --stack prod --continue");
     expect((await type({ ...again, stack: "acme/gatehouse/prod" })).status).toBe(0);
   });

@@ -13,7 +13,7 @@ import { systemProcesses, type Processes } from "./running-update.ts";
 import { runStackUpgrade } from "./run-stack-upgrade.ts";
 import { formatContinueCommand } from "./stack-commands.ts";
 import { lockStack } from "./stack-lock.ts";
-import type { AskedVersion } from "./stack-place.ts";
+import type { RequestedVersion } from "./stack-place.ts";
 import { describeRecord, formatEnd } from "./stack-plan.ts";
 import {
   findRecordPath,
@@ -30,7 +30,7 @@ import { createStackSteps, type StackStepsDependencies } from "./stack-steps.ts"
 export type StackUpgradeOptions = Pick<BeginOptions, "stack" | "statusUrl" | "limits" | "dryRun" | "yes" | "confirm"> &
   Readonly<{
     /** Absent with `isContinued` alone. */
-    asked: AskedVersion | undefined;
+    requested: RequestedVersion | undefined;
     isContinued: boolean;
     /** Directory of the Pulumi program, absolute. */
     directory: string;
@@ -90,11 +90,11 @@ type Dependencies = Required<Omit<StackUpgradeDependencies, "backLimits">> &
   Pick<StackUpgradeDependencies, "backLimits">;
 
 async function run(options: StackUpgradeOptions, dependencies: Dependencies): Promise<number> {
-  const { stack, directory, asked, stateDirectory } = options;
+  const { stack, directory, requested, stateDirectory } = options;
   const path = findRecordPath(directory, stack);
   const known = readRecord(path);
   const nothing = `no upgrade of ${stack} is under way in ${directory}`;
-  if (known === undefined && asked === undefined) throw new Refused(nothing);
+  if (known === undefined && requested === undefined) throw new Refused(nothing);
   const configFile = await findConfigFile(options, known);
   const pulumi = dependencies.pulumi({ stack: known?.stack ?? stack, directory, configFile });
   const place = known ?? (await findStack(options, { pulumi }));
@@ -108,8 +108,8 @@ async function run(options: StackUpgradeOptions, dependencies: Dependencies): Pr
     await requireBackend(current, pulumi);
     return await carryOut(agreeToGoOn(current, options), { ...dependencies, pulumi, path, isResumed: true });
   }
-  if (asked === undefined) throw new Refused(nothing);
-  const record = await beginUpgrade({ ...options, asked, configFile }, { ...dependencies, pulumi });
+  if (requested === undefined) throw new Refused(nothing);
+  const record = await beginUpgrade({ ...options, requested, configFile }, { ...dependencies, pulumi });
   if (typeof record === "number") return record;
   return await carryOut(record, { ...dependencies, pulumi, path, isResumed: false });
 }
@@ -148,8 +148,8 @@ async function requireBackend(known: StackRecord, pulumi: PulumiCli): Promise<vo
 
 /** What an earlier run began is gone on with, by the same words or by --continue; nothing else is begun meanwhile. What may change is how long it takes, and where the sidecar is asked. */
 function agreeToGoOn(known: StackRecord, options: StackUpgradeOptions): StackRecord {
-  const { stack, directory, asked, isContinued, dryRun, limits, statusUrl } = options;
-  const isSame = isContinued || asked?.image === known.to.image;
+  const { stack, directory, requested, isContinued, dryRun, limits, statusUrl } = options;
+  const isSame = isContinued || requested?.image === known.to.image;
   if (!isSame || dryRun || !isSameStack(stack, known.stack)) {
     throw new Refused(`${describeRecord(known)}; go on with it: ${formatContinueCommand({ ...known, directory })}`);
   }
@@ -188,8 +188,8 @@ async function carryOut(
     return exitStatus.error;
   }
   if (record.end !== "stranded") await removeRecord(path);
-  const told = `${formatEnd(record)}\n`;
-  if (record.end === "committed") output.out(told);
-  else output.error(told);
+  const reported = `${formatEnd(record)}\n`;
+  if (record.end === "committed") output.out(reported);
+  else output.error(reported);
   return record.end === "committed" ? exitStatus.clean : exitStatus.error;
 }

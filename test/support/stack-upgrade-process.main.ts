@@ -11,7 +11,7 @@ process.once("SIGTERM", () => stopping.abort());
 process.exitCode = await runStackUpgradeCommand(
   {
     stack,
-    asked: image === "" ? undefined : { image, version },
+    requested: image === "" ? undefined : { image, version },
     isContinued: image === "",
     directory,
     configFile: undefined,

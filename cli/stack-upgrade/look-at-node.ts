@@ -1,0 +1,53 @@
+import type { Pause } from "#daemon/time.ts";
+import { parseNodeVersion } from "#node/versions.ts";
+import { findCondition, readReportedVersion, type SidecarLook, type StackQuestions } from "./node-status.ts";
+import type { StackPlace } from "./stack-place.ts";
+
+export type LookAtNodeDependencies = Readonly<{
+  questions: Pick<StackQuestions, "look">;
+  pause: Pause;
+  signal: AbortSignal;
+}>;
+
+/** What a sidecar said last of its node, and what of it speaks against an upgrade. */
+export type NodeLook = Readonly<{ said: SidecarLook | undefined; problems: readonly string[] }>;
+
+/** How often a node that is not well is looked at before an upgrade is refused; its sidecar asks it more often than that. */
+const looksMax = 4;
+const betweenLooksMs = 5_000;
+
+/** A busy node misses one answer and is well all the same: what is wrong has to be so for a while. */
+export async function lookAtNode(
+  place: StackPlace,
+  { questions, pause, signal }: LookAtNodeDependencies,
+): Promise<NodeLook> {
+  for (let looks = 1; ; looks += 1) {
+    const looked = await questions.look();
+    const said = looked.ok ? looked.said : undefined;
+    const problems = looked.ok ? [...nodeProblems(looked.said, place)] : [looked.message];
+    if (problems.length === 0 || looks >= looksMax || signal.aborted) return { said, problems };
+    await pause(betweenLooksMs, signal);
+  }
+}
+
+/** What has to hold of a node that is worth comparing with: only of one that runs well can be told whether it is worse afterwards. */
+const needed = ["RpcAnswering", "ConfigValid", "ConfigCurrent", "RestartSettled", "VersionAgreed", "Unheld"] as const;
+
+function* nodeProblems(said: SidecarLook, { from }: StackPlace): Generator<string> {
+  if (!said.node.answers || said.node.height === undefined) yield "the node does not answer";
+  const reported = readReportedVersion(said);
+  if (reported !== undefined && reported.release !== parseNodeVersion(from.version)?.release) {
+    yield `the node runs as ${reported.text}, and the stack says ${from.version}; bring them together first`;
+  }
+  for (const type of needed) {
+    const condition = findCondition(said, type);
+    // Conditions that a sidecar has nothing to say of are absent: no hold, no restart.
+    if (condition?.status === "False") yield `${type}: ${condition.message}`;
+  }
+  for (const type of ["HeightAdvancing", "HeightCurrent"]) {
+    const condition = findCondition(said, type);
+    if (condition?.status === "False") yield `the node is not current: ${condition.message}`;
+  }
+  const upgrade = findCondition(said, "UpgradeProved");
+  if (upgrade?.reason === "Upgrading") yield `an upgrade is under way: ${upgrade.message}`;
+}
