@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { z } from "zod";
 import { parseJson } from "#daemon/json-rpc.ts";
+import { identifyBackend, type PulumiBackend } from "./pulumi-backend.ts";
 import { PulumiError, type PulumiRun, type RunPulumi } from "./pulumi-process.ts";
 
 /** The values of a stack's configuration by whole key; a secret has none. */
@@ -22,8 +23,8 @@ export type PulumiUpdate = Readonly<Required<Pick<PulumiRun, "withinMs" | "onLin
 
 /** What an upgrade asks of Pulumi's command line about one stack. Each throws {@link PulumiError}. */
 export type PulumiCli = Readonly<{
-  /** The backend that has the state, as an address: another one may have a stack of the same name. */
-  readBackend: () => Promise<string>;
+  /** The backend that has the state: another one may have a stack of the same name. */
+  readBackend: () => Promise<PulumiBackend>;
   readConfig: () => Promise<ConfigValues>;
   readOutputs: () => Promise<unknown>;
   /** What an update with a changed configuration would do; the stack's own stays as it is. */
@@ -56,7 +57,7 @@ export function createPulumiCli(
   return {
     readBackend: async () => {
       const args = ["whoami", "--json", "--non-interactive", "--color", "never"];
-      return parse(whoamiShape, await run({ args, withinMs: shortMs }), "whoami --json").url;
+      return identifyBackend(parse(whoamiShape, await run({ args, withinMs: shortMs }), "whoami --json").url);
     },
     readConfig: async () => {
       const values = parse(configShape, await config(configFile, "--json"), "config --json");

@@ -14,12 +14,14 @@ export function formatCancelCommand({ stack, directory }: Pick<CommandPlace, "st
   return joinWords("pulumi", "-C", directory, "cancel", "--yes", "--stack", stack);
 }
 
-/** The engine that Docker's command line asks by itself. */
-const defaultEngine = "unix:///var/run/docker.sock";
+/** The command that takes what the engine really runs into Pulumi's state, and updates that. Pure. */
+export function formatRefreshCommand({ stack, directory, configFile }: CommandPlace): string {
+  return joinWords("pulumi", "-C", directory, "up", "--refresh", "--stack", stack, "--config-file", configFile);
+}
 
-/** A command for Docker's command line, to the engine of a stack. Pure. */
+/** A command for Docker's command line, to the engine of a stack whatever else it would ask by itself. Pure. */
 export function formatDockerCommand(engine: string, ...words: readonly string[]): string {
-  return joinWords("docker", ...(engine === defaultEngine ? [] : ["--host", engine]), ...words);
+  return joinWords("docker", "--host", engine, ...words);
 }
 
 function joinWords(...words: readonly string[]): string {

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { z } from "zod";
 import { replaceFile, syncDirectory } from "#daemon/files/atomic-file.ts";
 import { readRegularText } from "#daemon/files/regular-file.ts";
+import { pulumiBackend } from "./pulumi-backend.ts";
 import { formatContinueCommand } from "./stack-commands.ts";
 
 /** Steps to the new image, in order. */
@@ -67,7 +68,7 @@ const recordShape = z.object({
   directory: z.string(),
   configFile: z.string(),
   /** Where Pulumi has the stack's state. */
-  backend: z.string(),
+  backend: pulumiBackend,
   project: z.string(),
   /** Begins the names of the stack's containers and volumes. */
   prefix: z.string(),

@@ -5,7 +5,7 @@ import { proveNode } from "./prove-node.ts";
 import type { PulumiCli } from "./pulumi-cli.ts";
 import { endUpdate, type EndUpdateDependencies } from "./running-update.ts";
 import type { AmendRecord, StackStep, StackSteps } from "./run-stack-upgrade.ts";
-import { formatDockerCommand } from "./stack-commands.ts";
+import { formatDockerCommand, formatRefreshCommand } from "./stack-commands.ts";
 import { buildConfigChange, namesOf } from "./stack-place.ts";
 import {
   defaultLimits,
@@ -132,7 +132,7 @@ async function update(
   if (updated.kind !== "done") return updated;
   // Whatever Pulumi believes: another image over these data is what must not be started.
   if (await runsImage(record, image, engine)) return await startBoth(record, dependencies);
-  return { kind: "failed", why: `after pulumi up, ${explainOtherImage(node, image)}` };
+  return { kind: "failed", why: `after pulumi up, ${explainOtherImage(record, image)}` };
 }
 
 async function runsImage(record: StackRecord, image: string, engine: Engine): Promise<boolean> {
@@ -140,8 +140,8 @@ async function runsImage(record: StackRecord, image: string, engine: Engine): Pr
   return found !== undefined && found === wanted;
 }
 
-function explainOtherImage(node: string, image: string): string {
-  return `${node} is not one of ${image}; look at it, and run pulumi up --refresh`;
+function explainOtherImage(record: StackRecord, image: string): string {
+  return `${namesOf(record).node} is not one of ${image}; look at it, and run: ${formatRefreshCommand(record)}`;
 }
 
 /** Pulumi leaves containers alone that it knows unchanged, though they were stopped. */
@@ -169,7 +169,7 @@ async function proveNew(
   const proved = await proveNode(options, { ...questions, clock, pause });
   if (proved.kind === "failed") return proved;
   if (!(await runsImage(record, to.image, engine))) {
-    return { kind: "failed", why: explainOtherImage(namesOf(record).node, to.image) };
+    return { kind: "failed", why: explainOtherImage(record, to.image) };
   }
   await amend({ reportedVersion: proved.reportedVersion });
   return done;

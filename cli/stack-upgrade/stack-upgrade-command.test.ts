@@ -103,10 +103,10 @@ describe("gatehouse upgrade --stack", () => {
     world.during("copy", () => (world.state.lockedBy = 1));
     await type();
     world.state.lockedBy = undefined;
-    world.state.backend = "https://api.pulumi.example";
+    world.state.backend = "https://app.pulumi.example/alice";
     const refused = await type(again);
     expect(refused.printed).toContain(
-      "begun over file:///srv/state, and Pulumi is logged in to https://api.pulumi.example: pulumi login file:///srv/state",
+      "begun over file:///srv/state, and Pulumi is logged in to https://app.pulumi.example: pulumi login file:///srv/state",
     );
     expect([refused.status, world.state.config["gatehouse:nodeImage"]]).toEqual([1, newImage]);
     expect(world.image()).toBe(oldImage);

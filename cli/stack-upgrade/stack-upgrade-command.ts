@@ -6,6 +6,7 @@ import { pause as pauseForReal, type Pause } from "#daemon/time.ts";
 import { beginUpgrade, findStack, type BeginOptions } from "./begin-upgrade.ts";
 import { createEngine, EngineError, type Engine } from "./engine.ts";
 import { createStackQuestions, type StackQuestions } from "./node-status.ts";
+import { explainOtherBackend } from "./pulumi-backend.ts";
 import { createPulumiCli, type PulumiCli } from "./pulumi-cli.ts";
 import { createPulumiProcess, PulumiError } from "./pulumi-process.ts";
 import { Refused } from "./refused.ts";
@@ -136,11 +137,8 @@ async function findConfigFile(
 async function requireBackend(known: StackRecord, pulumi: PulumiCli): Promise<void> {
   try {
     const backend = await pulumi.readBackend();
-    if (backend === known.backend) return;
-    const login = `pulumi login ${known.backend}`;
-    throw new Refused(
-      `${describeRecord(known)}; it was begun over ${known.backend}, and Pulumi is logged in to ${backend}: ${login}`,
-    );
+    if (backend.sha256 === known.backend.sha256) return;
+    throw new Refused(`${describeRecord(known)}; ${explainOtherBackend(known.backend, backend)}`);
   } catch (error) {
     if (!(error instanceof PulumiError)) throw error;
   }

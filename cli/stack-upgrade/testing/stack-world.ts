@@ -1,3 +1,4 @@
+import { identifyBackend } from "../pulumi-backend.ts";
 import type { StackRecord } from "../stack-record.ts";
 import { createKillSwitch } from "./kill-switch.ts";
 import { createWorldEngine } from "./world-engine.ts";
@@ -100,7 +101,7 @@ const begunRecord: StackRecord = {
   stack: "prod",
   directory: "/srv/gatehouse",
   configFile: "/srv/gatehouse/Pulumi.prod.yaml",
-  backend: "file:///srv/state",
+  backend: identifyBackend("file:///srv/state"),
   project: "gatehouse",
   prefix,
   engine: "unix:///run/docker.sock",

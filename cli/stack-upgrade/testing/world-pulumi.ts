@@ -1,3 +1,4 @@
+import { identifyBackend } from "../pulumi-backend.ts";
 import type { PulumiCli } from "../pulumi-cli.ts";
 import { PulumiError } from "../pulumi-process.ts";
 import type { Processes } from "../running-update.ts";
@@ -14,7 +15,7 @@ export function createWorldPulumi(parts: WorldParts): PulumiCli {
   return {
     readBackend: async () => {
       if (!state.isPulumiThere) throw new PulumiError("pulumi whoami --json can't be run (ENOENT)");
-      return state.backend;
+      return identifyBackend(state.backend);
     },
     readConfig: async () => ({ ...state.config }),
     readOutputs: async () => ({
