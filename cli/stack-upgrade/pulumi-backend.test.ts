@@ -29,6 +29,12 @@ describe("a backend of Pulumi", () => {
     );
   });
 
+  it("is the same one with another password, and not with another user", () => {
+    const known = identifyBackend("postgres://user:one@host/db");
+    expect(identifyBackend("postgres://user:two@host/db")).toEqual(known);
+    expect(identifyBackend("postgres://other:one@host/db")).not.toEqual(known);
+  });
+
   it.each([
     ["postgres://user:secret@host:5432/db?password=secret", "postgres://host:5432/db"],
     ["postgres://user:secret#@host/db", "postgres:…"],

@@ -16,13 +16,15 @@ export type PulumiBackend = Readonly<z.output<typeof pulumiBackend>>;
 const directoryAddress = /^file:\/\/[^@/]*(?:\/.*)?$/;
 
 /**
- * Finds what a backend is known by. Of a Pulumi Cloud that is the origin alone, as Pulumi adds the page of whoever is logged in; of another one the whole
- * address. Pure.
+ * Finds what a backend is known by. Of a Pulumi Cloud that is the origin alone, as Pulumi adds the page of whoever is logged in; of another one the
+ * address without its password, which may change while the database stays the same. Pure.
  */
 export function identifyBackend(address: string): PulumiBackend {
   const url = URL.parse(address);
   if (url !== null && isCloud(address)) return { shown: url.origin, sha256: hash("sha256", url.origin) };
-  return { shown: shorten(address, url), sha256: hash("sha256", address) };
+  const shown = shorten(address, url);
+  if (url !== null) url.password = "";
+  return { shown, sha256: hash("sha256", url?.href ?? address) };
 }
 
 /** Says that Pulumi is logged in to another backend than the one that is needed, and what to do. Pure. */
