@@ -3,7 +3,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { enableCompileCache, getCompileCacheDir } from "node:module";
+import { enableCompileCache, flushCompileCache, getCompileCacheDir } from "node:module";
 import { join } from "node:path";
 import { isSea } from "node:sea";
 import { setFlagsFromString } from "node:v8";
@@ -55,7 +55,12 @@ async function loadSidecar() {
   await import("../daemon/service.ts");
   // Loaded by a sidecar only when its settings name a key set.
   await import("../gateway/callers/tokens.ts");
-  if (directory !== undefined) writeFileSync(markerIn(directory), fingerprint());
+  process.once("exit", () => {
+    flushCompileCache();
+    if (directory !== undefined) writeFileSync(markerIn(directory), fingerprint());
+    // Not by the exit, at which V8 may hang: threads that still compile wait for a collection, and the exit for them.
+    process.kill(process.pid, "SIGKILL");
+  });
   process.argv.splice(2, 1, "--version");
   await import("./main.ts");
 }
@@ -73,8 +78,10 @@ async function compileOnce() {
   const child = spawn(process.execPath, [import.meta.filename, "compile-sidecar"], {
     stdio: "ignore",
     timeout: compileDeadlineMs,
+    // A process that hangs in V8 runs no handler of another signal.
+    killSignal: "SIGKILL",
   });
-  const end = () => child.kill();
+  const end = () => child.kill("SIGKILL");
   process.once("exit", end);
   await once(child, "exit").catch(() => undefined);
   process.off("exit", end);
