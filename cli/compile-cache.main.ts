@@ -14,8 +14,12 @@ const program = join(import.meta.dirname, "gatehouse.js");
 const healthCheck = join(import.meta.dirname, "../infra/images/health-check.mjs");
 const missing = "/nowhere/settings.json5";
 
+/** A service that is started in vain ends within a second or so; V8 may hang at the exit of one. */
+const deadlineMs = 60_000;
+
 function load(command: readonly string[], expected: Readonly<{ status: number; says: string }>): void {
-  const { status, stderr } = spawnSync(process.execPath, command, { encoding: "utf8" });
+  const limits = { timeout: deadlineMs, killSignal: "SIGKILL" } as const;
+  const { status, stderr } = spawnSync(process.execPath, command, { encoding: "utf8", ...limits });
   if (status === expected.status && stderr.includes(expected.says)) return;
   process.stderr.write(`${command.join(" ")} ended with ${status} instead of ${expected.status}:\n${stderr}\n`);
   process.exitCode = 1;
