@@ -58,6 +58,7 @@ test("the commands are those of the deployment, ready for a shell", () => {
     showDisk: "df -h '/srv/my node/data'",
     lint: `${ownCommand()} lint '/srv/my node/bin/node.conf'`,
     resume: "gatehouse resume",
+    cancelUpgrade: "gatehouse upgrade --cancel",
   });
   const docker = { GATEHOUSE_SIDECAR_RESTART_DRIVER: "docker", GATEHOUSE_SIDECAR_DOCKER_CONTAINER: "node-7" };
   expect(deployment(docker)).toMatchObject({ showLog: "docker logs --tail 50 node-7", start: "docker start node-7" });

@@ -1,6 +1,7 @@
 import { ownCommand } from "#daemon/own-command.ts";
 import { quoteShellWord } from "#daemon/shell-word.ts";
 import type { SidecarSettings } from "../../settings.ts";
+import type { CommandWords } from "../../upkeep/command-words.ts";
 
 /** The commands by which a person looks at this very node; one is absent where this deployment has none. */
 export type Deployment = Readonly<{
@@ -22,11 +23,13 @@ export type Deployment = Readonly<{
   status: string;
   resume: string;
   adopt: string;
+  /** Gives up an upgrade that is scheduled. */
+  cancelUpgrade: string;
 }>;
 
 /** What the commands depend on besides the settings. */
 export type DeploymentFacts = Readonly<{
-  command: (verb: "resume" | "adopt") => string;
+  command: CommandWords;
   /** Where the sidecar answers. */
   statusUrl: string;
   binDirectory: string | undefined;
@@ -52,6 +55,7 @@ export function buildDeployment(settings: SidecarSettings, facts: DeploymentFact
     status: `${gatehouse} status --url ${quoteShellWord(statusUrl)}`,
     resume: command("resume"),
     adopt: command("adopt"),
+    cancelUpgrade: command("upgrade --cancel"),
   };
 }
 

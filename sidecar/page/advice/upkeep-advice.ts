@@ -6,11 +6,12 @@ export const upkeepAdvice: AdviceTable = {
     step("Read why the restart failed: below, under Changes by Gatehouse, and at the end of the node's log.", showLog),
     step("When the cause is mended, let Gatehouse act again.", resume),
   ],
-  UpgradeProved: ({ reason }, { showLog, resume }) => {
+  UpgradeProved: ({ reason }, { showLog, resume, cancelUpgrade }) => {
     if (reason === "Upgrading" || reason === "Scheduled") return [];
     if (reason === "NotBegun") {
       return [
-        step("Mend what is named above, and ask for the upgrade again. To give it up: gatehouse upgrade --cancel."),
+        step("Mend what is named above, and request the upgrade again."),
+        step("Or give it up by upgrade --cancel.", cancelUpgrade),
       ];
     }
     return [
