@@ -39,7 +39,8 @@ const page: readonly ApiOperation[] = [
     summary: "The status as a page",
     answers: {
       200: {
-        description: "HTML; its parts are under /page/, the runbooks that it links to under /runbooks/",
+        description:
+          "HTML; its parts are under /page/, the runbooks that it links to under /runbooks/, as HTML or plain text by Accept",
         text: "text/html",
       },
     },

@@ -1,4 +1,5 @@
 import { extname } from "node:path";
+import { accepts } from "hono/accepts";
 import type { App } from "#daemon/http/app.ts";
 import { listProgramFiles, readProgramFile, type ProgramFolder } from "#daemon/program-files.ts";
 
@@ -13,19 +14,33 @@ const contentSecurityPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
-/** Adds one text, for this page alone. */
-export function addText(app: App, path: string, content: string, type: string): void {
-  app.get(path, (c) =>
-    c.body(content, 200, {
-      "Content-Type": type,
-      "Content-Security-Policy": contentSecurityPolicy,
-      "X-Content-Type-Options": "nosniff",
-      "Referrer-Policy": "no-referrer",
-      "Cross-Origin-Opener-Policy": "same-origin",
-      "Cross-Origin-Resource-Policy": "same-origin",
-      "Cache-Control": "no-cache",
-    }),
-  );
+/** What every file of the page is served with. */
+function headersOf(type: string): Record<string, string> {
+  return {
+    "Content-Type": type,
+    "Content-Security-Policy": contentSecurityPolicy,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-cache",
+  };
+}
+
+const textType = "text/plain";
+const htmlType = "text/html";
+
+/** Adds a text that is HTML for whoever asks for that by name, as browsers do, and else plain, as a person with curl reads it. */
+export function addReadable(
+  app: App,
+  path: string,
+  { text, html }: Readonly<{ text: string; html: () => string }>,
+): void {
+  app.get(path, (c) => {
+    const type = accepts(c, { header: "Accept", supports: [textType, htmlType], default: textType });
+    const headers = { ...headersOf(`${type}; charset=utf-8`), Vary: "Accept" };
+    return c.body(type === htmlType ? html() : text, 200, headers);
+  });
 }
 
 /** Adds a folder's files under `/page/`, its `index.html` as `GET /`; all of them, or those that are named. */
@@ -33,6 +48,7 @@ export function addAssets(app: App, folder: ProgramFolder, names = listProgramFi
   for (const name of names) {
     const type = types[extname(name)];
     if (type === undefined) continue;
-    addText(app, name === "index.html" ? "/" : `/page/${name}`, readProgramFile(folder, name), type);
+    const content = readProgramFile(folder, name);
+    app.get(name === "index.html" ? "/" : `/page/${name}`, (c) => c.body(content, 200, headersOf(type)));
   }
 }

@@ -7,8 +7,9 @@ import type { UpkeepMode, Verdict } from "#status/verdict.ts";
 import type { Deployment } from "./advice/deployment.ts";
 import { buildFigures, type FigureSources } from "./figures.ts";
 import type { PageState } from "./page-state.ts";
-import { addAssets, addText } from "./static-routes.ts";
 import { describeIncident, type Runbooks } from "./described-incidents.ts";
+import { renderRunbook } from "./runbook-page.ts";
+import { addAssets, addReadable } from "./static-routes.ts";
 
 /** Which node is told about, and how its page reads. */
 export type StatusOptions = ReportedNode &
@@ -103,8 +104,10 @@ function figures({ stillAfterMs }: StatusOptions, { health, clock, state, ...sou
   );
 }
 
-/** Adds `GET /`, the status as a page for a person, which updates itself from `/status`, and the runbooks that it links to, as text. */
+/** Adds `GET /`, the status as a page for a person, which updates itself from `/status`, and the runbooks that it links to. */
 export function addPageRoutes(app: App, runbooks: ReadonlyMap<string, string>): void {
   addAssets(app, "sidecar/page/assets");
-  for (const [name, text] of runbooks) addText(app, `/runbooks/${name}`, text, "text/plain; charset=utf-8");
+  for (const [name, text] of runbooks) {
+    addReadable(app, `/runbooks/${name}`, { text, html: () => renderRunbook(name, text, runbooks) });
+  }
 }

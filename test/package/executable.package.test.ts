@@ -116,6 +116,8 @@ it("guards a node: health, page with its style, runbooks, RPC; and ends when it 
     (metrics) => metrics.includes('gatehouse_condition{type="RpcAnswering"} 1\n'),
   );
   expect(await read("/runbooks/node-down.md")).toMatch(/^# /);
+  const rendered = await fetch(`${url}/runbooks/node-down.md`, { headers: { Accept: "text/html" } });
+  expect(await rendered.text()).toContain('<h1 id="the-node-is-down">');
   expect(await sidecar.end("SIGTERM")).toBe(0);
 });
 
