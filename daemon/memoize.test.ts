@@ -1,7 +1,6 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { beforeEach, expect, test } from "vitest";
 import { memoize } from "./memoize.ts";
+import { measureHeap } from "./testing/heap-size.ts";
 
 let made: string[] = [];
 beforeEach(() => (made = []));
@@ -21,14 +20,6 @@ test("remembers no long name, and forgets all when they are too many", () => {
   for (const name of ["long", "long", "a", "b", "a", "c", "a"]) of(name);
   expect(made).toEqual(["long", "long", "a", "b", "c", "a"]);
 });
-
-/** Bytes of the heap that something still needs. */
-function measureHeap(): number {
-  setFlagsFromString("--expose-gc");
-  const collect = runInNewContext("gc") as () => void;
-  collect();
-  return process.memoryUsage().heapUsed;
-}
 
 // Only Node 24 can fail it: Node 26 copies the keys of a Map itself.
 test("remembers a name without the text that it was cut from", () => {

@@ -1,7 +1,6 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { collectGarbage } from "#daemon/testing/heap-size.ts";
 import { messageBytes } from "../testing/generated-messages.ts";
 import { until } from "../testing/test-gateway.ts";
 import { callKey, isBad, type Message } from "./call.ts";
@@ -183,10 +182,8 @@ describe("a reader that knows messages again", () => {
   });
 
   it("keeps no more memory alive than what it knows", async () => {
-    setFlagsFromString("--expose-gc");
-    const collect = runInNewContext("gc") as () => void;
     const grownMegabytes = () => {
-      collect();
+      collectGarbage();
       return (process.memoryUsage().arrayBuffers - before) / 1e6;
     };
     const before = process.memoryUsage().arrayBuffers;

@@ -1,6 +1,5 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
+import { measureHeap } from "#daemon/testing/heap-size.ts";
 import { createAnswerCache } from "./answer-cache.ts";
 import { hashKey, hashParts } from "./key-hash.ts";
 
@@ -78,14 +77,6 @@ test("gives no key the answer of another one with the same hash, and keeps that 
   for (const _ of [1, 2]) cache.putForHead(other, "other", 0);
   expect([cache.get(one, 0), cache.get(other, 0), cache.entries()]).toEqual([undefined, "other", 1]);
 });
-
-/** Bytes of the heap that something still needs. */
-function measureHeap(): number {
-  setFlagsFromString("--expose-gc");
-  const collect = runInNewContext("gc") as () => void;
-  collect();
-  return process.memoryUsage().heapUsed;
-}
 
 test("keeps a key without the message that its parameters were cut from", () => {
   const cache = createAnswerCache({ totalBytes: 10_000_000, entryBytes: 10_000 });
