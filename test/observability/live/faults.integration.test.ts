@@ -2,8 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ruleGroups } from "#infra/observability/rules/all.ts";
 import type { FakeNode } from "#sidecar/testing/fake-node.ts";
 import { freePorts } from "../../support/free-ports.ts";
+import { startHeadsSocket } from "../../support/heads-socket.ts";
 import { buildEnvironment, startOwnedNode, waitUntilSettled } from "../../support/owned-node.ts";
 import { startService, type ServiceProcess } from "../../support/service-process.ts";
+import { generousMs, until } from "../../support/until.ts";
 import { createTemporaryFolder } from "../../resource-server/shop.ts";
 import { compressRules } from "./compressed-rules.ts";
 import { listFiringAlerts, seeFault, type LiveFault } from "./live-fault.ts";
@@ -45,10 +47,12 @@ describe.skipIf(!hasPrometheus)(`a live Prometheus${withoutPrometheus}`, () => {
 
   beforeAll(async () => {
     const node = resources.use(await startOwnedNode("node-7"));
+    const heads = resources.use(await startHeadsSocket());
     const state = resources.use(await createTemporaryFolder());
     const [port = 0, gatewayPort = 0] = await freePorts(2);
     const env = buildEnvironment(node, {
       GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: state.path,
+      GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: heads.url,
       GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
       GATEHOUSE_SIDECAR_LISTEN_PORT: String(port),
       GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: String(gatewayPort),
@@ -60,6 +64,11 @@ describe.skipIf(!hasPrometheus)(`a live Prometheus${withoutPrometheus}`, () => {
     );
     await prometheus.scrape({ sidecar: [`127.0.0.1:${port}`] });
     await waitUntilSettled(running.urls["sidecar"]);
+    await until(
+      "Prometheus sees the node",
+      generousMs,
+      async () => (await prometheus.query("gatehouse_node_up == 1"))[0],
+    );
     watched = {
       node,
       prometheus,
@@ -77,5 +86,7 @@ describe.skipIf(!hasPrometheus)(`a live Prometheus${withoutPrometheus}`, () => {
       expect(await seeFault(fault, watched)).toMatchObject({ alert });
       expect(await listFiringAlerts(watched.prometheus)).toEqual(new Set());
     },
+    // Longer than the waits in it, so that the one that failed is named.
+    480_000,
   );
 });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { until } from "../../support/until.ts";
-import type { RunningPrometheus } from "./prometheus.ts";
+import type { ActiveAlert, RunningPrometheus } from "./prometheus.ts";
 
 /** A fault that is really made, and the alert that reports it. `T` is what it strikes. */
 export type LiveFault<T> = Readonly<{
@@ -55,8 +55,9 @@ export async function seeFault<T extends Readonly<{ prometheus: RunningPrometheu
   };
   // Nor is anything about to: what the fault before left pending would fire in this one.
   await until(`nothing fires or pends before: ${what}`, quietWithinMs, async () => {
-    const active = await struck.prometheus.alerts();
-    return active.every(({ labels }) => labels["alertname"] === watchdog);
+    const active = (await struck.prometheus.alerts()).filter(({ labels }) => labels["alertname"] !== watchdog);
+    if (active.length > 0) throw new Error(active.map(describeAlert).join("; "));
+    return true;
   });
   await fault.prepare?.(struck);
   seen.clear();
@@ -99,6 +100,10 @@ export async function seeFault<T extends Readonly<{ prometheus: RunningPrometheu
 async function wrongConditions({ query }: Pick<RunningPrometheus, "query">): Promise<string> {
   const wrong = await query("gatehouse_condition_info and on (job, instance, type) gatehouse_condition == 0");
   return wrong.map(({ metric }) => `${metric["type"]} ${metric["reason"]}`).join(", ") || "nothing";
+}
+
+function describeAlert({ state, labels, annotations }: ActiveAlert): string {
+  return `${labels["alertname"]} is ${state}: ${annotations["summary"]}`;
 }
 
 /** Names of the alerts that fire now, but for the one that always does. */
