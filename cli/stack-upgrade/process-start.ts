@@ -18,11 +18,16 @@ const startField = 19;
 export async function readProcessStart(pid: number): Promise<string | undefined> {
   const { bootId } = bootTime();
   if (bootId === undefined) return await askPs(pid);
+  const fields = await readStatFields(pid);
+  // A zombie has ended, and only waits for being asked how.
+  return fields === undefined || fields[stateField] === "Z" ? undefined : `${bootId} ${fields[startField]}`;
+}
+
+/** The fields of /proc/<pid>/stat after the program's name; undefined where the process is gone. */
+export async function readStatFields(pid: number): Promise<readonly string[] | undefined> {
   try {
     const text = await readFile(`/proc/${pid}/stat`, "utf8");
-    const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-    // A zombie has ended, and only waits for being asked how.
-    return fields[stateField] === "Z" ? undefined : `${bootId} ${fields[startField]}`;
+    return text.slice(text.lastIndexOf(")") + 2).split(" ");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ESRCH") return undefined;

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { Writable } from "node:stream";
 import { waitForSpawn } from "#daemon/bounded-process.ts";
 import { pause } from "#daemon/time.ts";
+import { endProcessTree } from "./process-tree.ts";
 import { openScratchFile, scratchBytesMax, type ScratchFile } from "./scratch-file.ts";
 
 /** Pulumi could not do what it was asked for; the message has its words, in which it hides secrets itself. */
@@ -28,12 +29,18 @@ export type PulumiRun = Readonly<{
   onBegin?: (pid: number) => Promise<void>;
 }>;
 
+export type PulumiProcessOptions = Readonly<{
+  program?: string;
+  /** How long it may take after an interrupt, before it is killed. */
+  notedMs?: number;
+}>;
+
 /** Runs Pulumi and returns its standard output. */
 export type RunPulumi = (run: PulumiRun) => Promise<string>;
 
 const wordsLength = 65_536;
 /** How long an update that is interrupted may take to note what it has done. */
-const interruptMs = 120_000;
+export const interruptMs = 120_000;
 const lookAgainMs = 250;
 const shownLines = 6;
 
@@ -44,7 +51,10 @@ const gate = 'read -r word <&3 && [ "$word" = go ] && exec "$@" 3<&-';
  * Creates the way to run Pulumi's command line; no shell reads its arguments. In its own process group, and printing into files: neither a Ctrl-C nor a kill of this
  * process ends an update in the middle. Throws {@link PulumiError} for any end but status 0.
  */
-export function createPulumiProcess(directory: string, program = "pulumi"): RunPulumi {
+export function createPulumiProcess(
+  directory: string,
+  { program = "pulumi", notedMs = interruptMs }: PulumiProcessOptions = {},
+): RunPulumi {
   return async ({ args, withinMs, onLine, onBegin }) => {
     const name = `pulumi ${args.slice(0, 2).join(" ")}`;
     await using output = await openScratchFile();
@@ -61,7 +71,7 @@ export function createPulumiProcess(directory: string, program = "pulumi"): RunP
       throw new PulumiError(`${name} can't be run in ${directory} (${code ?? "unknown"}); ${advice}.`, "", { cause });
     }
     await openGate(child, onBegin);
-    const why = await followToEnd(child, { files: [output, errors], withinMs, onLine });
+    const why = await followToEnd(child, { files: [output, errors], withinMs, notedMs, onLine });
     const [status, signal] = await ended;
     const printed = await output.text();
     if (status === 0 && why === undefined) return printed;
@@ -91,11 +101,15 @@ async function openGate({ pid, stdio }: ChildProcess, onBegin: PulumiRun["onBegi
 type Following = Readonly<{
   files: readonly ScratchFile[];
   withinMs: number;
+  notedMs: number;
   onLine: PulumiRun["onLine"];
 }>;
 
 /** Tells the lines of a program until its end, and ends it at a limit; returns which one that was. */
-async function followToEnd(child: ChildProcess, { files, withinMs, onLine }: Following): Promise<string | undefined> {
+async function followToEnd(
+  child: ChildProcess,
+  { files, withinMs, notedMs, onLine }: Following,
+): Promise<string | undefined> {
   const beganMs = performance.now();
   let over: Readonly<{ why: string; atMs: number }> | undefined;
   for (;;) {
@@ -103,7 +117,7 @@ async function followToEnd(child: ChildProcess, { files, withinMs, onLine }: Fol
     for (const file of files) for (const line of await file.newLines(hasEnded)) onLine?.(line);
     if (hasEnded) return over?.why;
     const nowMs = performance.now();
-    if (over !== undefined && nowMs - over.atMs > interruptMs) killGroup(child);
+    if (over !== undefined && nowMs - over.atMs > notedMs && child.pid !== undefined) await endProcessTree(child.pid);
     const why = over === undefined ? await findLimit(files, nowMs - beganMs, withinMs) : undefined;
     if (why !== undefined) {
       over = { why, atMs: nowMs };
@@ -111,17 +125,6 @@ async function followToEnd(child: ChildProcess, { files, withinMs, onLine }: Fol
       child.kill("SIGINT");
     }
     await pause(lookAgainMs);
-  }
-}
-
-/** With its plugins, which would go on making containers. */
-function killGroup({ pid }: ChildProcess): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, "SIGKILL");
-  } catch (error) {
-    // It ended by itself in the same instant.
-    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
   }
 }
 

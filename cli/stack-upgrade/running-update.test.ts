@@ -29,6 +29,19 @@ describe("a process", () => {
     await once(child, "exit");
     expect(await systemProcesses.startOf(pid)).toBeUndefined();
     systemProcesses.interrupt(pid);
+    await systemProcesses.kill(pid);
+  });
+
+  it("is killed with what it has started in its own process group", async () => {
+    const script = `const { pid } = require("node:child_process").spawn("sleep", ["1000"], { detached: true });
+      process.stdout.write(String(pid));`;
+    const child = spawn(process.execPath, ["--eval", script], { stdio: ["ignore", "pipe", "ignore"], detached: true });
+    const [told] = (await once(child.stdout, "data")) as [Buffer];
+    const started = Number(told.toString());
+    expect(await systemProcesses.startOf(started)).toBeDefined();
+    await systemProcesses.kill(child.pid ?? 0);
+    expect(await systemProcesses.startOf(started)).toBeUndefined();
+    expect(await systemProcesses.startOf(child.pid ?? 0)).toBeUndefined();
   });
 });
 
@@ -36,7 +49,7 @@ const touch = (name: string) => ({ args: [name], withinMs: generousMs });
 
 describe("a program that is let go", () => {
   it("begins in the process that was told of, after that", async () => {
-    const run = createPulumiProcess(directory, "touch");
+    const run = createPulumiProcess(directory, { program: "touch" });
     let seen: readonly string[] | undefined;
     let start: string | undefined;
     await run({
@@ -51,7 +64,7 @@ describe("a program that is let go", () => {
   });
 
   it("never begins where nobody can note it", async () => {
-    const run = createPulumiProcess(directory, "touch");
+    const run = createPulumiProcess(directory, { program: "touch" });
     let told = 0;
     const begun = run({
       ...touch("never"),

@@ -2,6 +2,8 @@ import type { Clock } from "#daemon/clock.ts";
 import type { Pause } from "#daemon/time.ts";
 import type { StepOutcome } from "./next-stage.ts";
 import { readProcessStart } from "./process-start.ts";
+import { endProcessTree } from "./process-tree.ts";
+import { interruptMs } from "./pulumi-process.ts";
 import type { StackRecord } from "./stack-record.ts";
 
 /** The processes of this machine. */
@@ -10,8 +12,8 @@ export type Processes = Readonly<{
   startOf: (pid: number) => Promise<string | undefined>;
   /** Asks it to end. */
   interrupt: (pid: number) => void;
-  /** Ends it and what it has started. */
-  kill: (pid: number) => void;
+  /** Ends it and what it has started, and waits for their end. */
+  kill: (pid: number) => Promise<void>;
 }>;
 
 export type EndUpdateDependencies = Readonly<{
@@ -22,16 +24,14 @@ export type EndUpdateDependencies = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** How long an update that is interrupted may take to note what it has done. */
-const interruptMs = 120_000;
 const killMs = 10_000;
 const lookAgainMs = 1_000;
 
 /** The machine's own processes. */
 export const systemProcesses: Processes = {
   startOf: readProcessStart,
-  interrupt: (pid) => sendSignal(pid, "SIGINT"),
-  kill: (pid) => sendSignal(-pid, "SIGKILL"),
+  interrupt: sendInterrupt,
+  kill: endProcessTree,
 };
 
 /**
@@ -54,7 +54,7 @@ export async function endUpdate(
   // Once: Pulumi takes a second one for the wish to end without noting what it has done.
   processes.interrupt(pid);
   if (await hasEndedWithin(interruptMs)) return { kind: "done" };
-  processes.kill(pid);
+  await processes.kill(pid);
   if (await hasEndedWithin(killMs)) return { kind: "done" };
   return { kind: "waits", why: `process ${pid}, a pulumi up of an earlier run, can't be ended: end it` };
 }
@@ -82,9 +82,9 @@ async function isAtWork(
   return (await processes.startOf(pid)) === startedAt;
 }
 
-function sendSignal(pid: number, signal: NodeJS.Signals): void {
+function sendInterrupt(pid: number): void {
   try {
-    process.kill(pid, signal);
+    process.kill(pid, "SIGINT");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     // One that has ended, or is another user's: whoever waits for its end finds out.

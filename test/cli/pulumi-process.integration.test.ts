@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createPulumiCli } from "../../cli/stack-upgrade/pulumi-cli.ts";
 import { createPulumiProcess, type PulumiError } from "../../cli/stack-upgrade/pulumi-process.ts";
+import { readProcessStart } from "../../cli/stack-upgrade/process-start.ts";
 import { generousMs, until } from "../support/until.ts";
 
 let directory: string;
@@ -29,7 +30,7 @@ afterAll(() => rm(directory, { recursive: true, force: true }));
 
 describe("Pulumi's command line", () => {
   test("is told arguments as they are, and its lines are told as they come", async () => {
-    const run = createPulumiProcess(directory, await standIn('printf "%s\\n" "$@"; printf "no end" >&2'));
+    const run = createPulumiProcess(directory, { program: await standIn('printf "%s\\n" "$@"; printf "no end" >&2') });
     const lines: string[] = [];
     const printed = await run({
       args: ["up", "a b", "$(id)"],
@@ -41,22 +42,38 @@ describe("Pulumi's command line", () => {
   });
 
   test("that fails gives its last lines", async () => {
-    const run = createPulumiProcess(directory, await standIn("echo it broke; echo because >&2; exit 7"));
+    const run = createPulumiProcess(directory, { program: await standIn("echo it broke; echo because >&2; exit 7") });
     const failed = run({ args: ["up", "--yes"], withinMs: generousMs });
     await expect(failed).rejects.toThrow("pulumi up --yes ended with 7: it broke | because");
   });
 
   test("that is not there says what to do", async () => {
-    const run = createPulumiProcess(directory, join(directory, "nothing"));
+    const run = createPulumiProcess(directory, { program: join(directory, "nothing") });
     await expect(run({ args: ["up"], withinMs: generousMs })).rejects.toThrow("install Pulumi");
   });
 
   test("that takes too long is interrupted once, and may note what it has done", async () => {
     const script = `trap 'echo interrupted >> told; exit 3' INT; while :; do sleep 0.1; done`;
-    const run = createPulumiProcess(directory, await standIn(script));
+    const run = createPulumiProcess(directory, { program: await standIn(script) });
     const failed: unknown = await run({ args: ["up"], withinMs: 300 }).catch((error: unknown) => error);
     expect((failed as PulumiError).message).toContain("took longer than 300 ms");
     expect(await told()).toEqual(["interrupted"]);
+    await rm(join(directory, "told"));
+  });
+
+  test("that goes on after the interrupt is killed, with the plugins that it has in their own process groups", async () => {
+    const script = `trap '' INT; setsid sleep 1000 & echo $! >> told; while :; do sleep 0.1; done`;
+    const program = await standIn(script);
+    const run = createPulumiProcess(directory, { program, notedMs: 100 });
+    const began = Promise.withResolvers<number>();
+    const ended = run({ args: ["up"], withinMs: 3_000, onBegin: async (pid) => began.resolve(pid) });
+    const failed = expect(ended).rejects.toThrow("took longer than 3000 ms");
+    const pid = await began.promise;
+    await until("its plugin has begun", generousMs, async () => (await told())[0] !== "");
+    const [plugged] = await told();
+    expect(await readProcessStart(Number(plugged))).toBeDefined();
+    await failed;
+    expect([await readProcessStart(pid), await readProcessStart(Number(plugged))]).toEqual([undefined, undefined]);
     await rm(join(directory, "told"));
   });
 
@@ -65,7 +82,7 @@ describe("Pulumi's command line", () => {
       "echo begun >> told; while [ ! -e go ]; do sleep 0.1; echo more; done; echo ended >> told",
     );
     const program = `const { createPulumiProcess } = await import(${JSON.stringify(process_)});
-      await createPulumiProcess(${JSON.stringify(directory)}, ${JSON.stringify(path)})({ args: ["up"], withinMs: 60_000 });`;
+      await createPulumiProcess(${JSON.stringify(directory)}, ${JSON.stringify({ program: path })})({ args: ["up"], withinMs: 60_000 });`;
     const child = spawn(process.execPath, ["--input-type=module", "--eval", program], { stdio: "ignore" });
     await until("it has begun", generousMs, async () => (await told())[0] === "begun");
     child.kill("SIGKILL");
@@ -80,7 +97,7 @@ describe("Pulumi's command line", () => {
       "config set-all") echo "$4" >> "$file" ;;
       "preview --json") cat "$file" >> told; echo '{ "steps": [{ "op": "same", "urn": "urn:x" }] }' ;;
       esac`;
-    const run = createPulumiProcess(directory, await standIn(script));
+    const run = createPulumiProcess(directory, { program: await standIn(script) });
     const configFile = join(directory, "Pulumi.prod.yaml");
     await writeFile(configFile, "of the stack\n");
     await rm(join(directory, "told"), { force: true });
@@ -103,7 +120,9 @@ describe("Pulumi's command line", () => {
       4,
     );
     await writeFile(join(directory, "failed.json"), document);
-    const run = createPulumiProcess(directory, await standIn('[ "$1" = preview ] || exit 0; cat failed.json; exit 1'));
+    const run = createPulumiProcess(directory, {
+      program: await standIn('[ "$1" = preview ] || exit 0; cat failed.json; exit 1'),
+    });
     const configFile = join(directory, "Pulumi.prod.yaml");
     await writeFile(configFile, "");
     const failed = createPulumiCli({ stack: "prod", configFile }, { run }).preview({ "gatehouse:nodeImage": "b:2" });

@@ -69,7 +69,7 @@ export function createWorldProcesses(parts: WorldParts): Processes {
       return isThere ? `start of ${pid}` : undefined;
     },
     interrupt: (pid) => interrupt(parts, pid),
-    kill: (pid) => state.processes.get(pid)?.task?.end(),
+    kill: async (pid) => state.processes.get(pid)?.task?.end(),
   };
 }
 

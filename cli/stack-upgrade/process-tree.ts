@@ -1,0 +1,83 @@
+import { execFile } from "node:child_process";
+import { readdir } from "node:fs/promises";
+import { promisify } from "node:util";
+import { waitUntil } from "#daemon/time.ts";
+import { readProcessStart, readStatFields } from "./process-start.ts";
+
+const run = promisify(execFile);
+const psMs = 10_000;
+const psBytes = 16_777_216;
+const killedWithinMs = 10_000;
+const lookAgainMs = 50;
+
+/** Fields of /proc/<pid>/stat after the program's name (proc_pid_stat(5)). */
+const parentField = 1;
+const sessionField = 3;
+
+type TableRow = Readonly<{ pid: number; parent: number; session?: number }>;
+
+/**
+ * Kills a process and all that it has started, and waits for their end. Pulumi starts each plugin in its own process group: a signal to Pulumi's group ends Pulumi
+ * alone, and its plugins would go on making containers.
+ */
+export async function endProcessTree(root: number): Promise<void> {
+  const tree = findTree(root, await readTable());
+  const starts = new Map<number, string | undefined>();
+  for (const pid of tree) starts.set(pid, await readProcessStart(pid));
+  for (const pid of tree) {
+    // What was started since the look is in one of their groups.
+    kill(-pid);
+    kill(pid);
+  }
+  const areThere = async () => {
+    const now = await Promise.all([...starts].map(async ([pid, start]) => [start, await readProcessStart(pid)]));
+    return now.some(([then, start]) => start !== undefined && start === then);
+  };
+  await waitUntil(areThere, (there) => !there, { everyMs: lookAgainMs, withinMs: killedWithinMs });
+}
+
+/** A process, what it has started, and what is left in its session of those whose parent has ended. Pure. */
+function findTree(root: number, table: readonly TableRow[]): ReadonlySet<number> {
+  const tree = new Set([root]);
+  for (let before = 0; before < tree.size;) {
+    before = tree.size;
+    for (const { pid, parent, session } of table) if (tree.has(parent) || session === root) tree.add(pid);
+  }
+  return tree;
+}
+
+async function readTable(): Promise<readonly TableRow[]> {
+  const names = await readdir("/proc").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return [];
+    throw error;
+  });
+  const pids = names.filter((name) => /^\d+$/.test(name)).map(Number);
+  if (pids.length === 0) return await askPs();
+  const table: TableRow[] = [];
+  for (const pid of pids) {
+    const fields = await readStatFields(pid);
+    if (fields === undefined) continue;
+    table.push({ pid, parent: Number(fields[parentField]), session: Number(fields[sessionField]) });
+  }
+  return table;
+}
+
+/** Where there is no /proc. */
+async function askPs(): Promise<readonly TableRow[]> {
+  const { stdout } = await run("ps", ["-A", "-o", "pid=,ppid="], { timeout: psMs, maxBuffer: psBytes });
+  return stdout
+    .trim()
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .map(([pid = 0, parent = 0]) => ({ pid, parent }));
+}
+
+function kill(target: number): void {
+  try {
+    process.kill(target, "SIGKILL");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // It has ended, or leads no group; another user's is found out by who waits for its end.
+    if (code !== "ESRCH" && code !== "EPERM") throw error;
+  }
+}
