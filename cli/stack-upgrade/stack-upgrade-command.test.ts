@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -85,6 +85,33 @@ describe("gatehouse upgrade --stack", () => {
     world.state.lockedBy = undefined;
     expect((await type(again)).status).toBe(0);
     expect(new Set(configFiles)).toEqual(new Set([configFile]));
+  });
+
+  it("goes on in a directory that was moved since, over the configuration that moved with it or is named", async () => {
+    world.during("copy", () => (world.state.lockedBy = 1));
+    await type();
+    const moved = `${directory}-moved`;
+    await rename(directory, moved);
+    directory = moved;
+    const begun = await type(again);
+    expect(begun.printed).toContain(`--continue --cwd ${moved} --config-file ${join(moved, "Pulumi.prod.yaml")}\n`);
+    await rename(join(moved, "Pulumi.prod.yaml"), join(moved, "named.yaml"));
+    expect((await type(again)).printed).toContain(
+      `${join(moved, "Pulumi.prod.yaml")} can't be read (ENOENT); name it by --config-file`,
+    );
+    world.state.lockedBy = undefined;
+    expect((await type({ ...again, configFile: join(moved, "named.yaml") })).status).toBe(0);
+    expect(configFiles.slice(1)).toEqual([join(moved, "Pulumi.prod.yaml"), join(moved, "named.yaml")]);
+  });
+
+  it("does not take another configuration's place for it that stood outside of a directory that was moved", async () => {
+    world.during("copy", () => (world.state.lockedBy = 1));
+    const outside = await mkdtemp(join(tmpdir(), "gatehouse-config-"));
+    const configFile = join(outside, "Pulumi.prod.yaml");
+    await writeFile(configFile, "");
+    await type({ configFile });
+    await rm(outside, { recursive: true });
+    expect((await type(again)).printed).toContain(`${configFile} can't be read (ENOENT); name it by --config-file`);
   });
 
   it("finds what is under way however the stack is spelled", async () => {

@@ -1,9 +1,8 @@
-import { stat } from "node:fs/promises";
-import { join } from "node:path";
 import { systemClock, type Clock } from "#daemon/clock.ts";
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
 import { pause as pauseForReal, type Pause } from "#daemon/time.ts";
 import { beginUpgrade, findStack, type BeginOptions } from "./begin-upgrade.ts";
+import { findConfigFile } from "./config-file.ts";
 import { createEngine, EngineError, type Engine } from "./engine.ts";
 import { createStackQuestions, type StackQuestions } from "./node-status.ts";
 import { explainOtherBackend } from "./pulumi-backend.ts";
@@ -107,30 +106,17 @@ async function run(options: StackUpgradeOptions, dependencies: Dependencies): Pr
     throw new Refused(`another gatehouse upgrade of ${stack} was at work; look, and say it again`);
   if (current !== undefined) {
     await requireBackend(current, pulumi);
-    return await carryOut(agreeToGoOn(current, options), { ...dependencies, pulumi, path, isResumed: true });
+    return await carryOut(agreeToGoOn(current, { ...options, configFile }), {
+      ...dependencies,
+      pulumi,
+      path,
+      isResumed: true,
+    });
   }
   if (requested === undefined) throw new Refused(nothing);
   const record = await beginUpgrade({ ...options, requested, configFile }, { ...dependencies, pulumi });
   if (typeof record === "number") return record;
   return await carryOut(record, { ...dependencies, pulumi, path, isResumed: false });
-}
-
-/** An upgrade is gone on with over the configuration that it was begun with. */
-async function findConfigFile(
-  { stack, directory, configFile }: StackUpgradeOptions,
-  known: StackRecord | undefined,
-): Promise<string> {
-  if (known !== undefined && configFile !== undefined && configFile !== known.configFile) {
-    throw new Refused(`${describeRecord(known)}, with ${known.configFile}; leave --config-file out to go on`);
-  }
-  const path = known?.configFile ?? configFile ?? join(directory, `Pulumi.${stack.split("/").at(-1) ?? stack}.yaml`);
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    throw new Refused(
-      `${path} can't be read (${error.code ?? error.message}); name it by --config-file, or the program's directory by --cwd`,
-    );
-  });
-  if (!found.isFile()) throw new Refused(`${path} is no file`);
-  return path;
 }
 
 /** Another backend may have a stack of the same name. Where Pulumi can't be asked, what needs it fails by itself; a node that only has to be started does not. */
@@ -145,13 +131,16 @@ async function requireBackend(known: StackRecord, pulumi: PulumiCli): Promise<vo
 }
 
 /** What an earlier run began is gone on with, by the same words or by --continue; nothing else is begun meanwhile. What may change is how long it takes, and where the sidecar is asked. */
-function agreeToGoOn(known: StackRecord, options: StackUpgradeOptions): StackRecord {
-  const { stack, directory, requested, isContinued, dryRun, limits, statusUrl } = options;
+function agreeToGoOn(known: StackRecord, options: StackUpgradeOptions & Readonly<{ configFile: string }>): StackRecord {
+  const { stack, directory, configFile, requested, isContinued, dryRun, limits, statusUrl } = options;
   const isSame = isContinued || requested?.image === known.to.image;
   if (!isSame || dryRun || !isSameStack(stack, known.stack)) {
-    throw new Refused(`${describeRecord(known)}; go on with it: ${formatContinueCommand({ ...known, directory })}`);
+    throw new Refused(
+      `${describeRecord(known)}; go on with it: ${formatContinueCommand({ ...known, directory, configFile })}`,
+    );
   }
-  return { ...known, directory, limits: { ...known.limits, ...limits }, statusUrl: statusUrl ?? known.statusUrl };
+  const place = { directory, configFile, statusUrl: statusUrl ?? known.statusUrl };
+  return { ...known, ...place, limits: { ...known.limits, ...limits } };
 }
 
 /** A name without its organization stands for Pulumi's own choice of one. */
