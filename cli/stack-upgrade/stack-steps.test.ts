@@ -167,6 +167,15 @@ describe("a version that the node does not tell", () => {
 });
 
 describe("a way back", () => {
+  it("is not proved where another command has brought another image that tells no version", async () => {
+    const world = createStackWorld("tells no version");
+    world.state.copyMs = 1_500;
+    world.during("copy", () => world.state.containers.set(names.node, { image: newImage, running: false, starts: 1 }));
+    const ended = await createTyping(world, untold(world)).type();
+    expect(ended?.record).toMatchObject({ end: "stranded", attempts: backAttempts });
+    expect(ended?.record.note).toContain(`${names.node} is not one of ${oldImage}`);
+  });
+
   it("asks nothing of Pulumi where nothing was configured yet", async () => {
     const world = createStackWorld("good");
     world.state.isPulumiThere = false;

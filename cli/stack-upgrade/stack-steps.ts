@@ -175,13 +175,17 @@ async function proveNew(
   return done;
 }
 
+/** Another command may have left another version here: one that tells none is known by its image alone. */
 async function proveOld(
-  { before, limits, from }: StackRecord,
-  { questions, clock, pause, proof }: StackStepsDependencies,
+  record: StackRecord,
+  { questions, clock, pause, proof, engine }: StackStepsDependencies,
 ): Promise<StepOutcome> {
+  const { before, limits, from } = record;
   const options = { version: from.version, before, mayBeHeld: true, withinMs: limits.proveMs, ...proof };
   const proved = await proveNode(options, { ...questions, clock, pause });
-  return proved.kind === "failed" ? proved : done;
+  if (proved.kind === "failed") return proved;
+  if (proved.reportedVersion || (await runsImage(record, from.image, engine))) return done;
+  return { kind: "failed", why: explainOtherImage(record, from.image) };
 }
 
 async function removeCopy(record: StackRecord, { engine }: StackStepsDependencies): Promise<Removed> {
