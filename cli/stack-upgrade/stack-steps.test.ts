@@ -130,6 +130,7 @@ describe("a node that somebody starts", () => {
     const stranded = await typing.type();
     expect(stranded?.record).toMatchObject({ end: "stranded", attempts: 1 });
     expect(stranded?.record.note).toContain("was started while the data of before were put back");
+    expect(stranded?.record.note).toContain("in .gatehouse-upgrade/2027-01-05/copy on that volume");
     expect((await typing.type())?.record.end).toBe("rolled-back");
   });
 

@@ -82,6 +82,7 @@ async function isStill(record: StackRecord, { engine }: EngineAlone): Promise<bo
 
 function startedMeanwhile(record: StackRecord): StepOutcome {
   const { node, volume } = namesOf(record);
-  const why = `${node} was started while the data of before were put back into ${volume}: they may not be whole. Stop it, look at them, or let it sync from nothing; to go on is to take them as they are`;
+  const work = `.gatehouse-upgrade/${record.id}`;
+  const why = `${node} was started while the data of before were put back into ${volume}: they may not be whole. What was not put back yet is in ${work}/copy on that volume, what made way for it in ${work}/aside. Stop the node, look at them, or let it sync from nothing; to go on is to put back the rest of the copy, and to take the data as they are then`;
   return { kind: "failed", why, isFinal: true };
 }

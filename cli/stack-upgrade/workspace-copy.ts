@@ -9,13 +9,14 @@ import {
   mkdir,
   open,
   readdir,
+  readFile,
   readlink,
   rename,
   rm,
   statfs,
   symlink,
 } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 
 /**
  * Copies what a node keeps on its volume, and puts it back; runs in a separate container, over the volume. Imports nothing but Node's own
@@ -96,10 +97,10 @@ export async function putWorkspaceBack(volume: string, id: string): Promise<void
   if (await isThere(done.restored)) return;
   if (!(await isThere(done.copied))) throw new Error(`there is no whole copy ${id} on the volume`);
   if (!(await isThere(done.emptied))) {
-    for (const name of kept) await moveEntries(join(volume, name), join(aside, name));
+    for (const name of kept) await moveEntries(join(volume, name), join(aside, name), join(aside, name));
     await mark(done.emptied);
   }
-  for (const name of kept) await moveEntries(join(copy, name), join(volume, name));
+  for (const name of kept) await moveEntries(join(copy, name), join(volume, name), join(aside, name));
   await mark(done.restored);
 }
 
@@ -122,14 +123,24 @@ function placesOf(volume: string, id: string) {
   return { work, copy: join(work, "copy"), aside: join(work, "aside"), done };
 }
 
-/** Moves what stands in one directory into another of the same file system; goes on where a kill ended it. */
-async function moveEntries(from: string, to: string): Promise<void> {
+/** Moves what stands in one directory into another of the same file system; goes on where a kill ended it. What a node has made there since is put aside, and nothing of it lost. */
+async function moveEntries(from: string, to: string, aside: string): Promise<void> {
   const names = await namesIn(from);
   if (names.length === 0) return;
   await mkdir(to, { recursive: true, mode: 0o700 });
-  for (const name of names) await rename(join(from, name), join(to, name));
+  for (const name of names) {
+    await putAside(join(to, name), aside);
+    await rename(join(from, name), join(to, name));
+  }
   await syncDirectory(to);
   await syncDirectory(from);
+}
+
+async function putAside(path: string, aside: string): Promise<void> {
+  if (!(await isThere(path))) return;
+  await mkdir(aside, { recursive: true, mode: 0o700 });
+  await rename(path, join(aside, `${basename(path)}.${randomUUID()}`));
+  await syncDirectory(aside);
 }
 
 /** With owners, modes and times; sockets and pipes hold no data. */
@@ -228,10 +239,7 @@ async function namesIn(directory: string): Promise<readonly string[]> {
 }
 
 async function readIfThere(path: string): Promise<Buffer | undefined> {
-  const file = await open(path, "r").catch(absent);
-  if (file === undefined) return undefined;
-  await using opened = file;
-  return await opened.readFile();
+  return await readFile(path).catch(absent);
 }
 
 function absent(error: NodeJS.ErrnoException): undefined {
