@@ -84,7 +84,7 @@ function watchState(state: MeteredState, registers: Registry[]): void {
   gauge("gatehouse_facilitator_settlements_pending", "Settlements under way.", inFlight);
   gauge(
     "gatehouse_facilitator_oldest_settlement_seconds",
-    "For how long the oldest settlement has been under way in this process; 0 when none is.",
+    "Age of the oldest settlement under way, by the ledger; 0 when none is, and in replicas that stand ready.",
     () => oldestMs() / 1_000,
   );
   gauge("gatehouse_facilitator_signer_next_nonce", "Nonce that the signer's next transaction gets.", nextNonce);

@@ -41,7 +41,7 @@ export type Engine = AsyncDisposable &
     /** How far the settlement of a payment is, and who owns it; nothing when it was not begun. */
     progress: (payment: SignedPayment) => Promise<Recorded | undefined>;
     inFlight: () => number;
-    /** For how long the oldest settlement has been under way here, in milliseconds; 0 when none is. */
+    /** Age of the oldest settlement under way here, in milliseconds; 0 when none is. */
     oldestMs: () => number;
     /** Nothing in a replica that does not settle now. */
     nextNonce: () => number | undefined;

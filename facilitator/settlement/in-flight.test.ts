@@ -25,16 +25,28 @@ test("one that ends a second time leaves the same payment alone, which is under 
 });
 
 test("the age of the oldest is told, however many younger ones end", () => {
-  let nowMs = 1_000;
-  const book = createInFlightBook({ clock: () => nowMs });
+  const book = createInFlightBook({ clock: () => 9_000 });
   expect(book.oldestMs()).toBe(0);
-  const first = book.add(sampleSettlement, []);
-  nowMs = 5_000;
-  const second = book.add(rival, []);
-  nowMs = 9_000;
+  const first = book.add({ ...sampleSettlement, begunAtMs: 1_000 }, []);
+  const second = book.add({ ...rival, begunAtMs: 5_000 }, []);
   expect(book.oldestMs()).toBe(8_000);
   book.end(second, ending);
   expect(book.oldestMs()).toBe(8_000);
   book.end(first, ending);
+  expect(book.oldestMs()).toBe(0);
+});
+
+test("the age counts from when a settlement was asked for, whenever this process took it up and in whatever order", () => {
+  const book = createInFlightBook({ clock: () => 700_000 });
+  book.add({ ...rival, begunAtMs: 690_000 }, []);
+  const old = book.add({ ...sampleSettlement, begunAtMs: 10_000 }, []);
+  expect(book.oldestMs()).toBe(690_000);
+  book.end(old, ending);
+  expect(book.oldestMs()).toBe(10_000);
+});
+
+test("a settlement that a replica whose clock is ahead asked for is not younger than nothing", () => {
+  const book = createInFlightBook({ clock: () => 1_000 });
+  book.add({ ...sampleSettlement, begunAtMs: 5_000 }, []);
   expect(book.oldestMs()).toBe(0);
 });

@@ -5,8 +5,6 @@ import type { Attempt, Settlement } from "./settlement.ts";
 /** A settlement under way. Its state changes; whoever changes it does so without an await between reading and writing. */
 export type InFlight = {
   readonly settlement: Settlement;
-  /** When this process began it, or took it up. */
-  readonly sinceMs: number;
   /** What those who wait are answered, or why nothing was sent. Never rejects. */
   readonly ended: Promise<SettleAnswer | Error>;
   readonly end: (answer: SettleAnswer | Error) => void;
@@ -36,13 +34,12 @@ export type InFlightBook = Readonly<{
   end: (entry: InFlight, answer: SettleAnswer | Error) => void;
   all: () => IteratorObject<InFlight>;
   size: () => number;
-  /** For how long the oldest has been under way, in milliseconds; 0 when none is. */
+  /** Age of the oldest, in milliseconds since it was first asked for; 0 when there is none. */
   oldestMs: () => number;
 }>;
 
 /** Creates an empty book. */
 export function createInFlightBook({ clock }: Readonly<{ clock: () => number }>): InFlightBook {
-  // In the order in which they were begun.
   const byId = new Map<Hex, InFlight>();
   const idByAuthorization = new Map<string, Hex>();
   return {
@@ -52,7 +49,6 @@ export function createInFlightBook({ clock }: Readonly<{ clock: () => number }>)
       const { promise, resolve } = Promise.withResolvers<SettleAnswer | Error>();
       const entry: InFlight = {
         settlement,
-        sinceMs: clock(),
         ended: promise,
         end: resolve,
         attempts,
@@ -78,8 +74,9 @@ export function createInFlightBook({ clock }: Readonly<{ clock: () => number }>)
     all: () => byId.values(),
     size: () => byId.size,
     oldestMs: () => {
-      const oldest = byId.values().next().value;
-      return oldest === undefined ? 0 : Math.max(0, clock() - oldest.sinceMs);
+      const nowMs = clock();
+      // What is taken up comes in any order, and another replica's clock may be ahead of this one's.
+      return byId.values().reduce((oldest, { settlement }) => Math.max(oldest, nowMs - settlement.begunAtMs), 0);
     },
   };
 }

@@ -72,7 +72,7 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
   };
 
   const begun = (payment: SignedPayment, { owner }: Caller): InFlight | undefined => {
-    const settlement = toSettlement(payment, owner);
+    const settlement = toSettlement(payment, owner, clock());
     if (book.hasRival(settlement)) return undefined;
     if (book.size() >= options.inFlightMax) throw new OverloadError(options.inFlightMax);
     // In the book before the ledger is asked: whoever comes with the same payment meanwhile finds it there.
@@ -109,11 +109,11 @@ async function adopt(entry: InFlight, { owner }: Caller, ownership: Ownership): 
   if (!(await ownership.take(entry.settlement.id, owner))) entry.owner = undefined;
 }
 
-/** A payment as it is written down, with who asks for it. */
-export function toSettlement(payment: SignedPayment, owner: string): Settlement {
+/** A payment as it is written down, with who asks for it and when. */
+export function toSettlement(payment: SignedPayment, owner: string, begunAtMs: number): Settlement {
   const { id, asset, payer, payTo, amount, authorization, callData } = payment;
   const { nonce, validBefore } = authorization;
-  return { id, asset, payer, payTo, amount, authorizationNonce: nonce, validBefore, callData, owner };
+  return { id, asset, payer, payTo, amount, authorizationNonce: nonce, validBefore, callData, begunAtMs, owner };
 }
 
 /** Two payments with one authorization nonce can't both be settled (EIP-3009). */

@@ -14,6 +14,7 @@ export const settlement: Settlement = {
   authorizationNonce: `0x${"0c".repeat(32)}`,
   validBefore: 2n ** 256n - 1n,
   callData: "0xe3ee160e",
+  begunAtMs: 1_700_000_000_000,
   owner: "the first",
 };
 

@@ -52,7 +52,7 @@ export function createMemoryLedger(database: MemoryDatabase, link: Link, writer:
       await write("begin", ids, () => {
         for (const { settlement, attempt } of begun) {
           const isThere = tables.settlements.has(settlement.id);
-          if (!isThere && !rows.insertSettlement(tables, settlement, nowMs())) {
+          if (!isThere && !rows.insertSettlement(tables, settlement)) {
             throw new rows.UniqueError("settlement_authorization");
           }
           rows.insertAttempt(tables, settlement.id, attempt);
@@ -90,7 +90,7 @@ function prune({ settlements, attempts, verifications }: rows.Tables, beforeMs: 
   return old.length;
 }
 
-function createRequests({ tables, nowMs }: MemoryDatabase, link: Link): Requests {
+function createRequests({ tables }: MemoryDatabase, link: Link): Requests {
   const stateOf = (id: Hex): readonly (readonly [Hex, Recorded])[] => {
     const row = tables.settlements.get(id);
     if (row === undefined) return [];
@@ -100,7 +100,7 @@ function createRequests({ tables, nowMs }: MemoryDatabase, link: Link): Requests
   return {
     ask: async (settlement) => {
       for (;;) {
-        if (await runStatement(link, "ask", () => rows.insertSettlement(tables, settlement, nowMs()))) return true;
+        if (await runStatement(link, "ask", () => rows.insertSettlement(tables, settlement))) return true;
         const [isThere, hasRival] = await runStatement(link, "what is in the way", () => [
           tables.settlements.has(settlement.id),
           rows.hasRival(tables.settlements, settlement),
@@ -116,7 +116,7 @@ function createRequests({ tables, nowMs }: MemoryDatabase, link: Link): Requests
 function createLeaderRequests(database: MemoryDatabase, link: Link, writer: Writer): LeaderRequests {
   const { tables, nowMs, sabotage } = database;
   const isLost = (id: Hex) =>
-    sabotage === "requests get lost" && nowMs() - (tables.settlements.get(id)?.begunAtMs ?? 0) > 1_000;
+    sabotage === "requests get lost" && nowMs() - (tables.settlements.get(id)?.settlement.begunAtMs ?? 0) > 1_000;
   return {
     waiting: (countMax) =>
       runStatement(link, "waiting", () =>

@@ -5,7 +5,6 @@ import type { Attempt, Outcome, Settlement, Unfinished } from "../settlement/set
 /** A row of table `settlement`. */
 export type SettlementRow = Readonly<{
   settlement: Settlement;
-  begunAtMs: number;
   outcome: Outcome | undefined;
   finishedAtMs: number | undefined;
 }>;
@@ -37,12 +36,11 @@ export function runAtomically<T>(tables: Tables, work: () => T): T {
 }
 
 /** Inserts a begun settlement. False, and nothing is changed, when its id or its authorization is taken. */
-export function insertSettlement({ settlements }: Tables, settlement: Settlement, nowMs: number): boolean {
+export function insertSettlement({ settlements }: Tables, settlement: Settlement): boolean {
   if (settlements.has(settlement.id) || hasRival(settlements, settlement)) return false;
   const [asset, payer, nonce] = toAuthorizationKey(settlement) as [Hex, Hex, Hex];
   settlements.set(settlement.id, {
     settlement: { ...settlement, asset, payer, authorizationNonce: nonce },
-    begunAtMs: nowMs,
     outcome: undefined,
     finishedAtMs: undefined,
   });
@@ -81,7 +79,7 @@ export function listAttempts({ attempts }: Tables, id: Hex): readonly Attempt[] 
 export function listBegun(tables: Tables): readonly Unfinished[] {
   return [...tables.settlements.values()]
     .filter(({ outcome }) => outcome === undefined)
-    .toSorted((a, b) => a.begunAtMs - b.begunAtMs || (a.settlement.id < b.settlement.id ? -1 : 1))
+    .toSorted((a, b) => a.settlement.begunAtMs - b.settlement.begunAtMs || (a.settlement.id < b.settlement.id ? -1 : 1))
     .map(({ settlement }) => ({ settlement, attempts: listAttempts(tables, settlement.id) }));
 }
 

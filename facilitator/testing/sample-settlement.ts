@@ -13,6 +13,7 @@ export const sampleSettlement: Settlement = {
   authorizationNonce: `0x${"0c".repeat(32)}`,
   validBefore: BigInt(sampleMs / 1_000 + 300),
   callData: "0xe3ee160e",
+  begunAtMs: sampleMs - 2_000,
   owner: "sample",
 };
 

@@ -153,7 +153,7 @@ const facilitator = {
   gatehouse_facilitator_rpc_calls_total: counter("JSON-RPC calls to the chain's node; several share one request."),
   gatehouse_facilitator_settlements_pending: gauge("Settlements under way."),
   gatehouse_facilitator_oldest_settlement_seconds: gauge(
-    "For how long the oldest settlement has been under way in this process; 0 when none is.",
+    "Age of the oldest settlement under way, by the ledger; 0 when none is, and in replicas that stand ready.",
   ),
   gatehouse_facilitator_signer_next_nonce: gauge("Nonce that the signer's next transaction gets."),
   gatehouse_facilitator_settler: gauge("1 in the process that settles, 0 in replicas that stand ready."),

@@ -40,6 +40,12 @@ async function mineUntil<T>(work: Promise<T>): Promise<T> {
   return work;
 }
 
+/** The age of its oldest settlement, as it tells Prometheus. */
+async function oldestSeconds({ operationsUrl }: RunningFacilitator): Promise<number> {
+  const metrics = await (await fetch(`${operationsUrl}/metrics`)).text();
+  return Number(/^gatehouse_facilitator_oldest_settlement_seconds (.+)$/m.exec(metrics)?.[1]);
+}
+
 /** What a client that is cut off sees. */
 async function cutOff(work: Promise<unknown>): Promise<void> {
   await expect(work).rejects.toThrow(/fetch failed/);
@@ -50,16 +56,20 @@ test("killed after the journal and before the node got it: the next process send
   tap.rule((calls) => (calls.some(({ method }) => method === "eth_sendRawTransaction") ? "hang" : "forward"));
   const payment = await signPayment(chain.token);
   const before = await chain.balanceOf(payee);
+  let begunBeforeMs = 0;
   {
     const first = await start("before-send", tap.url);
     const cut = cutOff(first.as(sale).settle(payment));
     await until("it is about to be sent", generousMs, () => tap.counts.get("eth_sendRawTransaction") === 1);
+    begunBeforeMs = Date.now();
     await first.process.end("SIGKILL");
     await cut;
   }
   expect(await poolSize()).toBe(0);
 
   await using second = await start("before-send");
+  const passedSeconds = (Date.now() - begunBeforeMs) / 1_000;
+  expect(await oldestSeconds(second), "no restart makes a settlement younger").toBeGreaterThanOrEqual(passedSeconds);
   await until("the next process sends it unasked", generousMs, async () => (await poolSize()) === 1);
   expect((await second.verify(payment)).body).toMatchObject({ isValid: false, invalidReason: "duplicate_settlement" });
   const asked = [second.settle(payment), second.as("another-sale").settle(payment), second.as(sale).settle(payment)];

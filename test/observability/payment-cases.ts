@@ -1,3 +1,4 @@
+import type { SeriesName } from "#infra/observability/series-name.ts";
 import { buildPhases, sample, target, type AlertCase, type InputSeries } from "./alert-case.ts";
 
 const who = target.instance;
@@ -15,6 +16,13 @@ const signerCheck = (values: string): InputSeries => sample("gatehouse_ready_che
 const mismatches = (values: string): InputSeries => sample("gatehouse_facilitator_ledger_mismatches", {}, values);
 const compared = (values: string): InputSeries =>
   sample("gatehouse_facilitator_ledger_compared_timestamp_seconds", {}, values);
+
+/** A series of another replica of the same facilitator. */
+const ofOther = (name: SeriesName, values: string): InputSeries => [
+  `${name}{job="${target.job}",instance="other:9100"}`,
+  values,
+];
+const job = { job: target.job };
 
 /** So many samples of a balance that nobody could ask for. */
 const unknown = (count: number) => Array.from({ length: count }, () => "NaN").join(" ");
@@ -56,10 +64,29 @@ export const paymentCases: readonly AlertCase[] = [
     silentAt: [9, 20],
     firesAt: 30,
     resolvedAt: 63,
-    labels: target,
-    summary: `4 settlements at the facilitator ${who} are under way, and none has settled for ten minutes.`,
+    labels: job,
+    summary: `4 settlements at the facilitator ${target.job} are under way, and none has settled for ten minutes.`,
     // A busy facilitator always has some under way.
     nearMiss: { series: [pending("9x90"), settled("0+5x90")], silentAt: [30, 60] },
+  },
+  {
+    alert: "GatehouseSettlementStuck",
+    of: "while one replica after another settles",
+    series: [
+      pending("0x9 4x8 0x8 4x8 0x8 4x8 0x39"),
+      ofOther("gatehouse_facilitator_settlements_pending", "0x17 0 4x7 0 0x8 4x8 0x48"),
+      settled("0x54 5+5x36"),
+    ],
+    silentAt: [9, 20],
+    firesAt: 30,
+    resolvedAt: 75,
+    labels: job,
+    summary: `4 settlements at the facilitator ${target.job} are under way, and none has settled for ten minutes.`,
+    // One after the other, with pauses.
+    nearMiss: {
+      series: [pending(Array.from({ length: 9 }, () => "4x5 0x3").join(" ")), settled("0x90")],
+      silentAt: [30, 60],
+    },
   },
   {
     alert: "GatehouseSettlementOld",
@@ -67,11 +94,29 @@ export const paymentCases: readonly AlertCase[] = [
     series: [oldest("5x9 0+60x49 5x30")],
     silentAt: [9, 20],
     firesAt: 23,
-    resolvedAt: 61,
-    labels: target,
-    summary: `A settlement at the facilitator ${who} has been under way for 13m 0s.`,
+    resolvedAt: 63,
+    labels: job,
+    summary: `A settlement at the facilitator ${target.job} has been under way for 13m 0s.`,
     // Each takes nine minutes, and there is always one.
     nearMiss: { series: [oldest(Array.from({ length: 9 }, () => "0+60x9").join(" "))], silentAt: [23, 40, 60, 80] },
+  },
+  {
+    alert: "GatehouseSettlementOld",
+    of: "while another replica takes over",
+    // The one that settles ends in the 25th minute, and the other one goes on with the ledger's settlement in the 27th.
+    series: [
+      oldest("5x9 0+60x15 0x64"),
+      ofOther("gatehouse_facilitator_oldest_settlement_seconds", "0x26 1020+60x33 5x29"),
+    ],
+    silentAt: [9, 20],
+    firesAt: 27,
+    resolvedAt: 63,
+    labels: job,
+    summary: `A settlement at the facilitator ${target.job} has been under way for 17m 0s.`,
+    nearMiss: {
+      series: [oldest("0+60x9 0x80"), ofOther("gatehouse_facilitator_oldest_settlement_seconds", "0x9 0+60x9 0x70")],
+      silentAt: [15, 23, 40],
+    },
   },
   {
     alert: "GatehouseLedgerMismatch",
@@ -133,10 +178,10 @@ export const paymentCases: readonly AlertCase[] = [
     silentAt: [9, 12],
     firesAt: 14,
     resolvedAt: 61,
-    labels: { job: target.job },
+    labels: job,
     summary: `No replica of the facilitator ${target.job} settles (0 leaders).`,
     nearMiss: {
-      series: [settler("0x90"), [`gatehouse_facilitator_settler{job="${target.job}",instance="other:9100"}`, "1x90"]],
+      series: [settler("0x90"), ofOther("gatehouse_facilitator_settler", "1x90")],
       silentAt: [14, 60],
     },
   },

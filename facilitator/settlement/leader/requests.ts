@@ -64,7 +64,7 @@ export function createRequests(
 ): Requests & LeaderRequests {
   return {
     ask: async (settlement) => {
-      const row = toSettlementRow(chainId, settlement, clock());
+      const row = toSettlementRow(chainId, settlement);
       const text = `INSERT INTO settlement (${settlementColumns}) VALUES ${formatValues([row])} ON CONFLICT DO NOTHING`;
       for (let attempt = 1; attempt <= askAttemptsMax; attempt += 1) {
         if ((await store.change(text, row)) === 1) return true;

@@ -63,7 +63,7 @@ test("a sale whose request was declined is not told the success of the next one'
   expect(watch.size(), "the first sale waits").toBe(1);
   const leader = inTerm((await lease.acquire()) ?? 0);
   await leader.requests.decline(payment.id, "the chain asks too much");
-  const settlement = toSettlement(payment, "second");
+  const settlement = toSettlement(payment, "second", sampleMs);
   expect(await requests.ask(settlement)).toBe(true);
   await leader.ledger.begin([{ settlement, attempt: sampleAttempt }]);
   await leader.ledger.finish(new Map([[payment.id, { state: "settled", transaction: sampleAttempt.hash }]]));
@@ -81,7 +81,7 @@ test("a sale whose request is declined while it asks again, in a replica that st
     isStopping: true,
   });
   await using _ = watch;
-  expect(await requests.ask(toSettlement(payment, "first"))).toBe(true);
+  expect(await requests.ask(toSettlement(payment, "first", sampleMs))).toBe(true);
   const leader = inTerm((await lease.acquire()) ?? 0);
   onTake = () => leader.requests.decline(payment.id, "the chain asks too much");
   const { caller } = createSale(payment, "first");

@@ -51,7 +51,7 @@ export function createSharedSettler(options: SettlerOptions, dependencies: Share
       if (state === undefined) {
         const refusal = refuseTime(payment.authorization, clock()) ?? (await check(payment));
         if (refusal === undefined) {
-          if (!(await requests.ask(toSettlement(payment, caller.owner)))) {
+          if (!(await requests.ask(toSettlement(payment, caller.owner, clock())))) {
             return { state: "refused", refusal: nonceUsed };
           }
           onRequest();

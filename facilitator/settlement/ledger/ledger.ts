@@ -84,7 +84,7 @@ export function createLedger(
       return rows.length > 0;
     },
     begin: async (begun) => {
-      if (begun.length > 0) await guarded((connection) => insertBegun(connection, chainId, begun, clock()));
+      if (begun.length > 0) await guarded((connection) => insertBegun(connection, chainId, begun));
     },
     finish: async (outcomes) => {
       if (outcomes.size > 0) await guarded((connection) => updateFinished(connection, chainId, outcomes, clock()));
@@ -102,13 +102,8 @@ export function createLedger(
   };
 }
 
-async function insertBegun(
-  connection: SqlConnection,
-  chainId: number,
-  begun: readonly Begun[],
-  nowMs: number,
-): Promise<void> {
-  const settlements = begun.map(({ settlement }) => toSettlementRow(chainId, settlement, nowMs));
+async function insertBegun(connection: SqlConnection, chainId: number, begun: readonly Begun[]): Promise<void> {
+  const settlements = begun.map(({ settlement }) => toSettlementRow(chainId, settlement));
   await connection.change(
     `INSERT INTO settlement (${settlementColumns}) VALUES ${formatValues(settlements)} ON CONFLICT (chain_id, id) DO NOTHING`,
     settlements.flat(),

@@ -13,11 +13,11 @@ export function toAuthorizationKey({
 }
 
 /** A begun settlement as a row of table `settlement`, in the order of `settlementColumns`. */
-export function toSettlementRow(chainId: number, settlement: Settlement, nowMs: number): readonly SqlValue[] {
-  const { id, payTo, amount, validBefore, callData, owner = null } = settlement;
+export function toSettlementRow(chainId: number, settlement: Settlement): readonly SqlValue[] {
+  const { id, payTo, amount, validBefore, callData, begunAtMs, owner = null } = settlement;
   const [asset, payer, nonce] = toAuthorizationKey(settlement);
   const texts = [String(amount), nonce, String(validBefore), callData] as const;
-  return [chainId, id, asset, payer, payTo, ...texts, nowMs, "begun", owner];
+  return [chainId, id, asset, payer, payTo, ...texts, begunAtMs, "begun", owner];
 }
 
 /** Columns that {@link toSettlementRow} gives. */
@@ -62,6 +62,7 @@ export function toSettlement(row: SqlRow): Settlement {
     authorizationNonce: hex(row, "authorization_nonce"),
     validBefore: BigInt(String(row["valid_before"])),
     callData: hex(row, "call_data"),
+    begunAtMs: Number(row["begun_at_ms"]),
     owner: toOwner(row),
   };
 }

@@ -14,6 +14,7 @@ const settlement: Settlement = {
   authorizationNonce: `0x${"0c".repeat(32)}`,
   validBefore: 0n,
   callData: "0x",
+  begunAtMs: 0,
   owner: "somebody",
 };
 const { payer, payTo, authorizationNonce } = settlement;

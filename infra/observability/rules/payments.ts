@@ -6,6 +6,8 @@ const balance = series("gatehouse_facilitator_signer_balance_native");
 const settler = series("gatehouse_facilitator_settler");
 const mismatches = series("gatehouse_facilitator_ledger_mismatches");
 const compared = series("gatehouse_facilitator_ledger_compared_timestamp_seconds");
+const pending = series("gatehouse_facilitator_settlements_pending");
+const oldest = series("gatehouse_facilitator_oldest_settlement_seconds");
 const settled = series("gatehouse_facilitator_settle_duration_seconds_count", { outcome: "settled" });
 const verified = series("gatehouse_facilitator_verify_duration_seconds_count");
 const refused = series("gatehouse_facilitator_verify_duration_seconds_count", { outcome: { notIn: ["valid"] } });
@@ -57,23 +59,25 @@ const alerts: readonly Alert[] = [
   },
   {
     name: "GatehouseSettlementStuck",
-    expr: `min_over_time(${series("gatehouse_facilitator_settlements_pending")}[10m]) > 0 unless on (job) sum by (job) (increase(${settled}[10m])) > 0`,
+    // By job, and over two minutes: a change of the replica that settles, which leaves a moment without any, does not start the ten minutes over.
+    expr: `min_over_time((max by (job) (max_over_time(${pending}[2m])))[10m:30s]) > 0 unless on (job) sum by (job) (increase(${settled}[10m])) > 0`,
     for: "5m",
     severity: "critical",
     summary:
-      "{{ $value }} settlements at the facilitator {{ $labels.instance }} are under way, and none has settled for ten minutes.",
+      "{{ $value }} settlements at the facilitator {{ $labels.job }} are under way, and none has settled for ten minutes.",
     description:
-      "Buyers of {{ $labels.instance }} wait for what they paid for. Look at the chain, its fees and the signer's next nonce; never delete the ledger.",
+      "Buyers of {{ $labels.job }} wait for what they paid for. Look at the chain, its fees and the signer's next nonce; never delete the ledger.",
   },
   {
     name: "GatehouseSettlementOld",
-    expr: `${series("gatehouse_facilitator_oldest_settlement_seconds")} > 600`,
+    // By job, and over two minutes: while another replica takes over, none has a settlement under way.
+    expr: `max by (job) (max_over_time(${oldest}[2m])) > 600`,
     for: "1m",
     severity: "critical",
     summary:
-      "A settlement at the facilitator {{ $labels.instance }} has been under way for {{ $value | humanizeDuration }}.",
+      "A settlement at the facilitator {{ $labels.job }} has been under way for {{ $value | humanizeDuration }}.",
     description:
-      "A buyer of {{ $labels.instance }} waits for what was paid for, though others may settle. The log names the payment and says why it is not done; never delete the ledger.",
+      "A buyer of {{ $labels.job }} waits for what was paid for, though others may settle. The log names the payment and says why it is not done; never delete the ledger.",
   },
   {
     name: "GatehouseLedgerMismatch",
