@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { ruleGroups } from "#infra/observability/rules/all.ts";
 import { watchdogRules } from "#infra/observability/rules/watchdog.ts";
 import type { SeenFault } from "./live-fault.ts";
-import { notMade, notTried, printSeenFaults, withSeenFaults } from "./seen-faults.ts";
+import { notMade, notTried, printSeenFaults, refuseOtherScale, withSeenFaults } from "./seen-faults.ts";
 
 const verified = readFileSync(join(import.meta.dirname, "../../../docs/verified.md"), "utf8");
 const groups = [...ruleGroups, watchdogRules];
@@ -41,5 +41,20 @@ describe("the table of faults that were made", () => {
     expect(second).toMatch(/^\| `GatehouseNodeDown` +\| a fault \| 3m +\| 7 s +\| 1 s +\| `NotRight` +\|$/m);
     expect(second).toMatch(/^\| `GatehouseHeadStale` +\| a fault \| 3m +\| 9 s +\| 1 s +\| `NotRight` +\|$/m);
     expect(second).toContain(`- \`GatehouseNodeBehind\`: ${notTried}.`);
+  });
+
+  it("says of a kept row what the rule waits for by now", () => {
+    const page = printSeenFaults([seen("GatehouseHeadStale", 9)], groups, { scale: 60, page: "" });
+    const before = page.replace(/(`GatehouseHeadStale` +\| a fault \|) 3m /, "$1 7m ");
+    expect(before).toContain("| 7m ");
+    expect(printSeenFaults([], groups, { scale: 60, page: before })).toBe(page);
+  });
+
+  it("is not written at another scale than that of the rows that it keeps", () => {
+    const page = printSeenFaults([seen("GatehouseHeadStale", 9)], groups, { scale: 60, page: "" });
+    expect(() => refuseOtherScale(page, 30)).toThrow("measured at 1 : 60");
+    expect(() => refuseOtherScale(page, 60)).not.toThrow();
+    expect(() => refuseOtherScale("a page without a table", 30)).not.toThrow();
+    expect(() => refuseOtherScale(verified, 7)).toThrow("--scale 60");
   });
 });
