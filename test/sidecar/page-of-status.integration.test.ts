@@ -1,10 +1,21 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Traffic } from "#gateway/observe/traffic.ts";
-import type { ConditionReport, ConditionType } from "#status/condition.ts";
 import { doneBySidecar } from "#status/event-log.ts";
 import { findChromium, startChromium } from "../support/chromium.ts";
-import { servePage, type ServedPageOptions } from "../support/served-page.ts";
+import {
+  serveDeadNode,
+  minuteMs,
+  nodeGone,
+  otherStates,
+  refused,
+  serveRightNode,
+  secondMs,
+  sides,
+  serveState,
+  serveWaitingNode,
+  waitingSteps,
+} from "../support/page-states.ts";
+import { servePage } from "../support/served-page.ts";
 import { expectWellMade, openStatusPage, waitForLevel } from "../support/status-page.ts";
 
 const executablePath = findChromium();
@@ -20,108 +31,12 @@ beforeAll(async () => {
 
 afterAll(() => resources.disposeAsync());
 
-const secondMs = 1_000;
-const minuteMs = 60_000;
-
-const sides: readonly ConditionType[] = [
-  "RpcAnswering",
-  "ChainIdExpected",
-  "HeightAdvancing",
-  "WebSocketAnswering",
-  "GatewayServing",
-  "StateKept",
-  "ConfigValid",
-  "UpkeepCurrent",
-  "ConfigCurrent",
-  "VersionAgreed",
-  "NodeCliWorking",
-  "AutoPruneOn",
-  "PruneAdvancing",
-  "MetricsArriving",
-  "DiskSpaceLeft",
-  "RestartSettled",
-  "RollBackReady",
-  "Unheld",
-  "Adopted",
-];
-
-/** What a gateway has counted since its start, by seconds of an even load. */
-function trafficAfter(seconds: number): Traffic {
-  const call = (method: string, tier: string, outcome: Traffic["calls"][number]["outcome"], perSecond: number) => ({
-    method,
-    tier,
-    outcome,
-    count: Math.round(perSecond * seconds),
-  });
-  return {
-    calls: [
-      call("eth_call", "public", "node", 18),
-      call("eth_getBalance", "public", "cache", 12),
-      call("eth_getLogs", "paid", "node", 6),
-      call("eth_blockNumber", "paid", "cache", 4),
-      call("eth_getLogs", "paid", "failed", 0.6),
-      call("eth_call", "public", "limited", 2),
-    ],
-    limited: [{ limit: "rate", tier: "public", count: Math.round(2 * seconds) }],
-  };
-}
-
-const refused = {
-  reason: "Refused",
-  message: "http://127.0.0.1:18100 can't be reached (ECONNREFUSED); is the node running, and is this its address?",
-} as const;
-
-/** What stands on the board while the node's process is gone. */
-const nodeGone: readonly ConditionReport[] = [
-  { type: "RpcAnswering", status: "False", ...refused },
-  {
-    type: "WebSocketAnswering",
-    status: "False",
-    reason: "Refused",
-    message:
-      "ws://127.0.0.1:18200 can't be reached (ECONNREFUSED); subscribers are not served. Switch the node's WebSocket on, or correct node.webSocketUrl.",
-  },
-  { type: "HeightAdvancing", status: "False", reason: "NoNewBlock", message: "Blocks came steadily and come no more." },
-  {
-    type: "GatewayServing",
-    status: "Unknown",
-    reason: "NodeUnfit",
-    message: "The gateway refuses calls: its node is unfit.",
-  },
-  { type: "PruneAdvancing", status: "False", reason: "PruningStalled", message: "Pruning does not advance." },
-  { type: "MetricsArriving", status: "False", reason: "Stale", message: 'The last push of job "node-7" is 75 s old.' },
-  { type: "RestartSettled", status: "False", reason: "BudgetExhausted", message: "A restart waits for its budget." },
-];
-
-/** A node that was right for some minutes; a block a second, a load of 40 calls a second. */
-async function rightNode(options: ServedPageOptions = {}, minutes = 10) {
-  const node = await servePage(options);
-  node.setRight(sides);
-  const end = minutes * minuteMs;
-  await node.live(end, (sinceMs) => ({
-    height: 5_400_000 + Math.floor(sinceMs / secondMs),
-    latencyMs: 3 + 2 * Math.sin(sinceMs / minuteMs),
-    prunable: 90_000 + sinceMs / secondMs,
-    pruned: 89_940 + sinceMs / secondMs - 20 * Math.abs(Math.sin(sinceMs / minuteMs)),
-    traffic: trafficAfter(sinceMs / secondMs),
-  }));
-  return { ...node, seconds: end / secondMs, height: 5_400_000 + end / secondMs };
-}
-
-/** The same after its process has ended. */
-async function deadNode(forMs: number, options: ServedPageOptions = {}) {
-  const node = await rightNode(options, 8);
-  node.set(...nodeGone);
-  await node.live(forMs, () => ({ failure: refused }));
-  return node;
-}
-
 async function captionOf(page: Page, id: string): Promise<string> {
   return page.locator(`#${id} figcaption`).innerText();
 }
 
 looking(`a node that is right: one look says so, with figures, rates and folded checks${skipped}`, async () => {
-  await using node = await rightNode();
+  await using node = await serveRightNode();
   await using seen = await openStatusPage(browser, node.url);
   const { page } = seen;
   await waitForLevel(page, "right");
@@ -148,7 +63,7 @@ looking(`a node that is right: one look says so, with figures, rates and folded 
 looking(
   `one dead node is one card: its cause, steps with commands, and what follows folded into it${skipped}`,
   async () => {
-    await using node = await deadNode(75 * secondMs);
+    await using node = await serveDeadNode(75 * secondMs);
     await using seen = await openStatusPage(browser, node.url);
     const { page } = seen;
     await waitForLevel(page, "down");
@@ -182,7 +97,7 @@ looking(
 looking(
   `a card that a reader has opened stays open while the page updates, and its command is copied${skipped}`,
   async () => {
-    await using node = await deadNode(30 * secondMs);
+    await using node = await serveDeadNode(30 * secondMs);
     await using seen = await openStatusPage(browser, node.url);
     const { page } = seen;
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
@@ -209,7 +124,7 @@ looking(
 looking(
   `the values of the charts are told under the pointer and by the keyboard, all at one time${skipped}`,
   async () => {
-    await using node = await rightNode();
+    await using node = await serveRightNode();
     node.events.add("restart", "Restarting the node (docker): node.conf was changed.", undefined, doneBySidecar);
     node.set(...nodeGone);
     await node.live(60 * secondMs, () => ({ failure: refused }));
@@ -252,19 +167,11 @@ looking(
 );
 
 looking(`a sidecar that waits for adopt: the page shows the plan and the command${skipped}`, async () => {
-  const steps = [
-    "node.conf: a renamed to b (the version reads b)",
-    "the node is restarted (it reads node.conf at its start)",
-  ];
-  await using node = await rightNode({ mode: "adopt", plan: { steps, problems: [], digest: "0" } }, 1);
-  node.set(
-    { type: "Adopted", status: "False", reason: "WaitingForAdopt", message: "Gatehouse has changed nothing yet." },
-    { type: "ConfigCurrent", status: "False", reason: "Drift", message: "node.conf is not as desired." },
-  );
+  await using node = await serveWaitingNode();
   await using seen = await openStatusPage(browser, node.url);
   const { page } = seen;
   await waitForLevel(page, "waiting");
-  expect(await page.locator("#plan li").allInnerTexts()).toEqual(steps);
+  expect(await page.locator("#plan li").allInnerTexts()).toEqual(waitingSteps);
   expect(await page.locator("#to-do > li").count()).toBe(1);
   expect(await page.locator("#to-do .command code").allInnerTexts()).toEqual([
     "docker exec gatehouse-prod-sidecar gatehouse adopt",
@@ -273,116 +180,17 @@ looking(`a sidecar that waits for adopt: the page shows the plan and the command
   expect(seen.complaints()).toEqual([]);
 });
 
-/** The other states that a page can be in, each with the headline and the cards that it has to have. */
-const states: readonly Readonly<{
-  name: string;
-  level: string;
-  conditions: readonly ConditionReport[];
-  title: RegExp;
-  cards: readonly string[];
-  down?: boolean;
-}>[] = [
-  {
-    name: "held",
-    level: "held",
-    conditions: [
-      ...nodeGone,
-      {
-        type: "Unheld",
-        status: "False",
-        reason: "Held",
-        message:
-          "The node did not come back after a restart. Run `docker exec gatehouse-prod-sidecar gatehouse resume`.",
-      },
-    ],
-    title: /^Node down for 1 min$/,
-    cards: ["Held: the sidecar does not act"],
-    down: true,
-  },
-  {
-    name: "restarting",
-    level: "working",
-    conditions: [
-      ...nodeGone.slice(0, 4),
-      {
-        type: "RestartSettled",
-        status: "False",
-        reason: "Running",
-        message: "Restarting the node: node.conf changed.",
-      },
-    ],
-    title: /^Restarting the node for 1 min$/,
-    cards: ["The node is being restarted"],
-    down: true,
-  },
-  {
-    name: "not-looked-after",
-    level: "unknown",
-    conditions: [
-      {
-        type: "UpkeepCurrent",
-        status: "False",
-        reason: "Failing",
-        message: "The disk is gone. Each look since 03:41 has failed, and is tried again.",
-      },
-    ],
-    title: /^Not looked after$/,
-    cards: ["The node is not looked after"],
-  },
-  {
-    name: "faults",
-    level: "wrong",
-    conditions: [
-      { type: "DiskSpaceLeft", status: "False", reason: "Low", message: "4.1 GiB (2 %) are free at /data." },
-      {
-        type: "NodeCliWorking",
-        status: "False",
-        reason: "NotFound",
-        message: "/srv/node-7/bin/node_cli is not there; set the program's name or put it there.",
-      },
-      {
-        type: "AutoPruneOn",
-        status: "False",
-        reason: "NotFound",
-        message: "/srv/node-7/bin/node_cli is not there; set the program's name or put it there.",
-      },
-    ],
-    title: /^Serving, with a fault$/,
-    cards: ["The disk is nearly full", "node_cli does not work"],
-  },
-  {
-    name: "starting",
-    level: "unknown",
-    conditions: [
-      {
-        type: "UpkeepCurrent",
-        status: "Unknown",
-        reason: "NotPassed",
-        message: "The node has not been looked at yet.",
-      },
-    ],
-    title: /^Starting$/,
-    cards: [],
-  },
-];
-
-looking.each(states)(
-  `$name: headline, cards, and a page that is well made${skipped}`,
-  async ({ name, level, conditions, title, cards, down }) => {
-    await using node = await rightNode({}, 3);
-    node.set(...conditions);
-    await node.live(minuteMs, (sinceMs) =>
-      down === true ? { failure: refused } : { height: node.height + Math.floor(sinceMs / secondMs) },
-    );
-    await using seen = await openStatusPage(browser, node.url);
-    const { page } = seen;
-    await waitForLevel(page, level);
-    expect(await page.locator("#verdict-title").innerText()).toMatch(title);
-    expect(await page.locator("#to-do > li h3").allInnerTexts()).toEqual(cards);
-    await expectWellMade(page, name);
-    expect(seen.complaints()).toEqual([]);
-  },
-);
+looking.each(otherStates)(`$name: headline, cards, and a page that is well made${skipped}`, async (state) => {
+  const { name, level, title, cards } = state;
+  await using node = await serveState(state);
+  await using seen = await openStatusPage(browser, node.url);
+  const { page } = seen;
+  await waitForLevel(page, level);
+  expect(await page.locator("#verdict-title").innerText()).toMatch(title);
+  expect(await page.locator("#to-do > li h3").allInnerTexts()).toEqual(cards);
+  await expectWellMade(page, name);
+  expect(seen.complaints()).toEqual([]);
+});
 
 looking(
   `a sidecar that knows nothing yet, and one that goes away: the page says so, and what it shows is marked as old${skipped}`,
@@ -402,7 +210,7 @@ looking(
 );
 
 looking(`what a node says is shown as text, whatever it says${skipped}`, async () => {
-  await using node = await rightNode({}, 1);
+  await using node = await serveRightNode({}, 1);
   const message = `answered with <img src=x onerror="document.title='taken'"> and \`<b>code</b>\``;
   node.set({ type: "RpcAnswering", status: "False", reason: "NotJsonRpc", message });
   node.events.add("write", "<script>document.title='taken'</script>", "<i>why</i>", doneBySidecar);

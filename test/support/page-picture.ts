@@ -1,0 +1,81 @@
+import type { Browser, Page } from "playwright-core";
+import type { PNG } from "pngjs";
+import { readPicture } from "./picture.ts";
+
+/** What a picture is taken of, and how. */
+export type PictureOptions = Readonly<{
+  url: string;
+  /** The time that the page is told. */
+  nowMs: number;
+  width: number;
+  colorScheme: "light" | "dark";
+  /** Ends when the page shows what the picture is to show. */
+  ready: (page: Page) => Promise<void>;
+  /** Answers of the page's service by path, where there are others than its own. */
+  answers?: Readonly<Record<string, unknown>>;
+  /** Changes the page's stylesheets. */
+  changeStyle?: (css: string) => string;
+}>;
+
+/** The fonts of the pictures: lines must break where they broke. */
+const fonts = `
+* { font-family: "DejaVu Sans" !important }
+:is(code, pre, .command) { font-family: "DejaVu Sans Mono" !important }`;
+
+/** Shots until two are the same. */
+const shotsMax = 30;
+
+/** Takes a picture of a page at a sixth of its size, with fonts, clock, time zone and language of the pictures, and without anything that moves. */
+export async function takePicture(browser: Browser, options: PictureOptions): Promise<PNG> {
+  const { url, nowMs, width, colorScheme, ready, answers = {}, changeStyle = (css) => css } = options;
+  const context = await browser.newContext({
+    viewport: { width, height: 900 },
+    deviceScaleFactor: 1,
+    colorScheme,
+    reducedMotion: "reduce",
+    locale: "en-GB",
+    timezoneId: "UTC",
+  });
+  await using _ = { [Symbol.asyncDispose]: () => context.close() };
+  const page = await context.newPage();
+  await page.clock.setFixedTime(nowMs);
+  await page.route("**/*.css", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, body: changeStyle(await response.text()) + fonts });
+  });
+  for (const [path, json] of Object.entries(answers)) await page.route(`**${path}`, (route) => route.fulfill({ json }));
+  await page.goto(url);
+  await ready(page);
+  return readPicture(await shootAtRest(page));
+}
+
+/** A browser draws in several steps; the picture is of the last. */
+async function shootAtRest(page: Page): Promise<Buffer> {
+  let before = await page.screenshot({ fullPage: true, animations: "disabled" });
+  for (let shots = 1; shots < shotsMax; shots += 1) {
+    const shot = await page.screenshot({ fullPage: true, animations: "disabled" });
+    if (shot.equals(before)) return shot;
+    before = shot;
+  }
+  throw new Error(`${page.url()} still changed after ${shotsMax} screenshots`);
+}
+
+/** Widths of a line in the fonts of the pictures, at 100 px. */
+const knownWidths = { "DejaVu Sans": 1290.6, "DejaVu Sans Mono": 1444.9 };
+
+/** Why no picture can be compared on this machine; undefined where it can. */
+export async function explainMissingFonts(browser: Browser): Promise<string | undefined> {
+  const page = await browser.newPage();
+  await using _ = { [Symbol.asyncDispose]: () => page.close() };
+  const missing: string[] = [];
+  for (const [font, known] of Object.entries(knownWidths)) {
+    const width = await page.evaluate<number>(`(() => {
+      const drawing = document.createElement("canvas").getContext("2d");
+      drawing.font = '100px "${font}", serif';
+      return drawing.measureText("Node down for 1 min 15 s").width;
+    })()`);
+    if (Math.abs(width - known) > 1) missing.push(font);
+  }
+  if (missing.length === 0) return undefined;
+  return `no font ${missing.join(", ")} as in the pictures; on Debian: apt-get install fonts-dejavu-core`;
+}

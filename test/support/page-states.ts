@@ -1,0 +1,224 @@
+import type { Traffic } from "#gateway/observe/traffic.ts";
+import type { ConditionReport, ConditionType } from "#status/condition.ts";
+import { servePage, type ServedPageOptions } from "./served-page.ts";
+
+export const secondMs = 1_000;
+export const minuteMs = 60_000;
+
+/** The checks of a node that a sidecar looks after. */
+export const sides: readonly ConditionType[] = [
+  "RpcAnswering",
+  "ChainIdExpected",
+  "HeightAdvancing",
+  "WebSocketAnswering",
+  "GatewayServing",
+  "StateKept",
+  "ConfigValid",
+  "UpkeepCurrent",
+  "ConfigCurrent",
+  "VersionAgreed",
+  "NodeCliWorking",
+  "AutoPruneOn",
+  "PruneAdvancing",
+  "MetricsArriving",
+  "DiskSpaceLeft",
+  "RestartSettled",
+  "RollBackReady",
+  "Unheld",
+  "Adopted",
+];
+
+/** What a gateway has counted since its start, by seconds of an even load. */
+function trafficAfter(seconds: number): Traffic {
+  const call = (method: string, tier: string, outcome: Traffic["calls"][number]["outcome"], perSecond: number) => ({
+    method,
+    tier,
+    outcome,
+    count: Math.round(perSecond * seconds),
+  });
+  return {
+    calls: [
+      call("eth_call", "public", "node", 18),
+      call("eth_getBalance", "public", "cache", 12),
+      call("eth_getLogs", "paid", "node", 6),
+      call("eth_blockNumber", "paid", "cache", 4),
+      call("eth_getLogs", "paid", "failed", 0.6),
+      call("eth_call", "public", "limited", 2),
+    ],
+    limited: [{ limit: "rate", tier: "public", count: Math.round(2 * seconds) }],
+  };
+}
+
+/** Why a node whose process is gone does not answer. */
+export const refused = {
+  reason: "Refused",
+  message: "http://127.0.0.1:18100 can't be reached (ECONNREFUSED); is the node running, and is this its address?",
+} as const;
+
+/** What stands on the board while the node's process is gone. */
+export const nodeGone: readonly ConditionReport[] = [
+  { type: "RpcAnswering", status: "False", ...refused },
+  {
+    type: "WebSocketAnswering",
+    status: "False",
+    reason: "Refused",
+    message:
+      "ws://127.0.0.1:18200 can't be reached (ECONNREFUSED); subscribers are not served. Switch the node's WebSocket on, or correct node.webSocketUrl.",
+  },
+  { type: "HeightAdvancing", status: "False", reason: "NoNewBlock", message: "Blocks came steadily and come no more." },
+  {
+    type: "GatewayServing",
+    status: "Unknown",
+    reason: "NodeUnfit",
+    message: "The gateway refuses calls: its node is unfit.",
+  },
+  { type: "PruneAdvancing", status: "False", reason: "PruningStalled", message: "Pruning does not advance." },
+  { type: "MetricsArriving", status: "False", reason: "Stale", message: 'The last push of job "node-7" is 75 s old.' },
+  { type: "RestartSettled", status: "False", reason: "BudgetExhausted", message: "A restart waits for its budget." },
+];
+
+/** A node that was right for some minutes; a block a second, a load of 40 calls a second. */
+export async function serveRightNode(options: ServedPageOptions = {}, minutes = 10) {
+  const node = await servePage(options);
+  node.setRight(sides);
+  const end = minutes * minuteMs;
+  await node.live(end, (sinceMs) => ({
+    height: 5_400_000 + Math.floor(sinceMs / secondMs),
+    latencyMs: 3 + 2 * Math.sin(sinceMs / minuteMs),
+    prunable: 90_000 + sinceMs / secondMs,
+    pruned: 89_940 + sinceMs / secondMs - 20 * Math.abs(Math.sin(sinceMs / minuteMs)),
+    traffic: trafficAfter(sinceMs / secondMs),
+  }));
+  return { ...node, seconds: end / secondMs, height: 5_400_000 + end / secondMs };
+}
+
+/** The same after its process has ended. */
+export async function serveDeadNode(forMs: number, options: ServedPageOptions = {}) {
+  const node = await serveRightNode(options, 8);
+  node.set(...nodeGone);
+  await node.live(forMs, () => ({ failure: refused }));
+  return node;
+}
+
+/** What the sidecar of `serveWaitingNode` would do. */
+export const waitingSteps = [
+  "node.conf: a renamed to b (the version reads b)",
+  "the node is restarted (it reads node.conf at its start)",
+];
+
+/** A node that its sidecar does not touch before `gatehouse adopt`. */
+export async function serveWaitingNode() {
+  const plan = { steps: waitingSteps, problems: [], digest: "0" };
+  const node = await serveRightNode({ mode: "adopt", plan }, 1);
+  node.set(
+    { type: "Adopted", status: "False", reason: "WaitingForAdopt", message: "Gatehouse has changed nothing yet." },
+    { type: "ConfigCurrent", status: "False", reason: "Drift", message: "node.conf is not as desired." },
+  );
+  return node;
+}
+
+/** A state that a page can be in, with the headline and the cards that it has to have. */
+type OtherState = Readonly<{
+  name: string;
+  level: string;
+  conditions: readonly ConditionReport[];
+  title: RegExp;
+  cards: readonly string[];
+  down?: boolean;
+}>;
+
+/** The states that have no story of their own. */
+export const otherStates: readonly OtherState[] = [
+  {
+    name: "held",
+    level: "held",
+    conditions: [
+      ...nodeGone,
+      {
+        type: "Unheld",
+        status: "False",
+        reason: "Held",
+        message:
+          "The node did not come back after a restart. Run `docker exec gatehouse-prod-sidecar gatehouse resume`.",
+      },
+    ],
+    title: /^Node down for 1 min$/,
+    cards: ["Held: the sidecar does not act"],
+    down: true,
+  },
+  {
+    name: "restarting",
+    level: "working",
+    conditions: [
+      ...nodeGone.slice(0, 4),
+      {
+        type: "RestartSettled",
+        status: "False",
+        reason: "Running",
+        message: "Restarting the node: node.conf changed.",
+      },
+    ],
+    title: /^Restarting the node for 1 min$/,
+    cards: ["The node is being restarted"],
+    down: true,
+  },
+  {
+    name: "not-looked-after",
+    level: "unknown",
+    conditions: [
+      {
+        type: "UpkeepCurrent",
+        status: "False",
+        reason: "Failing",
+        message: "The disk is gone. Each look since 03:41 has failed, and is tried again.",
+      },
+    ],
+    title: /^Not looked after$/,
+    cards: ["The node is not looked after"],
+  },
+  {
+    name: "faults",
+    level: "wrong",
+    conditions: [
+      { type: "DiskSpaceLeft", status: "False", reason: "Low", message: "4.1 GiB (2 %) are free at /data." },
+      {
+        type: "NodeCliWorking",
+        status: "False",
+        reason: "NotFound",
+        message: "/srv/node-7/bin/node_cli is not there; set the program's name or put it there.",
+      },
+      {
+        type: "AutoPruneOn",
+        status: "False",
+        reason: "NotFound",
+        message: "/srv/node-7/bin/node_cli is not there; set the program's name or put it there.",
+      },
+    ],
+    title: /^Serving, with a fault$/,
+    cards: ["The disk is nearly full", "node_cli does not work"],
+  },
+  {
+    name: "starting",
+    level: "unknown",
+    conditions: [
+      {
+        type: "UpkeepCurrent",
+        status: "Unknown",
+        reason: "NotPassed",
+        message: "The node has not been looked at yet.",
+      },
+    ],
+    title: /^Starting$/,
+    cards: [],
+  },
+];
+
+/** A node that was right for three minutes, and has been in that state for one. */
+export async function serveState({ conditions, down }: OtherState) {
+  const node = await serveRightNode({}, 3);
+  node.set(...conditions);
+  await node.live(minuteMs, (sinceMs) =>
+    down === true ? { failure: refused } : { height: node.height + Math.floor(sinceMs / secondMs) },
+  );
+  return node;
+}
