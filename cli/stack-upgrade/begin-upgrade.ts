@@ -3,6 +3,7 @@ import type { Clock } from "#daemon/clock.ts";
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
 import type { Pause } from "#daemon/time.ts";
 import { isAgreedTo, type Agreement } from "#sidecar/upkeep/control/agreement.ts";
+import { createFirstStage, formatWorkId } from "#sidecar/upkeep/upgrade/first-stage.ts";
 import { checkStack, type StackCheck } from "./check-stack.ts";
 import type { Engine } from "./engine.ts";
 import type { StackQuestions } from "./node-status.ts";
@@ -87,14 +88,9 @@ export async function beginUpgrade(
     directory,
     configFile,
     backend: await dependencies.pulumi.readBackend(),
-    id: new Date(nowMs).toISOString().replaceAll(/[:.]/g, "-"),
+    id: formatWorkId(nowMs),
     limits,
-    beganMs: nowMs,
-    stage: "stopping",
-    stageSinceMs: nowMs,
-    attempts: 0,
-    interruptions: 0,
-    newRan: false,
+    ...createFirstStage(nowMs),
     configured: false,
   };
 }

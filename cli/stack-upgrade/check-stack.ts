@@ -1,6 +1,8 @@
 import { z } from "zod";
+import { hasRoomFor } from "#daemon/files/copy-room.ts";
 import { parseJson } from "#daemon/json-rpc.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
+import { formatFinding, isRefusing, listNewFindings } from "#node/lint/new-findings.ts";
 import { parseNodeVersion, releaseOfText } from "#node/versions.ts";
 import { EngineError, type Engine, type EngineContainer } from "./engine.ts";
 import { hasCondition, readReportedVersion, type SidecarLook, type StackQuestions } from "./node-status.ts";
@@ -33,12 +35,6 @@ export type StackCheck = Readonly<{
 
 /** A block this far below the head is taken to be the same for good; the specification's chain is final sooner. */
 const settledBlocks = 64;
-
-/** A copy may not fill the disk to its last byte. */
-const roomShare = 1.1;
-
-/** Findings of the linter that keep a node from starting. */
-const refusing: ReadonlySet<string> = new Set(["unreadable", "missing-key", "wrong-type", "port-clash"]);
 
 const workspaceLook = z.object({
   bytes: z.number(),
@@ -137,7 +133,7 @@ async function checkData(
     copyWords: clones ? `${size} are cloned, which takes seconds and no room at first` : `${size} are copied in full`,
     problems: [
       ...lint.problems,
-      ...(!clones && bytes * roomShare > freeBytes
+      ...(!clones && !hasRoomFor(found)
         ? [`a copy of the node's data takes ${bytes} bytes, and ${freeBytes} are free in ${volume}`]
         : []),
       ...copies.map((id) => explainCopy(volume, formatDiscardCommand({ ...place, toolImage, id }))),
@@ -155,20 +151,13 @@ function explainCopy(volume: string, command: string): string {
   return `${volume} holds the copy of an upgrade that is not over: go on with it where it was begun (--continue); or, if it is of no use any more, remove it: ${command}`;
 }
 
-/** The node runs with what it has: only what is wrong for the new version, and was not for this one, speaks against it. */
 function lintFor(conf: string, { from }: StackPlace, to: UpgradeSide) {
   const bytes = Buffer.from(conf, "base64");
-  const known = new Set(lintConfig(bytes, parseNodeVersion(from.version)).map(({ rule, path }) => `${rule} ${path}`));
-  const found = lintConfig(bytes, parseNodeVersion(to.version))
-    // The sidecar gives node.conf the keys of the version that runs.
-    .filter(({ rule, path }) => rule !== "other-version" && !known.has(`${rule} ${path}`));
-  const words = (isRefusing: boolean) =>
-    found
-      .filter(({ rule }) => refusing.has(rule) === isRefusing)
-      .map(
-        ({ path, line, message, fix }) =>
-          `node.conf, line ${line}: ${[path, message].filter(Boolean).join(" ")} ${fix}`,
-      );
+  const lint = ({ version }: UpgradeSide) => lintConfig(bytes, parseNodeVersion(version));
+  // The sidecar gives node.conf the keys of the version that runs.
+  const found = listNewFindings(lint(to), lint(from)).filter(({ rule }) => rule !== "other-version");
+  const words = (speaksAgainst: boolean) =>
+    found.filter((finding) => isRefusing(finding) === speaksAgainst).map(formatFinding);
   return { problems: words(true), warnings: words(false) };
 }
 

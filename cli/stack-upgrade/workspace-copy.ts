@@ -17,10 +17,11 @@ import {
   symlink,
 } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { hasRoomFor } from "#daemon/files/copy-room.ts";
 
 /**
- * Copies what a node keeps on its volume, and puts it back; runs in a separate container, over the volume. Imports nothing but Node's own
- * modules, so that it starts at once.
+ * Copies what a node keeps on its volume, and puts it back; runs in a separate container, over the volume. Imports little more
+ * than Node's own modules, so that it starts at once.
  *
  * A copy stands on the same volume, in a directory that neither node nor sidecar sees: there alone can files be cloned, and be put back by renaming. The directories
  * themselves are never renamed: other volumes of the engine are views of them, and would go on showing the old ones.
@@ -30,9 +31,6 @@ import { basename, dirname, join } from "node:path";
 const kept = ["data", "conf"] as const;
 
 const workDirectory = ".gatehouse-upgrade";
-
-/** A copy may not fill the disk to its last byte. */
-const roomShare = 1.1;
 
 /** What was found on a volume. */
 export type WorkspaceLook = Readonly<{
@@ -169,9 +167,9 @@ async function copyContent(from: string, to: string, bytes: number): Promise<voi
   } catch (error) {
     if (!isNoClone(error)) throw error;
     const { bavail, bsize } = await statfs(dirname(to));
-    const free = bavail * bsize;
-    if (bytes * roomShare > free) {
-      throw new Error(`${from} can't be cloned, and of the ${bytes} bytes that it takes ${free} are free`, {
+    const freeBytes = bavail * bsize;
+    if (!hasRoomFor({ bytes, freeBytes })) {
+      throw new Error(`${from} can't be cloned, and of the ${bytes} bytes that it takes ${freeBytes} are free`, {
         cause: error,
       });
     }

@@ -105,7 +105,7 @@ export const roomTable: Readonly<Record<string, Room>> = {
       "client/{pay,paying-fetch,exit-status}.ts",
       "node/lint/{lint-command,report/lint-document}.ts",
       // gatehouse upgrade --stack judges node.conf for a version, and asks a sidecar, as the sidecar and gatehouse status do.
-      "node/{versions,lint/lint-config}.ts",
+      "node/{versions,lint/lint-config,lint/new-findings}.ts",
       "status/{request-status,status-command,top/top-command}.ts",
       // gatehouse dashboard and the stack serve one page about several services.
       "sidecar/overview/{overview,targets}.ts",
@@ -115,6 +115,8 @@ export const roomTable: Readonly<Record<string, Room>> = {
       "sidecar/upkeep/control/control-places.ts",
       // gatehouse upgrade --stack asks a person as every command does that changes a node.
       "sidecar/upkeep/control/agreement.ts",
+      // Its record begins as that of an upgrade that a sidecar does.
+      "sidecar/upkeep/upgrade/first-stage.ts",
       // The options that name a sidecar, which the messages of commands repeat.
       "sidecar/upkeep/control/control-options.ts",
       // npm start -- --observe runs Prometheus with the rules that a deployment has, configured as there.

@@ -1,8 +1,9 @@
 import type { Clock } from "#daemon/clock.ts";
+import { hasRoomFor } from "#daemon/files/copy-room.ts";
 import { findDataPath } from "#node/conf/data-path.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
-import type { LintFinding } from "#node/lint/lint-rules.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
+import { formatFinding, isRefusing, listNewFindings } from "#node/lint/new-findings.ts";
 import type { NodeVersion } from "#node/versions.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { ConfigReading } from "../config/config-file.ts";
@@ -13,6 +14,7 @@ import type { UpgradeRecord, UpgradeStore } from "../state/upgrade-record.ts";
 import type { VersionResolution } from "../version/version-resolution.ts";
 import { readNodeBefore, findNodeWarnings, findObstacles, type CheckNodeDependencies } from "./check-node.ts";
 import { readRelease, findVersionProblems, type UpgradeRequest } from "./check-release.ts";
+import { createFirstStage, formatWorkId } from "./first-stage.ts";
 import { copyCost, findStores, type CopyCost, type FoundStores } from "./data-stores.ts";
 import { planUpgrade, type UpgradePlan } from "./upgrade-plan.ts";
 
@@ -28,9 +30,6 @@ export type CheckUpgradeDependencies = CheckNodeDependencies &
 
 /** How long the data or a snapshot may take to be measured, while a person waits. */
 export const measureWithinMs = 60_000;
-
-/** Rules of the lint by which a node does not start, or not as itself. */
-const refusing: ReadonlySet<string> = new Set(["unreadable", "missing-key", "wrong-type", "port-clash"]);
 
 /** Looks whether the node could be upgraded now, and what would be done. Changes nothing. */
 export async function checkUpgrade(
@@ -80,19 +79,13 @@ export function createRecord(
   { place, settings, clock }: Pick<CheckUpgradeDependencies, "place" | "settings" | "clock">,
 ): UpgradeRecord {
   const { binDirectory, configPath } = place.layout();
-  const nowMs = clock.wallMs();
   return {
     ...work,
     binDirectory,
     configPath,
     method: settings.upgrade.snapshot,
     keepsCopy: settings.upgrade.keepSnapshot,
-    beganMs: nowMs,
-    stage: "stopping",
-    stageSinceMs: nowMs,
-    attempts: 0,
-    interruptions: 0,
-    newRan: false,
+    ...createFirstStage(clock.wallMs()),
   };
 }
 
@@ -115,18 +108,10 @@ function checkConfig(
   const planned = plan({ document, version: to }, desired);
   const write = writeOf(planned);
   const findings = lintConfig(write === undefined ? reading.bytes : Buffer.from(write.text), to);
-  const known = new Set(lintConfig(reading.bytes, from).map(({ rule, path }) => `${rule} ${path}`));
-  // The node runs with what it has: only what is wrong for the new version, and was not for this one, speaks against it.
-  const isNew = ({ rule, path }: LintFinding) => !known.has(`${rule} ${path}`);
-  const words = (isRefusing: boolean) =>
-    findings
-      .filter((finding) => (refusing.has(finding.rule) && isNew(finding)) === isRefusing)
-      .map(
-        ({ path, line, message, fix }) =>
-          `node.conf, line ${line}: ${[path, message].filter(Boolean).join(" ")} ${fix}`,
-      );
-  const problems = [...planned.problems.map(({ message }) => message), ...words(true)];
-  return { ...common, write, problems, warnings: words(false) };
+  const against = listNewFindings(findings, lintConfig(reading.bytes, from)).filter(isRefusing);
+  const problems = [...planned.problems.map(({ message }) => message), ...against.map(formatFinding)];
+  const warnings = findings.filter((finding) => !against.includes(finding)).map(formatFinding);
+  return { ...common, write, problems, warnings };
 }
 
 /** Finds the directories of a node's data, and names those next to them in which one piece of work is done. */
@@ -137,7 +122,7 @@ export function findWorkStores(
   { place, state, clock, signal }: Pick<CheckUpgradeDependencies, "place" | "state" | "clock" | "signal">,
 ): Promise<FoundStores> {
   const { configPath, binDirectory } = place.layout();
-  const id = `${new Date(clock.wallMs()).toISOString().replaceAll(/[:.]/g, "-")}-${work}`;
+  const id = `${formatWorkId(clock.wallMs())}-${work}`;
   const others = [binDirectory, state.directory, source];
   return findStores(document, { configPath, id, others }, { timeoutMs: measureWithinMs, signal });
 }
@@ -152,11 +137,8 @@ function* roomProblems(
     if (cost === undefined) yield `${path} can't be measured within ${measureWithinMs} ms`;
     else if (method === "reflink" && !cost.isCloned)
       yield `the file system of ${path} does not clone files (upgrade.snapshot is reflink)`;
-    else if (!(cost.isCloned && method !== "copy") && cost.bytes * roomShare > cost.freeBytes) {
+    else if (!(cost.isCloned && method !== "copy") && !hasRoomFor(cost)) {
       yield `a copy of ${path} takes ${cost.bytes} bytes, and ${cost.freeBytes} are free there`;
     }
   }
 }
-
-/** A copy may not fill the disk to its last byte: the node writes on. */
-const roomShare = 1.1;
