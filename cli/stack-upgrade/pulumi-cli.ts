@@ -36,7 +36,8 @@ export type PulumiCli = Readonly<{
 const shortMs = 120_000;
 const previewMs = 600_000;
 
-const configShape = z.record(z.string(), z.object({ value: z.unknown(), secret: z.boolean().optional() }));
+/** A secret has no value without --show-secrets. */
+const configShape = z.record(z.string(), z.object({ value: z.unknown().optional() }));
 const whoamiShape = z.object({ url: z.string() });
 const previewShape = z.object({ steps: z.array(stepShape).default([]) });
 
