@@ -27,6 +27,8 @@ const { positionals, values } = parseArgs({
 const { stack, plaintext } = values;
 const configFile = values["config-file"];
 const prefix = `${project}-${stack}`;
+/** Pulumi prints no value of these. */
+const secretKeys = new Set(["signerPrivateKey", "domainKey", "stabilizingKey"]);
 const deployedFile = join(process.cwd(), "deployed.json");
 
 /** What a service may be waited for: a node that never answers keeps its sidecar from being ready, which a test may wait for in vain. */
@@ -89,7 +91,8 @@ async function act(): Promise<void> {
   const [command, word, key = ""] = positionals;
   const config = command === "stack" || command === "whoami" ? {} : readConfig();
   if (command === "config" && word === undefined) {
-    print(Object.fromEntries(Object.entries(config).map(([each, value]) => [`${project}:${each}`, { value }])));
+    const told = (each: string, value: string) => (secretKeys.has(each) ? { secret: true } : { value, secret: false });
+    print(Object.fromEntries(Object.entries(config).map(([each, value]) => [`${project}:${each}`, told(each, value)])));
   } else if (command === "config" && word === "set-all") {
     const set = plaintext.map((pair) => [nameOf(pair.slice(0, pair.indexOf("="))), pair.slice(pair.indexOf("=") + 1)]);
     writeFileSync(configFile, JSON.stringify({ ...config, ...Object.fromEntries(set) }));
