@@ -5,7 +5,7 @@ import { root } from "../style/rooms.ts";
 import type { InstalledPackage } from "./installed-package.ts";
 
 /** The folders of examples/pulumi, each a program with the component. */
-export const programLanguages = ["yaml", "python", "typescript"] as const;
+export const programLanguages = ["yaml", "python", "go", "typescript"] as const;
 
 const digest = `sha256:${"a".repeat(64)}`;
 

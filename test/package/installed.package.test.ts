@@ -15,6 +15,7 @@ import { root } from "../style/rooms.ts";
 import { isBundled } from "../../package/build/bundled-packages.ts";
 import { buildPackageSchema } from "#infra/stack-component/package-schema.ts";
 import { startComponentEngine } from "../support/pulumi/component-engine.ts";
+import { findGo } from "../support/pulumi/find-go.ts";
 import { findPulumi } from "../support/pulumi/find-pulumi.ts";
 import { findPython } from "../support/pulumi/find-python.ts";
 import { deployProgram, programLanguages } from "./component-program.ts";
@@ -26,6 +27,7 @@ import { fetchManager, managerVersions, type ManagerName, type PackageManager } 
 const megabytes = 1_000_000;
 const pulumi = await findPulumi("kubernetes");
 const python = pulumi.ok ? await findPython("pulumi>=3,<4") : pulumi;
+const go = pulumi.ok ? await findGo("github.com/pulumi/pulumi/sdk/v3@v3.256.0") : pulumi;
 let installed: InstalledPackage;
 
 beforeAll(async () => {
@@ -267,7 +269,7 @@ describe("the installed components", () => {
   });
 
   for (const language of programLanguages) {
-    const needed = language === "python" ? python : pulumi;
+    const needed = { yaml: pulumi, python, go, typescript: pulumi }[language];
     const skipped = needed.ok ? "" : ` (skipped: ${needed.message})`;
     it.skipIf(!needed.ok)(`deploy by the example in ${language}${skipped}`, async () => {
       const { folder, outputs } = await deployProgram(installed, language);
