@@ -6,8 +6,6 @@ import { watchdog, type SeenFault } from "./live-fault.ts";
 export const notMade: Readonly<Record<string, string>> = {
   [watchdog]:
     "it fires for as long as Prometheus judges the rules, so that no fault makes it; a run fails where it does not fire at the end",
-  GatehouseSettlementOld:
-    "its ten minutes are true time, and no run has waited for them since the age counts from the ledger; promtool fires the alert",
 };
 
 /** What is said of an alert whose fault no run has made. */
