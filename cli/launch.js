@@ -22,6 +22,10 @@ const compileDeadlineMs = 10_000;
 
 endBeforeServing();
 
+// Node's threads for names and files, before the first of them starts. Names may have half of them, and each that no name server answers for
+// keeps one for ten seconds and more: of the usual four, two such names keep the node's own waiting.
+process.env["UV_THREADPOOL_SIZE"] ??= "16";
+
 const [, , command] = process.argv;
 if (command === "sidecar" || command === "compile-sidecar") {
   // A sidecar lives next to a node that wants the memory. Its gateway turns to speed once it is busy.

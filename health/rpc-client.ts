@@ -2,7 +2,7 @@ import { createJsonRpcClient, NoJsonRpcAnswerError } from "#daemon/http/json-rpc
 import { requestFailureCode, type SendRequest } from "#daemon/http/request.ts";
 
 /** Why a JSON-RPC endpoint gave no usable answer. */
-export type RpcFailureReason = "Refused" | "TimedOut" | "NotJsonRpc" | "RpcError" | "TooLarge";
+export type RpcFailureReason = "Refused" | "NameUnresolved" | "TimedOut" | "NotJsonRpc" | "RpcError" | "TooLarge";
 
 /** An endpoint that gave no usable answer; the message names its URL. */
 export class RpcFailure extends Error {
@@ -57,6 +57,10 @@ function failureOf(
     case "unreachable": {
       const message = `${where} can't be reached (${requestFailureCode(cause)}); is the node running, and is this its address?`;
       return new RpcFailure("Refused", message, cause);
+    }
+    case "unresolved": {
+      const message = `the name ${why.hostname} can't be resolved: no name server answers. Nobody could ask ${where}; look at this host's name servers, or give an address in place of the name.`;
+      return new RpcFailure("NameUnresolved", message, cause);
     }
     case "timeout": {
       const message = `${where} did not answer within ${timeoutMs} ms; look at the node's load.`;

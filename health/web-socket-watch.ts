@@ -1,4 +1,5 @@
 import { WebSocket } from "ws";
+import { lookupName } from "#daemon/http/name-lookup.ts";
 import type { Logger } from "#daemon/log.ts";
 import { writeCall } from "#daemon/json-rpc.ts";
 import { poll, createRunningTimeout } from "#daemon/time.ts";
@@ -49,7 +50,7 @@ type Failure = Readonly<{ reason: ReasonOf<"WebSocketAnswering", "False">; words
 
 /** One question; what went wrong comes back as words. */
 async function ask({ url, timeoutMs }: WebSocketWatchOptions, signal: AbortSignal): Promise<Failure | undefined> {
-  const socket = new WebSocket(url, { maxPayload: messageLimitBytes });
+  const socket = new WebSocket(url, { maxPayload: messageLimitBytes, lookup: lookupName });
   const deadline = AbortSignal.any([signal, createRunningTimeout(timeoutMs)]);
   try {
     return await new Promise<Failure | undefined>((resolve) => {

@@ -8,7 +8,7 @@ const nodeCliFailures = ["NotFound", "NotExecutable", "TimedOut", "TooMuchOutput
 export const conditionReasons = {
   RpcAnswering: {
     True: ["Answering"],
-    False: ["Refused", "TimedOut", "NotJsonRpc", "RpcError", "TooLarge"],
+    False: ["Refused", "NameUnresolved", "TimedOut", "NotJsonRpc", "RpcError", "TooLarge"],
     Unknown: [],
   },
   ChainIdExpected: { True: ["Expected"], False: ["AnotherChain"], Unknown: [] },

@@ -9,7 +9,7 @@ export class HangingFileSystem extends Error {
 
 /**
  * Calls of one file system, each of which may never come back. While one is overdue no other begins, because each would take one more of
- * the few threads that Node has for files and names (`UV_THREADPOOL_SIZE`, four), and with the last of them everything else.
+ * the few threads that Node has for files and names (`UV_THREADPOOL_SIZE`, set by `cli/launch.js`), and with the last of them everything else.
  */
 export type FileDeadline = Readonly<{
   /**

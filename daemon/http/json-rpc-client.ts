@@ -3,6 +3,7 @@ import { BodyTooLargeError, readText } from "../bytes.ts";
 import { parseJson, readAnswer, writeCall, type JsonRpcAnswer } from "../json-rpc.ts";
 import { createRunningTimeout } from "../time.ts";
 import { parseHttpEndpoint } from "./endpoint.ts";
+import { UnresolvedNameError } from "./name-lookup.ts";
 import { requestFailureCode, sendRequest, type SendRequest } from "./request.ts";
 
 /** An endpoint, and the limits of one call to it. */
@@ -28,6 +29,7 @@ export type CallJsonRpc = (method: string, params: readonly unknown[], signal?: 
 /** Why there is no JSON-RPC answer; `status` is HTTP's, `text` the body that came instead. */
 export type NoJsonRpcAnswer =
   | Readonly<{ kind: "unreachable" | "timeout" | "too-large" }>
+  | Readonly<{ kind: "unresolved"; hostname: string }>
   | Readonly<{ kind: "redirect"; status: number }>
   | Readonly<{ kind: "not-json" | "not-json-rpc"; status: number; text: string }>;
 
@@ -87,6 +89,8 @@ function withoutAnswer(cause: unknown, over: AbortSignal, timeoutMs: number): No
   if (cause instanceof NoJsonRpcAnswerError) return cause;
   if (cause instanceof BodyTooLargeError)
     return new NoJsonRpcAnswerError({ kind: "too-large" }, cause.message, { cause });
+  if (cause instanceof UnresolvedNameError)
+    return new NoJsonRpcAnswerError({ kind: "unresolved", hostname: cause.hostname }, cause.message, { cause });
   if (over.aborted) return new NoJsonRpcAnswerError({ kind: "timeout" }, `nothing within ${timeoutMs} ms`, { cause });
   return new NoJsonRpcAnswerError({ kind: "unreachable" }, requestFailureCode(cause), { cause });
 }

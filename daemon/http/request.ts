@@ -1,5 +1,7 @@
 import { request as requestHttp, type Agent, type IncomingMessage } from "node:http";
 import { request as requestHttps } from "node:https";
+import type { LookupFunction } from "node:net";
+import { lookupName, UnresolvedNameError } from "./name-lookup.ts";
 
 /** One HTTP request. */
 export type HttpRequest = Readonly<{
@@ -21,14 +23,22 @@ export type SendRequest = (request: HttpRequest) => Promise<IncomingMessage>;
 
 /**
  * Sends a request by node:http. Not by `fetch`, whose first call loads 14 MiB into the process. Rejects with the system's error
- * (`code`, e.g. `ECONNREFUSED`).
+ * (`code`, e.g. `ECONNREFUSED`), or an {@link UnresolvedNameError} where it ended while no name server had answered.
  */
 export const sendRequest: SendRequest = ({ url, body, agent = false, ...options }) =>
   new Promise((resolve, reject) => {
     const send = url.startsWith("https:") ? requestHttps : requestHttp;
+    let unresolved: string | undefined;
+    const lookup: LookupFunction = (hostname, how, done) => {
+      unresolved = hostname;
+      lookupName(hostname, how, (...found) => {
+        unresolved = undefined;
+        done(...found);
+      });
+    };
     // What fails after the head reaches the reader of the body.
-    send(url, { ...options, agent }, resolve)
-      .on("error", reject)
+    send(url, { ...options, agent, lookup }, resolve)
+      .on("error", (error) => reject(unresolved === undefined ? error : new UnresolvedNameError(unresolved, error)))
       .end(body);
   });
 

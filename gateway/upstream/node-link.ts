@@ -1,4 +1,5 @@
 import { WebSocket } from "ws";
+import { lookupName } from "#daemon/http/name-lookup.ts";
 import type { Logger } from "#daemon/log.ts";
 import { pauseWhileRunning, createBackoff } from "#daemon/time.ts";
 import { readObject } from "../json-rpc/read-object.ts";
@@ -61,6 +62,7 @@ export function startNodeLink(options: NodeLinkOptions, { events, log, random }:
     state.timer = undefined;
     const socket = new WebSocket(options.url, {
       maxPayload: messageBytes,
+      lookup: lookupName,
       perMessageDeflate: false,
     });
     state.socket = socket;

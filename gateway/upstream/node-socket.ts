@@ -1,5 +1,6 @@
 import { connect as connectTcp, type OnReadOpts, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
+import { lookupName } from "#daemon/http/name-lookup.ts";
 import type { NodeAddress } from "./node-address.ts";
 
 /** Most bytes of one read. */
@@ -17,8 +18,8 @@ export type NodeSocketEvents = Readonly<{
 /** Connects to the node. */
 export function openNodeSocket({ secure, host, port }: NodeAddress, events: NodeSocketEvents): Socket {
   const socket = secure
-    ? connectTls({ host, port, servername: host }).on("data", events.received)
-    : connectTcp({ host, port, onread: readInto(events) });
+    ? connectTls({ host, port, servername: host, lookup: lookupName }).on("data", events.received)
+    : connectTcp({ host, port, lookup: lookupName, onread: readInto(events) });
   socket.setNoDelay(true);
   socket.on(secure ? "secureConnect" : "connect", events.connected);
   socket.on("end", () => socket.destroy());

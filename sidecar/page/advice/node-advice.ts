@@ -12,6 +12,14 @@ export const nodeAdvice: AdviceTable = {
         step("See that it answers.", askRpc),
       ];
     }
+    if (reason === "NameUnresolved") {
+      return [
+        step("See which name server this host asks, and whether it answers.", "cat /etc/resolv.conf"),
+        step(
+          "Mend the name server, or set node.httpUrl to the node's address. Leave the node alone: nobody has asked it.",
+        ),
+      ];
+    }
     if (reason === "TimedOut") {
       return [
         step("Ask the node yourself.", askRpc),

@@ -24,6 +24,7 @@ export async function explainUnhealthy(
   dependencies: HealthDependencies,
 ): Promise<string | undefined> {
   const { health } = dependencies;
+  if (isUnasked(process, health)) return undefined;
   const wasStarting = process.now().startingUntilMs !== undefined;
   const startingUntilMs = await startupDeadline(process, { answersWithinMs, seesProcess: isRestarted }, dependencies);
   process.note({ startingUntilMs });
@@ -53,6 +54,7 @@ export async function explainHung(
   dependencies: HealthDependencies,
 ): Promise<string | undefined> {
   const { health } = dependencies;
+  if (isUnasked(process, health)) return undefined;
   const silence = recordSilence(process, health);
   if (silence === undefined) return undefined;
   const silentForMs = health.ranMs() - silence.sinceMs;
@@ -112,6 +114,13 @@ function noteProcess(
   const { missedAtMs = wallMs } = process.now();
   process.note({ missedAtMs });
   if (answeredAtMs !== undefined && answeredAtMs > missedAtMs) process.note({ wasSeen: false });
+}
+
+/** Whether nobody can ask the node, as its name has no address: it is neither silent nor unwell as far as anybody knows. */
+function isUnasked(process: ObservedProcess, health: Pick<HealthWatch, "facts">): boolean {
+  if (health.facts().rpc?.fault?.reason !== "NameUnresolved") return false;
+  process.note({ silence: undefined, unwellSinceMs: undefined });
+  return true;
 }
 
 /** Notes whether the node is silent, and since when. */

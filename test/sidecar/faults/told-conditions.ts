@@ -28,7 +28,10 @@ function rows<T extends ConditionType>(
 }
 
 const node: readonly ToldCondition[] = [
-  ...rows("RpcAnswering", [["The node's port answers more than any node does", "TooLarge", "down", 503]]),
+  ...rows("RpcAnswering", [
+    ["The node's port answers more than any node does", "TooLarge", "down", 503],
+    ["No name server answers for the name in node.httpUrl, which was never resolved", "NameUnresolved", "down", 503],
+  ]),
   ...rows("HeightAdvancing", [
     ["Blocks came steadily and come no more, and no references are set", "NoNewBlock", "wrong"],
     ["The RPC does not answer, so that the height is not known (`RpcAnswering` says why)", "NoAnswer", "unknown"],

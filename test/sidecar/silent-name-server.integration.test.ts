@@ -1,0 +1,119 @@
+import { spawnSync } from "node:child_process";
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createFakeNode } from "#sidecar/testing/fake-node.ts";
+import { answersRpc, goodAnswers, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
+import { startService } from "../support/service-process.ts";
+import { generousMs, until } from "../support/until.ts";
+
+/** Longer than a test waits: a lookup that begins lasts to its end. */
+const silenceSeconds = 30;
+/** Less than that, so that nothing here comes true because a lookup was given up. */
+const withinMs = 20_000;
+const gatehouse = join(import.meta.dirname, "../../cli/gatehouse.js");
+
+const mayMount = spawnSync("unshare", ["--mount", "mount", "--bind", "/etc/hosts", "/etc/hosts"]).status === 0;
+const nameServer = mayMount ? await startSilentNameServer() : undefined;
+const why = nameServer === undefined ? " (skipped: this user may not mount files, or have a name server's port)" : "";
+
+/** A name server that takes questions and answers none, at an address of loopback that no other test has. */
+async function startSilentNameServer() {
+  const address = `127.${1 + (process.pid % 250)}.${Math.floor(Math.random() * 250)}.53`;
+  const questions: string[] = [];
+  const socket = createSocket("udp4", (message) => questions.push(message.toString("latin1")));
+  socket.unref();
+  socket.bind(53, address);
+  const isBound = await Promise.race([once(socket, "listening"), once(socket, "error")]).then(
+    ([error]) => error === undefined,
+    () => false,
+  );
+  return isBound ? { address, wasAsked: (label: string) => questions.some((one) => one.includes(label)) } : undefined;
+}
+
+/** Starts a sidecar whose system asks that name server, and knows `node.test` by itself. */
+async function startSidecar(env: Readonly<Record<string, string>>) {
+  await using started = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), "gatehouse-names-"));
+  started.defer(() => rm(folder, { recursive: true, force: true }));
+  const fake = started.use(await createFakeNode());
+  const [resolv, hosts, program] = ["resolv.conf", "hosts", "gatehouse"].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  await writeFile(
+    resolv,
+    `nameserver ${nameServer?.address}\noptions timeout:${silenceSeconds} attempts:1\nsearch .\n`,
+  );
+  await writeFile(hosts, "127.0.0.1 localhost\n127.0.0.1 node.test\n");
+  const mounts = `mount --bind ${resolv} /etc/resolv.conf && mount --bind ${hosts} /etc/hosts`;
+  await writeFile(
+    program,
+    `#!/bin/sh\nexec unshare --mount sh -c '${mounts} && exec "$@"' sh ${process.execPath} ${gatehouse} "$@"\n`,
+  );
+  await chmod(program, 0o755);
+  const sidecar = started.use(
+    await startService(
+      "sidecar",
+      {
+        GATEHOUSE_SIDECAR_NODE_WORKSPACE: fake.workspace,
+        GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
+        GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
+        GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: join(folder, "state"),
+        GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
+        GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "500",
+        GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
+        GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
+        ...env,
+      },
+      { program },
+    ),
+  );
+  const owned = started.move();
+  return {
+    rpc: async () => {
+      const status = (await (await fetch(`${sidecar.urls["sidecar"]}/status`)).json()) as Readonly<{
+        conditions: readonly Readonly<{ type: string; reason: string; message: string }>[];
+      }>;
+      return status.conditions.find(({ type }) => type === "RpcAnswering");
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+test.skipIf(nameServer === undefined)(
+  `a node is asked on while no name server answers for other names${why}`,
+  async () => {
+    let looks = 0;
+    const answer = answersRpc({ ...goodAnswers, eth_blockNumber: risingHeight });
+    await using node = await serveNode((request, response) => {
+      looks += 1;
+      return answer(request, response);
+    });
+    const references = ["one", "two", "three"].map((label) => `http://${label}-reference.test:8545`);
+    await using sidecar = await startSidecar({
+      GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.url.replace("127.0.0.1", "node.test"),
+      GATEHOUSE_SIDECAR_LAG_REFERENCES: JSON.stringify(references),
+      GATEHOUSE_SIDECAR_LAG_INTERVAL_MS: "500",
+    });
+    await until("a name server is asked for three names", generousMs, () =>
+      ["one-", "two-", "three-"].every((label) => nameServer?.wasAsked(label)),
+    );
+    const before = looks;
+    await until("the node is asked ten times more", withinMs, () => looks >= before + 10);
+    expect(await sidecar.rpc()).toMatchObject({ reason: "Answering" });
+  },
+);
+
+test.skipIf(nameServer === undefined)(`a node whose name nobody resolves is not said to be silent${why}`, async () => {
+  await using sidecar = await startSidecar({ GATEHOUSE_SIDECAR_NODE_HTTP_URL: "http://unknown-node.test:18100" });
+  const said = await until("the sidecar has looked", generousMs, async () => {
+    const rpc = await sidecar.rpc();
+    return rpc?.reason === "NameUnresolved" ? rpc : undefined;
+  });
+  expect(said.message).toContain("the name unknown-node.test can't be resolved: no name server answers.");
+});
