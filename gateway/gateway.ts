@@ -144,7 +144,7 @@ export async function startGateway(
 
 function readinessAt(latest: bigint | number | undefined, refusesReads: boolean): ReadinessCheck {
   if (latest === undefined) {
-    return { ok: false, message: "the head of the chain is not known: the node does not answer" };
+    return { ok: false, message: "the head of the chain is not known" };
   }
   if (refusesReads) {
     return { ok: false, message: "reads of the chain are refused: the node is behind the references (behind.reads)" };

@@ -97,12 +97,17 @@ export async function guardNode(
     { bodyLimitBytes, isAllowedHost: createAllowedHostCheck(settings.listen) },
     { log, metrics, mask },
   );
+  let servedMs = clock.monotonicMs();
   const setGatewayCondition = () => {
     const filesCondition = deriveFilesCondition(files.list());
     if (filesCondition !== undefined) board.set(filesCondition);
     // Before the node was asked once, nothing can be said of what stands before it.
     if (health.facts().rpc === undefined) return;
-    board.set(gatewayCondition(gateway.readiness(), { fitness: fitness(), facts: health.facts() }));
+    const readiness = gateway.readiness();
+    const now = clock.monotonicMs();
+    if (readiness.ok) servedMs = now;
+    const isLate = now - servedMs >= silentForMs;
+    board.set(gatewayCondition(readiness, { fitness: fitness(), facts: health.facts(), isLate }));
   };
   const disownElsewhere = disownOnce(gateway, fitness);
   const telling = poll(
@@ -155,11 +160,11 @@ function namedListeners(urls: GatewayUrls): Record<string, string> {
 
 /**
  * Says whether the gateway serves. While its node is unfit it does not, but what is wrong is the node, and told of it: then the gateway is
- * not known.
+ * not known. Nor is it at the start and just after the node went away, before anybody can tell which of the two is at fault (`isLate`).
  */
 function gatewayCondition(
   { ok, message }: ReadinessCheck,
-  { fitness, facts }: Readonly<{ fitness: NodeFitness; facts: NodeFacts }>,
+  { fitness, facts, isLate }: Readonly<{ fitness: NodeFitness; facts: NodeFacts; isLate: boolean }>,
 ): ConditionReport {
   const type = "GatewayServing";
   const isUnfit = fitness !== "fit" || !isAnswering(facts);
@@ -168,15 +173,18 @@ function gatewayCondition(
   }
   if (isUnfit)
     return { type, status: "Unknown", reason: "NodeUnfit", message: "The gateway refuses calls: its node is unfit." };
+  if (!isLate) {
+    return { type, status: "Unknown", reason: "HeadAwaited", message: `The gateway refuses calls: ${message} yet.` };
+  }
   return {
     type,
     status: "False",
     reason: "NoHead",
-    message: `The gateway does not serve: ${message}, although it answers the sidecar. Look at node.webSocketUrl, and at the gateway's log.`,
+    message: `The gateway does not serve: ${message}, although the node answers health checks. Look at node.webSocketUrl, and at the gateway's log.`,
   };
 }
 
-/** How long the RPC has to be silent before it counts as down: one slow answer is no outage. */
+/** How long the RPC has to be silent before it counts as down, and the head unknown before the gateway is to blame: one slow answer is no outage. */
 const silentForMs = 3_000;
 
 /** What the node is compared with. */

@@ -20,7 +20,7 @@ export const conditionReasons = {
   HeightCurrent: { True: ["Current"], False: ["Behind"], Unknown: ["NoReference", "NoHeight"] },
   WebSocketAnswering: { True: ["Answering"], False: ["Refused", "TimedOut", "Closed", "NotJsonRpc"], Unknown: [] },
   GatewayResponsive: { True: ["Responsive"], False: ["EventLoopDelayed"], Unknown: [] },
-  GatewayServing: { True: ["Serving"], False: ["NoHead"], Unknown: ["NodeUnfit"] },
+  GatewayServing: { True: ["Serving"], False: ["NoHead"], Unknown: ["HeadAwaited", "NodeUnfit"] },
   FilesInForce: { True: ["InForce"], False: ["Refused"], Unknown: [] },
   StateKept: { True: ["Kept"], False: ["DiskFull", "ReadOnly", "InUse", "NotWritten", "Hanging"], Unknown: [] },
   ConfigValid: {

@@ -61,7 +61,7 @@ const titles: { readonly [Type in ConditionType]: Titles<Type> } = {
   GatewayServing: {
     right: "The gateway serves",
     wrong: "The gateway does not serve",
-    unknown: { NodeUnfit: "The gateway refuses calls" },
+    unknown: { HeadAwaited: "The gateway waits for the head of the chain", NodeUnfit: "The gateway refuses calls" },
   },
   FilesInForce: { right: "Changed files are in force", wrong: "A changed file is refused" },
   StateKept: { right: "The sidecar keeps its state", wrong: "The sidecar can't keep its state" },

@@ -39,10 +39,13 @@ function followers(cause: Condition, others: readonly Condition[]): readonly Con
   return [...direct, ...further];
 }
 
-/** A sidecar that has not looked yet has nothing to report. */
+/** Reasons for which a side is not known because nobody has had the time to look. */
+const notYetSeen: ReadonlySet<string> = new Set(["NotPassed", "HeadAwaited"]);
+
+/** What has not been looked at yet is nothing to report. */
 function isProblem(condition: Condition): boolean {
   const { status, reason } = condition;
-  return status === "False" || reason === "NodeUnfit" || (isBlind(condition) && reason !== "NotPassed");
+  return status === "False" || reason === "NodeUnfit" || (isBlind(condition) && !notYetSeen.has(reason));
 }
 
 function severityOf(cause: Condition, consequences: readonly Condition[]): IncidentSeverity {

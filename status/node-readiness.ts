@@ -7,7 +7,8 @@ export function readNodeReadiness(board: ConditionBoard): Readiness {
   const checks = neededForTraffic.map((type): [string, ReadinessCheck] => {
     const condition = board.get(type);
     const message = condition?.message ?? "not known yet";
-    return [type, { ok: condition !== undefined && !barsTraffic(condition), message }];
+    const isAwaited = condition === undefined || condition.reason === "HeadAwaited";
+    return [type, { ok: !isAwaited && !barsTraffic(condition), message }];
   });
   // A slow gateway serves on, and the node is not to blame: it is told, and takes nobody off the traffic.
   const slow = board.get("GatewayResponsive");

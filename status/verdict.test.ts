@@ -169,6 +169,7 @@ test("of each reason for which a side is not known it is decided whether the nod
     "HeightAdvancing NoAnswer: unknown",
     "HeightCurrent NoReference: unknown",
     "HeightCurrent NoHeight: unknown",
+    "GatewayServing HeadAwaited: unknown",
     "GatewayServing NodeUnfit: down",
     "UpkeepCurrent NotPassed: unknown",
     "VersionSufficient NotCompared: unknown",

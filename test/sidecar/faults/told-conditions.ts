@@ -44,6 +44,7 @@ const node: readonly ToldCondition[] = [
   ]),
   ...rows("GatewayServing", [
     ["The node answers the sidecar, and the gateway learns no head", "NoHead", "down", 503],
+    ["The gateway has just started, or has lost the node a moment ago", "HeadAwaited", "unknown", 503],
     ["The node is not fit for traffic (its own conditions say why)", "NodeUnfit", "down", 503],
   ]),
 ];
