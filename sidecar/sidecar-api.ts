@@ -39,10 +39,21 @@ const page: readonly ApiOperation[] = [
     summary: "The status as a page",
     answers: {
       200: {
-        description:
-          "HTML; its parts are under /page/, the runbooks that it links to under /runbooks/, as HTML or plain text by Accept",
+        description: "HTML; its parts are under /page/",
         text: "text/html",
       },
+    },
+  },
+  {
+    method: "get",
+    path: "/runbooks/{name}",
+    summary: "A runbook: what is wrong, how to see it, what to do",
+    pathParameters: [
+      { name: "name", description: "Such as node-down.md, as an incident's `runbook` ends; README.md lists them all" },
+    ],
+    answers: {
+      200: { description: "A page, or Markdown as it is, by Accept", text: ["text/plain", "text/html"] },
+      404: { description: "No runbook has that name", body: errorBody },
     },
   },
 ];

@@ -10,12 +10,12 @@ export type ApiAnswer = Readonly<{
   description: string;
   /** Schema of a JSON body. */
   body?: z.ZodType;
-  /** Media type of a body that is no JSON. */
-  text?: string;
+  /** Media type of a body that is no JSON, or the types that `Accept` chooses from. */
+  text?: string | readonly string[];
 }>;
 
-/** A header that a caller may send. */
-export type ApiHeader = Readonly<{ name: string; description: string }>;
+/** A header that a caller may send, or a part of the path that it has to fill in. */
+export type ApiParameter = Readonly<{ name: string; description: string }>;
 
 /** How a caller shows who it is; both are one header. */
 export type ApiSecurity = "bearer" | "apiKey";
@@ -23,10 +23,13 @@ export type ApiSecurity = "bearer" | "apiKey";
 /** One method of one path, as OpenAPI has it. */
 export type ApiOperation = Readonly<{
   method: "get" | "post";
+  /** With each part that a caller fills in as `{name}`. */
   path: string;
   summary: string;
   description?: string;
-  headers?: readonly ApiHeader[];
+  /** What the path's `{name}`s stand for. */
+  pathParameters?: readonly ApiParameter[];
+  headers?: readonly ApiParameter[];
   /** Schema of the JSON body that has to be sent. */
   body?: z.ZodType;
   /** Any of these lets a caller in. */
@@ -81,10 +84,11 @@ export function openApiRoute(app: App, api: Api): void {
 }
 
 function operationObject(operation: ApiOperation) {
-  const { method, path, summary, description, headers = [], body, security = [], server, answers } = operation;
-  const parameters = headers.map(({ name, description: text }) => {
-    return { name, in: "header", description: text, schema: { type: "string" } };
-  });
+  const { method, path, summary, description, body, security = [], server, answers } = operation;
+  const parameters = [
+    ...(operation.pathParameters ?? []).map((part) => parameterObject(part, { in: "path", required: true })),
+    ...(operation.headers ?? []).map((header) => parameterObject(header, { in: "header" })),
+  ];
   const responses = Object.entries(answers).map(([status, answer]) => [status, responseObject(answer)] as const);
   return {
     operationId: [method, ...path.split(/\W+/)].filter((part) => part !== "").join("-"),
@@ -101,9 +105,15 @@ function operationObject(operation: ApiOperation) {
   };
 }
 
+function parameterObject({ name, description }: ApiParameter, place: Readonly<{ in: string; required?: boolean }>) {
+  return { name, ...place, description, schema: { type: "string" } };
+}
+
 function responseObject({ description, body, text }: ApiAnswer) {
   if (body !== undefined) return { description, content: jsonContent(body) };
-  return text === undefined ? { description } : { description, content: { [text]: { schema: { type: "string" } } } };
+  if (text === undefined) return { description };
+  const types = typeof text === "string" ? [text] : text;
+  return { description, content: Object.fromEntries(types.map((type) => [type, { schema: { type: "string" } }])) };
 }
 
 function jsonContent(schema: z.ZodType) {

@@ -27,6 +27,12 @@ function closed(schema: unknown): unknown {
     : inner;
 }
 
+/** Whether a path is the template with something in place of each `{name}`. */
+function isFilledIn(template: string, path: string): boolean {
+  const [parts, asked] = [template.split("/"), path.split("/")];
+  return parts.length === asked.length && parts.every((part, place) => /^\{\w+\}$/.test(part) || part === asked[place]);
+}
+
 /** Judges answers by a document. */
 export function createApiContract({ paths }: ApiDocument): ApiContract {
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
@@ -37,15 +43,18 @@ export function createApiContract({ paths }: ApiDocument): ApiContract {
   };
   return {
     breach: ({ method, path }, { status, type, body }) => {
-      const operation = paths[path]?.[method.toLowerCase()];
+      const documentedPath = path in paths ? path : Object.keys(paths).find((template) => isFilledIn(template, path));
+      const operation = paths[documentedPath ?? path]?.[method.toLowerCase()];
       if (operation === undefined) return `${method} ${path} is not documented`;
-      seen.add(`${method} ${path}`);
+      seen.add(`${method} ${documentedPath}`);
       const response = operation.responses[status];
       if (response === undefined) return `${method} ${path} answers ${status}, which is not documented`;
       if (response.content === undefined) return undefined;
-      const [documented = "", { schema } = { schema: {} }] = Object.entries(response.content)[0] ?? [];
-      if (!type.startsWith(documented)) return `${method} ${path} answers ${type}, not ${documented}`;
-      const found = documented === "application/json" ? bodyBreach(schema, body) : undefined;
+      const documented = Object.entries(response.content);
+      const [contentType, { schema } = { schema: {} }] = documented.find(([known]) => type.startsWith(known)) ?? [];
+      const known = documented.map(([name]) => name).join(" or ");
+      if (contentType === undefined) return `${method} ${path} answers ${type}, not ${known}`;
+      const found = contentType === "application/json" ? bodyBreach(schema, body) : undefined;
       return found && `${method} ${path} answers ${status} otherwise than documented: ${found}`;
     },
     unseen: () =>

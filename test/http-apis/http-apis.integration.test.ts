@@ -71,9 +71,13 @@ it("a sidecar answers as its OpenAPI document says", async () => {
     "/startupz",
     "/status",
     "/",
+    "/runbooks/README.md",
+    "/runbooks/node-down.md",
   ]) {
     expect([path, await ask("GET", path)]).toEqual([path, 200]);
   }
+  expect(await ask("GET", "/runbooks/node-down.md", { headers: { Accept: "text/html" } })).toBe(200);
+  expect(await ask("GET", "/runbooks/nothing.md")).toBe(404);
   const headers = { ...sent, Authorization: `Bearer ${token}` };
   expect(await ask("GET", "/control")).toBe(401);
   expect(await ask("GET", "/control", { headers })).toBe(200);

@@ -95,6 +95,18 @@ describe("createApiContract", () => {
     expect(contract().breach(asked, { status, type, body })).toContain(breach);
   });
 
+  it("takes any name in a path, and any type that is documented, and no other", () => {
+    const judged = createApiContract(openApiDocument(sidecar));
+    const asked = { method: "GET", path: "/runbooks/node-down.md" };
+    for (const known of ["text/plain", "text/html"]) {
+      expect(judged.breach(asked, { status: 200, type: known, body: "" })).toBe(undefined);
+    }
+    expect(judged.unseen()).not.toContain("GET /runbooks/{name}");
+    expect(judged.breach(asked, { status: 200, type, body: "{}" })).toContain("not text/plain or text/html");
+    const deeper = { method: "GET", path: "/runbooks/a/b" };
+    expect(judged.breach(deeper, { status: 200, type: "text/plain", body: "" })).toContain("is not documented");
+  });
+
   it("finds nothing wrong with what is documented", () => {
     const judged = contract();
     expect(judged.breach({ method: "GET", path: "/health" }, { status: 200, type, body: '{"status":"ok"}' })).toBe(
