@@ -115,6 +115,8 @@ describe.skipIf(command === undefined)(`the compose files of examples/compose${s
     expect((await readBalance(urls.gateway, payee.address)) - before).toBe(20_000n);
     const page = await fetch(urls.status);
     expect(page.status).toBe(200);
+    const runbook = await fetch(`${urls.status}/runbooks/node-down.md`, { headers: { Accept: "text/html" } });
+    expect(await runbook.text()).toContain('<h1 id="the-node-is-down">');
     // Its own node, made a moment ago: acted on without a word from a person, through the proxy.
     await condition(urls.status, "AutoPruneOn", "On");
   }, 900_000);

@@ -11,6 +11,7 @@ import { startBareAnvil } from "../support/bare-anvil.ts";
 import { freePorts } from "../support/free-ports.ts";
 import { startService } from "../support/service-process.ts";
 import { root } from "../style/rooms.ts";
+import { expectRunbooks, startGuardingSidecar } from "./guarding-sidecar.ts";
 
 const run = promisify(execFile);
 const megabytes = 1_000_000;
@@ -85,21 +86,7 @@ it.each(["stack", "devnet"])("says in one line that %s is not in it, and what to
 it("guards a node: health, page with its style, runbooks, RPC; and ends when it is told to", async () => {
   await using node = await createFakeNode();
   await node.start();
-  await using sidecar = await startService(
-    "sidecar",
-    {
-      ...alone,
-      GATEHOUSE_SIDECAR_NODE_WORKSPACE: node.workspace,
-      GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
-      GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: join(folder, "state"),
-      GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
-      GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
-      GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
-      GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
-      GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "false",
-    },
-    { program, cwd: empty },
-  );
+  await using sidecar = await startGuardingSidecar(node, { program, folder: empty, env: alone });
   const url = sidecar.urls["sidecar"] ?? "";
   const read = async (path: string) => (await fetch(`${url}${path}`)).text();
   await until(
@@ -115,9 +102,7 @@ it("guards a node: health, page with its style, runbooks, RPC; and ends when it 
     () => read("/metrics"),
     (metrics) => metrics.includes('gatehouse_condition{type="RpcAnswering"} 1\n'),
   );
-  expect(await read("/runbooks/node-down.md")).toMatch(/^# /);
-  const rendered = await fetch(`${url}/runbooks/node-down.md`, { headers: { Accept: "text/html" } });
-  expect(await rendered.text()).toContain('<h1 id="the-node-is-down">');
+  await expectRunbooks(url);
   expect(await sidecar.end("SIGTERM")).toBe(0);
 });
 

@@ -7,7 +7,7 @@ import { builtinModules } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { preProcessFile } from "typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { driftedConfig } from "#sidecar/testing/fake-node.ts";
+import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { nodeNeeded, findOldNode } from "../support/old-node.ts";
 import { findStackPorts } from "../support/running-stack.ts";
@@ -20,6 +20,7 @@ import { findPulumi } from "../support/pulumi/find-pulumi.ts";
 import { findPython } from "../support/pulumi/find-python.ts";
 import { deployProgram, programLanguages } from "./component-program.ts";
 import { measureInstalledBytes } from "./installed-size.ts";
+import { expectRunbooks, startGuardingSidecar } from "./guarding-sidecar.ts";
 import { makeConsumerFolder, type ConsumerFolder } from "./consumer-folder.ts";
 import { installPackage, type InstalledPackage } from "./installed-package.ts";
 import { fetchManager, managerVersions, type ManagerName, type PackageManager } from "./package-managers.ts";
@@ -179,6 +180,15 @@ describe("the installed command", () => {
   });
 
   it("brings up the whole stack, and buys one request", () => expectSale(installed));
+
+  it("guards a node, and serves the runbooks to a browser and to curl", async () => {
+    await using node = await createFakeNode();
+    await node.start();
+    const { folder } = installed;
+    const program = join(folder, "node_modules/.bin/gatehouse");
+    await using sidecar = await startGuardingSidecar(node, { program, folder });
+    await expectRunbooks(sidecar.urls["sidecar"] ?? "");
+  });
 
   const old = findOldNode();
   it.skipIf(old === undefined)(
