@@ -123,7 +123,8 @@ export async function guardNode(
     setGatewayCondition();
     return readNodeReadiness(board);
   };
-  addOperationsRoutes(operations, { metrics, readiness, configuration: context.configuration });
+  const hasExemplars = settings.gateway.tracing.otlpUrl !== undefined;
+  addOperationsRoutes(operations, { metrics, hasExemplars, readiness, configuration: context.configuration });
   const urls = namedListeners(gateway.urls);
   const { traffic } = gateway;
   return { board, charts, health, urls, traffic, operations, operatorConnections: connections.operators() };

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { operatorPaths } from "../stack-services.ts";
 import type { ConfigurationInUse } from "./operations-listener.ts";
 import type { ApiOperation } from "./open-api.ts";
+import { openMetricsType } from "./open-metrics.ts";
 import type { ReadinessCheck } from "./readiness.ts";
 
 /** One check of `/readyz` and `/startupz`. */
@@ -58,6 +59,11 @@ export const operationsApi: readonly ApiOperation[] = [
     method: "get",
     path: operatorPaths.metrics,
     summary: "Metrics for Prometheus",
-    answers: { 200: { description: "Prometheus's text format", text: "text/plain" } },
+    answers: {
+      200: {
+        description: "Prometheus's text format; a gateway that traces has OpenMetrics, with exemplars, too, by Accept",
+        text: ["text/plain", openMetricsType],
+      },
+    },
   },
 ];

@@ -1,3 +1,4 @@
+import { accepts } from "hono/accepts";
 import { type Registry, Gauge } from "prom-client";
 import type { Logger } from "../log.ts";
 import type { Mask } from "../mask.ts";
@@ -7,14 +8,18 @@ import { createAllowedHostCheck, type AllowedHosts } from "./address.ts";
 import { createApp, type App } from "./app.ts";
 import { listenHttp, type HttpListener, type ListenOptions } from "./listener.ts";
 import { openApiRoute, type Api } from "./open-api.ts";
+import { openMetricsType, renderOpenMetrics } from "./open-metrics.ts";
 import type { Readiness } from "./readiness.ts";
 
 /** Bodies that the listener takes; none of its routes needs one. */
 const bodyLimitBytes = 1_024;
+const plainType = "text/plain";
 
 /** What an operator's tools are told from. */
 type OperationsSources = Readonly<{
   metrics: Registry;
+  /** Whether `/metrics` has exemplars for whoever asks for OpenMetrics. */
+  hasExemplars?: boolean;
   readiness: () => Readiness;
   /** Absent: the service does not tell what it was told. */
   configuration?: () => ConfigurationInUse;
@@ -44,10 +49,13 @@ export async function listenForOperations(
 
 /**
  * Adds what an operator's tools ask every service: `/livez` (the process runs), `/readyz` (it is fit for traffic; 503 with the
- * reason when not; `degraded` with 200 and the reason where something that it can do without for a while fails), `/metrics` (Prometheus text) and
+ * reason when not; `degraded` with 200 and the reason where something that it can do without for a while fails), `/metrics` (Prometheus text, or OpenMetrics where there are exemplars) and
  * `/configuration` (digests of the settings and files that it runs with).
  */
-export function addOperationsRoutes(app: App, { metrics, readiness, configuration }: OperationsSources): void {
+export function addOperationsRoutes(
+  app: App,
+  { metrics, hasExemplars = false, readiness, configuration }: OperationsSources,
+): void {
   const checks: Gauge<"check"> = new Gauge({
     name: "gatehouse_ready_check",
     help: "What /readyz looks at: 1 where it is right, 0 where it is not.",
@@ -66,9 +74,14 @@ export function addOperationsRoutes(app: App, { metrics, readiness, configuratio
     return c.json({ status: isWhole ? "ok" : "degraded", checks: state.checks });
   });
   if (configuration !== undefined) app.get(operatorPaths.configuration, (c) => c.json(configuration()));
-  app.get(operatorPaths.metrics, async (c) =>
-    c.body(await metrics.metrics(), 200, { "Content-Type": metrics.contentType }),
-  );
+  app.get(operatorPaths.metrics, async (c) => {
+    const supports = [plainType, openMetricsType];
+    if (hasExemplars && accepts(c, { header: "Accept", supports, default: plainType }) === openMetricsType) {
+      const { text, contentType } = await renderOpenMetrics(metrics);
+      return c.body(text, 200, { "Content-Type": contentType });
+    }
+    return c.body(await metrics.metrics(), 200, { "Content-Type": metrics.contentType });
+  });
 }
 
 /** What a running service has been told, for whoever asks whether that still is what it was given. */

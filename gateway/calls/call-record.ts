@@ -98,7 +98,16 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
     const { caller, startedAt, requestId, trace } = this.context;
     const seconds = (endedAt - startedAt) / 1_000;
     const { traceContext } = this;
-    const call = { method: this.#label, tier: caller.tierName, outcome, seconds, requestId, traceContext };
+    const sampledTraceId = trace?.sampledTraceId;
+    const call = {
+      method: this.#label,
+      tier: caller.tierName,
+      outcome,
+      seconds,
+      requestId,
+      traceContext,
+      sampledTraceId,
+    };
     this.dependencies.meter.call(call);
     trace?.end(call);
   }
@@ -128,7 +137,7 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
     const endedAt = now();
     // A reader that shared another's call has no time of the node's own, and one that went leaves it unknown.
     if (outcome !== "coalesced" && outcome !== "cancelled")
-      meter.node(this.#label, (endedAt - this.#requestedAt) / 1_000);
+      meter.node(this.#label, (endedAt - this.#requestedAt) / 1_000, this.context.trace?.sampledTraceId);
     this.ended(callOutcome(outcome), endedAt);
   }
 

@@ -1,7 +1,11 @@
 import { Histogram, type Registry } from "prom-client";
 
 /** Counts and times of one combination of labels. */
-export type DurationSeries = Readonly<{ observe: (seconds: number) => void; count: () => number }>;
+export type DurationSeries = Readonly<{
+  /** Counts a duration; `traceId` is that of the trace that shows it, where there is one. */
+  observe: (seconds: number, traceId?: string) => void;
+  count: () => number;
+}>;
 
 /** A histogram whose observations cost less than a tenth of a microsecond: counters in place, turned into text when asked. */
 export type Durations = Readonly<{ series: (labels: Readonly<Record<string, string>>) => DurationSeries }>;
@@ -15,7 +19,15 @@ export type DurationsOptions = Readonly<{
   buckets: readonly number[];
 }>;
 
-type Recorded = { readonly labels: Readonly<Record<string, string>>; readonly counts: Float64Array; sum: number };
+type Recorded = {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly counts: Float64Array;
+  sum: number;
+  /** The latest traced duration of each bucket, as prom-client writes it; undefined until one was traced. */
+  exemplars: (Exemplar | undefined)[] | undefined;
+};
+
+type Exemplar = Readonly<{ labelSet: Readonly<{ trace_id: string }>; value: number; timestamp: number }>;
 
 /** Creates a histogram and registers it. Whoever observes keeps the series, so that no labels are looked up for each call. */
 export function createDurations(options: DurationsOptions, metrics: Registry): Durations {
@@ -40,14 +52,22 @@ export function createDurations(options: DurationsOptions, metrics: Registry): D
   });
   return {
     series: (labels) => {
-      const recorded: Recorded = { labels, counts: new Float64Array(buckets.length + 1), sum: 0 };
+      const counts = new Float64Array(buckets.length + 1);
+      const recorded: Recorded = { labels, counts, sum: 0, exemplars: undefined };
       all.push(recorded);
       return {
-        observe: (seconds) => {
+        observe: (seconds, traceId) => {
           let bucket = 0;
           while (bucket < buckets.length && seconds > (buckets[bucket] ?? 0)) bucket += 1;
           recorded.counts[bucket] = (recorded.counts[bucket] ?? 0) + 1;
           recorded.sum += seconds;
+          if (traceId === undefined) return;
+          recorded.exemplars ??= [];
+          recorded.exemplars[bucket] = {
+            labelSet: { trace_id: traceId },
+            value: seconds,
+            timestamp: Date.now() / 1_000,
+          };
         },
         count: () => recorded.counts.reduce((sum, inBucket) => sum + inBucket, 0),
       };
@@ -55,12 +75,18 @@ export function createDurations(options: DurationsOptions, metrics: Registry): D
   };
 }
 
-function valuesOf(name: string, buckets: readonly number[], { labels, counts, sum }: Recorded) {
+function valuesOf(name: string, buckets: readonly number[], { labels, counts, sum, exemplars }: Recorded) {
   let count = 0;
   const values = [...counts].map((inBucket, place) => {
     count += inBucket;
     const le: string | number = buckets[place] ?? "+Inf";
-    return { metricName: `${name}_bucket`, labels: { le }, sharedLabels: labels, value: count };
+    return {
+      metricName: `${name}_bucket`,
+      labels: { le },
+      sharedLabels: labels,
+      value: count,
+      exemplar: exemplars?.[place] ?? null,
+    };
   });
   return [
     ...values,

@@ -33,13 +33,15 @@ export type EndedCall = Readonly<{
   requestId: string | undefined;
   /** The trace that the client, or the gateway's own tracing, put it into. */
   traceContext?: TraceContext | undefined;
+  /** The id of the gateway's own trace of it, where one is made. */
+  sampledTraceId?: string | undefined;
 }>;
 
 /** Counts and times what the gateway does. */
 export type Meter = Readonly<{
   call: (ended: EndedCall) => void;
   /** The node answered, or failed to; counted from when it was asked, so that the gateway's own part can be told apart. */
-  node: (method: string, seconds: number) => void;
+  node: (method: string, seconds: number, sampledTraceId?: string) => void;
   /** A limit refused a call, a batch, a subscription or a connection. */
   limited: (limit: LimitName, tier: string) => void;
 }>;

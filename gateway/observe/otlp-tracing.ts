@@ -90,6 +90,7 @@ function startCall(tracer: Tracer, kind: SpanKind, origin: TraceOrigin, parent: 
   const span = startSpan(tracer, "call", kind, origin, parent);
   let nodeSpan: Span | undefined;
   return {
+    sampledTraceId: span.isRecording() ? span.spanContext().traceId : undefined,
     requestNode: () => {
       nodeSpan ??= startSpan(tracer, "node", SpanKind.CLIENT, origin, trace.setSpan(ROOT_CONTEXT, span));
       return contextOf(nodeSpan);

@@ -12,6 +12,8 @@ export type TraceOrigin = Readonly<{
 
 /** One call as it is traced. */
 export type CallTrace = Readonly<{
+  /** Its trace's id; undefined where no span of it is sent. */
+  sampledTraceId: string | undefined;
   /** Begins the node's part of the call; answers the trace context that goes to the node. */
   requestNode: () => TraceContext;
   end: (ended: EndedCall) => void;

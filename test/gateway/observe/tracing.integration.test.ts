@@ -1,62 +1,16 @@
 import { execFile } from "node:child_process";
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { call, post, startTestGateway } from "#gateway/testing/test-gateway.ts";
-
-type SentSpan = Readonly<{
-  traceId: string;
-  spanId: string;
-  parentSpanId?: string;
-  name: string;
-  kind: number;
-  status: { code?: number };
-  attributes: readonly { key: string; value: Record<string, unknown> }[];
-}>;
-type Sent = Readonly<{ resourceSpans: readonly { scopeSpans: readonly { spans: readonly SentSpan[] }[] }[] }>;
+import { startCollector, type SentSpan } from "./trace-collector.ts";
 
 const server = 2;
 const client = 3;
 const internal = 1;
 const traceId = "0af7651916cd43dd8448eb211c80319c";
 const asked = { traceparent: `00-${traceId}-b7ad6b7169203331-01`, tracestate: "rojo=00f067aa0ba902b7,congo=t61" };
-
-/** Receives spans by OTLP over HTTP, as a collector does, and answers once `mayAnswer` says so. */
-async function startCollector(mayAnswer: Promise<unknown> = Promise.resolve()) {
-  const texts: string[] = [];
-  const authorizations: (string | undefined)[] = [];
-  const collector = createServer((request, response) => {
-    const parts: Buffer[] = [];
-    request.on("data", (part: Buffer) => parts.push(part));
-    request.on("end", async () => {
-      texts.push(Buffer.concat(parts).toString("utf8"));
-      authorizations.push(request.headers.authorization);
-      await mayAnswer;
-      response.writeHead(200, { "Content-Type": "application/json" }).end("{}");
-    });
-  });
-  collector.listen(0, "127.0.0.1");
-  await once(collector, "listening");
-  const spans = () =>
-    texts.flatMap((text) =>
-      (JSON.parse(text) as Sent).resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans)),
-    );
-  return {
-    url: `http://127.0.0.1:${(collector.address() as AddressInfo).port}/v1/traces`,
-    texts,
-    authorizations,
-    spans,
-    [Symbol.asyncDispose]: async () => {
-      collector.closeAllConnections();
-      collector.close();
-      await once(collector, "close");
-    },
-  };
-}
 
 function attributesOf({ attributes }: SentSpan): Record<string, unknown> {
   return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));

@@ -64,6 +64,7 @@ export async function startPrometheus(options: PrometheusOptions): Promise<Runni
       `--config.file=${join(folder, "prometheus.yaml")}`,
       `--storage.tsdb.path=${join(folder, "data")}`,
       `--web.listen-address=127.0.0.1:${port}`,
+      "--enable-feature=exemplar-storage",
       `--query.lookback-delta=${options.lookbackMs ?? 300_000}ms`,
       "--log.level=warn",
     ],
