@@ -71,6 +71,7 @@ function addProducts(program: Command, mask: Mask): void {
       name: "sidecar",
       summary: "Keep one node right and guard its RPC: configuration, pruning, restarts, health, gateway",
       load: async () => (await import("#sidecar/main.ts")).sidecar,
+      handsOver: true,
     },
     { mask },
   );
@@ -81,6 +82,7 @@ function addProducts(program: Command, mask: Mask): void {
       summary:
         "Guard the RPC of any EVM node: methods, limits, cache, WebSocket, health; nothing of the node is touched",
       load: async () => (await import("#gateway/main.ts")).gateway,
+      handsOver: true,
     },
     { mask },
   );

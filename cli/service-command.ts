@@ -2,6 +2,7 @@ import type { Command } from "@commander-js/extra-typings";
 import type { z } from "zod";
 import { endProcess } from "#daemon/end-process.ts";
 import type { Mask } from "#daemon/mask.ts";
+import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import type { Service } from "#daemon/service.ts";
 import { formatSettingsHelp } from "./settings-help.ts";
 
@@ -12,12 +13,14 @@ export type ServiceCommand<Schema extends z.ZodObject> = Readonly<{
   summary: string;
   /** Loads the service; only the command that is run pays for its imports and its settings' schema. */
   load: () => Promise<Service<Schema>>;
+  /** Whether a new process can take the place of a running one while it serves. */
+  handsOver?: true;
 }>;
 
 /** Adds `gatehouse <service>`: runs the service until SIGINT or SIGTERM; its `--help` begins with the settings that matter. */
 export function addServiceCommand<Schema extends z.ZodObject>(
   program: Command,
-  { name, summary, load }: ServiceCommand<Schema>,
+  { name, summary, load, handsOver }: ServiceCommand<Schema>,
   { mask }: Readonly<{ mask: Mask }>,
 ): void {
   const loaded: { service?: Service<Schema> } = {};
@@ -30,8 +33,11 @@ export function addServiceCommand<Schema extends z.ZodObject>(
     .command(name)
     .summary(summary)
     .description(summary)
-    .option("--settings <file>", "JSON5 file with the settings; environment variables win over it")
+    .option("--settings <file>", "JSON5 file with the settings; the environment wins over it")
     .option("--all", "with --help: explain every setting");
+  if (handsOver) {
+    command.option("--hand-over", "follow the settings file by new processes, without a gap");
+  }
   command
     .addHelpText("after", () =>
       loaded.service === undefined
@@ -40,6 +46,15 @@ export function addServiceCommand<Schema extends z.ZodObject>(
     )
     .action(async ({ settings, all }) => {
       if (all === true) command.error(`${name}: --all goes with --help: gatehouse ${name} --help --all`);
+      const { handOver } = command.opts() as Readonly<{ handOver?: true }>;
+      if (handOver === true) {
+        const settingsPath = settings ?? process.env[toEnvironmentName(name, ["settingsPath"])];
+        if (settingsPath === undefined) {
+          return command.error(`${name}: --hand-over needs a settings file; name one by --settings`);
+        }
+        const { superviseService } = await import("#daemon/hand-over/supervisor.ts");
+        await endProcess(await superviseService({ service: name, settingsPath, environment: process.env }));
+      }
       // Only here, so that no other command loads the log, the metrics and their libraries.
       const { runService } = await import("#daemon/service.ts");
       // Whatever a library still holds open, the process ends when its service has.

@@ -2,6 +2,7 @@ import type { Registry } from "prom-client";
 import type { z } from "zod";
 import type { ConfigurationInUse } from "./http/operations-listener.ts";
 import { createFilesInForce, type FilesInForce } from "./files/files-in-force.ts";
+import { joinHandOvers, type HandOverPart } from "./hand-over/part.ts";
 import { within } from "./time.ts";
 import { formatPrettyLines, type LogFormat } from "./log-format.ts";
 import { createLog, type Logger } from "./log.ts";
@@ -35,6 +36,11 @@ export type ServiceContext = Readonly<{
   userStateDirectory: string;
   /** Names work that a stop waits for beyond `shutdown.graceMs`, because to cut it off would leave something half done. */
   finishes: (work: UnfinishedWork) => void;
+  /**
+   * Names what lets go of all that one process alone may hold, for a hand-over to a new process, while this one serves on. Called at most once; a
+   * service that names nothing holds nothing.
+   */
+  yields: (release: () => Promise<void>) => void;
 }>;
 
 /** Work that has begun and is to end; `withinMs` bounds how long a stop waits for it. */
@@ -69,6 +75,7 @@ export async function runService<Schema extends z.ZodObject>(
 ): Promise<number> {
   const signal = stopSignal();
   const name = service.definition.service;
+  const handOver = joinHandOvers(process.env);
   try {
     const settings = readSettings(service.definition, { env: process.env, file: options.settingsFile });
     const { log: logSettings, shutdown } = settings as CommonSettings;
@@ -97,7 +104,13 @@ export async function runService<Schema extends z.ZodObject>(
       signal,
       userStateDirectory: stateHome,
       finishes,
+      yields: (release: () => Promise<void>) => handOver?.release(release),
     };
+    if (handOver !== undefined) {
+      followSettings(handOver, { files, log });
+      await handOver.turn(signal);
+      if (signal.aborted) return 0;
+    }
     const startError = await serve(service, settings, context);
     const stopped = stop(name, { graceMs: shutdown.graceMs, unfinished, resources, log });
     await stopped.catch((error: unknown) => {
@@ -111,6 +124,17 @@ export async function runService<Schema extends z.ZodObject>(
     process.stderr.write(`${mask.text(startFailure(name, error))}\n`);
     return 1;
   }
+}
+
+/** Tells of the settings file as of every other file that is read again as it changes. */
+function followSettings(handOver: HandOverPart, { files, log }: Pick<ServiceContext, "files" | "log">): void {
+  const setting = "settingsPath";
+  handOver.followSettings(({ path, sha256, refused }) => {
+    files.taken({ setting, path, sha256 });
+    if (refused === undefined) return;
+    files.refused(setting, refused);
+    log.error({ event: "file-refused", path }, `${path}: ${refused}; the settings of before stay in force`);
+  });
 }
 
 /** SIGUSR2 turns the log to `debug` and the next one back, so that a running service can be looked into without a restart. */

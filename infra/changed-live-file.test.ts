@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { recordStack } from "./testing/deployed-stack.ts";
+import { readHandedSettings } from "./testing/handed-settings.ts";
 import type { Recorded } from "./testing/recording-mocks.ts";
 
 const digest = `sha256:${"a".repeat(64)}`;
@@ -13,7 +14,8 @@ const targets = {
 };
 const devnet = { devAccounts: "true", tokenAddress: "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2" };
 
-const gateway = (settings: object) => ({ settings: JSON.stringify({ sidecar: { gateway: settings } }) });
+const sidecar = (settings: object) => ({ settings: JSON.stringify({ sidecar: settings }) });
+const gateway = (settings: object) => sidecar({ gateway: settings });
 const route = (price: string) => ({
   routes: JSON.stringify({
     "GET /x": { accepts: { scheme: "exact", network: "eip155:1672", price }, upstream: "http://10.1.2.3:80/x" },
@@ -26,6 +28,11 @@ const changes = {
   "another limit": [gateway({ ranges: { logsBlocks: 50 } }), gateway({ ranges: { logsBlocks: 60 } }), "sidecar"],
   "a method's audience": [{}, gateway({ methods: { net_listening: { audience: "public" } } }), "sidecar"],
   "the access log": [{}, gateway({ accessLog: { slowMs: 50 } }), "sidecar"],
+  "a limit of connections": [{}, gateway({ listener: { connections: 500 } }), "sidecar"],
+  "where spans go": [{}, gateway({ tracing: { otlpUrl: "http://collector:4318/v1/traces" } }), "sidecar"],
+  "the level of the log": [{}, sidecar({ log: { level: "warn" } }), "sidecar"],
+  "the restart budget": [{}, sidecar({ restart: { budgetPerHour: 2 } }), "sidecar"],
+  "a watch of the node": [sidecar({ health: { timeoutMs: 2_000 } }), {}, "sidecar"],
   "a price": [route("1"), route("2"), "resource-server"],
 } as const;
 
@@ -46,19 +53,16 @@ describe.each(Object.entries(targets))("on %s", (target, place) => {
 });
 
 describe("a policy file of the operator's own", () => {
-  it("is the one that the sidecar reads; what stands among the settings is its environment then", async () => {
+  it("is the one that the sidecar reads; what stands among the settings is in its settings file then", async () => {
     const recorded = await recordStack(
       { ...devnet, ...targets.docker, ...gateway({ policyPath: "/data/policy.json5", ranges: { logsBlocks: 50 } }) },
       { preview: false },
     );
-    const sidecar = recorded.find(({ type, name }) => type.endsWith(":Container") && name === "gh-sidecar");
-    expect(sidecar?.inputs["envs"]).toEqual(
-      expect.arrayContaining([
-        "GATEHOUSE_SIDECAR_GATEWAY_POLICY_PATH=/data/policy.json5",
-        "GATEHOUSE_SIDECAR_GATEWAY_RANGES_LOGS_BLOCKS=50",
-      ]),
-    );
-    expect(recorded.filter(({ name }) => name === "gh-sidecar-live")).toEqual([]);
+    expect(readHandedSettings(recorded)).toMatchObject({
+      gateway: { policyPath: "/data/policy.json5", ranges: { logsBlocks: 50 } },
+    });
+    const delivery = recorded.find(({ type, name }) => type.endsWith(":Container") && name === "gh-sidecar-live");
+    expect(JSON.stringify(delivery?.inputs["uploads"])).not.toContain('policy.json5"');
   });
 });
 

@@ -7,12 +7,15 @@ import {
   type Resource,
   type ResourceHookArgs,
 } from "@pulumi/pulumi";
+import { hash } from "node:crypto";
+import { basename } from "node:path";
 import { z } from "zod";
 import {
   findInterruptionByUpdate,
   describeNewPlaceOfConf,
   describeRemoval,
   describeReplacement,
+  findServiceOfLive,
   findWatched,
   type Notice,
   type Watched,
@@ -32,7 +35,12 @@ export type InterruptionWatch = Readonly<{
   warnOfNewConfPath: (node: string) => Promise<void>;
 }>;
 
+/** The output in which a stack tells digests of what it gave its services (`Gatehouse.configuration`). */
+const configurationOutput = "configuration";
+
 const namesSchema = z.array(z.string());
+const givenSchema = z.record(z.string(), z.object({ files: z.record(z.string(), z.string()) }));
+const uploadsSchema = z.array(z.object({ file: z.string(), content: z.string() }));
 
 /**
  * Has a plain `pulumi preview` call out, as a warning at the resource, what would interrupt the node or drop data. To be called before
@@ -48,12 +56,16 @@ export function watchInterruptions({
   const deployed = reference
     .getOutputDetails(watchedOutput)
     .then(({ value }) => namesSchema.safeParse(value).data ?? []);
+  const given = reference
+    .getOutputDetails(configurationOutput)
+    .then(({ value }) => givenSchema.safeParse(value).data ?? {});
   const watched: string[] = [];
   runtime.registerStackTransformation(({ resource, type, name, props, opts }) => {
     const what = findWatched(type, name);
     if (what === undefined) return undefined;
     watched.push(name);
-    return { props, opts: { ...opts, hooks: hooksOf({ what, resource, name, deployed }) } };
+    const changedFiles = async () => findChangedFiles((await given)[findServiceOfLive(name) ?? ""]?.files, props);
+    return { props, opts: { ...opts, hooks: hooksOf({ what, resource, name, deployed, changedFiles }) } };
   });
   return {
     warnOfNewConfPath: async (node) => {
@@ -70,9 +82,29 @@ export function watchInterruptions({
   };
 }
 
-type Subject = Readonly<{ what: Watched; resource: Resource; name: string; deployed: Promise<readonly string[]> }>;
+type Subject = Readonly<{
+  what: Watched;
+  resource: Resource;
+  name: string;
+  deployed: Promise<readonly string[]>;
+  /** Names of the live files that are others than the stack's last update brought; undefined where that can't be told. */
+  changedFiles: () => Promise<readonly string[] | undefined>;
+}>;
 
-function hooksOf({ what, resource, name, deployed }: Subject) {
+/** Compares what a file delivery carries with the digests of before. */
+function findChangedFiles(
+  before: Readonly<Record<string, string>> | undefined,
+  props: Readonly<Record<string, unknown>>,
+): readonly string[] | undefined {
+  const uploads = uploadsSchema.safeParse(props["uploads"]).data;
+  if (before === undefined || uploads === undefined) return undefined;
+  const changed = uploads
+    .map(({ file, content }) => ({ name: basename(file), sha256: hash("sha256", content) }))
+    .filter(({ name, sha256 }) => before[name] !== sha256);
+  return changed.length === 0 ? undefined : changed.map(({ name }) => name);
+}
+
+function hooksOf({ what, resource, name, deployed, changedFiles }: Subject) {
   const hook = (moment: string, finding: (args: ResourceHookArgs) => Promise<Notice | undefined>) => {
     const tell = async (args: ResourceHookArgs) => {
       const found = runtime.isDryRun() ? await finding(args) : undefined;
@@ -84,7 +116,9 @@ function hooksOf({ what, resource, name, deployed }: Subject) {
   return {
     beforeCreate: [
       hook("creation", async ({ type }) =>
-        (await deployed).includes(name) ? describeReplacement(what, name, type) : undefined,
+        (await deployed).includes(name)
+          ? describeReplacement(what, name, { type, changedFiles: what === "live" ? await changedFiles() : undefined })
+          : undefined,
       ),
     ],
     beforeUpdate: [

@@ -50,20 +50,59 @@ const warned = (notice: Notice | undefined) => (notice?.level === "warn" ? notic
 
 describe("what it says", () => {
   it("of a service's container: what is away, for about how long, and that the node runs on", () => {
-    expect(warned(describeReplacement("service", "gh-sidecar", container))).toMatch(
+    expect(warned(describeReplacement("service", "gh-sidecar", { type: container }))).toMatch(
       /^gh-sidecar would be replaced: the gateway answers nobody.* about 10 s.*The node runs on/,
     );
-    expect(warned(describeReplacement("service", "gh-resource-server", container))).toContain("nothing is sold");
+    expect(warned(describeReplacement("service", "gh-resource-server", { type: container }))).toContain(
+      "nothing is sold",
+    );
   });
 
+  const secret = "kubernetes:core/v1:Secret";
+  const brought = (...files: readonly string[]) => [
+    describeReplacement("live", "gh-sidecar-live", { type: container, changedFiles: files }),
+    findInterruptionByUpdate(secret, "gh-sidecar-live", {
+      before: { stringData: { "policy.json5": "a", "settings.json5": "a" } },
+      after: {
+        stringData: {
+          "policy.json5": "a",
+          "settings.json5": "a",
+          ...Object.fromEntries(files.map((file) => [file, "b"])),
+        },
+      },
+    }),
+  ];
+
   it("of files that a service reads while it runs: that nothing stops", () => {
-    const secret = "kubernetes:core/v1:Secret";
+    for (const notice of brought("policy.json5")) {
+      expect(notice?.level).toBe("info");
+      expect(notice?.text).toMatch(
+        /^gh-sidecar-live brings a new policy\.json5, which .*nothing stops, and no request/,
+      );
+    }
+  });
+
+  it("of settings by which the sidecar is handed over: that no request fails, and what becomes of WebSockets", () => {
+    for (const files of [["settings.json5"], ["policy.json5", "settings.json5"]]) {
+      for (const notice of brought(...files)) {
+        expect(notice?.level).toBe("info");
+        expect(notice?.text).toContain(`brings a new ${files.join(", ")}, which hands the sidecar over`);
+        expect(notice?.text).toMatch(/No request fails; WebSockets are closed once with 1001/);
+      }
+    }
+  });
+
+  it("of files of which nobody knows what changed in them: both", () => {
     const told = [
-      describeReplacement("live", "gh-sidecar-live", container),
+      describeReplacement("live", "gh-sidecar-live", { type: container }),
       findInterruptionByUpdate(secret, "gh-sidecar-live", { before: {}, after: {} }),
     ];
-    for (const notice of told)
-      expect(notice).toMatchObject({ level: "info", text: expect.stringContaining("nothing stops") });
+    for (const notice of told) {
+      expect(notice).toMatchObject({
+        level: "info",
+        text: expect.stringMatching(/nothing stops.*settings\.json5 hands/),
+      });
+    }
     expect(findInterruptionByUpdate(secret, "gh-sidecar-files", { before: {}, after: {} })).toBeUndefined();
   });
 
@@ -78,10 +117,10 @@ describe("what it says", () => {
   });
 
   it("of a replacement: what ends, what is kept, what to do", () => {
-    expect(warned(describeReplacement("node", "gh-node", container))).toMatch(
+    expect(warned(describeReplacement("node", "gh-node", { type: container }))).toMatch(
       /^gh-node would be replaced: the node stops.*Its data stay on their volume.*undo that change/,
     );
-    expect(warned(describeReplacement("data", "gh-node-workspace", "docker:index/volume:Volume"))).toMatch(
+    expect(warned(describeReplacement("data", "gh-node-workspace", { type: "docker:index/volume:Volume" }))).toMatch(
       /^gh-node-workspace would be replaced: .*would be dropped\. .*save the data first/,
     );
   });

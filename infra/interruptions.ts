@@ -16,6 +16,9 @@ const deploymentType = "kubernetes:apps/v1:Deployment";
 const workloads = new Set([containerType, "kubernetes:apps/v1:StatefulSet"]);
 const liveTypes = new Set([containerType, "kubernetes:core/v1:Secret"]);
 const liveName = /-(sidecar|resource-server)-live$/;
+/** What by its change hands a service over; other live files are read by the process that serves. */
+const handingOver = "settings.json5";
+const liveFiles = ["policy.json5", "routes.json5", handingOver];
 
 /** What is away while the one container of a service is replaced, by the end of its name. */
 const awayWithout: Readonly<Record<string, string>> = {
@@ -39,8 +42,21 @@ export function findWatched(type: string, name: string): Watched | undefined {
   return storage.has(type) && precious.test(name) ? "data" : undefined;
 }
 
-/** What it means that a resource, which the stack has already, is made again; nothing is said of a cluster's own objects of services. */
-export function describeReplacement(what: Watched, name: string, type: string): Notice | undefined {
+/** The service that a live file's resource belongs to. */
+export function findServiceOfLive(name: string): string | undefined {
+  return liveName.exec(name)?.[1];
+}
+
+/**
+ * What it means that a resource, which the stack has already, is made again; nothing is said of a cluster's own objects of services.
+ *
+ * @param changedFiles names of the live files that are others than before; absent where that is not known.
+ */
+export function describeReplacement(
+  what: Watched,
+  name: string,
+  { type, changedFiles }: Readonly<{ type: string; changedFiles?: readonly string[] | undefined }>,
+): Notice | undefined {
   if ((what === "service" || what === "live") && type !== containerType) return undefined;
   switch (what) {
     case "node":
@@ -59,7 +75,7 @@ export function describeReplacement(what: Watched, name: string, type: string): 
           "one container at a time can have its name and ports. The node runs on, unless it is named here too.",
       );
     case "live":
-      return newFiles(name);
+      return newFiles(name, changedFiles);
   }
 }
 
@@ -72,10 +88,21 @@ export function describeRemoval(name: string): string | undefined {
   return `${name} would be removed, and what it holds, chain data or a ledger, dropped, unless it is protected (protectData). Save the data first.`;
 }
 
-function newFiles(name: string): Notice {
+function newFiles(name: string, changed: readonly string[] | undefined): Notice {
+  const read = "read while the service runs: nothing stops, and no request fails";
+  const handed =
+    "hands the sidecar over: a new process takes requests before the old one ends. No request fails; WebSockets are closed once with 1001 " +
+    "and can be opened again at once; the node runs on, and for some seconds nobody corrects its node.conf";
+  if (changed === undefined) {
+    return {
+      level: "info",
+      text: `${name} brings new files: a policy or routes are ${read}; ${handingOver} ${handed}.`,
+    };
+  }
+  const isHandedOver = changed.includes(handingOver);
   return {
     level: "info",
-    text: `${name} brings new files to a service that reads them while it runs: nothing stops, and no request fails.`,
+    text: `${name} brings a new ${changed.join(", ")}, which ${isHandedOver ? handed : `is ${read}`}.`,
   };
 }
 
@@ -89,7 +116,11 @@ export function findInterruptionByUpdate(
   name: string,
   { before, after }: Readonly<{ before: unknown; after: unknown }>,
 ): Notice | undefined {
-  if (findWatched(type, name) === "live" && type !== containerType) return newFiles(name);
+  if (findWatched(type, name) === "live" && type !== containerType) {
+    const changed = changedPaths(at(before, "stringData"), at(after, "stringData"), "");
+    const files = liveFiles.filter((file) => changed.some((path) => path.endsWith(`.${file}`)));
+    return newFiles(name, files.length === 0 ? undefined : files);
+  }
   if (type !== "kubernetes:apps/v1:StatefulSet" && type !== deploymentType) return undefined;
   const changed = changedPaths(podTemplate(before), podTemplate(after), "spec.template");
   if (changed.length === 0) return undefined;

@@ -17,11 +17,12 @@ const liveMount = (service: string) => ({
 const replacedOnce: Readonly<Record<string, (state: Inputs) => Inputs>> = {
   "gh-sidecar": ({ envs, volumes, ...others }) => ({
     ...others,
-    envs: withVariables(envs, [
-      "GATEHOUSE_SIDECAR_GATEWAY_POLICY_PATH=/run/gatehouse/live/policy.json5",
-      "GATEHOUSE_SIDECAR_GATEWAY_CALLERS_CORS_ORIGINS=[]",
-      'GATEHOUSE_SIDECAR_LISTEN_ALLOWED_HOSTS=["sidecar","gh-sidecar"]',
-    ]),
+    // All else is in the file, by which the sidecar is handed over from now on.
+    command: ["sidecar", "--hand-over"],
+    envs: withVariables(
+      (envs as readonly string[]).filter((variable) => staysInEnvironment.test(variable)),
+      ["GATEHOUSE_SIDECAR_SETTINGS_PATH=/run/gatehouse/live/settings.json5"],
+    ),
     volumes: [...(volumes as readonly unknown[]), liveMount("sidecar")],
   }),
   "gh-resource-server": ({ envs, volumes, ...others }) => ({
@@ -33,6 +34,8 @@ const replacedOnce: Readonly<Record<string, (state: Inputs) => Inputs>> = {
     volumes: [...(volumes as readonly unknown[]), liveMount("resource-server")],
   }),
 };
+
+const staysInEnvironment = /^GATEHOUSE_SIDECAR_(NODE|MONITOR|PUSHGATEWAY|PRUNE_ENABLED|DOCKER|UPKEEP_STATE_DIRECTORY)/;
 
 type Inputs = Readonly<Record<string, unknown>>;
 

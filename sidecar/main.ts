@@ -48,13 +48,23 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
     await listenHttp(operations, { ...settings.listen, setting, connections: guarded.operatorConnections }),
   );
   ({ url } = listener);
-  upkeep = resources.use(
+  const keeping = new AsyncDisposableStack();
+  let ending: Promise<void> | undefined;
+  const endKeeping = () => (ending ??= keeping.disposeAsync());
+  resources.defer(endKeeping);
+  upkeep = keeping.use(
     startUpkeep(settings, { log, metrics, clock, ask: sendRequest, state, events, board, charts, health, finishes }),
   );
   const { onLook } = page;
-  resources.use(watchNodeStorage(settings, { upkeep, state, board, onLook, events, metrics, clock, log }));
-  resources.use(watchReleases(settings, { version: upkeep.version, health, files, board, clock, log }));
-  resources.use(await listenControl(state.directory, upkeep.control, { log, mask }));
+  keeping.use(watchNodeStorage(settings, { upkeep, state, board, onLook, events, metrics, clock, log }));
+  keeping.use(watchReleases(settings, { version: upkeep.version, health, files, board, clock, log }));
+  keeping.use(await listenControl(state.directory, upkeep.control, { log, mask }));
+  context.yields(async () => {
+    // Who asks for it from now on is told that the sidecar is starting, and finds the next one.
+    upkeep = undefined;
+    await endKeeping();
+    state.release();
+  });
   return { urls: { sidecar: listener.url, ...guarded.urls } };
 }
 

@@ -213,7 +213,7 @@ describe("a port that is taken is said to be", () => {
 describe("a system that can't share a port", () => {
   test("has one socket, and says as well when the port is taken", async () => {
     const server = unable(createHttpServer((_, response) => response.end("served")));
-    const one = await listenOnSockets(server, { host, port: 0, sockets: 16 });
+    const one = await listenOnSockets(server, { name: "any", host, port: 0, sockets: 16 });
     stacks.at(-1)?.defer(one.close);
     expect(await socketsAt(one.port)).toBe(1);
     const socket = open(one.port);

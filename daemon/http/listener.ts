@@ -25,7 +25,13 @@ export type ListenOptions = Readonly<{
 }>;
 
 /** A listening HTTP server. Disposing of it ends idle connections, lets requests under way finish, and then closes. */
-export type HttpListener = AsyncDisposable & Readonly<{ url: string; port: number; server: Server }>;
+export type HttpListener = AsyncDisposable &
+  Readonly<{
+    url: string;
+    port: number;
+    server: Server;
+    /** Leaves newcomers to others who listen on the same sockets. */ stopTaking: () => void;
+  }>;
 
 /**
  * Serves an application over HTTP/1.1.
@@ -69,8 +75,9 @@ function severalHosts(): Response {
 
 /** Starts any `node:http` server at the address that the options name; see {@link listenHttp}. */
 export async function listen(server: Server, options: Omit<ListenOptions, "requestTimeoutMs">): Promise<HttpListener> {
-  const { host, port, connections } = options;
-  const listening = await listenOnSockets(server, { host, port, sockets: socketsFor(connections) }).catch(
+  const { host, port, setting, connections } = options;
+  const name = `${setting} ${formatAuthority(host, port)}`;
+  const listening = await listenOnSockets(server, { name, host, port, sockets: socketsFor(connections) }).catch(
     (error: unknown) => {
       throw listenFailure(error as NodeJS.ErrnoException, options);
     },
@@ -79,6 +86,7 @@ export async function listen(server: Server, options: Omit<ListenOptions, "reque
     url: `http://${formatAuthority(host, listening.port)}`,
     port: listening.port,
     server,
+    stopTaking: listening.stopTaking,
     [Symbol.asyncDispose]: () => close(server, listening, connections),
   };
 }

@@ -1,10 +1,13 @@
 import type { Server } from "node:http";
-import { createServer, type AddressInfo, type Server as NetServer, type ListenOptions } from "node:net";
+import { createServer, Server as NetServer, type AddressInfo, type ListenOptions } from "node:net";
 import { boundLines, defaultBound } from "../bounded-log.ts";
-import { admitAlike } from "./raw-connections.ts";
+import { getSocketExchange, type SocketHandle } from "../hand-over/socket-exchange.ts";
+import { admitAlike, findListeningSocket } from "./raw-connections.ts";
 
 /** Where a server listens, and on how many sockets. */
 export type ListeningPlace = Readonly<{
+  /** Names the listener: a process that is handed over to takes the sockets that the listener of this name had before. */
+  name: string;
   host: string;
   /** 0 asks for a free port. */
   port: number;
@@ -14,6 +17,8 @@ export type ListeningPlace = Readonly<{
 /** What a server listens on. */
 export type ListeningSockets = Readonly<{
   port: number;
+  /** Takes no more connections, and leaves those alone that were taken. */
+  stopTaking: () => void;
   /** Takes no more connections, and waits until all that were taken are closed. */
   close: () => Promise<void>;
 }>;
@@ -31,8 +36,10 @@ const asHttpTakes = { allowHalfOpen: true, noDelay: true };
  */
 export async function listenOnSockets(
   server: Server,
-  { host, port, sockets }: ListeningPlace,
+  { name, host, port, sockets }: ListeningPlace,
 ): Promise<ListeningSockets> {
+  const handed = getSocketExchange().take(name);
+  if (handed.length > 0) return await listenOnHanded(server, handed);
   if (sockets > 1 && port !== 0) await checkIsFree(host, port);
   await using begun = new AsyncDisposableStack();
   const begin = async <S extends NetServer>(
@@ -54,12 +61,42 @@ export async function listenOnSockets(
   const at = server.address() as AddressInfo;
   const taking: NetServer[] = [server];
   while (taking.length < inAll) {
-    const acceptor = createServer(asHttpTakes, (socket) => server.emit("connection", socket));
-    admitAlike(acceptor, server);
-    taking.push(await begin(acceptor, { host: at.address, port: at.port, reusePort: true }));
+    taking.push(await begin(createAcceptor(server), { host: at.address, port: at.port, reusePort: true }));
   }
   begun.move();
-  return { port: at.port, close: async () => void (await Promise.all(taking.map(closed))) };
+  for (const one of taking) getSocketExchange().offer(name, findListeningSocket(one));
+  return describeSockets(at.port, taking);
+}
+
+function describeSockets(port: number, taking: readonly NetServer[]): ListeningSockets {
+  const closing = new Map<NetServer, Promise<void>>();
+  return {
+    port,
+    stopTaking: () => {
+      // By what every server does: node:http would end connections that are idle just now.
+      for (const one of taking) closing.set(one, closed(one, NetServer.prototype.close));
+    },
+    close: async () => void (await Promise.all(taking.map((one) => closing.get(one) ?? closed(one)))),
+  };
+}
+
+/** All of them, however many there would be without: the kernel gives connections to each. */
+async function listenOnHanded(server: Server, handed: readonly SocketHandle[]): Promise<ListeningSockets> {
+  const taking = handed.map((_, index) => (index === 0 ? server : createAcceptor(server)));
+  await using begun = new AsyncDisposableStack();
+  for (const [index, one] of taking.entries()) {
+    await beginListening(one, handed[index] ?? {});
+    begun.defer(() => closed(one));
+  }
+  begun.move();
+  return describeSockets((server.address() as AddressInfo).port, taking);
+}
+
+/** Takes connections for another server. */
+function createAcceptor(server: Server): NetServer {
+  const acceptor = createServer(asHttpTakes, (socket) => server.emit("connection", socket));
+  admitAlike(acceptor, server);
+  return acceptor;
 }
 
 /**
@@ -78,9 +115,10 @@ function isUnsupported(error: unknown): boolean {
 }
 
 /** What each waits for are the connections that it took itself. */
-function closed(server: NetServer): Promise<void> {
+function closed(server: NetServer, close = server.close): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.close((error) => (error === undefined ? resolve() : reject(error)));
+    const done = (error?: Error) => (error === undefined ? resolve() : reject(error));
+    Reflect.apply(close, server, [done]);
   });
 }
 
@@ -90,7 +128,7 @@ function closed(server: NetServer): Promise<void> {
  *
  * @throws {NodeJS.ErrnoException} why it can't listen, e.g. EADDRINUSE; it may be tried again with the same server.
  */
-export async function beginListening(server: NetServer, where: ListenOptions): Promise<void> {
+export async function beginListening(server: NetServer, where: ListenOptions | SocketHandle): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const onListening = () => {
       server.off("error", onError);

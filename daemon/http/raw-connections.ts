@@ -1,11 +1,17 @@
 import type { IncomingMessage, Server } from "node:http";
 import { BlockList, type Server as NetServer, type Socket, type SocketAddress } from "node:net";
+import type { SocketHandle } from "../hand-over/socket-exchange.ts";
 
 /**
  * What rests on how Node works inside, and on nothing that it documents: that an accepted socket and a request hand on what they read by their
- * `push`, that a server serves a connection by its "connection" listeners, and that it asks its `blockList` before it makes a socket. All of it
- * stands here; the tests fail when Node changes.
+ * `push`, that a server serves a connection by its "connection" listeners, that it asks its `blockList` before it makes a socket, and that its
+ * listening socket is its `_handle`, which can be sent to another process as it is. All of it stands here; the tests fail when Node changes.
  */
+
+/** The socket that a server listens on. A server itself can be sent to another process, too, but would begin to take connections there. */
+export function findListeningSocket(server: NetServer): SocketHandle {
+  return (server as NetServer & Readonly<{ _handle: SocketHandle }>)._handle;
+}
 
 /** Serves a connection. */
 export type ServeConnection = (socket: Socket) => void;

@@ -88,7 +88,8 @@ function environmentText(leaf: SettingsLeaf, env: Environment, problems: Setting
   }
 }
 
-function parseText(leaf: SettingsLeaf, text: string): unknown {
+/** Reads a value as an environment variable gives it, for the schema to judge. */
+export function parseText(leaf: SettingsLeaf, text: string): unknown {
   if (leaf.shape === "text") return text;
   if (leaf.shape === "list" && !text.trimStart().startsWith("[")) {
     return text

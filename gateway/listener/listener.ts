@@ -1,8 +1,9 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { getSocketExchange } from "#daemon/hand-over/socket-exchange.ts";
 import type { ListenerConnections } from "#daemon/http/connections/listener-connections.ts";
-import { listen } from "#daemon/http/listener.ts";
+import { listen, type HttpListener } from "#daemon/http/listener.ts";
 import { takeProxyHeaders } from "#daemon/http/proxies/proxy-header.ts";
 import type { Pause } from "#daemon/time.ts";
 import { refuseConnection } from "#daemon/http/connections/refused-connection.ts";
@@ -19,7 +20,11 @@ import type { SubscriptionHub } from "../notifications/subscription-hub.ts";
 import { toRequestFacts, type PeerFacts } from "../callers/request-facts.ts";
 import { httpErrors, addressNotAdmitted, formatRawRefusal } from "./http-errors.ts";
 import { refuseUpgrade } from "./http-refusals.ts";
-import { createWebSocketClients, type WebSocketClientsOptions } from "./websocket/websocket-clients.ts";
+import {
+  createWebSocketClients,
+  type WebSocketClients,
+  type WebSocketClientsOptions,
+} from "./websocket/websocket-clients.ts";
 import type { AnswerHeaders } from "./answer-head.ts";
 import { serveFastConnections } from "./fast-connections.ts";
 import { createHttpConnections } from "./http-connections.ts";
@@ -74,6 +79,8 @@ export type ListenerDependencies = Readonly<{
 export type Listener = AsyncDisposable &
   Readonly<{ url: string; port: number; webSockets: () => number; subscriptions: () => number }>;
 
+/** Time in which a newcomer to a process that is handed over, whose request is still on its way, is served as ever. */
+const newcomersMs = 1_000;
 /** Time in which clients with open connections are told to close them before the idle ones are closed. */
 const drainMs = 500;
 /** Time that is left to WebSockets to answer their close. */
@@ -143,20 +150,34 @@ export async function startListener(options: ListenerOptions, dependencies: List
     webSockets: clients.size,
     subscriptions: clients.subscriptions,
     [Symbol.asyncDispose]: async () => {
-      draining.now = true;
-      const left = clients.leave();
-      // Whoever sends now is answered and told to close, so that no request meets a connection that is just being closed.
-      if (connections.size > 0) await dependencies.pause(drainMs);
-      const closed = listening[Symbol.asyncDispose]();
-      await left;
-      const late = setTimeout(() => clients[Symbol.dispose](), closeGraceMs);
-      await closed;
+      await drain(listening, { draining, clients, ...dependencies });
       fast?.[Symbol.dispose]();
       readers[Symbol.dispose]();
-      clearTimeout(late);
       clients[Symbol.dispose]();
     },
   };
+}
+
+/** What a drain is told to, and whom it asks. */
+type Drained = Pick<ListenerDependencies, "connections" | "pause"> &
+  Readonly<{ draining: { now: boolean }; clients: WebSocketClients }>;
+
+/** Lets calls under way finish, closes WebSockets, and listens no more. */
+async function drain(listening: HttpListener, { draining, clients, connections, pause }: Drained): Promise<void> {
+  if (getSocketExchange().isHandedOver()) {
+    // The next process takes who comes from now on; whoever came just before is served as ever.
+    listening.stopTaking();
+    await pause(newcomersMs);
+  }
+  draining.now = true;
+  const left = clients.leave();
+  // Whoever sends now is answered and told to close, so that no request meets a connection that is just being closed.
+  if (connections.size > 0) await pause(drainMs);
+  const closed = listening[Symbol.asyncDispose]();
+  await left;
+  const late = setTimeout(() => clients[Symbol.dispose](), closeGraceMs);
+  await closed;
+  clearTimeout(late);
 }
 
 /** Whether others' requests come over the connection, too, and would stay off the fast path with the one that is answered. */

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { expectGolden } from "../testing/golden.ts";
 import { recordStack, findManifest, listManifests, type Manifest } from "../testing/deployed-stack.ts";
+import { readHandedSettings } from "../testing/handed-settings.ts";
 import { checkBySchema } from "../testing/kubernetes-schema.ts";
 import { findUnknownFields } from "../testing/strict-schema.ts";
 
@@ -67,8 +68,11 @@ const initConfig = (manifests: readonly Manifest[]) => {
 };
 
 let manifests: readonly Manifest[] = [];
+let sidecarSettings: unknown;
 beforeAll(async () => {
-  manifests = await deploy();
+  const recorded = await recordStack(config, { preview: false });
+  manifests = listManifests(recorded);
+  sidecarSettings = readHandedSettings(recorded);
 }, 30_000);
 
 describe("a real node on Kubernetes", () => {
@@ -154,9 +158,8 @@ describe("a real node on Kubernetes", () => {
   });
 
   it("has a sidecar that restarts it when it hangs; the cluster itself sees its port alone, and waits a day for that to open", () => {
-    const { initContainers, containers } = template(manifests, "StatefulSet", "node").spec;
-    const sidecar = initContainers.find(({ name }) => name === "sidecar");
-    expect(sidecar?.env).toContainEqual({ name: "GATEHOUSE_SIDECAR_RESTART_HUNG_AFTER_MS", value: "900000" });
+    const { containers } = template(manifests, "StatefulSet", "node").spec;
+    expect(sidecarSettings).toMatchObject({ restart: { hungAfterMs: 900_000 } });
     expect(containers[0]).toMatchObject({
       startupProbe: { tcpSocket: { port: 18_100 }, periodSeconds: 2, failureThreshold: 43_200 },
       livenessProbe: { tcpSocket: { port: 18_100 } },
@@ -171,16 +174,9 @@ describe("a real node on Kubernetes", () => {
       verbs: ["get", "patch"],
       resourceNames: ["node-workspace"],
     });
-    const sidecar = template(manifests, "StatefulSet", "node").spec.initContainers.find(
-      ({ name }) => name === "sidecar",
-    );
-    expect(sidecar?.env).toEqual(
-      expect.arrayContaining([
-        { name: "GATEHOUSE_SIDECAR_VOLUME_CLAIM", value: "node-workspace" },
-        { name: "GATEHOUSE_SIDECAR_VOLUME_CEILING_GIBIBYTES", value: "4000" },
-        { name: "GATEHOUSE_SIDECAR_VOLUME_STEP_GIBIBYTES", value: "250" },
-      ]),
-    );
+    expect(sidecarSettings).toMatchObject({
+      volume: { claim: "node-workspace", ceilingGibibytes: 4_000, stepGibibytes: 250 },
+    });
     expect(findManifest(manifests, "PersistentVolumeClaim", "node-workspace").spec).toMatchObject({
       resources: { requests: { storage: "750Gi" } },
     });

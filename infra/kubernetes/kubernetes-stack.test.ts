@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { recordStack, findManifest, listManifests } from "../testing/deployed-stack.ts";
 import { expectGolden, locateGoldenDirectory } from "../testing/golden.ts";
+import { readHandedSettings } from "../testing/handed-settings.ts";
 import type { Recorded } from "../testing/recording-mocks.ts";
 import { checkBySchema } from "../testing/kubernetes-schema.ts";
 import { findUnknownFields } from "../testing/strict-schema.ts";
@@ -105,15 +106,10 @@ describe("the stack on Kubernetes", () => {
   });
 
   it("tells both public services whose word of a client's address they may take", () => {
-    const { initContainers } = podOf("StatefulSet", "node") as unknown as { initContainers: readonly Container[] };
     const { containers } = podOf("Deployment", "resource-server") as unknown as { containers: readonly Container[] };
     const proxies = '["10.0.0.0/8","172.16.0.0/12","192.168.0.0/16","100.64.0.0/10","fc00::/7"]';
-    expect(initContainers.at(-1)?.env).toEqual(
-      expect.arrayContaining([
-        { name: "GATEHOUSE_SIDECAR_GATEWAY_CALLERS_TRUSTED_PROXIES", value: proxies },
-        { name: "GATEHOUSE_SIDECAR_GATEWAY_CALLERS_FORWARDED_HOPS", value: "1" },
-      ]),
-    );
+    const callers = { trustedProxies: JSON.parse(proxies) as unknown, forwardedHops: 1 };
+    expect(readHandedSettings(recorded)).toMatchObject({ gateway: { callers } });
     expect(containers[0]?.env).toEqual(
       expect.arrayContaining([
         { name: "GATEHOUSE_RESOURCE_SERVER_LISTEN_TRUSTED_PROXIES", value: proxies },

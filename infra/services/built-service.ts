@@ -3,7 +3,13 @@ import { output, type Output } from "@pulumi/pulumi";
 import type { SettingsDefinition } from "#daemon/settings/settings.ts";
 import { digestSettings } from "#daemon/settings/digest.ts";
 import type { ConfigProblem } from "../config/config-problem.ts";
-import { renderSettings, type LiveSettings, mergeTrees, type SettingsTree } from "./rendered-settings.ts";
+import {
+  renderSettings,
+  type HandedSettings,
+  type LiveSettings,
+  mergeTrees,
+  type SettingsTree,
+} from "./rendered-settings.ts";
 import {
   oneReplica,
   serviceUser,
@@ -31,6 +37,8 @@ type Outline = Omit<ServiceSpec, "environment" | "files" | "arguments" | "user" 
     files?: readonly FileSpec[];
     /** Settings that come by a file that is read again as it changes. */
     live?: LiveSettings | undefined;
+    /** Settings that come by a file that the service is handed over by as it changes. */
+    handed?: HandedSettings | undefined;
     edges?: ServiceSpec["edges"];
     limits: ResourceLimits;
     replicas?: ServiceSpec["replicas"] | undefined;
@@ -44,6 +52,7 @@ export function buildService(outline: Outline, common: CommonArgs): BuiltService
     tree,
     files = [],
     live,
+    handed,
     liveFiles = [],
     edges = [],
     limits,
@@ -51,11 +60,11 @@ export function buildService(outline: Outline, common: CommonArgs): BuiltService
     user = serviceUser,
     ...rest
   } = outline;
-  const rendered = renderSettings(definition, mergeTrees(tree, common.settings ?? {}), live);
+  const rendered = renderSettings(definition, mergeTrees(tree, common.settings ?? {}), { live, handed });
   return {
     spec: {
       ...rest,
-      arguments: [definition.service],
+      arguments: [definition.service, ...(handed === undefined ? [] : ["--hand-over"])],
       environment: rendered.environment,
       files: [...files, ...rendered.files],
       liveFiles: [...liveFiles, ...rendered.liveFiles],
@@ -68,7 +77,7 @@ export function buildService(outline: Outline, common: CommonArgs): BuiltService
   };
 }
 
-/** What a service was given, as it tells itself what it runs with: digests of its settings, and of the files that it reads as they change by their names. */
+/** What a service was given, as it tells itself what it runs with: digests of the settings in its environment, and of the files that it reads as they change by their names. */
 export type GivenConfiguration = Readonly<{
   settingsSha256: string;
   files: Readonly<Record<string, Output<string>>>;

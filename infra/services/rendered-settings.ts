@@ -1,9 +1,11 @@
-import { listSettingsLeaves, type SettingsLeaf } from "#daemon/settings/leaf.ts";
+import { parseText } from "#daemon/settings/environment.ts";
+import { listSettingsLeaves, toEnvironmentName, type SettingsLeaf } from "#daemon/settings/leaf.ts";
 import { SettingsError, findNearestWord } from "#daemon/settings/problem.ts";
 import { readSettings, type SettingsDefinition } from "#daemon/settings/settings.ts";
+import { assignAt } from "#daemon/settings/value.ts";
 import type { ConfigProblem } from "../config/config-problem.ts";
 import { isDeploymentSecret, type DeploymentSecret } from "../config/deployment-secret.ts";
-import { filesDirectory, type FileSpec } from "./service-spec.ts";
+import { filesDirectory, liveFilesDirectory, type FileSpec } from "./service-spec.ts";
 
 /** A service's settings as its container gets them: variables, and for each secret a variable that names its file. */
 export type RenderedSettings = Readonly<{
@@ -17,19 +19,31 @@ export type RenderedSettings = Readonly<{
 /** Settings that a service takes from a file as well, which it reads again as it changes: these keys below `at`. */
 export type LiveSettings = Readonly<{ at: readonly string[]; keys: readonly string[]; file: string }>;
 
+/** A service's settings file, which it is handed over by as it changes. */
+export type HandedSettings = Readonly<{
+  file: string;
+  /** Settings that stay in the environment, by the beginnings of their paths: with another value, it is another container anyway. */
+  fixed: readonly (readonly string[])[];
+}>;
+
+/** What of a service's settings comes by files that it reads again as they change. */
+export type SettingsDelivery = Readonly<{ live?: LiveSettings | undefined; handed?: HandedSettings | undefined }>;
+
 /**
  * Turns settings into a container's environment and files, and has the service's own reader read them back: what the service
- * would refuse at its start is a problem here. Secrets become files, named by `<NAME>_FILE`; what `live` names becomes one file.
+ * would refuse at its start is a problem here. Secrets become files, named by `<NAME>_FILE`; what `live` names becomes one file, and
+ * with `handed` the rest, but for secrets, another.
  */
 export function renderSettings(
   definition: SettingsDefinition,
   tree: SettingsTree,
-  live?: LiveSettings,
+  { live, handed }: SettingsDelivery = {},
 ): RenderedSettings {
   const leaves = listSettingsLeaves(definition.service, definition.schema);
   const environment: Record<string, string> = {};
   const checked: Record<string, string> = {};
   const files: FileSpec[] = [];
+  const inFile: Record<string, unknown> = {};
   for (const leaf of leaves) {
     const value = findRenderedValue(tree, leaf.path);
     if (value === undefined) continue;
@@ -41,29 +55,50 @@ export function renderSettings(
       files.push({ name, content: hidden.value, secret: true });
       environment[`${leaf.env}_FILE`] = `${filesDirectory}/${name}`;
       checked[leaf.env] = hidden.check;
+    } else if (handed !== undefined && !beginsWithAny(leaf.path, handed.fixed)) {
+      const text = encode(leaf, value);
+      if (text !== "") assignAt(inFile, leaf.path, parseText(leaf, text));
+      checked[leaf.env] = text;
     } else {
       environment[leaf.env] = encode(leaf, value);
       checked[leaf.env] = encode(leaf, value);
     }
   }
+  if (handed !== undefined) {
+    environment[toEnvironmentName(definition.service, ["settingsPath"])] = `${liveFilesDirectory}/${handed.file}`;
+  }
   return {
     environment,
     files,
-    liveFiles: live === undefined ? [] : [liveFileOf(tree, live)],
+    liveFiles: [
+      ...(live === undefined ? [] : [liveFileOf(tree, live)]),
+      ...(handed === undefined ? [] : [toJson5File(handed.file, inFile)]),
+    ],
     problems: [...findUnknownKeys(definition, leaves, tree), ...refusals(definition, leaves, checked)],
   };
 }
 
 function isLive({ path }: SettingsLeaf, live: LiveSettings | undefined): boolean {
   if (live === undefined) return false;
-  return live.keys.some((key) => [...live.at, key].every((part, index) => path[index] === part));
+  return beginsWithAny(
+    path,
+    live.keys.map((key) => [...live.at, key]),
+  );
+}
+
+function beginsWithAny(path: readonly string[], beginnings: readonly (readonly string[])[]): boolean {
+  return beginnings.some((beginning) => beginning.every((part, index) => path[index] === part));
 }
 
 /** The file is there, if empty, before the first of its settings is set: the service is told of it at its start. */
 function liveFileOf(tree: SettingsTree, { at, keys, file }: LiveSettings): FileSpec {
   const found = keys.map((key) => [key, findRenderedValue(tree, [...at, key])] as const);
   const content = Object.fromEntries(found.filter(([, value]) => value !== undefined));
-  return { name: file, content: `${JSON.stringify(content, undefined, 2)}\n`, secret: false };
+  return toJson5File(file, content);
+}
+
+function toJson5File(name: string, content: object): FileSpec {
+  return { name, content: `${JSON.stringify(content, undefined, 2)}\n`, secret: false };
 }
 
 /** A secret of the deployment's, or one that a stack wrote among its settings. */

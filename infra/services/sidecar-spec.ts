@@ -87,6 +87,23 @@ const hungAfterMs = 900_000;
 const livePolicy = { at: ["gateway"], keys: Object.keys(policyShape), file: "policy.json5" } as const;
 
 /**
+ * All other settings, by a file as well: as it changes, a new process takes the sidecar's place, and the gateway answers meanwhile. What says which node it is
+ * stays in the environment, where policies see it: another node is another container, and so is another way to it. Secrets are no part of the file either.
+ */
+const handedSettings = {
+  file: "settings.json5",
+  fixed: [
+    ["node"],
+    ["monitor"],
+    ["pushgateway"],
+    ["prune", "enabled"],
+    ["docker"],
+    ["kubernetes"],
+    ["upkeep", "stateDirectory"],
+  ],
+} as const;
+
+/**
  * Builds the sidecar of one node: keeps node.conf and pruning right, restarts the node, guards its RPC.
  *
  * @example
@@ -105,6 +122,7 @@ export function sidecarSpec(args: SidecarArgs): BuiltService {
       definition: sidecarSettings,
       tree: { ...sidecarTree(args), ...restartTree(args) },
       live: hasOwnPolicy ? undefined : livePolicy,
+      handed: handedSettings,
       ports: [
         { name: "rpc", number: ports.rpc, audience: "public" },
         ...(args.accessTokens === undefined

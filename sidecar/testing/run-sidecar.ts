@@ -49,6 +49,7 @@ export async function runSidecar(
       signal: stopping.signal,
       userStateDirectory: stateDirectory,
       finishes: () => undefined,
+      yields: () => undefined,
     };
     const { urls } = await sidecar.start(settings, context);
     return { urls, [Symbol.asyncDispose]: stop };

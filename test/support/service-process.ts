@@ -34,11 +34,19 @@ export async function startService(
   {
     descriptors,
     program = gatehouse,
+    args: more = [],
     ...options
-  }: Readonly<{ cwd?: string; /** Most files that it may open. */ descriptors?: number; program?: string }> = {},
+  }: Readonly<{
+    cwd?: string;
+    /** Most files that it may open. */
+    descriptors?: number;
+    program?: string;
+    /** Options of the command. */
+    args?: readonly string[];
+  }> = {},
 ): Promise<ServiceProcess> {
   const limit = descriptors === undefined ? [] : ["sh", "-c", `ulimit -n ${descriptors} && exec "$@"`, "sh"];
-  const [command = program, ...args] = [...limit, program, service];
+  const [command = program, ...args] = [...limit, program, service, ...more];
   const child = spawn(command, args, {
     ...options,
     env: { PATH: path, ...env },

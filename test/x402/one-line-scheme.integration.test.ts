@@ -56,6 +56,7 @@ async function startHere<Schema extends z.ZodObject>(
     signal: new AbortController().signal,
     userStateDirectory: folder,
     finishes: () => undefined,
+    yields: () => undefined,
   });
   return urls[definition.service] ?? "";
 }

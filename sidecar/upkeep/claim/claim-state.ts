@@ -24,6 +24,13 @@ export type ClaimDependencies = Readonly<{
   signal: AbortSignal;
 }>;
 
+/** The state of a node, in this process alone. */
+export type ClaimedState = UpkeepState &
+  Readonly<{
+    /** Writes what is not on the disk yet, and leaves the state to the next process: nothing is written from then on, nor is it needed. */
+    release: () => void;
+  }>;
+
 /** A sidecar that is replaced may need this long to end. */
 const lockWithinMs = 3_000;
 const lockAgainMs = 100;
@@ -34,7 +41,7 @@ const lockAgainMs = 100;
  *
  * @throws {StartupError} when the state, or node.conf, is in use by another sidecar, or the state is another node's.
  */
-export async function claimState(settings: SidecarSettings, dependencies: ClaimDependencies): Promise<UpkeepState> {
+export async function claimState(settings: SidecarSettings, dependencies: ClaimDependencies): Promise<ClaimedState> {
   const { log, userStateDirectory, signal } = dependencies;
   const { configPath } = resolveNodeLayout(settings.node);
   const directory = chooseStatePlace(settings, configPath, { userStateDirectory, isWritable: mayWrite });
@@ -61,6 +68,13 @@ export async function claimState(settings: SidecarSettings, dependencies: ClaimD
     }
     return {
       ...state,
+      release: () => {
+        state.store.flush();
+        // One that hangs stays so: its file is not even closed.
+        if (state.store.failure()?.reason !== "Hanging")
+          state.store.suspend({ reason: "InUse", message: `${directory} is left to the sidecar that takes over.` });
+        lock[Symbol.dispose]();
+      },
       [Symbol.dispose]: () => {
         state[Symbol.dispose]();
         lock[Symbol.dispose]();

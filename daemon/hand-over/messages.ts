@@ -1,0 +1,36 @@
+/** Steps on a process's way into service and out of it, in this order. */
+export type ServiceStep = "prepared" | "ready" | "yielded";
+
+/** What a process of a service says to the one that hands over. */
+export type ServiceMessage =
+  /** Its settings are right, and it waits for its turn. */
+  | Readonly<{ type: "prepared" }>
+  /** It takes requests. */
+  | Readonly<{ type: "ready"; urls: Readonly<Record<string, string>> }>
+  /** It has let go of all that one process alone may hold. */
+  | Readonly<{ type: "yielded" }>
+  /** It has begun to listen on a socket, which comes with the message. */
+  | Readonly<{ type: "socket"; name: string }>
+  /** It listens on the sockets of this name that it was given. */
+  | Readonly<{ type: "uses"; name: string }>;
+
+/** What it is told. */
+export type HandOverMessage =
+  /** A listening socket, which comes with the message. */
+  | Readonly<{ type: "socket"; name: string }>
+  | Readonly<{ type: "proceed" }>
+  | Readonly<{ type: "serving" }>
+  | Readonly<{ type: "yield" }>
+  | Readonly<{ type: "settings"; file: SettingsInForce }>;
+
+/** What of a settings file is in force. */
+export type SettingsInForce = Readonly<{
+  path: string;
+  /** SHA-256 of the text in force, in hexadecimal. */
+  sha256: string;
+  /** What is wrong with what stands there now; absent where that is in force. */
+  refused?: string | undefined;
+}>;
+
+/** The variable that tells a process that its service is handed over to it; of no child of its own. */
+export const handOverVariable = "GATEHOUSE_HAND_OVER";

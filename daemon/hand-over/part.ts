@@ -1,0 +1,78 @@
+import type { SendHandle } from "node:child_process";
+import { waitForAbort } from "../stop-signal.ts";
+import { handOverVariable, type HandOverMessage, type ServiceMessage, type SettingsInForce } from "./messages.ts";
+import { setSocketExchange, type SocketHandle } from "./socket-exchange.ts";
+
+/** The part that a process of a service has in hand-overs. */
+export type HandOverPart = Readonly<{
+  /** Says that the settings are right, and waits for its turn to start; ends early when the signal aborts. */
+  turn: (signal: AbortSignal) => Promise<void>;
+  /** Is told of the settings file whenever something about it is new, the first time before its turn. */
+  followSettings: (tell: (file: SettingsInForce) => void) => void;
+  /** What lets go of all that one process alone may hold, so that the next one can start. */
+  release: (release: () => Promise<void>) => void;
+}>;
+
+/** Joins the hand-overs of a service; undefined where this process is no part of any. */
+export function joinHandOvers(environment: NodeJS.ProcessEnv): HandOverPart | undefined {
+  if (environment[handOverVariable] === undefined || process.send === undefined) return undefined;
+  // What this process starts is no part of it.
+  delete environment[handOverVariable];
+  const given = new Map<string, SocketHandle[]>();
+  let isHandedOver = false;
+  const proceeding = Promise.withResolvers<void>();
+  let tell: ((file: SettingsInForce) => void) | undefined;
+  let release: (() => Promise<void>) | undefined;
+  process.on("message", (message: HandOverMessage, handle: SocketHandle | undefined) => {
+    switch (message.type) {
+      case "socket":
+        if (handle !== undefined) given.set(message.name, [...(given.get(message.name) ?? []), handle]);
+        return;
+      case "settings":
+        tell?.(message.file);
+        return;
+      case "proceed":
+        proceeding.resolve();
+        return;
+      case "serving":
+        // Nobody takes a connection of what the new settings have no listener for.
+        for (const unused of given.values()) for (const one of unused) one.close();
+        given.clear();
+        return;
+      case "yield":
+        isHandedOver = true;
+        // What can't be let go ends the process, and with it goes all that it holds.
+        void Promise.resolve(release?.()).then(() => say({ type: "yielded" }));
+    }
+  });
+  setSocketExchange({
+    take: (name) => {
+      const found = given.get(name) ?? [];
+      given.delete(name);
+      if (found.length > 0) say({ type: "uses", name });
+      return found;
+    },
+    offer: (name, handle) => say({ type: "socket", name }, handle),
+    isHandedOver: () => isHandedOver,
+  });
+  return {
+    turn: async (signal) => {
+      // Until its turn comes there is nothing else that keeps the process alive.
+      process.channel?.ref();
+      say({ type: "prepared" });
+      await Promise.race([proceeding.promise, waitForAbort(signal)]);
+      process.channel?.unref();
+    },
+    followSettings: (follow) => {
+      tell = follow;
+    },
+    release: (how) => {
+      release = how;
+    },
+  };
+}
+
+/** A parent that is gone ends this process by another way. */
+function say(message: ServiceMessage, handle?: SocketHandle): void {
+  if (process.connected) process.send?.(message, handle as unknown as SendHandle, {}, () => undefined);
+}

@@ -1,0 +1,48 @@
+import { hash } from "node:crypto";
+import { stat } from "node:fs/promises";
+import { readRegularFile, explainUnreadable } from "../files/regular-file.ts";
+
+/** A settings file and the files of secrets that belong to it, as they stood at one time. */
+export type SettingsSource = Readonly<{
+  /** Differs from that of another time when anything in them does. */
+  stamp: string;
+  /** The settings file's text; empty where it can't be read, which whoever starts with it is told. */
+  text: string;
+  /** SHA-256 of that text, in hexadecimal. */
+  sha256: string;
+}>;
+
+/** Largest of these files that is read; settings are some KiB. */
+const fileBytes = 4_194_304;
+
+/** The variables that name a service's files of secrets. */
+const secretFile = /^GATEHOUSE_\w+_FILE$/;
+
+/** The files that a service reads its settings from: the settings file, and the secrets that the environment names. */
+export function listSettingsFiles(path: string, environment: NodeJS.ProcessEnv): readonly string[] {
+  const secrets = Object.entries(environment).filter(([name]) => secretFile.test(name));
+  return [path, ...secrets.flatMap(([, value]) => (value === undefined || value === "" ? [] : [value]))];
+}
+
+/** What tells whether one of the files was written or replaced, without reading any. */
+export async function lookAtFiles(paths: readonly string[]): Promise<string> {
+  const looks = paths.map((path) =>
+    stat(path).then(({ ino, size, mtimeMs, ctimeMs }) => `${ino} ${size} ${mtimeMs} ${ctimeMs}`, explainUnreadable),
+  );
+  return (await Promise.all(looks)).join("\n");
+}
+
+/** Reads the files; the first one is the settings file. */
+export async function readSettingsSource(paths: readonly string[]): Promise<SettingsSource> {
+  const contents = await Promise.all(paths.map(readOrExplain));
+  const text = contents[0]?.text ?? "";
+  return { stamp: hash("sha256", JSON.stringify(contents)), text, sha256: hash("sha256", text) };
+}
+
+async function readOrExplain(path: string): Promise<Readonly<{ text?: string; why?: string }>> {
+  try {
+    return { text: Buffer.from((await readRegularFile(path, fileBytes)).bytes).toString("utf8") };
+  } catch (cause) {
+    return { why: explainUnreadable(cause) };
+  }
+}

@@ -1,0 +1,196 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { stopSignal } from "../stop-signal.ts";
+import { pause } from "../time.ts";
+import { startServiceProcess, type HeldSockets, type ServiceProcess } from "./service-process.ts";
+import { listSettingsFiles, lookAtFiles, readSettingsSource, type SettingsSource } from "./settings-source.ts";
+
+/** Which service is handed over, and where its settings stand. */
+export type SupervisedService = Readonly<{
+  service: string;
+  settingsPath: string;
+  environment: NodeJS.ProcessEnv;
+}>;
+
+/** Time between two looks at the files. They are read when they have been the same at two of them. */
+const lookEveryMs = 500;
+
+/** How long a process may take to let go: a restart of the node that it has begun is ended first. */
+const yieldWithinMs = 3_600_000;
+
+/** Longer than any `shutdown.graceMs`: what hangs beyond it would be there for ever. */
+const leaveWithinMs = 660_000;
+
+/** How often a new process that was killed is replaced by another one before its settings count as refused. */
+const triesMost = 3;
+
+/** Who serves, and by which settings. */
+type InForce = Readonly<{ process: ServiceProcess; source: SettingsSource; sockets: HeldSockets }>;
+
+/**
+ * Runs a service in another process, and hands it over to a new one whenever the settings file, or a file of a secret, changes. The order
+ * is that of nginx, HAProxy and Envoy: the new process reads its settings; the old one lets go of what one alone may hold, and serves on;
+ * the new one gets the very sockets that the old one listens on, and takes requests; then the old one stops listening, ends what it has
+ * begun, and leaves. No connection is refused meanwhile, because the sockets are never closed.
+ *
+ * Settings that can't be used change nothing, and the process in service reports them. Where they fail only after the old process has let go, a new
+ * one with the settings of before takes its place. Resolves with the exit status when the process in service ends, however it ends.
+ */
+export async function superviseService(supervised: SupervisedService): Promise<number> {
+  const stopping = stopSignal();
+  const supervisor = new Supervisor(supervised, stopping);
+  stopping.addEventListener("abort", () => supervisor.stop(), { once: true });
+  process.on("SIGUSR2", () => supervisor.passOn("SIGUSR2"));
+  try {
+    return await supervisor.run();
+  } finally {
+    await supervisor.end();
+  }
+}
+
+class Supervisor {
+  readonly #supervised: SupervisedService;
+  readonly #files: readonly string[];
+  readonly #stopping: AbortSignal;
+  /** Processes that have not been told to end. */
+  readonly #staying = new Set<ServiceProcess>();
+  readonly #leaving = new Set<Promise<unknown>>();
+  #inForce: InForce | undefined;
+  #tries = 0;
+  #copies: string | undefined;
+
+  constructor(supervised: SupervisedService, stopping: AbortSignal) {
+    this.#supervised = supervised;
+    this.#stopping = stopping;
+    this.#files = listSettingsFiles(supervised.settingsPath, supervised.environment);
+  }
+
+  async run(): Promise<number> {
+    let look = await lookAtFiles(this.#files);
+    let source = await readSettingsSource(this.#files);
+    const first = this.#start(this.#supervised.settingsPath);
+    if (!(await first.reached("prepared")) || !(await this.#bring(first, source))) return (await first.ended) ?? 1;
+    process.send?.({ type: "ready", urls: first.urls() });
+    let seen = look;
+    for (;;) {
+      const { process: serving } = this.#inForce ?? { process: first };
+      const status = await Promise.race([serving.ended, pause(lookEveryMs)]);
+      if (status !== undefined) return status ?? 1;
+      const now = await lookAtFiles(this.#files);
+      const isSettled = now === seen;
+      seen = now;
+      if (!isSettled || (now === look && this.#tries === 0)) continue;
+      look = now;
+      const found = await readSettingsSource(this.#files);
+      if (found.stamp === source.stamp && this.#tries === 0) continue;
+      source = found;
+      await this.#take(found);
+    }
+  }
+
+  /** Asks all processes to end. */
+  stop(): void {
+    this.passOn("SIGTERM");
+  }
+
+  passOn(signal: NodeJS.Signals): void {
+    for (const one of this.#staying) one.signal(signal);
+  }
+
+  /** Waits until every process has ended. */
+  async end(): Promise<void> {
+    for (const one of this.#staying) this.#leave(one);
+    await Promise.all(this.#leaving);
+    if (this.#copies !== undefined) await rm(this.#copies, { recursive: true, force: true });
+  }
+
+  #start(settingsPath: string): ServiceProcess {
+    const started = startServiceProcess(this.#supervised.service, settingsPath, this.#supervised.environment);
+    this.#staying.add(started);
+    void started.ended.then(() => this.#staying.delete(started));
+    if (this.#stopping.aborted) started.signal("SIGTERM");
+    return started;
+  }
+
+  /** Hands over to a process with these settings, unless they are those in force. */
+  async #take(source: SettingsSource): Promise<void> {
+    const old = this.#inForce;
+    if (old === undefined) return;
+    if (source.stamp === old.source.stamp) return this.#tell();
+    const next = this.#start(this.#supervised.settingsPath);
+    if (!(await next.reached("prepared"))) return await this.#refuse(next);
+    old.process.send({ type: "yield" });
+    await hasLetGo(old.process);
+    const isServed = await this.#bring(next, source);
+    // While it takes its leave it is told nothing more.
+    if (isServed) this.#tries = 0;
+    else if (!this.#stopping.aborted) {
+      const back = this.#start(await this.#copyOf(old.source));
+      const isBack = (await back.reached("prepared")) && (await this.#bring(back, old.source));
+      if (isBack) await this.#refuse(next);
+      else this.#inForce = { ...old, process: back };
+    }
+    this.#leave(old.process);
+  }
+
+  /** Lets a process start that has read its settings; whether it serves then. */
+  async #bring(one: ServiceProcess, source: SettingsSource): Promise<boolean> {
+    const held: HeldSockets = this.#inForce?.sockets ?? new Map();
+    for (const [name, handles] of held) for (const handle of handles) one.send({ type: "socket", name }, handle);
+    this.#tell(undefined, { process: one, source });
+    one.send({ type: "proceed" });
+    const isServing = await one.reached("ready");
+    const sockets = one.listensOn(held);
+    const dropped = isServing
+      ? [...held].filter(([name]) => !sockets.has(name))
+      : [...sockets].filter(([name]) => !held.has(name));
+    for (const [, handles] of dropped) for (const handle of handles) handle.close();
+    if (!isServing) return false;
+    this.#inForce = { process: one, source, sockets };
+    one.send({ type: "serving" });
+    return true;
+  }
+
+  /** Has the process in service say that what stands in the files now is not in force. */
+  async #refuse(next: ServiceProcess): Promise<void> {
+    const wasKilled = (await next.ended) === null;
+    if (this.#stopping.aborted) return;
+    this.#tries = wasKilled ? this.#tries + 1 : 0;
+    if (wasKilled && this.#tries < triesMost) return;
+    this.#tries = 0;
+    const killed = "the process that was to serve by them was killed; look whether there is memory for two";
+    this.#tell(wasKilled ? killed : next.lastWords() || "the process that was to serve by them ended without a word");
+  }
+
+  #tell(refused?: string, inForce: Pick<InForce, "process" | "source"> | undefined = this.#inForce): void {
+    if (inForce === undefined) return;
+    const file = { path: this.#supervised.settingsPath, sha256: inForce.source.sha256, refused };
+    inForce.process.send({ type: "settings", file });
+  }
+
+  /** Has a process end what it has begun, and end. */
+  #leave(one: ServiceProcess): void {
+    if (!this.#staying.delete(one)) return;
+    one.signal("SIGTERM");
+    const late = setTimeout(() => one.signal("SIGKILL"), leaveWithinMs);
+    const gone = one.ended.then(() => clearTimeout(late));
+    this.#leaving.add(gone);
+    void gone.then(() => this.#leaving.delete(gone));
+  }
+
+  /** A file with settings that stand in theirs no more. No secret is in it, because none may stand in a settings file. */
+  async #copyOf({ text }: SettingsSource): Promise<string> {
+    this.#copies ??= await mkdtemp(join(tmpdir(), "gatehouse-settings-"));
+    const path = join(this.#copies, "settings.json5");
+    await writeFile(path, text, { mode: 0o600 });
+    return path;
+  }
+}
+
+/** Waits until a process holds nothing any more that one alone may hold: it said so, or it has ended. */
+async function hasLetGo(one: ServiceProcess): Promise<void> {
+  const late = setTimeout(() => one.signal("SIGKILL"), yieldWithinMs);
+  await one.reached("yielded");
+  clearTimeout(late);
+}

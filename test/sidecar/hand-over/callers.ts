@@ -1,0 +1,132 @@
+import { Agent, request } from "node:http";
+import { text } from "node:stream/consumers";
+import type { IncomingMessage } from "node:http";
+
+/** Callers of a gateway under way; each call has its own id, so that an answer too many is seen. */
+export type Callers = Readonly<{
+  /** What went wrong, one line each. */
+  failures: readonly string[];
+  /** Calls that were answered. */
+  answered: () => number;
+  /** Times that a WebSocket was closed with 1001 and opened again. */
+  reopened: () => number;
+  /** Makes no new calls, and waits until all are answered. */
+  end: () => Promise<void>;
+}>;
+
+const tickMs = 50;
+const sayEveryMs = 250;
+const goingAway = 1001;
+
+/** Calls a gateway over HTTP, every second call on a new connection, and over WebSockets that are opened again when the gateway says that it is going away. */
+export async function startCallers(
+  url: string,
+  { requestsPerSecond, webSockets }: Readonly<{ requestsPerSecond: number; webSockets: number }>,
+): Promise<Callers> {
+  const failures: string[] = [];
+  const pending = new Set<Promise<void>>();
+  const keptAlive = new Agent({ keepAlive: true, maxSockets: 16 });
+  let nextId = 0;
+  let answered = 0;
+  let reopened = 0;
+  const call = async (agent: Agent | false): Promise<void> => {
+    const id = (nextId += 1);
+    const answer = await post(url, bodyOf(id), agent);
+    if (answer.status !== 200 || !isAnswer(answer.body, id)) throw new Error(`HTTP ${answer.status}: ${answer.body}`);
+    answered += 1;
+  };
+  const timer = setInterval(() => {
+    for (let count = 0; count < (requestsPerSecond * tickMs) / 1_000; count += 1) {
+      const done = call(count % 2 === 0 ? keptAlive : false).catch(
+        (error: unknown) => void failures.push(String(error)),
+      );
+      pending.add(done);
+      void done.finally(() => pending.delete(done));
+    }
+  }, tickMs);
+
+  const state = { isOver: false };
+  const talk = async (): Promise<void> => {
+    const asked = new Map<number, boolean>();
+    let socket = await open(url);
+    const listen = (): void => {
+      socket.addEventListener("message", ({ data }) => {
+        const { id } = JSON.parse(String(data)) as { id: number };
+        if (asked.get(id) !== false) failures.push(`a WebSocket was answered ${id}, which it did not wait for`);
+        asked.set(id, true);
+        answered += 1;
+      });
+    };
+    listen();
+    while (!state.isOver || [...asked.values()].includes(false)) {
+      if (socket.readyState === WebSocket.CLOSED) {
+        const waiting = [...asked].filter(([, isAnswered]) => !isAnswered);
+        socket = await open(url);
+        listen();
+        reopened += 1;
+        // What the gateway had not begun when it said that it was going is asked again.
+        for (const [id] of waiting) socket.send(bodyOf(id));
+      }
+      if (!state.isOver && socket.readyState === WebSocket.OPEN) {
+        const id = (nextId += 1);
+        asked.set(id, false);
+        socket.send(bodyOf(id));
+      }
+      await new Promise((resolve) => setTimeout(resolve, sayEveryMs));
+    }
+    socket.close();
+  };
+  const open = async (at: string): Promise<WebSocket> => {
+    const socket = new WebSocket(at.replace("http", "ws"));
+    await new Promise((resolve, reject) => {
+      socket.addEventListener("open", resolve, { once: true });
+      socket.addEventListener("error", () => reject(new Error("a WebSocket could not be opened")), { once: true });
+    });
+    socket.addEventListener("close", ({ code }) => {
+      if (!state.isOver && code !== goingAway) failures.push(`a WebSocket was closed with ${code}`);
+    });
+    return socket;
+  };
+  const talks = Array.from({ length: webSockets }, () =>
+    talk().catch((error: unknown) => void failures.push(String(error))),
+  );
+  return {
+    failures,
+    answered: () => answered,
+    reopened: () => reopened,
+    end: async () => {
+      clearInterval(timer);
+      state.isOver = true;
+      await Promise.all([...pending, ...talks]);
+      keptAlive.destroy();
+    },
+  };
+}
+
+function bodyOf(id: number): string {
+  return JSON.stringify({ jsonrpc: "2.0", id, method: "eth_blockNumber", params: [] });
+}
+
+function isAnswer(body: string, id: number): boolean {
+  const answer = JSON.parse(body) as { id: number; result?: unknown };
+  return answer.id === id && typeof answer.result === "string";
+}
+
+/** Sends again what met a kept connection that was being closed while idle, as RFC 9112, section 9.3.1, has clients do. */
+async function post(
+  url: string,
+  body: string,
+  agent: Agent | false,
+): Promise<Readonly<{ status: number; body: string }>> {
+  for (;;) {
+    const sent = request(url, { method: "POST", agent, headers: { "Content-Type": "application/json" } });
+    try {
+      const response = await new Promise<IncomingMessage>((resolve, reject) => {
+        sent.once("response", resolve).once("error", reject).end(body);
+      });
+      return { status: response.statusCode ?? 0, body: await text(response) };
+    } catch (error) {
+      if (!sent.reusedSocket) throw error;
+    }
+  }
+}

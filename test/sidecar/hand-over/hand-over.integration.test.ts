@@ -1,0 +1,245 @@
+import { hash } from "node:crypto";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
+import { callRpc } from "../../support/call-rpc.ts";
+import { startDevnetWorkspace, type DevnetWorkspace } from "../../support/devnet-workspace.ts";
+import { startService, type ServiceProcess } from "../../support/service-process.ts";
+import { generousMs, until } from "../../support/until.ts";
+import { startCallers } from "./callers.ts";
+
+const controlToken = "control-token-of-the-test-000000000001";
+const resources = new AsyncDisposableStack();
+let node: DevnetWorkspace;
+let folder: string;
+let path: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "gatehouse-hand-over-"));
+  resources.defer(() => rm(folder, { recursive: true }));
+  path = join(folder, "settings.json5");
+  await writeFile(join(folder, "control-token"), controlToken);
+  node = resources.use(await startDevnetWorkspace("0.16.2"));
+}, 120_000);
+afterAll(() => resources.disposeAsync());
+
+type Tree = Readonly<Record<string, object>>;
+
+/** The settings file, with what a change adds to it. */
+function settingsWith({ gateway, ...more }: Tree): string {
+  const tiers = { public: { ...limitlessTier, webSockets: 1_000 }, internal: limitlessTier };
+  return JSON.stringify({
+    node: { workspace: node.workspace, httpUrl: node.httpUrl, webSocketUrl: node.webSocketUrl, chainId: 1672 },
+    upkeep: { mode: "enforce", stateDirectory: join(folder, "state") },
+    restart: { driver: "none" },
+    listen: { port: 0 },
+    monitor: { pushAddress: "127.0.0.1" },
+    gateway: { public: { port: 0 }, tiers, ...gateway },
+    ...more,
+  });
+}
+
+async function startSidecar(): Promise<ServiceProcess> {
+  const secret = { GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN_FILE: join(folder, "control-token") };
+  return startService("sidecar", { GATEHOUSE_SIDECAR_SETTINGS_PATH: path, ...secret }, { args: ["--hand-over"] });
+}
+
+type Configuration = Readonly<{ files: readonly Readonly<{ path: string; sha256: string; refused?: string }>[] }>;
+
+async function readSettingsInForce(sidecar: ServiceProcess) {
+  const configuration = (await (await fetch(`${sidecar.urls["sidecar"]}/configuration`)).json()) as Configuration;
+  return configuration.files.find((file) => file.path === path);
+}
+
+async function waitUntilInForce(sidecar: ServiceProcess, text: string): Promise<void> {
+  await until("the settings are in force", generousMs, async () => {
+    const found = await readSettingsInForce(sidecar);
+    return found?.sha256 === hash("sha256", text) && found.refused === undefined;
+  });
+}
+
+async function waitUntilRefused(sidecar: ServiceProcess): Promise<string> {
+  return until("the settings are refused", generousMs, async () => (await readSettingsInForce(sidecar))?.refused);
+}
+
+/** The process that looks after the node. */
+async function readHolder(): Promise<number> {
+  return (JSON.parse(await readFile(join(folder, "state/.sidecar.lock.json"), "utf8")) as { pid: number }).pid;
+}
+
+const isReady = async (sidecar: ServiceProcess) => (await fetch(`${sidecar.urls["sidecar"]}/readyz`)).status === 200;
+
+it("ten changes of settings fail no call of 200 a second and of 20 WebSockets", { timeout: 300_000 }, async () => {
+  await writeFile(path, settingsWith({}));
+  await using sidecar = await startSidecar();
+  await until("the sidecar is ready", generousMs, () => isReady(sidecar));
+  const callers = await startCallers(sidecar.urls["gateway"] ?? "", { requestsPerSecond: 200, webSockets: 20 });
+  const changes: readonly Tree[] = [
+    { log: { level: "warn" } },
+    { gateway: { cache: { totalBytes: 1_048_576 } } },
+    { gateway: { listener: { connections: 512 } } },
+    { gateway: { webSocket: { clients: 500 } } },
+    { gateway: { tracing: { otlpUrl: "http://127.0.0.1:9/v1/traces" } } },
+    { gateway: { internal: { enabled: true, port: 0 } } },
+    { health: { timeoutMs: 4_000 } },
+    { restart: { driver: "none", budgetPerHour: 3 } },
+    { prune: { intervalMs: 7_000 } },
+    {},
+  ];
+  expect(changes).toHaveLength(10);
+  const holders = new Set([await readHolder()]);
+  for (const change of changes) {
+    const text = settingsWith(change);
+    await writeFile(path, text);
+    await waitUntilInForce(sidecar, text);
+    holders.add(await readHolder());
+  }
+  await callers.end();
+  expect(callers.failures).toEqual([]);
+  expect(holders.size).toBe(11);
+  expect(callers.answered()).toBeGreaterThan(2_000);
+  expect(callers.reopened()).toBeGreaterThanOrEqual(100);
+});
+
+const readPrometheus = async (sidecar: ServiceProcess) => (await fetch(`${sidecar.urls["sidecar"]}/metrics`)).text();
+
+async function askGateway(sidecar: ServiceProcess): Promise<unknown> {
+  return (await callRpc(sidecar.urls["gateway"] ?? "", "eth_blockNumber", [])).result;
+}
+
+describe("settings that can't be used", () => {
+  it("are refused by their first look, and leave the process alone that serves", async () => {
+    const before = settingsWith({});
+    await writeFile(path, before);
+    await using sidecar = await startSidecar();
+    const holder = await readHolder();
+    await writeFile(path, settingsWith({ health: { timeoutMs: "soon" } }));
+    expect(await waitUntilRefused(sidecar)).toContain("health.timeoutMs");
+    expect(await readHolder()).toBe(holder);
+    expect(await readPrometheus(sidecar)).toContain('gatehouse_file_in_force{setting="settingsPath"} 0');
+    const found = await readSettingsInForce(sidecar);
+    expect(found?.sha256).toBe(hash("sha256", before));
+    await writeFile(path, before);
+    await waitUntilInForce(sidecar, before);
+    expect(await readPrometheus(sidecar)).toContain('gatehouse_file_in_force{setting="settingsPath"} 1');
+    expect(await readHolder()).toBe(holder);
+  });
+
+  it("that fail at the start have a process with those of before take the place, under calls", async () => {
+    const before = settingsWith({});
+    await writeFile(path, before);
+    await using sidecar = await startSidecar();
+    await until("the sidecar is ready", generousMs, () => isReady(sidecar));
+    const holder = await readHolder();
+    const taker = createServer().listen(0, "127.0.0.1");
+    await once(taker, "listening");
+    const callers = await startCallers(sidecar.urls["gateway"] ?? "", { requestsPerSecond: 100, webSockets: 5 });
+    const { port } = taker.address() as AddressInfo;
+    await writeFile(path, settingsWith({ gateway: { private: { enabled: true, port } } }));
+    expect(await waitUntilRefused(sidecar)).toMatch(/taken/);
+    expect(await readHolder()).not.toBe(holder);
+    expect((await readSettingsInForce(sidecar))?.sha256).toBe(hash("sha256", before));
+    await callers.end();
+    expect(callers.failures).toEqual([]);
+    taker.close();
+    // The same once more: what was in its way is gone.
+    const after = settingsWith({ gateway: { private: { enabled: true, port: 0 } } });
+    await writeFile(path, after);
+    await waitUntilInForce(sidecar, after);
+  });
+
+  it("keep a sidecar from starting at all", async () => {
+    await writeFile(path, settingsWith({ health: { timeoutMs: "soon" } }));
+    await expect(startSidecar()).rejects.toThrow(/ended with status 1:[^]*health\.timeoutMs/);
+  });
+});
+
+it("a changed secret is handed over, too", async () => {
+  const text = settingsWith({});
+  await writeFile(path, text);
+  await using sidecar = await startSidecar();
+  const statusBy = async (token: string) => {
+    const headers = { Authorization: `Bearer ${token}` };
+    return (await fetch(`${sidecar.urls["sidecar"]}/control`, { headers })).status;
+  };
+  const [before, after] = [controlToken, controlToken.replace("1", "2")];
+  await until("the old token opens", generousMs, async () => (await statusBy(before)) === 200);
+  await writeFile(join(folder, "control-token"), after);
+  await until("the new token opens", generousMs, async () => (await statusBy(after)) === 200);
+  await until("the old process has left", generousMs, async () => (await statusBy(before)) === 401);
+  await writeFile(join(folder, "control-token"), before);
+});
+
+/** The processes that one has started and that have not ended. */
+async function listChildren(pid: number): Promise<readonly number[]> {
+  const text = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8");
+  return text.split(" ").flatMap((one) => (one.trim() === "" ? [] : [Number(one)]));
+}
+
+describe("kill -9 in the middle of a hand-over", () => {
+  it.each(["the new process", "the old process"])("of %s: the sidecar serves on by the new settings", async (whom) => {
+    await writeFile(path, settingsWith({}));
+    await using sidecar = await startSidecar();
+    const [old] = await listChildren(sidecar.pid);
+    const text = settingsWith({ health: { timeoutMs: whom.length * 1_000 } });
+    await writeFile(path, text);
+    const next = await until("the new process is there", generousMs, async () =>
+      (await listChildren(sidecar.pid)).find((pid) => pid !== old),
+    );
+    process.kill((whom === "the new process" ? next : old) ?? 0, "SIGKILL");
+    await waitUntilInForce(sidecar, text);
+    expect(await askGateway(sidecar)).toMatch(/^0x/);
+    await until("one process is left", generousMs, async () => (await listChildren(sidecar.pid)).length === 1);
+  });
+
+  it("of the one that hands over: both end, and the sidecar serves when it is started again", async () => {
+    await writeFile(path, settingsWith({}));
+    const sidecar = await startSidecar();
+    const text = settingsWith({ health: { timeoutMs: 6_000 } });
+    await writeFile(path, text);
+    const both = await until("both processes are there", generousMs, async () => {
+      const children = await listChildren(sidecar.pid);
+      return children.length === 2 && children;
+    });
+    await sidecar.end("SIGKILL", generousMs);
+    await using again = await until("it starts again", generousMs, startSidecar);
+    await waitUntilInForce(again, text);
+    expect(await askGateway(again)).toMatch(/^0x/);
+    await until("both have ended", generousMs, () => both.every((pid) => !existsSync(`/proc/${pid}`)));
+  });
+});
+
+/** The settings file of a gateway alone. */
+function gatewaySettingsWith(totalBytes: number): string {
+  const { httpUrl, webSocketUrl } = node;
+  const listeners = { listen: { port: 0 }, public: { port: 0 } };
+  return JSON.stringify({ node: { httpUrl, webSocketUrl, chainId: 1672 }, ...listeners, cache: { totalBytes } });
+}
+
+it("a gateway that stands alone is handed over as well", async () => {
+  await writeFile(path, gatewaySettingsWith(1_000_000));
+  await using gateway = await startService("gateway", {}, { args: ["--settings", path, "--hand-over"] });
+  const [old] = await listChildren(gateway.pid);
+  const at = { ...gateway, urls: { ...gateway.urls, sidecar: gateway.urls["operations"] ?? "" } };
+  await writeFile(path, gatewaySettingsWith(2_000_000));
+  await waitUntilInForce(at, gatewaySettingsWith(2_000_000));
+  await until("the old process has left", generousMs, () => !existsSync(`/proc/${old}`));
+  expect(await askGateway(at)).toMatch(/^0x/);
+});
+
+it("SIGTERM ends it cleanly in the middle of a hand-over", async () => {
+  await writeFile(path, settingsWith({}));
+  const sidecar = await startSidecar();
+  await writeFile(path, settingsWith({ health: { timeoutMs: 6_000 } }));
+  const both = await until("both processes are there", generousMs, async () => {
+    const children = await listChildren(sidecar.pid);
+    return children.length === 2 && children;
+  });
+  expect(await sidecar.end("SIGTERM", generousMs)).toBe(0);
+  expect(both.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([]);
+});
