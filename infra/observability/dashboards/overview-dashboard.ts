@@ -18,6 +18,7 @@ export const overviewDashboard: Dashboard = {
       panels: [
         {
           title: "Alerts that fire",
+          threshold: { value: 1 },
           description: "Alerts of Gatehouse that fire now, by name; 0 where none does.",
           unit: "none",
           kind: "stat",
