@@ -20,8 +20,11 @@ const startDeadlineMs = 30_000;
 const stopDeadlineMs = 20_000;
 const queryDeadlineMs = 10_000;
 
-/** What is scraped: the job, and the addresses of the listeners for operators. */
-export type ScrapedJobs = Readonly<Record<string, readonly string[]>>;
+/** Where a listener for operators is, and what the instance is called instead. */
+type NamedTarget = Readonly<Record<"address" | "instance", string>>;
+
+/** What is scraped: the job, and the listeners for operators. */
+export type ScrapedJobs = Readonly<Record<string, readonly (string | NamedTarget)[]>>;
 
 /** An alert that Prometheus knows of now. */
 export type ActiveAlert = Readonly<{
@@ -109,7 +112,13 @@ async function writeFiles(folder: string, { rules, intervalMs }: PrometheusOptio
 }
 
 async function writeTargets(folder: string, jobs: ScrapedJobs): Promise<void> {
-  const groups = Object.entries(jobs).map(([job, targets]) => ({ targets, labels: { job } }));
+  const groups = Object.entries(jobs).flatMap(([job, targets]) =>
+    targets.map((target) =>
+      typeof target === "string"
+        ? { targets: [target], labels: { job } }
+        : { targets: [target.address], labels: { job, instance: target.instance } },
+    ),
+  );
   const path = join(folder, "targets.json");
   await writeFile(`${path}.new`, JSON.stringify(groups));
   await rename(`${path}.new`, path);

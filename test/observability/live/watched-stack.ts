@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { mountSmallDisk, mayMount, type SmallDisk } from "#sidecar/testing/small-disk.ts";
 import type { RuleGroup } from "#infra/observability/alert.ts";
-import { spawnStack, findStackPorts, type RunningStack } from "../../support/running-stack.ts";
+import { spawnStack, findStackPorts, type RunningStack, type StackPorts } from "../../support/running-stack.ts";
 import { freePorts } from "../../support/free-ports.ts";
 import { until } from "../../support/until.ts";
 import { startFaultyLink, startFaultyRpc, type FaultyLink, type FaultyRpc } from "./fault-proxies.ts";
@@ -15,6 +15,7 @@ export type WatchedStack = AsyncDisposable &
   Pick<WatchedFiles, "policy" | "releases" | "claim"> &
   Readonly<{
     stack: RunningStack;
+    shopUrl: string;
     prometheus: RunningPrometheus;
     /** The node's folder of programs and node.conf. */
     binDirectory: string;
@@ -60,9 +61,17 @@ export const quickFacilitator = { GATEHOUSE_FACILITATOR_LEDGER_COMPARE_INTERVAL_
 const stackDeadlineMs = 120_000;
 const diskKibibytes = 65_536;
 
+function nameJobsByService(ports: StackPorts): ScrapedJobs {
+  return {
+    sidecar: [`127.0.0.1:${ports.sidecar}`],
+    facilitator: [`127.0.0.1:${ports.facilitatorOperations}`],
+    "resource-server": [`127.0.0.1:${ports.resourceServerOperations}`],
+  };
+}
+
 /** Starts both, and waits until the first request was paid. */
 export async function startWatchedStack(
-  options: Readonly<{ rules: readonly RuleGroup[]; scale: number }>,
+  options: Readonly<{ rules: readonly RuleGroup[]; scale: number; nameJobs?: (ports: StackPorts) => ScrapedJobs }>,
 ): Promise<WatchedStack> {
   await using started = new AsyncDisposableStack();
   const reference = started.use(await startReference(1672));
@@ -93,11 +102,7 @@ export async function startWatchedStack(
     if (stack.process.exitCode !== null) throw new Error(`the stack ended: ${stack.output()}`);
     return stack.output().includes("Ctrl-C stops everything.");
   });
-  let jobs: ScrapedJobs = {
-    sidecar: [`127.0.0.1:${ports.sidecar}`],
-    facilitator: [`127.0.0.1:${ports.facilitatorOperations}`],
-    "resource-server": [`127.0.0.1:${ports.resourceServerOperations}`],
-  };
+  let jobs = (options.nameJobs ?? nameJobsByService)(ports);
   await prometheus.scrape(jobs);
   await until("Prometheus has scraped the whole stack", stackDeadlineMs, async () => {
     return (await prometheus.query("up == 1")).length === 3;
@@ -106,6 +111,7 @@ export async function startWatchedStack(
   const owned = started.move();
   return {
     stack,
+    shopUrl: `http://127.0.0.1:${ports.resourceServer}`,
     prometheus,
     policy: files.policy,
     releases: files.releases,

@@ -1,0 +1,91 @@
+import type { WrittenDashboard, WrittenPanel } from "./written-dashboard.ts";
+
+/** A series over the range that is drawn; null where Prometheus has no value. */
+export type DrawnSeries = Readonly<{ name: string; values: readonly (number | null)[] }>;
+
+/** The times that are drawn, in Unix seconds. */
+export type DrawnRange = Readonly<{ from: number; to: number; stepSeconds: number }>;
+
+/** What a dashboard shows of a range. */
+export type DashboardData = Readonly<{
+  range: DrawnRange;
+  series: ReadonlyMap<WrittenPanel, readonly DrawnSeries[]>;
+  marks: readonly Mark[];
+}>;
+
+/** When something began that the dashboard notes on every panel. */
+export type Mark = Readonly<{ at: number; color: string; words: string }>;
+
+type Labels = Readonly<Record<string, string>>;
+type Matrix = readonly Readonly<{ metric: Labels; values: readonly (readonly [number, string])[] }>[];
+
+const queryDeadlineMs = 20_000;
+/** What Grafana makes of four scrapes a second apart, and a little more, so that lines can be read. */
+const rateInterval = "15s";
+
+/** Asks Prometheus for each of a dashboard's queries, with all stacks and nodes chosen. */
+export async function readDashboardData(
+  prometheusUrl: string,
+  dashboard: WrittenDashboard,
+  range: DrawnRange,
+): Promise<DashboardData> {
+  const series = new Map<WrittenPanel, readonly DrawnSeries[]>();
+  for (const panel of dashboard.panels) {
+    const found: DrawnSeries[] = [];
+    for (const { expr, legendFormat } of panel.targets ?? []) {
+      const matrix = await queryRange(prometheusUrl, expr, range);
+      found.push(...matrix.map(({ metric, values }) => drawnSeries(fillIn(legendFormat, metric), values, range)));
+    }
+    series.set(panel, found);
+  }
+  const marks: Mark[] = [];
+  for (const { expr, iconColor, titleFormat } of dashboard.annotations.list) {
+    for (const { metric, values } of await queryRange(prometheusUrl, expr, range)) {
+      const words = fillIn(titleFormat, metric);
+      marks.push(...findBeginnings(values, range).map((at) => ({ at, color: iconColor, words })));
+    }
+  }
+  return { range, series, marks };
+}
+
+async function queryRange(prometheusUrl: string, expr: string, range: DrawnRange): Promise<Matrix> {
+  const query = expr.replaceAll("$__rate_interval", rateInterval).replaceAll(/\$(?:stack|instance)\b/g, ".+");
+  const asked = new URLSearchParams({
+    query,
+    start: String(range.from),
+    end: String(range.to),
+    step: String(range.stepSeconds),
+  });
+  const response = await fetch(`${prometheusUrl}/api/v1/query_range`, {
+    method: "POST",
+    body: asked,
+    signal: AbortSignal.timeout(queryDeadlineMs),
+  });
+  const body = (await response.json()) as { status: string; error?: string; data: { result: Matrix } };
+  if (body.status !== "success") throw new Error(`Prometheus refuses ${query}: ${body.error}`);
+  return body.data.result;
+}
+
+/** A legend with its labels put in, as Grafana writes `{{label}}`. */
+function fillIn(template: string, labels: Labels): string {
+  return template.replaceAll(/\{\{(\w+)\}\}/g, (_, label: string) => labels[label] ?? "").trim();
+}
+
+function drawnSeries(name: string, values: Matrix[number]["values"], range: DrawnRange): DrawnSeries {
+  const byTime = new Map(values.map(([at, value]) => [Math.round(at), Number(value)]));
+  const count = Math.floor((range.to - range.from) / range.stepSeconds) + 1;
+  const at = (index: number) => byTime.get(Math.round(range.from + index * range.stepSeconds));
+  return {
+    name,
+    values: Array.from({ length: count }, (_, index) => {
+      const value = at(index);
+      return value !== undefined && Number.isFinite(value) ? value : null;
+    }),
+  };
+}
+
+/** The times at which a series is there and a step earlier was not; not what was there from the start. */
+function findBeginnings(values: Matrix[number]["values"], { from, stepSeconds }: DrawnRange): readonly number[] {
+  const times = values.map(([at]) => at);
+  return times.filter((at, index) => at > from && at - (times[index - 1] ?? -Infinity) > stepSeconds * 1.5);
+}

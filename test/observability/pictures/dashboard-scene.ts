@@ -1,0 +1,126 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { decodePaymentRequiredHeader } from "@x402/core/http";
+import { tokenAddress } from "#devnet/token/address.ts";
+import { signPayment } from "../../facilitator/signed-payment.ts";
+import { createClientFetch } from "../../support/paying.ts";
+import { signPaymentHeader } from "../../support/signed-payment.ts";
+import { startLoad } from "../live/load.ts";
+import { repeatAct } from "../live/repeat-act.ts";
+import type { WatchedStack } from "../live/watched-stack.ts";
+
+/** How long the scene takes, in seconds. */
+export const sceneSeconds = 240;
+const secondMs = 1_000;
+const subscribers = 4;
+
+/**
+ * Runs what a stack meets within some minutes: reads at a rate that rises and falls, subscribers, sales, unpaid and badly paid requests, a caller
+ * that is too fast, a node that fails some reads, and somebody who spoils `node.conf`, so that the sidecar mends it and restarts the node. Resolves with the time of
+ * its end, in Unix seconds.
+ */
+export async function runScene(stack: WatchedStack): Promise<number> {
+  await using playing = new AsyncDisposableStack();
+  playing.use(startLoad({ url: stack.internalUrl, callsPerSecond: 25 }));
+  playing.use(repeatAct(0, (round) => sendReads(stack.gatewayUrl, round)));
+  playing.use(repeatAct(1_500, () => buy(stack)));
+  playing.use(repeatAct(6_000, () => payBadly(stack)));
+  playing.use(repeatAct(4_000, () => askFacilitator(stack)));
+  const acts: readonly (readonly [atSecond: number, act: () => Promise<unknown>])[] = [
+    [20, async () => openSubscribers(playing, stack)],
+    [55, () => hurry(stack, 10)],
+    [95, () => spoilConfiguration(stack)],
+    [145, () => failReads(stack, 20)],
+    [190, () => hurry(stack, 15)],
+  ];
+  const startedAt = performance.now();
+  for (const [atSecond, act] of acts) {
+    await sleep(Math.max(0, startedAt + atSecond * secondMs - performance.now()));
+    await act();
+  }
+  await sleep(Math.max(0, startedAt + sceneSeconds * secondMs - performance.now()));
+  return Math.floor(Date.now() / secondMs);
+}
+
+const methods = [
+  ["eth_blockNumber", []],
+  ["eth_chainId", []],
+  ["eth_getBlockByNumber", ["latest", false]],
+  ["eth_gasPrice", []],
+  ["eth_call", [{ to: tokenAddress, data: "0x18160ddd" }, "latest"]],
+  ["eth_getLogs", [{ fromBlock: "latest", toBlock: "latest" }]],
+] as const;
+
+/** One to four calls in a message, of the next methods, and a pause that is longer and shorter by turns. */
+async function sendReads(url: string, round: number): Promise<void> {
+  const calls = Array.from({ length: round % 5 === 0 ? 4 : 1 }, (_, place) => {
+    const [method, params] = methods[(round + place) % methods.length] ?? methods[0];
+    return { jsonrpc: "2.0", id: place, method, params };
+  });
+  await post(url, JSON.stringify(calls.length === 1 ? calls[0] : calls));
+  await sleep(90 + 60 * Math.sin(round / 60));
+}
+
+/** What comes back is what the metrics tell. */
+async function post(url: string, body: string): Promise<void> {
+  const headers = { "content-type": "application/json" };
+  const signal = AbortSignal.timeout(20 * secondMs);
+  await fetch(url, { method: "POST", headers, body, signal }).then(
+    (answer) => answer.arrayBuffer(),
+    () => undefined,
+  );
+}
+
+const shopOf = ({ shopUrl }: WatchedStack) => `${shopUrl}/data`;
+const payAndFetch = createClientFetch();
+
+async function buy(stack: WatchedStack): Promise<void> {
+  await payAndFetch(shopOf(stack)).then(
+    (answer) => answer.arrayBuffer(),
+    () => undefined,
+  );
+}
+
+/** Pays by an authorization that has run out, which is refused. */
+async function payBadly(stack: WatchedStack): Promise<void> {
+  const unpaid = await fetch(shopOf(stack));
+  await unpaid.arrayBuffer();
+  const [offer] = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "").accepts;
+  if (offer === undefined) throw new Error("nothing is offered");
+  const header = await signPaymentHeader(offer, { validBefore: 1n });
+  await (await fetch(shopOf(stack), { headers: { "PAYMENT-SIGNATURE": header } })).arrayBuffer();
+}
+
+/** Has the facilitator judge a payment of too little, as a seller with a stale price would. */
+async function askFacilitator({ facilitatorUrl }: WatchedStack): Promise<void> {
+  const payment = await signPayment(tokenAddress, { authorization: { value: "1" } });
+  await post(`${facilitatorUrl}/verify`, JSON.stringify(payment));
+}
+
+function openSubscribers(playing: AsyncDisposableStack, { gatewayUrl }: WatchedStack): void {
+  for (let opened = 0; opened < subscribers; opened += 1) {
+    const socket = new WebSocket(gatewayUrl.replace("http:", "ws:"));
+    const subscribe = { jsonrpc: "2.0", id: 1, method: "eth_subscribe", params: ["newHeads"] };
+    socket.addEventListener("open", () => socket.send(JSON.stringify(subscribe)));
+    playing.defer(() => socket.close());
+  }
+}
+
+/** More calls than the public tier may have. */
+async function hurry({ gatewayUrl }: WatchedStack, seconds: number): Promise<void> {
+  await using _ = startLoad({ url: gatewayUrl, callsPerSecond: 600, method: "eth_chainId" });
+  await sleep(seconds * secondMs);
+}
+
+/** One read of balances in thirty is answered by status 500, and each takes a while longer. */
+async function failReads({ rpc }: WatchedStack, seconds: number): Promise<void> {
+  using _ = rpc.trouble({ failEvery: 30, delayMs: 60 });
+  await sleep(seconds * secondMs);
+}
+
+async function spoilConfiguration({ binDirectory }: WatchedStack): Promise<void> {
+  const path = join(binDirectory, "node.conf");
+  const text = await readFile(path, "utf8");
+  await writeFile(path, text.replace("storage_enable_cetina", "enable_pamir_cetina"));
+}

@@ -1,0 +1,37 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** What is drawn of a dashboard that was written for Grafana. */
+export type WrittenDashboard = Readonly<{
+  uid: string;
+  title: string;
+  panels: readonly WrittenPanel[];
+  annotations: Readonly<{ list: readonly WrittenAnnotation[] }>;
+}>;
+
+/** A panel, or the heading of a row of them. */
+export type WrittenPanel = Readonly<{
+  type: "row" | "timeseries" | "stat" | "state-timeline";
+  title: string;
+  description?: string;
+  gridPos: Readonly<Record<"x" | "y" | "w" | "h", number>>;
+  fieldConfig?: Readonly<{ defaults: FieldDefaults }>;
+  targets?: readonly Readonly<{ expr: string; legendFormat: string }>[];
+}>;
+
+/** How a panel shows values. */
+export type FieldDefaults = Readonly<{
+  unit: string;
+  mappings: readonly Readonly<{ options: Readonly<Record<string, Readonly<{ text: string; color: string }>>> }>[];
+  thresholds: Readonly<{ steps: readonly Readonly<{ color: string; value: number | null }>[] }>;
+}>;
+
+type WrittenAnnotation = Readonly<{ name: string; iconColor: string; expr: string; titleFormat: string }>;
+
+const folder = join(import.meta.dirname, "../../../infra/observability/generated/dashboards");
+
+/** Reads the dashboards that the repository gives to Grafana. */
+export function readWrittenDashboards(): readonly WrittenDashboard[] {
+  const names = readdirSync(folder).filter((name) => name.endsWith(".json"));
+  return names.map((name) => JSON.parse(readFileSync(join(folder, name), "utf8")) as WrittenDashboard);
+}
