@@ -11,6 +11,7 @@ import { findPulumi } from "../support/pulumi/find-pulumi.ts";
 import { createPulumiStack, type PulumiResult, type PulumiStack } from "../support/pulumi/pulumi-stack.ts";
 import { removeStack } from "../support/pulumi/remove-stack.ts";
 import { generousMs, until } from "../support/until.ts";
+import { startCallers } from "../sidecar/hand-over/callers.ts";
 import { freeHostPorts } from "./host-ports.ts";
 import { buildPushgatewayImage } from "./test-images.ts";
 
@@ -156,6 +157,24 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
     expect(await startedAt("node")).toBe(since);
   });
 
+  test("hands the sidecar over to changed settings in its container, without a failed call", async () => {
+    const before = await containerIds();
+    const settings = { sidecar: { gateway: { ranges: { logsBlocks: 50 }, listener: { connections: 900 } } } };
+    config = { ...config, settings };
+    await stack.configure(config);
+    const printed = await step("preview of a change that hands over", stack.run("preview"));
+    expect(printed).toContain("brings a new settings.json5, which hands the sidecar over");
+    expect(printed).not.toContain("would be");
+    const callers = await startCallers(urls.gateway, { requestsPerSecond: 20, webSockets: 4 });
+    await up("a setting that the sidecar is handed over to");
+    await until("WebSockets were opened again", generousMs, () => callers.reopened() >= 4);
+    await callers.end();
+    expect(callers.failures).toEqual([]);
+    const after = await containerIds();
+    const changed = Object.keys(after).filter((name) => after[name] !== before[name]);
+    expect(changed).toEqual([container("sidecar-live")]);
+  });
+
   test("hands a changed secret to the service that uses it, and leaves the others alone", async () => {
     const before = await containerIds();
     const signer = testAccount(3);
@@ -182,8 +201,8 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
   });
 
   test("recovers from a kill -9 half way", async () => {
-    // A setting of the gateway alone, so that the node is not restarted while the payment is made.
-    const sidecar = { gateway: { ranges: { logsBlocks: 60 } } };
+    // What stands in the sidecar's environment and is no change of the node, which is not restarted while the payment is made.
+    const sidecar = { docker: { stopTimeoutSeconds: 299 } };
     await stack.configure({ ...config, settings: { ...(config["settings"] as object), sidecar } });
     const since = await runDocker("inspect", "--format", "{{.Id}}", container("sidecar"));
     const child = stack.start("up", "--yes", "--skip-preview");
