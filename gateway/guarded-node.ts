@@ -87,12 +87,13 @@ export async function guardNode(
     connections: settingNames.key("listener.connections"),
     connectionsPerAddress: settingNames.key("listener.connectionsPerAddress"),
   };
-  resources.use(watchDescriptors(connections.state, { board, log, setting }));
   // Callers of a node that is well are served from the first moment on.
   await lookedOrLate(health, { timeoutMs: settings.health.timeoutMs, signal });
   const gateway = resources.use(
     await startGateway(settings.gateway, { log, metrics, node, settingNames, files, connections }),
   );
+  // Before there are listeners, there would be room for no connection.
+  resources.use(watchDescriptors(connections.state, { board, log, setting }));
   const operations = createApp(
     { bodyLimitBytes, isAllowedHost: createAllowedHostCheck(settings.listen) },
     { log, metrics, mask },

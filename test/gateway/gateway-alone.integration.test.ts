@@ -88,6 +88,11 @@ describe("the gateway alone before a bare anvil", () => {
     expect(warned).toEqual([]);
   });
 
+  it("says how many connections it has room for", () => {
+    expect(gateway.output()).toMatch(/file descriptors are open, 0 of at most [1-9]\d* connections/);
+    expect(gateway.output()).not.toContain("at most 0 connections");
+  });
+
   it("tells viem of new blocks over WebSocket", async () => {
     const client = createPublicClient({ chain: chain(), transport: webSocket(url.replace("http", "ws")) });
     const seen: bigint[] = [];
