@@ -17,18 +17,21 @@ if (config.target === "docker") installImageDependencies(getRootDirectory(), fin
 const watch = watchInterruptions({ project, stack: getStack() });
 const deployed = await deployStack(config, { prefix, root: getRootDirectory() });
 
-export const { urls, tryThis, signer } =
-  config.target === "docker" ? buildDockerOutputs(config) : buildKubernetesOutputs(config);
-
-/** How one enters Grafana, where the stack brings one: `pulumi stack output --show-secrets grafana`. */
-export const grafana = buildGrafanaOutput(config, { prefix, secret: deploymentSecret });
-
-/** What the services were given, for `gatehouse doctor --drift`. */
-export const { configuration } = deployed;
-
-/** What the next preview watches over. */
-export const watchedAtPreview = await watch.end();
-
-/** Where a real node's node.conf is in its container; what an earlier release deployed had it among the programs. */
-export const nodeConf = config.nodeImage === undefined ? undefined : confPath;
+const outputs = config.target === "docker" ? buildDockerOutputs(config) : buildKubernetesOutputs(config);
+const grafana = buildGrafanaOutput(config, { prefix, secret: deploymentSecret });
+const watchedAtPreview = await watch.end();
+const nodeConf = config.nodeImage === undefined ? undefined : confPath;
 if (nodeConf !== undefined) await watch.warnOfNewConfPath(`${prefix}-node`);
+
+/** The stack's outputs. One that is undefined is left out: Pulumi would warn of it at each update. */
+export default {
+  ...outputs,
+  /** How one enters Grafana, where the stack brings one: `pulumi stack output --show-secrets grafana`. */
+  ...(grafana === undefined ? {} : { grafana }),
+  /** What the services were given, for `gatehouse doctor --drift`. */
+  configuration: deployed.configuration,
+  /** What the next preview watches over. */
+  watchedAtPreview,
+  /** Where a real node's node.conf is in its container; what an earlier release deployed had it among the programs. */
+  ...(nodeConf === undefined ? {} : { nodeConf }),
+};
