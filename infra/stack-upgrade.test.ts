@@ -21,7 +21,7 @@ const replacedOnce: Readonly<Record<string, (state: Inputs) => Inputs>> = {
     command: ["sidecar", "--hand-over"],
     envs: withVariables(
       (envs as readonly string[]).filter((variable) => staysInEnvironment.test(variable)),
-      ["GATEHOUSE_SIDECAR_SETTINGS_PATH=/run/gatehouse/live/settings.json5"],
+      ["GATEHOUSE_SIDECAR_SETTINGS_PATH=/run/gatehouse/live/settings.json5", "XDG_STATE_HOME=/var/lib/gatehouse"],
     ),
     volumes: [...(volumes as readonly unknown[]), liveMount("sidecar")],
   }),

@@ -13,7 +13,7 @@ export type SettingsSource = Readonly<{
 }>;
 
 /** Largest of these files that is read; settings are some KiB. */
-const fileBytes = 4_194_304;
+export const settingsFileBytes = 4_194_304;
 
 /** The variables that name a service's files of secrets. */
 const secretFile = /^GATEHOUSE_\w+_FILE$/;
@@ -39,9 +39,14 @@ export async function readSettingsSource(paths: readonly string[]): Promise<Sett
   return { stamp: hash("sha256", JSON.stringify(contents)), text, sha256: hash("sha256", text) };
 }
 
+/** What no file holds any more, or none yet: it differs from whatever is found in one. */
+export function rememberSource(text: string): SettingsSource {
+  return { stamp: "", text, sha256: hash("sha256", text) };
+}
+
 async function readOrExplain(path: string): Promise<Readonly<{ text?: string; why?: string }>> {
   try {
-    return { text: Buffer.from((await readRegularFile(path, fileBytes)).bytes).toString("utf8") };
+    return { text: Buffer.from((await readRegularFile(path, settingsFileBytes)).bytes).toString("utf8") };
   } catch (cause) {
     return { why: explainUnreadable(cause) };
   }

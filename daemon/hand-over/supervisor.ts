@@ -3,8 +3,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stopSignal } from "../stop-signal.ts";
 import { pause } from "../time.ts";
+import { findUserStateDirectory } from "../user-state-directory.ts";
+import { keepSettings, type KeptSettings } from "./kept-settings.ts";
 import { startServiceProcess, type HeldSockets, type ServiceProcess } from "./service-process.ts";
-import { listSettingsFiles, lookAtFiles, readSettingsSource, type SettingsSource } from "./settings-source.ts";
+import {
+  listSettingsFiles,
+  lookAtFiles,
+  readSettingsSource,
+  rememberSource,
+  type SettingsSource,
+} from "./settings-source.ts";
 
 /** Which service is handed over, and where its settings stand. */
 export type SupervisedService = Readonly<{
@@ -35,7 +43,7 @@ type InForce = Readonly<{ process: ServiceProcess; source: SettingsSource; socke
  * begun, and leaves. No connection is refused meanwhile, because the sockets are never closed.
  *
  * Settings that can't be used change nothing, and the process in service reports them. Where they fail only after the old process has let go, a new
- * one with the settings of before takes its place. Resolves with the exit status when the process in service ends, however it ends.
+ * one with the settings of before takes its place. Where the first process can't use what it finds, it starts by the settings that last served. Resolves with the exit status when the process in service ends, however it ends.
  */
 export async function superviseService(supervised: SupervisedService): Promise<number> {
   const stopping = stopSignal();
@@ -53,6 +61,7 @@ class Supervisor {
   readonly #supervised: SupervisedService;
   readonly #files: readonly string[];
   readonly #stopping: AbortSignal;
+  readonly #kept: KeptSettings;
   /** Processes that have not been told to end. */
   readonly #staying = new Set<ServiceProcess>();
   readonly #leaving = new Set<Promise<unknown>>();
@@ -64,13 +73,18 @@ class Supervisor {
     this.#supervised = supervised;
     this.#stopping = stopping;
     this.#files = listSettingsFiles(supervised.settingsPath, supervised.environment);
+    this.#kept = keepSettings({
+      ...supervised,
+      userStateDirectory: findUserStateDirectory(supervised.environment),
+      warn: (message) => void process.stderr.write(`${supervised.service}: ${message}\n`),
+    });
   }
 
   async run(): Promise<number> {
     let look = await lookAtFiles(this.#files);
     let source = await readSettingsSource(this.#files);
-    const first = this.#start(this.#supervised.settingsPath);
-    if (!(await first.reached("prepared")) || !(await this.#bring(first, source))) return (await first.ended) ?? 1;
+    const { first, isServing } = await this.#begin(source);
+    if (!isServing) return (await first.ended) ?? 1;
     process.send?.({ type: "ready", urls: first.urls() });
     let seen = look;
     for (;;) {
@@ -87,6 +101,20 @@ class Supervisor {
       source = found;
       await this.#take(found);
     }
+  }
+
+  /** Starts by what stands in the files; where its settings can't be used, by those that last served. */
+  async #begin(source: SettingsSource): Promise<Readonly<{ first: ServiceProcess; isServing: boolean }>> {
+    const first = this.#start(this.#supervised.settingsPath);
+    if (await first.reached("prepared")) return { first, isServing: await this.#bring(first, source) };
+    const wasKilled = (await first.ended) === null;
+    const text = wasKilled || this.#stopping.aborted ? undefined : await this.#kept.recall();
+    if (text === undefined || text === source.text) return { first, isServing: false };
+    const back = this.#start(this.#kept.path);
+    const isServing = (await back.reached("prepared")) && (await this.#bring(back, rememberSource(text)));
+    if (!isServing) return { first, isServing };
+    await this.#refuse(first);
+    return { first: back, isServing };
   }
 
   /** Asks all processes to end. */
@@ -149,6 +177,7 @@ class Supervisor {
     if (!isServing) return false;
     this.#inForce = { process: one, source, sockets };
     one.send({ type: "serving" });
+    await this.#kept.remember(source.text);
     return true;
   }
 

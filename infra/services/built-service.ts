@@ -11,6 +11,7 @@ import {
   type SettingsTree,
 } from "./rendered-settings.ts";
 import {
+  stateDirectory,
   oneReplica,
   serviceUser,
   type FileSpec,
@@ -65,7 +66,8 @@ export function buildService(outline: Outline, common: CommonArgs): BuiltService
     spec: {
       ...rest,
       arguments: [definition.service, ...(handed === undefined ? [] : ["--hand-over"])],
-      environment: rendered.environment,
+      // The settings that last served have to outlive the container: a new one may find a file that can't be used.
+      environment: { ...rendered.environment, ...(handed === undefined ? {} : { XDG_STATE_HOME: stateDirectory }) },
       files: [...files, ...rendered.files],
       liveFiles: [...liveFiles, ...rendered.liveFiles],
       edges,

@@ -1,0 +1,55 @@
+import { hash } from "node:crypto";
+import { mkdir } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { replaceFile } from "../files/atomic-file.ts";
+import { explainUnreadable, readRegularFile } from "../files/regular-file.ts";
+import { settingsFileBytes } from "./settings-source.ts";
+
+/** The text of the settings file that a service last served by, which outlives its processes. No secret is in it, because none may stand in a settings file. */
+export type KeptSettings = Readonly<{
+  path: string;
+  /** Undefined where nothing is kept, or can be read. */
+  recall: () => Promise<string | undefined>;
+  /** Resolves when the text is on the disk; one that can't be written is told, and kills nothing. */
+  remember: (text: string) => Promise<void>;
+}>;
+
+/** Names whose settings they are, and whom to tell what can't be read or written. */
+export type KeptSettingsOptions = Readonly<{
+  service: string;
+  settingsPath: string;
+  userStateDirectory: string;
+  warn: (message: string) => void;
+}>;
+
+/** Keeps settings among the user's state, by the service and the path of its settings file. */
+export function keepSettings({ service, settingsPath, userStateDirectory, warn }: KeptSettingsOptions): KeptSettings {
+  const name = `${service}-${hash("sha256", resolve(settingsPath)).slice(0, 16)}.json5`;
+  const path = join(userStateDirectory, "settings-in-force", name);
+  const recall = async () => {
+    try {
+      return Buffer.from((await readRegularFile(path, settingsFileBytes)).bytes).toString("utf8");
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT")
+        warn(`${path} can't be read (${explainUnreadable(error)})`);
+      return undefined;
+    }
+  };
+  return {
+    path,
+    recall,
+    remember: async (text) => {
+      if ((await recall()) === text) return;
+      try {
+        await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+        await replaceFile(path, text);
+      } catch (error) {
+        const { code, message } = error as NodeJS.ErrnoException;
+        warn(
+          `the settings in force can't be kept in ${path} (${code ?? message}), so ${service} would not start again while ${settingsPath} can't be used; ` +
+            "make that directory writable, or set XDG_STATE_HOME to one that is",
+        );
+      }
+    },
+  };
+}

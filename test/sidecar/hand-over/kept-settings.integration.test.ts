@@ -1,0 +1,85 @@
+import { hash } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { callRpc } from "../../support/call-rpc.ts";
+import { startService, type ServiceProcess } from "../../support/service-process.ts";
+import { generousMs, until } from "../../support/until.ts";
+
+let folder: string;
+let path: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "gatehouse-kept-settings-"));
+  path = join(folder, "settings.json5");
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+/** Nobody listens at the node's URL: what a gateway says of that is enough here. */
+const settingsWith = (more: object) =>
+  JSON.stringify({
+    node: { httpUrl: "http://127.0.0.1:9", chainId: 1672 },
+    listen: { port: 0 },
+    public: { port: 0 },
+    ...more,
+  });
+
+const start = () =>
+  startService(
+    "gateway",
+    { GATEHOUSE_GATEWAY_SETTINGS_PATH: path, XDG_STATE_HOME: join(folder, "state") },
+    { args: ["--hand-over"] },
+  );
+
+type Configuration = Readonly<{ files: readonly Readonly<{ path: string; sha256: string; refused?: string }>[] }>;
+
+async function readSettingsInForce(gateway: ServiceProcess) {
+  const answer = await fetch(`${gateway.urls["operations"]}/configuration`);
+  return ((await answer.json()) as Configuration).files.find((file) => file.path === path);
+}
+
+describe("a gateway whose machine starts again while its settings can't be used", () => {
+  const good = settingsWith({ log: { level: "warn" } });
+  const bad = settingsWith({ log: { level: "loud" } });
+
+  it.each([
+    ["have a bad value", bad, "log.level"],
+    ["were cut off", good.slice(0, 40), "settings.json5"],
+  ])("serves by those that last served, where they %s, until they are mended", async (_, text, why) => {
+    await writeFile(path, good);
+    await (await start())[Symbol.asyncDispose]();
+    await writeFile(path, text);
+    await using gateway = await start();
+    const refused = await until("the settings are refused", generousMs, async () => {
+      const found = await readSettingsInForce(gateway);
+      return found?.refused === undefined ? undefined : found;
+    });
+    expect(refused.refused).toContain(why);
+    expect(refused.sha256).toBe(hash("sha256", good));
+    expect(await callRpc(gateway.urls["gateway"] ?? "", "eth_chainId", [])).toHaveProperty("jsonrpc", "2.0");
+    const mended = settingsWith({ log: { level: "error" } });
+    await writeFile(path, mended);
+    await until("the mended settings are in force", generousMs, async () => {
+      const found = await readSettingsInForce(gateway);
+      return found?.sha256 === hash("sha256", mended) && found.refused === undefined;
+    });
+  });
+
+  it("does not start where none have served yet, and says why", async () => {
+    await writeFile(path, bad);
+    await expect(start()).rejects.toThrow("log.level");
+  });
+
+  it("takes nothing of before where its settings are good, and the start fails for another reason", async () => {
+    await writeFile(path, good);
+    await (await start())[Symbol.asyncDispose]();
+    const taker = createServer().listen(0, "127.0.0.1");
+    await once(taker, "listening");
+    const { port } = taker.address() as AddressInfo;
+    await writeFile(path, settingsWith({ listen: { port } }));
+    await expect(start()).rejects.toThrow(String(port));
+    taker.close();
+  });
+});
