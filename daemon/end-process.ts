@@ -2,11 +2,18 @@ import type { Writable } from "node:stream";
 import { outlivesReader } from "./bounded-output.ts";
 import { pause } from "./time.ts";
 import { inspect } from "node:util";
+import { setFlagsFromString } from "node:v8";
 import type { Mask } from "./mask.ts";
 
 /** How long the end of a process waits for readers of what it printed, and for calls that are under way. */
 const waitMs = 1_000;
 const lookAgainMs = 20;
+
+/** V8's flags for what compiles in its threads. */
+const compilersInThreads = ["maglev", "turbofan", "concurrent-sparkplug"] as const;
+
+/** How long functions that V8 compiles in its threads have to be done with: each takes a few milliseconds. */
+const compiledMs = 50;
 
 /** Calls that Node makes in its threads, which it waits for at the exit: of files, and of names. */
 const threadCall = /^(FSReq|GetAddrInfoReq|GetNameInfoReq)/;
@@ -15,13 +22,18 @@ const threadCall = /^(FSReq|GetAddrInfoReq|GetNameInfoReq)/;
  * Ends the process with a status, whatever call hangs. What it printed is given a second to be read. Calls of the file system have a second, too, and then the
  * process kills itself (status 137 in a shell), since Node waits at the exit for its threads, and with them for ever for a server of files that is gone. The
  * first process of a container can't do that (pid_namespaces(7)): the engine kills it after its grace time.
- * Not covered: V8 may wait at the exit for threads that still compile, which only SIGKILL ends; 1 of 60 sidecars that failed at their start did.
+ *
+ * Before it exits, V8 compiles nothing more: Node joins V8's threads at the exit, and a thread that compiles may need a garbage collection for that, which only the
+ * main thread does, so both would wait for ever (https://github.com/nodejs/node/issues/54918).
  */
 export async function endProcess(status: number): Promise<never> {
+  for (const compiler of compilersInThreads) setFlagsFromString(`--no-${compiler}`);
+  const compiled = pause(compiledMs);
   const over = AbortSignal.timeout(waitMs);
   await Promise.race([Promise.all([printed(process.stdout), printed(process.stderr)]), pause(waitMs, over)]);
   while (hasThreadCalls() && !over.aborted) await pause(lookAgainMs, over);
   if (hasThreadCalls()) process.kill(process.pid, "SIGKILL");
+  await compiled;
   process.exit(status);
 }
 
