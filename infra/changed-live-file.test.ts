@@ -22,6 +22,14 @@ const route = (price: string) => ({
   }),
 });
 
+const apiKeys = (holders: Readonly<Record<string, string>>) => ({
+  gatewayApiKeys: JSON.stringify(
+    Object.fromEntries(
+      Object.entries(holders).map(([name, digit]) => [name, { sha256: digit.repeat(64), tier: "paid" }]),
+    ),
+  ),
+});
+
 /** Each change, the stack before and after it, and what brings it to the service. */
 const changes = {
   "a limit of the gateway": [{}, gateway({ ranges: { logsBlocks: 50 } }), "sidecar"],
@@ -33,6 +41,8 @@ const changes = {
   "the level of the log": [{}, sidecar({ log: { level: "warn" } }), "sidecar"],
   "the restart budget": [{}, sidecar({ restart: { budgetPerHour: 2 } }), "sidecar"],
   "a watch of the node": [sidecar({ health: { timeoutMs: 2_000 } }), {}, "sidecar"],
+  "the first API key": [{}, apiKeys({ ops: "a" }), "sidecar"],
+  "an API key that is withdrawn": [apiKeys({ ops: "a", partner: "b" }), apiKeys({ ops: "a" }), "sidecar"],
   "a price": [route("1"), route("2"), "resource-server"],
 } as const;
 

@@ -74,11 +74,12 @@ describe("what it says", () => {
   ];
 
   it("of files that a service reads while it runs: that nothing stops", () => {
-    for (const notice of brought("policy.json5")) {
-      expect(notice?.level).toBe("info");
-      expect(notice?.text).toMatch(
-        /^gh-sidecar-live brings a new policy\.json5, which .*nothing stops, and no request/,
-      );
+    for (const file of ["policy.json5", "api-keys.json5"]) {
+      for (const notice of brought(file)) {
+        expect(notice?.level).toBe("info");
+        expect(notice?.text).toContain(`gh-sidecar-live brings a new ${file}, which is read while`);
+        expect(notice?.text).toContain("nothing stops, and no request fails");
+      }
     }
   });
 

@@ -18,7 +18,7 @@ const liveTypes = new Set([containerType, "kubernetes:core/v1:Secret"]);
 const liveName = /-(sidecar|resource-server)-live$/;
 /** What by its change hands a service over; other live files are read by the process that serves. */
 const handingOver = "settings.json5";
-const liveFiles = ["policy.json5", "routes.json5", handingOver];
+const liveFiles = ["policy.json5", "api-keys.json5", "routes.json5", handingOver];
 
 /** What is away while the one container of a service is replaced, by the end of its name. */
 const awayWithout: Readonly<Record<string, string>> = {
@@ -96,7 +96,7 @@ function newFiles(name: string, changed: readonly string[] | undefined): Notice 
   if (changed === undefined) {
     return {
       level: "info",
-      text: `${name} brings new files: a policy or routes are ${read}; ${handingOver} ${handed}.`,
+      text: `${name} brings new files: a policy, API keys or routes are ${read}; ${handingOver} ${handed}.`,
     };
   }
   const isHandedOver = changed.includes(handingOver);

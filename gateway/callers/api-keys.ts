@@ -1,18 +1,9 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
-import { tierName } from "../settings/policy.ts";
+import { apiKeyHolder, apiKeyShape, apiKeysMax } from "../settings/api-keys.ts";
 
 const keyFile = z.strictObject({
-  keys: z
-    .array(
-      z.strictObject({
-        name: z.string().regex(/^[\w.-]{1,64}$/),
-        /** SHA-256 of the key, in hexadecimal. */
-        sha256: z.string().regex(/^[0-9a-f]{64}$/),
-        tier: tierName,
-      }),
-    )
-    .max(100_000),
+  keys: z.array(z.strictObject({ name: apiKeyHolder, ...apiKeyShape })).max(apiKeysMax),
 });
 
 /** Whom an API key belongs to. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { apiKeyHolder, apiKeyShape } from "#gateway/settings/api-keys.ts";
 
 const limits = z.strictObject({
   cpus: z.number().min(0.05).max(256).describe("CPUs at most"),
@@ -32,4 +33,9 @@ export const serviceKeys = {
     .default({})
     .meta({ expected: `settings by service: ${services.join(", ")}` })
     .describe("Settings by service that win over the deployment's: {sidecar: {gateway: {…}}}"),
+  gatewayApiKeys: z
+    .record(apiKeyHolder, z.strictObject(apiKeyShape))
+    .default({})
+    .meta({ expected: "{sha256, tier} by the name of the key's holder" })
+    .describe("API keys of the gateway's private listener by holder, as SHA-256: {ops: {sha256: …, tier: paid}}"),
 };

@@ -1,3 +1,4 @@
+import { renderApiKeys, type RenderedApiKeys, type GatewayApiKeys } from "./gateway-api-keys.ts";
 import { formatAuthority } from "#daemon/http/address.ts";
 import { operatorPaths, stackServices } from "#daemon/stack-services.ts";
 import { policyShape } from "#gateway/settings/policy.ts";
@@ -46,8 +47,10 @@ export type SidecarArgs = CommonArgs &
     /** Job name of the node's metrics; unique per node. */
     jobName: string;
     restart: RestartRoute;
-    /** Tokens that the gateway's private listener takes, and where the key set is that they are verified by; absent: it is off. */
+    /** Tokens that the gateway's private listener takes, and where the key set is that they are verified by. */
     accessTokens?: Omit<AccessTokens, "privateKey">;
+    /** API keys that the gateway's private listener takes; with neither these nor tokens, it is off. */
+    apiKeys?: GatewayApiKeys;
     /** How the node's volume grows, on Kubernetes; absent where it does not. */
     volumeGrowth: VolumeGrowth | undefined;
     /** The proxies before the gateway; absent where callers reach it themselves. */
@@ -114,20 +117,21 @@ const handedSettings = {
  * console.log(problems[0]?.key); // settings.sidecar.gateway.public.port
  */
 export function sidecarSpec(args: SidecarArgs): BuiltService {
+  const apiKeys = renderApiKeys(args.apiKeys, args.settings);
+  const hasPrivate = hasPrivateListener(args);
   const hasOwnPolicy = findRenderedValue(args.settings ?? {}, ["gateway", "policyPath"]) !== undefined;
-  return buildService(
+  const { spec, problems } = buildService(
     {
       name: "sidecar",
       image: "gatehouse",
       definition: sidecarSettings,
-      tree: { ...sidecarTree(args), ...restartTree(args) },
+      tree: { ...sidecarTree(args, apiKeys), ...restartTree(args) },
+      liveFiles: hasPrivate ? apiKeys.liveFiles : [],
       live: hasOwnPolicy ? undefined : livePolicy,
       handed: handedSettings,
       ports: [
         { name: "rpc", number: ports.rpc, audience: "public" },
-        ...(args.accessTokens === undefined
-          ? []
-          : [{ name: "private-rpc", number: ports["private-rpc"], audience: "public" } as const]),
+        ...(hasPrivate ? [{ name: "private-rpc", number: ports["private-rpc"], audience: "public" } as const] : []),
         { name: "status", number: ports.status, audience: "system" },
       ],
       volumes: sidecarVolumes(args),
@@ -153,14 +157,25 @@ export function sidecarSpec(args: SidecarArgs): BuiltService {
     },
     args,
   );
+  return { spec, problems: [...problems, ...apiKeys.problems] };
 }
 
-function sidecarTree(args: SidecarArgs): SettingsTree {
+function hasPrivateListener({ accessTokens, apiKeys = {} }: SidecarArgs): boolean {
+  return accessTokens !== undefined || Object.keys(apiKeys).length > 0;
+}
+
+function sidecarTree(args: SidecarArgs, { keysPath }: RenderedApiKeys): SettingsTree {
+  const isPrivate = hasPrivateListener(args);
   return {
     listen: { host: "0.0.0.0", port: ports.status, ...listOperatorHosts("sidecar", args.published) },
     gateway: {
       public: { host: "0.0.0.0", port: ports.rpc },
-      callers: { ...args.publicProxies, ...(args.published?.isPublicLoopback ? { corsOrigins: [] } : {}) },
+      callers: {
+        ...args.publicProxies,
+        ...(args.published?.isPublicLoopback ? { corsOrigins: [] } : {}),
+        ...(isPrivate && keysPath !== undefined ? { keysPath } : {}),
+      },
+      ...(isPrivate ? { private: { enabled: true, host: "0.0.0.0", port: ports["private-rpc"] } } : {}),
       policyPath: `${liveFilesDirectory}/${livePolicy.file}`,
       ...tokenTree(args.accessTokens),
     },
@@ -193,10 +208,7 @@ function sidecarTree(args: SidecarArgs): SettingsTree {
 function tokenTree(tokens: SidecarArgs["accessTokens"]): SettingsTree {
   if (tokens === undefined) return {};
   const { keySetUrl, issuer, audience } = tokens;
-  return {
-    private: { enabled: true, host: "0.0.0.0", port: ports["private-rpc"] },
-    jwt: { jwksUrl: keySetUrl, issuer, audience },
-  };
+  return { jwt: { jwksUrl: keySetUrl, issuer, audience } };
 }
 
 function restartTree({ restart, nodeImageUser }: SidecarArgs): SettingsTree {

@@ -97,6 +97,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
       jobName,
       restart: context.restart,
       accessTokens: tokens,
+      apiKeys: config.gatewayApiKeys,
       volumeGrowth: config.volumeGrowth,
       publicProxies,
       published,

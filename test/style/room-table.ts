@@ -87,7 +87,7 @@ export const roomTable: Readonly<Record<string, Room>> = {
       // Types alone: an alert on a condition, a reason, an outcome or a limit that does not exist must not compile.
       "status/condition-reasons.ts",
       "gateway/observe/meter.ts",
-      "gateway/settings/policy.ts",
+      "gateway/settings/{api-keys,policy}.ts",
       // What changes with the node's version, and how a version is read, stand once.
       "node/{versions,version-setting}.ts",
       // images: what reads and edits node.conf in the node's own init container does it as the sidecar does.

@@ -1,0 +1,21 @@
+import { z } from "zod";
+import { tierName } from "./policy.ts";
+
+/** Whom an API key belongs to. */
+export const apiKeyHolder = z
+  .string()
+  .regex(/^[\w.-]{1,64}$/)
+  .meta({ expected: "a holder's name: up to 64 letters, digits and . _ -" });
+
+/** An API key as it is stored, and the limits that its holder has. */
+export const apiKeyShape = {
+  sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .meta({ expected: "the key's SHA-256, 64 hexadecimal digits in small letters" })
+    .describe("SHA-256 of the key, in hexadecimal"),
+  tier: tierName.describe("Tier of callers whose limits the holder has"),
+} as const;
+
+/** How many keys a file holds at most. */
+export const apiKeysMax = 100_000;

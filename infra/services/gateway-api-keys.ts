@@ -1,0 +1,63 @@
+import { policyShape } from "#gateway/settings/policy.ts";
+import type { ConfigProblem } from "../config/config-problem.ts";
+import type { StackConfig } from "../config/config-schema.ts";
+import { liveFilesDirectory, type FileSpec } from "./service-spec.ts";
+import { findRenderedValue, type SettingsTree } from "./rendered-settings.ts";
+
+/** API keys of the gateway's private listener, by whom they belong to. */
+export type GatewayApiKeys = StackConfig["gatewayApiKeys"];
+
+/** How a stack's API keys come to the gateway, and what is wrong with them. */
+export type RenderedApiKeys = Readonly<{
+  /** Where the gateway finds them; absent where the settings name an operator's own file. */
+  keysPath: string | undefined;
+  liveFiles: readonly FileSpec[];
+  problems: readonly ConfigProblem[];
+}>;
+
+const keysFile = "api-keys.json5";
+const pathOfKeys = ["gateway", "callers", "keysPath"] as const;
+const key = "gatewayApiKeys";
+
+/**
+ * Delivers API keys by a file that the gateway reads again as it changes: a key is given and withdrawn without a stop. The file is there, if empty, before the
+ * first key is. An operator's own file (`gateway.callers.keysPath`) takes its place.
+ */
+export function renderApiKeys(keys: GatewayApiKeys = {}, settings: SettingsTree = {}): RenderedApiKeys {
+  const holders = Object.entries(keys);
+  const ownFile = findRenderedValue(settings, pathOfKeys);
+  if (ownFile !== undefined) {
+    const message = `settings.sidecar.${pathOfKeys.join(".")} names the gateway's file of API keys, so these would be of no effect. Remove one of the two.`;
+    return { keysPath: undefined, liveFiles: [], problems: holders.length === 0 ? [] : [{ key, message }] };
+  }
+  const content = { keys: holders.map(([name, { sha256, tier }]) => ({ name, sha256, tier })) };
+  return {
+    keysPath: `${liveFilesDirectory}/${keysFile}`,
+    liveFiles: [{ name: keysFile, content: `${JSON.stringify(content, undefined, 2)}\n`, secret: false }],
+    problems: [...findUnknownTiers(keys, settings), ...findSharedKeys(keys)],
+  };
+}
+
+/** The gateway would answer a holder of a tier that it does not have with an error. */
+function findUnknownTiers(keys: GatewayApiKeys, settings: SettingsTree): readonly ConfigProblem[] {
+  const tiers = policyShape.tiers.safeParse(findRenderedValue(settings, ["gateway", "tiers"]));
+  // What is wrong with the tiers themselves is told of them.
+  if (!tiers.success) return [];
+  const known = Object.keys(tiers.data);
+  return Object.entries(keys)
+    .filter(([, { tier }]) => !known.includes(tier))
+    .map(([name, { tier }]) => ({
+      key: `${key}.${name}.tier`,
+      message: `The gateway has no tier "${tier}", only ${known.join(", ")}. Name one of them, or add it to settings.sidecar.gateway.tiers.`,
+    }));
+}
+
+function findSharedKeys(keys: GatewayApiKeys): readonly ConfigProblem[] {
+  const holderOf = new Map<string, string>();
+  return Object.entries(keys).flatMap(([name, { sha256 }]) => {
+    const other = holderOf.get(sha256);
+    holderOf.set(sha256, other ?? name);
+    if (other === undefined) return [];
+    return [{ key: `${key}.${name}.sha256`, message: `It is the key of ${other}, too. Give each holder another key.` }];
+  });
+}
