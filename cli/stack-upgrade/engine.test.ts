@@ -44,6 +44,7 @@ function answer({ method, url = "" }: IncomingMessage, response: ServerResponse)
 
 const container = (running: boolean, owner: string) => ({
   Image: "sha256:0",
+  Id: "c1",
   State: { Running: running, StartedAt: "2027-01-05T00:00:00Z", ExitCode: 0, OOMKilled: false },
   Config: { Labels: { [ownerLabel]: owner } },
   Mounts: [],

@@ -17,6 +17,7 @@ export class EngineError extends Error {
 }
 
 const containerShape = z.object({
+  Id: z.string(),
   Image: z.string(),
   State: z.object({ Running: z.boolean(), StartedAt: z.string(), ExitCode: z.number(), OOMKilled: z.boolean() }),
   Config: z.object({ Labels: z.record(z.string(), z.string()).nullish(), StopTimeout: z.number().nullish() }),

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { createPulumiCli } from "./pulumi-cli.ts";
+import type { PulumiRun } from "./pulumi-process.ts";
 
 /** As Pulumi 3.259 prints it. */
 const printed = `{
@@ -19,4 +20,26 @@ test("a stack's configuration is read though its secrets have no value", async (
     "gatehouse:nodeImage": "node:0.16.2",
     "gatehouse:signerPrivateKey": undefined,
   });
+});
+
+test("the ids of a stack's containers are those of its exported state", async () => {
+  const exported = JSON.stringify({
+    version: 3,
+    deployment: {
+      resources: [
+        { urn: "urn:pulumi:prod::gatehouse::pulumi:pulumi:Stack::gatehouse-prod", type: "pulumi:pulumi:Stack" },
+        { urn: "urn:a", type: "docker:index/volume:Volume", id: "gatehouse-prod-node-data" },
+        { urn: "urn:b", type: "docker:index/container:Container", id: "4ac1" },
+      ],
+    },
+  });
+  const asked: (readonly string[])[] = [];
+  const run = async ({ args }: PulumiRun) => {
+    asked.push(args);
+    return exported;
+  };
+  const pulumi = createPulumiCli({ stack: "prod", configFile: "/srv/Pulumi.prod.yaml" }, { run });
+  expect(await pulumi.readContainerIds()).toEqual(new Set(["4ac1"]));
+  // Secrets stay encrypted.
+  expect(asked.flat()).not.toContain("--show-secrets");
 });

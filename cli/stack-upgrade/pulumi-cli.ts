@@ -31,6 +31,10 @@ export type PulumiCli = Readonly<{
   preview: (change: ConfigChange) => Promise<readonly PreviewedStep[]>;
   setConfig: (change: ConfigChange) => Promise<void>;
   update: (options: PulumiUpdate) => Promise<void>;
+  /** The engine's ids of the containers that are in Pulumi's state. */
+  readContainerIds: () => Promise<ReadonlySet<string>>;
+  /** Removes whatever lock the stack has: for one whose update is known to be no more. */
+  removeLocks: () => Promise<void>;
 }>;
 
 const shortMs = 120_000;
@@ -39,6 +43,9 @@ const previewMs = 600_000;
 /** A secret has no value without --show-secrets. */
 const configShape = z.record(z.string(), z.object({ value: z.unknown().optional() }));
 const whoamiShape = z.object({ url: z.string() });
+const exportShape = z.object({
+  deployment: z.object({ resources: z.array(z.object({ type: z.string(), id: z.string().optional() })).default([]) }),
+});
 const previewShape = z.object({ steps: z.array(stepShape).default([]) });
 
 /** Creates the way to a stack by Pulumi's command line. */
@@ -85,6 +92,13 @@ export function createPulumiCli(
       const args = ["up", "--yes", "--skip-preview", "--config-file", configFile, ...common];
       await run({ args, ...options });
     },
+    readContainerIds: async () => {
+      const args = ["stack", "export", ...common];
+      const { deployment } = parse(exportShape, await run({ args, withinMs: shortMs }), "stack export");
+      const containers = deployment.resources.filter(({ type }) => type === "docker:index/container:Container");
+      return new Set(containers.flatMap(({ id }) => (id === undefined ? [] : [id])));
+    },
+    removeLocks: async () => void (await run({ args: ["cancel", "--yes", ...common], withinMs: shortMs })),
   };
 }
 

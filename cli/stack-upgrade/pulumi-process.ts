@@ -39,8 +39,11 @@ export type PulumiProcessOptions = Readonly<{
 export type RunPulumi = (run: PulumiRun) => Promise<string>;
 
 const wordsLength = 65_536;
-/** How long an update that is interrupted may take to note what it has done. */
-export const interruptMs = 120_000;
+/**
+ * How long an update that is interrupted may take to note what it has done: Pulumi waits for the calls that it has begun, and its Docker provider for a container that
+ * does not get well, which is 300 seconds for a sidecar whose node is silent.
+ */
+export const interruptMs = 420_000;
 const lookAgainMs = 250;
 const shownLines = 6;
 
@@ -76,7 +79,7 @@ export function createPulumiProcess(
     const printed = await output.text();
     if (status === 0 && why === undefined) return printed;
     const said = `${printed}\n${await errors.text()}`.slice(-wordsLength);
-    const shown = lastLines(said);
+    const shown = pickLines(said);
     throw new PulumiError(
       `${name} ${why ?? `ended with ${status ?? signal ?? "nothing"}`}${shown === "" ? "." : `: ${shown}`}`,
       said,
@@ -136,10 +139,10 @@ async function findLimit(files: readonly ScratchFile[], runMs: number, withinMs:
   return undefined;
 }
 
-function lastLines(text: string): string {
+/** The lines that say what failed, which stand before a summary; else the last ones. */
+function pickLines(text: string): string {
   const lines = text.split("\n").map((line) => line.trim());
-  return lines
-    .filter((line) => line !== "")
-    .slice(-shownLines)
-    .join(" | ");
+  const errors = new Set(lines.filter((line) => line.startsWith("error: ") && line !== "error: update failed"));
+  const shown = errors.size > 0 ? [...errors] : lines.filter((line) => line !== "");
+  return shown.slice(-shownLines).join(" | ");
 }

@@ -97,6 +97,8 @@ const recordShape = z.object({
   /** How far the data of before were put back. */
   restored: z.enum(["begun", "whole"]).optional(),
   update: runningUpdate.optional(),
+  /** Those before it: one that was killed may have left its lock. */
+  earlierUpdates: z.array(runningUpdate).optional(),
   /** What the last run waited for in this stage: a lock that somebody else has on the stack, or something else. */
   waitsFor: z.enum(["lock", "other"]).optional(),
   /** Whether the new version told what it is when it was proved. */
@@ -111,7 +113,7 @@ export type StackRecord = Readonly<z.output<typeof recordShape>>;
 
 /** What a step finds out that has to outlive the command. */
 export type StackAmendment = Readonly<
-  Partial<Pick<StackRecord, "lastStart" | "restored" | "update" | "waitsFor" | "reportedVersion">>
+  Partial<Pick<StackRecord, "lastStart" | "restored" | "update" | "earlierUpdates" | "waitsFor" | "reportedVersion">>
 >;
 
 /** What is remembered can't be read or written; the message says what to do. */

@@ -81,6 +81,18 @@ describe("a node that a killed update has left", () => {
     expect(typing.lines.join("\n")).toContain("removing it");
     expectOld(world, ended?.record);
   });
+
+  it("leaves its lock, which is removed: this upgrade began it, and it is no more", async () => {
+    const world = createStackWorld("good");
+    const typing = createTyping(world);
+    await typing.type(whileUpdating);
+    world.crashUpdates();
+    const ended = await typing.type();
+    expect(typing.lines).toContain(
+      "The stack is locked by process 100, a pulumi up of this upgrade that was killed; removing its lock.",
+    );
+    expect([ended?.record.end, world.image()]).toEqual(["committed", newImage]);
+  });
 });
 
 describe("a job on the data", () => {

@@ -2,6 +2,7 @@ import { EngineError, type Engine } from "./engine.ts";
 import type { StackQuestions } from "./node-status.ts";
 import type { StepOutcome } from "./next-stage.ts";
 import { proveNode } from "./prove-node.ts";
+import { findDeadLock } from "./dead-lock.ts";
 import type { PulumiCli } from "./pulumi-cli.ts";
 import { endUpdate, type EndUpdateDependencies } from "./running-update.ts";
 import type { AmendRecord, StackStep, StackSteps } from "./run-stack-upgrade.ts";
@@ -28,7 +29,7 @@ export type ProofPace = Readonly<{
 export type StackStepsDependencies = Omit<UpdateDependencies, "pulumi" | "engine"> &
   EndUpdateDependencies &
   Readonly<{
-    pulumi: Pick<PulumiCli, "setConfig" | "update">;
+    pulumi: Pick<PulumiCli, "setConfig" | "update" | "readContainerIds" | "removeLocks">;
     engine: Engine;
     questions: Pick<StackQuestions, "look" | "blockHash">;
     proof: ProofPace;
@@ -37,6 +38,9 @@ export type StackStepsDependencies = Omit<UpdateDependencies, "pulumi" | "engine
   }>;
 
 const done = { kind: "done" } as const;
+
+/** How many updates are remembered; more than this upgrade begins, but for those that wait for a lock. */
+const earlierMax = 20;
 
 /** What removing a copy may take. */
 const removeMs = 600_000;
@@ -116,6 +120,7 @@ async function update(
   if (ended.kind !== "done") return ended;
   const { node, sidecar } = namesOf(record);
   const { engine, processes, clock } = dependencies;
+  const begun = [...(record.earlierUpdates ?? []), ...(record.update === undefined ? [] : [record.update])];
   const updated = await updateStack(
     {
       ...record,
@@ -123,8 +128,12 @@ async function update(
       names: [node, sidecar, `${node}-prime`, `${node}-conf`, `${sidecar}-files`, `${sidecar}-live`],
       onBegin: async (pid) => {
         const startedAt = await processes.startOf(pid);
-        if (startedAt !== undefined) await amend({ update: { pid, startedAt, beganMs: clock.wallMs() } });
+        if (startedAt === undefined) return;
+        const now = { pid, startedAt, beganMs: clock.wallMs() };
+        await amend({ update: now, earlierUpdates: begun.slice(-earlierMax) });
+        begun.push(now);
       },
+      findDeadLock: (said) => findDeadLock(said, begun, { processes }),
       onLocked: () => amend({ waitsFor: "lock" }),
     },
     dependencies,

@@ -69,10 +69,9 @@ export function createStackWorld(newVersion: NewVersion) {
     stopNode: () => stopContainer(state, names.node),
     image: () => state.containers.get(names.node)?.image,
     areRunning: () => [...state.containers.values()].every(({ running }) => running),
-    /** Every update is killed in the middle, and somebody says pulumi cancel. */
+    /** Every update is killed in the middle, and leaves its lock. */
     crashUpdates: () => {
       for (const { task } of state.processes.values()) task?.end();
-      state.lockedBy = undefined;
     },
     /** What of a killed command does not go on: a process that was not let go yet. */
     bury: () => {

@@ -25,6 +25,7 @@ export function createWorldEngine(parts: WorldParts): Engine {
       const found = find(name);
       if (found === undefined) return undefined;
       return {
+        Id: `${name} ${found.starts}`,
         Image: `sha256:${found.image}`,
         State: { Running: found.running, StartedAt: String(found.starts), ExitCode: 143, OOMKilled: false },
         Config: { Labels: { "io.gatehouse.stack": prefix }, StopTimeout: 300 },

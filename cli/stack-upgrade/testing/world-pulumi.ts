@@ -1,3 +1,4 @@
+import { hostname } from "node:os";
 import { identifyBackend } from "../pulumi-backend.ts";
 import type { PulumiCli } from "../pulumi-cli.ts";
 import { PulumiError } from "../pulumi-process.ts";
@@ -38,7 +39,7 @@ export function createWorldPulumi(parts: WorldParts): PulumiCli {
       const task = await change(() => {
         if (state.lockedBy !== undefined) {
           state.processes.delete(pid);
-          throw new PulumiError("locked", "the stack is currently locked by 1 lock(s)");
+          throw new PulumiError("locked", describeLock(state.lockedBy));
         }
         state.lockedBy = pid;
         const begun = time.begin(listSteps(parts));
@@ -56,6 +57,11 @@ export function createWorldPulumi(parts: WorldParts): PulumiCli {
       const failure = task.failure();
       if (failure !== undefined) throw new PulumiError(failure, failure);
     },
+    readContainerIds: async () => {
+      const known = state.pulumiKnows === undefined ? [] : [...state.containers];
+      return new Set(known.map(([name, { starts }]) => `${name} ${starts}`));
+    },
+    removeLocks: () => change(() => (state.lockedBy = undefined)),
   };
 }
 
@@ -71,6 +77,12 @@ export function createWorldProcesses(parts: WorldParts): Processes {
     interrupt: (pid) => interrupt(parts, pid),
     kill: async (pid) => state.processes.get(pid)?.task?.end(),
   };
+}
+
+/** As Pulumi 3.259 prints it for a backend of files. */
+function describeLock(pid: number): string {
+  return `error: the stack is currently locked by 1 lock(s). Either wait for the other process(es) to end or delete the lock file with \`pulumi cancel\`.
+  file:///srv/state/.pulumi/locks/organization/gatehouse/prod/3df5183a.json: created by me@${hostname()} (pid ${pid}) at 2027-01-05T07:59:14Z`;
 }
 
 /** It notes what it has done, and gives its lock up. */

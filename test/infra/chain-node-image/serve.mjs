@@ -35,6 +35,7 @@ const block = (number) => {
     hash,
     parentHash,
     timestamp: quantity(Math.floor(Date.now() / 1_000)),
+    baseFeePerGas: quantity(1_000_000_000),
     transactions: [],
   };
 };
@@ -46,6 +47,12 @@ const methods = {
   eth_syncing: () => false,
   web3_clientVersion: () => (behaviour === "secretive" ? "chain-node" : `chain-node/v${version}`),
   ...(behaviour === "secretive" ? {} : { debug_protocolVersion: () => ({ binaryVersion: version }) }),
+  // What a facilitator asks before it is ready.
+  eth_getBalance: () => "0xde0b6b3a7640000",
+  eth_getTransactionCount: () => quantity(0),
+  eth_maxPriorityFeePerGas: () => quantity(1_000_000_000),
+  eth_gasPrice: () => quantity(1_000_000_000),
+  eth_getLogs: () => [],
   eth_getBlockByNumber: ([number]) => block(numberOf(number)),
 };
 

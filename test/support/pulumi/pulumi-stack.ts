@@ -17,6 +17,9 @@ export type PulumiStack = AsyncDisposable &
   Readonly<{
     /** Begins the names of what the stack makes. */
     prefix: string;
+    /** What a program that runs Pulumi on the stack needs. */
+    env: NodeJS.ProcessEnv;
+    configFile: string;
     /** Runs a command to its end. */
     run: (...args: readonly string[]) => Promise<PulumiResult>;
     /** Starts a command that is to be killed, in its own process group. */
@@ -58,6 +61,8 @@ export async function createPulumiStack(name: string): Promise<PulumiStack> {
   if (made.status !== 0) throw new Error(`pulumi stack init: ${made.output}`);
   return {
     prefix: `${project}-${name}`,
+    env,
+    configFile,
     run: (...args) => run(args[0] === "cancel" ? [...args, "--stack", name] : onStack(args)),
     start: (...args) => start(root, onStack(args)),
     configure: async (config) => {
