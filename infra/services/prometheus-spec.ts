@@ -58,6 +58,7 @@ export function prometheusSpec(args: PrometheusArgs): BuiltService {
       // Its default lets the script of any page read it that is opened in a browser which reaches it.
       "--web.cors.origin=^$",
       `--storage.tsdb.path=${directory}`,
+      "--enable-feature=exemplar-storage",
       `--storage.tsdb.retention.time=${args.retentionDays}d`,
       `--storage.tsdb.retention.size=${Math.floor(args.volumeGibibytes * 1_024 * blocksShare)}MB`,
     ],
