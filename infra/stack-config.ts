@@ -11,7 +11,7 @@ import { findPushgatewayProblems } from "./services/push-target.ts";
 import { imageKeys, findUnnamedImages } from "./services/stack-images.ts";
 import { findReplicationProblems } from "./services/replication.ts";
 import { findTrustedProxiesProblems } from "./services/trusted-proxies.ts";
-import { ConfigError, type ConfigProblem } from "./config/config-problem.ts";
+import { ConfigError, describeProblem, type ConfigProblem } from "./config/config-problem.ts";
 
 /**
  * Parses a stack's configuration.
@@ -53,18 +53,24 @@ function fromText(key: string, text: string): unknown {
 
 function describe(issue: z.core.$ZodIssue, raw: Readonly<Record<string, string>>): readonly ConfigProblem[] {
   if (issue.code === "unrecognized_keys" && issue.path.length === 0) {
-    return issue.keys.map((key) => ({
-      key,
-      message: "no such key; Pulumi.yaml lists the keys. Correct the name or remove it with `pulumi config rm`.",
-    }));
+    return issue.keys.map((key) =>
+      describeProblem(key, {
+        wrong: { kind: "no-such-key" },
+        remedy: ["Correct the name or remove it", { kind: "remove" }, "."],
+      }),
+    );
   }
   const [key = "", ...inner] = issue.path.map(String);
   const expected = expectedOf(shape[key]);
   const secret = secretKeys.some((name) => name === key);
   const found = secret ? "a value that does not fit" : (raw[key] ?? "nothing");
   const allowed = inner.length === 0 && typeof expected === "string" ? `expected ${expected}` : issue.message;
-  const set = secret ? `pulumi config set --secret ${key} …` : `pulumi config set ${key} …`;
-  return [{ key: [key, ...inner].join("."), message: `found ${found}; ${allowed}. Correct it with \`${set}\`.` }];
+  return [
+    describeProblem([key, ...inner].join("."), {
+      wrong: `found ${found}; ${allowed}.`,
+      remedy: ["Correct it", { kind: "set", key, secret }, "."],
+    }),
+  ];
 }
 
 /** The words for a right value: the schema's own, or those of the schema that a default or `optional()` wraps. */
@@ -137,8 +143,10 @@ function missingImages(config: StackConfig): readonly ConfigProblem[] {
   if (config.target !== "kubernetes") return [];
   return findUnnamedImages(config)
     .map((name) => imageKeys[name])
-    .map((key) => ({
-      key,
-      message: `missing; on Kubernetes images come from a registry. Push the image and set \`pulumi config set ${key} registry/name@sha256:…\`.`,
-    }));
+    .map((key) =>
+      describeProblem(key, {
+        wrong: "missing; on Kubernetes images come from a registry.",
+        remedy: ["Push the image and", { kind: "set-to", key, value: "registry/name@sha256:…" }, "."],
+      }),
+    );
 }

@@ -1,5 +1,6 @@
 import { RunError } from "@pulumi/pulumi";
 import { maskCredentials } from "#daemon/mask.ts";
+import { formatForStack, maskParts, type ProblemParts } from "./problem-parts.ts";
 
 /** One thing that is wrong with a stack's configuration. */
 export type ConfigProblem = Readonly<{
@@ -7,11 +8,13 @@ export type ConfigProblem = Readonly<{
   key: string;
   /** What was found, what is allowed and what to do. */
   message: string;
+  /** What the message is made of; absent where it was written as a whole. */
+  parts?: ProblemParts;
 }>;
 
-/** The command that sets a key, also one inside of an object. */
-export function setCommand(key: string): string {
-  return `pulumi config set ${key.includes(".") ? "--path " : ""}${key} …`;
+/** Describes a problem by its parts; its message is the one for a stack's configuration. */
+export function describeProblem(key: string, parts: ProblemParts): ConfigProblem {
+  return { key, message: formatForStack(parts), parts };
 }
 
 /**
@@ -22,6 +25,8 @@ export class ConfigError extends RunError {
   override readonly name = "ConfigError";
   readonly code = "config_invalid";
   readonly problems: readonly ConfigProblem[];
+  /** The first line of the message: how many problems there are, and in what. */
+  readonly summary: string;
 
   /** @param where What the problems are in, in words, and what begins a key there. */
   constructor(
@@ -31,10 +36,16 @@ export class ConfigError extends RunError {
       begin: "gatehouse:",
     },
   ) {
-    const masked = problems.map(({ key, message }) => ({ key, message: maskCredentials(message) }));
+    const masked = problems.map(({ key, message, parts }) => ({
+      key,
+      message: maskCredentials(message),
+      ...(parts === undefined ? {} : { parts: maskParts(parts) }),
+    }));
     const lines = masked.map((problem) => `  ${where.begin}${problem.key}: ${problem.message}`);
     const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
-    super(`${count} in ${where.what}:\n${lines.join("\n")}`);
+    const summary = `${count} in ${where.what}:`;
+    super([summary, ...lines].join("\n"));
     this.problems = masked;
+    this.summary = summary;
   }
 }

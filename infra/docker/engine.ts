@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { ConfigError } from "../config/config-problem.ts";
+import { ConfigError, describeProblem } from "../config/config-problem.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import { createEngineClient } from "../preflight/engine-client.ts";
 
@@ -14,8 +14,9 @@ export function findEngineSocket(dockerEngine: string): string {
   if (!dockerEngine.startsWith(scheme)) return "/var/run/docker.sock";
   const path = dockerEngine.slice(scheme.length);
   if (statSync(path, { throwIfNoEntry: false })?.isSocket() === true) return path;
-  const message = `found ${dockerEngine}, where no socket is; start the Docker engine, or set its address with \`pulumi config set dockerEngine …\`.`;
-  throw new ConfigError([{ key: "dockerEngine", message }]);
+  const key = "dockerEngine";
+  const remedy = ["start the Docker engine, or set its address", { kind: "set", key }, "."] as const;
+  throw new ConfigError([describeProblem(key, { wrong: `found ${dockerEngine}, where no socket is;`, remedy })]);
 }
 
 /** The group that may use the engine's socket, where the engine is on this machine; the engine proxy joins it. */

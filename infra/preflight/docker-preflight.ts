@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { StackConfig } from "../config/config-schema.ts";
-import { setCommand, type ConfigProblem } from "../config/config-problem.ts";
+import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
+import type { ProblemParts } from "../config/problem-parts.ts";
 import { listWatchers } from "../services/observability-args.ts";
 import { choosePeerPort } from "../services/peers.ts";
 import type { ImageName } from "../services/service-spec.ts";
@@ -52,11 +53,11 @@ async function engineProblems({ dockerEngine }: StackConfig, { ask }: DockerLook
     return [{ key, message: `found ${found}; expected 1.${apiMinorMin} or later. Update Docker to 20.10 or later.` }];
   } catch (error) {
     const { code, message: said } = error as NodeJS.ErrnoException;
-    const advice =
+    const remedy: ProblemParts["remedy"] =
       code === "EACCES"
-        ? "you may not use this socket; join its group (often `docker`) or run as a user who may"
-        : "start the Docker engine, or set its address with `pulumi config set dockerEngine …`";
-    return [{ key, message: `found ${dockerEngine}, which does not answer (${said}); ${advice}.` }];
+        ? ["you may not use this socket; join its group (often `docker`) or run as a user who may."]
+        : ["start the Docker engine, or set its address", { kind: "set", key }, "."];
+    return [describeProblem(key, { wrong: `found ${dockerEngine}, which does not answer (${said});`, remedy })];
   }
 }
 
@@ -77,8 +78,8 @@ async function portProblems(
       const taken =
         holder === undefined ? await probe?.(address, port) : `the container ${holder} publishes it already`;
       if (taken === undefined) return [];
-      const advice = `Free it, or take another one with \`${setCommand(key)}\`.`;
-      return [{ key, message: `found ${port}, but ${taken}. ${advice}` }];
+      const remedy = ["Free it, or take another one", { kind: "set", key }, "."] as const;
+      return [describeProblem(key, { wrong: `found ${port}, but ${taken}.`, remedy })];
     }),
   );
   return [...clashes(config), ...found.flat()];
@@ -112,7 +113,8 @@ function clashes(config: StackConfig): readonly ConfigProblem[] {
     const other = seen.get(port);
     seen.set(port, key);
     if (other === undefined) return [];
-    return [{ key, message: `found ${port}, as is ${other}; give each its own with \`${setCommand(key)}\`.` }];
+    const remedy = ["give each its own", { kind: "set", key }, "."] as const;
+    return [describeProblem(key, { wrong: `found ${port}, as is ${other};`, remedy })];
   });
 }
 
@@ -129,8 +131,9 @@ async function imageProblems(config: StackConfig, { ask }: DockerLook): Promise<
       // A registry that wants to know who asks is answered by the engine's own client, later.
       if ([200, 401, 403].includes(there.status)) return [];
       const why = message.safeParse(there.body).data?.message ?? `HTTP ${there.status}`;
-      const what = `found ${name}, which the engine does not have and can't pull (${why})`;
-      return [{ key, message: `${what}; correct it with \`${setCommand(key)}\`, or load it into the engine.` }];
+      const wrong = `found ${name}, which the engine does not have and can't pull (${why});`;
+      const remedy = ["correct it", { kind: "set", key }, ", or load it into the engine."] as const;
+      return [describeProblem(key, { wrong, remedy })];
     }),
   );
   return found.flat();
@@ -141,11 +144,12 @@ async function baseProblems(config: StackConfig, body: unknown, ask: EngineClien
   const { baseImage: name } = config;
   const environment = image.safeParse(body).data?.Config?.Env ?? [];
   const version = environment.find((line) => line.startsWith("NODE_VERSION="))?.slice("NODE_VERSION=".length);
+  const key = "baseImage";
   const problem = (found: string, expected: string) => [
-    {
-      key: "baseImage",
-      message: `found ${name}, which ${found}; expected an image with ${expected}. Correct it with \`pulumi config set baseImage …\`.`,
-    },
+    describeProblem(key, {
+      wrong: `found ${name}, which ${found}; expected an image with ${expected}.`,
+      remedy: ["Correct it", { kind: "set", key }, "."],
+    }),
   ];
   if (version !== undefined) {
     const isOld = Number.parseInt(version, 10) < oldestNode;

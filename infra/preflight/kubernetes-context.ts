@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { parse } from "yaml";
 import { z } from "zod";
-import type { ConfigProblem } from "../config/config-problem.ts";
+import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
 
 /** Where kubectl and Pulumi find clusters. */
 export type KubernetesHome = Readonly<{
@@ -41,7 +41,8 @@ export function findContextProblems(context: string | undefined, home: Kubernete
       ? "missing, and the kubeconfig has no current context"
       : `found ${wanted}, which the kubeconfig does not have`;
   const known = names.length === 0 ? "it has none" : `it has ${names.join(", ")}`;
-  return [{ key, message: `${what}; ${known}. Correct it with \`pulumi config set ${key} …\`.` }];
+  const remedy = ["Correct it", { kind: "set", key }, "."] as const;
+  return [describeProblem(key, { wrong: `${what}; ${known}.`, remedy })];
 }
 
 function readKubeconfig(path: string): readonly z.output<typeof kubeconfigSchema>[] {

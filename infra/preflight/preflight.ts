@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
-import type { StackConfig } from "../config/config-schema.ts";
-import { ConfigError, type ConfigProblem } from "../config/config-problem.ts";
+import { secretKeys, type StackConfig } from "../config/config-schema.ts";
+import { ConfigError, describeProblem, type ConfigProblem } from "../config/config-problem.ts";
 import { findMissingKeys } from "../services/node-keys.ts";
 import { findDockerProblems, probePort } from "./docker-preflight.ts";
 import { createEngineClient } from "./engine-client.ts";
@@ -63,7 +63,7 @@ export function findMissingValues(config: StackConfig): readonly ConfigProblem[]
     ...findMissingKeys(config),
     ...(devAccounts || signerPrivateKey !== undefined
       ? []
-      : [missing("--secret signerPrivateKey", "the key of the account that submits settlements")]),
+      : [missing("signerPrivateKey", "the key of the account that submits settlements")]),
     ...(devAccounts || payTo !== undefined ? [] : [missing("payTo", "the account that is paid")]),
     ...(tokenAddress !== undefined
       ? []
@@ -71,7 +71,10 @@ export function findMissingValues(config: StackConfig): readonly ConfigProblem[]
   ];
 }
 
-function missing(argument: string, expected: string): ConfigProblem {
-  const key = argument.split(" ").at(-1) ?? argument;
-  return { key, message: `missing; expected ${expected}. Set it with \`pulumi config set ${argument} …\`.` };
+function missing(key: string, expected: string): ConfigProblem {
+  const secret = secretKeys.some((name) => name === key);
+  return describeProblem(key, {
+    wrong: `missing; expected ${expected}.`,
+    remedy: ["Set it", { kind: "set", key, secret }, "."],
+  });
 }

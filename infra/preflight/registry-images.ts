@@ -2,7 +2,7 @@ import { posix } from "node:path";
 import { z } from "zod";
 import { readText } from "#daemon/bytes.ts";
 import type { StackConfig } from "../config/config-schema.ts";
-import { setCommand, type ConfigProblem } from "../config/config-problem.ts";
+import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
 import type { ImageName } from "../services/service-spec.ts";
 import { imageKeys, listImages } from "../services/stack-images.ts";
 import type { EngineClient } from "./engine-client.ts";
@@ -35,8 +35,8 @@ export async function findRegistryProblems(config: StackConfig, look: RegistryLo
       const key = imageKeys[name as ImageName];
       const place = placeOf(reference);
       if (place === undefined || !(await isMissing(place, look))) return [];
-      const message = `found ${reference}, but ${place.registry} has no ${place.version} in ${place.repository}. Push it, or correct it with \`${setCommand(key)}\`.`;
-      return [{ key, message }];
+      const wrong = `found ${reference}, but ${place.registry} has no ${place.version} in ${place.repository}.`;
+      return [describeProblem(key, { wrong, remedy: ["Push it, or correct it", { kind: "set", key }, "."] })];
     }),
   );
   return problems.flat();

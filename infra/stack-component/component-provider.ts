@@ -38,8 +38,7 @@ async function construct(
 }
 
 /** Each problem at its input, as the engine shows it in the language of the program. */
-function toPropertiesError({ message, problems }: ConfigError): InputPropertiesError {
-  const [first = ""] = message.split("\n");
+function toPropertiesError({ summary, problems }: ConfigError): InputPropertiesError {
   const errors = problems.map(({ key, message: reason }) => ({ propertyPath: key, reason }));
-  return new InputPropertiesError({ message: first, errors });
+  return new InputPropertiesError({ message: summary, errors });
 }

@@ -1,0 +1,202 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { ConfigError, type ConfigProblem } from "../config/config-problem.ts";
+import { findEngineSocket } from "../docker/engine.ts";
+import { findDockerProblems } from "../preflight/docker-preflight.ts";
+import { findContextProblems } from "../preflight/kubernetes-context.ts";
+import { findMissingValues } from "../preflight/preflight.ts";
+import { findRegistryProblems } from "../preflight/registry-images.ts";
+import { parseConfig } from "../stack-config.ts";
+import { toInputProblem } from "./input-problem.ts";
+
+const format = ({ key, message }: ConfigProblem) => `${key}: ${message}`;
+
+/** The texts of what a check finds or throws: each for a stack's configuration, then for a component's inputs. */
+async function textsOf(check: () => readonly ConfigProblem[] | Promise<readonly ConfigProblem[]>): Promise<string> {
+  const problems = await Promise.try(check).catch((error: unknown) => {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  });
+  const lines = problems.flatMap((problem) => [`stack ${format(problem)}`, `input ${format(toInputProblem(problem))}`]);
+  return `\n${lines.join("\n")}\n`;
+}
+
+const parsed = (raw: Readonly<Record<string, string>>) => () => findMissingValues(parseConfig(raw));
+
+/** An engine that can't be asked, for the reason of an error's code. */
+const failing = (code: string) => () => Promise.reject(Object.assign(new Error(`connect ${code}`), { code }));
+const oldEngine = () => Promise.resolve({ status: 200, body: { ApiVersion: "1.20" }, headers: {} });
+/** A registry that shows every repository and has no tag in it. */
+const emptyRegistry = (url: string | URL | Request) =>
+  Promise.resolve(Response.json({}, { status: String(url).includes("/manifests/") ? 404 : 200 }));
+
+it("names a value that does not fit", async () => {
+  expect(await textsOf(parsed({ chainId: "0", hostIp: "here", signerPrivateKey: "0x1" }))).toMatchInlineSnapshot(`
+    "
+    stack chainId: found 0; expected an EIP-155 chain id, a whole number, 1 or more. Correct it with \`pulumi config set chainId …\`.
+    input chainId: found 0; expected an EIP-155 chain id, a whole number, 1 or more. Correct it.
+    stack hostIp: found here; expected the IP address that peers reach the node at. Correct it with \`pulumi config set hostIp …\`.
+    input hostIp: found here; expected the IP address that peers reach the node at. Correct it.
+    stack signerPrivateKey: found a value that does not fit; expected a private key: 0x and 64 hexadecimal digits. Correct it with \`pulumi config set --secret signerPrivateKey …\`.
+    input signerPrivateKey: found a value that does not fit; expected a private key: 0x and 64 hexadecimal digits. Correct it.
+    "
+  `);
+  const limits = JSON.stringify({ node: { memory: 5 } });
+  expect(await textsOf(parsed({ limits, observability: '{"grafana":{"port":"no"}}' }))).toMatchInlineSnapshot(`
+    "
+    stack limits.node.cpus: found {"node":{"memory":5}}; missing; expected a number. Correct it with \`pulumi config set limits …\`.
+    input limits.node.cpus: found {"node":{"memory":5}}; missing; expected a number. Correct it.
+    stack limits.node.memoryMebibytes: found {"node":{"memory":5}}; missing; expected a number. Correct it with \`pulumi config set limits …\`.
+    input limits.node.memoryMebibytes: found {"node":{"memory":5}}; missing; expected a number. Correct it.
+    stack limits.node: found {"node":{"memory":5}}; no such key as "memory"; correct or remove it. Correct it with \`pulumi config set limits …\`.
+    input limits.node: found {"node":{"memory":5}}; no such key as "memory"; correct or remove it. Correct it.
+    stack observability.grafana.port: found {"grafana":{"port":"no"}}; expected a number, not text. Correct it with \`pulumi config set observability …\`.
+    input observability.grafana.port: found {"grafana":{"port":"no"}}; expected a number, not text. Correct it.
+    "
+  `);
+});
+
+it("names an unknown key", async () => {
+  expect(await textsOf(parsed({ chainID: "1" }))).toMatchInlineSnapshot(`
+    "
+    stack chainID: no such key; Pulumi.yaml lists the keys. Correct the name or remove it with \`pulumi config rm\`.
+    input chainID: no such input. Correct the name or remove it.
+    "
+  `);
+});
+
+it("names what is missing", async () => {
+  const key = `0x${"1".repeat(64)}`;
+  expect(await textsOf(parsed({}))).toMatchInlineSnapshot(`
+    "
+    stack signerPrivateKey: missing; expected the key of the account that submits settlements. Set it with \`pulumi config set --secret signerPrivateKey …\`.
+    input signerPrivateKey: missing; expected the key of the account that submits settlements. Set it.
+    stack payTo: missing; expected the account that is paid. Set it with \`pulumi config set payTo …\`.
+    input payTo: missing; expected the account that is paid. Set it.
+    stack tokenAddress: missing; expected the contract of the token that prices are charged in. Set it with \`pulumi config set tokenAddress …\`.
+    input tokenAddress: missing; expected the contract of the token that prices are charged in. Set it.
+    "
+  `);
+  expect(await textsOf(parsed({ target: "kubernetes", signerPrivateKey: key }))).toMatchInlineSnapshot(`
+    "
+    stack gatehouseImage: missing; on Kubernetes images come from a registry. Push the image and set \`pulumi config set gatehouseImage registry/name@sha256:…\`.
+    input gatehouseImage: missing; on Kubernetes images come from a registry. Push the image and set the input \`gatehouseImage\` to \`registry/name@sha256:…\`.
+    stack devnetImage: missing; on Kubernetes images come from a registry. Push the image and set \`pulumi config set devnetImage registry/name@sha256:…\`.
+    input devnetImage: missing; on Kubernetes images come from a registry. Push the image and set the input \`devnetImage\` to \`registry/name@sha256:…\`.
+    "
+  `);
+});
+
+it("names an engine that does not answer or is too old", async () => {
+  const config = parseConfig({ dockerEngine: "unix:///nowhere/engine.sock" });
+  expect(await textsOf(() => [findEngineSocket(config.dockerEngine)].flatMap(() => []))).toMatchInlineSnapshot(`
+    "
+    stack dockerEngine: found unix:///nowhere/engine.sock, where no socket is; start the Docker engine, or set its address with \`pulumi config set dockerEngine …\`.
+    input dockerEngine: found unix:///nowhere/engine.sock, where no socket is; start the Docker engine, or set its address.
+    "
+  `);
+  const look = { prefix: "pay", probe: undefined };
+  expect(await textsOf(() => findDockerProblems(config, { ...look, ask: failing("ENOENT") }))).toMatchInlineSnapshot(`
+    "
+    stack dockerEngine: found unix:///nowhere/engine.sock, which does not answer (connect ENOENT); start the Docker engine, or set its address with \`pulumi config set dockerEngine …\`.
+    input dockerEngine: found unix:///nowhere/engine.sock, which does not answer (connect ENOENT); start the Docker engine, or set its address.
+    "
+  `);
+  expect(await textsOf(() => findDockerProblems(config, { ...look, ask: failing("EACCES") }))).toMatchInlineSnapshot(`
+    "
+    stack dockerEngine: found unix:///nowhere/engine.sock, which does not answer (connect EACCES); you may not use this socket; join its group (often \`docker\`) or run as a user who may.
+    input dockerEngine: found unix:///nowhere/engine.sock, which does not answer (connect EACCES); you may not use this socket; join its group (often \`docker\`) or run as a user who may.
+    "
+  `);
+  expect(await textsOf(() => findDockerProblems(config, { ...look, ask: oldEngine }))).toMatchInlineSnapshot(`
+    "
+    stack dockerEngine: found an engine with API version 1.20; expected 1.41 or later. Update Docker to 20.10 or later.
+    input dockerEngine: found an engine with API version 1.20; expected 1.41 or later. Update Docker to 20.10 or later.
+    "
+  `);
+});
+
+it("names taken ports and missing images", async () => {
+  const observability = JSON.stringify({ prometheus: { image: "registry.example/prometheus:1", port: 9_600 } });
+  const config = parseConfig({
+    gatewayPort: "9600",
+    baseImage: "node:20",
+    pushgatewayUrl: "http://a:1",
+    observability,
+  });
+  const bodies: Readonly<Record<string, unknown>> = {
+    "/version": { ApiVersion: "1.52" },
+    "/containers/json": [{ Names: ["/other"], Ports: [{ PublicPort: 4_021 }] }],
+    "/images/node:20/json": { Config: { Env: ["NODE_VERSION=20.1.0"] } },
+  };
+  const ask = (path: string) => {
+    const [status, body] = path in bodies ? [200, bodies[path]] : [404, { message: "manifest unknown" }];
+    return Promise.resolve({ status, body, headers: {} });
+  };
+  const look = { ask, probe: undefined, prefix: "pay" };
+  expect(await textsOf(() => findDockerProblems(config, look))).toMatchInlineSnapshot(`
+    "
+    stack statusPort: found 9600, as is gatewayPort; give each its own with \`pulumi config set statusPort …\`.
+    input statusPort: found 9600, as is gatewayPort; give each its own.
+    stack observability.prometheus.port: found 9600, as is statusPort; give each its own with \`pulumi config set --path observability.prometheus.port …\`.
+    input observability.prometheus.port: found 9600, as is statusPort; give each its own.
+    stack resourceServerPort: found 4021, but the container other publishes it already. Free it, or take another one with \`pulumi config set resourceServerPort …\`.
+    input resourceServerPort: found 4021, but the container other publishes it already. Free it, or take another one.
+    stack observability.prometheus.image: found registry.example/prometheus:1, which the engine does not have and can't pull (manifest unknown); correct it with \`pulumi config set --path observability.prometheus.image …\`, or load it into the engine.
+    input observability.prometheus.image: found registry.example/prometheus:1, which the engine does not have and can't pull (manifest unknown); correct it, or load it into the engine.
+    stack baseImage: found node:20, which has Node 20.1.0; expected an image with Node 24 or later. Correct it with \`pulumi config set baseImage …\`.
+    input baseImage: found node:20, which has Node 20.1.0; expected an image with Node 24 or later. Correct it.
+    "
+  `);
+  const image = { ...config, gatehouseImage: "registry.example/a/b:1" };
+  expect(await textsOf(() => findRegistryProblems(image, { fetch: emptyRegistry }))).toMatchInlineSnapshot(`
+    "
+    stack gatehouseImage: found registry.example/a/b:1, but registry.example has no 1 in a/b. Push it, or correct it with \`pulumi config set gatehouseImage …\`.
+    input gatehouseImage: found registry.example/a/b:1, but registry.example has no 1 in a/b. Push it, or correct it.
+    stack observability.prometheus.image: found registry.example/prometheus:1, but registry.example has no 1 in prometheus. Push it, or correct it with \`pulumi config set --path observability.prometheus.image …\`.
+    input observability.prometheus.image: found registry.example/prometheus:1, but registry.example has no 1 in prometheus. Push it, or correct it.
+    "
+  `);
+});
+
+it("names a context that the kubeconfig does not have", async () => {
+  const home = mkdtempSync(join(tmpdir(), "gatehouse-context-"));
+  onTestFinished(() => rmSync(home, { recursive: true }));
+  const kubeconfig = join(home, "config");
+  writeFileSync(kubeconfig, "contexts:\n  - name: staging\n");
+  const look = { kubeconfig, home, inCluster: false };
+  expect(await textsOf(() => findContextProblems("prodution", look))).toMatchInlineSnapshot(`
+    "
+    stack kubernetesContext: found prodution, which the kubeconfig does not have; it has staging. Correct it with \`pulumi config set kubernetesContext …\`.
+    input kubernetesContext: found prodution, which the kubeconfig does not have; it has staging. Correct it.
+    "
+  `);
+  expect(await textsOf(() => findContextProblems(undefined, look))).toMatchInlineSnapshot(`
+    "
+    stack kubernetesContext: missing, and the kubeconfig has no current context; it has staging. Correct it with \`pulumi config set kubernetesContext …\`.
+    input kubernetesContext: missing, and the kubeconfig has no current context; it has staging. Correct it.
+    "
+  `);
+});
+
+it("repeats to the letter what a person wrote, even where it reads like a command", async () => {
+  const hostIp = "host with `pulumi config set hostIp 1`";
+  const found = `found ${hostIp}; expected the IP address that peers reach the node at. Correct it`;
+  expect(await textsOf(parsed({ hostIp }))).toBe(
+    `\nstack hostIp: ${found} with \`pulumi config set hostIp …\`.\ninput hostIp: ${found}.\n`,
+  );
+});
+
+it("keeps the credentials of a URL out of a problem's parts", () => {
+  const pushgatewayUrl = "ftp://pusher:hunter2@metrics.example";
+  expect.assertions(2);
+  try {
+    parsed({ pushgatewayUrl })();
+  } catch (error) {
+    const shown = JSON.stringify((error as ConfigError).problems);
+    expect(shown).toContain('"parts":{"wrong":"found ftp://[masked]@metrics.example;');
+    expect(shown).not.toContain("hunter2");
+  }
+});
