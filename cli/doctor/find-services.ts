@@ -75,7 +75,7 @@ function servicesOfStack(folder: string, env: Variables, { mask }: Readonly<{ ma
     });
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
-    const settings = { ok: false, problems: error.message.split("\n") } as const;
+    const settings = { ok: false, problems: error.lines } as const;
     return [{ service: "sidecar", source, url: undefined, settings }];
   }
 }

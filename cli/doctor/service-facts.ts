@@ -22,7 +22,7 @@ export function readKnownSettings(
     return { ok: true, facts, secrets: givenSecrets(read.definition, sources), values };
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
-    return { ok: false, problems: error.message.split("\n") };
+    return { ok: false, problems: error.lines };
   }
 }
 

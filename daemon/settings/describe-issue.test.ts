@@ -51,6 +51,18 @@ const refusals: Readonly<Record<z.core.$ZodIssue["code"], readonly (readonly [z.
     [z.union([z.string(), z.array(z.string())]), 5, "expected text or a list"],
     [z.discriminatedUnion("kind", [z.object({ kind: z.literal("a") })]), { kind: "b" }, 'expected "a"'],
     [z.union([z.object({ a: z.string() }), z.number()]), { a: 1 }, "expected text at a or a number"],
+    [
+      z.union([z.strictObject({}), z.strictObject({ b: z.int().optional() })]),
+      { a: 1 },
+      'expected no such key as "a"; correct or remove it',
+    ],
+    [z.union([z.string().refine(() => false, { abort: true }), z.int()]), "x", "expected another value or a number"],
+    [
+      z.union([z.string().refine(() => false, { abort: true, error: "not now" }), z.int()]),
+      "x",
+      "expected not now or a number",
+    ],
+    [z.union([z.union([z.string(), z.boolean()]), z.null()]), 5, "expected text or true or false or null"],
   ],
   custom: [
     [z.string().refine(() => false), "x", "expected another value"],

@@ -35,40 +35,55 @@ function counted(count: number | bigint, [one, more]: readonly [string, string])
   return `${count} ${Number(count) === 1 ? one : more}`;
 }
 
+/** What a value has to be, or, where an issue is about something else, what is wrong. */
+type Requirement = Readonly<{ expected: string } | { wrong: string }>;
+
+const anotherValue: Requirement = { expected: "another value" };
+
 /**
  * Says in a person's words what a value has to be that a schema refused, e.g. `expected a whole number`. Every code that the schema library
  * has is covered.
  */
 export function describeExpected(issue: Issue): string {
+  return formatRequirement(readRequirement(issue));
+}
+
+function formatRequirement(requirement: Requirement): string {
+  return "expected" in requirement ? `expected ${requirement.expected}` : requirement.wrong;
+}
+
+function readRequirement(issue: Issue): Requirement {
   switch (issue.code) {
     case "invalid_type":
-      return `expected ${typeNames[String(issue.expected)] ?? String(issue.expected)}`;
+      return { expected: typeNames[String(issue.expected)] ?? String(issue.expected) };
     case "invalid_value":
-      return `expected ${alternatives((issue.values as readonly unknown[]).map((value) => JSON.stringify(value)))}`;
+      return { expected: alternatives((issue.values as readonly unknown[]).map((value) => JSON.stringify(value))) };
     case "too_small":
-      return `expected ${atLeast(issue as z.core.$ZodIssueTooSmall)}`;
+      return { expected: atLeast(issue as z.core.$ZodIssueTooSmall) };
     case "too_big":
-      return `expected ${atMost(issue as z.core.$ZodIssueTooBig)}`;
+      return { expected: atMost(issue as z.core.$ZodIssueTooBig) };
     case "not_multiple_of":
-      return `expected a multiple of ${String(issue.divisor)}`;
+      return { expected: `a multiple of ${String(issue.divisor)}` };
     case "invalid_format":
-      return `expected ${format(issue as z.core.$ZodIssueInvalidStringFormat)}`;
+      return { expected: format(issue as z.core.$ZodIssueInvalidStringFormat) };
     case "unrecognized_keys":
-      return `no such key as ${(issue.keys as readonly string[]).map((key) => JSON.stringify(key)).join(", ")}; correct or remove it`;
+      return {
+        wrong: `no such key as ${(issue.keys as readonly string[]).map((key) => JSON.stringify(key)).join(", ")}; correct or remove it`,
+      };
     case "invalid_key":
     case "invalid_element":
       return inner((issue as z.core.$ZodIssueInvalidKey).issues);
     case "invalid_union":
       return union(issue as z.core.$ZodIssueInvalidUnion);
     case "custom":
-      return issue.message ?? fallback;
+      return issue.message === undefined || issue.message === fallback ? anotherValue : { wrong: issue.message };
     default:
-      return fallback;
+      return anotherValue;
   }
 }
 
 /** What is said of a value when its schema says no more than that it does not fit. */
-export const fallback = "expected another value";
+export const fallback = formatRequirement(anotherValue);
 
 /** {@link describeExpected}, with what was there instead; what the schema library says in every process that reads settings. */
 function describeIssue(issue: z.core.$ZodRawIssue): string {
@@ -122,20 +137,23 @@ function format(issue: z.core.$ZodIssueInvalidStringFormat): string {
   return formats[issue.format] ?? `text of the form ${pattern}`;
 }
 
-function union(issue: z.core.$ZodIssueInvalidUnion): string {
+function union(issue: z.core.$ZodIssueInvalidUnion): Requirement {
   const { options } = issue as Readonly<{ options?: readonly unknown[] }>;
   if (options !== undefined && options.length > 0) {
-    return `expected ${alternatives(options.map((option) => JSON.stringify(option)))}`;
+    return { expected: alternatives(options.map((option) => JSON.stringify(option))) };
   }
-  const ways = issue.errors.map((issues) => inner(issues).replace(/^expected /, ""));
-  return ways.length === 0 ? fallback : `expected ${alternatives([...new Set(ways)])}`;
+  const ways = issue.errors.map(inner).map((way) => ("expected" in way ? way.expected : way.wrong));
+  return ways.length === 0 ? anotherValue : { expected: alternatives([...new Set(ways)]) };
 }
 
-function inner(issues: readonly Issue[]): string {
+function inner(issues: readonly Issue[]): Requirement {
   const [first] = issues;
-  if (first === undefined) return fallback;
+  if (first === undefined) return anotherValue;
   const at = first.path === undefined || first.path.length === 0 ? "" : ` at ${first.path.map(String).join(".")}`;
-  return `${describeExpected(first)}${at}`;
+  const requirement = readRequirement(first);
+  return "expected" in requirement
+    ? { expected: `${requirement.expected}${at}` }
+    : { wrong: `${requirement.wrong}${at}` };
 }
 
 function alternatives(words: readonly string[]): string {

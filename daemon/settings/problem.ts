@@ -14,11 +14,14 @@ export class SettingsError extends Error {
   override readonly name = "SettingsError";
   readonly code = "settings_invalid";
   readonly problems: readonly SettingsProblem[];
+  /** The message in parts: one for each problem, with the service's name and without credentials. */
+  readonly lines: readonly string[];
 
   constructor(service: string, problems: readonly SettingsProblem[]) {
-    const lines = problems.map((problem) => `${service}: ${problem.name}: ${problem.message}`);
-    super(maskCredentials(lines.join("\n")));
+    const lines = problems.map((problem) => maskCredentials(`${service}: ${problem.name}: ${problem.message}`));
+    super(lines.join("\n"));
     this.problems = problems;
+    this.lines = lines;
   }
 }
 

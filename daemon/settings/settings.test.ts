@@ -27,11 +27,11 @@ function temporaryFile(content: string): string {
   return path;
 }
 
-function problemsOf(env: Record<string, string>, file?: string): string[] {
+function problemsOf(env: Record<string, string>, file?: string): readonly string[] {
   try {
     readSettings(definition, { env, file });
   } catch (error) {
-    if (error instanceof SettingsError) return error.message.split("\n");
+    if (error instanceof SettingsError) return error.lines;
     throw error;
   }
   return [];
@@ -154,6 +154,13 @@ describe("readSettings", () => {
     expect(problemsOf({}, file)).toEqual([
       `till: ${file}: line 1: signer.privateKey: is a secret, which may not stand in a settings file; remove it.`,
       "till: GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: give the secret here, or the path of a file that holds it in GATEHOUSE_TILL_SIGNER_PRIVATE_KEY_FILE.",
+    ]);
+  });
+
+  it("keeps a problem whole whose key has a line break", () => {
+    const file = temporaryFile('{ "lis\\nten": 5 }');
+    expect(problemsOf(right, file)).toEqual([
+      `till: ${file}: line 1: lis\nten: no such setting; did you mean "listen"? Correct the key or remove it.`,
     ]);
   });
 
