@@ -146,7 +146,7 @@ function missingImages(config: StackConfig): readonly ConfigProblem[] {
     .map((key) =>
       describeProblem(key, {
         wrong: "missing; on Kubernetes images come from a registry.",
-        remedy: ["Push the image and", { kind: "set-to", key, value: "registry/name@sha256:…" }, "."],
+        remedy: ["Push the image and ", { kind: "set-to", said: "set ", key, value: "registry/name@sha256:…" }, "."],
       }),
     );
 }

@@ -1,10 +1,15 @@
 import { maskCredentials } from "#daemon/mask.ts";
 
-/** A change of the key that a problem is about. A stack's configuration has a command for it, a component's input has none. */
+/** What a command sets a key to: a value, or what a file holds; by default, whatever the reader puts in the place of `…`. */
+type Given = Readonly<{ value?: string; file?: string; secret?: boolean }>;
+
+/** A change of a key that a problem advises. A stack's configuration has a command for it, a component's input has none. */
 export type KeyChange =
-  | Readonly<{ kind: "set"; key: string; secret?: boolean }>
-  | Readonly<{ kind: "set-to"; key: string; value: string }>
-  | Readonly<{ kind: "remove" }>;
+  /** How to do what the words before it say; `key` is absent where the words name it. */
+  | (Given & Readonly<{ kind: "set"; key?: string; path?: boolean }>)
+  | Readonly<{ kind: "remove"; key?: string; path?: boolean }>
+  /** What to do itself; `said`: the word that a stack's sentence has before the command. */
+  | (Given & Readonly<{ kind: "set-to"; key: string; said: "Set " | "set " | "" }>);
 
 /** What is wrong with a key and what to do, before it is a sentence. */
 export type ProblemParts = Readonly<{
@@ -17,13 +22,13 @@ export type ProblemParts = Readonly<{
 /** The sentences for whoever wrote a stack's configuration. */
 export function formatForStack({ wrong, remedy }: ProblemParts): string {
   const begin = typeof wrong === "string" ? wrong : "no such key; Pulumi.yaml lists the keys.";
-  return `${begin} ${remedy.map((part) => (typeof part === "string" ? part : stackChange(part))).join("")}`;
+  return joinWords([begin, remedy.map((part) => (typeof part === "string" ? part : stackChange(part))).join("")]);
 }
 
-/** The sentences for whoever wrote a component's inputs. */
-export function formatForInputs({ wrong, remedy }: ProblemParts): string {
+/** The sentences for whoever wrote a component's inputs; `key` is the one that the problem is about. */
+export function formatForInputs(key: string, { wrong, remedy }: ProblemParts): string {
   const begin = typeof wrong === "string" ? wrong : "no such input.";
-  return `${begin} ${remedy.map((part) => (typeof part === "string" ? part : inputChange(part))).join("")}`;
+  return joinWords([begin, remedy.map((part) => (typeof part === "string" ? part : inputChange(key, part))).join("")]);
 }
 
 /** The parts without the credentials of a URL. */
@@ -35,12 +40,36 @@ export function maskParts({ wrong, remedy }: ProblemParts): ProblemParts {
 }
 
 function stackChange(change: KeyChange): string {
-  if (change.kind === "remove") return " with `pulumi config rm`";
-  if (change.kind === "set-to") return ` set \`pulumi config set ${change.key} ${change.value}\``;
-  const options = `${change.secret === true ? "--secret " : ""}${change.key.includes(".") ? "--path " : ""}`;
-  return ` with \`pulumi config set ${options}${change.key} …\``;
+  const command = `\`${joinWords(commandOf(change))}\``;
+  return change.kind === "set-to" ? `${change.said}${command}` : ` with ${command}`;
 }
 
-function inputChange(change: KeyChange): string {
-  return change.kind === "set-to" ? ` set the input \`${change.key}\` to \`${change.value}\`` : "";
+function commandOf(change: KeyChange): readonly (string | undefined)[] {
+  const { key } = change;
+  const path = change.kind === "set-to" ? undefined : change.path;
+  const isInside = path ?? key?.includes(".") === true;
+  if (change.kind === "remove") return ["pulumi config rm", isInside ? "--path" : undefined, key];
+  const { secret, value, file } = change;
+  const given = file === undefined ? value : `< ${file}`;
+  const options = [secret === true ? "--secret" : undefined, isInside ? "--path" : undefined];
+  return ["pulumi config set", ...options, key, given ?? (key === undefined ? undefined : "…")];
+}
+
+function joinWords(words: readonly (string | undefined)[]): string {
+  return words.filter((word) => word !== undefined && word !== "").join(" ");
+}
+
+/** None of a component's inputs is set by a command. The words before it do for the input that the problem is about. */
+function inputChange(about: string, change: KeyChange): string {
+  const { key } = change;
+  if (change.kind === "set-to") {
+    const to = change.value === undefined ? "" : ` to \`${change.value}\``;
+    return `${change.said === "" ? "set " : change.said}the input \`${change.key}\`${to}`;
+  }
+  return key === undefined || rootOf(key) === rootOf(about) ? "" : ` with the input \`${key}\``;
+}
+
+/** The input that holds a value, however deep: `limits` of `limits.node.memory`. */
+function rootOf(key: string): string {
+  return key.split(".")[0] ?? key;
 }

@@ -1,7 +1,7 @@
 import { parse, stringify } from "yaml";
 import { z } from "zod";
 import { stackServices } from "#daemon/stack-services.ts";
-import type { ConfigProblem } from "../config/config-problem.ts";
+import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
 import type { BuiltService } from "./built-service.ts";
 import { buildPrometheusProject } from "./prometheus-project.ts";
@@ -54,9 +54,10 @@ export function alertmanagerSpec({ config, limits }: AlertmanagerArgs): BuiltSer
 
 /** What is wrong with an Alertmanager's configuration at a first look. No message shows any of it: it has passwords. */
 function configProblems(text: string): readonly ConfigProblem[] {
-  const correct =
-    "Look at it with `amtool check-config alertmanager.yml`, then `pulumi config set --secret alertmanagerConfig < alertmanager.yml`.";
-  const problem = (found: string) => [{ key: "alertmanagerConfig", message: `${found} ${correct}` }];
+  const key = "alertmanagerConfig";
+  const set = { kind: "set-to", said: "", key, secret: true, file: "alertmanager.yml" } as const;
+  const remedy = ["Look at it with `amtool check-config alertmanager.yml`, then ", set, "."];
+  const problem = (wrong: string) => [describeProblem(key, { wrong, remedy })];
   let tree: unknown;
   try {
     tree = parse(text);

@@ -1,7 +1,7 @@
 import { stackServices } from "#daemon/stack-services.ts";
 import { facilitatorSettings } from "#facilitator/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
-import type { ConfigProblem } from "../config/config-problem.ts";
+import { describeProblem } from "../config/config-problem.ts";
 import { daemonHealth } from "./health-spec.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
 import { buildLedgerParts, type Database } from "./replication.ts";
@@ -28,11 +28,16 @@ export type FacilitatorArgs = CommonArgs &
 const { operations, ports } = stackServices.facilitator;
 
 /** What a person can do about a missing key in a stack's configuration, instead of in the service's own. */
-const missingKey: ConfigProblem = {
-  key: "signerPrivateKey",
-  message:
-    "missing; expected the key of the account that submits settlements and pays their gas. Set it with `pulumi config set --secret signerPrivateKey`, or use the devnet's own with `pulumi config set devAccounts true`.",
-};
+const missingKey = describeProblem("signerPrivateKey", {
+  wrong: "missing; expected the key of the account that submits settlements and pays their gas.",
+  remedy: [
+    "Set it",
+    { kind: "set", key: "signerPrivateKey", secret: true, value: "" },
+    ", or use the devnet's own",
+    { kind: "set", key: "devAccounts", value: "true" },
+    ".",
+  ],
+});
 
 /**
  * Builds the facilitator: reached by the resource server only, reaching the node only, its ledger in a database or on a kept volume.

@@ -1,5 +1,6 @@
 import type { StackConfig } from "../config/config-schema.ts";
-import type { ConfigProblem } from "../config/config-problem.ts";
+import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
+import type { ProblemParts } from "../config/problem-parts.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
 import type { FileSpec, ForeignFiles } from "./service-spec.ts";
 
@@ -42,17 +43,20 @@ export function findNodeKeyProblems(config: StackConfig): readonly ConfigProblem
   ];
   const [one = "", another] = [...ready, ...given];
   if (nodeImage === undefined) {
-    const message = "found without nodeImage; the devnet node has no keys. Remove it with `pulumi config rm`.";
-    return [...ready, ...given].map((key) => ({ key, message }));
+    const wrong = "found without nodeImage; the devnet node has no keys.";
+    const remedy = ["Remove it", { kind: "remove" }, "."] as const;
+    return [...ready, ...given].map((key) => describeProblem(key, { wrong, remedy }));
   }
   const foreignTarget = target === "docker" ? "nodeKeysSecret" : "nodeKeysDirectory";
   if (ready.includes(foreignTarget)) {
-    const message = `found together with target ${target}, which has no such thing. Remove it with \`pulumi config rm ${foreignTarget}\`.`;
-    return [{ key: foreignTarget, message }];
+    const wrong = `found together with target ${target}, which has no such thing.`;
+    return [
+      describeProblem(foreignTarget, { wrong, remedy: ["Remove it", { kind: "remove", key: foreignTarget }, "."] }),
+    ];
   }
   if (ready.length > 0 && another !== undefined) {
-    const message = `found together with ${another}; the keys come from one place. Remove one of the two with \`pulumi config rm\`.`;
-    return [{ key: one, message }];
+    const wrong = `found together with ${another}; the keys come from one place.`;
+    return [describeProblem(one, { wrong, remedy: ["Remove one of the two", { kind: "remove" }, "."] })];
   }
   return [];
 }
@@ -63,10 +67,12 @@ export function findMissingKeys(config: StackConfig): readonly ConfigProblem[] {
   if (config.nodeKeysSecret !== undefined || config.nodeKeysDirectory !== undefined) return [];
   return keyNames
     .filter((key) => config[key] === undefined)
-    .map((key) => ({
-      key,
-      message: `missing; expected the node's key that node.conf names as ${confField[key]}. Set it with \`pulumi config set --secret ${key} < ${keyFiles[key]}\`, or ${elsewhere(config)}.`,
-    }));
+    .map((key) =>
+      describeProblem(key, {
+        wrong: `missing; expected the node's key that node.conf names as ${confField[key]}.`,
+        remedy: ["Set it", { kind: "set", key, secret: true, file: keyFiles[key] }, ", or ", ...elsewhere(config), "."],
+      }),
+    );
 }
 
 const confField = {
@@ -74,10 +80,18 @@ const confField = {
   stabilizingKey: "chain.secret_config.stabilizing_key_path",
 } as const;
 
-function elsewhere({ target, namespace, nodeUser }: StackConfig): string {
+function elsewhere({ target, namespace, nodeUser }: StackConfig): ProblemParts["remedy"] {
   if (target === "docker") {
-    return `put ${Object.values(keyFiles).join(" and ")} into a directory of the Docker host, mode 0400, owned by user ${nodeUser ?? "nodeUser"}, and \`pulumi config set nodeKeysDirectory /that/directory\``;
+    const files = Object.values(keyFiles).join(" and ");
+    const owner = nodeUser ?? "nodeUser";
+    return [
+      `put ${files} into a directory of the Docker host, mode 0400, owned by user ${owner}, and `,
+      { kind: "set-to", said: "", key: "nodeKeysDirectory", value: "/that/directory" },
+    ];
   }
   const literals = Object.values(keyFiles).map((file) => `--from-file=${file}`);
-  return `make a Secret with \`kubectl -n ${namespace} create secret generic node-keys ${literals.join(" ")}\` and \`pulumi config set nodeKeysSecret node-keys\``;
+  return [
+    `make a Secret with \`kubectl -n ${namespace} create secret generic node-keys ${literals.join(" ")}\` and `,
+    { kind: "set-to", said: "", key: "nodeKeysSecret", value: "node-keys" },
+  ];
 }

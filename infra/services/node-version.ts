@@ -1,6 +1,6 @@
 import { parseImageVersion } from "#node/versions.ts";
 import type { StackConfig } from "../config/config-schema.ts";
-import type { ConfigProblem } from "../config/config-problem.ts";
+import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
 
 /** The devnet's version where the stack sets none. */
 const devnetVersion = "0.16.2";
@@ -16,7 +16,8 @@ export function chooseNodeVersion({ nodeVersion, nodeImage }: StackConfig): stri
 /** A real node's version is never guessed: under the names of another version, the node would ignore its metrics' keys without a word. */
 export function findNodeVersionProblems({ nodeVersion, nodeImage }: StackConfig): readonly ConfigProblem[] {
   if (nodeVersion !== undefined || nodeImage === undefined || parseImageVersion(nodeImage) !== undefined) return [];
-  const message =
-    "missing; expected the version of the node's release, because the tag of nodeImage does not tell it and the first node.conf is made before the node can be asked. Set it with `pulumi config set nodeVersion …`, e.g. 0.16.2.";
-  return [{ key: "nodeVersion", message }];
+  const key = "nodeVersion";
+  const wrong =
+    "missing; expected the version of the node's release, because the tag of nodeImage does not tell it and the first node.conf is made before the node can be asked.";
+  return [describeProblem(key, { wrong, remedy: ["Set it", { kind: "set", key }, ", e.g. 0.16.2."] })];
 }

@@ -2,7 +2,8 @@ import { hkdfSync } from "node:crypto";
 import { stackServices } from "#daemon/stack-services.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
-import type { ConfigProblem } from "../config/config-problem.ts";
+import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
+import type { ProblemParts } from "../config/problem-parts.ts";
 import { nobodysRunbooks } from "../observability/alert.ts";
 import type { Addresses } from "./addresses.ts";
 import type { AlertmanagerArgs } from "./alertmanager-spec.ts";
@@ -109,25 +110,34 @@ export function deriveGrafanaPassword(
 export function findObservabilityProblems(config: StackConfig): readonly ConfigProblem[] {
   const { observability, target, alertmanagerConfig, grafanaPassword } = config;
   const problems: ConfigProblem[] = [];
-  const refuse = (key: string, message: string) => problems.push({ key, message });
+  const refuse = (key: string, wrong: string, ...remedy: ProblemParts["remedy"]) =>
+    problems.push(describeProblem(key, { wrong, remedy }));
   if (observability?.existing !== undefined && target !== "kubernetes") {
+    const key = "observability.existing";
     refuse(
-      "observability.existing",
-      "found together with target docker, where there is no registry of what Prometheus scrapes. Remove it with " +
-        "`pulumi config rm --path observability.existing`, and have your Prometheus scrape the URLs of the output `urls.operations`.",
+      key,
+      "found together with target docker, where there is no registry of what Prometheus scrapes.",
+      "Remove it",
+      { kind: "remove", key },
+      ", and have your Prometheus scrape the URLs of the output `urls.operations`.",
     );
   }
   if (observability?.existing !== undefined && observability.prometheus !== undefined) {
     refuse(
       "observability.prometheus",
-      "found together with observability.existing; two Prometheus would send every alert twice. Remove one of the two with `pulumi config rm --path`.",
+      "found together with observability.existing; two Prometheus would send every alert twice.",
+      "Remove one of the two",
+      { kind: "remove", path: true },
+      ".",
     );
   }
   for (const part of ["alertmanager", "grafana"] as const) {
     if (observability?.[part] === undefined || observability.prometheus !== undefined) continue;
     refuse(
       `observability.${part}`,
-      "found without observability.prometheus, which it lives on. Set `pulumi config set --path observability.prometheus.retentionDays 15`, or remove it.",
+      "found without observability.prometheus, which it lives on.",
+      { kind: "set-to", said: "Set ", key: "observability.prometheus.retentionDays", value: "15" },
+      ", or remove it.",
     );
   }
   if (alertmanagerConfig !== undefined && observability?.alertmanager === undefined) {

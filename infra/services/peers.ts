@@ -1,5 +1,5 @@
 import type { StackConfig } from "../config/config-schema.ts";
-import type { ConfigProblem } from "../config/config-problem.ts";
+import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
 import { nodePorts } from "./node-layout.ts";
 import type { HostAddress } from "./service-spec.ts";
 
@@ -42,22 +42,17 @@ export function findPeerProblems(config: StackConfig): readonly ConfigProblem[] 
   return [
     ...(needsHostIp(config) && config.hostIp === undefined ? [missingHostIp(config)] : []),
     ...(outside
-      ? [
-          {
-            key: "peerPort",
-            message: `found ${port}; expected a port from ${first} to ${last}, because peers is node-port. Correct it with \`pulumi config set peerPort …\`.`,
-          },
-        ]
+      ? [wrongPort(`found ${port}; expected a port from ${first} to ${last}, because peers is node-port.`)]
       : []),
     ...(taken === undefined
       ? []
-      : [
-          {
-            key: "peerPort",
-            message: `found ${port}, which is the node's own ${taken[0]} port; expected another one. Correct it with \`pulumi config set peerPort …\`.`,
-          },
-        ]),
+      : [wrongPort(`found ${port}, which is the node's own ${taken[0]} port; expected another one.`)]),
   ];
+}
+
+function wrongPort(wrong: string): ConfigProblem {
+  const key = "peerPort";
+  return describeProblem(key, { wrong, remedy: ["Correct it", { kind: "set", key }, "."] });
 }
 
 /** Nothing in a container knows the address of a Docker host's uplink or of a load balancer. */
@@ -67,6 +62,9 @@ function needsHostIp({ target, nodeImage, peers }: StackConfig): boolean {
 
 function missingHostIp({ target }: StackConfig): ConfigProblem {
   const whose = target === "docker" ? "the Docker host" : "the load balancer";
-  const message = `missing; expected the IP address at which peers reach ${whose}, because the node tells it to them. Set it with \`pulumi config set hostIp …\`.`;
-  return { key: "hostIp", message };
+  const key = "hostIp";
+  return describeProblem(key, {
+    wrong: `missing; expected the IP address at which peers reach ${whose}, because the node tells it to them.`,
+    remedy: ["Set it", { kind: "set", key }, "."],
+  });
 }

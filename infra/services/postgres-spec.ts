@@ -1,7 +1,7 @@
 import { stackServices } from "#daemon/stack-services.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
 import type { StackConfig } from "../config/config-schema.ts";
-import type { ConfigProblem } from "../config/config-problem.ts";
+import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
 import type { BuiltService } from "./built-service.ts";
 import { filesDirectory, oneReplica, serviceUser, type ResourceLimits, type ServiceSpec } from "./service-spec.ts";
 
@@ -72,6 +72,13 @@ export function ownDatabaseOf(
   return { password: secret(postgresPassword), imageUser: postgresUser, limits: limits.postgres };
 }
 
+/** How a person names a database that runs already. */
+export const databaseExample = {
+  key: "databaseUrl",
+  secret: true,
+  value: "postgresql://<user>:<password>@<host>:5432/<database>",
+} as const;
+
 /** What is wrong with the server of a stack's own: it is one container of a Docker host, with a password and no other database. */
 export function ownDatabaseProblems(config: StackConfig): readonly ConfigProblem[] {
   const { postgresImage, postgresPassword, databaseUrl, target } = config;
@@ -80,26 +87,30 @@ export function ownDatabaseProblems(config: StackConfig): readonly ConfigProblem
     return [{ key: "postgresPassword", message: "found without postgresImage; set both or remove it." }];
   }
   if (target !== "docker") {
-    const message =
-      `found together with target ${target}, where the database is one that runs already. Remove it, and set ` +
-      "`pulumi config set --secret databaseUrl postgresql://<user>:<password>@<host>:5432/<database>`.";
-    return [{ key: "postgresImage", message }];
+    return [
+      describeProblem("postgresImage", {
+        wrong: `found together with target ${target}, where the database is one that runs already.`,
+        remedy: ["Remove it, and ", { kind: "set-to", said: "set ", ...databaseExample }, "."],
+      }),
+    ];
   }
   const problems: ConfigProblem[] = [];
   if (databaseUrl !== undefined) {
-    problems.push({
-      key: "postgresImage",
-      message:
-        "found together with databaseUrl; the ledgers stand in one database. Remove one of the two with `pulumi config rm`.",
-    });
+    problems.push(
+      describeProblem("postgresImage", {
+        wrong: "found together with databaseUrl; the ledgers stand in one database.",
+        remedy: ["Remove one of the two", { kind: "remove" }, "."],
+      }),
+    );
   }
   if (postgresPassword === undefined) {
-    problems.push({
-      key: "postgresPassword",
-      message:
-        "missing; expected the password that the server of postgresImage is made with. Set it with " +
-        '`pulumi config set --secret postgresPassword "$(openssl rand -hex 32)"`.',
-    });
+    const key = "postgresPassword";
+    problems.push(
+      describeProblem(key, {
+        wrong: "missing; expected the password that the server of postgresImage is made with.",
+        remedy: ["Set it", { kind: "set", key, secret: true, value: '"$(openssl rand -hex 32)"' }, "."],
+      }),
+    );
   }
   return problems;
 }

@@ -3,7 +3,7 @@ import { isLoopback } from "#daemon/http/address.ts";
 import { stackServices } from "#daemon/stack-services.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import type { Addresses } from "./addresses.ts";
-import type { ConfigProblem } from "../config/config-problem.ts";
+import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
 import type { Edge } from "./service-spec.ts";
 import { parseServiceNamespace } from "./upstream-edges.ts";
 
@@ -42,20 +42,25 @@ export function findPushgatewayProblems({ pushgatewayImage, pushgatewayUrl }: St
   if (pushgatewayUrl === undefined) return [];
   const problems: ConfigProblem[] = [];
   if (pushgatewayImage !== undefined) {
-    const message =
-      "found together with pushgatewayUrl, with which none is deployed. Remove one of the two with `pulumi config rm`.";
-    problems.push({ key: "pushgatewayImage", message });
+    problems.push(
+      describeProblem("pushgatewayImage", {
+        wrong: "found together with pushgatewayUrl, with which none is deployed.",
+        remedy: ["Remove one of the two", { kind: "remove" }, "."],
+      }),
+    );
   }
   const { username, password, pathname, search } = new URL(pushgatewayUrl);
   const more = username !== "" || password !== "" || pathname !== "/" || search !== "";
-  const correct = "Correct it with `pulumi config set pushgatewayUrl http://host:9091`.";
+  const key = "pushgatewayUrl";
+  const remedy = ["Correct it", { kind: "set", key, value: "http://host:9091" }, "."] as const;
   if (more) {
-    const message = `found more than a host and a port; the node pushes to those two alone, without a path or a password. ${correct}`;
-    problems.push({ key: "pushgatewayUrl", message });
+    const wrong =
+      "found more than a host and a port; the node pushes to those two alone, without a path or a password.";
+    problems.push(describeProblem(key, { wrong, remedy }));
   }
   if (isOwnHost(placeOf(pushgatewayUrl).host)) {
-    const message = `found ${pushgatewayUrl}, which inside the node's container is the container itself; name the address of the machine that the Pushgateway runs on. ${correct}`;
-    problems.push({ key: "pushgatewayUrl", message });
+    const wrong = `found ${pushgatewayUrl}, which inside the node's container is the container itself; name the address of the machine that the Pushgateway runs on.`;
+    problems.push(describeProblem(key, { wrong, remedy }));
   }
   return problems;
 }

@@ -1,8 +1,8 @@
 import type { StackConfig } from "../config/config-schema.ts";
 import type { Addresses } from "./addresses.ts";
-import type { ConfigProblem } from "../config/config-problem.ts";
+import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
-import { postgresPort, postgresRole } from "./postgres-spec.ts";
+import { databaseExample, postgresPort, postgresRole } from "./postgres-spec.ts";
 import { stateDirectory, type Edge, type VolumeSpec } from "./service-spec.ts";
 import type { SettingsTree } from "./rendered-settings.ts";
 
@@ -55,7 +55,8 @@ export function findReplicationProblems(config: StackConfig): readonly ConfigPro
   for (const key of ["facilitatorReplicas", "resourceServerReplicas"] as const) {
     const { min, max } = config[key];
     if (max < min) {
-      problems.push({ key, message: `found max ${max} below min ${min}. Correct it with \`pulumi config set\`.` });
+      const wrong = `found max ${max} below min ${min}.`;
+      problems.push(describeProblem(key, { wrong, remedy: ["Correct it", { kind: "set" }, "."] }));
     }
     if (max === 1) continue;
     if (config.target === "docker") {
@@ -64,12 +65,10 @@ export function findReplicationProblems(config: StackConfig): readonly ConfigPro
         message: `found ${max}; on Docker a service is one container. Use target kubernetes, or 1.`,
       });
     } else if (config.databaseUrl === undefined) {
-      problems.push({
-        key,
-        message:
-          `found ${max} without databaseUrl; replicas share a PostgreSQL database, one with its own ledger would sell a ` +
-          "payment a second time. Set `pulumi config set --secret databaseUrl postgresql://<user>:<password>@<host>:5432/<database>`.",
-      });
+      const wrong = `found ${max} without databaseUrl; replicas share a PostgreSQL database, one with its own ledger would sell a payment a second time.`;
+      problems.push(
+        describeProblem(key, { wrong, remedy: [{ kind: "set-to", said: "Set ", ...databaseExample }, "."] }),
+      );
     }
   }
   if (config.databaseCidr !== undefined && config.databaseUrl === undefined) {

@@ -1,5 +1,6 @@
 import { routeProblems } from "#resource-server/routes/route-problems.ts";
 import { resourceServerSettings } from "#resource-server/settings.ts";
+import { describeProblem } from "../config/config-problem.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
 import { daemonHealth } from "./health-spec.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
@@ -111,10 +112,9 @@ export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
     },
     args,
   );
-  const refused = routeProblems(args.routes, `eip155:${args.chainId}`).map((text) => ({
-    key: "routes",
-    message: `${text} Correct it with \`pulumi config set --path\`.`,
-  }));
+  const refused = routeProblems(args.routes, `eip155:${args.chainId}`).map((wrong) =>
+    describeProblem("routes", { wrong, remedy: ["Correct it", { kind: "set", path: true }, "."] }),
+  );
   return { spec, problems: [...problems, ...refused] };
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ConfigError, type ConfigProblem } from "../config/config-problem.ts";
+import { ConfigError, describeProblem, type ConfigProblem } from "../config/config-problem.ts";
 import { findMissingValues } from "../preflight/preflight.ts";
 import { parseConfig } from "../stack-config.ts";
 import { toInputProblem } from "./input-problem.ts";
@@ -40,6 +40,15 @@ it.each([
 });
 
 it("names the other input that would do as well", () => {
-  const message = "Set it with `pulumi config set --secret a`, or use the devnet's with `pulumi config set b true`.";
-  expect(toInputProblem({ key: "a", message }).message).toBe("Set it, or use the devnet's with the input `b`.");
+  const problem = describeProblem("a", {
+    wrong: "missing.",
+    remedy: [
+      "Set it",
+      { kind: "set", key: "a", secret: true },
+      ", or use the devnet's",
+      { kind: "set", key: "b" },
+      ".",
+    ],
+  });
+  expect(toInputProblem(problem).message).toBe("missing. Set it, or use the devnet's with the input `b`.");
 });

@@ -9,6 +9,12 @@ import { findContextProblems } from "../preflight/kubernetes-context.ts";
 import { findMissingValues } from "../preflight/preflight.ts";
 import { findRegistryProblems } from "../preflight/registry-images.ts";
 import { parseConfig } from "../stack-config.ts";
+import { deploymentSecret } from "../config/stack-input.ts";
+import { dockerAddresses } from "../services/addresses.ts";
+import { alertmanagerSpec } from "../services/alertmanager-spec.ts";
+import { facilitatorSpec } from "../services/facilitator-spec.ts";
+import { resourceServerSpec } from "../services/resource-server-spec.ts";
+import { stackArgs } from "../services/stack-specs.ts";
 import { toInputProblem } from "./input-problem.ts";
 
 const format = ({ key, message }: ConfigProblem) => `${key}: ${message}`;
@@ -179,6 +185,55 @@ it("names a context that the kubeconfig does not have", async () => {
     input kubernetesContext: missing, and the kubeconfig has no current context; it has staging. Correct it.
     "
   `);
+});
+
+const node = { nodeImage: "registry.example/node:1", nodeUser: "1000", hostIp: "192.0.2.1" };
+const images = { gatehouseImage: "registry.example/gatehouse:1", devnetImage: "registry.example/devnet:1" };
+const onKubernetes = { target: "kubernetes", ...images };
+const json = (value: unknown) => JSON.stringify(value);
+
+const alertmanager = (text: string) => alertmanagerSpec({ config: deploymentSecret(text), limits: undefined });
+
+const refused: Readonly<Record<string, Readonly<Record<string, string>>>> = Object.fromEntries([
+  ["an own database that the target does not have", { ...onKubernetes, postgresImage: "postgres:16" }],
+  [
+    "an own database next to another, without a password",
+    { postgresImage: "postgres:16", databaseUrl: "postgresql://a:b@c:5432/d" },
+  ],
+  [
+    "a port that a cluster does not give",
+    { ...onKubernetes, ...node, nodeVersion: "0.16.2", peers: "node-port", peerPort: "80" },
+  ],
+  ["the node's own port, and no address", { ...node, hostIp: "", nodeVersion: "0.16.2", peerPort: "18100" }],
+  ["what watches where nothing does", { observability: json({ existing: { namespace: "m" }, prometheus: {} }) }],
+  ["what has nothing to live on", { observability: json({ grafana: {}, alertmanager: {} }) }],
+  [
+    "two Pushgateways, one of them with a path",
+    { pushgatewayImage: "push:1", pushgatewayUrl: "http://127.0.0.1:9091/x" },
+  ],
+  ["keys of a node that has none", { domainKey: "a", stabilizingKey: "b" }],
+  ["keys from where the target has none", { ...node, nodeVersion: "0.16.2", nodeKeysSecret: "keys" }],
+  ["keys from two places", { ...node, nodeVersion: "0.16.2", nodeKeysDirectory: "/keys", domainKey: "a" }],
+  ["no version", node],
+  ["no keys", { ...node, nodeVersion: "0.16.2" }],
+  ["no keys in a cluster", { ...onKubernetes, ...node, nodeVersion: "0.16.2" }],
+  ["replicas that can't be", { ...onKubernetes, facilitatorReplicas: json({ min: 3, max: 2 }) }],
+]);
+
+it("names what does not fit together, and what the builders of services refuse", async () => {
+  const texts: string[] = [];
+  for (const [what, raw] of Object.entries(refused)) texts.push(`# ${what}${await textsOf(parsed(raw))}`);
+  const context = { prefix: "pay", addresses: dockerAddresses, secret: deploymentSecret } as const;
+  const restart = { driver: "docker", container: "pay-node", exec: "docker exec pay-sidecar" } as const;
+  const config = parseConfig({ devAccounts: "true", tokenAddress: `0x${"1".repeat(40)}` });
+  const { facilitator, resourceServer } = stackArgs(config, { ...context, restart });
+  const built = await textsOf(() => [
+    ...facilitatorSpec({ ...facilitator, signerPrivateKey: undefined }).problems,
+    ...resourceServerSpec({ ...resourceServer, routes: { "GET /x": {} } }).problems,
+    ...alertmanager("{").problems,
+    ...alertmanager("a: 1").problems,
+  ]);
+  await expect(`${texts.join("\n")}\n# services${built}`).toMatchFileSnapshot("../testing/golden/problems.txt");
 });
 
 it("repeats to the letter what a person wrote, even where it reads like a command", async () => {
