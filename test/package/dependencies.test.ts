@@ -82,3 +82,12 @@ describe("docs/dependencies.md", () => {
     expect(wrong).toEqual([]);
   });
 });
+
+describe("allowScripts of package.json", () => {
+  it("names every package whose install script `npm ci` has to run, and no other", () => {
+    const scripted = Object.entries(lock.packages)
+      .filter(([, { hasInstallScript = false }]) => hasInstallScript)
+      .map(([path]) => path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length));
+    expect(Object.keys(packageJson.allowScripts).toSorted()).toEqual([...new Set(scripted)].toSorted());
+  });
+});
