@@ -2,7 +2,7 @@ import type { Row } from "../bench/gateway/table.ts";
 import type { Phase } from "./attack-run.ts";
 
 /** Attacks under which others wait longer than they should; "What is not defended" in docs/security.md says so. */
-export const stillSlow: ReadonlySet<string> = new Set(["huge batches", "all at a time"]);
+export const stillSlow: ReadonlySet<string> = new Set(["all at a time"]);
 /** Others' p99 may be so many times what it is undisturbed. */
 const mostSlowdown = 3;
 /**
