@@ -1,9 +1,9 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
-import { apiKeyHolder, apiKeyShape, apiKeysMax } from "../settings/api-keys.ts";
+import { apiKeyHolder, apiKeyShape } from "../settings/api-keys.ts";
 
 const keyFile = z.strictObject({
-  keys: z.array(z.strictObject({ name: apiKeyHolder, ...apiKeyShape })).max(apiKeysMax),
+  keys: z.array(z.strictObject({ name: apiKeyHolder, ...apiKeyShape })).max(100_000),
 });
 
 /** Whom an API key belongs to. */

@@ -16,6 +16,3 @@ export const apiKeyShape = {
     .describe("SHA-256 of the key, in hexadecimal"),
   tier: tierName.describe("Tier of callers whose limits the holder has"),
 } as const;
-
-/** How many keys a file holds at most. */
-export const apiKeysMax = 100_000;

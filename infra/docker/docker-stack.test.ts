@@ -150,12 +150,11 @@ describe("a stack without a key for settlements", () => {
   it("is refused with what to set", async () => {
     const { facilitatorSpec } = await import("../services/facilitator-spec.ts");
     const args = { chainId: 1672, rpcUrl: "http://node:18100", signerPrivateKey: undefined, tokens: [], payees: [] };
-    expect(facilitatorSpec(args).problems).toContainEqual(
-      expect.objectContaining({
-        key: "signerPrivateKey",
-        message: expect.stringContaining("pulumi config set --secret signerPrivateKey"),
-      }),
-    );
+    const problems = facilitatorSpec(args).problems.map(({ key, message }) => ({ key, message }));
+    expect(problems).toContainEqual({
+      key: "signerPrivateKey",
+      message: expect.stringContaining("pulumi config set --secret signerPrivateKey"),
+    });
   });
 });
 

@@ -154,7 +154,9 @@ describe("a Docker stack that brings its own Prometheus, Alertmanager and Grafan
     ["a route to nobody", receivers.replace("name: pager", "name: x"), /^found a `route` to a receiver that/],
   ])("refuses an Alertmanager's configuration with %s, without showing it", (_, text, said) => {
     const { problems } = alertmanagerSpec({ config: asPlain(text) });
-    expect(problems).toMatchObject([{ key: "alertmanagerConfig", message: expect.stringMatching(said) }]);
+    expect(problems.map(({ key, message }) => ({ key, message }))).toEqual([
+      { key: "alertmanagerConfig", message: expect.stringMatching(said) },
+    ]);
     expect(JSON.stringify(problems)).not.toContain("hidden-token");
   });
 });

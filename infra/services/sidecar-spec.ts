@@ -1,9 +1,9 @@
-import { renderApiKeys, type RenderedApiKeys, type GatewayApiKeys } from "./gateway-api-keys.ts";
 import { formatAuthority } from "#daemon/http/address.ts";
 import { operatorPaths, stackServices } from "#daemon/stack-services.ts";
 import { policyShape } from "#gateway/settings/policy.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
+import { renderApiKeys, type GatewayApiKeys, type RenderedApiKeys } from "./gateway-api-keys.ts";
 import {
   chainDataVolume,
   confPath,
@@ -117,8 +117,7 @@ const handedSettings = {
  * console.log(problems[0]?.key); // settings.sidecar.gateway.public.port
  */
 export function sidecarSpec(args: SidecarArgs): BuiltService {
-  const apiKeys = renderApiKeys(args.apiKeys, args.settings);
-  const hasPrivate = hasPrivateListener(args);
+  const apiKeys = hasPrivateListener(args) ? renderApiKeys(args.apiKeys, args.settings) : undefined;
   const hasOwnPolicy = findRenderedValue(args.settings ?? {}, ["gateway", "policyPath"]) !== undefined;
   const { spec, problems } = buildService(
     {
@@ -126,12 +125,14 @@ export function sidecarSpec(args: SidecarArgs): BuiltService {
       image: "gatehouse",
       definition: sidecarSettings,
       tree: { ...sidecarTree(args, apiKeys), ...restartTree(args) },
-      liveFiles: hasPrivate ? apiKeys.liveFiles : [],
+      liveFiles: apiKeys?.liveFiles ?? [],
       live: hasOwnPolicy ? undefined : livePolicy,
       handed: handedSettings,
       ports: [
         { name: "rpc", number: ports.rpc, audience: "public" },
-        ...(hasPrivate ? [{ name: "private-rpc", number: ports["private-rpc"], audience: "public" } as const] : []),
+        ...(apiKeys === undefined
+          ? []
+          : [{ name: "private-rpc", number: ports["private-rpc"], audience: "public" } as const]),
         { name: "status", number: ports.status, audience: "system" },
       ],
       volumes: sidecarVolumes(args),
@@ -157,15 +158,15 @@ export function sidecarSpec(args: SidecarArgs): BuiltService {
     },
     args,
   );
-  return { spec, problems: [...problems, ...apiKeys.problems] };
+  return { spec, problems: [...problems, ...(apiKeys?.problems ?? [])] };
 }
 
 function hasPrivateListener({ accessTokens, apiKeys = {} }: SidecarArgs): boolean {
   return accessTokens !== undefined || Object.keys(apiKeys).length > 0;
 }
 
-function sidecarTree(args: SidecarArgs, { keysPath }: RenderedApiKeys): SettingsTree {
-  const isPrivate = hasPrivateListener(args);
+/** The private listener runs where it has API keys to read, if only an empty file. */
+function sidecarTree(args: SidecarArgs, apiKeys: RenderedApiKeys | undefined): SettingsTree {
   return {
     listen: { host: "0.0.0.0", port: ports.status, ...listOperatorHosts("sidecar", args.published) },
     gateway: {
@@ -173,9 +174,9 @@ function sidecarTree(args: SidecarArgs, { keysPath }: RenderedApiKeys): Settings
       callers: {
         ...args.publicProxies,
         ...(args.published?.isPublicLoopback ? { corsOrigins: [] } : {}),
-        ...(isPrivate && keysPath !== undefined ? { keysPath } : {}),
+        keysPath: apiKeys?.keysPath,
       },
-      ...(isPrivate ? { private: { enabled: true, host: "0.0.0.0", port: ports["private-rpc"] } } : {}),
+      ...(apiKeys !== undefined ? { private: { enabled: true, host: "0.0.0.0", port: ports["private-rpc"] } } : {}),
       policyPath: `${liveFilesDirectory}/${livePolicy.file}`,
       ...tokenTree(args.accessTokens),
     },

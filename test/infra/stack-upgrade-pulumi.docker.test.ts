@@ -5,9 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import { parse } from "yaml";
-import { z } from "zod";
-import { findRecordPath, readRecord } from "../../cli/stack-upgrade/stack-record.ts";
 import { tokenAddress } from "#devnet/token/address.ts";
+import { findRecordPath, readRecord } from "../../cli/stack-upgrade/stack-record.ts";
 import { createUniqueName } from "../support/engine/container.ts";
 import { runDocker } from "../support/engine/docker.ts";
 import { findEngine } from "../support/engine/find-engine.ts";
@@ -16,6 +15,7 @@ import { createPulumiStack, type PulumiStack } from "../support/pulumi/pulumi-st
 import { removeStack } from "../support/pulumi/remove-stack.ts";
 import { until } from "../support/until.ts";
 import { freeHostPorts } from "./host-ports.ts";
+import { waitUntilStackSettles } from "./settled-stack.ts";
 import {
   buildChainNodeImage,
   buildGatehouseImage,
@@ -41,23 +41,6 @@ const read = async (file: string) =>
   (await runDocker("exec", `${stack.prefix}-node`, "cat", `/data/data/${file}`)).split("\n");
 const readConfig = async () =>
   (parse(await readFile(stack.configFile, "utf8")) as { config: Record<string, unknown> }).config;
-
-const statusShape = z.object({
-  node: z.object({ answers: z.boolean() }),
-  conditions: z.array(z.object({ type: z.string(), status: z.string() })),
-});
-
-/** Waits until the sidecar says of its node what an upgrade needs. */
-async function waitUntilSettled(): Promise<void> {
-  await until("the stack has settled", 120_000, async () => {
-    const answer = await fetch(`http://127.0.0.1:${statusPort}/status`, { signal: AbortSignal.timeout(10_000) });
-    const { node, conditions } = statusShape.parse(await answer.json());
-    const wanted = ["RpcAnswering", "ConfigCurrent", "RestartSettled", "VersionAgreed", "HeightAdvancing"];
-    return (
-      node.answers && wanted.every((type) => conditions.some((each) => each.type === type && each.status === "True"))
-    );
-  });
-}
 
 /** The id of the node's container; empty while there is none. */
 const readNodeId = () => runDocker("inspect", "--format", "{{.Id}}", `${stack.prefix}-node`).catch(() => "");
@@ -132,7 +115,7 @@ describe.skipIf(lacking.length > 0)(`an upgrade of a stack by Pulumi itself${ski
     await rm(join(root, `.gatehouse-upgrade.${name}.json`), { force: true });
   });
 
-  beforeEach(waitUntilSettled, 150_000);
+  beforeEach(() => waitUntilStackSettles(statusPort), 150_000);
 
   test("takes a good version's image, proves it, and leaves nothing for Pulumi to do", async () => {
     const before = await read("chain");

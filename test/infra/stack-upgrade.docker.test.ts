@@ -6,14 +6,13 @@ import { delimiter, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
-import { z } from "zod";
 import { tokenAddress } from "#devnet/token/address.ts";
 import { createUniqueName } from "../support/engine/container.ts";
 import { runDocker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
-import { until } from "../support/until.ts";
 import { removeStack } from "../support/pulumi/remove-stack.ts";
 import { asConfig, freeHostPorts } from "./host-ports.ts";
+import { waitUntilStackSettles } from "./settled-stack.ts";
 import { buildChainNodeImage, buildGatehouseImage, testNodeUser, type ChainNodeBehaviour } from "./test-images.ts";
 
 const found = await findEngine();
@@ -31,23 +30,8 @@ const starts = async () => (await read("starts")).split("\n");
 const image = (version: string, behaviour: ChainNodeBehaviour = "good") =>
   buildChainNodeImage(inject("testImagesName"), found.ok ? found.nodeImage : "", { version, behaviour });
 
-const statusShape = z.object({
-  node: z.object({ answers: z.boolean() }),
-  conditions: z.array(z.object({ type: z.string(), status: z.string() })),
-});
-
-/** Waits until the sidecar says of its node what an upgrade needs: on a busy machine that takes a while after a start. */
-async function waitUntilSettled(): Promise<void> {
-  const { statusPort = "" } = await readConfig();
-  await until("the stack has settled", 120_000, async () => {
-    const answer = await fetch(`http://127.0.0.1:${statusPort}/status`, { signal: AbortSignal.timeout(10_000) });
-    const { node: told, conditions } = statusShape.parse(await answer.json());
-    const missing = ["RpcAnswering", "ConfigCurrent", "RestartSettled", "VersionAgreed", "HeightAdvancing"].filter(
-      (type) => conditions.find((condition) => condition.type === type)?.status !== "True",
-    );
-    return told.answers && missing.length === 0;
-  });
-}
+/** On a busy machine that takes a while after a start. */
+const waitUntilSettled = async () => waitUntilStackSettles((await readConfig())["statusPort"] ?? "");
 
 /** How the command is typed: killed -9 as soon as it prints a line, with another name of the stack, in another directory. */
 type Typed = Readonly<{ killAtLine?: string; name?: string; in?: string }>;

@@ -12,6 +12,7 @@ import { startDevnetWorkspace, type DevnetWorkspace } from "../../support/devnet
 import { startService, type ServiceProcess } from "../../support/service-process.ts";
 import { generousMs, until } from "../../support/until.ts";
 import { startCallers } from "./callers.ts";
+import { readSettingsInForce, waitUntilInForce, waitUntilRefused } from "./settings-in-force.ts";
 
 const controlToken = "control-token-of-the-test-000000000001";
 const resources = new AsyncDisposableStack();
@@ -54,24 +55,6 @@ async function startSidecar(): Promise<ServiceProcess> {
   );
 }
 
-type Configuration = Readonly<{ files: readonly Readonly<{ path: string; sha256: string; refused?: string }>[] }>;
-
-async function readSettingsInForce(sidecar: ServiceProcess) {
-  const configuration = (await (await fetch(`${sidecar.urls["sidecar"]}/configuration`)).json()) as Configuration;
-  return configuration.files.find((file) => file.path === path);
-}
-
-async function waitUntilInForce(sidecar: ServiceProcess, text: string): Promise<void> {
-  await until("the settings are in force", generousMs, async () => {
-    const found = await readSettingsInForce(sidecar);
-    return found?.sha256 === hash("sha256", text) && found.refused === undefined;
-  });
-}
-
-async function waitUntilRefused(sidecar: ServiceProcess): Promise<string> {
-  return until("the settings are refused", generousMs, async () => (await readSettingsInForce(sidecar))?.refused);
-}
-
 /** The process that looks after the node. */
 async function readHolder(): Promise<number> {
   return (JSON.parse(await readFile(join(folder, "state/.sidecar.lock.json"), "utf8")) as { pid: number }).pid;
@@ -101,7 +84,7 @@ it("ten changes of settings fail no call of 200 a second and of 20 WebSockets", 
   for (const change of changes) {
     const text = settingsWith(change);
     await writeFile(path, text);
-    await waitUntilInForce(sidecar, text);
+    await waitUntilInForce(sidecar, path, text);
     holders.add(await readHolder());
   }
   await callers.end();
@@ -124,13 +107,13 @@ describe("settings that can't be used", () => {
     await using sidecar = await startSidecar();
     const holder = await readHolder();
     await writeFile(path, settingsWith({ health: { timeoutMs: "soon" } }));
-    expect(await waitUntilRefused(sidecar)).toContain("health.timeoutMs");
+    expect(await waitUntilRefused(sidecar, path)).toContain("health.timeoutMs");
     expect(await readHolder()).toBe(holder);
     expect(await readPrometheus(sidecar)).toContain('gatehouse_file_in_force{setting="settingsPath"} 0');
-    const found = await readSettingsInForce(sidecar);
+    const found = await readSettingsInForce(sidecar, path);
     expect(found?.sha256).toBe(hash("sha256", before));
     await writeFile(path, before);
-    await waitUntilInForce(sidecar, before);
+    await waitUntilInForce(sidecar, path, before);
     expect(await readPrometheus(sidecar)).toContain('gatehouse_file_in_force{setting="settingsPath"} 1');
     expect(await readHolder()).toBe(holder);
   });
@@ -146,16 +129,16 @@ describe("settings that can't be used", () => {
     const callers = await startCallers(sidecar.urls["gateway"] ?? "", { requestsPerSecond: 100, webSockets: 5 });
     const { port } = taker.address() as AddressInfo;
     await writeFile(path, settingsWith({ gateway: { private: { enabled: true, port } } }));
-    expect(await waitUntilRefused(sidecar)).toMatch(/taken/);
+    expect(await waitUntilRefused(sidecar, path)).toMatch(/taken/);
     expect(await readHolder()).not.toBe(holder);
-    expect((await readSettingsInForce(sidecar))?.sha256).toBe(hash("sha256", before));
+    expect((await readSettingsInForce(sidecar, path))?.sha256).toBe(hash("sha256", before));
     await callers.end();
     expect(callers.failures).toEqual([]);
     taker.close();
     // The same once more: what was in its way is gone.
     const after = settingsWith({ gateway: { private: { enabled: true, port: 0 } } });
     await writeFile(path, after);
-    await waitUntilInForce(sidecar, after);
+    await waitUntilInForce(sidecar, path, after);
   });
 });
 
@@ -192,7 +175,7 @@ describe("kill -9 in the middle of a hand-over", () => {
       (await listChildren(sidecar.pid)).find((pid) => pid !== old),
     );
     process.kill((whom === "the new process" ? next : old) ?? 0, "SIGKILL");
-    await waitUntilInForce(sidecar, text);
+    await waitUntilInForce(sidecar, path, text);
     expect(await askGateway(sidecar)).toMatch(/^0x/);
     await until("one process is left", generousMs, async () => (await listChildren(sidecar.pid)).length === 1);
   });
@@ -208,7 +191,7 @@ describe("kill -9 in the middle of a hand-over", () => {
     });
     await sidecar.end("SIGKILL", generousMs);
     await using again = await until("it starts again", generousMs, startSidecar);
-    await waitUntilInForce(again, text);
+    await waitUntilInForce(again, path, text);
     expect(await askGateway(again)).toMatch(/^0x/);
     await until("both have ended", generousMs, () => both.every((pid) => !existsSync(`/proc/${pid}`)));
   });
@@ -225,11 +208,10 @@ it("a gateway that stands alone is handed over as well", async () => {
   await writeFile(path, gatewaySettingsWith(1_000_000));
   await using gateway = await startService("gateway", {}, { args: ["--settings", path, "--hand-over"] });
   const [old] = await listChildren(gateway.pid);
-  const at = { ...gateway, urls: { ...gateway.urls, sidecar: gateway.urls["operations"] ?? "" } };
   await writeFile(path, gatewaySettingsWith(2_000_000));
-  await waitUntilInForce(at, gatewaySettingsWith(2_000_000));
+  await waitUntilInForce(gateway, path, gatewaySettingsWith(2_000_000));
   await until("the old process has left", generousMs, () => !existsSync(`/proc/${old}`));
-  expect(await askGateway(at)).toMatch(/^0x/);
+  expect(await askGateway(gateway)).toMatch(/^0x/);
 });
 
 it("SIGTERM ends it cleanly in the middle of a hand-over", async () => {

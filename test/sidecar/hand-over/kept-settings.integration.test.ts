@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { callRpc } from "../../support/call-rpc.ts";
-import { startService, type ServiceProcess } from "../../support/service-process.ts";
-import { generousMs, until } from "../../support/until.ts";
+import { startService } from "../../support/service-process.ts";
+import { readSettingsInForce, waitUntilInForce, waitUntilRefused } from "./settings-in-force.ts";
 
 let folder: string;
 let path: string;
@@ -33,13 +33,6 @@ const start = () =>
     { args: ["--hand-over"] },
   );
 
-type Configuration = Readonly<{ files: readonly Readonly<{ path: string; sha256: string; refused?: string }>[] }>;
-
-async function readSettingsInForce(gateway: ServiceProcess) {
-  const answer = await fetch(`${gateway.urls["operations"]}/configuration`);
-  return ((await answer.json()) as Configuration).files.find((file) => file.path === path);
-}
-
 describe("a gateway whose machine starts again while its settings can't be used", () => {
   const good = settingsWith({ log: { level: "warn" } });
   const bad = settingsWith({ log: { level: "loud" } });
@@ -52,24 +45,17 @@ describe("a gateway whose machine starts again while its settings can't be used"
     await (await start())[Symbol.asyncDispose]();
     await writeFile(path, text);
     await using gateway = await start();
-    const refused = await until("the settings are refused", generousMs, async () => {
-      const found = await readSettingsInForce(gateway);
-      return found?.refused === undefined ? undefined : found;
-    });
-    expect(refused.refused).toContain(why);
-    expect(refused.sha256).toBe(hash("sha256", good));
+    expect(await waitUntilRefused(gateway, path)).toContain(why);
+    expect((await readSettingsInForce(gateway, path))?.sha256).toBe(hash("sha256", good));
     expect(await callRpc(gateway.urls["gateway"] ?? "", "eth_chainId", [])).toHaveProperty("jsonrpc", "2.0");
     const mended = settingsWith({ log: { level: "error" } });
     await writeFile(path, mended);
-    await until("the mended settings are in force", generousMs, async () => {
-      const found = await readSettingsInForce(gateway);
-      return found?.sha256 === hash("sha256", mended) && found.refused === undefined;
-    });
+    await waitUntilInForce(gateway, path, mended);
   });
 
   it("does not start where none have served yet, and says why", async () => {
     await writeFile(path, bad);
-    await expect(start()).rejects.toThrow("log.level");
+    await expect(start()).rejects.toThrow(/ended with status 1:[^]*log\.level/);
   });
 
   it("takes nothing of before where its settings are good, and the start fails for another reason", async () => {

@@ -1,0 +1,18 @@
+import { z } from "zod";
+import { until } from "../support/until.ts";
+
+const statusShape = z.object({
+  node: z.object({ answers: z.boolean() }),
+  conditions: z.array(z.object({ type: z.string(), status: z.string() })),
+});
+
+const wanted = ["RpcAnswering", "ConfigCurrent", "RestartSettled", "VersionAgreed", "HeightAdvancing"];
+
+/** Waits until the sidecar at a host port says of its node what an upgrade needs. */
+export async function waitUntilStackSettles(statusPort: string | number): Promise<void> {
+  await until("the stack has settled", 120_000, async () => {
+    const answer = await fetch(`http://127.0.0.1:${statusPort}/status`, { signal: AbortSignal.timeout(10_000) });
+    const { node, conditions } = statusShape.parse(await answer.json());
+    return node.answers && wanted.every((type) => conditions.find((each) => each.type === type)?.status === "True");
+  });
+}
