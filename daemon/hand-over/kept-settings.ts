@@ -3,6 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { replaceFile } from "../files/atomic-file.ts";
 import { explainUnreadable, readRegularFile } from "../files/regular-file.ts";
+import { DeadlineError, within } from "../time.ts";
 import { settingsFileBytes } from "./settings-source.ts";
 
 /** The text of the settings file that a service last served by, which outlives its processes. No secret is in it, because none may stand in a settings file. */
@@ -22,16 +23,19 @@ export type KeptSettingsOptions = Readonly<{
   warn: (message: string) => void;
 }>;
 
+/** How long the file may take: whoever waits for a file system that hangs could not even be ended. */
+const fileMs = 10_000;
+
 /** Keeps settings among the user's state, by the service and the path of its settings file. */
 export function keepSettings({ service, settingsPath, userStateDirectory, warn }: KeptSettingsOptions): KeptSettings {
   const name = `${service}-${hash("sha256", resolve(settingsPath)).slice(0, 16)}.json5`;
   const path = join(userStateDirectory, "settings-in-force", name);
   const recall = async () => {
     try {
-      return Buffer.from((await readRegularFile(path, settingsFileBytes)).bytes).toString("utf8");
+      const { bytes } = await within(`reading ${path}`, fileMs, readRegularFile(path, settingsFileBytes));
+      return Buffer.from(bytes).toString("utf8");
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT")
-        warn(`${path} can't be read (${explainUnreadable(error)})`);
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") warn(`${path} can't be read (${explainFailure(error)})`);
       return undefined;
     }
   };
@@ -41,15 +45,22 @@ export function keepSettings({ service, settingsPath, userStateDirectory, warn }
     remember: async (text) => {
       if ((await recall()) === text) return;
       try {
-        await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-        await replaceFile(path, text);
+        await within(`writing ${path}`, fileMs, write(path, text));
       } catch (error) {
-        const { code, message } = error as NodeJS.ErrnoException;
         warn(
-          `the settings in force can't be kept in ${path} (${code ?? message}), so ${service} would not start again while ${settingsPath} can't be used; ` +
+          `the settings in force can't be kept in ${path} (${explainFailure(error)}), so ${service} would not start again while ${settingsPath} can't be used; ` +
             "make that directory writable, or set XDG_STATE_HOME to one that is",
         );
       }
     },
   };
+}
+
+async function write(path: string, text: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await replaceFile(path, text);
+}
+
+function explainFailure(error: unknown): string {
+  return error instanceof DeadlineError ? error.message : explainUnreadable(error);
 }
