@@ -9,7 +9,7 @@ import type { MonitorTarget } from "../workspace/node-conf-template.ts";
 import type { NodeProfile } from "../node-profile.ts";
 import { prepareWorkspace } from "../workspace/prepare-workspace.ts";
 import type { Workspace } from "../workspace/workspace.ts";
-import { freePorts } from "./free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 
 /** What a command said when it ended. */
 type CommandResult = Readonly<{ status: number | null; output: string; errors: string }>;

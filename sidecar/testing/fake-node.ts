@@ -1,11 +1,10 @@
 import { execFile } from "node:child_process";
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import { nodeCliProgram, nodeProgram, opsProgram } from "./fake-node-programs.ts";
 import { testProfile } from "./node-profile.ts";
 import { until } from "./until.ts";
@@ -75,7 +74,7 @@ export async function createFakeNode(config = driftedConfig): Promise<FakeNode> 
   await mkdir(join(workspace, "data"));
   const configPath = join(binDirectory, "node.conf");
   await writeFile(configPath, config);
-  const port = await freePort();
+  const [port = 0] = await freePorts(1);
   const programs = { port, profile: testProfile };
   await script(join(binDirectory, "node-process.mjs"), nodeProgram(programs));
   await script(join(binDirectory, "ops"), opsProgram(programs));
@@ -161,14 +160,6 @@ function endProcess(pid: number): void {
 /** A program whose version stands next to it, as that of a release, and not in the workspace. */
 function ofRelease(program: string): string {
   return program.replaceAll("../version", "./release-version");
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 async function script(path: string, body: string): Promise<void> {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { digestSettings } from "#daemon/settings/digest.ts";
 import { gatewaySettings } from "#gateway/settings.ts";
 import { startBareAnvil } from "../support/bare-anvil.ts";
-import { freePorts } from "../support/free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import { runGatehouse } from "../support/run-command.ts";
 import { startService, type ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "../support/until.ts";

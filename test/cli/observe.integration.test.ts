@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { freePorts } from "../support/free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import { generousMs, until } from "../support/until.ts";
 import { hasPrometheus, withoutPrometheus } from "../observability/live/prometheus.ts";
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { isOnPath } from "#devnet/pushgateway/real-pushgateway.ts";
-import { freePorts } from "../support/free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import { pushProtobuf } from "../support/pushed-protobuf.ts";
 import { startService } from "../support/service-process.ts";
 

@@ -9,7 +9,7 @@ import { composeCommands, startComposeFile, type ComposeProject } from "../suppo
 import { createUniqueName } from "../support/engine/container.ts";
 import { runDocker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
-import { freePorts } from "../support/free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import { readBalance, createClientFetch, payee } from "../support/paying.ts";
 import { until } from "../support/until.ts";
 

@@ -4,7 +4,7 @@ import { startUpkeepContainer } from "../support/engine/upkeep-container.ts";
 import { createUniqueName, type TestContainer } from "../support/engine/container.ts";
 import { runDocker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
-import { freePorts } from "../support/free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import { until } from "../support/until.ts";
 
 const found = await findEngine();

@@ -1,5 +1,5 @@
 import { expect, it, describe } from "vitest";
-import { isListening } from "../support/free-ports.ts";
+import { isListening } from "#daemon/testing/free-ports.ts";
 import { spawnStack, startStack } from "../support/running-stack.ts";
 import { createServer } from "node:http";
 import { once } from "node:events";

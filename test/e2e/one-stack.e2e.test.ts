@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import { hasPrometheus, withoutPrometheus } from "../observability/live/prometheus.ts";
-import { freePorts } from "../support/free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import { startStack, type RunningStack } from "../support/running-stack.ts";
 import { testBadInput } from "./one-stack/bad-input.ts";
 import { testForeignClients } from "./one-stack/foreign-clients.ts";

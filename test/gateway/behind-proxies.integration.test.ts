@@ -11,7 +11,7 @@ import { sendRaw } from "#gateway/testing/raw-exchange.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 import type { BenchProcess } from "../bench/gateway/proxies.ts";
-import { freePorts } from "../support/free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import { prepareHaproxy, prepareNginx, type StartProxy } from "../support/real-proxy.ts";
 
 const tier = {

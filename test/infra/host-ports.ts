@@ -1,4 +1,4 @@
-import { freePorts } from "../support/free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 
 /** The ports that a stack on Docker publishes on its host, by the stack's configuration keys. */
 export type HostPorts = Readonly<

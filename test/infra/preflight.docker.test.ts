@@ -11,7 +11,7 @@ import { ConfigError } from "#infra/config/config-problem.ts";
 import { startContainer, createUniqueName } from "../support/engine/container.ts";
 import { runDocker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
-import { freePorts } from "../support/free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import { asConfig, freeHostPorts } from "./host-ports.ts";
 
 const found = await findEngine();

@@ -4,7 +4,7 @@ import { openPostgresStore } from "#daemon/sql/postgres-store.ts";
 import { Secret } from "#daemon/secret.ts";
 import type { Migrations } from "#daemon/sql/sqlite.ts";
 import { StoreError } from "#daemon/sql/store.ts";
-import { freePorts } from "../support/free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import { explainMissingPostgres, startPostgres, type PostgresServer } from "../support/postgres.ts";
 import { generousMs, until } from "../support/until.ts";
 

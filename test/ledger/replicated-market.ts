@@ -6,7 +6,7 @@ import { ExactEvmScheme } from "@x402/evm";
 import { decodePaymentRequiredHeader, encodePaymentSignatureHeader } from "@x402/core/http";
 import type { PaymentRequirements } from "@x402/core/types";
 import { startUpstream, type TestUpstream } from "../resource-server/test-upstream.ts";
-import { freePorts } from "../support/free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payment-chain.ts";
 import { startPostgres, type PostgresServer } from "../support/postgres.ts";
 import { startService, type ServiceProcess } from "../support/service-process.ts";

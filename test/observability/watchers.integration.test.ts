@@ -14,7 +14,7 @@ import { filesDirectory } from "#infra/services/service-spec.ts";
 import { sidecarSpec } from "#infra/services/sidecar-spec.ts";
 import { stackArgs } from "#infra/services/stack-specs.ts";
 import { parseConfig } from "#infra/stack-config.ts";
-import { freePorts } from "../support/free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import { generousMs, until } from "../support/until.ts";
 import { hasPromtool, runPromtool, runProgram, withoutPromtool } from "./promtool.ts";
 

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { request, type IncomingMessage } from "node:http";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { BenchProcess } from "../bench/gateway/proxies.ts";
-import { freePorts } from "../support/free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import { prepareHaproxy, type StartProxy } from "../support/real-proxy.ts";
 import { openMarket, signPaymentFor, createTemporaryFolder, findUrl, type Market } from "./shop.ts";
 

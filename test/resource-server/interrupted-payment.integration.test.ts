@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { decodePaymentResponseHeader } from "@x402/core/http";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { payingFetch } from "#client/paying-fetch.ts";
-import { freePorts } from "../support/free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "../support/until.ts";
 import {

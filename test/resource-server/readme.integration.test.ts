@@ -6,7 +6,7 @@ import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { locateStateDirectory } from "../../cli/stack/state-directory.ts";
 import { createStackCommand } from "../../cli/stack-command.ts";
-import { freePorts } from "../support/free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import { readShellBlocks } from "../support/readme-blocks.ts";
 import { until } from "../support/until.ts";
 import { openMarket, payee, payer, createTemporaryFolder, type Market } from "./shop.ts";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { isOnPath, startRealPushgateway } from "#devnet/pushgateway/real-pushgateway.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { startDevnetWorkspace } from "../support/devnet-workspace.ts";
-import { freePorts } from "../support/free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 
 const program = "prometheus-pushgateway";
 const isThere = await isOnPath(program);

@@ -11,7 +11,7 @@ import { createMask } from "#daemon/mask.ts";
 import { listenForOperations } from "#daemon/http/operations-listener.ts";
 import { createFacilitatorMetrics } from "#facilitator/facilitator-metrics.ts";
 import { findChromium, startChromium } from "../support/chromium.ts";
-import { freePorts } from "../support/free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import { servePage } from "../support/served-page.ts";
 import { expectWellMade, openStatusPage } from "../support/status-page.ts";
 import { generousMs, until } from "../support/until.ts";

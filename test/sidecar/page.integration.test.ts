@@ -5,7 +5,7 @@ import { ownCommand } from "#daemon/own-command.ts";
 import type { Browser } from "playwright-core";
 import { findChromium, startChromium } from "../support/chromium.ts";
 import { startDevnetWorkspace, type DevnetWorkspace } from "../support/devnet-workspace.ts";
-import { freePorts } from "../support/free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import { runGatehouse } from "../support/run-command.ts";
 import { startService, type ServiceProcess } from "../support/service-process.ts";
 import { expectWellMade, openStatusPage, waitForLevel } from "../support/status-page.ts";

@@ -7,7 +7,7 @@ import { readSettings } from "#daemon/settings/settings.ts";
 import { prepareNode } from "#devnet/prepared-node.ts";
 import { devnetSettings } from "#devnet/settings.ts";
 import { testProfile } from "#sidecar/testing/node-profile.ts";
-import { freePorts } from "./free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 
 const run = promisify(execFile);
 

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-import { freePorts } from "./free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import { isExecutable } from "./is-executable.ts";
 import { generousMs, until } from "./until.ts";
 

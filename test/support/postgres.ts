@@ -5,7 +5,7 @@ import { userInfo } from "node:os";
 import { delimiter, join } from "node:path";
 import { Client } from "pg";
 import { within } from "#daemon/time.ts";
-import { freePorts } from "./free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import { until } from "./until.ts";
 import { isExecutable } from "./is-executable.ts";
 

@@ -1,4 +1,4 @@
-import { freePorts } from "../../support/free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import { makeBlocksEventful } from "./eventful-blocks.ts";
 import { mixScript } from "./mix.ts";
 import { start, findWorker, type BenchProcess } from "./proxies.ts";

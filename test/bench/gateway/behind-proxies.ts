@@ -1,4 +1,4 @@
-import { freePorts } from "../../support/free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import { buildAnsweringNode, startAnsweringNode, type NodeAnswers } from "./answering-node.ts";
 import { clientShapes, writeDistinctCalls } from "./client-shapes.ts";
 import { startNginxIngress, startNginxProxy, startUnsetNginx, type BenchProcess } from "./proxies.ts";

@@ -1,4 +1,4 @@
-import { freePorts } from "../../support/free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import { findFirstCore, keepToCore } from "./one-core.ts";
 import { startHaproxy, startNginxProxy, startResponder } from "./proxies.ts";
 import { computeAdded, measureInRounds, computeRatio } from "./rounds.ts";

@@ -1,4 +1,4 @@
-import { freePorts } from "../../support/free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import { buildAnsweringNode, startAnsweringNode } from "./answering-node.ts";
 import { measureBehindProxies, settingsBehindProxies as settings, type NamedAnswers } from "./behind-proxies.ts";
 import { clientShapes, writeDistinctCalls, type LoadOptions } from "./client-shapes.ts";

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { startFakeNode } from "#gateway/testing/fake-node.ts";
-import { freePorts } from "../../support/free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import { until } from "../../support/until.ts";
 import { connectCounting } from "./counting-client.ts";
 import { startGatewayProcess } from "./surroundings.ts";

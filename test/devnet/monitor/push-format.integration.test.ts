@@ -5,7 +5,7 @@ import { buffer } from "node:stream/consumers";
 import { Counter, Gauge, Histogram, Registry, Summary } from "prom-client";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { isOnPath, startRealPushgateway } from "#devnet/pushgateway/real-pushgateway.ts";
-import { freePorts } from "#devnet/testing/free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import { createTestNode } from "#devnet/testing/test-node.ts";
 import { nodeProfile } from "#devnet/node-profile.ts";
 import { choosePushFormat } from "#devnet/monitor/metrics-pusher.ts";

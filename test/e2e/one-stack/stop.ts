@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { isListening } from "../../support/free-ports.ts";
+import { isListening } from "#daemon/testing/free-ports.ts";
 import type { RunningStack } from "../../support/running-stack.ts";
 import { findStackProcesses } from "../../support/stack-processes.ts";
 import { generousMs, until } from "../../support/until.ts";

@@ -1,9 +1,9 @@
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
 import { PassThrough } from "node:stream";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import { createLog } from "#daemon/log.ts";
 import { startFakeNode } from "#gateway/testing/fake-node.ts";
 import { post, startTestGateway, until } from "#gateway/testing/test-gateway.ts";
@@ -13,15 +13,6 @@ import { createRedisRateLimiter } from "#gateway/limits/redis-rate-limiter.ts";
 const hasRedis = spawnSync("redis-server", ["--version"]).status === 0;
 const rates = { requestsPerSecond: 0.5, requestBurst: 40, computeUnitsPerSecond: 1, computeUnitBurst: 1_000 };
 const log = createLog({ service: "test", level: "silent" });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 const now = () => performance.now();
 
@@ -53,7 +44,7 @@ describe.skipIf(!hasRedis)(`rate limits in a store${why}`, () => {
   let port: number;
   let store: AsyncDisposable;
   beforeAll(async () => {
-    port = await freePort();
+    [port = 0] = await freePorts(1);
     store = startRedis(port);
   });
   afterAll(() => store[Symbol.asyncDispose]());
@@ -97,7 +88,7 @@ describe.skipIf(!hasRedis)(`rate limits in a store${why}`, () => {
 
 describe.skipIf(!hasRedis)(`a store that is lost while it is used${why}`, () => {
   it("leaves each replica to itself, which says so once, until it is back", async () => {
-    const port = await freePort();
+    const [port = 0] = await freePorts(1);
     const given = {
       tiers: { public: { ...rates, requestsPerSecond: 0.001, requestBurst: 5, concurrency: 10 } },
       internal: { tier: "public" },
@@ -137,7 +128,7 @@ describe.skipIf(!hasRedis)(`a store that is lost while it is used${why}`, () => 
 
 describe("rate limits while the store is away", () => {
   it("are the process's own", async () => {
-    using limiter = limiterAt(await freePort());
+    using limiter = limiterAt((await freePorts(1))[0] ?? 0);
     const decisions = await Promise.all(Array.from({ length: 60 }, () => limiter.take("a", 1, rates)));
     expect(decisions.filter((wait) => wait === undefined)).toHaveLength(40);
   });

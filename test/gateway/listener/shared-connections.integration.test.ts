@@ -9,7 +9,7 @@ import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 import type { BenchProcess } from "../../bench/gateway/proxies.ts";
-import { freePorts } from "../../support/free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import { prepareHaproxy, prepareKeepingNginx, type StartProxy } from "../../support/real-proxy.ts";
 
 const call = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ruleGroups } from "#infra/observability/rules/all.ts";
 import type { FakeNode } from "#sidecar/testing/fake-node.ts";
-import { freePorts } from "../../support/free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import { startHeadsSocket } from "../../support/heads-socket.ts";
 import { buildEnvironment, startOwnedNode, waitUntilSettled } from "../../support/owned-node.ts";
 import { startService, type ServiceProcess } from "../../support/service-process.ts";

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseEther } from "viem";
 import { tokenAddress } from "#devnet/token/address.ts";
 import { signPayment, type PaymentChanges } from "../../facilitator/signed-payment.ts";
-import { freePorts } from "../../support/free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import { testAccount } from "../../support/payment-chain.ts";
 import { startPostgres, type PostgresServer } from "../../support/postgres.ts";
 import { startService, type ServiceProcess } from "../../support/service-process.ts";

@@ -7,7 +7,7 @@ import { stringify } from "yaml";
 import { within } from "#daemon/time.ts";
 import type { RuleGroup } from "#infra/observability/alert.ts";
 import { renderGroups, renderRuleFile } from "#infra/observability/rule-files.ts";
-import { freePorts } from "../../support/free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import { until } from "../../support/until.ts";
 
 /** Whether Prometheus is on PATH. */

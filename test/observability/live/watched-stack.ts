@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { mountSmallDisk, mayMount, type SmallDisk } from "#sidecar/testing/small-disk.ts";
 import type { RuleGroup } from "#infra/observability/alert.ts";
 import { spawnStack, findStackPorts, type RunningStack, type StackPorts } from "../../support/running-stack.ts";
-import { freePorts } from "../../support/free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import { until } from "../../support/until.ts";
 import { startFaultyLink, startFaultyRpc, type FaultyLink, type FaultyRpc } from "./fault-proxies.ts";
 import { findNodeChain, type NodeChain } from "./node-chain.ts";

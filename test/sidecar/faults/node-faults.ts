@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { answersRpc, goodAnswers, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
-import { freePorts } from "../../support/free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import type { Fault, StruckNode } from "./fault.ts";
 
 /** A server that stands in for the node's RPC, or for another node's. */

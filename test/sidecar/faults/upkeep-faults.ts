@@ -1,7 +1,7 @@
 import { chmod, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { serveNode } from "#sidecar/testing/watched-node.ts";
-import { freePorts } from "../../support/free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import type { Fault, StruckNode } from "./fault.ts";
 
 /** Puts another program in node_cli's place. */

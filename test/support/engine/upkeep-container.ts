@@ -1,7 +1,7 @@
 import { until } from "../until.ts";
 import { startServiceContainer } from "./service-container.ts";
 import type { TestContainer } from "./container.ts";
-import { freePorts } from "../free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 
 /** What `GET /status` tells, as far as a test asks. */
 export type SidecarStatus = Readonly<{

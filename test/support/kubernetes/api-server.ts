@@ -6,7 +6,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { within } from "#daemon/time.ts";
-import { freePorts } from "../free-ports.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import { isExecutable } from "../is-executable.ts";
 import { until } from "../until.ts";
 import { createClusterClient, type ClusterClient } from "./cluster-client.ts";
