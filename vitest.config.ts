@@ -16,6 +16,7 @@ const sizedTests = [
   "gateway/json-rpc/known-messages.test.ts",
   "test/gateway/listener/fast-path.integration.test.ts",
   "test/ledger/replicas.integration.test.ts",
+  "test/resource-server/hand-over/hand-over.integration.test.ts",
   "test/sidecar/{faults,few-descriptors,killed-at-each-step,killed-while-upgrading,page,slow-gateway}.integration.test.ts",
 ];
 

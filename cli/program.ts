@@ -92,6 +92,7 @@ function addProducts(program: Command, mask: Mask): void {
       name: "facilitator",
       summary: "Verify and settle x402 payments on-chain",
       load: async () => (await import("#facilitator/main.ts")).facilitator,
+      handsOver: true,
     },
     { mask },
   );
@@ -101,6 +102,7 @@ function addProducts(program: Command, mask: Mask): void {
       name: "resource-server",
       summary: "Sell HTTP routes by x402 and forward them to their upstream once paid",
       load: async () => (await import("#resource-server/main.ts")).resourceServer,
+      handsOver: true,
     },
     { mask },
   );

@@ -41,6 +41,13 @@ export type ServiceContext = Readonly<{
    * service that names nothing holds nothing.
    */
   yields: (release: () => Promise<void>) => void;
+  /** Whether another process takes this one's place while it still serves, so that what both write to has to be shared. */
+  isHandedOver: boolean;
+  /**
+   * Names what takes leave of clients once the next process serves: it resolves when none is left, and the stop begins then. Called at most
+   * once; a service that names nothing is stopped at once, and lets what is under way end within `shutdown.graceMs`.
+   */
+  leaves: (takeLeave: () => Promise<void>) => void;
 }>;
 
 /** Work that has begun and is to end; `withinMs` bounds how long a stop waits for it. */
@@ -73,7 +80,8 @@ export async function runService<Schema extends z.ZodObject>(
   options: Readonly<{ settingsFile?: string | undefined }>,
   { mask }: Readonly<{ /** Is told what the settings hold. */ mask: Mask }>,
 ): Promise<number> {
-  const signal = stopSignal();
+  const left = new AbortController();
+  const signal = AbortSignal.any([stopSignal(), left.signal]);
   const name = service.definition.service;
   const handOver = joinHandOvers(process.env);
   try {
@@ -94,6 +102,7 @@ export async function runService<Schema extends z.ZodObject>(
     const stateHome = findUserStateDirectory(process.env);
     const files = createFilesInForce(metrics);
     const settingsSha256 = digestSettings(service.definition, process.env);
+    let takeLeave: (() => Promise<void>) | undefined;
     const context = {
       log,
       metrics,
@@ -105,9 +114,14 @@ export async function runService<Schema extends z.ZodObject>(
       userStateDirectory: stateHome,
       finishes,
       yields: (release: () => Promise<void>) => handOver?.release(release),
+      isHandedOver: handOver !== undefined,
+      leaves: (how: () => Promise<void>) => (takeLeave = how),
     };
     if (handOver !== undefined) {
       followSettings(handOver, { files, log });
+      handOver.leave(() => {
+        if (!signal.aborted) void endAfter(takeLeave, { left, log });
+      });
       await handOver.turn(signal);
       if (signal.aborted) return 0;
     }
@@ -135,6 +149,19 @@ function followSettings(handOver: HandOverPart, { files, log }: Pick<ServiceCont
     files.refused(setting, refused);
     log.error({ event: "file-refused", path }, `${path}: ${refused}; the settings of before stay in force`);
   });
+}
+
+/** Has the process stop when it has taken leave of its clients. */
+async function endAfter(
+  takeLeave: (() => Promise<void>) | undefined,
+  { left, log }: Readonly<{ left: AbortController; log: Logger }>,
+): Promise<void> {
+  try {
+    await takeLeave?.();
+  } catch (error) {
+    log.error({ event: "stop-unclean", err: error }, "not stopped cleanly");
+  }
+  left.abort("handed over");
 }
 
 /** SIGUSR2 turns the log to `debug` and the next one back, so that a running service can be looked into without a restart. */

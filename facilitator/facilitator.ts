@@ -46,6 +46,8 @@ export type FacilitatorDependencies = Readonly<{
   clock: () => number;
   /** Aborts when the process is to stop: calls of `settle` that wait are answered within `settlement.drainMs` then. */
   signal: AbortSignal;
+  /** Whether another process takes this one's place while it still serves: the two share the ledger. Default: it is this one's alone, unless it is a database. */
+  isHandedOver?: boolean | undefined;
 }>;
 
 /**
@@ -77,6 +79,8 @@ export type Facilitator = AsyncDisposable &
     settle: Operations["settle"];
     supported: Operations["supported"];
     readiness: () => Readiness;
+    /** Leaves settling to the process that takes this one's place. Calls of `settle` get their outcome all the same, from the ledger. */
+    yieldTerm: () => Promise<void>;
   }>;
 
 /**
@@ -88,7 +92,7 @@ export type Facilitator = AsyncDisposable &
  */
 export async function createFacilitator(
   options: FacilitatorOptions,
-  { log, metrics: registry, clock, signal, audit }: FacilitatorDependencies,
+  { log, metrics: registry, clock, signal, audit, isHandedOver }: FacilitatorDependencies,
 ): Promise<Facilitator> {
   const { chain: chainOptions, settlement, ledger } = options;
   const metrics = createFacilitatorMetrics([registry]);
@@ -111,7 +115,7 @@ export async function createFacilitator(
   const checkAgain = async (payment: SignedPayment) => (recent.takeGood(payment) ? undefined : check(payment));
   const engine = resources.use(
     await startEngine(
-      { settlement, ledger, chainId: chainOptions.id },
+      { settlement, ledger, chainId: chainOptions.id, isHandedOver },
       { chain, fees, signer, check: checkAgain, clock, pause, random: Math.random, signal, log, audit },
     ),
   );
@@ -134,6 +138,7 @@ export async function createFacilitator(
     network,
     ...createOperations({ network, signer: signer.address, schemes }, { transfersFor, metrics }),
     readiness: () => judgeReadiness({ ...watch.checks(), ledger: engine.readiness() }),
+    yieldTerm: engine.yieldTerm,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

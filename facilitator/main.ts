@@ -19,12 +19,14 @@ import { createNetworkList } from "#daemon/http/proxies/client-address.ts";
 /** The facilitator as a process: HTTP on `listen.port`, health and metrics on `operations.port`, settlement in `ledger.path` and on the chain. */
 export const facilitator: Service<typeof facilitatorSettings.schema> = {
   definition: facilitatorSettings,
-  start: async (settings, { log, metrics, mask, resources, signal, configuration }) => {
+  start: async (settings, { log, metrics, mask, resources, signal, configuration, isHandedOver, yields, leaves }) => {
     refuseServingAnybody(settings);
     const { listen, apiKeys } = settings;
     const auditing = { service: facilitatorSettings.service, log, mask, clock: Date.now };
-    const audit = resources.use(openLedgerAudit(settings, { defaultLedgerPath }, auditing));
-    const service = resources.use(await createFacilitator(settings, { log, metrics, clock: Date.now, signal, audit }));
+    const audit = resources.use(openLedgerAudit(settings, { defaultLedgerPath, isHandedOver }, auditing));
+    const service = resources.use(
+      await createFacilitator(settings, { log, metrics, clock: Date.now, signal, audit, isHandedOver }),
+    );
     const port = followPort(signal);
     const readiness = () => judgeReadiness({ ...service.readiness().checks, payments: port.check() });
     const connections = resources.use(processConnections(listen, { metrics }));
@@ -45,7 +47,7 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
     addFacilitatorRoutes(app, { facilitator: service, apiKeys: keys, log });
     openApiRoute(app, facilitatorApi);
     const isProxy = createNetworkList(listen.trustedProxies);
-    const { url } = resources.use(
+    const payments = resources.use(
       await listenHttp(app, {
         ...listen,
         setting: settingName("listen"),
@@ -55,8 +57,10 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
       }),
     );
     port.opened();
+    yields(service.yieldTerm);
+    leaves(async () => void (await Promise.all([operations.leave(), payments.leave()])));
     log.info({ event: "settling-payments", signer: service.signer, network: service.network }, "settling payments");
-    return { urls: { facilitator: url, "facilitator-operations": operations.url } };
+    return { urls: { facilitator: payments.url, "facilitator-operations": operations.url } };
   },
 };
 

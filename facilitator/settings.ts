@@ -149,7 +149,7 @@ export const facilitatorSettings = defineSettings("facilitator", essentials, {
     path: filePath
       .optional()
       .describe(
-        "SQLite file with every settlement and its signed transactions; one process at a time may use it. " +
+        "SQLite file with every settlement and its signed transactions; one process at a time may use it, or the two of a hand-over. " +
           "Default, without ledger.url: .gatehouse/facilitator.sqlite",
       ),
     ...postgresSettings,

@@ -37,9 +37,9 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const signal = drainSignal(context.signal, settings.shutdown.graceMs);
   const { claims, audit } = await openBooks(settings, context, clock);
   const { ledger } = claims;
-  const facilitation = resources.use(
-    await openFacilitation(settings, routes, { fetch, log, metrics: registry, clock, signal, audit }),
-  );
+  const { isHandedOver, yields } = context;
+  const facilitating = { fetch, log, metrics: registry, clock, signal, audit, isHandedOver, yields };
+  const facilitation = resources.use(await openFacilitation(settings, routes, facilitating));
   const owners = createPaymentOwners();
   const metrics = createPaymentMetrics({ ledger, owners, registry });
   const sale = { ledger, facilitation, owners, onSettled: metrics.charge, audit };
@@ -97,15 +97,16 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
     ),
   );
   port.opened();
+  context.leaves(async () => void (await Promise.all([operations.leave(), listener.leave()])));
   return { urls: { "resource-server": listener.url, "resource-server-operations": operations.url } };
 }
 
 /** What is written down of payments: for this server, and for people. */
 async function openBooks(settings: ResourceServerSettings, context: ServiceContext, clock: () => number) {
-  const { log, mask, resources } = context;
-  const claims = resources.use(await openClaimLedger(settings.ledger, { clock, log }));
+  const { log, mask, resources, isHandedOver } = context;
+  const claims = resources.use(await openClaimLedger(settings.ledger, { clock, log, isHandedOver }));
   const { service } = resourceServerSettings;
-  const audit = openLedgerAudit(settings, { defaultLedgerPath }, { service, log, mask, clock });
+  const audit = openLedgerAudit(settings, { defaultLedgerPath, isHandedOver }, { service, log, mask, clock });
   return { claims, audit: resources.use(audit) };
 }
 

@@ -122,7 +122,7 @@ export const resourceServerSettings = defineSettings("resource-server", essentia
     path: filePath
       .optional()
       .describe(
-        "SQLite file of the payments that were claimed, with the responses that were not delivered yet; one process at a time. " +
+        "SQLite file of the payments that were claimed, with the responses that were not delivered yet; one process at a time, or the two of a hand-over. " +
           "Default, without ledger.url: .gatehouse/resource-server/claims.sqlite",
       ),
     ...postgresSettings,

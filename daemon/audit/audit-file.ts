@@ -16,6 +16,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { promisify } from "node:util";
+import { openFileLock } from "../files/file-lock.ts";
 import { parseJson } from "../json-rpc.ts";
 
 /** Where lines are appended, and how much of them is kept. */
@@ -25,15 +26,17 @@ export type AuditFileOptions = Readonly<{
   fileBytes: number;
   /** How many files are kept, with the one that is written: `<path>`, `<path>.1`, … */
   files: number;
+  /** Whether another process may write to it as well, under the lock of `<path>.lock`. Default: it has one writer. */
+  isShared?: boolean | undefined;
 }>;
 
-/** A file of lines, for its one writer. What was appended is on the disk after a sync, and none of it is changed again. */
+/** A file of lines. What was appended is on the disk after a sync, and none of it is changed again. */
 export type AuditFile = Disposable &
   Readonly<{
     /** What an earlier process had not finished writing, which is in the file no more. */
     torn: string | undefined;
-    /** Appends lines, all of them or none. */
-    append: (lines: string) => void;
+    /** Appends lines, all of them or none. What another process that was killed meanwhile had not finished writing is cut off before, and given. */
+    append: (lines: string) => string | undefined;
     syncNow: () => void;
     /** Syncs outside this thread; those who ask at a time share it. */
     sync: () => Promise<void>;
@@ -55,8 +58,18 @@ const syncBeside = promisify(fdatasync);
 export function openAuditFile(options: AuditFileOptions): AuditFile {
   const { path } = options;
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  let descriptor = openLines(path);
-  const torn = healEnd(descriptor, path);
+  const lock = options.isShared ? openFileLock(`${path}.lock`) : undefined;
+  const inTurn = <T>(work: () => T): T => (lock === undefined ? work() : lock.hold(work));
+  let descriptor: number;
+  let torn: string | undefined;
+  try {
+    descriptor = openLines(path);
+    // What another process is writing just now would look torn.
+    torn = inTurn(() => healEnd(descriptor, path));
+  } catch (error) {
+    lock?.[Symbol.dispose]();
+    throw error;
+  }
   let syncing: Promise<void> | undefined;
   let next: Promise<void> | undefined;
   const reopen = () => {
@@ -82,21 +95,25 @@ export function openAuditFile(options: AuditFileOptions): AuditFile {
   };
   return {
     torn,
-    append: (lines) => {
-      if (!isSameFile(descriptor, path)) reopen();
-      const { size } = fstatSync(descriptor);
-      if (size > 0 && size + Buffer.byteLength(lines) > options.fileBytes) {
-        fdatasyncSync(descriptor);
-        putAside(options);
-        reopen();
-      }
-      appendWhole(descriptor, lines);
-    },
+    append: (lines) =>
+      inTurn(() => {
+        if (!isSameFile(descriptor, path)) reopen();
+        const tornSince = lock === undefined || endsWithLine(descriptor) ? undefined : healEnd(descriptor, path);
+        const { size } = fstatSync(descriptor);
+        if (size > 0 && size + Buffer.byteLength(lines) > options.fileBytes) {
+          fdatasyncSync(descriptor);
+          putAside(options);
+          reopen();
+        }
+        appendWhole(descriptor, lines);
+        return tornSince;
+      }),
     syncNow: () => fdatasyncSync(descriptor),
     sync,
     [Symbol.dispose]: () => {
       fdatasyncSync(descriptor);
       closeSync(descriptor);
+      lock?.[Symbol.dispose]();
     },
   };
 }
@@ -150,6 +167,13 @@ function appendWhole(descriptor: number, lines: string): void {
     ftruncateSync(descriptor, size);
     throw error;
   }
+}
+
+/** Whether a file is empty or its last line was written to its end. */
+function endsWithLine(descriptor: number): boolean {
+  const { size } = fstatSync(descriptor);
+  const last = Buffer.alloc(1);
+  return size === 0 || (readSync(descriptor, last, 0, 1, size - 1) === 1 && last[0] === 10);
 }
 
 /** Cuts off what stands after the last whole line, and tells it. */

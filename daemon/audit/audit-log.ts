@@ -71,9 +71,7 @@ function openWithFile(options: AuditFileOptions, dependencies: AuditDependencies
   const opened = (): AuditFile => {
     if (file !== undefined) return file;
     file = openAuditFile(options);
-    if (file.torn === undefined) return file;
-    const message = "A line that was not written to its end was cut off.";
-    waiting.putFirst({ ...byItself, action: "audit-log-healed", message, before: file.torn });
+    waiting.putTorn(file.torn);
     return file;
   };
   /** Appends what waits; what was appended, or undefined when the disk does not take it now. */
@@ -83,7 +81,7 @@ function openWithFile(options: AuditFileOptions, dependencies: AuditDependencies
     try {
       const to = opened();
       taken = waiting.take();
-      if (taken.lines.length > 0) to.append(taken.lines.join(""));
+      if (taken.lines.length > 0) waiting.putTorn(to.append(taken.lines.join("")));
       if (isFailing) log.info({ event: "audit-written-again", path }, "changes are written to the audit log again");
       isFailing = false;
       return taken;
@@ -145,7 +143,12 @@ function createWaitingLines(dependencies: AuditDependencies) {
       lines.push(lineOf(entry, dependencies));
       if (lines.length > waitingMax) shorten();
     },
-    putFirst: (entry: AuditEntry) => void lines.unshift(lineOf(entry, dependencies)),
+    /** Tells first what was cut off, if anything was. */
+    putTorn: (torn: string | undefined) => {
+      if (torn === undefined) return;
+      const message = "A line that was not written to its end was cut off.";
+      lines.unshift(lineOf({ ...byItself, action: "audit-log-healed", message, before: torn }, dependencies));
+    },
     some: () => lines.length > 0 || lost > 0,
     take: (): TakenLines => {
       const taken = { lines: lost === 0 ? lines : [...lines, lineOf(formatLost(lost), dependencies)], lost };

@@ -7,7 +7,7 @@ export function auditSettings(where: string) {
   return section({
     path: filePath
       .optional()
-      .describe(`File of the audit log, for this process alone, one JSON line a change; default: ${where}`),
+      .describe(`File of the audit log, for this service alone, one JSON line a change; default: ${where}`),
     fileBytes: z
       .int()
       .min(65_536)

@@ -5,13 +5,13 @@ import type { AuditSettings } from "./audit-settings.ts";
 /** Where a service keeps its ledger: a file, or a database that it shares with other replicas. */
 type LedgerSettings = Readonly<{ path?: string | undefined; url?: unknown }>;
 
-/** Opens the audit log of a service with a ledger, by default next to the ledger's file. */
+/** Opens the audit log of a service with a ledger, by default next to the ledger's file; `isHandedOver` where two of its processes may write to it. */
 export function openLedgerAudit(
   { auditLog, ledger }: Readonly<{ auditLog: AuditSettings; ledger: LedgerSettings }>,
-  { defaultLedgerPath }: Readonly<{ defaultLedgerPath: string }>,
+  { defaultLedgerPath, isHandedOver }: Readonly<{ defaultLedgerPath: string; isHandedOver: boolean }>,
   dependencies: AuditDependencies,
 ): AuditLog {
   const locate = () => join(dirname(ledger.path ?? defaultLedgerPath), `${dependencies.service}-audit.jsonl`);
   const path = auditLog.path ?? (ledger.url === undefined ? locate() : undefined);
-  return openAuditLog({ ...auditLog, path }, dependencies);
+  return openAuditLog({ ...auditLog, path, isShared: isHandedOver }, dependencies);
 }

@@ -21,6 +21,8 @@ export type HandOverMessage =
   | Readonly<{ type: "proceed" }>
   | Readonly<{ type: "serving" }>
   | Readonly<{ type: "yield" }>
+  /** The next process serves: it ends what it has begun, in its own time, and then itself. */
+  | Readonly<{ type: "leave" }>
   | Readonly<{ type: "settings"; file: SettingsInForce }>;
 
 /** What of a settings file is in force. */

@@ -11,6 +11,8 @@ export type HandOverPart = Readonly<{
   followSettings: (tell: (file: SettingsInForce) => void) => void;
   /** What lets go of all that one process alone may hold, so that the next one can start. */
   release: (release: () => Promise<void>) => void;
+  /** What ends this process once the next one serves. */
+  leave: (leave: () => void) => void;
 }>;
 
 /** Joins the hand-overs of a service; undefined where this process is no part of any. */
@@ -23,6 +25,7 @@ export function joinHandOvers(environment: NodeJS.ProcessEnv): HandOverPart | un
   const proceeding = Promise.withResolvers<void>();
   let tell: ((file: SettingsInForce) => void) | undefined;
   let release: (() => Promise<void>) | undefined;
+  let leave: (() => void) | undefined;
   process.on("message", (message: HandOverMessage, handle: SocketHandle | undefined) => {
     switch (message.type) {
       case "socket":
@@ -43,6 +46,9 @@ export function joinHandOvers(environment: NodeJS.ProcessEnv): HandOverPart | un
         isHandedOver = true;
         // What can't be let go ends the process, and with it goes all that it holds.
         void Promise.resolve(release?.()).then(() => say({ type: "yielded" }));
+        return;
+      case "leave":
+        leave?.();
     }
   });
   setSocketExchange({
@@ -68,6 +74,9 @@ export function joinHandOvers(environment: NodeJS.ProcessEnv): HandOverPart | un
     },
     release: (how) => {
       release = how;
+    },
+    leave: (how) => {
+      leave = how;
     },
   };
 }

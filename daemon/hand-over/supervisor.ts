@@ -27,7 +27,7 @@ const lookEveryMs = 500;
 /** How long a process may take to let go: a restart of the node that it has begun is ended first. */
 const yieldWithinMs = 3_600_000;
 
-/** Longer than any `shutdown.graceMs`: what hangs beyond it would be there for ever. */
+/** Longer than any `shutdown.graceMs`, and than any request takes: what hangs beyond it would be there for ever. */
 const leaveWithinMs = 660_000;
 
 /** How often a new process that was killed is replaced by another one before its settings count as refused. */
@@ -40,7 +40,8 @@ type InForce = Readonly<{ process: ServiceProcess; source: SettingsSource; socke
  * Runs a service in another process, and hands it over to a new one whenever the settings file, or a file of a secret, changes. The order
  * is that of nginx, HAProxy and Envoy: the new process reads its settings; the old one lets go of what one alone may hold, and serves on;
  * the new one gets the very sockets that the old one listens on, and takes requests; then the old one stops listening, ends what it has
- * begun, and leaves. No connection is refused meanwhile, because the sockets are never closed.
+ * begun, and leaves. No connection is refused meanwhile, because the sockets are never closed. While one is leaving, no other is begun: there is memory
+ * for two.
  *
  * Settings that can't be used change nothing, and the process in service reports them. Where they fail only after the old process has let go, a new
  * one with the settings of before takes its place. Where the first process can't use what it finds, it starts by the settings that last served. Resolves with the exit status when the process in service ends, however it ends.
@@ -64,7 +65,7 @@ class Supervisor {
   readonly #kept: KeptSettings;
   /** Processes that have not been told to end. */
   readonly #staying = new Set<ServiceProcess>();
-  readonly #leaving = new Set<Promise<unknown>>();
+  readonly #leaving = new Map<ServiceProcess, Promise<void>>();
   #inForce: InForce | undefined;
   #tries = 0;
   #copies: string | undefined;
@@ -94,7 +95,7 @@ class Supervisor {
       const now = await lookAtFiles(this.#files);
       const isSettled = now === seen;
       seen = now;
-      if (!isSettled || (now === look && this.#tries === 0)) continue;
+      if (!isSettled || (now === look && this.#tries === 0) || this.#leaving.size > 0) continue;
       look = now;
       const found = await readSettingsSource(this.#files);
       if (found.stamp === source.stamp && this.#tries === 0) continue;
@@ -117,9 +118,9 @@ class Supervisor {
     return { first: back, isServing };
   }
 
-  /** Asks all processes to end. */
+  /** Asks all processes to end soon. */
   stop(): void {
-    this.passOn("SIGTERM");
+    for (const one of [...this.#staying, ...this.#leaving.keys()]) one.signal("SIGTERM");
   }
 
   passOn(signal: NodeJS.Signals): void {
@@ -128,8 +129,9 @@ class Supervisor {
 
   /** Waits until every process has ended. */
   async end(): Promise<void> {
-    for (const one of this.#staying) this.#leave(one);
-    await Promise.all(this.#leaving);
+    if (!this.#stopping.aborted) this.stop();
+    for (const one of this.#staying) this.#expectEnd(one);
+    await Promise.all(this.#leaving.values());
     if (this.#copies !== undefined) await rm(this.#copies, { recursive: true, force: true });
   }
 
@@ -159,7 +161,8 @@ class Supervisor {
       if (isBack) await this.#refuse(next);
       else this.#inForce = { ...old, process: back };
     }
-    this.#leave(old.process);
+    old.process.send({ type: "leave" });
+    this.#expectEnd(old.process);
   }
 
   /** Lets a process start that has read its settings; whether it serves then. */
@@ -198,14 +201,13 @@ class Supervisor {
     inForce.process.send({ type: "settings", file });
   }
 
-  /** Has a process end what it has begun, and end. */
-  #leave(one: ServiceProcess): void {
+  /** Waits for the end of a process that was told to end; one that does not is killed. */
+  #expectEnd(one: ServiceProcess): void {
     if (!this.#staying.delete(one)) return;
-    one.signal("SIGTERM");
     const late = setTimeout(() => one.signal("SIGKILL"), leaveWithinMs);
     const gone = one.ended.then(() => clearTimeout(late));
-    this.#leaving.add(gone);
-    void gone.then(() => this.#leaving.delete(gone));
+    this.#leaving.set(one, gone);
+    void gone.then(() => this.#leaving.delete(one));
   }
 
   /** A file with settings that stand in theirs no more. No secret is in it, because none may stand in a settings file. */

@@ -1,6 +1,8 @@
-import type { IncomingMessage, Server } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
 import type { ListenerConnections } from "./connections/listener-connections.ts";
+import { getSocketExchange } from "../hand-over/socket-exchange.ts";
+import { pause, type Pause } from "../time.ts";
 import { gatherChunks } from "./raw-connections.ts";
 import { listenOnSockets, type ListeningSockets } from "./listening-sockets.ts";
 import { takeProxyHeaders } from "./proxies/proxy-header.ts";
@@ -30,8 +32,12 @@ export type HttpListener = AsyncDisposable &
     url: string;
     port: number;
     server: Server;
-    /** Leaves newcomers to others who listen on the same sockets. */ stopTaking: () => void;
+    /** Leaves newcomers to others who listen on the same sockets; resolves when the connections that were taken are closed. */
+    stopTaking: () => Promise<void>;
   }>;
+
+/** A listener that can take leave of its clients: see {@link takeLeave}. `leave` resolves when their requests have ended and they are gone. */
+export type LeavingListener = HttpListener & Readonly<{ leave: () => Promise<void> }>;
 
 /**
  * Serves an application over HTTP/1.1.
@@ -41,23 +47,80 @@ export type HttpListener = AsyncDisposable &
 export async function listenHttp(
   app: Readonly<{ fetch: (request: Request, env: never) => Response | Promise<Response> }>,
   options: ListenOptions,
-): Promise<HttpListener> {
+): Promise<LeavingListener> {
   const server = createAdaptorServer({
     fetch: (request, env) =>
       hasOneHost((env as HttpBindings).incoming) ? app.fetch(request, env as never) : severalHosts(),
     serverOptions: {
       requestTimeout: options.requestTimeoutMs,
       headersTimeout: Math.min(10_000, options.requestTimeoutMs),
-      keepAliveTimeout: 65_000,
+      keepAliveTimeout: keepAliveMs,
       connectionsCheckingInterval: Math.min(5_000, options.requestTimeoutMs),
     },
   }) as Server;
   gatherChunks(server);
+  let isLeaving = false;
+  // Before whoever answers: what it says goes with this.
+  server.prependListener("request", (_, response: ServerResponse) => {
+    if (isLeaving) response.setHeader("Connection", "close");
+    else response.setHeader("Keep-Alive", `timeout=${requestedKeepAliveSeconds}`);
+  });
   const { connections, isProxy, isTrustedProxy } = options;
   if (isProxy !== undefined) connections?.boundAddresses(server, isProxy);
   if (isTrustedProxy !== undefined) takeProxyHeaders(server, isTrustedProxy);
   connections?.bound(server);
-  return listen(server, options);
+  const listening = await listen(server, options);
+  const begin = () => {
+    isLeaving = true;
+  };
+  const leave = async () => {
+    await takeLeave(listening, {
+      begin,
+      hasClients: () => connections?.size !== 0,
+      idleMs: keepAliveMs + marginMs,
+      pause,
+    });
+    await listening[Symbol.asyncDispose]();
+  };
+  return { ...listening, leave };
+}
+
+/** How long a connection may be idle. Longer than the minute after which proxies close theirs, so that none sends a request on one that is being closed. */
+const keepAliveMs = 65_000;
+/** How long clients are asked to keep one: a process that is handed over waits until they have let go of all. */
+const requestedKeepAliveSeconds = 5;
+/** Node closes an idle connection a second later than it says. */
+const marginMs = 2_000;
+
+/** Time in which a newcomer to a process that is handed over, whose request is still on its way, is served as ever. */
+const newcomersMs = 1_000;
+
+/** What taking leave needs of a listener. */
+type Leaving = Readonly<{
+  /** From now on every answer tells its client to close the connection. */
+  begin: () => void;
+  hasClients: () => boolean;
+  /** How long a client may keep its connection idle after that. */
+  idleMs: number;
+  pause: Pause;
+}>;
+
+/** Takes leave of a listener's clients before its idle connections are closed, so that no request meets a connection that is just being closed. */
+export async function takeLeave(
+  { stopTaking }: Pick<HttpListener, "stopTaking">,
+  { begin, hasClients, idleMs, pause: wait }: Leaving,
+): Promise<void> {
+  const over = new AbortController();
+  const waiting: Promise<void>[] = [];
+  if (getSocketExchange().isHandedOver()) {
+    // The next process takes who comes from now on; whoever came just before is served as ever.
+    waiting.push(stopTaking());
+    await wait(newcomersMs);
+  }
+  begin();
+  if (!hasClients()) return;
+  await Promise.race([...waiting, wait(idleMs, over.signal)]);
+  over.abort();
 }
 
 /** Programs that take different ones of several for the host would read a request differently (RFC 9112, section 3.2). */

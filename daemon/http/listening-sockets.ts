@@ -17,8 +17,8 @@ export type ListeningPlace = Readonly<{
 /** What a server listens on. */
 export type ListeningSockets = Readonly<{
   port: number;
-  /** Takes no more connections, and leaves those alone that were taken. */
-  stopTaking: () => void;
+  /** Takes no more connections, and leaves those alone that were taken; resolves when these are closed. */
+  stopTaking: () => Promise<void>;
   /** Takes no more connections, and waits until all that were taken are closed. */
   close: () => Promise<void>;
 }>;
@@ -72,9 +72,10 @@ function describeSockets(port: number, taking: readonly NetServer[]): ListeningS
   const closing = new Map<NetServer, Promise<void>>();
   return {
     port,
-    stopTaking: () => {
+    stopTaking: async () => {
       // By what every server does: node:http would end connections that are idle just now.
       for (const one of taking) closing.set(one, closed(one, NetServer.prototype.close));
+      await Promise.all(closing.values());
     },
     close: async () => void (await Promise.all(taking.map((one) => closing.get(one) ?? closed(one)))),
   };

@@ -6,7 +6,7 @@ import type { FileInForce } from "../files/files-in-force.ts";
 import { operatorPaths } from "../stack-services.ts";
 import { createAllowedHostCheck, type AllowedHosts } from "./address.ts";
 import { createApp, type App } from "./app.ts";
-import { listenHttp, type HttpListener, type ListenOptions } from "./listener.ts";
+import { listenHttp, type LeavingListener, type ListenOptions } from "./listener.ts";
 import { openApiRoute, type Api } from "./open-api.ts";
 import { openMetricsType, renderOpenMetrics } from "./open-metrics.ts";
 import type { Readiness } from "./readiness.ts";
@@ -40,7 +40,7 @@ export async function listenForOperations(
     ...sources
   }: OperationsSources &
     Readonly<{ log: Logger; mask: Mask; /** What it says of itself at `/openapi.json`. */ api: Api }>,
-): Promise<HttpListener> {
+): Promise<LeavingListener> {
   const app = createApp({ bodyLimitBytes, isAllowedHost: createAllowedHostCheck(options) }, { log, mask });
   addOperationsRoutes(app, sources);
   openApiRoute(app, api);

@@ -90,6 +90,8 @@ function storeOf(pool: Pool): SqlStore {
       }
     },
     nowMs: "(extract(epoch FROM clock_timestamp()) * 1000)::bigint",
+    lockRows: " FOR SHARE",
+    isListed: (expression, parameter) => `${expression} = ANY(string_to_array(${parameter}, ','))`,
     [Symbol.asyncDispose]: () => pool.end(),
   };
 }

@@ -1,10 +1,13 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { openSqlite, type Migrations } from "./sqlite.ts";
-import type { SqlConnection, SqlRow, SqlStore, SqlValue } from "./store.ts";
+import { StoreError, type SqlConnection, type SqlRow, type SqlStore, type SqlValue } from "./store.ts";
 import { StartupError } from "../startup-error.ts";
 
-/** Result code SQLITE_BUSY. */
-const sqliteBusy = 5;
+/** Result codes of a file that another process has just now: SQLITE_BUSY, SQLITE_LOCKED and SQLITE_PROTOCOL. */
+const takenCodes: ReadonlySet<number> = new Set([5, 6, 15]);
+
+/** Result codes of a disk that does not do what it should just now: SQLITE_READONLY, SQLITE_IOERR, SQLITE_FULL and SQLITE_CANTOPEN. */
+const diskCodes: ReadonlySet<number> = new Set([8, 10, 13, 14]);
 
 /** Which file, what its tables are, and whose it is. */
 export type SqliteStoreOptions = Readonly<{
@@ -13,16 +16,19 @@ export type SqliteStoreOptions = Readonly<{
   /** Who else may have the file, and what to set to use another, for the message that refuses it. */
   rival: string;
   setting: string;
+  /** Whether others that open it so may have the file as well: processes of one service that follow one another. Default: it is this process's alone. */
+  isShared?: boolean | undefined;
 }>;
 
 /**
- * Opens a SQLite file as a store, making it if it is not there, and keeps every other process out of it. Transactions run one after
- * the other, and what else is asked waits for them, so that nothing sees the half of one.
+ * Opens a SQLite file as a store, making it if it is not there, and keeps out of it every other process that it is not shared with.
+ * Transactions run one after the other, and what else is asked waits for them, so that nothing sees the half of one. Where the file is shared,
+ * a transaction has it to itself from its beginning, and one that can't have it within five seconds is a `StoreError`.
  *
  * @throws {StartupError} when another process has the file.
  */
 export function openSqliteStore(options: SqliteStoreOptions): SqlStore {
-  const database = openExclusively(options);
+  const database = open(options);
   const connection = connectionOf(database);
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
@@ -35,20 +41,43 @@ export function openSqliteStore(options: SqliteStoreOptions): SqlStore {
     change: (text, parameters) => inTurn(() => connection.change(text, parameters)),
     transaction: (work) => inTurn(() => inTransaction(database, () => work(connection))),
     nowMs: "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
+    lockRows: "",
+    isListed: (expression, parameter) =>
+      `${expression} IN (SELECT value FROM json_each('["' || replace(${parameter}, ',', '","') || '"]'))`,
     [Symbol.asyncDispose]: () => inTurn(async () => database.close()),
   };
 }
 
-function openExclusively({ path, migrations, rival, setting }: SqliteStoreOptions): DatabaseSync {
+function open({ path, migrations, rival, setting, isShared = false }: SqliteStoreOptions): DatabaseSync {
   try {
     const database = openSqlite(path, migrations, setting);
-    database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT");
+    // Reading tells nothing of a process that has the file to itself: it would keep this one from writing alone.
+    database.exec(isShared ? "BEGIN IMMEDIATE; COMMIT" : "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT");
     return database;
   } catch (cause) {
-    if ((cause as Readonly<{ errcode?: number }>).errcode !== sqliteBusy) throw cause;
+    if (!hasCode(cause, takenCodes)) throw cause;
     throw new StartupError(`the ledger ${path} is in use; stop ${rival}, or set ${setting} to another file.`, {
       cause,
     });
+  }
+}
+
+/** Whether SQLite failed with one of these codes. Extended result codes have the primary one in their lowest byte. */
+function hasCode(error: unknown, codes: ReadonlySet<number>): boolean {
+  const { errcode } = error as Readonly<{ errcode?: number }>;
+  return errcode !== undefined && codes.has(errcode & 0xff);
+}
+
+/** Makes a `StoreError` of what is no fault of the statement. */
+function asking<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    if (hasCode(cause, takenCodes)) {
+      throw new StoreError("another process has kept the ledger's file to itself for too long", { cause });
+    }
+    if (!hasCode(cause, diskCodes)) throw cause;
+    throw new StoreError(`the ledger's file can't be used (${(cause as Error).message}); look at its disk`, { cause });
   }
 }
 
@@ -62,8 +91,8 @@ function connectionOf(database: DatabaseSync): SqlConnection {
     return made;
   };
   return {
-    rows: async (text, parameters = []) => statement(text).all(named(parameters)) as SqlRow[],
-    change: async (text, parameters = []) => Number(statement(text).run(named(parameters)).changes),
+    rows: async (text, parameters = []) => asking(() => statement(text).all(named(parameters))) as SqlRow[],
+    change: async (text, parameters = []) => Number(asking(() => statement(text).run(named(parameters))).changes),
   };
 }
 
@@ -73,10 +102,10 @@ function named(parameters: readonly SqlValue[]): Record<string, SQLInputValue> {
 }
 
 async function inTransaction<T>(database: DatabaseSync, work: () => Promise<T>): Promise<T> {
-  database.exec("BEGIN IMMEDIATE");
+  asking(() => database.exec("BEGIN IMMEDIATE"));
   try {
     const result = await work();
-    database.exec("COMMIT");
+    asking(() => database.exec("COMMIT"));
     return result;
   } catch (error) {
     if (database.isTransaction) database.exec("ROLLBACK");

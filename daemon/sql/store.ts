@@ -28,6 +28,10 @@ export type SqlStore = AsyncDisposable &
     transaction: <T>(work: (connection: SqlConnection) => Promise<T>) => Promise<T>;
     /** The database's own clock as an SQL expression, in milliseconds since 1970: one clock for all who share the database. */
     nowMs: string;
+    /** What ends a SELECT in a transaction so that its rows stay as they are until that ends; empty where a transaction keeps all others from writing. */
+    lockRows: string;
+    /** An SQL condition: whether an expression is one of the items of a parameter's text, which commas separate. */
+    isListed: (expression: string, parameter: string) => string;
   }>;
 
 /** The parameters `$1 …` for rows of values, as the text that follows VALUES; bind the rows flattened. */

@@ -13,7 +13,12 @@ import type { Settler } from "./settler.ts";
 import type { Recorded } from "./settlement.ts";
 
 /** Settings that settling depends on. */
-export type EngineOptions = Pick<FacilitatorSettings, "settlement" | "ledger"> & Readonly<{ chainId: number }>;
+export type EngineOptions = Pick<FacilitatorSettings, "settlement" | "ledger"> &
+  Readonly<{
+    chainId: number;
+    /** Whether another process takes this one's place while it still serves: the two share the ledger. */
+    isHandedOver?: boolean | undefined;
+  }>;
 
 /** What the engine works with. */
 export type EngineDependencies = Readonly<{
@@ -49,4 +54,6 @@ export type Engine = AsyncDisposable &
     onHead: () => void;
     /** Whether the ledger can be used, from state. */
     readiness: () => ReadinessCheck;
+    /** Leaves settling to another replica, at once and for good; what is asked for here is put on record for it, and its outcome told. */
+    yieldTerm: () => Promise<void>;
   }>;

@@ -17,7 +17,8 @@ export async function startEngine(options: EngineOptions, dependencies: EngineDe
   const { chain, clock, log } = dependencies;
   const { path, retentionDays, compareIntervalMs, ...shared } = options.ledger;
   await using resources = new AsyncDisposableStack();
-  const { store, isShared } = await openLedgerStore({ path, ...shared }, { log });
+  const { isHandedOver } = options;
+  const { store, isShared } = await openLedgerStore({ path, isHandedOver, ...shared }, { log });
   resources.use(store);
   const ledger = createLedger(options, { store, clock, guard: async () => undefined });
   const ownership = createOwnership(options, { store, clock });
@@ -54,6 +55,8 @@ async function startSoleEngine(
     nextNonce: settling.nextNonce,
     onHead: settling.onHead,
     readiness: () => ({ ok: true, message: "in this process" }),
+    // Nobody else can have its ledger.
+    yieldTerm: async () => undefined,
     [Symbol.asyncDispose]: () => settling[Symbol.asyncDispose](),
   };
 }

@@ -1,9 +1,8 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { getSocketExchange } from "#daemon/hand-over/socket-exchange.ts";
 import type { ListenerConnections } from "#daemon/http/connections/listener-connections.ts";
-import { listen, type HttpListener } from "#daemon/http/listener.ts";
+import { listen, takeLeave, type HttpListener } from "#daemon/http/listener.ts";
 import { takeProxyHeaders } from "#daemon/http/proxies/proxy-header.ts";
 import type { Pause } from "#daemon/time.ts";
 import { refuseConnection } from "#daemon/http/connections/refused-connection.ts";
@@ -79,8 +78,6 @@ export type ListenerDependencies = Readonly<{
 export type Listener = AsyncDisposable &
   Readonly<{ url: string; port: number; webSockets: () => number; subscriptions: () => number }>;
 
-/** Time in which a newcomer to a process that is handed over, whose request is still on its way, is served as ever. */
-const newcomersMs = 1_000;
 /** Time in which clients with open connections are told to close them before the idle ones are closed. */
 const drainMs = 500;
 /** Time that is left to WebSockets to answer their close. */
@@ -164,15 +161,12 @@ type Drained = Pick<ListenerDependencies, "connections" | "pause"> &
 
 /** Lets calls under way finish, closes WebSockets, and listens no more. */
 async function drain(listening: HttpListener, { draining, clients, connections, pause }: Drained): Promise<void> {
-  if (getSocketExchange().isHandedOver()) {
-    // The next process takes who comes from now on; whoever came just before is served as ever.
-    listening.stopTaking();
-    await pause(newcomersMs);
-  }
-  draining.now = true;
-  const left = clients.leave();
-  // Whoever sends now is answered and told to close, so that no request meets a connection that is just being closed.
-  if (connections.size > 0) await pause(drainMs);
+  let left: Promise<void> | undefined;
+  const begin = () => {
+    draining.now = true;
+    left = clients.leave();
+  };
+  await takeLeave(listening, { begin, hasClients: () => connections.size > 0, idleMs: drainMs, pause });
   const closed = listening[Symbol.asyncDispose]();
   await left;
   const late = setTimeout(() => clients[Symbol.dispose](), closeGraceMs);

@@ -24,15 +24,15 @@ const graceAllMs = 1e14;
 /** Rows of processes that are gone this long are of no use to anyone. */
 const forgottenAfterMs = 86_400_000;
 
+/** When the row of an only owner expires: never. */
+const neverMs = Number.MAX_SAFE_INTEGER;
+
 /** Becomes the only owner of a store that no other process can open: whoever had claims before is gone. */
 export async function createSoleClaimOwner({ store }: Readonly<{ store: SqlStore }>): Promise<ClaimOwner> {
   const id = randomUUID();
   await store.transaction(async (connection) => {
     await connection.change("DELETE FROM claim_owner");
-    await connection.change("INSERT INTO claim_owner (id, expires_at_ms) VALUES ($1, $2)", [
-      id,
-      Number.MAX_SAFE_INTEGER,
-    ]);
+    await connection.change("INSERT INTO claim_owner (id, expires_at_ms) VALUES ($1, $2)", [id, neverMs]);
   });
   return {
     id,
@@ -79,7 +79,9 @@ export async function joinClaimOwners({ store, log }: Readonly<{ store: SqlStore
     }
   };
 
-  await store.change(`DELETE FROM claim_owner WHERE expires_at_ms < ${store.nowMs} - $1`, [forgottenAfterMs]);
+  // The store could not be opened if an only owner lived.
+  const gone = `expires_at_ms < ${store.nowMs} - $1 OR expires_at_ms = $2`;
+  await store.change(`DELETE FROM claim_owner WHERE ${gone}`, [forgottenAfterMs, neverMs]);
   await renew();
   const running = run();
   return {

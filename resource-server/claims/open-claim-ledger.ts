@@ -15,24 +15,25 @@ export type OpenClaimLedger = AsyncDisposable & Readonly<{ ledger: ClaimLedger; 
 export const defaultLedgerPath = ".gatehouse/resource-server/claims.sqlite";
 
 /**
- * Opens the ledger that the settings name: the PostgreSQL database of all replicas, or a SQLite file of this process alone.
- * `clock` gives Unix ms.
+ * Opens the ledger that the settings name: the PostgreSQL database of all replicas, or a SQLite file of this process alone, which processes
+ * that are handed over share as replicas do. `clock` gives Unix ms.
  *
  * @throws {StartupError} when both are named, or the one that is can't be used.
  */
 export async function openClaimLedger(
   { path, url, ...limits }: ResourceServerSettings["ledger"],
-  { clock, log }: Readonly<{ clock: () => number; log: Logger }>,
+  { clock, log, isHandedOver }: Readonly<{ clock: () => number; log: Logger; isHandedOver: boolean }>,
 ): Promise<OpenClaimLedger> {
   if (path !== undefined && url !== undefined) throw refuseBothLedgers(setting("path"), setting("url"));
   await using resources = new AsyncDisposableStack();
   const open = async () => {
     if (url === undefined) {
       const place = { path: path ?? defaultLedgerPath, setting: setting("path") };
-      const store = resources.use(
-        openSqliteStore({ ...place, migrations: sqliteClaimMigrations, rival: "the other resource server" }),
-      );
-      return { store, owner: resources.use(await createSoleClaimOwner({ store })) };
+      const rival = "the other resource server";
+      const options = { ...place, migrations: sqliteClaimMigrations, rival, isShared: isHandedOver };
+      const store = resources.use(openSqliteStore(options));
+      const owner = isHandedOver ? joinClaimOwners({ store, log }) : createSoleClaimOwner({ store });
+      return { store, owner: resources.use(await owner) };
     }
     // Loaded only when it is used: a start with SQLite does not pay for it.
     const { openPostgresStore } = await import("#daemon/sql/postgres-store.ts");

@@ -10,6 +10,7 @@ import type { AuditLog } from "#daemon/audit/audit-log.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { Secret } from "#daemon/secret.ts";
+import type { ServiceContext } from "#daemon/service.ts";
 import { answerTimeMs } from "../drain-time.ts";
 import { FacilitationError, type Facilitation, type PresentedPayment } from "./facilitation.ts";
 import { rememberFitness } from "./facilitator-watch.ts";
@@ -25,7 +26,8 @@ export type InProcessDependencies = Readonly<{
   metrics: Registry;
   clock: () => number;
   signal: AbortSignal;
-}>;
+}> &
+  Pick<ServiceContext, "isHandedOver" | "yields">;
 
 /**
  * How settlements are driven here: as the facilitator's settings have it by default, but callers who wait at a stop are answered within
@@ -59,6 +61,7 @@ export async function createFacilitatorInProcess(
     },
     dependencies,
   );
+  dependencies.yields(facilitator.yieldTerm);
   const followed = rememberFitness();
   const readiness = () => followed(wholeCheck(facilitator));
   // Whoever asks first may do so when the node it was started with is down already.

@@ -1,6 +1,7 @@
 import type { Registry } from "prom-client";
 import type { AuditLog } from "#daemon/audit/audit-log.ts";
 import type { Logger } from "#daemon/log.ts";
+import type { ServiceContext } from "#daemon/service.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 import type { Facilitation } from "./facilitation.ts";
@@ -15,7 +16,8 @@ export type FacilitationDependencies = Readonly<{
   metrics: Registry;
   clock: () => number;
   signal: AbortSignal;
-}>;
+}> &
+  Pick<ServiceContext, "isHandedOver" | "yields">;
 
 /**
  * Opens what verifies and settles payments by the schemes that are sold: the facilitator that the settings name, or one in this process.

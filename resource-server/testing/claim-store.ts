@@ -1,6 +1,7 @@
+import { pino } from "pino";
 import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
 import { createClaimLedger, type ClaimLedger } from "../claims/claim-ledger.ts";
-import { createSoleClaimOwner } from "../claims/claim-owner.ts";
+import { createSoleClaimOwner, joinClaimOwners } from "../claims/claim-owner.ts";
 import { sqliteClaimMigrations } from "../claims/claim-schema.ts";
 
 /** A ledger in a SQLite file, or in memory. Disposing of it closes the file. */
@@ -12,4 +13,20 @@ export async function openTestLedger(
   const store = openSqliteStore({ ...place, migrations: sqliteClaimMigrations });
   const owner = await createSoleClaimOwner({ store });
   return { ...createClaimLedger({ store, owner, clock }), [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+}
+
+/** A ledger in a SQLite file as one of several processes that share it. Disposing of it gives up what it owns, and closes the file. */
+export async function joinTestLedger(
+  path: string,
+  clock: () => number = Date.now,
+): Promise<AsyncDisposable & ClaimLedger> {
+  await using resources = new AsyncDisposableStack();
+  const place = { path, rival: "the other test", setting: "ledger.path", isShared: true };
+  const store = resources.use(openSqliteStore({ ...place, migrations: sqliteClaimMigrations }));
+  const owner = resources.use(await joinClaimOwners({ store, log: pino({ level: "silent" }) }));
+  const owned = resources.move();
+  return {
+    ...createClaimLedger({ store, owner: { id: owner.id, graceMs: () => 0 }, clock }),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
 }

@@ -50,6 +50,8 @@ export async function runSidecar(
       userStateDirectory: stateDirectory,
       finishes: () => undefined,
       yields: () => undefined,
+      isHandedOver: false,
+      leaves: () => undefined,
     };
     const { urls } = await sidecar.start(settings, context);
     return { urls, [Symbol.asyncDispose]: stop };

@@ -4,6 +4,7 @@ import { sendCopies, startPublishedSeller } from "../facilitator/published-selle
 import { testAccount } from "../support/payment-chain.ts";
 import { explainMissingPostgres } from "../support/postgres.ts";
 import { isLong } from "../support/run-size.ts";
+import { createRandom } from "../support/seeded-random.ts";
 import { generousMs, until } from "../support/until.ts";
 import { buyUntilKnown, openReplicatedMarket, price, type ReplicatedMarket } from "./replicated-market.ts";
 
@@ -73,7 +74,7 @@ describe.skipIf(missing !== undefined)(
 
     test("each process killed at a random moment, and PostgreSQL restarted: nothing is lost, nothing charged twice", async () => {
       const seed = Math.floor(Math.random() * 2 ** 31);
-      const random = randomOf(seed);
+      const random = createRandom(seed);
       const headers = await market.signPayments(bought);
       const replicas = [...market.facilitators, ...market.shops];
       const strikes = isLong ? [...replicas, ...replicas] : replicas;
@@ -103,15 +104,6 @@ describe.skipIf(missing !== undefined)(
     }, 240_000);
   },
 );
-
-/** Numbers from 0 to 1 that a seed decides (a linear congruential generator, Numerical Recipes' constants). */
-function randomOf(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
 
 function shuffled<T>(items: readonly T[], random: () => number): T[] {
   return items

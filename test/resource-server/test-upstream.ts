@@ -2,7 +2,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
 /** What the upstream does next; `data` unless a test says otherwise. */
-type UpstreamBehaviour = "data" | "error" | "hang" | "large";
+type UpstreamBehaviour = "data" | "slow" | "error" | "hang" | "large";
+
+/** How long a `slow` response takes. */
+const slowMs = 4_000;
 
 /** An upstream that counts what reaches it. */
 export type TestUpstream = AsyncDisposable &
@@ -21,7 +24,9 @@ export async function startUpstream(): Promise<TestUpstream> {
     response.setHeader("Content-Type", "application/json");
     if (behaviour === "error") return void response.writeHead(500).end('{"secret":"stack trace"}');
     if (behaviour === "large") return void response.end(JSON.stringify("x".repeat(largeBytes)));
-    response.end(JSON.stringify({ sold: seen.length }));
+    const answer = JSON.stringify({ sold: seen.length });
+    if (behaviour === "slow") setTimeout(() => response.end(answer), slowMs);
+    else response.end(answer);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {

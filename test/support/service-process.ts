@@ -19,6 +19,7 @@ export type ServiceProcess = AsyncDisposable &
     pid: number;
     /** What it has printed so far. */
     output: () => string;
+    hasEnded: () => boolean;
     /** Sends a signal and resolves with the exit status (null when the signal ended it). */
     end: (signal: NodeJS.Signals, withinMs?: number) => Promise<number | null>;
   }>;
@@ -68,6 +69,7 @@ export async function startService(
     urls: ready,
     pid: child.pid ?? 0,
     output: () => output,
+    hasEnded: () => child.exitCode !== null || child.signalCode !== null,
     end,
     [Symbol.asyncDispose]: async () => void (await end("SIGTERM")),
   };

@@ -57,6 +57,8 @@ async function startHere<Schema extends z.ZodObject>(
     userStateDirectory: folder,
     finishes: () => undefined,
     yields: () => undefined,
+    isHandedOver: false,
+    leaves: () => undefined,
   });
   return urls[definition.service] ?? "";
 }

@@ -5,7 +5,7 @@ import type { Recorded, Settlement } from "../settlement.ts";
 
 /**
  * The table of settlements as the place where replicas meet: any of them asks for a settlement and watches it, the one that settles
- * finds it there. PostgreSQL only. Any method throws `StoreError` when the database can't be used now.
+ * finds it there. Any method throws `StoreError` when the database can't be used now.
  */
 export type Requests = Readonly<{
   /**
@@ -39,7 +39,7 @@ const unsentAgeMaxMs = 3_600_000;
 const statesSql = `SELECT id, state, transaction_hash, reason, message, owner,
     (SELECT hash FROM attempt WHERE attempt.chain_id = settlement.chain_id AND settlement_id = settlement.id
       ORDER BY signed_at_ms DESC, nonce DESC LIMIT 1) AS newest
-  FROM settlement WHERE chain_id = $1 AND id = ANY(string_to_array($2, ','))`;
+  FROM settlement WHERE chain_id = $1 AND `;
 
 const waitingSql = `SELECT * FROM settlement WHERE chain_id = $1 AND state = 'begun'
     AND NOT EXISTS (SELECT 1 FROM attempt WHERE attempt.chain_id = settlement.chain_id AND settlement_id = settlement.id)
@@ -76,7 +76,7 @@ export function createRequests(
       throw new StoreError("requests for this settlement come and go; settle it again");
     },
     states: async (ids) => {
-      const rows = await store.rows(statesSql, [chainId, ids.join(",")]);
+      const rows = await store.rows(statesSql + store.isListed("id", "$2"), [chainId, ids.join(",")]);
       return new Map(rows.map((row) => [String(row["id"]) as Hex, toRecorded(row)]));
     },
     unsentReason: async (id) => {

@@ -64,7 +64,7 @@ export function createSettlerLease(
       await store.change("UPDATE settler SET expires_at_ms = 0 WHERE chain_id = $1 AND term = $2", [chainId, term]);
     },
     guard: (term) => async (connection) => {
-      const text = "SELECT term FROM settler WHERE chain_id = $1 AND term = $2 FOR SHARE";
+      const text = `SELECT term FROM settler WHERE chain_id = $1 AND term = $2${store.lockRows}`;
       if ((await connection.rows(text, [chainId, term])).length === 0) throw new TermEndedError();
     },
   };

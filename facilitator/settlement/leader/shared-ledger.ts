@@ -16,7 +16,7 @@ export type SharedLedger = Readonly<{
   inTerm: (term: number) => TermLedger;
 }>;
 
-/** Opens the ledger of one chain for this replica, over a PostgreSQL store that has its tables. */
+/** Opens the ledger of one chain for this replica, over a store that has its tables. */
 export function createSharedLedger(
   options: Readonly<{ chainId: number }>,
   dependencies: Readonly<{ store: SqlStore; clock: () => number }>,

@@ -116,6 +116,7 @@ export function startSharedEngine(
     nextNonce: () => candidate.term()?.settling.nextNonce(),
     onHead: () => candidate.term()?.settling.onHead(),
     readiness: candidate.readiness,
+    yieldTerm: async () => candidate[Symbol.asyncDispose](),
     [Symbol.asyncDispose]: async () => {
       await watch[Symbol.asyncDispose]();
       await candidate[Symbol.asyncDispose]();

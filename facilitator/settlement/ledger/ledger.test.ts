@@ -1,10 +1,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, describe } from "vitest";
 import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
 import { sqliteLedgerMigrations } from "./schema.ts";
-import { openLedgerOver, testLedger } from "../../testing/ledger-contract.ts";
+import { contractMs, openLedgerOver, testLedger } from "../../testing/ledger-contract.ts";
+import { testSharedLedger } from "../../testing/shared-ledger-contract.ts";
+import { createSharedLedger } from "../leader/shared-ledger.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "gatehouse-ledger-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -13,5 +16,21 @@ describe("settlement ledger in SQLite", () => {
   testLedger(async (name) => {
     const place = { path: join(folder, `${name}.sqlite`), rival: "the other test", setting: "ledger.path" };
     return openLedgerOver(openSqliteStore({ ...place, migrations: sqliteLedgerMigrations }));
+  });
+});
+
+describe("settlement ledger in a SQLite file that two processes share for a while", () => {
+  let count = 0;
+  testSharedLedger(async () => {
+    await using resources = new AsyncDisposableStack();
+    count += 1;
+    const path = join(folder, `shared-${count}.sqlite`);
+    const place = { path, rival: "the other test", setting: "ledger.path", isShared: true };
+    const connect = () => {
+      const store = owned.use(openSqliteStore({ ...place, migrations: sqliteLedgerMigrations }));
+      return createSharedLedger({ chainId: 1_672 }, { store, clock: () => contractMs });
+    };
+    const owned = resources.move();
+    return { connect, passTime: (ms) => pause(ms), [Symbol.asyncDispose]: () => owned.disposeAsync() };
   });
 });

@@ -5,8 +5,9 @@ import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
 import type { SqlStore } from "#daemon/sql/store.ts";
 import { postgresLedgerMigrations, sqliteLedgerMigrations } from "./schema.ts";
 
-/** Where a ledger stands. */
-export type LedgerPlace = Readonly<{ path?: string | undefined }> & PostgresSettings;
+/** Where a ledger stands, and whether the next process of the facilitator opens it while this one still has it. */
+export type LedgerPlace = Readonly<{ path?: string | undefined; isHandedOver?: boolean | undefined }> &
+  PostgresSettings;
 
 /** A store with the ledger's tables; `isShared` when other processes may have it as well. */
 type OpenStore = Readonly<{ store: SqlStore; isShared: boolean }>;
@@ -16,18 +17,19 @@ export const defaultLedgerPath = ".gatehouse/facilitator.sqlite";
 
 /**
  * Opens the database that the settings name: PostgreSQL, which replicas share, or a SQLite file, which is kept from every other
- * process: two that settle on their own with one signer would give out the same nonces.
+ * process: two that settle on their own with one signer would give out the same nonces. Processes that are handed over share it as replicas do.
  *
  * @throws {StartupError} when both are named, or the one that is can't be used.
  */
 export async function openLedgerStore(
-  { path, url, ...limits }: LedgerPlace,
+  { path, url, isHandedOver = false, ...limits }: LedgerPlace,
   { log }: Readonly<{ log: Logger }>,
 ): Promise<OpenStore> {
   if (path !== undefined && url !== undefined) throw refuseBothLedgers(setting("path"), setting("url"));
   if (url === undefined) {
     const place = { path: path ?? defaultLedgerPath, setting: setting("path"), rival: "the other facilitator" };
-    return { store: openSqliteStore({ ...place, migrations: sqliteLedgerMigrations }), isShared: false };
+    const options = { ...place, migrations: sqliteLedgerMigrations, isShared: isHandedOver };
+    return { store: openSqliteStore(options), isShared: isHandedOver };
   }
   // Loaded only when it is used: a start with SQLite does not pay for it.
   const { openPostgresStore } = await import("#daemon/sql/postgres-store.ts");

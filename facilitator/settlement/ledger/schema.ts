@@ -50,10 +50,24 @@ export const sqliteLedgerMigrations: Migrations = [
      PRIMARY KEY (chain_id, id, owner)
    ) STRICT;
    CREATE INDEX verification_by_time ON verification (at_ms)`,
+  // What replicas need, for two processes of which one takes the other's place.
+  `CREATE TABLE unsent (
+     chain_id INTEGER NOT NULL,
+     id TEXT NOT NULL,
+     message TEXT NOT NULL,
+     at_ms INTEGER NOT NULL,
+     PRIMARY KEY (chain_id, id)
+   ) STRICT;
+   CREATE TABLE settler (
+     chain_id INTEGER PRIMARY KEY,
+     holder TEXT NOT NULL,
+     term INTEGER NOT NULL,
+     expires_at_ms INTEGER NOT NULL
+   ) STRICT`,
 ];
 
 /**
- * The same tables in PostgreSQL, and what replicas need besides them; append only. A settlement that is begun and has no attempt is
+ * The same tables in PostgreSQL; append only. A settlement that is begun and has no attempt is
  * a request, for whichever replica settles. `unsent` says why a request came to nothing. `settler` has who settles on a chain.
  */
 export const postgresLedgerMigrations: Migrations = [

@@ -12,7 +12,7 @@ import { startDevnetWorkspace, type DevnetWorkspace } from "../../support/devnet
 import { startService, type ServiceProcess } from "../../support/service-process.ts";
 import { generousMs, until } from "../../support/until.ts";
 import { startCallers } from "./callers.ts";
-import { readSettingsInForce, waitUntilInForce, waitUntilRefused } from "./settings-in-force.ts";
+import { readSettingsInForce, waitUntilInForce, waitUntilRefused } from "../../support/settings-in-force.ts";
 
 const controlToken = "control-token-of-the-test-000000000001";
 const resources = new AsyncDisposableStack();

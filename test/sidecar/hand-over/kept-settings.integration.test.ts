@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { callRpc } from "../../support/call-rpc.ts";
 import { startService } from "../../support/service-process.ts";
-import { readSettingsInForce, waitUntilInForce, waitUntilRefused } from "./settings-in-force.ts";
+import { readSettingsInForce, waitUntilInForce, waitUntilRefused } from "../../support/settings-in-force.ts";
 
 let folder: string;
 let path: string;

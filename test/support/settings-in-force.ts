@@ -1,18 +1,22 @@
 import { hash } from "node:crypto";
-import type { ServiceProcess } from "../../support/service-process.ts";
-import { generousMs, until } from "../../support/until.ts";
+import type { ServiceProcess } from "./service-process.ts";
+import { generousMs, until } from "./until.ts";
 
 type Configuration = Readonly<{ files: readonly Readonly<{ path: string; sha256: string; refused?: string }>[] }>;
 
-/** What a sidecar, or a gateway that stands alone, says of its settings file. */
-export async function readSettingsInForce({ urls }: ServiceProcess, path: string) {
-  const operations = urls["sidecar"] ?? urls["operations"];
+/** What a service that is handed over says of its settings file. */
+export async function readSettingsInForce({ urls }: Pick<ServiceProcess, "urls">, path: string) {
+  const operations = Object.entries(urls).find(([name]) => /^sidecar$|operations$/.test(name))?.[1];
   const configuration = (await (await fetch(`${operations}/configuration`)).json()) as Configuration;
   return configuration.files.find((file) => file.path === path);
 }
 
 /** Waits until what stands in the settings file is in force. */
-export async function waitUntilInForce(service: ServiceProcess, path: string, text: string): Promise<void> {
+export async function waitUntilInForce(
+  service: Pick<ServiceProcess, "urls">,
+  path: string,
+  text: string,
+): Promise<void> {
   await until("the settings are in force", generousMs, async () => {
     const found = await readSettingsInForce(service, path);
     return found?.sha256 === hash("sha256", text) && found.refused === undefined;
@@ -20,6 +24,6 @@ export async function waitUntilInForce(service: ServiceProcess, path: string, te
 }
 
 /** Waits until what stands in the settings file is refused; why it is. */
-export async function waitUntilRefused(service: ServiceProcess, path: string): Promise<string> {
+export async function waitUntilRefused(service: Pick<ServiceProcess, "urls">, path: string): Promise<string> {
   return until("the settings are refused", generousMs, async () => (await readSettingsInForce(service, path))?.refused);
 }

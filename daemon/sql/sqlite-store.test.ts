@@ -1,0 +1,60 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { openSqliteStore } from "./sqlite-store.ts";
+import { StoreError } from "./store.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "gatehouse-store-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const open = (isShared: boolean) =>
+  openSqliteStore({
+    path: join(folder, "ledger.sqlite"),
+    migrations: ["CREATE TABLE counter (id INTEGER PRIMARY KEY, value TEXT NOT NULL) STRICT"],
+    rival: "the other test",
+    setting: "ledger.path",
+    isShared,
+  });
+
+it("is shared by those that open it so: each sees what the other wrote", async () => {
+  await using old = open(true);
+  await using next = open(true);
+  await old.change("INSERT INTO counter VALUES (1, $1)", ["a"]);
+  await next.transaction(async ({ change }) => void (await change("UPDATE counter SET value = $1", ["b"])));
+  expect(await old.rows("SELECT value FROM counter")).toEqual([{ value: "b" }]);
+  const text = `SELECT id FROM counter WHERE ${next.isListed("value", "$1")}`;
+  expect(await next.rows(text, ["a,b,c"])).toEqual([{ id: 1 }]);
+  expect(await next.rows(text, ["a,c"])).toEqual([]);
+});
+
+it("is kept from those that would have it to themselves, by whoever has it so", async () => {
+  await using _sole = open(false);
+  for (const isShared of [true, false]) {
+    expect(() => open(isShared)).toThrow(/is in use; stop the other test, or set ledger\.path to another file\./);
+  }
+});
+
+it("throws a StoreError while another process writes for too long, and works on after it", async () => {
+  await using store = open(true);
+  const other = new DatabaseSync(join(folder, "ledger.sqlite"));
+  other.exec("BEGIN IMMEDIATE");
+  const writing = store.change("INSERT INTO counter VALUES (1, 'a')");
+  await expect(writing).rejects.toBeInstanceOf(StoreError);
+  expect(await store.rows("SELECT id FROM counter")).toEqual([]);
+  other.exec("ROLLBACK");
+  other.close();
+  expect(await store.change("INSERT INTO counter VALUES (1, 'a')")).toBe(1);
+});
+
+it("throws a StoreError for a full disk, and the database's own error for a faulty statement", async () => {
+  await using store = open(true);
+  await store.rows("PRAGMA max_page_count = 3");
+  const writing = store.change("INSERT INTO counter VALUES (1, $1)", ["x".repeat(100_000)]);
+  await expect(writing).rejects.toThrow(/can't be used \(database or disk is full\); look at its disk/);
+  await expect(store.change("INSERT INTO nowhere VALUES (1)")).rejects.not.toBeInstanceOf(StoreError);
+});

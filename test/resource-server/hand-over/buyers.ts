@@ -1,0 +1,52 @@
+import type { Address } from "viem";
+import { payingFetch, type Fetch } from "#client/paying-fetch.ts";
+import { testAccount } from "../../support/payment-chain.ts";
+
+/** Buyers under way, each with its own payment. */
+export type Buyers = Readonly<{
+  /** What did not go well, each request by itself, though the client would have sent it again. */
+  failures: readonly string[];
+  /** What was bought. */
+  bought: readonly string[];
+  end: () => Promise<void>;
+}>;
+
+/** Buys by a client that pays, all the time. */
+export function startBuyers(url: string, token: Address, { everyMs }: Readonly<{ everyMs: number }>): Buyers {
+  const failures: string[] = [];
+  const bought: string[] = [];
+  const watched: Fetch = async (input, init) => {
+    const isPaid = new Request(input, init).headers.has("PAYMENT-SIGNATURE");
+    const answer = await fetch(input, init).catch((error: unknown) => {
+      failures.push(`${isPaid ? "a paid" : "an unpaid"} request broke off: ${String((error as Error).cause ?? error)}`);
+      throw error;
+    });
+    if (answer.status !== (isPaid ? 200 : 402)) failures.push(`${answer.status}: ${await answer.clone().text()}`);
+    return answer;
+  };
+  const pay = payingFetch(
+    {
+      account: testAccount(1).account,
+      assets: [{ network: "eip155:1672", address: token, decimals: 6 }],
+      maxPerPayment: "$0.01",
+      maxTotal: "$50",
+    },
+    { fetch: watched },
+  );
+  const pending = new Set<Promise<void>>();
+  const timer = setInterval(() => {
+    const done = pay(`${url}/data`)
+      .then(async (answer) => void bought.push(await answer.text()))
+      .catch((error: unknown) => void failures.push(String(error)));
+    pending.add(done);
+    void done.finally(() => pending.delete(done));
+  }, everyMs);
+  return {
+    failures,
+    bought,
+    end: async () => {
+      clearInterval(timer);
+      await Promise.all(pending);
+    },
+  };
+}

@@ -1,0 +1,136 @@
+import { hash } from "node:crypto";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { freePorts } from "#daemon/testing/free-ports.ts";
+import { startPaymentChain, testAccount, type PaymentChain } from "../../support/payment-chain.ts";
+import { startService, type ServiceProcess } from "../../support/service-process.ts";
+import { readSettingsInForce } from "../../support/settings-in-force.ts";
+import { startUpstream, type TestUpstream } from "../test-upstream.ts";
+
+/** A service that is handed over: on fixed ports, so that it can be started again where it was. */
+export type Supervised = AsyncDisposable &
+  Readonly<{
+    url: string;
+    start: () => Promise<void>;
+    /** The process that hands over; undefined while there is none. */
+    supervisor: () => ServiceProcess | undefined;
+    /** Writes the settings file, with what is added to those that it needs. */
+    write: (more: object) => Promise<void>;
+    /** Whether what was written last is in force. */
+    isInForce: () => Promise<boolean>;
+    /** Why what was written last is not, where it was refused. */
+    refusal: () => Promise<string | undefined>;
+    /** The ledger's rows. */
+    rows: (sql: string) => readonly Readonly<Record<string, unknown>>[];
+    /** Lines of the audit log. */
+    audited: () => Promise<readonly Readonly<Record<string, unknown>>[]>;
+  }>;
+
+/** A facilitator and a resource server that are handed over, each with a ledger in a file. */
+export type SupervisedMarket = AsyncDisposable &
+  Readonly<{
+    chain: PaymentChain;
+    upstream: TestUpstream;
+    facilitator: Supervised;
+    shop: Supervised;
+  }>;
+
+/** Starts all of it; `facilitated` names where payments are settled. */
+export async function openSupervisedMarket(
+  facilitated: "by a facilitator" | "in the resource server",
+): Promise<SupervisedMarket> {
+  await using resources = new AsyncDisposableStack();
+  const chain = resources.use(await startPaymentChain());
+  const upstream = resources.use(await startUpstream());
+  const folder = await mkdtemp(join(tmpdir(), "gatehouse-supervised-"));
+  resources.defer(() => rm(folder, { recursive: true, force: true }));
+  const routesPath = join(folder, "routes.json5");
+  const accepts = `{ scheme: "exact", price: "0.01", network: "eip155:1672" }`;
+  await writeFile(routesPath, `{ "GET /data": { accepts: ${accepts}, upstream: "${upstream.url}/data" } }`);
+  const facilitator = resources.use(
+    await supervise("facilitator", folder, {
+      settings: {
+        chain: { rpcUrl: chain.url },
+        assets: [{ address: chain.token, name: "USDC", version: "2" }],
+      },
+      env: { GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: testAccount(0).privateKey },
+    }),
+  );
+  const isInProcess = facilitated === "in the resource server";
+  const settling = isInProcess
+    ? { settlement: { rpcUrl: chain.url, ledgerPath: join(folder, "settlement.sqlite") } }
+    : { facilitator: { url: facilitator.url } };
+  const shop = resources.use(
+    await supervise("resource-server", folder, {
+      settings: {
+        routesPath,
+        payTo: testAccount(2).address,
+        token: { address: chain.token },
+        payment: { resumeIntervalMs: 200 },
+        ...settling,
+      },
+      env: isInProcess ? { GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_PRIVATE_KEY: testAccount(0).privateKey } : {},
+    }),
+  );
+  const owned = resources.move();
+  return { chain, upstream, facilitator, shop, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+async function supervise(
+  service: "facilitator" | "resource-server",
+  folder: string,
+  { settings, env }: Readonly<{ settings: object; env: Readonly<Record<string, string>> }>,
+): Promise<Supervised> {
+  const [port = 0, operationsPort = 0] = await freePorts(2);
+  const path = join(folder, `${service}.json5`);
+  const ledgerPath = join(folder, `${service}.sqlite`);
+  let text = "";
+  let running: ServiceProcess | undefined;
+  const write = async (more: object) => {
+    const listeners = { listen: { port }, operations: { port: operationsPort } };
+    text = JSON.stringify({ ...settings, ...listeners, ledger: { path: ledgerPath }, ...more });
+    await writeFile(path, text);
+  };
+  const start = async () => {
+    running = undefined;
+    running = await startService(
+      service,
+      { ...env, XDG_STATE_HOME: join(folder, "home") },
+      { args: ["--settings", path, "--hand-over"] },
+    );
+  };
+  const look = async () => {
+    const urls = { operations: `http://127.0.0.1:${operationsPort}` };
+    return readSettingsInForce({ urls }, path).catch(() => undefined);
+  };
+  await write({});
+  await start();
+  return {
+    url: `http://127.0.0.1:${port}`,
+    start,
+    supervisor: () => running,
+    write,
+    isInForce: async () => {
+      const found = await look();
+      return found?.sha256 === hash("sha256", text) && found.refused === undefined;
+    },
+    refusal: async () => (await look())?.refused,
+    rows: (sql) => {
+      using database = new DatabaseSync(ledgerPath, { timeout: 5_000 });
+      return database.prepare(sql).all();
+    },
+    audited: async () => {
+      const lines = (await readFile(join(folder, `${service}-audit.jsonl`), "utf8")).trimEnd().split("\n");
+      return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    },
+    [Symbol.asyncDispose]: async () => running?.[Symbol.asyncDispose](),
+  };
+}
+
+/** The processes that one has started and that have not ended. */
+export async function listChildren(pid: number): Promise<readonly number[]> {
+  const text = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8");
+  return text.split(" ").flatMap((one) => (one.trim() === "" ? [] : [Number(one)]));
+}
