@@ -30,6 +30,8 @@ const apiKeys = (holders: Readonly<Record<string, string>>) => ({
   ),
 });
 
+type Change = readonly [Readonly<Record<string, string>>, Readonly<Record<string, string>>, service: string];
+
 /** Each change, the stack before and after it, and what brings it to the service. */
 const changes = {
   "a limit of the gateway": [{}, gateway({ ranges: { logsBlocks: 50 } }), "sidecar"],
@@ -46,11 +48,27 @@ const changes = {
   "a price": [route("1"), route("2"), "resource-server"],
 } as const;
 
+const settingsOf = (service: string, settings: object) => ({ settings: JSON.stringify({ [service]: settings }) });
+
+/** The same of settings that a cluster rolls a service for. */
+const handedOverOnDocker = {
+  "a limit of the facilitator": [{}, settingsOf("facilitator", { settlement: { inFlightMax: 500 } }), "facilitator"],
+  "the level of the facilitator's log": [{}, settingsOf("facilitator", { log: { level: "warn" } }), "facilitator"],
+  "how long the node may take": [{}, settingsOf("facilitator", { chain: { rpcTimeoutMs: 9_000 } }), "facilitator"],
+  "a limit of the resource server": [
+    settingsOf("resource-server", { payment: { inFlightMax: 100 } }),
+    {},
+    "resource-server",
+  ],
+  "where the resource server is reached": [{}, { publicUrl: "https://shop.example" }, "resource-server"],
+} as const;
+
 describe.each(Object.entries(targets))("on %s", (target, place) => {
   const deploy = (config: Readonly<Record<string, string>>) =>
     recordStack({ ...devnet, ...place, ...config }, { preview: false });
 
-  it.each(Object.entries(changes))(
+  const all = target === "docker" ? { ...changes, ...handedOverOnDocker } : changes;
+  it.each(Object.entries<Change>(all))(
     "%s changes the files that the service reads while it runs, and nothing else",
     async (_, change) => {
       const [before, after, service] = change;

@@ -25,6 +25,7 @@ describe("what a preview watches over", () => {
     ["docker:index/container:Container", "gh-sidecar", "service"],
     ["kubernetes:apps/v1:Deployment", "gh-facilitator", "service"],
     ["docker:index/container:Container", "gh-sidecar-live", "live"],
+    ["docker:index/container:Container", "gh-facilitator-live", "live"],
     ["kubernetes:core/v1:Secret", "gh-resource-server-live", "live"],
     ["kubernetes:core/v1:Secret", "gh-resource-server-files", undefined],
     ["docker:index/volume:Volume", "gh-sidecar-live", undefined],
@@ -91,6 +92,20 @@ describe("what it says", () => {
         expect(notice?.text).toContain(`brings a new ${files.join(", ")}, which hands the sidecar over`);
         expect(notice?.text).toMatch(/No request fails; WebSockets are closed once with 1001/);
       }
+    }
+  });
+
+  it("of settings by which the facilitator or the resource server is handed over: that no request fails", () => {
+    for (const [service, said] of [
+      ["facilitator", "hands the facilitator over"],
+      ["resource-server", "hands the resource server over"],
+    ] as const) {
+      const changedFiles = ["settings.json5"];
+      const notice = describeReplacement("live", `gh-${service}-live`, { type: container, changedFiles });
+      expect(notice?.level).toBe("info");
+      expect(notice?.text).toContain(`brings a new settings.json5, which ${said}`);
+      expect(notice?.text).toMatch(/No request fails;/);
+      expect(notice?.text).not.toContain("WebSockets");
     }
   });
 

@@ -15,7 +15,7 @@ const containerType = "docker:index/container:Container";
 const deploymentType = "kubernetes:apps/v1:Deployment";
 const workloads = new Set([containerType, "kubernetes:apps/v1:StatefulSet"]);
 const liveTypes = new Set([containerType, "kubernetes:core/v1:Secret"]);
-const liveName = /-(sidecar|resource-server)-live$/;
+const liveName = /-(sidecar|facilitator|resource-server)-live$/;
 /** What by its change hands a service over; other live files are read by the process that serves. */
 const handingOver = "settings.json5";
 const liveFiles = ["policy.json5", "api-keys.json5", "routes.json5", handingOver];
@@ -29,6 +29,13 @@ const awayWithout: Readonly<Record<string, string>> = {
   postgres: "payments are answered 503 and may come again",
   upstream: "the sample can't be sold",
   "engine-proxy": "the sidecar can't restart the node",
+};
+/** What a hand-over to changed settings means besides that no request fails. */
+const whileHandedOver: Readonly<Record<string, string>> = {
+  sidecar:
+    "No request fails; WebSockets are closed once with 1001 and can be opened again at once; the node runs on, and for some seconds nobody corrects its node.conf",
+  facilitator: "No request fails; settlements may take a few seconds longer meanwhile",
+  "resource-server": "No request fails; purchases under way are finished by the old process",
 };
 const serviceName = new RegExp(`-(${Object.keys(awayWithout).join("|")})$`);
 const precious = /-(?:node-workspace|facilitator-ledger|resource-server-ledger|postgres-data|namespace)$/;
@@ -90,9 +97,8 @@ export function describeRemoval(name: string): string | undefined {
 
 function newFiles(name: string, changed: readonly string[] | undefined): Notice {
   const read = "read while the service runs: nothing stops, and no request fails";
-  const handed =
-    "hands the sidecar over: a new process takes requests before the old one ends. No request fails; WebSockets are closed once with 1001 " +
-    "and can be opened again at once; the node runs on, and for some seconds nobody corrects its node.conf";
+  const service = findServiceOfLive(name) ?? "";
+  const handed = `hands the ${service.replace("-", " ")} over: a new process takes requests before the old one ends. ${whileHandedOver[service]}`;
   if (changed === undefined) {
     return {
       level: "info",

@@ -10,32 +10,45 @@ const liveMount = (service: string) => ({
   volumeName: `gh-${service}-live`,
 });
 
-/**
- * Containers that are replaced once, because what they read as it changes comes by a volume since then and they take fewer Host headers, and what differs for that alone: the inputs that
- * the last version had, as this one has them.
- */
-const replacedOnce: Readonly<Record<string, (state: Inputs) => Inputs>> = {
-  "gh-sidecar": ({ envs, volumes, ...others }) => ({
-    ...others,
-    // All else is in the file, by which the sidecar is handed over from now on.
-    command: ["sidecar", "--hand-over"],
-    envs: withVariables(
-      (envs as readonly string[]).filter((variable) => staysInEnvironment.test(variable)),
-      ["GATEHOUSE_SIDECAR_SETTINGS_PATH=/run/gatehouse/live/settings.json5", "XDG_STATE_HOME=/var/lib/gatehouse"],
-    ),
-    volumes: [...(volumes as readonly unknown[]), liveMount("sidecar")],
-  }),
-  "gh-resource-server": ({ envs, volumes, ...others }) => ({
-    ...others,
-    envs: withVariables(envs, [
-      "GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH=/run/gatehouse/live/routes.json5",
-      'GATEHOUSE_RESOURCE_SERVER_OPERATIONS_ALLOWED_HOSTS=["resource-server","gh-resource-server"]',
-    ]),
-    volumes: [...(volumes as readonly unknown[]), liveMount("resource-server")],
-  }),
+/** Where a service keeps the settings that last served, where its ledger is no file on a volume. */
+const stateMount = (service: string) => ({
+  containerPath: "/var/lib/gatehouse",
+  readOnly: false,
+  volumeName: `gh-${service}-state`,
+});
+
+/** What of a service's settings stays in its environment; all else is in the file, by which it is handed over from now on. */
+const staysInEnvironment: Readonly<Record<string, RegExp>> = {
+  sidecar: /^GATEHOUSE_SIDECAR_(NODE|MONITOR|PUSHGATEWAY|PRUNE_ENABLED|DOCKER|UPKEEP_STATE_DIRECTORY)/,
+  facilitator: /^GATEHOUSE_FACILITATOR_(CHAIN_ID|CHAIN_RPC_URL|LEDGER_PATH|\w+_FILE)=/,
+  "resource-server": /^GATEHOUSE_RESOURCE_SERVER_(CHAIN_ID|TOKEN_\w+|LEDGER_PATH|\w+_FILE)=/,
 };
 
-const staysInEnvironment = /^GATEHOUSE_SIDECAR_(NODE|MONITOR|PUSHGATEWAY|PRUNE_ENABLED|DOCKER|UPKEEP_STATE_DIRECTORY)/;
+/**
+ * Containers that are replaced once, because what they read as it changes comes by a volume since then and they are handed over by it, and what
+ * differs for that alone: the inputs that the last version had, as this one has them.
+ */
+const replacedOnce: Readonly<Record<string, (state: Inputs) => Inputs>> = Object.fromEntries(
+  Object.entries(staysInEnvironment).map(([service, stays]) => [
+    `gh-${service}`,
+    ({ envs, volumes, ...others }: Inputs) => ({
+      ...others,
+      command: [service, "--hand-over"],
+      envs: withVariables(
+        (envs as readonly string[]).filter((variable) => stays.test(variable)),
+        [
+          `GATEHOUSE_${service.toUpperCase().replace("-", "_")}_SETTINGS_PATH=/run/gatehouse/live/settings.json5`,
+          "XDG_STATE_HOME=/var/lib/gatehouse",
+        ],
+      ),
+      volumes: [
+        ...(JSON.stringify(volumes).includes("/var/lib/gatehouse") ? [] : [stateMount(service)]),
+        ...(volumes as readonly unknown[]),
+        liveMount(service),
+      ],
+    }),
+  ]),
+);
 
 type Inputs = Readonly<Record<string, unknown>>;
 

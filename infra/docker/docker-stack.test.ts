@@ -113,9 +113,9 @@ describe("the stack on Docker", () => {
       listen: { allowedHosts: ["sidecar", "gh-sidecar"] },
       gateway: { callers: { corsOrigins: [] } },
     });
-    expect(container("resource-server")["envs"]).toContain(
-      'GATEHOUSE_RESOURCE_SERVER_OPERATIONS_ALLOWED_HOSTS=["resource-server","gh-resource-server"]',
-    );
+    expect(readHandedSettings(recorded, "resource-server")).toMatchObject({
+      operations: { allowedHosts: ["resource-server", "gh-resource-server"] },
+    });
   });
 
   it("gives the node 300 s to stop", () => {

@@ -14,6 +14,8 @@ export type FacilitatorArgs = CommonArgs &
     database?: Database | undefined;
     /** Default: one. */
     replicas?: Replicas | undefined;
+    /** Whether changed settings hand it over in its container. Default: its container or pod is replaced. */
+    isHandedOver?: boolean | undefined;
     chainId: number;
     /** JSON-RPC endpoint of the chain's node. */
     rpcUrl: string;
@@ -26,6 +28,20 @@ export type FacilitatorArgs = CommonArgs &
   }>;
 
 const { operations, ports } = stackServices.facilitator;
+
+/**
+ * Its settings file, where it is handed over as that changes. What says which chain it settles on, and where its ledger is, stays in the environment: two
+ * processes may settle at one time only by the same ledger.
+ */
+const handedSettings = {
+  file: "settings.json5",
+  fixed: [
+    ["chain", "id"],
+    ["chain", "rpcUrl"],
+    ["ledger", "path"],
+    ["auditLog", "path"],
+  ],
+} as const;
 
 /** What a person can do about a missing key in a stack's configuration, instead of in the service's own. */
 const missingKey = describeProblem("signerPrivateKey", {
@@ -56,7 +72,9 @@ const missingKey = describeProblem("signerPrivateKey", {
  * new Service("Facilitator", "facilitator", { platform, service });
  */
 export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
-  const ledger = buildLedgerParts(args.database, { volume: "facilitator-ledger", file: "facilitator.sqlite" });
+  const { isHandedOver = false } = args;
+  const place = { service: "facilitator", file: "facilitator.sqlite", isHandedOver };
+  const ledger = buildLedgerParts(args.database, place);
   const built = buildService(
     {
       name: "facilitator",
@@ -72,6 +90,7 @@ export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
         ledger: ledger.settings,
         shutdown: { graceMs: 20_000 },
       },
+      handed: isHandedOver ? handedSettings : undefined,
       ports: [
         { name: "http", number: ports.http, audience: "system" },
         { name: "operations", number: ports.operations, audience: "system" },

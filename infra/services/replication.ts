@@ -16,17 +16,21 @@ export type LedgerParts = Readonly<{
   edges: readonly Edge[];
 }>;
 
-/** Puts a service's ledger into the database, or into a file of this name on its own volume. */
+/**
+ * Puts a service's ledger into the database, or into a file of this name on its own volume. One that is handed over has a volume in any case, for the
+ * settings that last served.
+ */
 export function buildLedgerParts(
   database: Database | undefined,
-  { volume, file }: Readonly<{ volume: string; file: string }>,
+  { service, file, isHandedOver }: Readonly<{ service: string; file: string; isHandedOver: boolean }>,
 ): LedgerParts {
   if (database !== undefined) {
-    return { settings: { url: database.url }, volumes: [], edges: [database.edge] };
+    const state = { name: `${service}-state`, path: stateDirectory, readOnly: false, keep: false, sizeGibibytes: 1 };
+    return { settings: { url: database.url }, volumes: isHandedOver ? [state] : [], edges: [database.edge] };
   }
   return {
     settings: { path: `${stateDirectory}/${file}` },
-    volumes: [{ name: volume, path: stateDirectory, readOnly: false, keep: true, sizeGibibytes: 5 }],
+    volumes: [{ name: `${service}-ledger`, path: stateDirectory, readOnly: false, keep: true, sizeGibibytes: 5 }],
     edges: [],
   };
 }

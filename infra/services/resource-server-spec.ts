@@ -33,6 +33,8 @@ export type ResourceServerArgs = CommonArgs &
     database?: Database | undefined;
     /** Default: one. */
     replicas?: Replicas | undefined;
+    /** Whether changed settings hand it over in its container. Default: its container or pod is replaced. */
+    isHandedOver?: boolean | undefined;
     /** How a host publishes the service; absent where none does. */
     published?: Published | undefined;
     chainId: number;
@@ -52,6 +54,12 @@ const { operations, ports } = stackServices["resource-server"];
 
 const routesFile = "routes.json5";
 
+/** Its settings file, where it is handed over as that changes. What says what it is paid by, and where its claims are, stays in the environment. */
+const handedSettings = {
+  file: "settings.json5",
+  fixed: [["chain"], ["token"], ["ledger", "path"], ["settlement", "ledgerPath"], ["auditLog", "path"]],
+} as const;
+
 /**
  * Builds the resource server: public, reaching the facilitator and the routes' upstreams, its claims in the database or on a kept volume.
  *
@@ -68,8 +76,8 @@ const routesFile = "routes.json5";
  * new Service("ResourceServer", "resource-server", { platform, service });
  */
 export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
-  const { accessTokens: tokens } = args;
-  const ledger = buildLedgerParts(args.database, { volume: "resource-server-ledger", file: "claims.sqlite" });
+  const { accessTokens: tokens, isHandedOver = false } = args;
+  const ledger = buildLedgerParts(args.database, { service: "resource-server", file: "claims.sqlite", isHandedOver });
   const { spec, problems } = buildService(
     {
       name: "resource-server",
@@ -93,6 +101,7 @@ export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
         shutdown: { graceMs: 20_000 },
       },
       liveFiles: [{ name: routesFile, content: `${JSON.stringify(args.routes, undefined, 2)}\n`, secret: false }],
+      handed: isHandedOver ? handedSettings : undefined,
       ports: [
         { name: "http", number: ports.http, audience: "public" },
         { name: "operations", number: ports.operations, audience: "system" },

@@ -82,6 +82,8 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
   const database = findDatabase(config, context);
   const tokens = deriveAccessTokens(signer, context);
   const publicProxies = findPublicProxies(config);
+  // A cluster rolls pods; a Docker host has one container of each service, in which one process takes the other's place.
+  const isHandedOver = context.restart.driver === "docker";
   const sample = sellsSample(config);
   const routes = sample ? sampleRoutes(config, addresses, payTo) : config.routes;
   return {
@@ -115,6 +117,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
       payees: listPayees(payTo, routes),
       database,
       replicas: config.facilitatorReplicas,
+      isHandedOver,
       ...common(config, "facilitator"),
     },
     resourceServer: {
@@ -129,6 +132,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
       database,
       published,
       replicas: config.resourceServerReplicas,
+      isHandedOver,
       ...common(config, "resource-server"),
     },
     upstream: sample ? common(config, "upstream") : undefined,

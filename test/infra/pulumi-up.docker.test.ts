@@ -11,8 +11,10 @@ import { findPulumi } from "../support/pulumi/find-pulumi.ts";
 import { createPulumiStack, type PulumiResult, type PulumiStack } from "../support/pulumi/pulumi-stack.ts";
 import { removeStack } from "../support/pulumi/remove-stack.ts";
 import { generousMs, until } from "../support/until.ts";
+import { startBuyers } from "../resource-server/hand-over/buyers.ts";
 import { startCallers } from "../sidecar/hand-over/callers.ts";
 import { freeHostPorts } from "./host-ports.ts";
+import { formatSettingsProbe } from "./settings-probe.ts";
 import { buildPushgatewayImage } from "./test-images.ts";
 
 const engine = await findEngine();
@@ -189,6 +191,41 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
     const changed = Object.keys(after).filter((name) => after[name] !== before[name]);
     expect(changed.toSorted()).toEqual([container("facilitator"), container("facilitator-files")]);
     expect(await senderOf(await pay())).toBe(signer.account.address.toLowerCase());
+  });
+
+  test("hands facilitator and resource server over to changed settings in their containers, without a failed purchase", async () => {
+    const before = await containerIds();
+    const others = config["settings"] as Readonly<{ facilitator: object }>;
+    const settings = {
+      ...others,
+      facilitator: { ...others.facilitator, settlement: { inFlightMax: 900 } },
+      "resource-server": { payment: { inFlightMax: 200 } },
+    };
+    config = { ...config, settings };
+    await stack.configure(config);
+    const printed = await step(
+      "preview of a change that hands over facilitator and resource server",
+      stack.run("preview"),
+    );
+    expect(printed).toContain("brings a new settings.json5, which hands the facilitator over");
+    expect(printed).toContain("brings a new settings.json5, which hands the resource server over");
+    expect(printed).not.toContain("would be");
+    const buyers = startBuyers(urls.resourceServer, tokenAddress, { everyMs: 500 });
+    await up("a setting of facilitator and resource server each");
+    for (const service of ["facilitator", "resource-server"] as const) {
+      await until(
+        `${service} is handed over`,
+        generousMs,
+        async () => (await evaluate(service, formatSettingsProbe(service))) === "true",
+      );
+    }
+    await buyers.end();
+    expect(buyers.failures).toEqual([]);
+    expect(new Set(buyers.bought).size).toBe(buyers.bought.length);
+    expect(buyers.bought.length).toBeGreaterThan(10);
+    const after = await containerIds();
+    const changed = Object.keys(after).filter((name) => after[name] !== before[name]);
+    expect(changed.toSorted()).toEqual([container("facilitator-live"), container("resource-server-live")]);
   });
 
   test("is stopped by the policies at preview", async () => {

@@ -2,6 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { request } from "undici";
+import { tokenAddress } from "#devnet/token/address.ts";
+import { startBuyers } from "../resource-server/hand-over/buyers.ts";
 import { runDocker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { callRpc } from "../support/call-rpc.ts";
@@ -9,6 +11,7 @@ import { readBalance, createClientFetch, payee } from "../support/paying.ts";
 import { pushProtobuf } from "../support/pushed-protobuf.ts";
 import { generousMs, until } from "../support/until.ts";
 import { listForbiddenCalls, type ForbiddenCall } from "./forbidden-engine-calls.ts";
+import { formatSettingsProbe } from "./settings-probe.ts";
 import { buildTestImages, type TestImages } from "./test-images.ts";
 import { startTestStack, type TestStack } from "./test-stack.ts";
 
@@ -27,6 +30,7 @@ const callProxy = async (calls: readonly ForbiddenCall[]): Promise<number[]> => 
   return JSON.parse(await stack.api.run(sidecar, command)) as number[];
 };
 const readConf = () => stack.api.run(node, print(`process.stdout.write(require("fs").readFileSync("${nodeConf}"))`));
+const startOf = async (service: string) => (await stack.inspect(`${prefix}-${service}`)).State.StartedAt;
 const rpc = (method: string, params: unknown[]) => callRpc(urls.gateway, method, params);
 
 /** What the engine holds, apart from this stack's changes: nothing of it may be changed by a refused call. */
@@ -75,6 +79,28 @@ describe.skipIf(!found.ok)(`the stack that the program makes, on a real engine${
     expect(answer.status).toBe(200);
     expect(answer.headers.get("payment-response")).toBeTruthy();
     expect((await readBalance(urls.gateway, payee.address)) - before).toBe(10_000n);
+  });
+
+  test("hands facilitator and resource server over to changed settings, and no request of a buyer fails", async () => {
+    const services = ["facilitator", "resource-server"] as const;
+    const startsBefore = await Promise.all(services.map((service) => startOf(service)));
+    const buyers = startBuyers(urls.resourceServer, tokenAddress, { everyMs: 200 });
+    await stack.deliver({
+      settings: JSON.stringify({
+        facilitator: { settlement: { inFlightMax: 900 } },
+        "resource-server": { payment: { inFlightMax: 200 } },
+      }),
+    });
+    for (const service of services) {
+      await until(`${service} is handed over`, generousMs, async () => {
+        return (await stack.api.run(`${prefix}-${service}`, print(formatSettingsProbe(service)))) === "true";
+      });
+    }
+    await buyers.end();
+    expect(buyers.failures).toEqual([]);
+    expect(buyers.bought.length).toBeGreaterThan(10);
+    expect(new Set(buyers.bought).size).toBe(buyers.bought.length);
+    expect(await Promise.all(services.map((service) => startOf(service)))).toEqual(startsBefore);
   });
 
   test("sells access to a tier of the gateway: the token that was bought opens the private listener, and nothing else does", async () => {

@@ -10,6 +10,8 @@ export type TestStack = EngineStack &
   Readonly<{
     /** Begins the names of everything that was made. */
     prefix: string;
+    /** Brings the services the files that they read as they change, as `pulumi up` does after a change of the configuration. */
+    deliver: (more: Readonly<Record<string, string>>) => Promise<void>;
     urls: Readonly<
       Record<
         "gateway" | "privateGateway" | "resourceServer" | "resourceServerOperations" | "status" | "pushgateway",
@@ -40,6 +42,12 @@ export async function startTestStack(
   return {
     ...stack,
     prefix,
+    deliver: async (changed) => {
+      for (const resource of await listDeployedResources({ ...config, ...changed }, prefix)) {
+        const isDelivery = resource.type.endsWith(":Container") && String(resource.props["name"]).endsWith("-live");
+        if (isDelivery) await stack.replace(resource);
+      }
+    },
     urls: {
       gateway: `http://127.0.0.1:${ports.gatewayPort}`,
       privateGateway: `http://127.0.0.1:${ports.privateGatewayPort}`,

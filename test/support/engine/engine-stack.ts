@@ -26,6 +26,8 @@ export type EngineStack = AsyncDisposable &
   Readonly<{
     api: EngineApi;
     inspect: (container: string) => Promise<ContainerState>;
+    /** Removes a container and makes it again, as Pulumi does where a change replaces it. */
+    replace: (resource: PolicyResource) => Promise<void>;
     /** Seconds from a container's start to the end of its first successful health check, as the engine noted them. */
     healthyAfterSeconds: Map<string, number>;
   }>;
@@ -54,6 +56,10 @@ export async function runOnEngine(
   const stack: EngineStack = {
     api,
     inspect,
+    replace: async ({ type, props }) => {
+      await removeContainer(api, readContainerInputs(props).name);
+      await make(stack, type, props);
+    },
     healthyAfterSeconds: new Map(),
     [Symbol.asyncDispose]: async () => {
       await removeAll(api, prefix);
