@@ -51,3 +51,47 @@ describe("a changed secret on Docker", () => {
     }
   });
 });
+
+const digest = `sha256:${"a".repeat(64)}`;
+const targets = {
+  docker: config,
+  kubernetes: {
+    target: "kubernetes",
+    gatehouseImage: `registry.example/gatehouse@${digest}`,
+    devnetImage: `registry.example/devnet@${digest}`,
+    devAccounts: config.devAccounts,
+    tokenAddress: config.tokenAddress,
+  },
+};
+/** Every secret that the sidecar takes. */
+const withSidecarSecrets = (character: string): Readonly<Record<string, object>> => ({
+  upkeep: { controlToken: character.repeat(32) },
+  gateway: {
+    rateStore: { redisUrl: `redis://user:${character.repeat(20)}@redis.example:6379` },
+    tracing: { authorization: `Bearer ${character.repeat(20)}` },
+  },
+});
+
+describe.each(Object.entries(targets))("a changed secret of the sidecar, on %s", (target, place) => {
+  const type = target === "docker" ? "Container" : "Secret";
+  const deploy = (character: string) =>
+    recordStack({ ...place, settings: JSON.stringify({ sidecar: withSidecarSecrets(character) }) }, { preview: false });
+
+  it("changes what delivers its secrets and nothing else, so that the sidecar is handed over", async () => {
+    const [first, second] = [await deploy("x"), await deploy("y")];
+    const changed = second.filter(
+      ({ inputs }, index) => JSON.stringify(inputs) !== JSON.stringify(first[index]?.inputs),
+    );
+    expect(changed.map(({ type: whole, name }) => `${whole.split(":").at(-1)} ${name}`)).toEqual([
+      `${type} gh-sidecar-secrets`,
+    ]);
+  });
+
+  it("is secret to Pulumi, and in nothing else that is deployed", async () => {
+    const recorded = await deploy("x");
+    const showing = recorded.filter(({ inputs }) => JSON.stringify(inputs).includes("x".repeat(20)));
+    expect(showing.map(({ name }) => name)).toEqual(["gh-sidecar-secrets"]);
+    const { uploads, stringData } = showing[0]?.inputs ?? {};
+    expect(((uploads ?? stringData) as Record<string, unknown>)[runtime.specialSigKey]).toBe(runtime.specialSecretSig);
+  });
+});

@@ -27,6 +27,9 @@ describe("what a preview watches over", () => {
     ["docker:index/container:Container", "gh-sidecar-live", "live"],
     ["docker:index/container:Container", "gh-facilitator-live", "live"],
     ["kubernetes:core/v1:Secret", "gh-resource-server-live", "live"],
+    ["docker:index/container:Container", "gh-sidecar-secrets", "secrets"],
+    ["kubernetes:core/v1:Secret", "gh-sidecar-secrets", "secrets"],
+    ["docker:index/volume:Volume", "gh-sidecar-secrets", undefined],
     ["kubernetes:core/v1:Secret", "gh-resource-server-files", undefined],
     ["docker:index/volume:Volume", "gh-sidecar-live", undefined],
     ["docker:index/container:Container", "gh-facilitator-files", undefined],
@@ -106,6 +109,19 @@ describe("what it says", () => {
       expect(notice?.text).toContain(`brings a new settings.json5, which ${said}`);
       expect(notice?.text).toMatch(/No request fails;/);
       expect(notice?.text).not.toContain("WebSockets");
+    }
+  });
+
+  it("of the sidecar's secrets: that a changed one hands it over, and no request fails", () => {
+    const told = [
+      describeReplacement("secrets", "gh-sidecar-secrets", { type: container }),
+      findInterruptionByUpdate(secret, "gh-sidecar-secrets", { before: {}, after: {} }),
+    ];
+    for (const notice of told) {
+      expect(notice).toMatchObject({
+        level: "info",
+        text: expect.stringMatching(/^gh-sidecar-secrets brings .* hands the sidecar over: .*No request fails/),
+      });
     }
   });
 

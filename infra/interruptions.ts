@@ -1,7 +1,8 @@
 /**
- * A resource whose change is worth a word: the node, what can't be made again, another service, and the files that a service reads again as they change.
+ * A resource whose change is worth a word: the node, what can't be made again, another service, the files that a service reads again as they change, and the secrets
+ * that it is handed over by as they change.
  */
-export type Watched = "node" | "data" | "service" | "live";
+export type Watched = "node" | "data" | "service" | "live" | "secrets";
 
 /** What a preview says of a change: a warning of what stops, and an information that nothing does. */
 export type Notice = Readonly<{ level: "warn" | "info"; text: string }>;
@@ -16,6 +17,7 @@ const deploymentType = "kubernetes:apps/v1:Deployment";
 const workloads = new Set([containerType, "kubernetes:apps/v1:StatefulSet"]);
 const liveTypes = new Set([containerType, "kubernetes:core/v1:Secret"]);
 const liveName = /-(sidecar|facilitator|resource-server)-live$/;
+const secretsName = /-sidecar-secrets$/;
 /** What by its change hands a service over; other live files are read by the process that serves. */
 const handingOver = "settings.json5";
 const liveFiles = ["policy.json5", "api-keys.json5", "routes.json5", handingOver];
@@ -45,6 +47,7 @@ const shownPaths = 5;
 export function findWatched(type: string, name: string): Watched | undefined {
   if (workloads.has(type) && name.endsWith("-node")) return "node";
   if (liveTypes.has(type) && liveName.test(name)) return "live";
+  if (liveTypes.has(type) && secretsName.test(name)) return "secrets";
   if ((type === containerType || type === deploymentType) && serviceName.test(name)) return "service";
   return storage.has(type) && precious.test(name) ? "data" : undefined;
 }
@@ -64,7 +67,7 @@ export function describeReplacement(
   name: string,
   { type, changedFiles }: Readonly<{ type: string; changedFiles?: readonly string[] | undefined }>,
 ): Notice | undefined {
-  if ((what === "service" || what === "live") && type !== containerType) return undefined;
+  if (what !== "node" && what !== "data" && type !== containerType) return undefined;
   switch (what) {
     case "node":
       return warning(
@@ -83,6 +86,8 @@ export function describeReplacement(
       );
     case "live":
       return newFiles(name, changedFiles);
+    case "secrets":
+      return newSecrets(name);
   }
 }
 
@@ -95,10 +100,21 @@ export function describeRemoval(name: string): string | undefined {
   return `${name} would be removed, and what it holds, chain data or a ledger, dropped, unless it is protected (protectData). Save the data first.`;
 }
 
+function describeHandOver(service: string): string {
+  return `hands the ${service.replace("-", " ")} over: a new process takes requests before the old one ends. ${whileHandedOver[service]}`;
+}
+
+/** Says no secret's name: that nothing but secrets is in there is all that is known, and on Docker another image brings the same ones again. */
+function newSecrets(name: string): Notice {
+  return {
+    level: "info",
+    text: `${name} brings the sidecar's secrets; one that is another ${describeHandOver("sidecar")}.`,
+  };
+}
+
 function newFiles(name: string, changed: readonly string[] | undefined): Notice {
   const read = "read while the service runs: nothing stops, and no request fails";
-  const service = findServiceOfLive(name) ?? "";
-  const handed = `hands the ${service.replace("-", " ")} over: a new process takes requests before the old one ends. ${whileHandedOver[service]}`;
+  const handed = describeHandOver(findServiceOfLive(name) ?? "");
   if (changed === undefined) {
     return {
       level: "info",
@@ -122,7 +138,9 @@ export function findInterruptionByUpdate(
   name: string,
   { before, after }: Readonly<{ before: unknown; after: unknown }>,
 ): Notice | undefined {
-  if (findWatched(type, name) === "live" && type !== containerType) {
+  const what = findWatched(type, name);
+  if (what === "secrets" && type !== containerType) return newSecrets(name);
+  if (what === "live" && type !== containerType) {
     const changed = changedPaths(at(before, "stringData"), at(after, "stringData"), "");
     const files = liveFiles.filter((file) => changed.some((path) => path.endsWith(`.${file}`)));
     return newFiles(name, files.length === 0 ? undefined : files);

@@ -13,6 +13,7 @@ const expected = [
   "sidecar",
   "sidecar-files",
   "sidecar-live",
+  "sidecar-secrets",
 ];
 
 /** The image that the engine pulls. */

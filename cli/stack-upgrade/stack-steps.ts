@@ -125,7 +125,13 @@ async function update(
     {
       ...record,
       withinMs: record.limits.updateMs,
-      names: [node, sidecar, `${node}-prime`, `${node}-conf`, `${sidecar}-files`, `${sidecar}-live`],
+      names: [
+        node,
+        `${node}-prime`,
+        `${node}-conf`,
+        sidecar,
+        ...["files", "live", "secrets"].map((kind) => `${sidecar}-${kind}`),
+      ],
       onBegin: async (pid) => {
         const startedAt = await processes.startOf(pid);
         if (startedAt === undefined) return;

@@ -5,6 +5,7 @@ import { buildHealthcheck } from "./health-check.ts";
 import {
   listFilesDirectories,
   liveFilesDirectory,
+  liveSecretsDirectory,
   toVolumeKey,
   type PortSpec,
   type ServiceSpec,
@@ -25,6 +26,8 @@ export type Placement = Readonly<{
   files: Readonly<{ volume: Input<string>; revision: Input<string> }> | undefined;
   /** Name of the volume with the files that the service reads again as they change. */
   liveFiles?: Input<string> | undefined;
+  /** Name of the volume with the secrets that the service is handed over by as they change. */
+  liveSecrets?: Input<string> | undefined;
   /** Ports that the host publishes, by the specification's port names. */
   published: Readonly<Record<string, Readonly<{ address: string; port: number }>>>;
   /** Files of the host that the container sees, and the groups that may use them. */
@@ -114,10 +117,12 @@ function volumes(spec: ServiceSpec, placement: Placement): docker.ContainerArgs[
           containerPath,
           readOnly: true,
         }));
-  const live =
-    placement.liveFiles === undefined
-      ? []
-      : [{ volumeName: placement.liveFiles, containerPath: liveFilesDirectory, readOnly: true }];
+  const live = [
+    { volumeName: placement.liveFiles, containerPath: liveFilesDirectory },
+    { volumeName: placement.liveSecrets, containerPath: liveSecretsDirectory },
+  ].flatMap(({ volumeName, containerPath }) =>
+    volumeName === undefined ? [] : [{ volumeName, containerPath, readOnly: true }],
+  );
   const host = placement.hostFiles.map(({ hostPath, path }) => ({ hostPath, containerPath: path, readOnly: true }));
   return [...mounted, ...programs, ...files, ...live, ...host];
 }

@@ -16,6 +16,7 @@ import { workspace } from "../services/node-layout.ts";
 import {
   findFilesDirectory,
   listLiveFiles,
+  listLiveSecrets,
   toVolumeKey,
   type FileSpec,
   type ImageName,
@@ -26,7 +27,7 @@ import { findBinDirectory } from "../services/node-conf.ts";
 import type { Published } from "../services/published.ts";
 import type { RestartRoute } from "../services/sidecar-spec.ts";
 import { buildContainerArgs, labelPrefix, type Placement } from "./container-args.ts";
-import { buildFileDeliveryArgs, buildFilesMount, type FileDelivery } from "./file-delivery.ts";
+import { deliverFiles, type FileDelivery } from "./file-delivery.ts";
 import { healthTimeProperties } from "./health-check.ts";
 import { prepareNode } from "./prepared-node.ts";
 import { createProgramVolumes, buildVolumeView, type ProgramVolumes } from "./node-volumes.ts";
@@ -99,7 +100,7 @@ export class DockerHost extends ComponentResource implements Platform {
 
   deploy(spec: ServiceSpec, { parent, dependsOn }: Attachment): Resource {
     const files = this.#deliverFiles(spec, parent);
-    const live = this.#deliverLiveFiles(spec, parent);
+    const [live, secrets] = this.#deliverLive(spec, parent);
     const placement: Placement = {
       containerName: `${this.#args.prefix}-${spec.name}`,
       image: this.#image(spec.image),
@@ -108,6 +109,7 @@ export class DockerHost extends ComponentResource implements Platform {
       programs: spec.programs === undefined ? undefined : this.#programs(spec).copy.name,
       files,
       liveFiles: live?.volume.name,
+      liveSecrets: secrets?.volume.name,
       published: listPublications(spec, this.#args),
       hostFiles: this.#hostFiles(spec),
       groups:
@@ -119,7 +121,7 @@ export class DockerHost extends ComponentResource implements Platform {
     return new docker.Container(`${this.#args.prefix}-${spec.name}`, args, {
       parent,
       provider: this.#args.provider,
-      dependsOn: [...dependsOn, ...(live === undefined ? [] : [live.container])],
+      dependsOn: [...dependsOn, ...[live, secrets].flatMap((delivery) => delivery?.container ?? [])],
       // Pulumi refuses to ignore a part of what is not there.
       ignoreChanges: args.healthcheck === undefined ? [] : [...healthTimeProperties],
       // Names and published ports can be held by one container at a time.
@@ -148,8 +150,12 @@ export class DockerHost extends ComponentResource implements Platform {
   }
 
   /** Without the id of the delivering container in its labels: the service reads what is delivered later while it runs. */
-  #deliverLiveFiles(spec: ServiceSpec, parent: ComponentResource): FileDelivery | undefined {
-    return this.#deliver({ spec, files: listLiveFiles(spec), name: `${this.#args.prefix}-${spec.name}-live` }, parent);
+  #deliverLive(spec: ServiceSpec, parent: ComponentResource) {
+    const name = `${this.#args.prefix}-${spec.name}`;
+    return [
+      this.#deliver({ spec, files: listLiveFiles(spec), name: `${name}-live` }, parent),
+      this.#deliver({ spec, files: listLiveSecrets(spec), name: `${name}-secrets` }, parent),
+    ] as const;
   }
 
   #deliverFiles(spec: ServiceSpec, parent: ComponentResource): Placement["files"] {
@@ -163,22 +169,8 @@ export class DockerHost extends ComponentResource implements Platform {
     parent: ComponentResource,
   ): FileDelivery | undefined {
     if (files.length === 0) return undefined;
-    const volume = new docker.Volume(
-      name,
-      { name, labels: this.#labelList() },
-      { parent, provider: this.#args.provider },
-    );
-    const container = new docker.Container(
-      name,
-      buildFileDeliveryArgs(spec, files, {
-        containerName: name,
-        image: this.#image("gatehouse"),
-        volumes: [buildFilesMount(volume.name)],
-        labels: this.#labels(),
-      }),
-      { parent, provider: this.#args.provider, deleteBeforeReplace: true },
-    );
-    return { volume, container };
+    const options = { parent, provider: this.#args.provider };
+    return deliverFiles(spec, files, { name, image: this.#image("gatehouse"), labels: this.#labels(), options });
   }
 
   #hostFiles({ name, foreignFiles, ...spec }: ServiceSpec): Placement["hostFiles"] {

@@ -1,5 +1,5 @@
-import type * as docker from "@pulumi/docker";
-import { secret, type Input } from "@pulumi/pulumi";
+import * as docker from "@pulumi/docker";
+import { secret, type CustomResourceOptions, type Input } from "@pulumi/pulumi";
 import { filesDirectory, type FileSpec, type ServiceSpec } from "../services/service-spec.ts";
 import { formatEngineCpus } from "./engine.ts";
 
@@ -13,7 +13,7 @@ const incomingDirectory = "/run/gatehouse/incoming";
 const installProgram = "/app/infra/images/install-files.ts";
 
 /** The volume that a service reads its files from, as the container that delivers them sees it. */
-export function buildFilesMount(
+function buildFilesMount(
   volumeName: docker.types.input.ContainerVolume["volumeName"],
 ): docker.types.input.ContainerVolume {
   return { volumeName, containerPath: filesDirectory, readOnly: false };
@@ -24,7 +24,7 @@ export function buildFilesMount(
  * and a service is neither: so this one, with no network, runs once as the service's user, moves the files into the volume that
  * the service mounts read-only, mode 0400, and ends.
  */
-export function buildFileDeliveryArgs(
+function buildFileDeliveryArgs(
   spec: ServiceSpec,
   files: readonly FileSpec[],
   placement: OneShotPlacement,
@@ -39,6 +39,29 @@ export function buildFileDeliveryArgs(
       permissions: "0444",
     })),
   };
+}
+
+/** Makes the volume with a service's files, and the container that delivers them. */
+export function deliverFiles(
+  spec: ServiceSpec,
+  files: readonly FileSpec[],
+  {
+    name,
+    image,
+    labels,
+    options,
+  }: Readonly<{
+    name: string;
+    image: Input<string>;
+    labels: OneShotPlacement["labels"];
+    options: CustomResourceOptions;
+  }>,
+): FileDelivery {
+  const labelList = Object.entries(labels).map(([label, value]) => ({ label, value }));
+  const volume = new docker.Volume(name, { name, labels: labelList }, options);
+  const placement = { containerName: name, image, volumes: [buildFilesMount(volume.name)], labels };
+  const args = buildFileDeliveryArgs(spec, files, placement);
+  return { volume, container: new docker.Container(name, args, { ...options, deleteBeforeReplace: true }) };
 }
 
 /** Where a container runs that does one thing and ends. */

@@ -5,7 +5,9 @@ import {
   listFilesDirectories,
   hasFiles,
   liveFilesDirectory,
+  liveSecretsDirectory,
   listLiveFiles,
+  listLiveSecrets,
   findPort,
   type ServiceSpec,
 } from "../services/service-spec.ts";
@@ -21,6 +23,11 @@ export function nameFilesVolume(spec: ServiceSpec): string {
 /** The Secret, and the volume of a pod, with the files that a service reads again as they change. */
 export function nameLiveFilesVolume(spec: ServiceSpec): string {
   return `${spec.name}-live`;
+}
+
+/** The Secret, and the volume of a pod, with the secrets that a service is handed over by as they change. */
+export function nameLiveSecretsVolume(spec: ServiceSpec): string {
+  return `${spec.name}-secrets`;
 }
 
 /** The volume of a pod with the copy of its image's programs that a service runs from. */
@@ -62,6 +69,9 @@ export function buildContainer(spec: ServiceSpec, image: Input<string>): Contain
       ...(listLiveFiles(spec).length === 0
         ? []
         : [{ name: nameLiveFilesVolume(spec), mountPath: liveFilesDirectory, readOnly: true }]),
+      ...(listLiveSecrets(spec).length === 0
+        ? []
+        : [{ name: nameLiveSecretsVolume(spec), mountPath: liveSecretsDirectory, readOnly: true }]),
       { name: "tmp", mountPath: "/tmp", subPath: spec.name },
     ],
     ...(spec.health === undefined ? {} : probes(spec, spec.health)),

@@ -1,7 +1,14 @@
 import type { types } from "@pulumi/kubernetes";
 import type { Input } from "@pulumi/pulumi";
-import { filesDirectory, hasFiles, listLiveFiles, type FileSpec, type ServiceSpec } from "../services/service-spec.ts";
-import { nameFilesVolume, nameLiveFilesVolume, restricted } from "./container.ts";
+import {
+  filesDirectory,
+  hasFiles,
+  listLiveFiles,
+  listLiveSecrets,
+  type FileSpec,
+  type ServiceSpec,
+} from "../services/service-spec.ts";
+import { nameFilesVolume, nameLiveFilesVolume, nameLiveSecretsVolume, restricted } from "./container.ts";
 import { buildStackLabels } from "./labels.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 
@@ -29,6 +36,14 @@ export function buildLiveFilesSecret(
   return secretWith(listLiveFiles(spec), nameLiveFilesVolume(spec), options);
 }
 
+/** The Secret with the secrets that a service is handed over by as they change; `undefined` when it has none. It reaches running pods as the live files do. */
+export function buildLiveSecretsSecret(
+  spec: ServiceSpec,
+  options: KubernetesOptions,
+): types.input.core.v1.Secret | undefined {
+  return secretWith(listLiveSecrets(spec), nameLiveSecretsVolume(spec), options);
+}
+
 function secretWith(
   files: readonly FileSpec[],
   name: string,
@@ -51,9 +66,11 @@ export function buildFilesVolumes(spec: ServiceSpec): readonly Volume[] {
 
 /** Mounted as a whole and as it is: a copy, or a path within it, would stay as the pod found it. */
 function liveVolumes(spec: ServiceSpec): readonly Volume[] {
-  if (listLiveFiles(spec).length === 0) return [];
-  const name = nameLiveFilesVolume(spec);
-  return [{ name, secret: { secretName: name, defaultMode: 0o440 } }];
+  const names = [
+    ...(listLiveFiles(spec).length === 0 ? [] : [nameLiveFilesVolume(spec)]),
+    ...(listLiveSecrets(spec).length === 0 ? [] : [nameLiveSecretsVolume(spec)]),
+  ];
+  return names.map((name) => ({ name, secret: { secretName: name, defaultMode: 0o440 } }));
 }
 
 function installedVolumes(spec: ServiceSpec): readonly Volume[] {

@@ -9,7 +9,7 @@ import { buildNodeAccess, nodePod, type ServiceAccess } from "./service-account.
 import { buildAutoscaler, buildDeployment, buildDisruptionBudget } from "./deployment.ts";
 import { annotate, markAppliedOnce, markUnpruned } from "./annotations.ts";
 import { claimOf, listLeftToSidecar } from "./claims.ts";
-import { buildFilesSecret, buildLiveFilesSecret } from "./files.ts";
+import { buildFilesSecret, buildLiveFilesSecret, buildLiveSecretsSecret } from "./files.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { denyAll, buildEdgePolicies } from "./network-policies.ts";
 import { buildNodeConfMap } from "./node-conf-map.ts";
@@ -193,11 +193,12 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
 
   #secret(spec: ServiceSpec, parent: ComponentResource): readonly Resource[] {
     const { prefix } = this.#options;
-    const made = (manifest: types.input.core.v1.Secret | undefined, kind: "files" | "live") =>
+    const made = (manifest: types.input.core.v1.Secret | undefined, kind: "files" | "live" | "secrets") =>
       manifest && new k8s.core.v1.Secret(`${prefix}-${spec.name}-${kind}`, manifest, this.#inNamespace(parent));
     const files = made(buildFilesSecret(spec, this.#options), "files");
     const live = made(buildLiveFilesSecret(spec, this.#options), "live");
-    return [files, live].filter((secret) => secret !== undefined);
+    const secrets = made(buildLiveSecretsSecret(spec, this.#options), "secrets");
+    return [files, live, secrets].filter((secret) => secret !== undefined);
   }
 
   #claim(volume: VolumeSpec): k8s.core.v1.PersistentVolumeClaim {

@@ -23,5 +23,7 @@ it("is what a service started with that environment and those files reports", as
   const digest = files["routes.json5"];
   const told = await new Promise((resolve) => digest?.apply(resolve));
   expect(told).toBe(hash("sha256", "{}\n"));
+  const withSecret = { ...spec, liveSecrets: [{ name: "token", content: "short", secret: true }] };
+  expect(describeGivenConfiguration(resourceServerSettings, withSecret).files).not.toHaveProperty("token");
   await runtime.disconnect();
 });

@@ -31,7 +31,10 @@ export type CommonArgs = Readonly<{
 }>;
 
 /** What a builder says of a service of Gatehouse; the rest follows from its settings. */
-type Outline = Omit<ServiceSpec, "environment" | "files" | "arguments" | "user" | "limits" | "replicas" | "edges"> &
+type Outline = Omit<
+  ServiceSpec,
+  "environment" | "files" | "liveSecrets" | "arguments" | "user" | "limits" | "replicas" | "edges"
+> &
   Readonly<{
     definition: SettingsDefinition;
     tree: SettingsTree;
@@ -70,6 +73,7 @@ export function buildService(outline: Outline, common: CommonArgs): BuiltService
       environment: { ...rendered.environment, ...(handed === undefined ? {} : { XDG_STATE_HOME: stateDirectory }) },
       files: [...files, ...rendered.files],
       liveFiles: [...liveFiles, ...rendered.liveFiles],
+      liveSecrets: rendered.liveSecrets,
       edges,
       limits: common.limits ?? limits,
       replicas,

@@ -35,6 +35,7 @@ const { operations, ports } = stackServices.facilitator;
  */
 const handedSettings = {
   file: "settings.json5",
+  withSecrets: false,
   fixed: [
     ["chain", "id"],
     ["chain", "rpcUrl"],

@@ -33,6 +33,26 @@ describe("renderSettings", () => {
     expect(files).toEqual([{ name: "signer-privatekey", content: text, secret: true }]);
   });
 
+  it("keeps the secrets of a service that is handed over apart, where a change of one is seen", () => {
+    const token = "c".repeat(32);
+    const handed = { file: "settings.json5", fixed: [], withSecrets: true };
+    const rendered = renderSettings(sidecarSettings, { upkeep: { controlToken: token } }, { handed });
+    expect(rendered.files).toEqual([]);
+    expect(rendered.liveSecrets).toEqual([{ name: "upkeep-controltoken", content: token, secret: true }]);
+    expect(rendered.environment["GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN_FILE"]).toBe(
+      "/run/gatehouse/secrets/upkeep-controltoken",
+    );
+    expect(JSON.stringify([rendered.environment, rendered.liveFiles])).not.toContain(token);
+  });
+
+  it("delivers the secrets of one that is handed over by its settings alone as those of any other", () => {
+    const handed = { file: "settings.json5", fixed: [], withSecrets: false };
+    const rendered = renderSettings(facilitatorSettings, { signer: { privateKey: key }, assets: [asset] }, { handed });
+    expect(rendered.liveSecrets).toEqual([]);
+    expect(rendered.files).toEqual([{ name: "signer-privatekey", content: key.value, secret: true }]);
+    expect(JSON.stringify([rendered.environment, rendered.liveFiles])).not.toContain(key.value);
+  });
+
   it("refuses what the service itself would refuse, in the service's words", () => {
     const { problems } = renderSettings(facilitatorSettings, { chain: { id: 0 }, assets: [asset] });
     expect(problems.map((problem) => problem.key)).toEqual([

@@ -5,7 +5,7 @@ import { readSettings, type SettingsDefinition } from "#daemon/settings/settings
 import { assignAt } from "#daemon/settings/value.ts";
 import type { ConfigProblem } from "../config/config-problem.ts";
 import { isDeploymentSecret, type DeploymentSecret } from "../config/deployment-secret.ts";
-import { filesDirectory, liveFilesDirectory, type FileSpec } from "./service-spec.ts";
+import { filesDirectory, liveFilesDirectory, liveSecretsDirectory, type FileSpec } from "./service-spec.ts";
 
 /** A service's settings as its container gets them: variables, and for each secret a variable that names its file. */
 export type RenderedSettings = Readonly<{
@@ -13,6 +13,8 @@ export type RenderedSettings = Readonly<{
   files: readonly FileSpec[];
   /** What a service reads again as it changes, where it was asked for. */
   liveFiles: readonly FileSpec[];
+  /** Secrets of a service that is handed over by them as they change. */
+  liveSecrets: readonly FileSpec[];
   problems: readonly ConfigProblem[];
 }>;
 
@@ -24,6 +26,8 @@ export type HandedSettings = Readonly<{
   file: string;
   /** Settings that stay in the environment, by the beginnings of their paths: with another value, it is another container anyway. */
   fixed: readonly (readonly string[])[];
+  /** Whether it is handed over by its secrets, too. One that pays or is paid is not: two processes may not have two ledgers or signers. */
+  withSecrets: boolean;
 }>;
 
 /** What of a service's settings comes by files that it reads again as they change. */
@@ -42,7 +46,9 @@ export function renderSettings(
   const leaves = listSettingsLeaves(definition.service, definition.schema);
   const environment: Record<string, string> = {};
   const checked: Record<string, string> = {};
-  const files: FileSpec[] = [];
+  const secrets: FileSpec[] = [];
+  const areSecretsLive = handed?.withSecrets ?? false;
+  const secretsDirectory = areSecretsLive ? liveSecretsDirectory : filesDirectory;
   const inFile: Record<string, unknown> = {};
   for (const leaf of leaves) {
     const value = findRenderedValue(tree, leaf.path);
@@ -52,8 +58,8 @@ export function renderSettings(
       checked[leaf.env] = encode(leaf, value);
     } else if (hidden !== undefined) {
       const name = leaf.path.join("-").toLowerCase();
-      files.push({ name, content: hidden.value, secret: true });
-      environment[`${leaf.env}_FILE`] = `${filesDirectory}/${name}`;
+      secrets.push({ name, content: hidden.value, secret: true });
+      environment[`${leaf.env}_FILE`] = `${secretsDirectory}/${name}`;
       checked[leaf.env] = hidden.check;
     } else if (handed !== undefined && !beginsWithAny(leaf.path, handed.fixed)) {
       const text = encode(leaf, value);
@@ -69,7 +75,8 @@ export function renderSettings(
   }
   return {
     environment,
-    files,
+    files: areSecretsLive ? [] : secrets,
+    liveSecrets: areSecretsLive ? secrets : [],
     liveFiles: [
       ...(live === undefined ? [] : [liveFileOf(tree, live)]),
       ...(handed === undefined ? [] : [toJson5File(handed.file, inFile)]),

@@ -57,6 +57,7 @@ const routesFile = "routes.json5";
 /** Its settings file, where it is handed over as that changes. What says what it is paid by, and where its claims are, stays in the environment. */
 const handedSettings = {
   file: "settings.json5",
+  withSecrets: false,
   fixed: [["chain"], ["token"], ["ledger", "path"], ["settlement", "ledgerPath"], ["auditLog", "path"]],
 } as const;
 

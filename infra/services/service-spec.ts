@@ -94,6 +94,8 @@ export type ServiceSpec = Readonly<{
   files: readonly FileSpec[];
   /** Files that it reads again as they change: a change of them, and of nothing else, stops nothing. */
   liveFiles?: readonly FileSpec[];
+  /** Secrets that it is handed over by as they change: a change of one stops nothing. Apart from the live files, which nobody has to hide. */
+  liveSecrets?: readonly FileSpec[];
   /** Files that it finds besides or instead of `files`. */
   foreignFiles?: ForeignFiles | undefined;
   /** Where its files stand in its container; default: {@link filesDirectory}. */
@@ -139,6 +141,14 @@ export const liveFilesDirectory = "/run/gatehouse/live";
 /** The files that a service reads again as they change. */
 export function listLiveFiles(spec: ServiceSpec): readonly FileSpec[] {
   return spec.liveFiles ?? [];
+}
+
+/** Where the secrets stand that a service is handed over by as they change. */
+export const liveSecretsDirectory = "/run/gatehouse/secrets";
+
+/** The secrets that a service is handed over by as they change. */
+export function listLiveSecrets(spec: ServiceSpec): readonly FileSpec[] {
+  return spec.liveSecrets ?? [];
 }
 
 /** Where a service's files stand in its own container. */

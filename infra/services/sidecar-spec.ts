@@ -95,6 +95,7 @@ const livePolicy = { at: ["gateway"], keys: Object.keys(policyShape), file: "pol
  */
 const handedSettings = {
   file: "settings.json5",
+  withSecrets: true,
   fixed: [
     ["node"],
     ["monitor"],

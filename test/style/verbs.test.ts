@@ -9,7 +9,7 @@ const verbs = new Set(
   add admit advance allows annotate answer answers apply arm as ask assign attack attempt audit bars begin
   begins boot bound buffer build bundle buy call can cancel cause change charge check choose claim clear close
   collect compare compile compose compress compute confirm connect copy count create cut decide define delete deny
-  deploy derive describe diagnose digest discard do double download drain drive drop dump edit encode end escape expand
+  deliver deploy derive describe diagnose digest discard do double download drain drive drop dump edit encode end escape expand
   expect explain explains fail fetch find finish fit follow forecast forget format free from gather get give
   grow guard halt hang has hash hold identify insert inspect install is join judge keep lift limit link lint list listen
   load locate lock log look looks make mark mask may measure memoize merge migrate monitor mount must name names

@@ -1,0 +1,106 @@
+import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
+import { dockerAddresses } from "../../infra/services/addresses.ts";
+import {
+  filesDirectory,
+  liveFilesDirectory,
+  liveSecretsDirectory,
+  type ServiceSpec,
+} from "../../infra/services/service-spec.ts";
+import { sidecarSpec } from "../../infra/services/sidecar-spec.ts";
+import { startCallers } from "../sidecar/hand-over/callers.ts";
+import { startDevnetWorkspace, type DevnetWorkspace } from "../support/devnet-workspace.ts";
+import { startService } from "../support/service-process.ts";
+import { generousMs, until } from "../support/until.ts";
+
+const [before, after] = ["token-of-before-the-rotation-0000001", "token-of-after-the-rotation-00000002"];
+const resources = new AsyncDisposableStack();
+let node: DevnetWorkspace;
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "gatehouse-changed-secret-"));
+  resources.defer(() => rm(folder, { recursive: true }));
+  node = resources.use(await startDevnetWorkspace("0.16.2"));
+}, 120_000);
+afterAll(() => resources.disposeAsync());
+
+/** The sidecar of a stack on Docker, at this machine's ports and folders. */
+function specWith(controlToken: string): ServiceSpec {
+  const { spec, problems } = sidecarSpec({
+    chainId: 1_672,
+    nodeVersion: "0.16.2",
+    nodeImage: undefined,
+    nodeImageUser: undefined,
+    nodeHost: dockerAddresses.nodeOfSidecar,
+    push: { host: "127.0.0.1", port: 9_091, edge: { to: "internet" } },
+    pushIntervalSeconds: 10,
+    jobName: "node",
+    restart: { driver: "docker", container: "node", exec: "docker exec sidecar" },
+    volumeGrowth: undefined,
+    publicProxies: undefined,
+    settings: {
+      node: { workspace: node.workspace, httpUrl: node.httpUrl, webSocketUrl: node.webSocketUrl },
+      listen: { host: "127.0.0.1", port: 0 },
+      upkeep: { controlToken, stateDirectory: join(folder, "state") },
+      restart: { driver: "none" },
+      gateway: {
+        public: { host: "127.0.0.1", port: 0 },
+        tiers: { public: { ...limitlessTier, webSockets: 100 }, internal: limitlessTier },
+      },
+    },
+  });
+  expect(problems).toEqual([]);
+  return spec;
+}
+
+/** A text with the paths of a container's directories, with those of this machine's. */
+const placeOf = (text: string) => text.replaceAll("/run/gatehouse", folder);
+
+/** Delivers files as the container that does so: complete ones, one by one. */
+async function deliver(files: ServiceSpec["files"], directory: string): Promise<void> {
+  await mkdir(placeOf(directory), { recursive: true });
+  for (const { name, content } of files) {
+    const staged = join(placeOf(directory), `.${name}.staged`);
+    await writeFile(staged, placeOf(String(content)), { mode: 0o400 });
+    await rename(staged, join(placeOf(directory), name));
+  }
+}
+
+it(
+  "a stack's secret that is rotated under calls fails none of them, and is in force",
+  { timeout: 180_000 },
+  async () => {
+    const spec = specWith(before);
+    await deliver(spec.files, filesDirectory);
+    await deliver(spec.liveFiles ?? [], liveFilesDirectory);
+    await deliver(spec.liveSecrets ?? [], liveSecretsDirectory);
+    const environment = Object.fromEntries(
+      Object.entries(spec.environment).map(([name, value]) => [name, placeOf(value)]),
+    );
+    const state = { XDG_STATE_HOME: join(folder, "home") };
+    const [service = "", ...args] = spec.arguments ?? [];
+    await using sidecar = await startService(service, { ...environment, ...state }, { args });
+    const statusBy = async (token: string) => {
+      const headers = { Authorization: `Bearer ${token}` };
+      return (await fetch(`${sidecar.urls["sidecar"]}/control`, { headers })).status;
+    };
+    await until("the old token opens", generousMs, async () => (await statusBy(before)) === 200);
+    const callers = await startCallers(sidecar.urls["gateway"] ?? "", { requestsPerSecond: 100, webSockets: 5 });
+
+    const rotated = specWith(after);
+    // What else were another would have the engine replace the container.
+    expect({ ...rotated, liveSecrets: [] }).toEqual({ ...spec, liveSecrets: [] });
+    await deliver(rotated.liveSecrets ?? [], liveSecretsDirectory);
+    await until("the new token opens", generousMs, async () => (await statusBy(after)) === 200);
+    await until("the old token opens no more", generousMs, async () => (await statusBy(before)) === 401);
+    await until("WebSockets were opened again", generousMs, () => callers.reopened() >= 5);
+    await callers.end();
+    expect(callers.failures).toEqual([]);
+    expect(callers.answered()).toBeGreaterThan(100);
+    expect(sidecar.output()).not.toMatch(new RegExp(`${before}|${after}`));
+  },
+);
