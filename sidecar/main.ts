@@ -14,6 +14,7 @@ import { sidecarSettings, type SidecarSettings } from "./settings.ts";
 import { startPage } from "./page/start-page.ts";
 import { watchReleases } from "./releases/release-watch.ts";
 import { addGuardedControlRoutes, listenControl } from "./upkeep/control/listen-control.ts";
+import { passOnEngineRequests } from "./upkeep/drivers/engine-proxy-requests.ts";
 import { claimState } from "./upkeep/claim/claim-state.ts";
 import { auditEvents, openSidecarAudit } from "./upkeep/state/audited-event-log.ts";
 import { createStoredEventLog } from "./upkeep/state/stored-event-log.ts";
@@ -36,6 +37,7 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   const scope = { mode: settings.upkeep.mode, watched: watchedSides(settings) };
   const verdict = () => judgeVerdict(board.list(), scope);
   showVerdict(metrics, verdict);
+  if (asksEngine(settings)) passOnEngineRequests(settings.docker.engine, { metrics, log });
   let url: string | undefined;
   const { directory: stateDirectory } = state;
   const pageParts = { guarded, events, verdict, upkeep: () => upkeep, url: () => url, stateDirectory, clock, log };
@@ -66,6 +68,10 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
     state.release();
   });
   return { urls: { sidecar: listener.url, ...guarded.urls } };
+}
+
+function asksEngine({ restart, nodeCli }: SidecarSettings): boolean {
+  return restart.driver === "docker" || nodeCli.runner === "docker";
 }
 
 /** The sides of the node that its sidecar watches by its settings, each of which is looked at soon after the start. */

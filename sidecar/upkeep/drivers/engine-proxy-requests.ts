@@ -1,0 +1,54 @@
+import { Counter, type Registry } from "prom-client";
+import { readText } from "#daemon/bytes.ts";
+import { sendRequest } from "#daemon/http/request.ts";
+import type { Logger } from "#daemon/log.ts";
+import { operatorPaths } from "#daemon/stack-services.ts";
+import { createRunningTimeout } from "#daemon/time.ts";
+
+/** A scrape waits no longer for what is next to it on the same machine. */
+const timeoutMs = 1_000;
+/** Its other metrics are those of every process. */
+const answerBytesMax = 262_144;
+/** More than a proxy has. */
+const kindsMax = 16;
+const sample = /^gatehouse_engine_proxy_requests_total\{kind="(?<kind>[a-z-]{1,20})"\} (?<count>\d+)$/gm;
+
+/**
+ * Passes on what an engine proxy has counted, asked at each scrape: no Prometheus reaches its socket. There are no samples where nobody answers, or where the socket is
+ * an engine's own.
+ *
+ * @param engine `unix:///path`; an engine at a TCP port is no proxy.
+ */
+export function passOnEngineRequests(
+  engine: string,
+  { metrics, log }: Readonly<{ metrics: Registry; log: Logger }>,
+): void {
+  if (!engine.startsWith("unix://")) return;
+  const socketPath = engine.slice("unix://".length);
+  const requests: Counter<"kind"> = new Counter({
+    name: "gatehouse_engine_proxy_requests_total",
+    help: "Requests to the Docker Engine by what they were; kind refused: did not pass.",
+    labelNames: ["kind"],
+    registers: [metrics],
+    async collect() {
+      const counts = await readCounts(socketPath).catch((err: unknown) => {
+        // Whoever needs the engine says that it does not answer.
+        log.debug({ err }, "the engine proxy told no metrics");
+        return [];
+      });
+      requests.reset();
+      for (const { kind, count } of counts) requests.inc({ kind }, count);
+    },
+  });
+}
+
+async function readCounts(socketPath: string) {
+  const signal = createRunningTimeout(timeoutMs);
+  const url = `http://engine-proxy${operatorPaths.metrics}`;
+  const answer = await sendRequest({ url, socketPath, method: "GET", headers: {}, signal });
+  const text = await readText(answer, answerBytesMax);
+  if (answer.statusCode !== 200) return [];
+  return [...text.matchAll(sample)]
+    .slice(0, kindsMax)
+    .map(({ groups }) => ({ kind: groups?.["kind"] ?? "", count: Number(groups?.["count"]) }));
+}
