@@ -1,5 +1,6 @@
 import { openLedgerAudit } from "#daemon/audit/ledger-audit.ts";
 import { createApp } from "#daemon/http/app.ts";
+import { createFetch } from "#daemon/http/fetch.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
 import { listenForOperations } from "#daemon/http/operations-listener.ts";
 import { followPort, judgeReadiness } from "#daemon/http/readiness.ts";
@@ -30,7 +31,7 @@ export const resourceServer: Service<typeof resourceServerSettings.schema> = {
 
 async function start(settings: ResourceServerSettings, context: ServiceContext) {
   const { log, metrics: registry, mask, resources } = context;
-  const { fetch } = globalThis;
+  const fetch = createFetch();
   const clock = Date.now;
   const routes = resources.use(await openSoldRoutes(settings, context));
   const issuer = await openTokenIssuer(routes.current(), settings.accessTokens, { clock });

@@ -1,6 +1,7 @@
 import { Pool, TypeOverrides, types, type ClientBase, type PoolClient } from "pg";
 import type { Logger } from "../log.ts";
 import { migrate } from "./postgres-migration.ts";
+import { createPostgresSocket } from "./postgres-socket.ts";
 import { describeStartFailure, placeOf } from "./postgres-start-failure.ts";
 import { startStep } from "../start-step.ts";
 import { pause, createBackoff } from "../time.ts";
@@ -53,6 +54,7 @@ export async function openPostgresStore(
     query_timeout: options.statementTimeoutMs + answerMarginMs,
     idle_in_transaction_session_timeout: 2 * options.statementTimeoutMs,
     keepAlive: true,
+    stream: createPostgresSocket,
     application_name: `gatehouse ${options.schema}`,
     types: numericTypes(),
     onConnect: (client) => prepareSession(client, options.schema),

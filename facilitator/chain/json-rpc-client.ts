@@ -1,6 +1,7 @@
 import { Pool } from "undici";
 import { parseJson, readAnswers, writeCalls, type JsonRpcAnswer, type JsonRpcCall } from "#daemon/json-rpc.ts";
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
+import { lookupName } from "#daemon/http/name-lookup.ts";
 import { ChainError, type ChainFault } from "./chain-error.ts";
 
 /** Where the node is and how long it may take. */
@@ -122,6 +123,7 @@ function createHttpTransport({ url, timeoutMs, connectionsMax }: HttpTransportOp
   } as const;
   const pool = new Pool(origin, {
     connections: connectionsMax,
+    connect: { lookup: lookupName },
     connectTimeout: Math.min(timeoutMs, connectTimeoutMaxMs),
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,

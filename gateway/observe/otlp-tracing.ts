@@ -20,6 +20,7 @@ import {
   type Sampler,
   type SpanExporter,
 } from "@opentelemetry/sdk-trace-base";
+import { lookupName } from "#daemon/http/name-lookup.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
 import type { CallOutcome, EndedCall } from "./meter.ts";
@@ -41,6 +42,7 @@ export function startOtlpTracing(
   const exporter = new OTLPTraceExporter({
     url: otlpUrl,
     timeoutMillis: timeoutMs,
+    httpAgentOptions: { keepAlive: true, lookup: lookupName },
     headers: authorization === undefined ? {} : { Authorization: authorization.reveal() },
   });
   const provider = new BasicTracerProvider({

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
 import { openAuditLog, type AuditLog } from "#daemon/audit/audit-log.ts";
 import type { CommandOutput } from "#daemon/command-output.ts";
+import { createFetch } from "#daemon/http/fetch.ts";
 import { createLog } from "#daemon/log.ts";
 import type { Mask } from "#daemon/mask.ts";
 import { SettingsError } from "#daemon/settings/problem.ts";
@@ -53,7 +54,7 @@ export async function runRestoreCommand(
     const path =
       settings.auditLog.path ?? join(dirname(locateRestore(settings.dataPath).marker), "restore-audit.jsonl");
     using audit = openAuditLog({ ...settings.auditLog, path }, { service: "restore", log, mask, clock: Date.now });
-    const result = await restore(settings, { log, fetch, signal, audit });
+    const result = await restore(settings, { log, fetch: createFetch(), signal, audit });
     if (sources.json) out(`${JSON.stringify({ result, dataPath: settings.dataPath })}\n`);
     return 0;
   } catch (cause) {

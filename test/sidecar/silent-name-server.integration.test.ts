@@ -1,6 +1,3 @@
-import { spawnSync } from "node:child_process";
-import { createSocket } from "node:dgram";
-import { once } from "node:events";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,31 +5,15 @@ import { expect, test } from "vitest";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { answersRpc, goodAnswers, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
 import { startService } from "../support/service-process.ts";
+import { mayMount, mountNames, startSilentNameServer, whySkipped } from "../support/silent-name-server.ts";
 import { generousMs, until } from "../support/until.ts";
 
-/** Longer than a test waits: a lookup that begins lasts to its end. */
-const silenceSeconds = 30;
-/** Less than that, so that nothing here comes true because a lookup was given up. */
+/** Less than the silence, so that nothing here comes true because a lookup was given up. */
 const withinMs = 20_000;
 const gatehouse = join(import.meta.dirname, "../../cli/gatehouse.js");
 
-const mayMount = spawnSync("unshare", ["--mount", "mount", "--bind", "/etc/hosts", "/etc/hosts"]).status === 0;
 const nameServer = mayMount ? await startSilentNameServer() : undefined;
-const why = nameServer === undefined ? " (skipped: this user may not mount files, or have a name server's port)" : "";
-
-/** A name server that takes questions and answers none, at an address of loopback that no other test has. */
-async function startSilentNameServer() {
-  const address = `127.${1 + (process.pid % 250)}.${Math.floor(Math.random() * 250)}.53`;
-  const questions: string[] = [];
-  const socket = createSocket("udp4", (message) => questions.push(message.toString("latin1")));
-  socket.unref();
-  socket.bind(53, address);
-  const isBound = await Promise.race([once(socket, "listening"), once(socket, "error")]).then(
-    ([error]) => error === undefined,
-    () => false,
-  );
-  return isBound ? { address, wasAsked: (label: string) => questions.some((one) => one.includes(label)) } : undefined;
-}
+const why = nameServer === undefined ? whySkipped : "";
 
 /** Starts a sidecar whose system asks that name server, and knows `node.test` by itself. */
 async function startSidecar(env: Readonly<Record<string, string>>) {
@@ -40,21 +21,10 @@ async function startSidecar(env: Readonly<Record<string, string>>) {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-names-"));
   started.defer(() => rm(folder, { recursive: true, force: true }));
   const fake = started.use(await createFakeNode());
-  const [resolv, hosts, program] = ["resolv.conf", "hosts", "gatehouse"].map((name) => join(folder, name)) as [
-    string,
-    string,
-    string,
-  ];
-  await writeFile(
-    resolv,
-    `nameserver ${nameServer?.address}\noptions timeout:${silenceSeconds} attempts:1\nsearch .\n`,
-  );
-  await writeFile(hosts, "127.0.0.1 localhost\n127.0.0.1 node.test\n");
-  const mounts = `mount --bind ${resolv} /etc/resolv.conf && mount --bind ${hosts} /etc/hosts`;
-  await writeFile(
-    program,
-    `#!/bin/sh\nexec unshare --mount sh -c '${mounts} && exec "$@"' sh ${process.execPath} ${gatehouse} "$@"\n`,
-  );
+  const program = join(folder, "gatehouse");
+  const before = await mountNames(folder, nameServer?.address ?? "");
+  const words = [...before, process.execPath, gatehouse].map((word) => `'${word}'`).join(" ");
+  await writeFile(program, `#!/bin/sh\nexec ${words} "$@"\n`);
   await chmod(program, 0o755);
   const sidecar = started.use(
     await startService(

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { Agent } from "undici";
 import type { z } from "zod";
+import { lookupName } from "#daemon/http/name-lookup.ts";
 import { createRunningTimeout } from "#daemon/time.ts";
 import { controlPath } from "./control-answers.ts";
 import type { ControlOptions } from "./control-options.ts";
@@ -41,7 +42,8 @@ export async function requestControl<Schema extends z.ZodType>(
   target: ControlTarget,
   request: ControlRequest<Schema>,
 ): Promise<z.output<Schema>> {
-  if (target.kind === "url") return requestAt(target.url, target.url, {}, request, target.token);
+  if (target.kind === "url")
+    return requestAt(target.url, target.url, { connect: { lookup: lookupName } }, request, target.token);
   const directories = target.stateDirectories.filter((directory) => existsSync(locateSocket(directory)));
   let failure: ControlError | undefined;
   // A killed sidecar leaves its socket: the one that runs may have its state in the next place.

@@ -1,5 +1,6 @@
 import type { Agent } from "undici";
 import { readBodyStart } from "#daemon/bytes.ts";
+import { lookupName } from "#daemon/http/name-lookup.ts";
 import { DriverError } from "./driver.ts";
 import { createRunningTimeout } from "#daemon/time.ts";
 
@@ -41,7 +42,7 @@ export function createDockerEngine({ engine, timeoutMs }: DockerEngineOptions): 
   const origin = socketPath === undefined ? engine.replace(/\/$/, "") : "http://docker";
   // One deadline covers the whole answer; a tool that prints nothing for a while is no reason to end it earlier.
   const timeouts = { headersTimeout: 0, bodyTimeout: 0 };
-  const options = socketPath === undefined ? timeouts : { ...timeouts, connect: { socketPath } };
+  const options = { ...timeouts, connect: socketPath === undefined ? { lookup: lookupName } : { socketPath } };
   let agent: Promise<Agent> | undefined;
   return {
     request: async ({ method, path, body, signal, responseLimitBytes = defaultResponseLimitBytes }) => {

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Agent } from "undici";
 import { readText, type Body } from "#daemon/bytes.ts";
+import { lookupName } from "#daemon/http/name-lookup.ts";
 import { DriverError } from "./driver.ts";
 import { createRunningTimeout } from "#daemon/time.ts";
 
@@ -69,7 +70,7 @@ export function createKubernetesApi(options: KubernetesApiOptions): KubernetesAp
   const agentFor = async (ca: string | undefined) => {
     const { Agent } = await import("undici");
     if (agent === undefined || agent.ca !== ca) {
-      agent = { ca, agent: new Agent(ca === undefined ? {} : { connect: { ca } }) };
+      agent = { ca, agent: new Agent({ connect: { lookup: lookupName, ...(ca === undefined ? {} : { ca }) } }) };
     }
     return agent.agent;
   };

@@ -1,0 +1,36 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { expect, test } from "vitest";
+import { explainMissingPostgres, startPostgres } from "../support/postgres.ts";
+import { mayMount, mountNames, startSilentNameServer, whySkipped } from "../support/silent-name-server.ts";
+
+const nameServer = mayMount ? await startSilentNameServer() : undefined;
+const why = nameServer === undefined ? whySkipped : "";
+
+test.skipIf(nameServer === undefined)(
+  `every client is answered on while no name server answers for other names${why}`,
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), "gatehouse-other-names-"));
+    await using resources = new AsyncDisposableStack();
+    resources.defer(() => rm(folder, { recursive: true, force: true }));
+    const postgres = explainMissingPostgres() === undefined ? resources.use(await startPostgres()) : undefined;
+    const databaseUrl = (await postgres?.createDatabase())?.replace(/@[^:/]+:/, "@node.test:") ?? "";
+    // The program has the name server's port at the next address, so that it sees for itself when it was asked.
+    const address = (nameServer?.address ?? "").replace(/53$/, "54");
+    const [unshare = "", ...words] = await mountNames(folder, address);
+    const program = join(import.meta.dirname, "other-names.main.ts");
+    const child = spawn(unshare, [...words, process.execPath, program, address, databaseUrl], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    // Its questions to the system would keep it for as long as the name server is silent.
+    resources.defer(() => void child.kill("SIGKILL"));
+    const [line] = (await once(createInterface(child.stdout), "line")) as [string];
+    const outcomes = { undici: "answered", engine: "answered", fetch: "answered" };
+    expect(JSON.parse(line)).toEqual(postgres === undefined ? outcomes : { ...outcomes, postgres: "answered" });
+  },
+  90_000,
+);

@@ -1,0 +1,70 @@
+import { lookup } from "node:dns";
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { pino } from "pino";
+import { createFetch } from "#daemon/http/fetch.ts";
+import { Secret } from "#daemon/secret.ts";
+import { openPostgresStore } from "#daemon/sql/postgres-store.ts";
+import { createBatchingClient } from "#facilitator/chain/json-rpc-client.ts";
+import { createDockerEngine } from "#sidecar/upkeep/drivers/docker-engine.ts";
+
+/**
+ * Uses each client twice, on a new connection each time: once, and once more while no name server answers for other names. Prints as a line of JSON who was
+ * answered within the time. Its system asks the name server whose address is the first argument, where nobody answers; the second is a database's URL, or nothing.
+ */
+const [address = "", databaseUrl = ""] = process.argv.slice(2);
+const withinMs = 10_000;
+
+const server = createServer((incoming, response) => {
+  const answer = incoming.method === "POST" ? { jsonrpc: "2.0", id: 0, result: "0x1" } : { ok: true };
+  response.writeHead(200, { "Content-Type": "application/json", Connection: "close" }).end(JSON.stringify(answer));
+}).listen(0, "127.0.0.1");
+await once(server, "listening");
+const url = `http://node.test:${(server.address() as AddressInfo).port}`;
+const signal = AbortSignal.timeout(60_000);
+
+const chain = createBatchingClient({ url, timeoutMs: withinMs }, { observe: () => undefined });
+const engine = createDockerEngine({ engine: url, timeoutMs: withinMs });
+const fetch = createFetch();
+const store =
+  databaseUrl === ""
+    ? undefined
+    : await openPostgresStore(
+        {
+          url: new Secret(databaseUrl),
+          poolSize: 3,
+          connectTimeoutMs: withinMs,
+          statementTimeoutMs: withinMs,
+          schema: "names",
+          migrations: [],
+          setting: "DATABASE_URL",
+        },
+        { log: pino({ level: "silent" }) },
+      );
+const clients: Readonly<Record<string, () => Promise<unknown>>> = {
+  undici: () => chain.call("eth_blockNumber", []),
+  engine: () => engine.request({ method: "GET", path: "/info", signal }),
+  fetch: async () => (await fetch(url, { signal: AbortSignal.timeout(withinMs) })).text(),
+  // More at a time than have a connection yet.
+  ...(store && { postgres: () => Promise.all([1, 2, 3].map(() => store.rows("SELECT pg_sleep(0.2)"))) }),
+};
+for (const [name, use] of Object.entries(clients)) if (name !== "postgres") await use();
+
+const asked = new Set<string>();
+const nameServer = createSocket("udp4", (message) => asked.add(message.subarray(12).toString("latin1")));
+nameServer.bind(53, address);
+await once(nameServer, "listening");
+for (const name of ["one", "two", "three", "four"]) lookup(`${name}-other.test`, () => undefined);
+// Two are as many as the system asks for at one time.
+while (asked.size < 2) await once(nameServer, "message");
+
+const outcomes = Object.entries(clients).map(async ([name, use]) => {
+  const outcome = await use().then(
+    () => "answered",
+    (error: unknown) => String(error),
+  );
+  return [name, outcome] as const;
+});
+process.stdout.write(`${JSON.stringify(Object.fromEntries(await Promise.all(outcomes)))}\n`);

@@ -1,0 +1,37 @@
+import { spawnSync } from "node:child_process";
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+/** Longer than a test waits: a lookup that begins lasts to its end. */
+const silenceSeconds = 30;
+
+/** Whether this user may give a program its own `/etc/hosts` and `/etc/resolv.conf`. */
+export const mayMount = spawnSync("unshare", ["--mount", "mount", "--bind", "/etc/hosts", "/etc/hosts"]).status === 0;
+
+/** Ends the name of a test that is skipped. */
+export const whySkipped = " (skipped: this user may not mount files, or have a name server's port)";
+
+/** A name server that takes questions and answers none, at an address of loopback that no other test has; undefined where this user may have no such port. */
+export async function startSilentNameServer() {
+  const address = `127.${1 + (process.pid % 250)}.${Math.floor(Math.random() * 250)}.53`;
+  const questions: string[] = [];
+  const socket = createSocket("udp4", (message) => questions.push(message.toString("latin1")));
+  socket.unref();
+  socket.bind(53, address);
+  const isBound = await Promise.race([once(socket, "listening"), once(socket, "error")]).then(
+    ([error]) => error === undefined,
+    () => false,
+  );
+  return isBound ? { address, wasAsked: (label: string) => questions.some((one) => one.includes(label)) } : undefined;
+}
+
+/** The words before a command whose system asks that name server, and knows `node.test` by itself. */
+export async function mountNames(folder: string, nameServer: string): Promise<readonly string[]> {
+  const [resolv, hosts] = [join(folder, "resolv.conf"), join(folder, "hosts")];
+  await writeFile(resolv, `nameserver ${nameServer}\noptions timeout:${silenceSeconds} attempts:1\nsearch .\n`);
+  await writeFile(hosts, "127.0.0.1 localhost\n127.0.0.1 node.test\n");
+  const mounts = `mount --bind ${resolv} /etc/resolv.conf && mount --bind ${hosts} /etc/hosts`;
+  return ["unshare", "--mount", "sh", "-c", `${mounts} && exec "$@"`, "sh"];
+}
