@@ -1,5 +1,6 @@
 import { log } from "@pulumi/pulumi";
 import { Gatehouse } from "./components/gatehouse.ts";
+import type { ConfigProblem } from "./config/config-problem.ts";
 import type { StackConfig } from "./config/config-schema.ts";
 import type { Platform, Scope } from "./platform.ts";
 import { warnOfWatching } from "./services/observability-args.ts";
@@ -14,8 +15,8 @@ export type StackPlace = Readonly<{
   root: string;
   /** The component that the resources belong to; absent: they are the program's own. */
   scope?: Scope | undefined;
-  /** Takes what a person should know of the stack; default is Pulumi's log. */
-  warn?: ((warning: string) => void) | undefined;
+  /** Takes what a person should know of a key; default is Pulumi's log, in the words for a stack's configuration. */
+  warn?: ((warning: ConfigProblem) => void) | undefined;
 }>;
 
 /**
@@ -27,7 +28,7 @@ export type StackPlace = Readonly<{
  */
 export async function deployStack(
   config: StackConfig,
-  { prefix, root, scope, warn = (warning) => void log.warn(warning) }: StackPlace,
+  { prefix, root, scope, warn = ({ key, message }) => void log.warn(`${key}: ${message}`) }: StackPlace,
 ): Promise<Gatehouse> {
   const platform: Platform =
     config.target === "docker"

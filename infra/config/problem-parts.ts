@@ -52,7 +52,9 @@ function commandOf(change: KeyChange): readonly (string | undefined)[] {
   const { secret, value, file } = change;
   const given = file === undefined ? value : `< ${file}`;
   const options = [secret === true ? "--secret" : undefined, isInside ? "--path" : undefined];
-  return ["pulumi config set", ...options, key, given ?? (key === undefined ? undefined : "…")];
+  // A shell would take brackets for a pattern of file names.
+  const word = key?.includes("[") === true ? `'${key}'` : key;
+  return ["pulumi config set", ...options, word, given ?? (key === undefined ? undefined : "…")];
 }
 
 function joinWords(words: readonly (string | undefined)[]): string {

@@ -65,8 +65,10 @@ describe("a stack with a host port", () => {
   it("is warned of, because it costs its namespace the Pod Security level", () => {
     const parsed = configSchema.parse({ target: "kubernetes" });
     expect(warnOfPeers({ ...parsed, peers: "node-port" })).toBeUndefined();
-    expect(warnOfPeers({ ...parsed, peers: "host-port" })).toMatch(
-      /^peers: found host-port, .* the namespace gatehouse lets in any pod\. Prefer node-port or load-balancer/,
+    const warning = warnOfPeers({ ...parsed, peers: "host-port" });
+    expect(warning?.key).toBe("peers");
+    expect(warning?.message).toMatch(
+      /^found host-port, .* the namespace gatehouse lets in any pod\. Prefer node-port or load-balancer/,
     );
   });
 });

@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
 import * as k8s from "@pulumi/kubernetes";
 import { secret, type Output } from "@pulumi/pulumi";
+import type { ConfigProblem } from "../config/config-problem.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import type { Scope } from "../platform.ts";
 import { devAccounts } from "../services/dev-accounts.ts";
@@ -38,7 +39,11 @@ function revisionKey({ signerPrivateKey }: StackConfig): Output<string> {
 /** Creates the namespace of a stack, with the provider of its cluster. */
 export function createKubernetesNamespace(
   config: StackConfig,
-  { prefix, scope, warn }: Readonly<{ prefix: string; scope: Scope | undefined; warn: (warning: string) => void }>,
+  {
+    prefix,
+    scope,
+    warn,
+  }: Readonly<{ prefix: string; scope: Scope | undefined; warn: (warning: ConfigProblem) => void }>,
 ): KubernetesNamespace {
   const here = scope && { parent: scope.parent };
   for (const warning of [warnOfPeers(config), warnOfTrustedProxies(config)]) {

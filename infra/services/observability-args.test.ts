@@ -10,7 +10,7 @@ const warningsOf = (observability: object | undefined, more: Readonly<Record<str
       ...(observability && { observability: JSON.stringify(observability) }),
       ...more,
     }),
-  );
+  ).map(({ key, message }) => `${key}: ${message}`);
 
 describe("what a preview warns of", () => {
   it("is nothing where nobody watches, or where all is told", () => {

@@ -150,21 +150,37 @@ export function findObservabilityProblems(config: StackConfig): readonly ConfigP
 }
 
 /** What a person should know of how a stack is watched, before it is. */
-export function warnOfWatching(config: StackConfig): readonly string[] {
+export function warnOfWatching(config: StackConfig): readonly ConfigProblem[] {
   return [warnOfSilentAlerts(config), warnOfNobodysRunbooks(config)].filter((warning) => warning !== undefined);
 }
 
-function warnOfNobodysRunbooks({ observability }: StackConfig): string | undefined {
+function warnOfNobodysRunbooks({ observability }: StackConfig): ConfigProblem | undefined {
   if (observability?.runbookBaseUrl !== nobodysRunbooks) return undefined;
   if (observability.prometheus === undefined && observability.existing === undefined) return undefined;
-  return "observability.runbookBaseUrl: not set, so that the links of alerts and dashboards lead nowhere. `pulumi config set --path observability.runbookBaseUrl <URL>` names the folder docs/runbooks where your people read it.";
+  const key = "observability.runbookBaseUrl";
+  return describeProblem(key, {
+    wrong: "not set, so that the links of alerts and dashboards lead nowhere.",
+    remedy: [
+      "With the URL of the folder docs/runbooks where your people read it, ",
+      { kind: "set-to", said: "", key, value: "<URL>" },
+      ".",
+    ],
+  });
 }
 
 /** What a person should know of a stack whose alerts reach nobody; `undefined` where they do, or where that is not the stack's to say. */
-function warnOfSilentAlerts({ observability, alertmanagerConfig }: StackConfig): string | undefined {
+function warnOfSilentAlerts({ observability, alertmanagerConfig }: StackConfig): ConfigProblem | undefined {
   if (observability?.prometheus === undefined || alertmanagerConfig !== undefined) return undefined;
   if (observability.alertmanager === undefined) {
-    return "observability.prometheus: alerts fire in Prometheus and are told to nobody. `pulumi config set --path observability.alertmanager.port ${stackServices.alertmanager.ports.http}` adds an Alertmanager.";
+    const port = { key: "observability.alertmanager.port", value: String(stackServices.alertmanager.ports.http) };
+    return describeProblem("observability.prometheus", {
+      wrong: "alerts fire in Prometheus and are told to nobody.",
+      remedy: ["For an Alertmanager, ", { kind: "set-to", said: "", ...port }, "."],
+    });
   }
-  return "observability.alertmanager: no receiver is set, so that it shows alerts and tells nobody. Write an alertmanager.yml, and `pulumi config set --secret alertmanagerConfig < alertmanager.yml`.";
+  const file = { key: "alertmanagerConfig", secret: true, file: "alertmanager.yml" };
+  return describeProblem("observability.alertmanager", {
+    wrong: "no receiver is set, so that it shows alerts and tells nobody.",
+    remedy: ["Write an alertmanager.yml, and ", { kind: "set-to", said: "", ...file }, "."],
+  });
 }

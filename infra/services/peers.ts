@@ -28,9 +28,14 @@ export function chooseHostAddress({ hostIp, target, peers }: StackConfig): HostA
  * What a person should know of how peers reach the node before it is deployed; `undefined` when there is nothing. The Pod Security
  * Standards forbid host ports at `baseline` already, and a namespace can't make an exception for one pod.
  */
-export function warnOfPeers({ target, peers, namespace }: StackConfig): string | undefined {
+export function warnOfPeers({ target, peers, namespace }: StackConfig): ConfigProblem | undefined {
   if (target !== "kubernetes" || peers !== "host-port") return undefined;
-  return `peers: found host-port, which Pod Security admission allows at the level privileged only, so the namespace ${namespace} lets in any pod. Prefer node-port or load-balancer, which keep it at restricted; else let nobody but this program make pods there.`;
+  return describeProblem("peers", {
+    wrong: `found host-port, which Pod Security admission allows at the level privileged only, so the namespace ${namespace} lets in any pod.`,
+    remedy: [
+      "Prefer node-port or load-balancer, which keep it at restricted; else let nobody but this program make pods there.",
+    ],
+  });
 }
 
 /** What is wrong with how peers are to reach the node. */

@@ -39,8 +39,10 @@ describe.each(["ingress", "gatewayApi"] as const)("a stack with %s", (way) => {
       forwardedHops: 1,
     });
     const namespace = way === "ingress" ? "ingress-nginx" : "gateways";
-    expect(warnOfTrustedProxies(stack)).toBe(
-      `${way}.trustedProxies: not set, so X-Forwarded-For is believed from every private address (10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10, fc00::/7). That is right where network policies are enforced, since they let in the pods of ${namespace} alone, and where those pods have private addresses. Else write down the range that they have (\`kubectl get pods -n ${namespace} -o wide\` shows it): \`pulumi config set --path '${way}.trustedProxies[0]' 10.244.0.0/16\`.`,
+    const warning = warnOfTrustedProxies(stack);
+    expect(warning?.key).toBe(`${way}.trustedProxies`);
+    expect(warning?.message).toBe(
+      `not set, so X-Forwarded-For is believed from every private address (10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10, fc00::/7). That is right where network policies are enforced, since they let in the pods of ${namespace} alone, and where those pods have private addresses. Else write down the range that they have (\`kubectl get pods -n ${namespace} -o wide\` shows it): \`pulumi config set --path '${way}.trustedProxies[0]' 10.244.0.0/16\`.`,
     );
   });
 

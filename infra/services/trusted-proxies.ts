@@ -1,5 +1,5 @@
 import type { StackConfig } from "../config/config-schema.ts";
-import type { ConfigProblem } from "../config/config-problem.ts";
+import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
 import { findRenderedValue, type SettingsTree } from "./rendered-settings.ts";
 
 /** The proxies before a stack's public services, as settings of those take them. */
@@ -24,13 +24,21 @@ export function findPublicProxies({ ingress, gatewayApi }: StackConfig): PublicP
 }
 
 /** What a person should know of the proxies that are believed where the stack does not say which; `undefined` when there is nothing. */
-export function warnOfTrustedProxies({ target, ingress, gatewayApi }: StackConfig): string | undefined {
+export function warnOfTrustedProxies({ target, ingress, gatewayApi }: StackConfig): ConfigProblem | undefined {
   const way = ingress ?? gatewayApi;
   if (target !== "kubernetes" || way === undefined || way.trustedProxies !== undefined) return undefined;
   const key = ingress === undefined ? "gatewayApi" : "ingress";
   const namespace =
     way.controllerNamespace ?? (gatewayApi === undefined ? "the controller's namespace" : gatewayApi.namespace);
-  return `${key}.trustedProxies: not set, so X-Forwarded-For is believed from every private address (${podNetworks.join(", ")}). That is right where network policies are enforced, since they let in the pods of ${namespace} alone, and where those pods have private addresses. Else write down the range that they have (\`kubectl get pods -n ${namespace} -o wide\` shows it): \`pulumi config set --path '${key}.trustedProxies[0]' 10.244.0.0/16\`.`;
+  const first = { key: `${key}.trustedProxies[0]`, value: "10.244.0.0/16" };
+  return describeProblem(`${key}.trustedProxies`, {
+    wrong: `not set, so X-Forwarded-For is believed from every private address (${podNetworks.join(", ")}).`,
+    remedy: [
+      `That is right where network policies are enforced, since they let in the pods of ${namespace} alone, and where those pods have private addresses. Else write down the range that they have (\`kubectl get pods -n ${namespace} -o wide\` shows it): `,
+      { kind: "set-to", said: "", ...first },
+      ".",
+    ],
+  });
 }
 
 /** Settings of the public services that list the proxies which they believe. */

@@ -14,7 +14,10 @@ import { dockerAddresses } from "../services/addresses.ts";
 import { alertmanagerSpec } from "../services/alertmanager-spec.ts";
 import { facilitatorSpec } from "../services/facilitator-spec.ts";
 import { resourceServerSpec } from "../services/resource-server-spec.ts";
+import { warnOfWatching } from "../services/observability-args.ts";
+import { warnOfPeers } from "../services/peers.ts";
 import { stackArgs } from "../services/stack-specs.ts";
+import { warnOfTrustedProxies } from "../services/trusted-proxies.ts";
 import { toInputProblem } from "./input-problem.ts";
 
 const format = ({ key, message }: ConfigProblem) => `${key}: ${message}`;
@@ -234,6 +237,47 @@ it("names what does not fit together, and what the builders of services refuse",
     ...alertmanager("a: 1").problems,
   ]);
   await expect(`${texts.join("\n")}\n# services${built}`).toMatchFileSnapshot("../testing/golden/problems.txt");
+});
+
+/** A stack on Kubernetes that can be deployed. */
+const parse = (more: Readonly<Record<string, string>>) =>
+  parseConfig({
+    target: "kubernetes",
+    gatehouseImage: "g",
+    devnetImage: "d",
+    devAccounts: "true",
+    tokenAddress: `0x${"1".repeat(40)}`,
+    ...more,
+  });
+
+it("words warnings for their reader, too", async () => {
+  const hosts = { gatewayHost: "rpc.example", resourceServerHost: "paid.example", tlsSecret: "tls" };
+  const warnings = [
+    ...warnOfWatching(parse({ observability: '{"prometheus":{}}' })),
+    ...warnOfWatching(
+      parse({ observability: '{"prometheus":{},"alertmanager":{},"runbookBaseUrl":"https://r.example"}' }),
+    ),
+    warnOfPeers(parse({ peers: "host-port" })),
+    warnOfTrustedProxies(parse({ ingress: JSON.stringify(hosts) })),
+  ].filter((warning) => warning !== undefined);
+  const texts = await textsOf(() => warnings);
+  expect(texts).toMatchInlineSnapshot(`
+    "
+    stack observability.prometheus: alerts fire in Prometheus and are told to nobody. For an Alertmanager, \`pulumi config set --path observability.alertmanager.port 9093\`.
+    input observability.prometheus: alerts fire in Prometheus and are told to nobody. For an Alertmanager, set the input \`observability.alertmanager.port\` to \`9093\`.
+    stack observability.runbookBaseUrl: not set, so that the links of alerts and dashboards lead nowhere. With the URL of the folder docs/runbooks where your people read it, \`pulumi config set --path observability.runbookBaseUrl <URL>\`.
+    input observability.runbookBaseUrl: not set, so that the links of alerts and dashboards lead nowhere. With the URL of the folder docs/runbooks where your people read it, set the input \`observability.runbookBaseUrl\` to \`<URL>\`.
+    stack observability.alertmanager: no receiver is set, so that it shows alerts and tells nobody. Write an alertmanager.yml, and \`pulumi config set --secret alertmanagerConfig < alertmanager.yml\`.
+    input observability.alertmanager: no receiver is set, so that it shows alerts and tells nobody. Write an alertmanager.yml, and set the input \`alertmanagerConfig\`.
+    stack peers: found host-port, which Pod Security admission allows at the level privileged only, so the namespace gatehouse lets in any pod. Prefer node-port or load-balancer, which keep it at restricted; else let nobody but this program make pods there.
+    input peers: found host-port, which Pod Security admission allows at the level privileged only, so the namespace gatehouse lets in any pod. Prefer node-port or load-balancer, which keep it at restricted; else let nobody but this program make pods there.
+    stack ingress.trustedProxies: not set, so X-Forwarded-For is believed from every private address (10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10, fc00::/7). That is right where network policies are enforced, since they let in the pods of ingress-nginx alone, and where those pods have private addresses. Else write down the range that they have (\`kubectl get pods -n ingress-nginx -o wide\` shows it): \`pulumi config set --path 'ingress.trustedProxies[0]' 10.244.0.0/16\`.
+    input ingress.trustedProxies: not set, so X-Forwarded-For is believed from every private address (10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10, fc00::/7). That is right where network policies are enforced, since they let in the pods of ingress-nginx alone, and where those pods have private addresses. Else write down the range that they have (\`kubectl get pods -n ingress-nginx -o wide\` shows it): set the input \`ingress.trustedProxies[0]\` to \`10.244.0.0/16\`.
+    "
+  `);
+  const inputs = texts.split("\n").filter((line) => line.startsWith("input "));
+  expect(inputs).toHaveLength(5);
+  expect(inputs.join("\n")).not.toContain("pulumi config");
 });
 
 it("repeats to the letter what a person wrote, even where it reads like a command", async () => {

@@ -10,7 +10,7 @@ import {
   type Inputs,
   type Output,
 } from "@pulumi/pulumi";
-import { ConfigError } from "../config/config-problem.ts";
+import { ConfigError, type ConfigProblem } from "../config/config-problem.ts";
 import { secretKeys } from "../config/config-schema.ts";
 import { deploymentSecret } from "../config/stack-input.ts";
 import { deployStack } from "../deploy-stack.ts";
@@ -115,7 +115,11 @@ export class Stack extends ComponentResource<PublishedData | undefined> {
     );
     await preflight(config, { prefix, environment: process.env, hasProvider: provider !== undefined });
     // Every image is named, so that nothing is built and no folder needed.
-    const { configuration } = await deployStack(config, { prefix, root: ".", scope: { parent: this, provider } });
+    const warn = (warning: ConfigProblem) => {
+      const { key, message } = toInputProblem(warning);
+      void log.warn(`${key}: ${message}`, this);
+    };
+    const { configuration } = await deployStack(config, { prefix, root: ".", scope: { parent: this, provider }, warn });
     const outputs = config.target === "docker" ? buildDockerOutputs(config) : buildKubernetesOutputs(config);
     const grafana = buildGrafanaOutput(config, { prefix, secret: deploymentSecret });
     const data = { ...outputs, configuration, grafana };
