@@ -22,7 +22,7 @@ test("a stack's configuration is read though its secrets have no value", async (
   });
 });
 
-test("the ids of a stack's containers are those of its exported state", async () => {
+test("a stack's containers and its pending creations are those of its exported state", async () => {
   const exported = JSON.stringify({
     version: 3,
     deployment: {
@@ -30,6 +30,10 @@ test("the ids of a stack's containers are those of its exported state", async ()
         { urn: "urn:pulumi:prod::gatehouse::pulumi:pulumi:Stack::gatehouse-prod", type: "pulumi:pulumi:Stack" },
         { urn: "urn:a", type: "docker:index/volume:Volume", id: "gatehouse-prod-node-data" },
         { urn: "urn:b", type: "docker:index/container:Container", id: "4ac1" },
+      ],
+      pending_operations: [
+        { resource: { urn: "urn:b", custom: true, type: "docker:index/container:Container" }, type: "creating" },
+        { resource: { urn: "urn:c", custom: true, type: "docker:index/container:Container" }, type: "deleting" },
       ],
     },
   });
@@ -39,7 +43,7 @@ test("the ids of a stack's containers are those of its exported state", async ()
     return exported;
   };
   const pulumi = createPulumiCli({ stack: "prod", configFile: "/srv/Pulumi.prod.yaml" }, { run });
-  expect(await pulumi.readContainerIds()).toEqual(new Set(["4ac1"]));
+  expect(await pulumi.readState()).toEqual({ containers: new Map([["urn:b", "4ac1"]]), pendingCreations: ["urn:b"] });
   // Secrets stay encrypted.
   expect(asked.flat()).not.toContain("--show-secrets");
 });

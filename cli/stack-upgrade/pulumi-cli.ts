@@ -21,6 +21,14 @@ export type PreviewedStep = Readonly<z.output<typeof stepShape>>;
 /** One `pulumi up`; see {@link PulumiRun}. */
 export type PulumiUpdate = Readonly<Required<Pick<PulumiRun, "withinMs" | "onLine" | "onBegin">>>;
 
+/** What of a stack's state an upgrade looks at. */
+export type PulumiState = Readonly<{
+  /** The engine's ids of the containers, by their URNs. */
+  containers: ReadonlyMap<string, string>;
+  /** URNs of what was being made when an update was killed. */
+  pendingCreations: readonly string[];
+}>;
+
 /** What an upgrade asks of Pulumi's command line about one stack. Each throws {@link PulumiError}. */
 export type PulumiCli = Readonly<{
   /** The backend that has the state: another one may have a stack of the same name. */
@@ -31,8 +39,7 @@ export type PulumiCli = Readonly<{
   preview: (change: ConfigChange) => Promise<readonly PreviewedStep[]>;
   setConfig: (change: ConfigChange) => Promise<void>;
   update: (options: PulumiUpdate) => Promise<void>;
-  /** The engine's ids of the containers that are in Pulumi's state. */
-  readContainerIds: () => Promise<ReadonlySet<string>>;
+  readState: () => Promise<PulumiState>;
   /** Removes whatever lock the stack has: for one whose update is known to be no more. */
   removeLocks: () => Promise<void>;
 }>;
@@ -44,7 +51,13 @@ const previewMs = 600_000;
 const configShape = z.record(z.string(), z.object({ value: z.unknown().optional() }));
 const whoamiShape = z.object({ url: z.string() });
 const exportShape = z.object({
-  deployment: z.object({ resources: z.array(z.object({ type: z.string(), id: z.string().optional() })).default([]) }),
+  deployment: z.object({
+    resources: z.array(z.object({ urn: z.string(), type: z.string(), id: z.string().optional() })).default([]),
+    pending_operations: z
+      .array(z.object({ type: z.string(), resource: z.object({ urn: z.string() }) }))
+      .nullish()
+      .transform((operations) => operations ?? []),
+  }),
 });
 const previewShape = z.object({ steps: z.array(stepShape).default([]) });
 
@@ -92,11 +105,15 @@ export function createPulumiCli(
       const args = ["up", "--yes", "--skip-preview", "--config-file", configFile, ...common];
       await run({ args, ...options });
     },
-    readContainerIds: async () => {
+    readState: async () => {
       const args = ["stack", "export", ...common];
       const { deployment } = parse(exportShape, await run({ args, withinMs: shortMs }), "stack export");
       const containers = deployment.resources.filter(({ type }) => type === "docker:index/container:Container");
-      return new Set(containers.flatMap(({ id }) => (id === undefined ? [] : [id])));
+      const pending = deployment.pending_operations.filter(({ type }) => type === "creating");
+      return {
+        containers: new Map(containers.flatMap(({ urn, id }) => (id === undefined ? [] : [[urn, id] as const]))),
+        pendingCreations: pending.map(({ resource }) => resource.urn),
+      };
     },
     removeLocks: async () => void (await run({ args: ["cancel", "--yes", ...common], withinMs: shortMs })),
   };

@@ -19,6 +19,12 @@ export function formatRefreshCommand({ stack, directory, configFile }: CommandPl
   return joinWords("pulumi", "-C", directory, "up", "--refresh", "--stack", stack, "--config-file", configFile);
 }
 
+/** The command that has Pulumi forget the creations in which updates were killed, and look at these resources alone. Pure. */
+export function formatClearCommand({ stack, directory, configFile }: CommandPlace, urns: readonly string[]): string {
+  const options = ["--clear-pending-creates", "--yes", "--stack", stack, "--config-file", configFile];
+  return joinWords("pulumi", "-C", directory, "refresh", ...options, ...urns.flatMap((urn) => ["--target", urn]));
+}
+
 /** A command for Docker's command line, to the engine of a stack whatever else it would ask by itself. Pure. */
 export function formatDockerCommand(engine: string, ...words: readonly string[]): string {
   return joinWords("docker", "--host", engine, ...words);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { backAttempts, interruptionsMax } from "./next-stage.ts";
+import { describePendingCreations } from "./pending-creations.ts";
 import { formatEnd } from "./stack-plan.ts";
 import type { StackRecord } from "./stack-record.ts";
 import { createStackWorld, type StackWorld } from "./testing/stack-world.ts";
@@ -92,6 +93,41 @@ describe("a node that a killed update has left", () => {
       "The stack is locked by process 100, a pulumi up of this upgrade that was killed; removing its lock.",
     );
     expect([ended?.record.end, world.image()]).toEqual(["committed", newImage]);
+  });
+});
+
+describe("a creation that a killed update has left pending", () => {
+  const urn = `urn:pulumi:prod::gatehouse::docker:index/container:Container::${names.node}`;
+  const command = `pulumi -C /srv/gatehouse refresh --clear-pending-creates --yes --stack prod --config-file /srv/gatehouse/Pulumi.prod.yaml --target ${urn}`;
+
+  it("is named at the end, with the command that ends Pulumi's warning", async () => {
+    const world = createStackWorld("silent");
+    const typing = createTyping(world);
+    await typing.type({ inStage: "back-updating", changes: 6 });
+    world.crashUpdates();
+    const ended = await typing.type();
+    expectOld(world, ended?.record);
+    expect(world.state.pendingCreations).toEqual([names.node]);
+    expect(ended?.record.note).toContain(`A pulumi up was killed while it made ${names.node}, which is there`);
+    expect(ended?.record.note).toContain(command);
+  });
+
+  it("is left alone where somebody else's is the only one, and not cleared unseen along with the upgrade's own", async () => {
+    const strange = createStackWorld("good");
+    strange.state.pendingCreations = ["gatehouse-prod-postgres"];
+    expect((await createTyping(strange).type())?.record).toMatchObject({ end: "committed", note: undefined });
+    const both = createStackWorld("good");
+    both.state.pendingCreations = ["gatehouse-prod-postgres", names.node];
+    const ended = await createTyping(both).type();
+    expect(ended?.record.end).toBe("committed");
+    expect(ended?.record.note).toContain("the pending creations of gatehouse-prod-postgres, too: look at them first");
+  });
+
+  it("is not settled while Pulumi knows no such container", async () => {
+    const engine = { inspect: async () => undefined };
+    const pulumi = { readState: async () => ({ containers: new Map<string, string>(), pendingCreations: [urn] }) };
+    const place = { stack: "prod", directory: "/srv", configFile: "/srv/Pulumi.prod.yaml", names: [names.node] };
+    expect(await describePendingCreations(place, { pulumi, engine })).toBeUndefined();
   });
 });
 

@@ -3,6 +3,7 @@ import type { StackQuestions } from "./node-status.ts";
 import type { StepOutcome } from "./next-stage.ts";
 import { proveNode } from "./prove-node.ts";
 import { findDeadLock } from "./dead-lock.ts";
+import { describePendingCreations } from "./pending-creations.ts";
 import type { PulumiCli } from "./pulumi-cli.ts";
 import { endUpdate, type EndUpdateDependencies } from "./running-update.ts";
 import type { AmendRecord, StackStep, StackSteps } from "./run-stack-upgrade.ts";
@@ -29,7 +30,7 @@ export type ProofPace = Readonly<{
 export type StackStepsDependencies = Omit<UpdateDependencies, "pulumi" | "engine"> &
   EndUpdateDependencies &
   Readonly<{
-    pulumi: Pick<PulumiCli, "setConfig" | "update" | "readContainerIds" | "removeLocks">;
+    pulumi: Pick<PulumiCli, "setConfig" | "update" | "readState" | "removeLocks">;
     engine: Engine;
     questions: Pick<StackQuestions, "look" | "blockHash">;
     proof: ProofPace;
@@ -55,7 +56,8 @@ export function createStackSteps(dependencies: StackStepsDependencies): StackSte
     configuring: (record) => configure(record, record.to, dependencies),
     updating: (record, amend) => update(record, record.to, dependencies, amend),
     proving: (record, amend) => proveNew(record, dependencies, amend),
-    cleaning: (record) => removeCopy(record, dependencies),
+    cleaning: async (record) =>
+      noteAll([(await removeCopy(record, dependencies)).note, await describePending(record, dependencies)]),
     "back-stopping": async (record, amend) => {
       const ended = await endUpdate(record, dependencies);
       return ended.kind === "done" ? await stopToGoBack(record, dependencies, amend) : ended;
@@ -118,20 +120,13 @@ async function update(
 ): Promise<StepOutcome> {
   const ended = await endUpdate(record, dependencies);
   if (ended.kind !== "done") return ended;
-  const { node, sidecar } = namesOf(record);
   const { engine, processes, clock } = dependencies;
   const begun = [...(record.earlierUpdates ?? []), ...(record.update === undefined ? [] : [record.update])];
   const updated = await updateStack(
     {
       ...record,
       withinMs: record.limits.updateMs,
-      names: [
-        node,
-        `${node}-prime`,
-        `${node}-conf`,
-        sidecar,
-        ...["files", "live", "secrets"].map((kind) => `${sidecar}-${kind}`),
-      ],
+      names: listMadeContainers(record),
       onBegin: async (pid) => {
         const startedAt = await processes.startOf(pid);
         if (startedAt === undefined) return;
@@ -148,6 +143,17 @@ async function update(
   // Whatever Pulumi believes: another image over these data is what must not be started.
   if (await runsImage(record, image, engine)) return await startBoth(record, dependencies);
   return { kind: "failed", why: `after pulumi up, ${explainOtherImage(record, image)}` };
+}
+
+/** The containers that an update of an upgrade makes. */
+function listMadeContainers(record: StackRecord): readonly string[] {
+  const { node, sidecar } = namesOf(record);
+  const deliveries = ["files", "live", "secrets"].map((kind) => `${sidecar}-${kind}`);
+  return [node, `${node}-prime`, `${node}-conf`, sidecar, ...deliveries];
+}
+
+function describePending(record: StackRecord, dependencies: Pick<StackStepsDependencies, "pulumi" | "engine">) {
+  return describePendingCreations({ ...record, names: listMadeContainers(record) }, dependencies);
 }
 
 async function runsImage(record: StackRecord, image: string, engine: Engine): Promise<boolean> {
@@ -226,12 +232,17 @@ async function cleanUp(record: StackRecord, dependencies: StackStepsDependencies
     looked.ok && looked.said.conditions.some(({ type, status }) => type === "Unheld" && status === "False");
   const { sidecar } = namesOf(record);
   const resume = formatDockerCommand(record.engine, "exec", sidecar, "node", "/app/cli/gatehouse.js", "resume");
-  const notes = [
+  return noteAll([
     removed.note,
     record.newRan
       ? `What the new version made of the data is kept on the node's volume. Remove it once nobody needs it: ${formatDiscardCommand(record)}`
       : undefined,
     isHeld ? `The sidecar holds. Lift it: ${resume}` : undefined,
-  ].filter((note) => note !== undefined);
+    await describePending(record, dependencies),
+  ]);
+}
+
+function noteAll(all: readonly (string | undefined)[]): StepOutcome {
+  const notes = all.filter((note) => note !== undefined);
   return { kind: "done", ...(notes.length === 0 ? {} : { note: notes.join("\n") }) };
 }

@@ -7,7 +7,7 @@ import { PulumiError } from "./pulumi-process.ts";
 import { formatCancelCommand, type CommandPlace } from "./stack-commands.ts";
 
 export type UpdateDependencies = Readonly<{
-  pulumi: Pick<PulumiCli, "update" | "readContainerIds" | "removeLocks">;
+  pulumi: Pick<PulumiCli, "update" | "readState" | "removeLocks">;
   engine: Pick<Engine, "inspect" | "stop" | "remove">;
   say: (line: string) => void;
   clock: Pick<Clock, "monotonicMs">;
@@ -83,7 +83,7 @@ async function removeStrays(
   names: readonly string[],
   { pulumi, engine, say }: Pick<UpdateDependencies, "pulumi" | "engine" | "say">,
 ): Promise<number> {
-  const known = await pulumi.readContainerIds();
+  const known = new Set((await pulumi.readState()).containers.values());
   let removed = 0;
   for (const name of names) {
     const found = await engine.inspect(name);

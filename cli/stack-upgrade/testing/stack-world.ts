@@ -37,6 +37,7 @@ export function createStackWorld(newVersion: NewVersion) {
     backend: "file:///srv/state",
     pulumiKnows: oldImage,
     isPulumiThere: true,
+    pendingCreations: [],
     lockedBy: undefined,
     processes: new Map(),
     nextPid: 100,

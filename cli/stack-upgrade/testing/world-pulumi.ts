@@ -57,9 +57,12 @@ export function createWorldPulumi(parts: WorldParts): PulumiCli {
       const failure = task.failure();
       if (failure !== undefined) throw new PulumiError(failure, failure);
     },
-    readContainerIds: async () => {
+    readState: async () => {
       const known = state.pulumiKnows === undefined ? [] : [...state.containers];
-      return new Set(known.map(([name, { starts }]) => `${name} ${starts}`));
+      return {
+        containers: new Map(known.map(([name, { starts }]) => [urnOf(name), `${name} ${starts}`])),
+        pendingCreations: state.pendingCreations.map(urnOf),
+      };
     },
     removeLocks: () => change(() => (state.lockedBy = undefined)),
   };
@@ -79,6 +82,8 @@ export function createWorldProcesses(parts: WorldParts): Processes {
   };
 }
 
+const urnOf = (name: string) => `urn:pulumi:prod::gatehouse::docker:index/container:Container::${name}`;
+
 /** As Pulumi 3.259 prints it for a backend of files. */
 function describeLock(pid: number): string {
   return `error: the stack is currently locked by 1 lock(s). Either wait for the other process(es) to end or delete the lock file with \`pulumi cancel\`.
@@ -89,6 +94,7 @@ function describeLock(pid: number): string {
 function interrupt({ state }: WorldParts, pid: number): void {
   state.processes.get(pid)?.task?.end();
   state.pulumiKnows = state.containers.get(names.node)?.image;
+  if (state.lockedBy === pid) state.pendingCreations = state.pendingCreations.slice(0, -1);
   if (state.lockedBy === pid) state.lockedBy = undefined;
 }
 
@@ -109,11 +115,16 @@ function listSteps(parts: WorldParts): readonly TaskStep[] {
         state.lockedBy = undefined;
         throw new Error(`Conflict. The container name "/${names.node}" is already in use`);
       }
+      state.pendingCreations = [...state.pendingCreations, names.node];
       startContainer(parts, names.node, image);
       startContainer(parts, names.sidecar, "gatehouse:1");
       meet("update");
     }),
-    at(0.75, () => (state.pulumiKnows = image)),
+    at(0.75, () => {
+      state.pulumiKnows = image;
+      // Those of updates that were killed stay.
+      state.pendingCreations = state.pendingCreations.slice(0, -1);
+    }),
     unlock,
   ];
 }

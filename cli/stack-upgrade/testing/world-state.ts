@@ -41,6 +41,8 @@ export type WorldState = {
   /** The image of the node that Pulumi believes to run. */
   pulumiKnows: string | undefined;
   isPulumiThere: boolean;
+  /** What updates were making when they were killed, and what one makes now. */
+  pendingCreations: readonly string[];
   /** The process that has Pulumi's lock: one that was killed keeps it. */
   lockedBy: number | undefined;
   processes: Map<number, WorldProcess>;

@@ -1,0 +1,42 @@
+import type { Engine } from "./engine.ts";
+import type { PulumiCli } from "./pulumi-cli.ts";
+import { PulumiError } from "./pulumi-process.ts";
+import { formatClearCommand, type CommandPlace } from "./stack-commands.ts";
+
+/**
+ * Says how to end Pulumi's warning of creations in which an update of this upgrade was killed: Pulumi keeps them, because it can't know what became of them, until a person
+ * has looked. Names those alone that are settled: of a container of these names that the engine has by the id that Pulumi knows. It is not done here: the one command that
+ * Pulumi has for it clears all creations that are pending.
+ *
+ * @param names the containers that an upgrade makes.
+ * @returns undefined where nothing of the upgrade's is pending.
+ */
+export async function describePendingCreations(
+  { names, ...place }: CommandPlace & Readonly<{ names: readonly string[] }>,
+  { pulumi, engine }: Readonly<{ pulumi: Pick<PulumiCli, "readState">; engine: Pick<Engine, "inspect"> }>,
+): Promise<string | undefined> {
+  let state;
+  try {
+    state = await pulumi.readState();
+  } catch (error) {
+    if (!(error instanceof PulumiError)) throw error;
+    return `Whether Pulumi still warns of pending operations is not known (${error.message})`;
+  }
+  const { containers, pendingCreations } = state;
+  const settled: string[] = [];
+  for (const urn of new Set(pendingCreations)) {
+    const name = nameOf(urn);
+    const known = containers.get(urn);
+    if (!names.includes(name) || known === undefined) continue;
+    if ((await engine.inspect(name))?.Id === known) settled.push(urn);
+  }
+  if (settled.length === 0) return undefined;
+  const others = pendingCreations.filter((urn) => !settled.includes(urn)).map(nameOf);
+  const look =
+    others.length === 0 ? "" : ` It clears the pending creations of ${others.join(", ")}, too: look at them first.`;
+  return `A pulumi up was killed while it made ${settled.map(nameOf).join(", ")}, which is there and known to Pulumi. Pulumi goes on to warn of a pending operation until you say: ${formatClearCommand(place, settled)}${look}`;
+}
+
+function nameOf(urn: string): string {
+  return urn.split("::").at(-1) ?? urn;
+}
