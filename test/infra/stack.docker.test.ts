@@ -10,6 +10,7 @@ import { callRpc } from "../support/call-rpc.ts";
 import { readBalance, createClientFetch, payee } from "../support/paying.ts";
 import { pushProtobuf } from "../support/pushed-protobuf.ts";
 import { generousMs, until } from "../support/until.ts";
+import { startCallers } from "../sidecar/hand-over/callers.ts";
 import { listForbiddenCalls, type ForbiddenCall } from "./forbidden-engine-calls.ts";
 import { formatSettingsProbe } from "./settings-probe.ts";
 import { buildTestImages, type TestImages } from "./test-images.ts";
@@ -23,6 +24,9 @@ let stack: TestStack;
 let urls: TestStack["urls"];
 let [prefix, node, sidecar] = ["", "", ""];
 
+const withControlToken = (controlToken: string) => ({
+  settings: JSON.stringify({ sidecar: { upkeep: { controlToken } } }),
+});
 const print = (program: string) => ["node", "-e", program];
 const callProxy = async (calls: readonly ForbiddenCall[]): Promise<number[]> => {
   const program = readFileSync(join(import.meta.dirname, "engine-caller.mjs"), "utf8");
@@ -45,7 +49,7 @@ describe.skipIf(!found.ok)(`the stack that the program makes, on a real engine${
   beforeAll(async () => {
     if (!found.ok) throw new Error(found.message);
     images = await buildTestImages(inject("testImagesName"), found.nodeImage);
-    stack = await startTestStack(found.url, images);
+    stack = await startTestStack(found.url, images, withControlToken("a".repeat(32)));
     ({ prefix, urls } = stack);
     node = `${prefix}-node`;
     sidecar = `${prefix}-sidecar`;
@@ -73,6 +77,25 @@ describe.skipIf(!found.ok)(`the stack that the program makes, on a real engine${
     });
   });
 
+  test("hands the sidecar over to another value of a secret, in its container and without a failed call", async () => {
+    const { StartedAt: startedAt } = (await stack.inspect(sidecar)).State;
+    const statusBy = async (token: string) =>
+      (await fetch(`${urls.status}/control`, { headers: { Authorization: `Bearer ${token}` } })).status;
+    expect(await statusBy("a".repeat(32))).toBe(200);
+    const callers = await startCallers(urls.gateway, { requestsPerSecond: 20, webSockets: 4 });
+    await stack.deliver("-sidecar-secrets", withControlToken("b".repeat(32)));
+    await until("the new token opens", 120_000, async () => (await statusBy("b".repeat(32))) === 200);
+    await until("the old one does not", 120_000, async () => (await statusBy("a".repeat(32))) === 401);
+    await until("WebSockets were opened again", generousMs, () => callers.reopened() >= 4);
+    await callers.end();
+    expect(callers.failures).toEqual([]);
+    expect((await stack.inspect(sidecar)).State.StartedAt).toBe(startedAt);
+    const look = `const { mode, uid } = require("fs").statSync("/run/gatehouse/secrets/upkeep-controltoken");
+      console.log((mode & 0o777).toString(8), uid)`;
+    expect((await stack.api.run(sidecar, print(look))).trim()).toBe("400 10001");
+    expect(JSON.stringify(await stack.api.call("GET", `/containers/${sidecar}/json`))).not.toMatch(/a{32}|b{32}/);
+  });
+
   test("sells a request: the client pays through the resource server and the facilitator", async () => {
     const before = await readBalance(urls.gateway, payee.address);
     const answer = await createClientFetch()(`${urls.resourceServer}/data`);
@@ -85,7 +108,7 @@ describe.skipIf(!found.ok)(`the stack that the program makes, on a real engine${
     const services = ["facilitator", "resource-server"] as const;
     const startsBefore = await Promise.all(services.map((service) => startOf(service)));
     const buyers = startBuyers(urls.resourceServer, tokenAddress, { everyMs: 200 });
-    await stack.deliver({
+    await stack.deliver("-live", {
       settings: JSON.stringify({
         facilitator: { settlement: { inFlightMax: 900 } },
         "resource-server": { payment: { inFlightMax: 200 } },

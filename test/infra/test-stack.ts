@@ -10,8 +10,8 @@ export type TestStack = EngineStack &
   Readonly<{
     /** Begins the names of everything that was made. */
     prefix: string;
-    /** Brings the services the files that they read as they change, as `pulumi up` does after a change of the configuration. */
-    deliver: (more: Readonly<Record<string, string>>) => Promise<void>;
+    /** Makes the containers again that deliver files and whose names end so, for a changed configuration, as `pulumi up` does. */
+    deliver: (nameEnd: "-live" | "-sidecar-secrets", changed: Readonly<Record<string, string>>) => Promise<void>;
     urls: Readonly<
       Record<
         "gateway" | "privateGateway" | "resourceServer" | "resourceServerOperations" | "status" | "pushgateway",
@@ -42,9 +42,9 @@ export async function startTestStack(
   return {
     ...stack,
     prefix,
-    deliver: async (changed) => {
+    deliver: async (nameEnd, changed) => {
       for (const resource of await listDeployedResources({ ...config, ...changed }, prefix)) {
-        const isDelivery = resource.type.endsWith(":Container") && String(resource.props["name"]).endsWith("-live");
+        const isDelivery = resource.type.endsWith(":Container") && String(resource.props["name"]).endsWith(nameEnd);
         if (isDelivery) await stack.replace(resource);
       }
     },
