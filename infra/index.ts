@@ -1,10 +1,10 @@
-import { getProject, getRootDirectory, getStack } from "@pulumi/pulumi";
+import { getProject, getRootDirectory, getStack, RunError } from "@pulumi/pulumi";
 import { parseConfig } from "./stack-config.ts";
 import { deployStack } from "./deploy-stack.ts";
 import { watchInterruptions } from "./interruption-watch.ts";
 import { confPath } from "./services/node-layout.ts";
 import { findUnnamedImages } from "./services/stack-images.ts";
-import { installImageDependencies } from "./images/image-dependencies.ts";
+import { ImageDependenciesError, installImageDependencies } from "./images/image-dependencies.ts";
 import { preflight } from "./preflight/preflight.ts";
 import { deploymentSecret, readStackConfiguration } from "./config/stack-input.ts";
 import { buildDockerOutputs, buildGrafanaOutput, buildKubernetesOutputs } from "./stack-outputs.ts";
@@ -13,7 +13,7 @@ const project = getProject();
 const prefix = `${project}-${getStack()}`;
 const config = parseConfig(readStackConfiguration(project));
 await preflight(config, { prefix, environment: process.env });
-if (config.target === "docker") installImageDependencies(getRootDirectory(), findUnnamedImages(config));
+if (config.target === "docker") prepareImages(getRootDirectory(), findUnnamedImages(config));
 const watch = watchInterruptions({ project, stack: getStack() });
 const deployed = await deployStack(config, { prefix, root: getRootDirectory() });
 
@@ -35,3 +35,12 @@ export default {
   /** Where a real node's node.conf is in its container; what an earlier release deployed had it among the programs. */
   ...(nodeConf === undefined ? {} : { nodeConf }),
 };
+
+/** @throws {RunError} where npm can't install what the images run on: of that Pulumi shows the message, and no stack trace. */
+function prepareImages(...[root, images]: Parameters<typeof installImageDependencies>): void {
+  try {
+    installImageDependencies(root, images);
+  } catch (error) {
+    throw error instanceof ImageDependenciesError ? new RunError(error.message) : error;
+  }
+}

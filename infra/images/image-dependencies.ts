@@ -15,7 +15,6 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { RunError } from "@pulumi/pulumi";
 
 /** Where the images' builds find what they run on, from the repository's root; `.dockerignore` lets it into their context. */
 export const dependenciesDirectory = ".gatehouse/images";
@@ -38,13 +37,19 @@ const ownedDirectories: Readonly<Record<string, number>> = {
   workspace: 0o770,
 };
 
+/** npm could not install what the images run on; nothing was changed. The message is whole, and for a person. */
+export class ImageDependenciesError extends Error {
+  override readonly name = "ImageDependenciesError";
+}
+
 /**
  * Installs what the images run on, on this machine, for their builds to copy: the services' production dependencies, and the EVM
  * of the devnet. A build then needs neither npm nor a network nor a shell, and no registry's address or credential can reach a
  * layer. `npm ci` holds every package against the lock file's hashes. Nothing is done where the lock file is installed already.
+ * This file imports nothing but Node, so that it runs in a clone where nothing is installed.
  *
  * @param images the images that are built; without the devnet's among them, its EVM is not needed.
- * @throws {RunError} with npm's own words when it can't install.
+ * @throws {ImageDependenciesError} with npm's own words when it can't install.
  */
 export function installImageDependencies(root: string, images: readonly ("gatehouse" | "devnet")[]): void {
   if (images.length === 0) return;
@@ -129,7 +134,7 @@ function npmCi(directory: string, options: readonly string[]): void {
   } catch (error) {
     const { stderr, message } = error as Error & { stderr?: Buffer };
     const reason = stderr === undefined || stderr.length === 0 ? message : stderr.toString().trim().slice(-2_000);
-    throw new RunError(
+    throw new ImageDependenciesError(
       `the images' dependencies could not be installed from package-lock.json; nothing was changed. \`npm ci\` said:\n${reason}\nSee to it that npm is on the PATH and reaches its registry, or name ready images with gatehouseImage and devnetImage.`,
     );
   }

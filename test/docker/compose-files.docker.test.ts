@@ -1,6 +1,8 @@
-import { chown, mkdtemp, rm, stat } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { chown, cp, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { beforeAll, describe, expect, inject, test } from "vitest";
 import { buildTestImages, type TestImages } from "../infra/test-images.ts";
 import { root } from "../style/rooms.ts";
@@ -19,7 +21,10 @@ const [command] = socket === undefined ? [] : await composeCommands();
 const noCompose =
   found.ok && command === undefined ? " (skipped: no compose, or no socket; install docker-compose)" : "";
 const healthyWithinMs = 180_000;
+const assetOfDevnet = "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2";
 const nodeUser = process.getuid?.() === 0 ? 10_001 : (process.getuid?.() ?? 10_001);
+
+const run = promisify(execFile);
 
 let images: TestImages;
 
@@ -32,7 +37,6 @@ async function variables(prefix: string) {
     GATEHOUSE_IMAGE: images.gatehouse,
     DEVNET_IMAGE: images.devnet,
     DOCKER_SOCKET: socket ?? "",
-    DOCKER_GROUP: String((await stat(socket ?? "")).gid),
     GATEWAY_ADDRESS: `127.0.0.1:${gateway}`,
     STATUS_ADDRESS: `127.0.0.1:${status}`,
     SHOP_ADDRESS: `127.0.0.1:${shop}`,
@@ -43,7 +47,45 @@ async function variables(prefix: string) {
   return { env, urls };
 }
 
-const file = (name: string) => join(root, "examples/compose", name, "compose.yaml");
+/** A copy of a folder of examples/compose, whose `.env` says what docs/compose.md has a reader put there. */
+async function copyExample(name: string) {
+  const directory = await mkdtemp(join(tmpdir(), "gatehouse-example-"));
+  await cp(join(root, "examples/compose", name), directory, {
+    recursive: true,
+    filter: (path) => !path.endsWith(".env"),
+  });
+  await writeFile(join(directory, ".env"), `DOCKER_GROUP=${(await stat(socket ?? "")).gid}\n`);
+  return {
+    file: join(directory, "compose.yaml"),
+    directory,
+    [Symbol.asyncDispose]: () => rm(directory, { recursive: true }),
+  };
+}
+
+/** The line that docs/compose.md adds to the routes. */
+async function readRouteOfThePage(): Promise<string> {
+  const page = await readFile(join(root, "docs/compose.md"), "utf8");
+  const [, route = ""] = /```json5\n([^`]+)```/.exec(page) ?? [];
+  expect(route).toContain("GET /report");
+  return route;
+}
+
+/** A clone as it is now, and a PATH with the programs of a machine that has git and Docker, but neither Node nor npm. */
+async function cloneWithDockerAlone() {
+  const directory = await mkdtemp(join(tmpdir(), "gatehouse-clone-"));
+  const list = ["ls-files", "--cached", "--others", "--exclude-standard", "-z"];
+  const { stdout } = await run("git", list, { cwd: root, maxBuffer: 16_777_216 });
+  const clone = join(directory, "clone");
+  for (const path of stdout.split("\0").filter((name) => name !== ""))
+    await cp(join(root, path), join(clone, path), { recursive: true });
+  const bin = join(directory, "bin");
+  await mkdir(bin);
+  for (const program of ["sh", "docker", "tar", "dirname", "rm"]) {
+    const { stdout: place } = await run("sh", ["-c", `command -v ${program}`]);
+    await symlink(place.trim(), join(bin, program));
+  }
+  return { clone, bin, [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
+}
 
 async function healthy(project: ComposeProject, services: readonly string[]): Promise<void> {
   for (const service of services) {
@@ -98,9 +140,50 @@ describe.skipIf(command === undefined)(`the compose files of examples/compose${s
     if (found.ok) images = await buildTestImages(inject("testImagesName"), found.nodeImage);
   }, 900_000);
 
+  test("build.sh makes both images where there is git and Docker, and neither Node nor npm", async () => {
+    await using machine = await cloneWithDockerAlone();
+    const name = createUniqueName("from-clone");
+    const built = { GATEHOUSE_IMAGE: `${name}:gatehouse`, DEVNET_IMAGE: `${name}:devnet` };
+    const base = process.env["GATEHOUSE_TEST_BUILD_IMAGE"];
+    const env = {
+      PATH: machine.bin,
+      HOME: machine.clone,
+      ...(process.env["DOCKER_HOST"] === undefined ? {} : { DOCKER_HOST: process.env["DOCKER_HOST"] }),
+      ...(base === undefined ? {} : { BASE_IMAGE: base }),
+      ...built,
+    };
+    const script = ["infra/images/build.sh", "--network", "host"];
+    const { stdout } = await run(join(machine.bin, "sh"), script, {
+      cwd: machine.clone,
+      env,
+      timeout: 600_000,
+      maxBuffer: 16_777_216,
+    });
+    try {
+      expect(stdout).toContain(`${built.GATEHOUSE_IMAGE} and ${built.DEVNET_IMAGE} are built`);
+      for (const image of Object.values(built)) {
+        const told = await runDocker(
+          "run",
+          "--rm",
+          "--network",
+          "none",
+          "--read-only",
+          "--cap-drop",
+          "ALL",
+          image,
+          "--version",
+        );
+        expect(told).toMatch(/^\d+\.\d+\.\d+$/);
+      }
+    } finally {
+      await runDocker("image", "rm", ...Object.values(built));
+    }
+  }, 900_000);
+
   test("devnet: everything comes up confined, and sells to a fetch and to the client of the file", async () => {
     const { env, urls } = await variables(createUniqueName("compose"));
-    await using project = await startComposeFile(command!, file("devnet"), env);
+    await using example = await copyExample("devnet");
+    await using project = await startComposeFile(command!, example.file, env);
     // At once, as the page says: the customer waits for the shop.
     await project.compose("run", "--rm", "client");
     const onGatehouse = ["engine-proxy", "sidecar", "facilitator", "resource-server"];
@@ -113,6 +196,14 @@ describe.skipIf(command === undefined)(`the compose files of examples/compose${s
     expect(answer.status).toBe(200);
     await project.compose("run", "--rm", "client");
     expect((await readBalance(urls.gateway, payee.address)) - before).toBe(20_000n);
+    const routes = join(example.directory, "routes/routes.json5");
+    await writeFile(routes, (await readFile(routes, "utf8")).replace(/\}\s*$/, `${await readRouteOfThePage()}}\n`));
+    await until("the new route is sold", healthyWithinMs, async () => {
+      return (await fetch(`${urls.shop}/report`)).status === 402;
+    });
+    const report = ["http://resource-server:4021/report", "--max-amount", "0.05", "--asset", assetOfDevnet];
+    expect(await project.compose("run", "--rm", "client", "pay", ...report)).toContain("what the client paid for");
+    expect((await readBalance(urls.gateway, payee.address)) - before).toBe(40_000n);
     const page = await fetch(urls.status);
     expect(page.status).toBe(200);
     const runbook = await fetch(`${urls.status}/runbooks/node-down.md`, { headers: { Accept: "text/html" } });
@@ -130,7 +221,8 @@ describe.skipIf(command === undefined)(`the compose files of examples/compose${s
     });
     const startedAt = await node.startedAt();
     const all = { ...env, ...own, NODE_USER: String(nodeUser) };
-    await using project = await startComposeFile(command!, file("own-node"), all);
+    await using example = await copyExample("own-node");
+    await using project = await startComposeFile(command!, example.file, all);
     await healthy(project, ["engine-proxy", "sidecar"]);
     await confined(project, ["engine-proxy"], "10001:10001");
     await confined(project, ["sidecar"], `${nodeUser}:10001`);
