@@ -11,13 +11,20 @@ const upkeepTests = [
 ];
 
 /** Tests whose size the variables of `long` set: a slice in `npm test`, all of it in `npm run test:long`. */
-const sizedTests = [
+export const sizedTests = [
   "facilitator/settlement/leader/leader.test.ts",
   "gateway/json-rpc/known-messages.test.ts",
+  "test/cli/{exit-codes,masked-urls}.integration.test.ts",
+  "test/devnet/command/ops.integration.test.ts",
+  "test/e2e/npm-start.e2e.test.ts",
+  "test/facilitator/crash.integration.test.ts",
   "test/gateway/listener/fast-path.integration.test.ts",
   "test/ledger/replicas.integration.test.ts",
   "test/resource-server/hand-over/hand-over.integration.test.ts",
-  "test/sidecar/{faults,few-descriptors,killed-at-each-step,killed-while-upgrading,page,slow-gateway}.integration.test.ts",
+  "test/sidecar/hand-over/hand-over.integration.test.ts",
+  "test/sidecar/{faults,few-descriptors,killed-at-each-step,killed-while-upgrading,slow-gateway}.integration.test.ts",
+  "test/sidecar/{page,page-actions,page-of-status,page-pictures,overview,restore-data,runbook-pages}.integration.test.ts",
+  "test/sidecar/{upgrade-command,upkeep-of-devnet}.integration.test.ts",
 ];
 
 /** Tests that send as many generated messages as they are told. */

@@ -1,6 +1,7 @@
 import type { Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payment-chain.ts";
+import { takeSlice } from "../support/run-size.ts";
 import { generousMs, until } from "../support/until.ts";
 import { startRpcTap } from "./rpc-tap.ts";
 import { createLedgerFolder, startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
@@ -150,7 +151,7 @@ test("stopped while a receipt is out: the caller is told settlement_pending, and
 test("killed again and again while eight payments settle: each is settled once", async () => {
   const payments = await Promise.all(Array.from({ length: 8 }, () => signPayment(chain.token)));
   const before = await chain.balanceOf(payee);
-  for (const delayMs of [5, 15, 30, 60, 120]) {
+  for (const delayMs of takeSlice([5, 15, 30, 60, 120], 2)) {
     const running = await start("often");
     const attempts = payments.map((payment) =>
       running

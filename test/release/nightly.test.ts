@@ -1,10 +1,11 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { globSync, readFileSync } from "node:fs";
+import { join, matchesGlob } from "node:path";
 import { parse } from "yaml";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import packageJson from "../../package.json" with { type: "json" };
+import { sizedTests } from "../../vitest.config.ts";
 import { root } from "../style/rooms.ts";
 
 const folder = join(root, ".github/workflows");
@@ -45,6 +46,14 @@ describe("the nightly workflow", () => {
     const scripts = [...text.matchAll(/npm run ([\w:]+)/g)].map(([, script]) => script);
     expect(scripts).toEqual(["test:long"]);
     expect(packageJson.scripts["test:long"]).toBe("vitest run --project=long*");
+  });
+
+  it("runs the whole of what npm test runs a slice of", () => {
+    const sized = globSync("**/*.test.ts", { cwd: root, exclude: ["node_modules/**", "**/*.long.test.ts"] }).filter(
+      (file) => /\/support\/(?:run-size|status-page)\.ts"/.test(readFileSync(join(root, file), "utf8")),
+    );
+    expect(sized.length).toBeGreaterThan(10);
+    expect(sized.filter((file) => !sizedTests.some((pattern) => matchesGlob(file, pattern)))).toEqual([]);
   });
 
   it("may read the repository and no more, by the actions that a release is made with", () => {

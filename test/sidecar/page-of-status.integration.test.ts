@@ -15,6 +15,7 @@ import {
   serveWaitingNode,
   waitingSteps,
 } from "../support/page-states.ts";
+import { takeSlice } from "../support/run-size.ts";
 import { servePage } from "../support/served-page.ts";
 import { expectWellMade, openStatusPage, waitForLevel } from "../support/status-page.ts";
 
@@ -180,17 +181,20 @@ looking(`a sidecar that waits for adopt: the page shows the plan and the command
   expect(seen.complaints()).toEqual([]);
 });
 
-looking.each(otherStates)(`$name: headline, cards, and a page that is well made${skipped}`, async (state) => {
-  const { name, level, title, cards } = state;
-  await using node = await serveState(state);
-  await using seen = await openStatusPage(browser, node.url);
-  const { page } = seen;
-  await waitForLevel(page, level);
-  expect(await page.locator("#verdict-title").innerText()).toMatch(title);
-  expect(await page.locator("#to-do > li h3").allInnerTexts()).toEqual(cards);
-  await expectWellMade(page, name);
-  expect(seen.complaints()).toEqual([]);
-});
+looking.each(takeSlice(otherStates, 2))(
+  `$name: headline, cards, and a page that is well made${skipped}`,
+  async (state) => {
+    const { name, level, title, cards } = state;
+    await using node = await serveState(state);
+    await using seen = await openStatusPage(browser, node.url);
+    const { page } = seen;
+    await waitForLevel(page, level);
+    expect(await page.locator("#verdict-title").innerText()).toMatch(title);
+    expect(await page.locator("#to-do > li h3").allInnerTexts()).toEqual(cards);
+    await expectWellMade(page, name);
+    expect(seen.complaints()).toEqual([]);
+  },
+);
 
 looking(
   `a sidecar that knows nothing yet, and one that goes away: the page says so, and what it shows is marked as old${skipped}`,

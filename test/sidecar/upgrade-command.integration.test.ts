@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { makeRelease, type NewVersion } from "#devnet/testing/new-version.ts";
 import type { RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import type { DevnetWorkspace } from "../support/devnet-workspace.ts";
+import { takeSlice } from "../support/run-size.ts";
 import { readHash, readHeight, readVersion, startSettledDevnet, upgradeDevnet } from "../support/settled-devnet.ts";
 
 const restarts = ({ events }: RunningUpkeep) =>
@@ -56,7 +57,7 @@ test("an upgrade is shown, refused without a word of yes, and then proved: versi
   ]);
 });
 
-test.each(["broken", "corrupting"] as const)(
+test.each(takeSlice(["broken", "corrupting"] as const, 2))(
   "a %s version is taken back: programs, data and node.conf of before, proved, and held",
   async (kind) => {
     await using settled = await startSettledDevnet();

@@ -8,14 +8,17 @@ import { describe, expect, test, vi } from "vitest";
 import { findRunningNode } from "#devnet/node/running-node.ts";
 import { createTestNode } from "#devnet/testing/test-node.ts";
 import { tokenAddress } from "#devnet/token/address.ts";
+import { takeSlice } from "#test/support/run-size.ts";
 import { generousMs } from "#test/support/until.ts";
 
 const mnemonic = "test test test test test test test test test test test junk";
 
-describe.each([
+const commandLines = [
   ["0.16.2", ["--c", "./node.conf"]],
   ["0.10.3", []],
-])("a v%s node", (version, config) => {
+] as const;
+
+describe.each(takeSlice(commandLines, 2))("a v%s node", (version, config) => {
   test("is started, pruned, and restarted with its own programs", async () => {
     await using node = await createTestNode({ version });
     const started = await node.run("ops", "start", "--config", "./node.conf");

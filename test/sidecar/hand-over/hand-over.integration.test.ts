@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { callRpc } from "../../support/call-rpc.ts";
 import { startDevnetWorkspace, type DevnetWorkspace } from "../../support/devnet-workspace.ts";
+import { takeSlice } from "../../support/run-size.ts";
 import { startService, type ServiceProcess } from "../../support/service-process.ts";
 import { generousMs, until } from "../../support/until.ts";
 import { startCallers } from "./callers.ts";
@@ -62,7 +63,7 @@ async function readHolder(): Promise<number> {
 
 const isReady = async (sidecar: ServiceProcess) => (await fetch(`${sidecar.urls["sidecar"]}/readyz`)).status === 200;
 
-it("ten changes of settings fail no call of 200 a second and of 20 WebSockets", { timeout: 300_000 }, async () => {
+it("changes of settings fail no call of 200 a second and of 20 WebSockets", { timeout: 300_000 }, async () => {
   await writeFile(path, settingsWith({}));
   await using sidecar = await startSidecar();
   await until("the sidecar is ready", generousMs, () => isReady(sidecar));
@@ -80,8 +81,9 @@ it("ten changes of settings fail no call of 200 a second and of 20 WebSockets", 
     {},
   ];
   expect(changes).toHaveLength(10);
+  const made = takeSlice(changes, 3);
   const holders = new Set([await readHolder()]);
-  for (const change of changes) {
+  for (const change of made) {
     const text = settingsWith(change);
     await writeFile(path, text);
     await waitUntilInForce(sidecar, path, text);
@@ -89,9 +91,9 @@ it("ten changes of settings fail no call of 200 a second and of 20 WebSockets", 
   }
   await callers.end();
   expect(callers.failures).toEqual([]);
-  expect(holders.size).toBe(11);
-  expect(callers.answered()).toBeGreaterThan(2_000);
-  expect(callers.reopened()).toBeGreaterThanOrEqual(100);
+  expect(holders.size).toBe(made.length + 1);
+  expect(callers.answered()).toBeGreaterThan(200 * made.length);
+  expect(callers.reopened()).toBeGreaterThanOrEqual(10 * made.length);
 });
 
 const readPrometheus = async (sidecar: ServiceProcess) => (await fetch(`${sidecar.urls["sidecar"]}/metrics`)).text();
