@@ -192,25 +192,34 @@ describe("a facilitator that is not what it should be", () => {
     );
   });
 
-  it.each([
-    ["raises an error", 500, '{"error":"ECONNREFUSED rpc.internal:8545"}'],
-    ["is overloaded", 503, '{"error":"64 settlements under way at rpc.internal"}'],
-    ["takes too many requests", 429, '{"error":"quota of rpc.internal"}'],
-    ["wants another key", 401, '{"error":"unknown key for rpc.internal"}'],
-    ["reports its fault as a verdict", 200, '{"isValid":false,"invalidReason":"unexpected_verify_error"}'],
-    ["is no facilitator", 200, "<html>rpc.internal</html>"],
-  ])("%s while verifying: 503, never a fresh 402; the same payment buys afterwards", async (_name, status, body) => {
-    await using shop = await market.openShop(folder.path);
-    const url = `${findUrl(shop)}/data`;
-    const header = await signPaymentFor(url);
-    market.facilitator.fault({ on: "verify", answer: { status, body } });
-    const response = await buy(url, header);
-    expect([response.status, response.headers.get("Retry-After"), market.upstream.hits()]).toEqual([503, "3", 0]);
-    expect(response.headers.get("PAYMENT-REQUIRED")).toBeNull();
-    expect(await response.text(), "what the facilitator said is for the log").not.toMatch(/internal|unexpected/);
-    market.facilitator.fault(undefined);
-    expect((await buy(url, header)).status).toBe(200);
-    expect(await gain()).toBe(10_000n);
+  describe("one shop, before it knows whether it is paid", () => {
+    const resources = new AsyncDisposableStack();
+    let shop: ServiceProcess;
+    beforeAll(async () => {
+      const state = resources.use(await createTemporaryFolder());
+      shop = resources.use(await market.openShop(state.path));
+    });
+    afterAll(() => resources.disposeAsync());
+
+    it.each([
+      ["raises an error", 500, '{"error":"ECONNREFUSED rpc.internal:8545"}'],
+      ["is overloaded", 503, '{"error":"64 settlements under way at rpc.internal"}'],
+      ["takes too many requests", 429, '{"error":"quota of rpc.internal"}'],
+      ["wants another key", 401, '{"error":"unknown key for rpc.internal"}'],
+      ["reports its fault as a verdict", 200, '{"isValid":false,"invalidReason":"unexpected_verify_error"}'],
+      ["is no facilitator", 200, "<html>rpc.internal</html>"],
+    ])("%s while verifying: 503, never a fresh 402; the same payment buys afterwards", async (_name, status, body) => {
+      const url = `${findUrl(shop)}/data`;
+      const header = await signPaymentFor(url);
+      market.facilitator.fault({ on: "verify", answer: { status, body } });
+      const response = await buy(url, header);
+      expect([response.status, response.headers.get("Retry-After"), market.upstream.hits()]).toEqual([503, "3", 0]);
+      expect(response.headers.get("PAYMENT-REQUIRED")).toBeNull();
+      expect(await response.text(), "what the facilitator said is for the log").not.toMatch(/internal|unexpected/);
+      market.facilitator.fault(undefined);
+      expect((await buy(url, header)).status).toBe(200);
+      expect(await gain()).toBe(10_000n);
+    });
   });
 
   it("loses the answer to a settlement: 202 and never a fresh 402; the same payment picks the outcome up", async () => {
