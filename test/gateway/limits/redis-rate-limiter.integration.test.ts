@@ -1,5 +1,6 @@
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { connect } from "node:net";
 import { PassThrough } from "node:stream";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -24,12 +25,26 @@ function limiterAt(port: number) {
   );
 }
 
-/** A store on a port; what it held is gone with it. */
-function startRedis(port: number): AsyncDisposable {
+async function takesConnections(port: number): Promise<boolean> {
+  const socket = connect(port, "127.0.0.1");
+  try {
+    await once(socket, "connect");
+    return true;
+  } catch {
+    // Nobody listens yet.
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** A store on a port, once it takes connections; what it held is gone with it. */
+async function startRedis(port: number): Promise<AsyncDisposable> {
   const server: ChildProcess = spawn("redis-server", ["--port", String(port), "--bind", "127.0.0.1", "--save", ""], {
     stdio: "ignore",
   });
   const exited = once(server, "exit");
+  await until("the store takes connections", () => takesConnections(port));
   return {
     [Symbol.asyncDispose]: async () => {
       server.kill("SIGKILL");
@@ -45,7 +60,7 @@ describe.skipIf(!hasRedis)(`rate limits in a store${why}`, () => {
   let store: AsyncDisposable;
   beforeAll(async () => {
     [port = 0] = await freePorts(1);
-    store = startRedis(port);
+    store = await startRedis(port);
   });
   afterAll(() => store[Symbol.asyncDispose]());
 
@@ -99,7 +114,7 @@ describe.skipIf(!hasRedis)(`a store that is lost while it is used${why}`, () => 
     const lines: string[] = [];
     const written = new PassThrough().on("data", (line: Buffer) => lines.push(line.toString()));
     const told = (message: string) => lines.filter((line) => line.includes(message)).length;
-    const first = startRedis(port);
+    const first = await startRedis(port);
     await using node = await startFakeNode();
     await using one = await startTestGateway(node, given, pino(written));
     await using other = await startTestGateway(node, given);
@@ -119,7 +134,7 @@ describe.skipIf(!hasRedis)(`a store that is lost while it is used${why}`, () => 
     expect(told(isAlone)).toBe(1);
 
     await using second = new AsyncDisposableStack();
-    second.use(startRedis(port));
+    second.use(await startRedis(port));
     await until("the store is reached again", () => told(isHeld) === 2);
     await until("both have found their limit in it", async () => (await statuses()).every((status) => status === 429));
     expect(told(isAlone)).toBe(1);
