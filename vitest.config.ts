@@ -38,6 +38,18 @@ const costlyTests = ["**/*.{integration,e2e,docker,long,package}.test.ts"];
 /** Unit tests that need a process each: Hono's server puts its own `Response` in place of Node's, and their subject makes such. */
 const unsharedTests = ["{client,facilitator,resource-server,x402,test/x402,test/bench}/**/*.test.ts"];
 
+/**
+ * Integration tests that need a process each: they measure their own process, or their rooms load Hono's server and make a `Response` themselves, or
+ * they have not been tried in a shared one.
+ */
+const unsharedIntegrationTests = [
+  "test/{facilitator,http-apis,infra,package,resource-server,x402}/**/*.integration.test.ts",
+  "test/gateway/{large-messages,memory-bounds}.integration.test.ts",
+  "test/gateway/listener/generated-requests.integration.test.ts",
+  "test/sidecar/*.integration.test.ts",
+  "test/sidecar/{hand-over,restore,volume,volume-snapshot}/**/*.integration.test.ts",
+];
+
 /** One cache of compiled code for the nodes of all tests, where each would fill one of its own; see `devnet/workspace/launcher.ts`. */
 const compiled = { NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.cache/tests") };
 
@@ -95,6 +107,19 @@ export default defineConfig({
           name: "integration",
           setupFiles,
           include: ["**/*.integration.test.ts"],
+          exclude: [...elsewhere, ...unsharedIntegrationTests],
+          env: compiled,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          // A separate process costs each file a second of CPU, most of it to load the same modules again.
+          isolate: false,
+        },
+      },
+      {
+        test: {
+          name: "integration-isolated",
+          setupFiles,
+          include: unsharedIntegrationTests,
           exclude: elsewhere,
           env: compiled,
           testTimeout: 120_000,
