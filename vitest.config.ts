@@ -18,6 +18,7 @@ export const sizedTests = [
   "test/devnet/command/ops.integration.test.ts",
   "test/e2e/npm-start.e2e.test.ts",
   "test/facilitator/crash.integration.test.ts",
+  "test/bounds/{engine-proxy,gateway-callers,gateway-connections,gateway-websockets,payments}.integration.test.ts",
   "test/gateway/listener/fast-path.integration.test.ts",
   "test/ledger/replicas.integration.test.ts",
   "test/resource-server/hand-over/hand-over.integration.test.ts",
@@ -43,7 +44,7 @@ const unsharedTests = ["{client,facilitator,resource-server,x402,test/x402,test/
  * they have not been tried in a shared one.
  */
 const unsharedIntegrationTests = [
-  "test/{facilitator,http-apis,infra,package,resource-server,x402}/**/*.integration.test.ts",
+  "test/{bounds,facilitator,http-apis,infra,package,resource-server,x402}/**/*.integration.test.ts",
   "test/gateway/{large-messages,memory-bounds}.integration.test.ts",
   "test/gateway/listener/generated-requests.integration.test.ts",
   "test/sidecar/*.integration.test.ts",

@@ -63,6 +63,13 @@ describe("the table of what is bounded", () => {
     expect(tried.map(({ resource }) => resource).toSorted()).toEqual(resources.toSorted());
   });
 
+  it("names the file of each row's test", () => {
+    const links = [...table.matchAll(/^\| (.+?) +\|.*\]\(\.\.\/(\S+)\) +\|$/gm)];
+    const told = links.map(([, resource, file]) => ({ resource, file }));
+    expect(told).toHaveLength(resources.length);
+    expect(told).toEqual(expect.arrayContaining(tried.map(({ resource, file }) => ({ resource, file }))));
+  });
+
   it.each(tried)("is tried where it says $resource", ({ file, title }) => {
     expect(readFileSync(join(root, file), "utf8")).toContain(`"${title}`);
   });

@@ -1,0 +1,168 @@
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { isLong } from "../support/run-size.ts";
+import { generousMs, until } from "../support/until.ts";
+import { startSmallService, type SmallService } from "./small-service.ts";
+
+const execId = "ef".repeat(32);
+/** What the engine may take to answer; the default is five minutes and a half. */
+const answerTimeoutMs = isLong ? 330_000 : 1_500;
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+
+const inspect = "/v1.41/containers/gh-node/json";
+const restart = "/v1.41/containers/gh-node/restart?t=5";
+const exec = { path: "/v1.41/containers/gh-node/exec", body: JSON.stringify({ Cmd: ["./node_cli", "--version"] }) };
+const wellAnswers: Answer = ({ url = "" }, response) => {
+  if (url.endsWith("/exec")) response.writeHead(201).end(JSON.stringify({ Id: execId }));
+  else if (url.includes("/restart")) response.writeHead(204).end();
+  else response.end(JSON.stringify({ State: { Status: "running", Running: true, StartedAt: "2026-01-02T03:04:05Z" } }));
+};
+
+let folder: string;
+let socketPath: string;
+let engine: Server;
+let answer: Answer = wellAnswers;
+let proxy: SmallService;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "gatehouse-bounds-"));
+  socketPath = join(folder, "proxy.sock");
+  engine = createServer((incoming, response) => answer(incoming, response));
+  engine.listen(join(folder, "engine.sock"));
+  await once(engine, "listening");
+  proxy = await startSmallService(
+    "engine-proxy",
+    {
+      GATEHOUSE_ENGINE_PROXY_ENGINE: `unix://${join(folder, "engine.sock")}`,
+      GATEHOUSE_ENGINE_PROXY_CONTAINER: "gh-node",
+      GATEHOUSE_ENGINE_PROXY_LISTEN_SOCKET_PATH: socketPath,
+      GATEHOUSE_ENGINE_PROXY_ANSWER_TIMEOUT_MS: String(answerTimeoutMs),
+    },
+    { heapMiB: 48 },
+  );
+});
+afterEach(async () => {
+  answer = wellAnswers;
+  expect((await ask("GET", inspect)).status).toBe(200);
+  proxy.expectWell();
+});
+afterAll(async () => {
+  await proxy[Symbol.asyncDispose]();
+  engine.closeAllConnections();
+  engine.close();
+  rmSync(folder, { recursive: true });
+});
+
+async function ask(method: string, path: string, body = ""): Promise<{ status: number; text: string }> {
+  const made = request({ socketPath, method, path });
+  made.end(body);
+  const [response] = (await once(made, "response")) as [IncomingMessage];
+  return { status: response.statusCode ?? 0, text: await text(response) };
+}
+
+it("bytes of a request to the engine proxy", async () => {
+  const padded = (bytes: number) => exec.body.padEnd(bytes);
+  expect((await ask("POST", exec.path, padded(16_384))).status).toBe(201);
+  const refused = await ask("POST", exec.path, padded(16_385));
+  expect([refused.status, refused.text]).toEqual([413, expect.stringContaining("the body is larger than 16384 bytes")]);
+});
+
+const tell =
+  (bytes: number): Answer =>
+  (_, response) => {
+    const whole = JSON.stringify({ State: { Status: "running", Running: true, StartedAt: "2026-01-02T03:04:05Z" } });
+    response.end(whole.padEnd(bytes));
+  };
+
+it("bytes of the engine's answer to the engine proxy", async () => {
+  answer = tell(1_048_576);
+  expect((await ask("GET", inspect)).status).toBe(200);
+  answer = tell(1_048_577);
+  const refused = await ask("GET", inspect);
+  expect([refused.status, refused.text]).toEqual([502, expect.stringContaining("answered inspect with another shape")]);
+  // An answer without an end.
+  answer = (_, response) => {
+    const more = () => {
+      while (!response.destroyed && response.write(Buffer.alloc(65_536, " ")));
+    };
+    response.on("drain", more);
+    more();
+  };
+  expect((await ask("GET", inspect)).status).toBe(502);
+});
+
+it("time in which a request to the engine proxy has to be whole", async () => {
+  const began = performance.now();
+  const socket = connect(socketPath);
+  socket.on("error", () => socket.destroy());
+  socket.write(`POST ${exec.path} HTTP/1.1\r\nHost: docker\r\nContent-Length: 10\r\n\r\n{`);
+  const all = await text(socket);
+  expect(all).toMatch(/^HTTP\/1\.1 408 /);
+  expect(performance.now() - began).toBeGreaterThan(4_500);
+});
+
+it("requests to the engine proxy at one time, and its connections", async () => {
+  const waiting: ServerResponse[] = [];
+  answer = (_, response) => void waiting.push(response);
+  const asked = Array.from({ length: 32 }, () => ask("GET", inspect));
+  await until("the engine has them", generousMs, () => waiting.length === 32);
+  const refused = await ask("GET", inspect);
+  expect([refused.status, refused.text]).toEqual([503, expect.stringContaining("too many requests at one time")]);
+  answer = wellAnswers;
+  for (const response of waiting) wellAnswers({ url: inspect } as IncomingMessage, response);
+  expect((await Promise.all(asked)).every(({ status }) => status === 200)).toBe(true);
+  // Four idle connections for each; one more is closed.
+  const idle = Array.from({ length: 140 }, () => connect(socketPath));
+  const closed = new Set<unknown>();
+  for (const socket of idle) {
+    socket.on("error", () => socket.destroy()).on("close", () => closed.add(socket));
+    socket.resume();
+  }
+  await until("the rest is closed", generousMs, () => closed.size >= 140 - 128);
+  for (const socket of idle) socket.destroy();
+  await until("they are gone", generousMs, () => closed.size === idle.length);
+});
+
+it(
+  "time in which the engine has to answer the engine proxy",
+  async () => {
+    answer = () => undefined;
+    const began = performance.now();
+    const late = await ask("GET", inspect);
+    expect([late.status, late.text]).toEqual([502, expect.stringContaining(`no answer in ${answerTimeoutMs} ms`)]);
+    expect(performance.now() - began).toBeGreaterThan(answerTimeoutMs - 100);
+  },
+  answerTimeoutMs + 60_000,
+);
+
+it("restarts of the node by the engine proxy", async () => {
+  for (let made = 0; made < 12; made += 1) expect((await ask("POST", restart)).status).toBe(204);
+  const refused = await ask("POST", restart);
+  expect([refused.status, refused.text]).toEqual([
+    429,
+    expect.stringMatching(
+      /gh-node was restarted 12 times within an hour \(restartsPerHour\); the next restart is allowed in 3\d\d\d s/,
+    ),
+  ]);
+});
+
+it("runs of the node's tool by the engine proxy", async () => {
+  const statuses: number[] = [];
+  let last = "";
+  // Of the same minute as the one that the first test made.
+  for (let made = 0; made < 61; made += 1) {
+    const { status, text: said } = await ask("POST", exec.path, exec.body);
+    statuses.push(status);
+    last = said;
+  }
+  expect(statuses.filter((status) => status === 201).length).toBeGreaterThanOrEqual(59);
+  expect(statuses.at(-1)).toBe(429);
+  expect(last).toContain("node_cli was asked for 60 times within a minute (execsPerMinute)");
+});

@@ -1,0 +1,156 @@
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { byHand } from "#gateway/testing/fake-node.ts";
+import { connectTestClient } from "#gateway/testing/test-client.ts";
+import { generousMs, until } from "../support/until.ts";
+import { ask, readErrorCode } from "./raw-call.ts";
+import { startSmallGateway, storage, type SmallGateway } from "./small-gateway.ts";
+
+/** So much that the cache's own bound is met before that of all that is held. */
+const heapMiB = 256;
+/** Largest file of a policy, in bytes. */
+const fileBytes = 33_554_432;
+
+let folder: string;
+let policyPath: string;
+let gateway: SmallGateway;
+let internal: string;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "gatehouse-bounds-"));
+  policyPath = join(folder, "policy.json5");
+  writeFileSync(policyPath, "{ limits: { depth: 200 } }");
+  gateway = await startSmallGateway(
+    {
+      GATEHOUSE_GATEWAY_INTERNAL_ENABLED: "true",
+      GATEHOUSE_GATEWAY_POLICY_PATH: policyPath,
+      // Else an answer of as many bytes as may be sent would be more than a connection may hold.
+      GATEHOUSE_GATEWAY_MEMORY_CONNECTION_BYTES: "40000000",
+    },
+    { heapMiB },
+  );
+  internal = gateway.urls.internal;
+});
+afterEach(() => gateway.expectOthersServed());
+afterAll(async () => {
+  await gateway[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true });
+});
+
+const answerWith = (bytes: number) =>
+  gateway.node.answer(({ method }) => (method === "eth_getStorageAt" ? "z".repeat(bytes) : "0x1"));
+const asked = () => gateway.node.requests.filter(({ method }) => method === "eth_getStorageAt").length;
+const read = (id: number) => ask(internal, storage(id));
+
+it("bytes of one cached or shared answer", async () => {
+  const envelope = storageAnswer("").length;
+  for (const [id, bytes, times] of [
+    [1, 262_144 - envelope - 64, 1],
+    [2, 262_145, 2],
+  ] as const) {
+    answerWith(bytes);
+    const before = asked();
+    for (let round = 0; round < 2; round += 1) expect((await read(id)).text.length).toBeGreaterThan(bytes);
+    expect(asked() - before).toBe(times);
+  }
+});
+
+it("bytes of the cache", async () => {
+  const most = 67_108_864;
+  const eachBytes = 260_000;
+  answerWith(eachBytes);
+  // A fifth more than it has room for; what comes but once is not kept.
+  const ids = Array.from({ length: 310 }, (_, at) => 1_000 + at);
+  for (const id of ids) for (let round = 0; round < 2; round += 1) await read(id);
+  const bytes = await gateway.metric("gatehouse_gateway_cache_bytes");
+  expect(bytes).toBeLessThanOrEqual(most);
+  expect(bytes).toBeGreaterThan(most / 2);
+  // The others were forgotten, and are asked for again.
+  const before = asked();
+  for (const id of ids) await read(id);
+  expect(asked() - before).toBeGreaterThan(ids.length - most / eachBytes - 1);
+  expect(await gateway.metric("gatehouse_gateway_cache_bytes")).toBeLessThanOrEqual(most);
+});
+
+it("bytes of one batch's answers, or of one answer over WebSocket", async () => {
+  const most = 26_214_400;
+  answerWith(2_000_000);
+  const batch = `[${Array.from({ length: 20 }, (_, at) => storage(2_000 + at)).join(",")}]`;
+  const entries = JSON.parse((await ask(internal, batch)).text) as { result?: string; error?: { code: number } }[];
+  const whole = entries.filter(({ result }) => result !== undefined).length;
+  expect(whole).toBe(Math.floor(most / 2_000_000));
+  expect(new Set(entries.slice(whole).map(({ error }) => error?.code))).toEqual(new Set([-32_008]));
+  await using client = await connectTestClient(internal);
+  answerWith(most - 1_000);
+  expect(await client.ask(storage(2_100))).toHaveLength(storageAnswer("z".repeat(most - 1_000), 2_100).length);
+  // Beyond it there is room for what a whole batch of refusals takes.
+  answerWith(most + 1_000_000);
+  expect(readErrorCode(await client.ask(storage(2_101)))).toBe(-32_008);
+}, 120_000);
+
+it("bytes of one answer", async () => {
+  const most = 134_217_728;
+  const filler = Buffer.alloc(1_048_576, "z");
+  /** An answer of so many bytes, whose length is told or not. */
+  const answer = (bytes: number, isTold: boolean) =>
+    gateway.node.answer(({ id, method }, response) => {
+      if (method !== "eth_getStorageAt") return "0x1";
+      const [start, end] = storageAnswer("_", id).split("_");
+      if (isTold) response.setHeader("Content-Length", bytes);
+      response.write(start);
+      let left = bytes - (start ?? "").length - (end ?? "").length;
+      const more = () => {
+        while (left > 0 && !response.destroyed) {
+          const part = filler.subarray(0, Math.min(left, filler.length));
+          left -= part.length;
+          if (!response.write(part)) return;
+        }
+        response.end(end);
+      };
+      response.on("drain", more);
+      more();
+      return byHand;
+    });
+  answer(most, true);
+  expect((await read(3_000)).text).toHaveLength(most);
+  answer(most + 1, true);
+  expect(readErrorCode((await read(3_001)).text)).toBe(-32_008);
+  // Of one that tells no length the client has had a part.
+  answer(most + 1, false);
+  await expect(read(3_002)).rejects.toThrow("aborted");
+  gateway.node.answer(() => "0x1");
+}, 120_000);
+
+const nested = (depth: number) =>
+  `{"jsonrpc":"2.0","id":1,"method":"eth_coinbase","params":[${"[".repeat(depth - 2)}${"]".repeat(depth - 2)}]}`;
+
+const isTaken = async (depth: number) => readErrorCode((await ask(internal, nested(depth))).text) === undefined;
+
+const change = (text: string) => {
+  writeFileSync(`${policyPath}.new`, text);
+  renameSync(`${policyPath}.new`, policyPath);
+};
+
+/** Why the policy's file is not in force, as operators are told. */
+const refusal = async () => {
+  const { files } = (await (await fetch(`${gateway.urls.operations}/configuration`)).json()) as {
+    files: readonly { path: string; refused?: string }[];
+  };
+  return files.find(({ path }) => path.endsWith("policy.json5"))?.refused;
+};
+
+it("files that are read", async () => {
+  change("{ limits: { depth: 100 } }".padEnd(fileBytes));
+  await until("the largest is in force", generousMs, async () => !(await isTaken(150)));
+  change("{ limits: { depth: 200 } }".padEnd(fileBytes + 1));
+  await until("a larger one is refused", generousMs, async () => (await refusal()) !== undefined);
+  expect(await refusal()).toContain(`it is larger than ${fileBytes} bytes`);
+  // What was in force stays.
+  expect([await isTaken(100), await isTaken(150)]).toEqual([true, false]);
+});
+
+function storageAnswer(result: string, id: unknown = 1): string {
+  return `{"jsonrpc":"2.0","id":${String(id)},"result":"${result}"}`;
+}

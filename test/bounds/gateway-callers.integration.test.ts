@@ -1,0 +1,227 @@
+import { hash } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { exportJWK, generateKeyPair, SignJWT, type CryptoKey } from "jose";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { byHand } from "#gateway/testing/fake-node.ts";
+import { startCollector } from "../gateway/observe/trace-collector.ts";
+import { isLong } from "../support/run-size.ts";
+import { generousMs, until } from "../support/until.ts";
+import { ask, readErrorCode, openRaw, requestOf } from "./raw-call.ts";
+import { holdReads, startSmallGateway, storage, syncing, type SmallGateway } from "./small-gateway.ts";
+
+/** Callers and tokens that are remembered; all of a default's take a minute. */
+const remembered = isLong ? { callers: 100_000, tokens: 10_000 } : { callers: 2_000, tokens: 300 };
+const key = "a-key-of-the-operator";
+const constant = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
+/** Long enough for what a busy machine takes to sign and send all of them. */
+const longMs = 240_000;
+
+let folder: string;
+let signer: CryptoKey;
+let gateway: SmallGateway;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "gatehouse-bounds-"));
+  const { publicKey, privateKey } = await generateKeyPair("ES256");
+  signer = privateKey;
+  writeFileSync(join(folder, "jwks.json"), JSON.stringify({ keys: [await exportJWK(publicKey)] }));
+  const entry = { name: "ops", sha256: hash("sha256", key), tier: "paid" };
+  writeFileSync(join(folder, "keys.json5"), JSON.stringify({ keys: [entry] }));
+  gateway = await startSmallGateway({
+    GATEHOUSE_GATEWAY_PRIVATE_ENABLED: "true",
+    GATEHOUSE_GATEWAY_INTERNAL_ENABLED: "true",
+    GATEHOUSE_GATEWAY_CALLERS_KEYS_PATH: join(folder, "keys.json5"),
+    GATEHOUSE_GATEWAY_JWT_JWKS_PATH: join(folder, "jwks.json"),
+    GATEHOUSE_GATEWAY_JWT_CACHE_ENTRIES: String(remembered.tokens),
+    GATEHOUSE_GATEWAY_METHODS:
+      '{ "eth_getStorageAt": { "timeoutMs": 60000 }, "debug_traceTransaction": { "timeoutMs": 60000 } }',
+    GATEHOUSE_GATEWAY_LISTENER_NEW_CONNECTIONS_PER_ADDRESS: "100000",
+  });
+});
+afterEach(async () => {
+  await until(
+    "no call is under way",
+    generousMs,
+    async () => (await gateway.metric("gatehouse_gateway_calls_in_flight")) === 0,
+  );
+  await gateway.expectOthersServed();
+});
+afterAll(async () => {
+  await gateway[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true });
+});
+
+const underWay = (calls: number) =>
+  until(
+    `${calls} are under way`,
+    generousMs,
+    async () => (await gateway.metric("gatehouse_gateway_calls_in_flight")) === calls,
+  );
+
+/** Has the node keep traces until each is ended. */
+function holdTraces(): Readonly<{ ends: (() => void)[] }> {
+  const ends: (() => void)[] = [];
+  gateway.node.answer(({ id, method }, response) => {
+    if (method !== "debug_traceTransaction") return "0x1";
+    ends.push(() => response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{}}`));
+    return byHand;
+  });
+  return { ends };
+}
+
+it("bytes that a caller may send", async () => {
+  // 60,000 units, which come back at 6,000 a second: a message of 5,000 KiB costs 10,000.
+  const message = syncing.padEnd(5_000 * 1_024);
+  const statuses: (number | undefined)[] = [];
+  for (let sent = 0; sent < 30 && statuses.at(-1) !== 429; sent += 1) {
+    const { status, text, headers } = await ask(gateway.url, message, { address: "198.51.100.1" });
+    statuses.push(status);
+    if (status === 429) expect([readErrorCode(text), headers["retry-after"]]).toEqual([-32_005, expect.any(String)]);
+  }
+  expect(statuses.length).toBeGreaterThan(6);
+  expect(statuses.at(-1)).toBe(429);
+});
+
+it("bytes of answers to a caller", async () => {
+  gateway.node.answer(({ method }) => (method === "eth_getStorageAt" ? "z".repeat(8_000_000) : "0x1"));
+  const answers: { status: number | undefined; bytes: number }[] = [];
+  for (let at = 0; at < 40 && answers.at(-1)?.status !== 429; at += 1) {
+    const { status, text } = await ask(gateway.url, storage(1_000 + at), { address: "198.51.100.2" });
+    answers.push({ status, bytes: text.length });
+  }
+  // 60 MB, and what came back meanwhile.
+  expect(answers.at(-1)?.status).toBe(429);
+  expect(answers.length).toBeGreaterThan(7);
+  gateway.node.answer(() => "0x1");
+});
+
+it.each([
+  ["calls of one caller under way, public listener", "public", 48],
+  ["the same, private listener", "paid", 56],
+] as const)("%s", async (_, tier, most) => {
+  const reads = holdReads(gateway.node);
+  const [url, asker] =
+    tier === "public"
+      ? [gateway.url, { address: "198.51.100.3" }]
+      : [gateway.urls.private, { headers: { Authorization: `Bearer ${key}` } }];
+  const calls = Array.from({ length: most }, (_call, at) => ask(url, storage(most * 1_000 + at), asker));
+  await underWay(most);
+  const refused = await ask(url, storage(most * 1_000 + most), asker);
+  expect([refused.status, readErrorCode(refused.text)]).toEqual([429, -32_005]);
+  await gateway.expectOthersServed();
+  reads.letGo();
+  expect((await Promise.all(calls)).every(({ status }) => status === 200)).toBe(true);
+});
+
+const trace = (at: number) =>
+  `{"jsonrpc":"2.0","id":${at},"method":"debug_traceTransaction","params":["0x${String(at).padStart(64, "0")}"]}`;
+
+it(
+  "calls to the node under way in all",
+  async () => {
+    const reads = holdReads(gateway.node);
+    // As many callers as it takes, with as many calls each as may wait for the node.
+    const calls = Array.from({ length: 2_048 }, (_, at) =>
+      openRaw(gateway.urls.internal, requestOf(storage(10_000 + at)), { localAddress: `127.0.0.${2 + (at % 4)}` }),
+    );
+    await underWay(2_048);
+    const refused = await ask(gateway.url, storage(9_999), { address: "198.51.100.4" });
+    expect([refused.status, readErrorCode(refused.text)]).toEqual([429, -32_005]);
+    // What the gateway knows by itself it says all the same.
+    expect((await ask(gateway.url, constant, { address: "198.51.100.4" })).status).toBe(200);
+    reads.letGo();
+    await until("all are answered", generousMs, () =>
+      calls.every(({ received }) => received().includes('"result":"0x1"')),
+    );
+    for (const call of calls) call[Symbol.dispose]();
+    // Of heavy calls far fewer, which take nothing from the others.
+    const traces = holdTraces();
+    const heavy = Array.from({ length: 16 }, (_, at) =>
+      ask(gateway.url, trace(at), { address: `198.51.100.${100 + at}` }),
+    );
+    await until("sixteen are at the node", generousMs, () => traces.ends.length === 16);
+    const beyond = await ask(gateway.url, trace(17), { address: "198.51.100.140" });
+    expect([beyond.status, readErrorCode(beyond.text)]).toEqual([429, -32_005]);
+    await gateway.expectOthersServed();
+    for (const end of traces.ends) end();
+    expect((await Promise.all(heavy)).every(({ status }) => status === 200)).toBe(true);
+  },
+  longMs,
+);
+
+it(
+  "callers whose rates are remembered",
+  async () => {
+    const { callers } = remembered;
+    // What a caller has spent stays spent for the time of the test.
+    const tier = { requestsPerSecond: 0.001, requestBurst: 5, computeUnitsPerSecond: 1e6, computeUnitBurst: 1e6 };
+    await using few = await startSmallGateway({
+      GATEHOUSE_GATEWAY_RATE_STORE_CLIENTS: String(callers),
+      GATEHOUSE_GATEWAY_TIERS: JSON.stringify({ public: { ...tier, concurrency: 48 } }),
+    });
+    const askAs = async (address: string) => (await ask(few.url, constant, { address })).status;
+    let come = 0;
+    const bringOthers = async (count: number) => {
+      for (const most = come + count; come < most; come += 100) {
+        const some = Array.from({ length: 100 }, (_, at) => come + at);
+        const statuses = await Promise.all(some.map((at) => askAs(`10.${at >> 16}.${(at >> 8) & 255}.${at & 255}`)));
+        expect(new Set(statuses)).toEqual(new Set([200]));
+      }
+    };
+    for (let call = 0; call < 5; call += 1) expect(await askAs("198.51.100.5")).toBe(200);
+    await bringOthers(callers - 100);
+    expect(await askAs("198.51.100.5")).toBe(429);
+    await bringOthers(callers + 100);
+    expect(await askAs("198.51.100.5")).toBe(200);
+    await few.expectOthersServed();
+  },
+  longMs,
+);
+
+const tokenOf = (subject: number) =>
+  new SignJWT({ tier: "paid" })
+    .setProtectedHeader({ alg: "ES256" })
+    .setSubject(`0x${String(subject).padStart(40, "0")}`)
+    .setExpirationTime("1h")
+    .sign(signer);
+
+const bearing = (token: string) =>
+  ask(gateway.urls.private, constant, { headers: { Authorization: `Bearer ${token}` } });
+
+it(
+  "verified tokens that are remembered",
+  async () => {
+    const { tokens } = remembered;
+    const first = await tokenOf(0);
+    expect((await bearing(first)).status).toBe(200);
+    for (let at = 1; at <= tokens; at += 50) {
+      const more = await Promise.all(Array.from({ length: 50 }, (_, next) => tokenOf(at + next)));
+      expect((await Promise.all(more.map(bearing))).every(({ status }) => status === 200)).toBe(true);
+    }
+    // Forgotten, and verified again.
+    expect((await bearing(first)).status).toBe(200);
+  },
+  longMs,
+);
+
+it("spans that wait to be sent", async () => {
+  const answering = Promise.withResolvers<undefined>();
+  await using collector = await startCollector(answering.promise);
+  const traced = await startSmallGateway({
+    GATEHOUSE_GATEWAY_INTERNAL_ENABLED: "true",
+    GATEHOUSE_GATEWAY_TRACING_OTLP_URL: collector.url,
+    GATEHOUSE_GATEWAY_TRACING_SAMPLE_RATIO: "1",
+    GATEHOUSE_GATEWAY_TRACING_TIMEOUT_MS: "60000",
+  });
+  const calls = 10_000;
+  const batch = `[${Array.from({ length: 1_000 }, () => constant).join(",")}]`;
+  for (let sent = 0; sent < calls; sent += 1_000) expect((await ask(traced.urls.internal, batch)).status).toBe(200);
+  await traced.expectOthersServed();
+  answering.resolve(undefined);
+  await traced[Symbol.asyncDispose]();
+  // As many waited as may, and at most as many were on their way.
+  expect(collector.spans().length).toBeGreaterThanOrEqual(4_096);
+  expect(collector.spans().length).toBeLessThanOrEqual(2 * 4_096);
+});

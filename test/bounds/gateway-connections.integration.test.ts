@@ -1,0 +1,185 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { isLong } from "../support/run-size.ts";
+import { generousMs, until } from "../support/until.ts";
+import { ask, halfRequest, openMany, openRaw, requestOf, type RawClient } from "./raw-call.ts";
+import { holdReads, startSmallGateway, storage, syncing, type SmallGateway } from "./small-gateway.ts";
+
+const call = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
+const opened: Disposable[] = [];
+const open = (count: number, bytes: string, localAddress?: string): readonly RawClient[] => {
+  const own = openMany(count, () => openRaw(gatewayUrl, bytes, localAddress === undefined ? {} : { localAddress }));
+  opened.push(own);
+  return own.clients;
+};
+let gatewayUrl = "";
+afterEach(() => {
+  for (const client of opened.splice(0)) client[Symbol.dispose]();
+});
+
+const connectionsOf = (gateway: SmallGateway, listener: string) =>
+  gateway.metric(`gatehouse_connections{listener="${listener}"}`);
+const have = (gateway: SmallGateway, count: number, listener = "public") =>
+  until(`${count} connections`, generousMs, async () => (await connectionsOf(gateway, listener)) === count);
+const refusal = (client: RawClient) =>
+  until("it is answered", generousMs, () => /^HTTP\/1\.1 (\d+)/.exec(client.received())?.[1]);
+
+it("clients' connections in all", async () => {
+  await using gateway = await startSmallGateway({}, { descriptors: 400 });
+  gatewayUrl = gateway.url;
+  const most = 400 - 192;
+  const reads = holdReads(gateway.node);
+  // Each with a call under way: none gives way to another.
+  const busy = Array.from({ length: most }, (_, at) =>
+    openRaw(gateway.url, requestOf(storage(at), { address: `198.51.100.${at}` })),
+  );
+  await have(gateway, most);
+  expect(await refusal(open(1, requestOf(call))[0]!)).toBe("503");
+  expect((await fetch(`${gateway.urls.operations}/livez`)).status).toBe(200);
+  reads.letGo();
+  await until("all are answered", generousMs, () => busy.every(({ received }) => received().includes('"result"')));
+  // They are idle now, and the first of them gives way.
+  expect((await ask(gateway.url, call, { address: "198.51.100.250" })).status).toBe(200);
+  await until("one gave way", generousMs, () => busy.some(({ isClosed }) => isClosed()));
+  expect(busy.filter(({ isClosed }) => isClosed()).length).toBeLessThan(10);
+  for (const client of busy) client[Symbol.dispose]();
+  await gateway.expectOthersServed();
+});
+
+describe("a gateway with all of its machine's descriptors", () => {
+  it("connections of one listener", async () => {
+    // As many as the memory of a container of 512 MiB has room for; with half a request each they take the most.
+    const most = 3_276;
+    await using gateway = await startSmallGateway({
+      GATEHOUSE_GATEWAY_LISTENER_CONNECTIONS: String(most),
+      GATEHOUSE_GATEWAY_LISTENER_CONNECTIONS_PER_ADDRESS: "100000",
+      GATEHOUSE_GATEWAY_LISTENER_NEW_CONNECTIONS_PER_ADDRESS: "100000",
+    });
+    gatewayUrl = gateway.url;
+    const half = halfRequest.replace("100\r", "16000\r") + " ".repeat(15_000);
+    for (const at of [2, 3, 4]) {
+      open(Math.floor(most / 3), half, `127.0.0.${at}`);
+      await until(
+        "they are taken",
+        generousMs,
+        async () => (await connectionsOf(gateway, "public")) >= (at - 1) * Math.floor(most / 3) - 50,
+      );
+    }
+    // The oldest of them give way to who asks something.
+    for (let at = 0; at < 50; at += 1) {
+      using other = openRaw(gateway.url, requestOf(call), { localAddress: "127.0.0.9" });
+      await until("it is served", generousMs, () => other.received().startsWith("HTTP/1.1 200 "));
+    }
+    expect(await connectionsOf(gateway, "public")).toBeLessThanOrEqual(most);
+    await gateway.expectOthersServed();
+  }, 120_000);
+
+  it("connections of one address (IPv6: /64)", async () => {
+    await using gateway = await startSmallGateway({ GATEHOUSE_GATEWAY_LISTENER_REQUEST_TIMEOUT_MS: "60000" });
+    gatewayUrl = gateway.url;
+    const idle = open(1_000, "", "127.0.0.2");
+    await have(gateway, 1_000);
+    open(24, halfRequest, "127.0.0.2");
+    await have(gateway, 1_024);
+    // Its own idle ones give way until it has none.
+    await until("they are idle", generousMs, async () => {
+      const [more] = open(1, requestOf(call), "127.0.0.2");
+      return (await refusal(more!)) === "200";
+    });
+    await until("one gave way", generousMs, () => idle.some(({ isClosed }) => isClosed()));
+    expect(await connectionsOf(gateway, "public")).toBeLessThanOrEqual(1_024);
+    using other = openRaw(gateway.url, requestOf(call), { localAddress: "127.0.0.3" });
+    await until("another is served", generousMs, () => other.received().startsWith("HTTP/1.1 200 "));
+    await gateway.expectOthersServed();
+  }, 120_000);
+
+  it("new connections of one address (IPv6: /64)", async () => {
+    await using gateway = await startSmallGateway();
+    gatewayUrl = gateway.url;
+    const began = performance.now();
+    let served = 0;
+    const made = 3_000;
+    for (let at = 0; at < made; at += 100) {
+      const some = open(100, requestOf(call), "127.0.0.2");
+      await until("each is answered or closed", generousMs, () =>
+        some.every(({ received, isClosed }) => isClosed() || received() !== ""),
+      );
+      served += some.filter(({ received }) => received().startsWith("HTTP/1.1 200 ")).length;
+      for (const client of some) client[Symbol.dispose]();
+    }
+    const seconds = (performance.now() - began) / 1_000;
+    const refused = await gateway.metric('gatehouse_connections_refused_total{listener="public",reason="rate"}');
+    expect(served).toBeGreaterThanOrEqual(1_024);
+    expect(served).toBeLessThanOrEqual(1_024 + 300 * seconds + 1);
+    if (made > 1_024 + 300 * seconds) expect(refused).toBe(made - served);
+    await gateway.expectOthersServed();
+  }, 120_000);
+});
+
+it("connections of the operators' listener", async () => {
+  await using gateway = await startSmallGateway();
+  gatewayUrl = gateway.urls.operations;
+  await have(gateway, 0, "public");
+  open(32, "GET /livez HTTP/1.1\r\nHost: localhost\r\n");
+  const statuses = async () => {
+    const [more] = open(1, "GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    return refusal(more!);
+  };
+  // Those that don't become whole give way in three seconds.
+  expect(["200", "503"]).toContain(await statuses());
+  await until("probes are answered", generousMs, async () => (await statuses()) === "200");
+  expect(await connectionsOf(gateway, "operations")).toBeLessThanOrEqual(32);
+  await gateway.expectOthersServed();
+});
+
+it("first bytes of a trusted proxy with `proxyProtocol`", async () => {
+  await using gateway = await startSmallGateway({
+    GATEHOUSE_GATEWAY_CALLERS_TRUSTED_PROXIES: "127.0.0.2",
+    GATEHOUSE_GATEWAY_CALLERS_PROXY_PROTOCOL: "true",
+  });
+  gatewayUrl = gateway.url;
+  const began = performance.now();
+  const [late] = open(1, "PROXY TCP4 1.2.3.4", "127.0.0.2");
+  const [long] = open(1, `PROXY TCP4 ${"1".repeat(100_000)}`, "127.0.0.2");
+  await until("too many bytes are closed", generousMs, () => long!.isClosed());
+  expect(performance.now() - began).toBeLessThan(4_500);
+  const [whole] = open(1, `PROXY TCP4 198.51.100.7 127.0.0.1 1 2\r\n${requestOf(call)}`, "127.0.0.2");
+  await until("a whole one is served", generousMs, () => whole!.received().startsWith("HTTP/1.1 200 "));
+  await until("too late ones are closed", generousMs, () => late!.isClosed());
+  expect(performance.now() - began).toBeGreaterThan(4_500);
+  expect([late!.received(), long!.received()]).toEqual(["", ""]);
+  await gateway.expectOthersServed();
+});
+
+it("time in which a request has to be whole", async () => {
+  const waitMs = isLong ? 15_000 : 2_000;
+  await using gateway = await startSmallGateway(
+    isLong ? {} : { GATEHOUSE_GATEWAY_LISTENER_REQUEST_TIMEOUT_MS: String(waitMs) },
+  );
+  gatewayUrl = gateway.url;
+  const began = performance.now();
+  const clients = open(500, halfRequest);
+  await have(gateway, 500);
+  await gateway.expectOthersServed();
+  await until("all are told", generousMs, () =>
+    clients.every(({ received }) => received().startsWith("HTTP/1.1 408 ")),
+  );
+  expect(performance.now() - began).toBeGreaterThan(waitMs - 100);
+  await gateway.expectOthersServed();
+});
+
+it("time in which a client has to take 64 KiB of what waits for it, or all", async () => {
+  await using gateway = await startSmallGateway(
+    isLong ? {} : { GATEHOUSE_GATEWAY_LISTENER_SLOW_READER_TIMEOUT_MS: "2000" },
+  );
+  gatewayUrl = gateway.url;
+  gateway.node.answer(({ method }) => (method === "eth_gasPrice" ? "z".repeat(200_000) : "0x1"));
+  const asked = requestOf(syncing.replace("eth_syncing", "eth_gasPrice")).repeat(100);
+  const clients = open(8, asked, "127.0.0.2");
+  for (const { socket } of clients) socket.pause();
+  const held = () => gateway.metric("gatehouse_gateway_held_bytes");
+  await until("answers wait", generousMs, async () => (await held()) > 0);
+  await gateway.expectOthersServed();
+  await until("nothing is held any more", generousMs, async () => (await held()) === 0);
+  await until("their connections are gone", generousMs, async () => (await connectionsOf(gateway, "public")) <= 1);
+  await gateway.expectOthersServed();
+});

@@ -1,0 +1,154 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
+import { connectTestClient, type TestClient } from "#gateway/testing/test-client.ts";
+import { generousMs, until } from "../support/until.ts";
+import { ask, readErrorCode, openMany, openRaw, requestOf } from "./raw-call.ts";
+import { holdReads, startSmallGateway, storage, type HeldReads, type SmallGateway } from "./small-gateway.ts";
+
+let gateway: SmallGateway;
+let internal: string;
+let reads: HeldReads;
+
+beforeAll(async () => {
+  gateway = await startSmallGateway({
+    GATEHOUSE_GATEWAY_INTERNAL_ENABLED: "true",
+    // Else 2,048 calls under way are the bound that is met first.
+    GATEHOUSE_GATEWAY_OVERLOAD_CALLS_IN_FLIGHT: "10000",
+    // Each call has its own connection.
+    GATEHOUSE_GATEWAY_LISTENER_NEW_CONNECTIONS_PER_ADDRESS: "100000",
+    // On a busy machine the first calls would be given up before the last ones are there.
+    GATEHOUSE_GATEWAY_METHODS: '{ "eth_getStorageAt": { "timeoutMs": 60000 } }',
+  });
+  internal = gateway.urls.internal;
+});
+beforeEach(() => {
+  reads = holdReads(gateway.node);
+});
+afterEach(async () => {
+  reads.letGo();
+  await until(
+    "no call is under way",
+    generousMs,
+    async () => (await gateway.metric("gatehouse_gateway_calls_in_flight")) === 0,
+  );
+  await gateway.expectOthersServed();
+});
+afterAll(() => gateway[Symbol.asyncDispose]());
+
+const waiting = (calls: number) =>
+  until(
+    `${calls} calls wait`,
+    generousMs,
+    async () => (await gateway.metric("gatehouse_gateway_calls_waiting")) === calls,
+  );
+const account = (of: number) => `0x${String(of).padStart(40, "0")}`;
+/** Calls of an operator's program, each over its own connection, that read as this account. */
+const openCalls = (count: number, of: number) =>
+  openMany(count, (at) => openRaw(internal, requestOf(storage(at, account(of))), { localAddress: `127.0.0.${of}` }));
+const tooMany = '"code":-32005,"message":"too many calls wait for the node; try again later"';
+const batchOf = (count: number, from: number) =>
+  `[${Array.from({ length: count }, (_, at) => storage(from + at)).join(",")}]`;
+
+it("connections to the node", async () => {
+  const calls = Array.from({ length: 80 }, (_, at) => ask(gateway.url, storage(at), { address: `198.51.100.${at}` }));
+  await until("the node has as many as it may", generousMs, () => reads.held().length === 64);
+  await waiting(16);
+  reads.letGo();
+  expect((await Promise.all(calls)).filter(({ text }) => text.includes('"result":"0x1"'))).toHaveLength(80);
+});
+
+it("connections to the node of one caller", async () => {
+  using one = openCalls(150, 2);
+  await waiting(101);
+  expect(reads.held()).toHaveLength(49);
+  // Whoever comes next need not wait for any of them.
+  using other = openCalls(1, 3);
+  await until("another's is at the node", generousMs, () => reads.held().includes(account(3)));
+  expect([one.clients.length, other.clients.length]).toEqual([150, 1]);
+});
+
+it("calls that wait for the node", async () => {
+  // Five programs, each with as many calls on a WebSocket as may be under way there.
+  const callsEach = 64;
+  await using opened = new AsyncDisposableStack();
+  const clients: TestClient[] = [];
+  for (let at = 0; at < 65; at += 1) {
+    const of = 2 + (at % 5);
+    const client = opened.use(await connectTestClient(internal, {}, { localAddress: `127.0.0.${of}` }));
+    clients.push(client);
+    for (let call = 0; call < callsEach; call += 1)
+      client.socket.send(storage(10_000 + at * callsEach + call, account(of)));
+  }
+  await waiting(4_096);
+  expect((await ask(internal, storage(9_999), { localAddress: "127.0.0.2" })).text).toContain(tooMany);
+  reads.letGo();
+  const texts = () => clients.flatMap((client) => client.texts);
+  await until("all are answered", generousMs, () => texts().length === 65 * callsEach);
+  const refused = texts().filter((text) => text.includes(tooMany));
+  // Some connections are left free for whoever comes next.
+  expect(refused.length).toBeLessThan(64);
+  expect(texts().filter((text) => text.includes('"result":"0x1"')).length + refused.length).toBe(65 * callsEach);
+});
+
+it("the same, of one caller", async () => {
+  using calls = openCalls(49 + 1_024, 2);
+  await waiting(1_024);
+  expect((await ask(internal, storage(9_999), { localAddress: "127.0.0.2" })).text).toContain(tooMany);
+  using other = openCalls(1, 3);
+  await until("another's is at the node", generousMs, () => reads.held().includes(account(3)));
+  expect(calls.clients.some((client) => client.received() !== "")).toBe(false);
+  expect(other.clients).toHaveLength(1);
+});
+
+it("connections to the node whose answers wait for slow clients", async () => {
+  const answerBytes = 10_000_000;
+  // What is beyond it, and beyond what the kernel takes, waits in the node's connection.
+  await using held = await startSmallGateway({ GATEHOUSE_GATEWAY_MEMORY_CONNECTION_BYTES: "200000" });
+  held.node.answer(({ method }) => (method === "eth_getStorageAt" ? "z".repeat(answerBytes) : "0x1"));
+  const openDeaf = (address: string, count: number, from: number) =>
+    openMany(count, (at) => {
+      const client = openRaw(held.url, requestOf(storage(from + at), { address }));
+      client.socket.pause();
+      return client;
+    });
+  const untilHeld = (calls: number) =>
+    until(`${calls} wait`, generousMs, async () => (await held.metric("gatehouse_gateway_calls_in_flight")) === calls);
+  using few = openDeaf("198.51.100.201", 4, 0);
+  await untilHeld(4);
+  using many = openDeaf("198.51.100.202", 14, 10);
+  await held.expectOthersServed();
+  await untilHeld(16);
+  for (const { socket } of [...few.clients, ...many.clients]) socket.resume();
+  const whole = (clients: typeof few.clients) =>
+    clients.filter(({ receivedBytes }) => receivedBytes() > answerBytes).length;
+  const isOver = (clients: typeof few.clients) =>
+    clients.every(({ receivedBytes, isClosed }) => isClosed() || receivedBytes() > answerBytes);
+  await until("each has all, or was cut off", generousMs, () => isOver(few.clients) && isOver(many.clients));
+  expect([whole(few.clients), whole(many.clients)]).toEqual([4, 12]);
+  await held.expectOthersServed();
+});
+
+it("reads of a client's batch that go to the node as one batch", async () => {
+  gateway.node.answer(() => "0x1");
+  gateway.node.batches.length = 0;
+  const { text } = await ask(gateway.url, batchOf(250, 1_000), { address: "198.51.100.210" });
+  expect(JSON.parse(text)).toHaveLength(250);
+  expect(text).not.toContain("error");
+  expect(Math.max(...gateway.node.batches)).toBe(100);
+});
+
+it("the node's answer to such a batch", async () => {
+  gateway.node.answer(({ method }) => (method === "eth_getStorageAt" ? "z".repeat(300_000) : "0x1"));
+  gateway.node.batches.length = 0;
+  const alone = () => gateway.node.requests.length;
+  for (const from of [2_000, 3_000]) {
+    const before = alone();
+    const { text } = await ask(gateway.url, batchOf(10, from), { address: "198.51.100.211" });
+    const answers = JSON.parse(text) as { result?: string }[];
+    expect(answers.map(({ result }) => result?.length)).toEqual(Array.from({ length: 10 }, () => 300_000));
+    expect(alone() - before).toBeGreaterThanOrEqual(10);
+  }
+  expect(gateway.node.batches[0]).toBe(10);
+  // Six answers of 300,000 bytes are within 2 MiB.
+  expect(Math.max(...gateway.node.batches.slice(1))).toBeLessThanOrEqual(6);
+  expect(readErrorCode((await ask(gateway.url, storage(4_000), { address: "198.51.100.212" })).text)).toBeUndefined();
+});

@@ -1,0 +1,179 @@
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { connectTestClient, type TestClient } from "#gateway/testing/test-client.ts";
+import { isLong } from "../support/run-size.ts";
+import { generousMs, until } from "../support/until.ts";
+import { readErrorCode } from "./raw-call.ts";
+import { holdReads, startSmallGateway, storage, type SmallGateway } from "./small-gateway.ts";
+
+/** WebSockets of one listener; 10,000 take a minute to open. */
+const mostClients = isLong ? 10_000 : 600;
+const wideTier = {
+  requestsPerSecond: 1e6,
+  requestBurst: 1e6,
+  computeUnitsPerSecond: 1e8,
+  computeUnitBurst: 1e8,
+  concurrency: 48,
+};
+
+let gateway: SmallGateway;
+
+beforeAll(async () => {
+  gateway = await startSmallGateway(
+    { GATEHOUSE_GATEWAY_WEB_SOCKET_CLIENTS: String(mostClients), GATEHOUSE_GATEWAY_WEB_SOCKET_BRIDGE_MS: "60000" },
+    { heapMiB: 128 },
+  );
+  await until("the gateway follows the node's heads", generousMs, () => gateway.node.subscriptions() === 1);
+});
+afterEach(async () => {
+  await until(
+    "no WebSocket is left",
+    generousMs,
+    async () => (await gateway.metric("gatehouse_gateway_websocket_clients")) === 0,
+  );
+  await gateway.expectOthersServed();
+});
+afterAll(() => gateway[Symbol.asyncDispose]());
+
+const subscribe = (params: readonly unknown[]) =>
+  JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_subscribe", params });
+/** Subscribes to logs that nobody else is told. */
+const subscribeOwn = (client: TestClient, at: number) =>
+  client.ask(subscribe(["logs", { address: `0x${String(at).padStart(40, "0")}` }]));
+const from = (address: string, url = gateway.url) => connectTestClient(url, { "X-Forwarded-For": address });
+/** Opens many, some at a time, and puts them into the stack. */
+async function openAll(stack: AsyncDisposableStack, addresses: readonly string[], url?: string): Promise<TestClient[]> {
+  const all: TestClient[] = [];
+  for (let at = 0; at < addresses.length; at += 50) {
+    const some = await Promise.all(addresses.slice(at, at + 50).map((address) => from(address, url)));
+    for (const client of some) all.push(stack.use(client));
+  }
+  return all;
+}
+
+it("calls of one WebSocket client under way", async () => {
+  await using wide = await startSmallGateway({
+    GATEHOUSE_GATEWAY_TIERS: JSON.stringify({ public: { ...wideTier, concurrency: 1_000 } }),
+  });
+  const reads = holdReads(wide.node);
+  await using client = await connectTestClient(wide.url);
+  for (let id = 0; id < 200; id += 1) client.socket.send(storage(id));
+  const underWay = () => wide.metric("gatehouse_gateway_calls_in_flight");
+  await until("as many are under way as may be", generousMs, async () => (await underWay()) === 64);
+  await wide.expectOthersServed();
+  expect(await underWay()).toBe(64);
+  reads.letGo();
+  await until("all are answered", generousMs, () => client.texts.length === 200);
+  expect(client.texts.every((text) => text.includes('"result":"0x1"'))).toBe(true);
+});
+
+it("WebSockets of one caller", async () => {
+  await using stack = new AsyncDisposableStack();
+  await openAll(
+    stack,
+    Array.from({ length: 16 }, () => "198.51.100.1"),
+  );
+  await expect(from("198.51.100.1")).rejects.toThrow("429");
+  stack.use(await from("198.51.100.2"));
+});
+
+it("subscriptions of one WebSocket", async () => {
+  await using client = await from("198.51.100.1");
+  for (let made = 0; made < 64; made += 1) expect(await client.ask(subscribe(["newHeads"]))).toContain('"result":"0x');
+  expect(readErrorCode(await client.ask(subscribe(["newHeads"])))).toBe(-32_005);
+});
+
+it("the same, begun by one caller", async () => {
+  await using stack = new AsyncDisposableStack();
+  const clients = await openAll(
+    stack,
+    Array.from({ length: 3 }, () => "198.51.100.1"),
+  );
+  for (let made = 0; made < 128; made += 1) {
+    expect(await subscribeOwn(clients[made % 2]!, made)).toContain('"result":"0x');
+  }
+  expect(await subscribeOwn(clients[2]!, 128)).toContain("more than 128 different subscriptions of one caller");
+  const other = stack.use(await from("198.51.100.2"));
+  expect(await subscribeOwn(other, 128)).toContain('"result":"0x');
+});
+
+it("different subscriptions at the node", async () => {
+  await using stack = new AsyncDisposableStack();
+  const clients = await openAll(
+    stack,
+    Array.from({ length: 16 }, (_, at) => `198.51.100.${Math.floor(at / 2)}`),
+  );
+  await Promise.all(
+    clients.map(async (client, at) => {
+      for (let made = 0; made < 64; made += 1) {
+        expect(await subscribeOwn(client, at * 64 + made)).toContain('"result":"0x');
+      }
+    }),
+  );
+  const other = stack.use(await from("198.51.100.200"));
+  const answer = await subscribeOwn(other, 5_000);
+  expect(readErrorCode(answer)).toBe(-32_005);
+  expect(answer).toContain("too many different subscriptions; try again later");
+  // Heads are one that all share.
+  expect(await other.ask(subscribe(["newHeads"]))).toContain('"result":"0x');
+  expect(gateway.node.subscriptions()).toBe(1_025);
+});
+
+const dropped = () => gateway.metric('gatehouse_gateway_websocket_drops_total{reason="slow"}');
+
+it("bytes that wait for a WebSocket client besides answers", async () => {
+  await using stack = new AsyncDisposableStack();
+  const [deaf, reader] = await openAll(stack, ["198.51.100.1", "198.51.100.2"]);
+  const ask = subscribe(["logs", {}]);
+  expect(await deaf!.ask(ask)).toContain('"result":"0x');
+  expect(await reader!.ask(ask)).toContain('"result":"0x');
+  deaf!.socket.pause();
+  const data = `0x${"ab".repeat(50_000)}`;
+  // Whoever reads is told all of it; the kernel takes some MiB for who does not.
+  let told = 0;
+  while ((await dropped()) === 0 && told < 400) {
+    for (let log = 0; log < 10; log += 1) gateway.node.newLog({ address: "0x1", data });
+    told += 10;
+    await until("the reader is told", generousMs, () => reader!.texts.length === told + 1);
+  }
+  expect(await dropped()).toBe(1);
+  expect(told * data.length).toBeGreaterThan(4_194_304);
+  deaf!.socket.resume();
+  expect((await deaf!.closed)[0]).toBe(1013);
+  expect(reader!.socket.readyState).toBe(reader!.socket.OPEN);
+});
+
+it("blocks that a subscriber is told after a gap", async () => {
+  const { node } = gateway;
+  const known = (number: number) =>
+    until(
+      "the head is known",
+      generousMs,
+      async () => (await gateway.metric("gatehouse_gateway_head_block_number")) === number,
+    );
+  const losesBlocks = async (missed: number, head: number) => {
+    node.newHead(head);
+    await known(head);
+    const client = await from("198.51.100.1");
+    expect(await client.ask(subscribe(["newHeads"]))).toContain('"result":"0x');
+    node.takeLinks(false);
+    node.cutLink();
+    for (let number = head + 1; number <= head + missed; number += 1) node.newHead(number);
+    node.takeLinks(true);
+    return client;
+  };
+  await using told = await losesBlocks(64, 2_000);
+  await until("each is told", generousMs, () => told.texts.length === 1 + 64);
+  told.socket.terminate();
+  await using closed = await losesBlocks(65, 3_000);
+  expect((await closed.closed)[0]).toBe(1012);
+  await until("the gateway follows the node again", generousMs, () => node.subscriptions() === 1);
+});
+
+it("WebSocket clients of one listener", async () => {
+  await using stack = new AsyncDisposableStack();
+  const addresses = Array.from({ length: mostClients }, (_, at) => `10.${at >> 16}.${(at >> 8) & 255}.${at & 255}`);
+  const clients = await openAll(stack, addresses);
+  await expect(from("198.51.100.1")).rejects.toThrow("503");
+  await gateway.expectOthersServed();
+  expect(await clients[0]!.ask(storage(1))).toContain('"result"');
+}, 240_000);

@@ -1,0 +1,216 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { decodePaymentRequiredHeader, encodePaymentSignatureHeader } from "@x402/core/http";
+import type { PaymentRequirements } from "@x402/core/types";
+import { ExactEvmScheme } from "@x402/evm";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { buildFacilitatorEnvironment } from "../facilitator/running-facilitator.ts";
+import { startRpcTap, type RpcTap } from "../facilitator/rpc-tap.ts";
+import { signPayment, type PaymentBody } from "../facilitator/signed-payment.ts";
+import { payee, payer } from "../resource-server/shop.ts";
+import { startUpstream, type TestUpstream } from "../resource-server/test-upstream.ts";
+import { startPaymentChain, testAccount, type PaymentChain } from "../support/payment-chain.ts";
+import { isLong } from "../support/run-size.ts";
+import { generousMs, until } from "../support/until.ts";
+import { ask, openMany, openRaw } from "./raw-call.ts";
+import { startSmallService, type SmallService } from "./small-service.ts";
+
+/** What is under way at one time; each settlement of the default's number takes the machine some milliseconds to sign. */
+const most = isLong ? { settlements: 1_000, payments: 256 } : { settlements: 40, payments: 40 };
+
+const resources = new AsyncDisposableStack();
+let folder: string;
+/** Makes blocks only when a test says so. */
+let chain: PaymentChain;
+let tap: RpcTap;
+let facilitator: SmallService;
+let url: string;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "gatehouse-bounds-"));
+  resources.defer(() => rmSync(folder, { recursive: true }));
+  chain = resources.use(await startPaymentChain({ blockTimeSeconds: 3_600 }));
+  tap = resources.use(await startRpcTap(chain.url));
+  const env = buildFacilitatorEnvironment({
+    rpcUrl: tap.url,
+    token: chain.token,
+    ledgerPath: join(folder, "facilitator.sqlite"),
+    env: {
+      GATEHOUSE_FACILITATOR_SETTLEMENT_IN_FLIGHT_MAX: String(most.settlements),
+      GATEHOUSE_FACILITATOR_SETTLEMENT_RECEIPT_TIMEOUT_MS: "85000",
+      GATEHOUSE_FACILITATOR_SETTLEMENT_BUMP_AFTER_MS: "600000",
+    },
+  });
+  facilitator = resources.use(await startSmallService("facilitator", env));
+  url = facilitator.urls["facilitator"] ?? "";
+});
+afterAll(() => resources.disposeAsync());
+
+const post = (path: string, body: unknown) =>
+  ask(`${url}${path}`, typeof body === "string" ? body : JSON.stringify(body));
+const mine = async (settling: readonly Promise<unknown>[]) => {
+  let isDone = false;
+  const all = Promise.all(settling).finally(() => (isDone = true));
+  await until("all are settled", generousMs, async () => {
+    await chain.anvil.mine();
+    return isDone;
+  });
+  return all;
+};
+
+const simulations = () => tap.counts.get("eth_call") ?? 0;
+
+/** Clients' connections that a facilitator has. */
+const connections = async () => {
+  const metrics = await (await fetch(`${facilitator.urls["facilitator-operations"]}/metrics`)).text();
+  return Number(/gatehouse_connections\{listener="facilitator"\} (\d+)/.exec(metrics)?.[1]);
+};
+/** Connections of one address, none of which has a whole request. */
+const openUnfinished = (count: number) =>
+  openMany(count, () => openRaw(url, "POST /verify HTTP/1.1\r\nHost: localhost\r\n", { localAddress: "127.0.0.2" }));
+
+describe("a facilitator in a small process", () => {
+  afterEach(async () => {
+    const { status, text } = await post("/verify", await signPayment(chain.token));
+    expect([status, text]).toEqual([200, expect.stringContaining('"isValid":true')]);
+    facilitator.expectWell();
+  });
+
+  it("bytes of a request to the facilitator", async () => {
+    const payment = JSON.stringify(await signPayment(chain.token));
+    expect((await post("/verify", payment.padEnd(65_536))).status).toBe(200);
+    const refused = await Promise.all(Array.from({ length: 50 }, () => post("/verify", payment.padEnd(65_537))));
+    expect(new Set(refused.map(({ status }) => status))).toEqual(new Set([413]));
+  });
+
+  it("settlements under way at a facilitator", async () => {
+    const payments: PaymentBody[] = [];
+    for (let made = 0; made < most.settlements; made += 1) payments.push(await signPayment(chain.token));
+    const settling = payments.map((payment) => post("/settle", payment));
+    await until("all are under way", generousMs, async () => {
+      const metrics = await (await fetch(`${facilitator.urls["facilitator-operations"]}/metrics`)).text();
+      return metrics.includes(`gatehouse_facilitator_settlements_pending ${most.settlements}\n`);
+    });
+    const refused = await post("/settle", await signPayment(chain.token));
+    expect([refused.status, refused.text]).toEqual([
+      503,
+      expect.stringContaining(
+        `${most.settlements} settlements are under way, which is the most; try again in a moment`,
+      ),
+    ]);
+    const settled = (await mine(settling)) as Awaited<ReturnType<typeof post>>[];
+    expect(settled.every(({ text }) => text.includes('"success":true'))).toBe(true);
+  }, 240_000);
+
+  it("verdicts on payments that a facilitator remembers", async () => {
+    const payment = await signPayment(chain.token);
+    await post("/verify", payment);
+    // Another payer each; their accounts hold nothing.
+    for (let made = 0; made <= most.settlements; made += 1) {
+      const other = await signPayment(chain.token, { payer: testAccount(1_000 + made) });
+      expect((await post("/verify", other)).text).toContain('"isValid":false');
+    }
+    const before = simulations();
+    const settling = post("/settle", payment);
+    await mine([settling]);
+    expect((await settling).text).toContain('"success":true');
+    expect(simulations() - before).toBeGreaterThan(0);
+  }, 120_000);
+
+  it("connections of one address to a facilitator or a resource server", async () => {
+    using first = openUnfinished(1_000);
+    await until("they are there", generousMs, async () => (await connections()) >= 1_000);
+    using more = openUnfinished(60);
+    await until("one of them is refused", generousMs, () =>
+      [...first.clients, ...more.clients].some(({ received }) => received().startsWith("HTTP/1.1 429 ")),
+    );
+  });
+});
+
+const routesPath = () => join(folder, "routes.json5");
+const sign = async (accepted: PaymentRequirements) => {
+  const { payload } = await new ExactEvmScheme(payer.account).createPaymentPayload(2, accepted);
+  return encodePaymentSignatureHeader({ x402Version: 2, accepted, payload });
+};
+
+describe("a resource server in a small process", () => {
+  let upstream: TestUpstream;
+  let shop: SmallService;
+  let shopUrl: string;
+  const routes = (price: string) =>
+    JSON.stringify({
+      "GET /data": { accepts: { scheme: "exact", price, network: "eip155:1672" }, upstream: `${upstream.url}/data` },
+      "POST /info": {
+        accepts: { scheme: "exact", price: "0.01", network: "eip155:1672" },
+        upstream: `${upstream.url}/info`,
+      },
+    });
+  const offers = async () => {
+    const answer = await ask(`${shopUrl}/info`, "{}");
+    return { ...answer, required: decodePaymentRequiredHeader(String(answer.headers["payment-required"] ?? "")) };
+  };
+  const priceNow = async () => {
+    const answer = await fetch(`${shopUrl}/data`);
+    return decodePaymentRequiredHeader(answer.headers.get("payment-required") ?? "").accepts[0] as PaymentRequirements;
+  };
+  const buy = async (payment: string) => fetch(`${shopUrl}/data`, { headers: { "PAYMENT-SIGNATURE": payment } });
+
+  beforeAll(async () => {
+    upstream = resources.use(await startUpstream());
+    writeFileSync(routesPath(), routes("0.01"));
+    shop = resources.use(
+      await startSmallService("resource-server", {
+        GATEHOUSE_RESOURCE_SERVER_LISTEN_PORT: "0",
+        GATEHOUSE_RESOURCE_SERVER_OPERATIONS_PORT: "0",
+        GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: routesPath(),
+        GATEHOUSE_RESOURCE_SERVER_PAY_TO: payee.address,
+        GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS: chain.token,
+        GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: url,
+        GATEHOUSE_RESOURCE_SERVER_LEDGER_PATH: join(folder, "claims.sqlite"),
+        GATEHOUSE_RESOURCE_SERVER_PAYMENT_IN_FLIGHT_MAX: String(most.payments),
+        GATEHOUSE_RESOURCE_SERVER_UPSTREAM_TIMEOUT_MS: "10000",
+        GATEHOUSE_RESOURCE_SERVER_PAYMENT_FORMER_OFFER_MS: "600000",
+      }),
+    );
+    shopUrl = shop.urls["resource-server"] ?? "";
+  });
+  afterEach(async () => {
+    expect((await offers()).status).toBe(402);
+    shop.expectWell();
+  });
+
+  it("payments under way at a resource server", async () => {
+    const offer = await priceNow();
+    const payments = await Promise.all(Array.from({ length: most.payments + 1 }, () => sign(offer)));
+    const last = payments.pop() ?? "";
+    upstream.behave("hang");
+    const hanging = payments.map(buy);
+    await until("the upstream has them", generousMs, () => upstream.hits() === most.payments);
+    const refused = await buy(last);
+    expect([refused.status, await refused.text()]).toEqual([
+      503,
+      expect.stringContaining("too many payments are being worked on"),
+    ]);
+    expect(refused.headers.get("retry-after")).not.toBeNull();
+    expect((await offers()).status).toBe(402);
+    upstream.behave("data");
+    expect((await Promise.all(hanging)).every(({ status }) => status >= 500)).toBe(true);
+  }, 120_000);
+
+  it("former offers of a route that payments may accept", async () => {
+    const signed: string[] = [];
+    for (let change = 0; change <= 65; change += 1) {
+      const price = `0.0${100 + change}`;
+      const amount = String((100 + change) * 100);
+      writeFileSync(routesPath(), routes(price));
+      await until("it is offered", generousMs, async () => (await priceNow()).amount === amount);
+      signed.push(await sign(await priceNow()));
+    }
+    // The first of them has left; the one after it is the oldest of sixty-four.
+    expect((await buy(signed[0] ?? "")).status).toBe(402);
+    const buying = buy(signed[1] ?? "");
+    await mine([buying]);
+    expect((await buying).status).toBe(200);
+  }, 120_000);
+});

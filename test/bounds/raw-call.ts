@@ -1,0 +1,106 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { Agent, request, type IncomingMessage } from "node:http";
+import { text } from "node:stream/consumers";
+
+/** Who asks: the address that a proxy would tell, the machine's own address that it comes from, and what it says besides. */
+export type Asker = Readonly<{
+  address?: string;
+  localAddress?: string;
+  headers?: Readonly<Record<string, string>>;
+}>;
+
+const agent = new Agent({ keepAlive: true });
+
+/** Posts a message, over a connection that is kept, and reads the answer. */
+export async function ask(url: string, body: string | Buffer, { address, localAddress, headers }: Asker = {}) {
+  const made = request(url, {
+    method: "POST",
+    agent,
+    ...(localAddress === undefined ? {} : { localAddress }),
+    headers: {
+      "Content-Type": "application/json",
+      "Content-Length": Buffer.byteLength(body),
+      ...(address === undefined ? {} : { "X-Forwarded-For": address }),
+      ...headers,
+    },
+  });
+  made.end(body);
+  const [response] = (await once(made, "response")) as [IncomingMessage];
+  return { status: response.statusCode, headers: response.headers, text: await text(response) };
+}
+
+/** The code of the error that a JSON-RPC answer is, or undefined. */
+export function readErrorCode(answer: string): number | undefined {
+  return (JSON.parse(answer) as { error?: { code: number } }).error?.code;
+}
+
+/** A client's own connection, and what came over it. */
+export type RawClient = Disposable &
+  Readonly<{
+    socket: Socket;
+    /** All that came, up to the first 64 KiB. */
+    received: () => string;
+    receivedBytes: () => number;
+    /** Whether nothing more will come. */
+    isClosed: () => boolean;
+  }>;
+
+/** What a test looks at of what came. */
+const keptBytes = 65_536;
+
+/** Connects and sends bytes; what comes is read unless the socket is paused. */
+export function openRaw(
+  url: string,
+  bytes: string | Buffer,
+  { localAddress }: Pick<Asker, "localAddress"> = {},
+): RawClient {
+  const { hostname, port } = new URL(url);
+  const socket = connect({
+    host: hostname,
+    port: Number(port),
+    ...(localAddress === undefined ? {} : { localAddress }),
+  });
+  const state = { received: "", bytes: 0, isClosed: false };
+  socket.on("data", (part: Buffer) => {
+    state.bytes += part.length;
+    if (state.received.length < keptBytes) state.received += part.toString("latin1");
+  });
+  // The gateway half-closes what it has refused.
+  socket.on("end", () => (state.isClosed = true));
+  socket.on("close", () => (state.isClosed = true));
+  socket.on("error", () => socket.destroy());
+  if (bytes.length > 0) socket.write(bytes);
+  return {
+    socket,
+    received: () => state.received,
+    isClosed: () => state.isClosed,
+    receivedBytes: () => state.bytes,
+    [Symbol.dispose]: () => void socket.destroy(),
+  };
+}
+
+/** A whole request as bytes. */
+export function requestOf(body: string, { address, headers = {} }: Omit<Asker, "localAddress"> = {}): string {
+  const own = Object.entries({ ...(address === undefined ? {} : { "X-Forwarded-For": address }), ...headers });
+  const lines = own.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  return `POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${lines}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+}
+
+/** The beginning of a request that never becomes whole. */
+export const halfRequest =
+  "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{";
+
+/** Opens many; a test disposes of them together. */
+export function openMany(
+  count: number,
+  open: (at: number) => RawClient,
+): Disposable & Readonly<{ clients: readonly RawClient[] }> {
+  const clients = Array.from({ length: count }, (_, at) => open(at));
+  return {
+    clients,
+    [Symbol.dispose]: () => {
+      for (const client of clients) client[Symbol.dispose]();
+    },
+  };
+}

@@ -1,0 +1,118 @@
+import { expect } from "vitest";
+import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { generousMs, until } from "../support/until.ts";
+import { ask } from "./raw-call.ts";
+import { startSmallService, type SmallService } from "./small-service.ts";
+
+/** How soon another's short call is answered on a machine that many tests share. */
+const shortCallMs = 10_000;
+
+/** A gateway in a small process before a node of the test's own process, whose callers tell their addresses by X-Forwarded-For. */
+export type SmallGateway = AsyncDisposable &
+  Readonly<{
+    node: FakeNode;
+    service: SmallService;
+    /** The public listener. */
+    url: string;
+    /** The others, of which the operators' always runs. */
+    urls: Readonly<{ private: string; internal: string; operations: string }>;
+    /** The value of the first metric whose line begins so; 0 where there is none. */
+    metric: (line: string) => Promise<number>;
+    /** Another caller's short call is answered, and the process is the same one, and small. */
+    expectOthersServed: () => Promise<void>;
+  }>;
+
+/** Reads that the node does not answer yet. */
+export type HeldReads = Readonly<{
+  /** Reads that it has, by the first parameter, and has not answered. */
+  held: () => readonly unknown[];
+  /** Answers those and all that come from now on. */
+  letGo: () => void;
+}>;
+
+/** What is read, and by whom, to be told apart at the node. */
+export const storage = (id: unknown, account = `0x${"ab".repeat(20)}`) =>
+  JSON.stringify({ jsonrpc: "2.0", id, method: "eth_getStorageAt", params: [account, `0x${String(id)}`, "latest"] });
+
+/** A call that only the node can answer. */
+export const syncing = '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}';
+
+/** Starts both on free ports; the bounds are the defaults but for what the environment says. */
+export async function startSmallGateway(
+  env: Readonly<Record<string, string>> = {},
+  options: Readonly<{ heapMiB?: number; descriptors?: number }> = {},
+): Promise<SmallGateway> {
+  const node = await startFakeNode();
+  const service = await startSmallService(
+    "gateway",
+    {
+      GATEHOUSE_GATEWAY_NODE_HTTP_URL: node.httpUrl,
+      GATEHOUSE_GATEWAY_NODE_CHAIN_ID: "1",
+      GATEHOUSE_GATEWAY_PUBLIC_PORT: "0",
+      GATEHOUSE_GATEWAY_PRIVATE_PORT: "0",
+      GATEHOUSE_GATEWAY_INTERNAL_PORT: "0",
+      GATEHOUSE_GATEWAY_LISTEN_PORT: "0",
+      GATEHOUSE_GATEWAY_CALLERS_TRUSTED_PROXIES: "127.0.0.1",
+      // The node shares the test's thread, and the machine is shared: how soon either answers is not what is looked at.
+      GATEHOUSE_GATEWAY_HEALTH_TIMEOUT_MS: "20000",
+      GATEHOUSE_GATEWAY_OVERLOAD_LOOP_DELAY_MS: "60000",
+      ...env,
+    },
+    options,
+  );
+  const url = service.urls["gateway"] ?? "";
+  const urls = {
+    private: service.urls["gateway-private"] ?? "",
+    internal: service.urls["gateway-internal"] ?? "",
+    operations: service.urls["operations"] ?? "",
+  };
+  const metric = async (line: string) => {
+    const text = await (await fetch(`${urls.operations}/metrics`)).text();
+    const found = text.split("\n").find((one) => one.startsWith(line));
+    return Number(found?.split(" ").at(-1) ?? 0);
+  };
+  await until("the gateway is ready", generousMs, async () => {
+    const { ok } = await fetch(`${urls.operations}/readyz`);
+    return ok;
+  });
+  return {
+    node,
+    service,
+    url,
+    urls,
+    metric,
+    expectOthersServed: async () => {
+      const startedAt = performance.now();
+      const { text } = await ask(url, syncing, { address: "192.0.2.200" });
+      expect(text).toMatch(/^\{"jsonrpc":"2.0","id":1,"result":/);
+      expect(performance.now() - startedAt).toBeLessThan(shortCallMs);
+      service.expectWell();
+    },
+    [Symbol.asyncDispose]: async () => {
+      await service[Symbol.asyncDispose]();
+      await node[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Has the node keep reads of storage until they are let go; all else it answers. */
+export function holdReads(node: FakeNode): HeldReads {
+  const waiting: { account: unknown; end: () => void }[] = [];
+  node.answer(({ id, method, params: [account] }, response) => {
+    if (method !== "eth_getStorageAt") return "0x1";
+    const read = {
+      account,
+      end: () => void response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":"0x1"}`),
+    };
+    waiting.push(read);
+    response.on("close", () => waiting.includes(read) && waiting.splice(waiting.indexOf(read), 1));
+    return byHand;
+  });
+  return {
+    held: () => waiting.map(({ account }) => account),
+    letGo: () => {
+      node.answer(() => "0x1");
+      for (const { end } of waiting.splice(0)) end();
+    },
+  };
+}
