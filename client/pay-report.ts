@@ -98,36 +98,42 @@ function bodyDocument(body: Uint8Array): object {
   }
 }
 
-/** Says a step of a payment in words and decoded fields, for a terminal. Shows no signature. */
+/** Describes a step of a payment in words and decoded fields, for a terminal. Shows no signature. */
 export function describePaymentEvent(event: PaymentEvent): string {
+  const { summary, details } = partsOf(event);
+  return [summary, ...details].join("\n");
+}
+
+/** A step in one line, and what follows that line in the long form. */
+function partsOf(event: PaymentEvent): Readonly<{ summary: string; details: readonly string[] }> {
   switch (event.type) {
-    case "payment-required":
-      return [`402 Payment Required from ${event.url}`, "PAYMENT-REQUIRED:", indented(event.paymentRequired)].join(
-        "\n",
-      );
+    case "payment-required": {
+      const details = ["PAYMENT-REQUIRED:", indented(event.paymentRequired)];
+      return { summary: `402 Payment Required from ${event.url}`, details };
+    }
     case "payment-signed": {
       const { authorization, accepted, decimals } = event;
       const what = `${formatAmount(BigInt(authorization.value), decimals)} of ${accepted.asset} on ${accepted.network}`;
-      return [`Signed a payment of ${what} to ${authorization.to}`, indented({ authorization })].join("\n");
+      return { summary: `Signed a payment of ${what} to ${authorization.to}`, details: [indented({ authorization })] };
     }
     case "chain-unread":
-      return `The chain did not tell: ${event.reason}`;
+      return { summary: `The chain could not be read: ${event.reason}`, details: [] };
     case "payment-repeated":
-      return `Sending the same payment again (attempt ${event.attempt + 1}): ${event.reason}`;
+      return { summary: `Sending the same payment again (attempt ${event.attempt + 1}): ${event.reason}`, details: [] };
     case "payment-response":
-      if (event.settlement === undefined) return `Answer ${event.status} without PAYMENT-RESPONSE`;
-      return [`Answer ${event.status}, PAYMENT-RESPONSE:`, indented(event.settlement)].join("\n");
+      return event.settlement === undefined
+        ? { summary: `Answer ${event.status} without PAYMENT-RESPONSE`, details: [] }
+        : { summary: `Answer ${event.status}, PAYMENT-RESPONSE:`, details: [indented(event.settlement)] };
   }
 }
 
-/** The same in one line; a payment that was not settled is told in full. */
+/** The same in one line; a payment that was not settled is described in full. */
 function summarizePaymentEvent(event: PaymentEvent): string {
-  const text = describePaymentEvent(event);
-  if (event.type !== "payment-response") return text.split("\n", 1)[0] ?? text;
+  if (event.type !== "payment-response") return partsOf(event).summary;
   const { settlement } = event;
   return settlement?.success === true
     ? `Settled on ${settlement.network} by transaction ${settlement.transaction}`
-    : text;
+    : describePaymentEvent(event);
 }
 
 function indented(value: unknown): string {

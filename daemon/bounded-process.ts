@@ -47,7 +47,7 @@ const pipeGraceMs = 100;
 
 /**
  * Runs a program. At a limit, its whole process group is killed. Resolves with its standard output when it exits with 0, and what it
- * complained of all the same; what went wrong comes back as words, with the first line of its standard error.
+ * complained of all the same; a failure comes back with a message, and with the first line of its standard error.
  */
 export async function runProcess(options: ProcessOptions): Promise<ProcessResult> {
   const [file, ...args] = options.command;
@@ -107,10 +107,13 @@ function exitResult(
   errors: string,
 ): ProcessResult {
   if (code === 0) return reportSuccess(output, errors);
-  const how = code === null ? `was ended by ${signal}` : `exited with status ${code}`;
   const said = takeFirstLine(errors) || takeFirstLine(output);
-  const message = `${file} ${how}${said === "" ? "." : `: ${said}`}`;
-  return { ok: false, reason: "Failed", message, said, ...(code === null ? {} : { exitStatus: code }) };
+  if (code === null) {
+    const message = `${file} was ended by ${signal}${said === "" ? "" : ` (${said})`}.`;
+    return { ok: false, reason: "Failed", message, said };
+  }
+  const message = `${file} exited with status ${code}${said === "" ? "." : `: ${said}`}`;
+  return { ok: false, reason: "Failed", message, said, exitStatus: code };
 }
 
 /** Says what is left of the group, where it can't be killed: this runs in timers, where nothing would catch an error. */

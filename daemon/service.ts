@@ -146,7 +146,7 @@ function followSettings(handOver: HandOverPart, { files, log }: Pick<ServiceCont
   handOver.followSettings(({ path, sha256, refused }) => {
     files.taken({ setting, path, sha256 });
     if (refused === undefined) return;
-    files.refused(setting, refused);
+    files.refused(setting, [refused]);
     log.error({ event: "file-refused", path }, `${path}: ${refused}; the settings of before stay in force`);
   });
 }

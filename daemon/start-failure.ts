@@ -19,7 +19,7 @@ const advice: Readonly<Record<string, string>> = {
 /** Why a process did not start or stop as it should, for its standard error: a line a reason. Only what nobody foresaw has a trace. */
 export function formatFailure(error: unknown): readonly string[] {
   if (error instanceof SettingsError) return error.lines;
-  if (error instanceof StartupError) return error.message.split("\n");
+  if (error instanceof StartupError) return error.problems;
   if (error instanceof DeadlineError) return [`${error.message}; what was left is ended with the process.`];
   if (error instanceof SuppressedError) return [...formatFailure(error.suppressed), ...formatFailure(error.error)];
   if (error instanceof AggregateError) return error.errors.flatMap(formatFailure);

@@ -23,12 +23,12 @@ test("files that are in force are right, and named", () => {
 });
 
 test("one that is refused is wrong, with the reason and what is in force instead", () => {
-  expect(deriveFilesCondition([{ ...policy, refused: "ranges: no\ntiers: no" }, keys])).toEqual({
+  expect(deriveFilesCondition([{ ...policy, problems: ["ranges: no.", "tiers: no."] }, keys])).toEqual({
     type: "FilesInForce",
     status: "False",
     reason: "Refused",
     message:
-      "/etc/policy.json5 (gateway.policyPath) can't be used: ranges: no; tiers: no. What was read there at 2026-01-01T12:00:00.000Z is in force. " +
+      "/etc/policy.json5 (gateway.policyPath) can't be used: ranges: no. tiers: no. What was read there at 2026-01-01T12:00:00.000Z is in force. " +
       "Mend the file: it is read again as you save it.",
   });
 });

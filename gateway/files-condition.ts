@@ -5,11 +5,11 @@ import type { ConditionReport } from "#status/condition.ts";
 export function deriveFilesCondition(files: readonly FileInForce[]): ConditionReport<"FilesInForce"> | undefined {
   if (files.length === 0) return undefined;
   const type = "FilesInForce";
-  const refused = files.flatMap(({ setting, path, readAt, refused: why }) =>
-    why === undefined
+  const refused = files.flatMap(({ setting, path, readAt, problems }) =>
+    problems === undefined
       ? []
       : [
-          `${path} (${setting}) can't be used: ${why.replaceAll("\n", "; ")}. What was read there at ${readAt} is in force.`,
+          `${path} (${setting}) can't be used: ${problems.join(" ")} What was read there at ${readAt} is in force.`,
         ],
   );
   if (refused.length > 0) {

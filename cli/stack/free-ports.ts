@@ -17,7 +17,7 @@ export async function requireFreePorts(wanted: readonly WantedPort[]): Promise<v
       ({ host, port, owner, setting }) =>
         `port ${port} on ${host}, wanted by the ${owner}, is taken; stop what uses it or set ${setting} to another port.`,
     );
-  if (lines.length > 0) throw new StartupError(lines.join("\n"));
+  if (lines.length > 0) throw new StartupError(lines);
 }
 
 async function isTaken({ host, port }: WantedPort): Promise<boolean> {

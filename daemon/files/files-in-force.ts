@@ -9,8 +9,8 @@ export type FileInForce = Readonly<{
   sha256: string;
   /** When that text was read, ISO 8601. */
   readAt: string;
-  /** What is wrong with the text that stands there now; absent where it is the one in force. */
-  refused?: string;
+  /** Every problem of the text that stands there now, in whole sentences; absent where it is the one in force. */
+  problems?: readonly string[];
 }>;
 
 /** The files of a process that are read again as they change. */
@@ -18,11 +18,11 @@ export type FilesInForce = Readonly<{
   /** Notes that what stood in a file holds from now on. */
   taken: (file: Pick<FileInForce, "setting" | "path" | "sha256">) => void;
   /** Notes that what stands in a file now can't be used; what was read before stays in force. */
-  refused: (setting: string, message: string) => void;
+  refused: (setting: string, problems: readonly string[]) => void;
   list: () => readonly FileInForce[];
 }>;
 
-/** Keeps what is in force of each file, and tells it as `gatehouse_file_in_force`. */
+/** Keeps what is in force of each file, and reports it as `gatehouse_file_in_force`. */
 export function createFilesInForce(metrics: Registry, clock: () => number = Date.now): FilesInForce {
   const files = new Map<string, FileInForce>();
   const gauge = new Gauge({
@@ -36,10 +36,10 @@ export function createFilesInForce(metrics: Registry, clock: () => number = Date
       files.set(file.setting, { ...file, readAt: new Date(clock()).toISOString() });
       gauge.set({ setting: file.setting }, 1);
     },
-    refused: (setting, message) => {
+    refused: (setting, problems) => {
       const file = files.get(setting);
       if (file === undefined) return;
-      files.set(setting, { ...file, refused: message });
+      files.set(setting, { ...file, problems });
       gauge.set({ setting }, 0);
     },
     list: () => [...files.values()],

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { createLog } from "../log.ts";
 import { StartupError } from "../startup-error.ts";
 import { createFilesInForce } from "./files-in-force.ts";
-import { openWatchedFile, watchFile, type WatchedFileDependencies } from "./watched-file.ts";
+import { openWatchedFile, watchFile, type FileReading, type WatchedFileDependencies } from "./watched-file.ts";
 
 let folder: string;
 let path: string;
@@ -41,16 +41,23 @@ function telling(): WatchedFileDependencies {
 }
 
 const file = () => ({ path, setting: "a.setting" });
+
+/** Takes any object, and finds two problems in one with the key `bad`. */
+function readAny(content: unknown): FileReading<object> {
+  const value = content as object;
+  return "bad" in value ? { ok: false, problems: ["bad: the first.", "bad: the\nsecond."] } : { ok: true, value };
+}
+
 const open = [
   [
     "at once",
     async (take: (value: object) => void, dependencies: WatchedFileDependencies) =>
-      watchFile({ ...file(), read: (content) => content as object, take }, dependencies),
+      watchFile({ ...file(), read: readAny, take }, dependencies),
   ],
   [
     "by waiting",
     (take: (value: object) => void, dependencies: WatchedFileDependencies) =>
-      openWatchedFile({ ...file(), read: async (content) => content as object, take }, dependencies),
+      openWatchedFile({ ...file(), read: async (content) => readAny(content), take }, dependencies),
   ],
 ] as const;
 
@@ -61,16 +68,16 @@ it.each(open)(
     const taken: object[] = [];
     const dependencies = telling();
     await using _watched = await opened((value) => void taken.push(value), dependencies);
-    const refused = () => dependencies.files.list()[0]?.refused;
+    const problems = () => dependencies.files.list()[0]?.problems;
     breakFolder();
     vi.advanceTimersByTime(30_000);
-    await vi.waitUntil(() => refused() !== undefined, { timeout: 20_000 });
-    expect(refused()).toBe("can't be read (ELOOP); name a readable JSON5 file.");
+    await vi.waitUntil(() => problems() !== undefined, { timeout: 20_000 });
+    expect(problems()).toEqual(["can't be read (ELOOP); name a readable JSON5 file."]);
     expect(lines.join("")).toContain(`a.setting: ${path}: can't be read (ELOOP)`);
     expect(taken).toEqual([{ at: 1 }]);
     hold("{ at: 2 }");
     vi.advanceTimersByTime(30_000);
-    await vi.waitUntil(() => refused() === undefined, { timeout: 20_000 });
+    await vi.waitUntil(() => problems() === undefined, { timeout: 20_000 });
     expect(taken.at(-1)).toEqual({ at: 2 });
   },
 );
@@ -79,4 +86,10 @@ it.each(open)("ends a start where its folder can't be read, where it is read %s"
   breakFolder();
   const wrong = `a.setting: ${path}: can't be read (ELOOP); name a readable JSON5 file.`;
   await expect(opened(() => undefined, telling())).rejects.toThrow(new StartupError(wrong));
+});
+
+it.each(open)("ends a start with each problem of the content in one piece, where it is read %s", async (_, opened) => {
+  hold("{ bad: 1 }");
+  const problems = [`a.setting: ${path}: bad: the first.`, `a.setting: ${path}: bad: the\nsecond.`];
+  await expect(opened(() => undefined, telling())).rejects.toMatchObject({ problems, message: problems.join("\n") });
 });

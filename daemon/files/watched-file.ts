@@ -8,18 +8,21 @@ import { readJson5File } from "./json5-file.ts";
 import { explainUnreadable } from "./regular-file.ts";
 import { StartupError } from "../startup-error.ts";
 
+/** What a file's content means, or every problem that keeps it from being used, each in whole sentences. */
+export type FileReading<Value> = Readonly<{ ok: true; value: Value } | { ok: false; problems: readonly string[] }>;
+
 /** How a file's content becomes what is in force. */
 export type WatchedFileOptions<Value> = Readonly<{
   path: string;
   /** The setting that names the file, for messages. */
   setting: string;
-  /** Reads the parsed JSON5; a string says what is wrong with it. */
-  read: (content: unknown) => Value | string;
+  /** Reads the parsed JSON5. */
+  read: (content: unknown) => FileReading<Value>;
   /** Takes what was read, the first time included. */
   take: (value: Value) => void;
 }>;
 
-/** Who is told of what a file holds. */
+/** Where changes of the file are reported. */
 export type WatchedFileDependencies = Readonly<{ log: Logger; files: FilesInForce }>;
 
 /** Time in which a file that is being written has to stay the same before it is read. */
@@ -28,57 +31,55 @@ const settleMs = 100;
 const lookAgainMs = 30_000;
 
 /**
- * Reads a JSON5 file now and whenever it changes. A file that turns bad later leaves in force what was, and the log and `files` say so.
+ * Reads a JSON5 file now and whenever it changes. If it becomes invalid later, the last valid content stays in force, and the log and `files` say so.
  *
  * @throws {StartupError} when the file can't be used at the start.
  */
-export function watchFile<Value extends object>(
+export function watchFile<Value>(
   { read, take, ...file }: WatchedFileOptions<Value>,
   dependencies: WatchedFileDependencies,
 ): AsyncDisposable {
   const watched = watchedFile(file, dependencies);
-  const load = (): string | undefined => {
+  const load = (): readonly string[] => {
     const content = watched.read();
-    if (!content.ok) return content.message;
-    const value = read(content.value);
-    if (typeof value === "string") return value;
-    take(value);
+    if (!content.ok) return [content.message];
+    const reading = read(content.value);
+    if (!reading.ok) return reading.problems;
+    take(reading.value);
     watched.taken(content.text);
-    return undefined;
+    return [];
   };
-  const failure = load();
-  if (failure !== undefined) throw watched.unusable(failure);
-  return watched.follow(() => watched.tell(load()));
+  watched.requireUsable(load());
+  return watched.follow(() => watched.report(load()));
 }
 
 /** How a file's content becomes what is in force where that takes a while. */
 export type OpenedFileOptions<Value> = Omit<WatchedFileOptions<Value>, "read"> &
-  Readonly<{ read: (content: unknown) => Promise<Value | string> }>;
+  Readonly<{ read: (content: unknown) => Promise<FileReading<Value>> }>;
 
 /**
- * The same as {@link watchFile} for what is read by waiting; one reading ends before the next begins.
+ * The same as {@link watchFile} where reading is asynchronous; one reading ends before the next begins.
  *
  * @throws {StartupError} when the file can't be used at the start.
  */
-export async function openWatchedFile<Value extends object>(
+export async function openWatchedFile<Value>(
   { read, take, ...file }: OpenedFileOptions<Value>,
   dependencies: WatchedFileDependencies,
 ): Promise<AsyncDisposable> {
   const watched = watchedFile(file, dependencies);
-  const load = async (): Promise<string | undefined> => {
+  const load = async (): Promise<readonly string[]> => {
     const content = watched.read();
-    if (!content.ok) return content.message;
-    const value = await read(content.value);
-    if (typeof value === "string") return value;
-    take(value);
+    if (!content.ok) return [content.message];
+    const reading = await read(content.value);
+    if (!reading.ok) return reading.problems;
+    take(reading.value);
     watched.taken(content.text);
-    return undefined;
+    return [];
   };
-  const failure = await load();
-  if (failure !== undefined) throw watched.unusable(failure);
-  let reading = Promise.resolve();
+  watched.requireUsable(await load());
+  let loading = Promise.resolve();
   return watched.follow(() => {
-    reading = reading.then(async () => watched.tell(await load()));
+    loading = loading.then(async () => watched.report(await load()));
   });
 }
 
@@ -87,7 +88,6 @@ function watchedFile(
   { path, setting }: Readonly<{ path: string; setting: string }>,
   { log, files }: WatchedFileDependencies,
 ) {
-  const problem = (message: string) => message.replaceAll(/^/gm, `${setting}: ${path}: `);
   let stamp = "";
   return {
     read: () => {
@@ -95,16 +95,21 @@ function watchedFile(
       return readJson5File(path);
     },
     taken: (text: string) => files.taken({ setting, path, sha256: hash("sha256", text) }),
-    unusable: (message: string) => new StartupError(problem(message)),
-    /** Tells how a later reading ended. */
-    tell: (wrong: string | undefined) => {
-      if (wrong === undefined) return log.info({ event: "file-read-again", path }, `${setting} was read again`);
-      files.refused(setting, wrong);
-      log.error({ event: "file-refused", path }, `${problem(wrong)}; what was read before stays in force`);
+    requireUsable: (problems: readonly string[]) => {
+      if (problems.length > 0) throw new StartupError(problems.map((problem) => `${setting}: ${path}: ${problem}`));
+    },
+    /** Reports how a later reading ended. */
+    report: (problems: readonly string[]) => {
+      if (problems.length === 0) return log.info({ event: "file-read-again", path }, `${setting} was read again`);
+      files.refused(setting, problems);
+      log.error(
+        { event: "file-refused", path },
+        `what was read before stays in force; ${setting}: ${path}: ${problems.join(" ")}`,
+      );
     },
     follow: (reload: () => void): AsyncDisposable => {
       let isLooking = false;
-      // Beside this thread: a file system that hangs, as NFS without its server, would stop all that it serves. One look at a time, as each that
+      // Not on this thread: a file system that hangs, as NFS without its server, would stop all that it serves. One look at a time, as each that
       // does not come back takes one of the few threads that there are for files.
       const lookAgain = async () => {
         if (isLooking) return;

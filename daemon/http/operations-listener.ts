@@ -73,7 +73,7 @@ export function addOperationsRoutes(
     const isWhole = Object.values(state.checks).every(({ ok }) => ok);
     return c.json({ status: isWhole ? "ok" : "degraded", checks: state.checks });
   });
-  if (configuration !== undefined) app.get(operatorPaths.configuration, (c) => c.json(configuration()));
+  if (configuration !== undefined) app.get(operatorPaths.configuration, (c) => c.json(toDocument(configuration())));
   app.get(operatorPaths.metrics, async (c) => {
     const supports = [plainType, openMetricsType];
     if (hasExemplars && accepts(c, { header: "Accept", supports, default: plainType }) === openMetricsType) {
@@ -84,7 +84,7 @@ export function addOperationsRoutes(
   });
 }
 
-/** What a running service has been told, for whoever asks whether that still is what it was given. */
+/** What a running service works with, to be compared with what its deployment gave it. */
 export type ConfigurationInUse = Readonly<{
   service: string;
   version: string;
@@ -93,3 +93,13 @@ export type ConfigurationInUse = Readonly<{
   /** The files that it reads again as they change. */
   files: readonly FileInForce[];
 }>;
+
+/** The configuration as JSON: the problems of a file are one text. */
+function toDocument({ files, ...configuration }: ConfigurationInUse): object {
+  return {
+    ...configuration,
+    files: files.map(({ problems, ...file }) =>
+      problems === undefined ? file : { ...file, refused: problems.join(" ") },
+    ),
+  };
+}

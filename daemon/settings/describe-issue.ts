@@ -85,6 +85,11 @@ function readRequirement(issue: Issue): Requirement {
 /** What is said of a value when its schema says no more than that it does not fit. */
 export const fallback = formatRequirement(anotherValue);
 
+/** Says what is wrong with a file that a schema refused: a sentence per issue, which begins with the place in the file. */
+export function describeFileIssues(issues: readonly z.core.$ZodIssue[]): readonly string[] {
+  return issues.map(({ path, message }) => `${path.map(String).join(".") || "the file"}: ${message}.`);
+}
+
 /** {@link describeExpected}, with what was there instead; what the schema library says in every process that reads settings. */
 function describeIssue(issue: z.core.$ZodRawIssue): string {
   if (issue.code !== "invalid_type") return describeExpected(issue);

@@ -54,8 +54,9 @@ export type NodeConf = Readonly<{
 export function readNodeConf(file: string): NodeConf {
   const parsed = schema.safeParse(readValue(file));
   if (!parsed.success) {
-    const lines = parsed.error.issues.map((issue) => `${file}: ${issue.path.join(".") || "(root)"}: ${issue.message}`);
-    throw new StartupError(lines.join("\n"));
+    throw new StartupError(
+      parsed.error.issues.map((issue) => `${file}: ${issue.path.join(".") || "(root)"}: ${issue.message}`),
+    );
   }
   const { chain, storage } = parsed.data;
   const at = (relative: string) => resolve(dirname(file), relative);

@@ -4,13 +4,19 @@ import { readApiKeys, type ApiKeys } from "./api-keys.ts";
 
 const sha256 = (key: string) => hashBytes("sha256", key);
 
+function takenKeys(entry: object): ApiKeys {
+  const reading = readApiKeys({ keys: [entry] });
+  if (!reading.ok) throw new Error(reading.problems.join(" "));
+  return reading.value;
+}
+
 describe("API keys", () => {
   it("are found by their hash alone, and by all of it", () => {
     const hash = sha256("good");
     // Agrees with the hash in all that it is looked up by; what tells it apart is compared in constant time.
     const twin = `${hash.slice(0, 32)}${"0".repeat(32)}`;
-    const keys = readApiKeys({ keys: [{ name: "ops", sha256: hash, tier: "paid" }] }) as ApiKeys;
-    const twins = readApiKeys({ keys: [{ name: "twin", sha256: twin, tier: "paid" }] }) as ApiKeys;
+    const keys = takenKeys({ name: "ops", sha256: hash, tier: "paid" });
+    const twins = takenKeys({ name: "twin", sha256: twin, tier: "paid" });
     expect(keys.holderOf("good")).toEqual({ name: "ops", tier: "paid" });
     expect(keys.holderOf(hash)).toBeUndefined();
     expect(keys.holderOf("goo")).toBeUndefined();
@@ -19,12 +25,13 @@ describe("API keys", () => {
 
   it("are never shown by what is wrong with their file", () => {
     const hash = sha256("good");
-    const wrong = readApiKeys({
+    const reading = readApiKeys({
       keys: [
         { name: "ops", sha256: `${hash}0`, tier: "Paid!" },
         { name: "ops", key: "plain" },
       ],
     });
+    const wrong = reading.ok ? "" : reading.problems.join(" ");
     expect(wrong).toContain("keys.0.sha256");
     expect(wrong).not.toContain(hash.slice(0, 8));
     expect(wrong).not.toContain("plain");

@@ -1,5 +1,7 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
+import type { FileReading } from "#daemon/files/watched-file.ts";
+import { describeFileIssues } from "#daemon/settings/describe-issue.ts";
 import { apiKeyHolder, apiKeyShape } from "../settings/api-keys.ts";
 
 const keyFile = z.strictObject({
@@ -12,24 +14,23 @@ export type KeyHolder = Readonly<{ name: string; tier: string }>;
 /** API keys as they are stored: by their hashes only. */
 export type ApiKeys = Readonly<{ holderOf: (key: string) => KeyHolder | undefined }>;
 
-/** Reads the content of a key file; a string says what is wrong with it, and never shows a hash. */
-export function readApiKeys(content: unknown): ApiKeys | string {
+/** Reads the content of a key file. No problem shows a hash. */
+export function readApiKeys(content: unknown): FileReading<ApiKeys> {
   const parsed = keyFile.safeParse(content);
-  if (!parsed.success) {
-    return parsed.error.issues.map((issue) => `${issue.path.join(".") || "the file"}: ${issue.message}`).join("; ");
-  }
+  if (!parsed.success) return { ok: false, problems: describeFileIssues(parsed.error.issues) };
   const byStart = new Map<string, { hash: Buffer; holder: KeyHolder }>();
   for (const { name, sha256, tier } of parsed.data.keys) {
     byStart.set(sha256.slice(0, lookupDigits), { hash: Buffer.from(sha256, "hex"), holder: { name, tier } });
   }
-  if (byStart.size !== parsed.data.keys.length) return "keys: two entries have the same hash";
-  return {
-    holderOf: (key) => {
-      const digest = hash("sha256", key, "buffer");
-      const found = byStart.get(digest.toString("hex").slice(0, lookupDigits));
-      return found !== undefined && timingSafeEqual(found.hash, digest) ? found.holder : undefined;
-    },
+  if (byStart.size !== parsed.data.keys.length) {
+    return { ok: false, problems: ["keys: two entries have the same hash; remove one of them."] };
+  }
+  const holderOf = (key: string) => {
+    const digest = hash("sha256", key, "buffer");
+    const found = byStart.get(digest.toString("hex").slice(0, lookupDigits));
+    return found !== undefined && timingSafeEqual(found.hash, digest) ? found.holder : undefined;
   };
+  return { ok: true, value: { holderOf } };
 }
 
 /**

@@ -10,7 +10,7 @@ import { readText } from "#daemon/bytes.ts";
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import { sendRequest } from "#daemon/http/request.ts";
 import type { SettingNames } from "../settings/names.ts";
-import { watchFile, type WatchedFileDependencies } from "#daemon/files/watched-file.ts";
+import { watchFile, type FileReading, type WatchedFileDependencies } from "#daemon/files/watched-file.ts";
 
 /** Where the keys are that sign callers' tokens. */
 export type KeySetOptions = Readonly<{
@@ -126,11 +126,11 @@ const fetchKeySet: FetchImplementation = async (url, { headers, method, signal }
   return new Response(text === "" ? null : text, { status: answer.statusCode ?? 502 });
 };
 
-/** Reads the content of a key set's file; a string says what is wrong with it. */
-function readKeySet(content: unknown): JWTVerifyGetKey | string {
+/** Reads the content of a key set's file. */
+function readKeySet(content: unknown): FileReading<JWTVerifyGetKey> {
   try {
-    return createLocalJWKSet(content as JSONWebKeySet);
+    return { ok: true, value: createLocalJWKSet(content as JSONWebKeySet) };
   } catch (cause) {
-    return `no key set (${String(cause)}); expected { keys: […] }`;
+    return { ok: false, problems: [`no key set (${String(cause)}); expected { keys: […] }.`] };
   }
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { StartupError } from "#daemon/startup-error.ts";
-import { watchFile, type WatchedFileDependencies } from "#daemon/files/watched-file.ts";
+import { watchFile, type FileReading, type WatchedFileDependencies } from "#daemon/files/watched-file.ts";
+import { describeFileIssues } from "#daemon/settings/describe-issue.ts";
 import { createCatalogue, type Catalogue } from "../catalogue/catalogue.ts";
 import { type PolicySettings, type Tier, policyShape } from "../settings/policy.ts";
 import type { SettingNames } from "../settings/names.ts";
@@ -78,8 +79,10 @@ export function startLivePolicy(
             path: policyPath,
             setting: settingNames.key("policyPath"),
             read: (content) => {
-              const policy = readPolicyFile(content, base);
-              return typeof policy === "string" ? policy : (missingTier(policy, settings, settingNames) ?? policy);
+              const reading = readPolicyFile(content, base);
+              if (!reading.ok) return reading;
+              const problem = missingTier(reading.value, settings, settingNames);
+              return problem === undefined ? reading : { ok: false, problems: [problem] };
             },
             take: (policy: Policy) => {
               state.policy = policy;
@@ -100,12 +103,12 @@ function missingTier({ tiers }: Policy, settings: LivePolicySettings, { key }: S
   return undefined;
 }
 
-function readPolicyFile(content: unknown, base: PolicySettings): Policy | string {
-  if (typeof content !== "object" || content === null) return "expected one object with sections of the policy";
-  const parsed = fileSchema.safeParse(content);
-  if (!parsed.success) {
-    return parsed.error.issues.map((issue) => `${issue.path.join(".") || "the file"}: ${issue.message}`).join("; ");
+function readPolicyFile(content: unknown, base: PolicySettings): FileReading<Policy> {
+  if (typeof content !== "object" || content === null) {
+    return { ok: false, problems: ["expected one object with sections of the policy."] };
   }
+  const parsed = fileSchema.safeParse(content);
+  if (!parsed.success) return { ok: false, problems: describeFileIssues(parsed.error.issues) };
   const given = Object.entries(parsed.data).filter(([name]) => Object.hasOwn(content, name));
-  return createPolicy({ ...base, ...Object.fromEntries(given) });
+  return { ok: true, value: createPolicy({ ...base, ...Object.fromEntries(given) }) };
 }

@@ -24,11 +24,11 @@ export type LiveRoutesOptions = RouteOptions &
     formerOfferMs: number;
   }>;
 
-/** What the routes are read and told with. */
+/** Where changes are reported, and what else decides about them. */
 export type LiveRoutesDependencies = WatchedFileDependencies &
   Readonly<{
     clock: () => number;
-    /** What else is wrong with routes that have the right form, one problem a line; undefined where nothing is. */
+    /** Another problem of routes that have the right form, in one sentence; undefined if there is none. */
     check: (routes: readonly Route[]) => string | undefined;
     /** Called with routes before they are sold. */
     took: (routes: readonly Route[]) => void;
@@ -52,7 +52,7 @@ function giveTheSame({ accepts: _before, ...before }: Route, { accepts: _after, 
  * `formerOfferMs`, but only where it pays to an account that the route still names: money never goes where it shall go no more. It bought what the route
  * gave then: once a change touches more of a route than its offers, its former ones are taken no more, lest an old price buy a new product.
  *
- * @throws {StartupError} with every problem of the file at the start, one a line, each with the route and the field.
+ * @throws {StartupError} with every problem of the file at the start, each with the route and the field.
  */
 export async function openLiveRoutes(
   { path, setting, formerOfferMs, ...making }: LiveRoutesOptions,
@@ -66,8 +66,9 @@ export async function openLiveRoutes(
       path,
       setting,
       read: async (content) => {
-        const made = await buildRoutes(content, making);
-        return typeof made === "string" ? made : (check(made) ?? made);
+        const reading = await buildRoutes(content, making);
+        const problem = reading.ok ? check(reading.value) : undefined;
+        return problem === undefined ? reading : { ok: false, problems: [problem] };
       },
       take: (read: readonly Route[]) => {
         took(read);

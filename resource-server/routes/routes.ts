@@ -1,5 +1,6 @@
 import type { PaymentRequirements } from "@x402/core/types";
 import type { ChargedToken, Scheme } from "#x402/scheme.ts";
+import type { FileReading } from "#daemon/files/watched-file.ts";
 import { schemes as knownSchemes } from "#x402/schemes.ts";
 import { routeFileFor, type RouteFile } from "./route-file.ts";
 import { routeProblems } from "./route-problems.ts";
@@ -16,14 +17,15 @@ export type RouteOptions = Readonly<{
   schemes?: readonly Scheme[];
 }>;
 
-/** The routes that the content of a routes file describes; a string has every problem of it, one a line, each with the route and the field. */
-export async function buildRoutes(content: unknown, options: RouteOptions): Promise<readonly Route[] | string> {
+/** The routes that the content of a routes file describes, or every problem of it, each with the route and the field. */
+export async function buildRoutes(content: unknown, options: RouteOptions): Promise<FileReading<readonly Route[]>> {
   const { schemes = knownSchemes } = options;
   const names = schemes.map(({ name }) => name);
   const problems = routeProblems(content, options.token.network, names);
-  if (problems.length > 0) return problems.join("\n");
+  if (problems.length > 0) return { ok: false, problems };
   const routes = Object.entries(routeFileFor(names).parse(content));
-  return Promise.all(routes.map(([key, entry]) => routeOf(key, entry, { ...options, schemes })));
+  const value = await Promise.all(routes.map(([key, entry]) => routeOf(key, entry, { ...options, schemes })));
+  return { ok: true, value };
 }
 
 async function routeOf(key: string, entry: RouteFile[string], options: Required<RouteOptions>): Promise<Route> {

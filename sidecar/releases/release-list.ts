@@ -1,4 +1,6 @@
 import { z } from "zod";
+import type { FileReading } from "#daemon/files/watched-file.ts";
+import { describeFileIssues } from "#daemon/settings/describe-issue.ts";
 import { nodeVersionText } from "#node/versions.ts";
 
 const release = z.strictObject({
@@ -14,9 +16,10 @@ const releases = z.array(release).max(1_000);
 /** Releases of the node as the operator lists them, with the heights from which they are needed. */
 export type ReleaseList = Readonly<z.output<typeof releases>>;
 
-/** Reads a release list; a text says what is wrong with it. */
-export function readReleaseList(content: unknown): ReleaseList | string {
+/** Reads a release list. */
+export function readReleaseList(content: unknown): FileReading<ReleaseList> {
   const parsed = releases.safeParse(content);
-  if (parsed.success) return parsed.data;
-  return parsed.error.issues.map(({ path, message }) => `${path.join(".") || "the file"}: ${message}`).join("; ");
+  return parsed.success
+    ? { ok: true, value: parsed.data }
+    : { ok: false, problems: describeFileIssues(parsed.error.issues) };
 }

@@ -333,7 +333,7 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
   [
     "RestartSettled",
     "EditRefused",
-    { restarts: { settled: { refusedEdit: "a key is missing" } } },
+    { restarts: { settled: { refusedEdit: "a key is missing." } } },
     "a key is missing. The node runs on with what it has read. Correct node.conf; if you know better, restart the node by hand (`ops stop --force`, then `ops start`).",
   ],
 ];
@@ -372,6 +372,6 @@ test("a sidecar that may act by its setting names no date", () => {
 });
 
 test("a node that another driver restarts is restarted by hand by that driver's tool", () => {
-  const told = conditions({ restarts: { settled: { refusedEdit: "no key" } } }, { ...words, driver: "docker" });
+  const told = conditions({ restarts: { settled: { refusedEdit: "no key." } } }, { ...words, driver: "docker" });
   expect(told[0]?.message).toContain("by hand (by its own tool)");
 });

@@ -2,7 +2,7 @@ import type { Clock } from "#daemon/clock.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { PassMetrics } from "./upkeep-metrics.ts";
 
-/** What came of the passes, as condition and metric. */
+/** Reports the result of each pass as a condition and a metric. */
 export type PassWatch = Readonly<{
   made: () => void;
   failed: (error: unknown) => void;
@@ -24,7 +24,7 @@ export function watchPasses(
   const old = () =>
     madeAtMs === undefined
       ? "Nothing is known of node.conf, pruning and restarts yet, and nobody looks after them."
-      : `What is told of node.conf, pruning and restarts is of ${time(madeAtMs)}; nobody has looked after them since.`;
+      : `What is known of node.conf, pruning and restarts is from ${time(madeAtMs)}; nobody has looked after them since.`;
   board.set({ type, status: "Unknown", reason: "NotPassed", message: "The node has not been looked at yet." });
   return {
     made: () => {
@@ -36,8 +36,8 @@ export function watchPasses(
     failed: (error) => {
       failedSinceMs ??= clock.wallMs();
       metrics.failed();
-      const words = (error instanceof Error ? error.message : String(error)).replace(/\.$/, "");
-      const message = `${words}. Each look since ${time(failedSinceMs)} has failed; it is tried again every second. ${old()}`;
+      const words = error instanceof Error ? error.message : String(error);
+      const message = `${old()} Each look since ${time(failedSinceMs)} has failed, and is tried again every second: ${words}`;
       board.set({ type, status: "False", reason: "Failing", message });
     },
     late: (waitsFor) => {

@@ -70,10 +70,7 @@ export function deriveAdoptionConditions(
 
 /** A plan in one paragraph. */
 function planWords({ steps, problems }: PlanView): string {
-  const open =
-    problems.length === 0
-      ? ""
-      : ` Not planned yet: ${problems.map((problem) => problem.replace(/\.$/, "")).join("; ")}.`;
+  const open = problems.length === 0 ? "" : ` Not planned yet: ${problems.join(" ")}`;
   if (steps.length === 0) return `Its plan: nothing to change now.${open}`;
   return `Its plan: ${steps.map((step, index) => `${index + 1}. ${step}`).join("; ")}.${open}`;
 }

@@ -57,7 +57,7 @@ test("what the check refuses is asked for again, ever more rarely, and passes on
   const check = counted("test -e key || { echo no key; exit 1; }");
   expect(await judge(check)).toEqual({
     words:
-      "restart.checkCommand refuses it: sh exited with status 1: no key; it is asked again at 2026-01-01T00:00:10.000Z, or at once by gatehouse resume",
+      "restart.checkCommand refuses it: sh exited with status 1: no key; it is asked again at 2026-01-01T00:00:10.000Z, or at once by gatehouse resume.",
     wakeInMs: 10_000,
   });
   nowMs = 4_000;

@@ -49,7 +49,7 @@ export type RefusedEditDependencies = Readonly<{
   log: Logger;
 }>;
 
-/** Why an edit is refused; `wakeInMs`: when it is judged again although it is the same. */
+/** Why an edit is refused, in whole sentences; `wakeInMs`: when it is judged again although it is the same. */
 export type EditRefusal = Readonly<{ words: string; wakeInMs?: number }>;
 
 /** Time until `restart.checkCommand` is asked again of what it refused: at first, and at most; it doubles each time. */
@@ -105,7 +105,7 @@ async function faultsOf(
   );
   const lint = found.map(({ rule, path, line, column, message, fix }) => ({
     id: `${rule} ${path}`,
-    words: `${configPath}:${line}:${column} ${path} ${message} To mend it, ${fix.replace(/\.$/, "")}`,
+    words: `${configPath}:${line}:${column} ${path} ${message} To mend it, ${fix}`,
   }));
   return seesFiles ? [...lint, ...(await missingKeyFiles(content, configPath))] : lint;
 }
@@ -119,7 +119,7 @@ async function missingKeyFiles(content: Uint8Array, configPath: string): Promise
     if (typeof written !== "string" || written === "") return [];
     const path = resolve(dirname(configPath), written);
     if (!(await isMissing(path))) return [];
-    const words = `${configPath} chain.secret_config.${name}: there is no file ${path}. Correct the path, or put the file there`;
+    const words = `${configPath} chain.secret_config.${name}: there is no file ${path}. Correct the path, or put the file there.`;
     return [{ id: `missing-file ${name}`, words }];
   });
   return (await Promise.all(faults)).flat();
@@ -157,17 +157,20 @@ async function dryStart(
   if (before?.refusal !== undefined && leftMs > 0) return { words: before.refusal.words, wakeInMs: leftMs };
   const directory = place.layout().binDirectory;
   const result = await runProcess({ command: [file, ...args], directory, timeoutMs, outputLimitBytes, signal });
-  if (signal.aborted) return { words: "the sidecar stops" };
+  if (signal.aborted) return { words: "The sidecar stops." };
   if (result.ok) {
     config.note({ checked: { contentHash, refusal: undefined } });
     return undefined;
   }
   const count = (before?.refusal?.count ?? 0) + 1;
   const wakeInMs = doubleWait(count, askAgain);
-  // A program that did not end by itself has said nothing of node.conf.
-  const what = result.exitStatus === undefined ? "gives no answer" : "refuses it";
-  const again = new Date(clock.wallMs() + wakeInMs).toISOString();
-  const words = `restart.checkCommand ${what}: ${result.message.replace(/\.$/, "")}; it is asked again at ${again}, or at once by ${command("resume")}`;
+  const again = `is asked again at ${new Date(clock.wallMs() + wakeInMs).toISOString()}, or at once by ${command("resume")}.`;
+  const said = result.said === undefined || result.said === "" ? "" : `: ${result.said}`;
+  const words =
+    result.exitStatus === undefined
+      ? // A program that did not end by itself has said nothing of node.conf.
+        `restart.checkCommand gives no answer: ${result.message} It ${again}`
+      : `restart.checkCommand refuses it: ${file} exited with status ${result.exitStatus}${said}; it ${again}`;
   config.note({
     checked: { contentHash, refusal: { words, count, againAtMs: clock.monotonicMs() + wakeInMs } },
   });

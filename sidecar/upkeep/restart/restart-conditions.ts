@@ -33,7 +33,7 @@ function restartSettled(
   if ("refusedEdit" in settled) {
     const byHand = driver === "ops" ? "`ops stop --force`, then `ops start`" : "by its own tool";
     const message =
-      `node.conf was changed, and the node would not start with it: ${settled.refusedEdit}. The node runs on with what it has read. ` +
+      `node.conf was changed, and the node would not start with it: ${settled.refusedEdit} The node runs on with what it has read. ` +
       `Correct node.conf; if you know better, restart the node by hand (${byHand}).`;
     return { type, status: "False", reason: "EditRefused", message };
   }

@@ -236,10 +236,9 @@ async function restartNode(
     return await dependencies.driver.restart(signal, stopping);
   } catch (error) {
     if (!(error instanceof StartFailed) || !(await waitForAnswer(signal, dependencies))) throw error;
-    const why = error.message.replace(/\.$/, "");
     dependencies.events.add(
       "restart",
-      `The node runs although it was not started by the sidecar (${why}): somebody else did.`,
+      `The node runs although the sidecar could not start it: somebody else did. ${error.message}`,
       undefined,
       { by: "somebody else", outcome: "success" },
     );

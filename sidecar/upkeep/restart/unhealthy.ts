@@ -40,7 +40,7 @@ export async function explainUnhealthy(
   const unwellForMs = health.ranMs() - unwellSinceMs;
   if (!isRestarted || unwellForMs < restartAfterMs) return undefined;
   if (startingUntilMs !== undefined) return undefined;
-  return `the node has been unwell for ${Math.round(unwellForMs / 1_000)} s: ${first.reason}, ${first.message.replace(/\.$/, "")}`;
+  return `the node has been unwell for ${Math.round(unwellForMs / 1_000)} s: ${first.reason} (${first.message})`;
 }
 
 /**

@@ -28,7 +28,7 @@ describe("a watched file", () => {
   const watchIt = () => {
     const taken: unknown[] = [];
     const log = createLog({ service: "test", level: "info" }, { write: (line) => void lines.push(line) });
-    const options = { path, setting: "a.setting", read: (content: unknown) => content as object };
+    const options = { path, setting: "a.setting", read: (content: unknown) => ({ ok: true, value: content }) as const };
     const files = createFilesInForce(metrics);
     const watcher = watchFile({ ...options, take: (value) => void taken.push(value) }, { log, files });
     return { taken, files, last: () => taken.at(-1), [Symbol.asyncDispose]: () => watcher[Symbol.asyncDispose]() };
@@ -76,13 +76,13 @@ describe("a watched file", () => {
     expect(first).toEqual({ setting: "a.setting", path, sha256: sha256("{ at: 1 }"), readAt: first?.readAt });
     expect(await metric()).toBe("1");
     await writeFile(path, "{ at: ");
-    await until("the bad one is refused", () => file.files.list()[0]?.refused !== undefined);
+    await until("the bad one is refused", () => file.files.list()[0]?.problems !== undefined);
     expect(file.files.list()).toEqual([
-      { ...first, refused: expect.stringMatching(/^line 1, column 7: .*expected JSON5/) },
+      { ...first, problems: [expect.stringMatching(/^line 1, column 7: .*expected JSON5/)] },
     ]);
     expect(await metric()).toBe("0");
     await writeFile(path, "{ at: 3 }");
     await until("the good one is taken", () => file.files.list()[0]?.sha256 === sha256("{ at: 3 }"));
-    expect([file.files.list()[0]?.refused, await metric()]).toEqual([undefined, "1"]);
+    expect([file.files.list()[0]?.problems, await metric()]).toEqual([undefined, "1"]);
   });
 });
