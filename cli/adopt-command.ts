@@ -11,10 +11,10 @@ export function createAdoptCommand({ mask }: Readonly<{ mask: Mask }>) {
       "Asks the running sidecar for its plan, shows it, and lets the sidecar act on this node from now on once you agree. Exits 0 when it may act.",
     );
   return addControlOptions(command)
-    .option("--yes", "agree without being asked", false)
+    .option("--yes", "agree without asking for confirmation", false)
     .option(
       "--json",
-      "one JSON document, { result, view }: the sidecar, its plan and what became of it; asks nobody",
+      "one JSON document, { result, view }: the sidecar, its plan and what became of it; asks for no confirmation",
       false,
     )
     .action(async ({ yes, json, ...options }) => {

@@ -20,7 +20,7 @@ export function installServiceCommand({ mask }: Readonly<{ mask: Mask }>) {
     .option("--start", "start it too, now and at each boot", false)
     .option("--uninstall", "stop the service and remove its unit; settings, keys and data stay", false)
     .option("--dry-run", "only show what would be done", false)
-    .option("--yes", "without being asked", false)
+    .option("--yes", "without asking for confirmation", false)
     .option("--json", "with --dry-run or --yes: one JSON document, { steps, kept, commands, isDone }", false)
     .action(async (service, options) => {
       const { installService } = await import("./systemd/install-service.ts");

@@ -25,7 +25,7 @@ export function createPayCommand({ mask }: Readonly<{ mask: Mask }>) {
     .summary("Buy one HTTP resource by x402, within a spending cap; without a cap, show what it costs")
     .description(
       "Requests <url>. When the server answers 402, pays the cheapest offer that cap, tokens and network allow. The resource is written to " +
-        "stdout as it came, or to the file of -o; each step is told on stderr. Without --max-amount and --asset the price is shown and nothing is paid.",
+        "stdout as it came, or to the file of -o; each step is reported on stderr. Without --max-amount and --asset the price is shown and nothing is paid.",
     )
     .argument("<url>", "resource to buy")
     .option("--max-amount <amount>", "largest payment: whole tokens with a point (0.05), or smallest units (50000)")

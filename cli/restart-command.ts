@@ -11,10 +11,10 @@ export function createRestartCommand({ mask }: Readonly<{ mask: Mask }>) {
       "Asks the running sidecar, which restarts the node as it does by itself: within the node's own grace, proved by a height that grows, and back to the node.conf that worked where it does not come back. It is made although the budget of restarts is used up. Exits 0 when the sidecar took it on, 1 when it did not or nobody agreed.",
     );
   return addControlOptions(command)
-    .option("--yes", "agree without being asked", false)
+    .option("--yes", "agree without asking for confirmation", false)
     .option(
       "--json",
-      "one JSON document: { result: asked, shown, busy, held, waits, observes or no-driver, node }; asks nobody",
+      "one JSON document: { result: asked, shown, busy, held, waits, observes or no-driver, node }; asks for no confirmation",
       false,
     )
     .action(async ({ yes, json, ...options }) => {

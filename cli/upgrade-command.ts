@@ -17,8 +17,8 @@ export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
   const command = new Command("upgrade")
     .summary("Take a node to another version, prove it, and go back to the old one with its data otherwise")
     .description(
-      "Asks the running sidecar to stop its node, copy the data, put the programs of a directory in place, migrate node.conf, start and prove the new version. What fails is taken back: data, programs and node.conf. Shows every step first and asks. Exits 0 when the new version is proved, 1 otherwise. " +
-        "With --stack it takes the node of a stack on Docker to another image, where pulumi up is run: stop, copy of the data, the image in the configuration, pulumi up, proof; what fails is taken back: image, data and configuration.",
+      "Asks the running sidecar to stop its node, copy the data, put the programs of a directory in place, migrate node.conf, start and prove the new version. What fails is rolled back: data, programs and node.conf. Shows every step first and asks. Exits 0 when the new version is proved, 1 otherwise. " +
+        "With --stack it takes the node of a stack on Docker to another image, where pulumi up is run: stop, copy of the data, the image in the configuration, pulumi up, proof; what fails is rolled back: image, data and configuration.",
     );
   return addOptions(command).action(
     async (directory, { nodeVersion: version, at, cancel, dryRun, yes, json, ...options }) => {
@@ -82,10 +82,10 @@ function addOptions(command: Command) {
       parseLongSeconds,
     )
     .option("--dry-run", "show the steps, and do nothing", false)
-    .option("--yes", "agree without being asked", false)
+    .option("--yes", "agree without asking for confirmation", false)
     .option(
       "--json",
-      "one JSON document at the end, { result, plan, node, upgrade }: what was shown or begun, and how it ended; asks nobody",
+      "one JSON document at the end, { result, plan, node, upgrade }: what was shown or begun, and how it ended; asks for no confirmation",
       false,
     );
 }

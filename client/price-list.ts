@@ -34,7 +34,7 @@ export async function priceList(options: PayOptions, dependencies: PurchaseDepen
     return judged(options, { paymentRequired, limits, offers });
   } catch (error) {
     if (error instanceof TokenAmountError) return { end: "usage", message: error.message };
-    return { end: "not-delivered", message: `${url} can't be asked: ${formatError(error)}` };
+    return { end: "not-delivered", message: `${url} can't be queried: ${formatError(error)}` };
   }
 }
 

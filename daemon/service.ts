@@ -147,7 +147,7 @@ function followSettings(handOver: HandOverPart, { files, log }: Pick<ServiceCont
     files.taken({ setting, path, sha256 });
     if (refused === undefined) return;
     files.refused(setting, [refused]);
-    log.error({ event: "file-refused", path }, `${path}: ${refused}; the settings of before stay in force`);
+    log.error({ event: "file-refused", path }, `${path}: ${refused}; the previous settings stay in force`);
   });
 }
 

@@ -19,7 +19,7 @@ export const devnetSettings = defineSettings("devnet", essentials, {
   profile: nodeProfile
     .default("standard")
     .describe(
-      "strict: a node that tells its version, its errors and its pruning as sparsely as the specification lets it",
+      "strict: a node that reports its version, its errors and its pruning as sparsely as the specification lets it",
     )
     .meta({ expected: "standard or strict" }),
   workspace: section({

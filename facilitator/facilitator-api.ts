@@ -46,7 +46,7 @@ const refusals: Readonly<Record<number, ApiAnswer>> = {
   401: { description: "The API key is missing or wrong", body: errorBody },
   413: { description: "The body is too large", body: errorBody },
   415: { description: "The body is not JSON", body: errorBody },
-  500: { description: "The chain can't be asked, which says nothing about the payment", body: errorBody },
+  500: { description: "The chain can't be queried, which says nothing about the payment", body: errorBody },
   503: {
     description: "Too much is under way, or the ledger can't be used; Retry-After says when to ask again",
     body: errorBody,

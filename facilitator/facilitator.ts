@@ -55,7 +55,7 @@ export type FacilitatorDependencies = Readonly<{
  *
  * `verify` and `settle` take what a client sent, unparsed or as this process has read it, and throw
  * - `MalformedPaymentError` when it has not the shape of a payment (HTTP 400),
- * - `ChainError` when the node can't be asked or gives no usable answer (HTTP 500), which says nothing about the payment,
+ * - `ChainError` when the node can't be queried or gives no usable answer (HTTP 500), which says nothing about the payment,
  * - `OverloadError` when too many settlements are under way (HTTP 503),
  * - `StoreError` when the ledger can't be used now (HTTP 503): settle the same payment again to learn its outcome.
  */

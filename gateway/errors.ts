@@ -37,7 +37,7 @@ export const rpcErrors = {
   },
   chainUnknown: {
     code: rpcCodes.internal,
-    message: "the node has not told yet which chain it is on; try again later",
+    message: "the node has not reported its chain yet; try again later",
   },
   nodeBehind: { code: rpcCodes.internal, message: "the node is behind the chain's head; try again later" },
   headUnknown: { code: rpcCodes.internal, message: "the head of the chain is not known yet; try again later" },

@@ -8,9 +8,7 @@ export function deriveFilesCondition(files: readonly FileInForce[]): ConditionRe
   const refused = files.flatMap(({ setting, path, readAt, problems }) =>
     problems === undefined
       ? []
-      : [
-          `${path} (${setting}) can't be used: ${problems.join(" ")} What was read there at ${readAt} is in force.`,
-        ],
+      : [`${path} (${setting}) can't be used: ${problems.join(" ")} What was read there at ${readAt} is in force.`],
   );
   if (refused.length > 0) {
     return {

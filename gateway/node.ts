@@ -20,7 +20,7 @@ export type NodeDependencies = Readonly<{
   policy: PolicySource;
   /** The node's WebSocket is open, for the first time or again. */
   linkOpened: () => void;
-  /** A gap in the node's WebSocket is over: subscribers were told what they missed, or were closed. */
+  /** A gap in the node's WebSocket is over: subscribers were sent what they missed, or were closed. */
   gapEnded: (outcome: "bridged" | "closed") => void;
   log: Logger;
   now: () => number;

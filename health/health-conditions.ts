@@ -96,7 +96,7 @@ function advancing(
   );
 }
 
-/** A node that can't be asked has neither stopped nor lost blocks as far as anybody knows: what is wrong is told of the RPC. */
+/** A node that can't be queried has neither stopped nor lost blocks as far as anybody knows: what is wrong is told of the RPC. */
 function withoutAnswer({ height, answeredAtMs }: NodeHealth): ConditionReport<"HeightAdvancing"> {
   const isKnown = height !== undefined && answeredAtMs !== undefined;
   const before = isKnown ? `; it was ${height} at ${new Date(answeredAtMs).toISOString()}` : "";
@@ -122,7 +122,7 @@ function withoutBlocks(
     return { type, status: "False", reason: "Stalled", message };
   }
   if (rhythm === "steady") {
-    const message = `Blocks came steadily and come no more: ${words}. Calls are served. Look at the node's peers and its log; references (lag.references) would tell whether the chain stands still.`;
+    const message = `Blocks came steadily and come no more: ${words}. Calls are served. Look at the node's peers and its log; references (lag.references) would show whether the chain stands still.`;
     return { type, status: "False", reason: "NoNewBlock", message };
   }
   const message = `No block comes: ${words}. Calls are served. Only references (lag.references) tell whether the chain makes none or the node misses them.`;

@@ -19,9 +19,9 @@ export async function requestStatus<Status>(
   const { href } = new URL("/status", listenerUrl);
   const fail = (what: string) => ({ ok: false, message: `${href} ${what}; ${advice}` }) as const;
   const got = await getJson(href, { timeoutMs, answerBytesMax });
-  if (!got.ok) return fail(`can't be asked (${got.why})`);
+  if (!got.ok) return fail(`can't be queried (${got.why})`);
   if (got.status !== 200) return fail(`answered HTTP ${got.status}`);
-  if (got.body === undefined) return fail("can't be asked (its answer is no JSON)");
+  if (got.body === undefined) return fail("can't be queried (its answer is no JSON)");
   const read = shape.safeParse(got.body);
   return read.success ? { ok: true, raw: got.body, status: read.data } : fail("answered something else than a status");
 }

@@ -12,7 +12,7 @@ export const statusNode = z.object({
   binaryVersion: z
     .string()
     .optional()
-    .describe("What debug_protocolVersion of the running node answered; absent where it tells no version"),
+    .describe("What debug_protocolVersion of the running node answered; absent where it reports no version"),
   syncing: z.unknown().optional().describe("What eth_syncing answered"),
   answers: z.boolean().describe("Whether the last look was answered"),
   answeredAt: z.iso.datetime().optional(),

@@ -101,7 +101,8 @@ function driftOfConditions(
 async function ask<Answer>(origin: string, path: string, schema: z.ZodType<Answer>): Promise<Answered<Answer>> {
   const url = new URL(path, origin).href;
   const got = await getJson(url, { timeoutMs: answerMs, answerBytesMax: answerBytes });
-  if (!got.ok) return { failure: `${url} can't be asked (${got.why}); does it run, and can it be reached from here?` };
+  if (!got.ok)
+    return { failure: `${url} can't be queried (${got.why}); does it run, and can it be reached from here?` };
   const parsed = schema.safeParse(got.body);
   if (parsed.success) return { answer: parsed.data };
   return {

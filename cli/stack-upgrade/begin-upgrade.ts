@@ -102,7 +102,7 @@ async function lookAt(options: BeginOptions, dependencies: BeginDependencies): P
   const { pulumi, engine: findEngine, questions, pause, signal } = dependencies;
   const place = await findStack(options, dependencies);
   const to = decideNewSide(place, requested);
-  if (to === undefined) throw new Refused(`the tag of ${requested.image} tells no version; say it by --node-version`);
+  if (to === undefined) throw new Refused(`the tag of ${requested.image} reports no version; say it by --node-version`);
   const engine = findEngine(place.engine);
   if (engine === undefined) {
     throw new Refused(`the stack's engine is at ${place.engine}; run this on the machine where that engine is`);

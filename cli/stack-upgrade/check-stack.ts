@@ -45,7 +45,7 @@ const workspaceLook = z.object({
   conf: z.string().optional(),
 });
 
-/** Looks at everything that could keep an upgrade from being proved or taken back; changes nothing that stays. */
+/** Looks at everything that could keep an upgrade from being proved or rolled back; changes nothing that stays. */
 export async function checkStack(
   place: StackPlace,
   to: UpgradeSide,
@@ -66,7 +66,7 @@ export async function checkStack(
     ...(before !== undefined && before.block === undefined ? [noBlock] : []),
     ...(said?.node.answers === true && before?.tellsVersion === false ? [noVersion] : []),
     ...((await questions.peers()) === 0
-      ? ["the node has no peer: whether the new version finds any can't be told"]
+      ? ["the node has no peer: whether the new version finds any is not known"]
       : []),
     ...((await engine.findImage(to.image)) !== undefined
       ? []
@@ -78,10 +78,10 @@ export async function checkStack(
 }
 
 const noBlock =
-  "the node tells no block by its number (eth_getBlockByNumber): that the new version has the data of before can't be proved";
+  "the node returns no block by its number (eth_getBlockByNumber): that the new version has the old data can't be proved";
 
 const noVersion =
-  "the node does not tell its version: that the new one runs is known by the id of its container's image alone";
+  "the node does not report its version: that the new one runs is known by the id of its container's image alone";
 
 function* versionProblems(from: UpgradeSide, to: UpgradeSide): Generator<string> {
   if (from.image === to.image && from.version === to.version) yield "the stack has this image and version already";

@@ -125,7 +125,7 @@ function createCall(socketPath: string): Call {
         if (cause instanceof BodyTooLargeError) throw new EngineError(`${path}: ${cause.message}`, false, { cause });
         if (signal.aborted && late !== undefined) throw new EngineError(late, false, { cause });
         const why = signal.aborted ? `no answer within ${withinMs} ms` : requestFailureCode(cause);
-        throw new EngineError(`the Docker engine at ${socketPath} can't be asked for ${path} (${why})`, true, {
+        throw new EngineError(`the Docker engine at ${socketPath} did not answer ${path} (${why})`, true, {
           cause,
         });
       }

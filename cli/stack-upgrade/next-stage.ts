@@ -36,7 +36,7 @@ export const stageWords: Readonly<Record<StackStage, string>> = {
   "back-discarding": "removing what was copied of the data, to go back",
   "back-starting": "starting the node and the sidecar as they were",
   "back-configuring": "setting the old image in the stack's configuration",
-  "back-data": "putting the data and node.conf of before back",
+  "back-data": "putting the old data and old node.conf back",
   "back-updating": "running pulumi up with the old image",
   "back-proving": "proving the old version",
   "back-cleaning": "removing the copy of the data after the way back",

@@ -86,7 +86,8 @@ function describeBlock({ number, hash }: NonNullable<NodeBefore["block"]>): stri
 function doubtOfSidecar(said: SidecarLook, { version, before, mayBeHeld }: ProofOptions): string | undefined {
   if (!said.node.answers) return "the node does not answer";
   const reported = readReportedVersion(said);
-  if (reported === undefined && before.tellsVersion) return `it does not tell its version, which has to be ${version}`;
+  if (reported === undefined && before.tellsVersion)
+    return `it does not report its version, which has to be ${version}`;
   if (reported !== undefined && reported.release !== parseNodeVersion(version)?.release) {
     return `it runs as ${reported.text}, not as ${version}`;
   }
@@ -104,7 +105,7 @@ function doubtOfSidecar(said: SidecarLook, { version, before, mayBeHeld }: Proof
 
 function doubtOfHeight(said: SidecarLook, { before }: ProofOptions): string | undefined {
   const { height } = said.node;
-  if (height === undefined) return "it tells no height";
+  if (height === undefined) return "it reports no height";
   if (height > before.height) return undefined;
   const isIdle = findCondition(said, "HeightAdvancing")?.reason === "Idle";
   if (height === before.height && isIdle) return undefined;

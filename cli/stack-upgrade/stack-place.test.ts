@@ -32,7 +32,7 @@ describe("where a stack runs", () => {
     ["Kubernetes", { "gatehouse:target": "kubernetes" }, outputs, "on Kubernetes this command does nothing yet"],
     ["the devnet node", { "gatehouse:nodeImage": "" }, outputs, "names no nodeImage"],
     [
-      "an image that tells no version",
+      "an image that reports no version",
       { "gatehouse:nodeImage": "registry.example/node:latest" },
       outputs,
       "set nodeVersion",
@@ -65,7 +65,7 @@ describe("what the configuration says of the new version", () => {
       { image: "registry.example/node@sha256:00", version: "0.17.0" },
       { image: "registry.example/node@sha256:00", version: "0.17.0", nodeVersion: "0.17.0" },
     ],
-    ["nothing, where nothing tells it", {}, { image: "registry.example/node:next", version: undefined }, undefined],
+    ["nothing, where nothing shows it", {}, { image: "registry.example/node:next", version: undefined }, undefined],
   ])("is told %s", (_, more, asked, side) => {
     expect(decideNewSide(read(more), asked)).toEqual(side);
   });

@@ -26,7 +26,7 @@ export function formatStackPlan(
     "Once it is proved, remove the copy: from then on there is no way back to the old data.",
   ];
   const back =
-    "If anything fails before pulumi up: start both again. If anything fails later: stop both, set the old image, put data and node.conf of before back, run pulumi up. Then prove the old version. Blocks that the new version took in are fetched again.";
+    "If anything fails before pulumi up: start both again. If anything fails later: stop both, set the old image, put old data and old node.conf back, run pulumi up. Then prove the old version. Blocks that the new version took in are fetched again.";
   const lines = [
     `${stack}: from ${from.version} (${from.image}) to ${to.version} (${to.image}).`,
     ...(problems.length > 0 ? [] : [...steps.map((step, index) => `  ${index + 1}. ${step}`), `  ${back}`]),
@@ -46,12 +46,12 @@ export function describeRecord({ stack, from, to, stage, end, beganMs }: StackRe
 export function formatEnd(record: StackRecord): string {
   const { stack, from, to, end, failure, note, reportedVersion } = record;
   const notes = note === undefined ? "" : `\n${note}`;
-  const proof = reportedVersion === true ? "as it says itself" : "by the id of its image alone: it tells no version";
+  const proof = reportedVersion === true ? "as it says itself" : "by the id of its image alone: it reports no version";
   switch (end) {
     case "committed":
       return `Proved: ${stack} runs ${to.version} (${to.image}), ${proof}. Commit its changed configuration.${notes}`;
     case "rolled-back":
-      return `Taken back: ${stack} runs ${from.version} (${from.image}) with the data of before, and that is proved. Why: ${failure ?? "not known"}${notes}`;
+      return `Rolled back: ${stack} runs ${from.version} (${from.image}) with the old data, and that is proved. Why: ${failure ?? "not known"}${notes}`;
     default:
       return `Stranded: neither version is proved, and the node may stand still. It went back because: ${failure ?? "not known"}; and then:${notes}\nMend that, and say: ${formatContinueCommand(record)}`;
   }

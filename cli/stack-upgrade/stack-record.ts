@@ -94,7 +94,7 @@ const recordShape = z.object({
   configured: z.boolean(),
   /** When the node was last started, as the engine says after it was stopped; absent where there was no container. A later start was somebody else's. */
   lastStart: z.string().optional(),
-  /** How far the data of before were put back. */
+  /** How far the old data were put back. */
   restored: z.enum(["begun", "whole"]).optional(),
   update: runningUpdate.optional(),
   /** Those before it: one that was killed may have left its lock. */

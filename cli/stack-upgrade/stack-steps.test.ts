@@ -177,7 +177,7 @@ describe("a node that somebody starts", () => {
     const typing = createTyping(world);
     const stranded = await typing.type();
     expect(stranded?.record).toMatchObject({ end: "stranded", attempts: 1 });
-    expect(stranded?.record.note).toContain("was started while the data of before were put back");
+    expect(stranded?.record.note).toContain("was started while the old data were put back");
     expect(stranded?.record.note).toContain("in .gatehouse-upgrade/2027-01-05/copy on that volume");
     expect((await typing.type())?.record.end).toBe("rolled-back");
   });
@@ -198,7 +198,7 @@ const untold = (world: StackWorld) => ({ ...world.record, before: { ...world.rec
 
 describe("a version that the node does not tell", () => {
   it("is proved by the image of the container that runs, and that is said", async () => {
-    const world = createStackWorld("tells no version");
+    const world = createStackWorld("reports no version");
     const ended = await createTyping(world, untold(world)).type();
     expect(ended?.record.end).toBe("committed");
     expect(ended && formatEnd(ended.record)).toContain(
@@ -207,7 +207,7 @@ describe("a version that the node does not tell", () => {
   });
 
   it("is not proved where another image runs", async () => {
-    const world = createStackWorld("tells no version");
+    const world = createStackWorld("reports no version");
     world.during("look", () => world.state.containers.set(names.node, { image: oldImage, running: true, starts: 9 }));
     const ended = await createTyping(world, untold(world)).type();
     expect(ended?.record.failure).toContain(`${names.node} is not one of ${newImage}`);
@@ -216,8 +216,8 @@ describe("a version that the node does not tell", () => {
 });
 
 describe("a way back", () => {
-  it("is not proved where another command has brought another image that tells no version", async () => {
-    const world = createStackWorld("tells no version");
+  it("is not proved where another command has brought another image that reports no version", async () => {
+    const world = createStackWorld("reports no version");
     world.state.copyMs = 1_500;
     world.during("copy", () => world.state.containers.set(names.node, { image: newImage, running: false, starts: 1 }));
     const ended = await createTyping(world, untold(world)).type();

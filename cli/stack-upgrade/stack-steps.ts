@@ -179,7 +179,7 @@ async function startBoth(
   return done;
 }
 
-/** A node that tells no version is known by its image alone. */
+/** A node that reports no version is known by its image alone. */
 async function proveNew(
   record: StackRecord,
   { questions, clock, pause, proof, engine }: StackStepsDependencies,

@@ -150,7 +150,7 @@ describe("gatehouse upgrade --stack", () => {
     expect(printed).toContain("Stranded");
     expect([world.areRunning(), world.image()]).toEqual([true, oldImage]);
     world.state.isPulumiThere = true;
-    expect((await type(again)).printed).toContain("Taken back: prod runs 0.16.2");
+    expect((await type(again)).printed).toContain("Rolled back: prod runs 0.16.2");
   });
 
   it("does not begin while another one is at work, wherever that was begun", async () => {
@@ -207,10 +207,10 @@ describe("gatehouse upgrade --stack", () => {
   });
 
   it("warns where nobody tells the version", async () => {
-    world = createStackWorld("tells no version");
+    world = createStackWorld("reports no version");
     const { status, printed } = await type();
-    expect(printed).toContain("warning: the node does not tell its version");
-    expect(printed).toContain("by the id of its image alone: it tells no version.");
+    expect(printed).toContain("warning: the node does not report its version");
+    expect(printed).toContain("by the id of its image alone: it reports no version.");
     expect(status).toBe(0);
   });
 });

@@ -119,7 +119,7 @@ async function run(options: StackUpgradeOptions, dependencies: Dependencies): Pr
   return await carryOut(record, { ...dependencies, pulumi, path, isResumed: false });
 }
 
-/** Another backend may have a stack of the same name. Where Pulumi can't be asked, what needs it fails by itself; a node that only has to be started does not. */
+/** Another backend may have a stack of the same name. Where Pulumi can't be queried, what needs it fails by itself; a node that only has to be started does not. */
 async function requireBackend(known: StackRecord, pulumi: PulumiCli): Promise<void> {
   try {
     const backend = await pulumi.readBackend();

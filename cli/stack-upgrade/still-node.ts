@@ -44,7 +44,7 @@ export async function copyStill(record: StackRecord, dependencies: EngineAlone):
   return (await isStill(record, dependencies)) ? done : failed;
 }
 
-/** Stops whichever version runs, to put the data of before back. */
+/** Stops whichever version runs, to put the old data back. */
 export async function stopToGoBack(
   record: StackRecord,
   dependencies: EngineAlone,
@@ -57,7 +57,7 @@ export async function stopToGoBack(
   return done;
 }
 
-/** Puts the data of before back, once. A node that was started over half of them can't be undone: the copy is used up. */
+/** Puts the old data back, once. A node that was started over half of them can't be undone: the copy is used up. */
 export async function putBackStill(
   record: StackRecord,
   dependencies: EngineAlone,
@@ -83,6 +83,6 @@ async function isStill(record: StackRecord, { engine }: EngineAlone): Promise<bo
 function startedMeanwhile(record: StackRecord): StepOutcome {
   const { node, volume } = namesOf(record);
   const work = `.gatehouse-upgrade/${record.id}`;
-  const why = `${node} was started while the data of before were put back into ${volume}: they may not be whole. What was not put back yet is in ${work}/copy on that volume, what made way for it in ${work}/aside. Stop the node, look at them, or let it sync from nothing; to go on is to put back the rest of the copy, and to take the data as they are then`;
+  const why = `${node} was started while the old data were put back into ${volume}: they may not be whole. What was not put back yet is in ${work}/copy on that volume, what made way for it in ${work}/aside. Stop the node, look at them, or let it sync from nothing; to go on is to put back the rest of the copy, and to take the data as they are then`;
   return { kind: "failed", why, isFinal: true };
 }

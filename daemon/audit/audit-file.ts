@@ -157,7 +157,7 @@ function syncFolder(path: string): void {
   }
 }
 
-/** A disk that is full takes a part of what is written, which is taken back. */
+/** A disk that is full takes a part of what is written, which is rolled back. */
 function appendWhole(descriptor: number, lines: string): void {
   const { size } = fstatSync(descriptor);
   const bytes = Buffer.from(lines);

@@ -19,7 +19,7 @@ export const devnetEvents = {
   "chain-lost": { level: "fatal", means: "The devnet's chain ended, and this process with it.", act: asBug },
   "devnet-call-failed": { level: "error", means: "A call failed by the devnet's own fault.", act: asBug },
   "devnet-message-failed": { level: "error", means: "A WebSocket message could not be answered.", act: asBug },
-  "devnet-heads-not-told": { level: "error", means: "Subscribers could not be told about a block.", act: asBug },
+  "devnet-heads-not-told": { level: "error", means: "Subscribers could not be notified of a block.", act: asBug },
   "block-not-made": { level: "error", means: "No block was made; the next one is tried at its time.", act: asBug },
   "transaction-dropped": {
     level: "warn",

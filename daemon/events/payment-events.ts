@@ -56,7 +56,7 @@ export const paymentEvents = {
   },
   "replicas-not-told": {
     level: "warn",
-    means: "Other replicas could not be told of this one's end; they notice in a few seconds.",
+    means: "Other replicas could not be notified of this one's end; they notice in a few seconds.",
     act: "Nothing.",
   },
   "settlements-not-taken-up": {
@@ -93,7 +93,7 @@ export const paymentEvents = {
   "settlements-followed-again": { level: "info", means: "Pending settlements are followed again." },
   "settlements-not-followed": {
     level: "warn",
-    means: "The chain can't be asked about pending settlements; it is tried again.",
+    means: "The chain can't be queried about pending settlements; it is tried again.",
     runbook: "settlement-stuck",
   },
   "settlements-not-sent": {
@@ -142,7 +142,7 @@ export const paymentEvents = {
   },
   "chain-unusable": {
     level: "warn",
-    means: "The chain can't be asked; it is looked at again.",
+    means: "The chain can't be queried; it is looked at again.",
     runbook: "node-down",
   },
   "chain-unexpected": {

@@ -38,7 +38,7 @@ export function createNodeMetrics(
   );
   new Gauge({
     name: "gatehouse_devnet_node_info",
-    help: "Always 1; the label tells the node's version.",
+    help: "Always 1; the label shows the node's version.",
     labelNames: ["version"],
     registers: [registry],
   }).set({ version }, 1);

@@ -105,7 +105,7 @@ function tell(socket: WebSocket, client: Client, pending: BlockNotifications, lo
   client.pending = client.pending
     .then(() => tellTopics(socket, topics, pending))
     .catch((error: unknown) =>
-      log.error({ event: "devnet-heads-not-told", err: error }, "subscribers could not be told about a block"),
+      log.error({ event: "devnet-heads-not-told", err: error }, "subscribers could not be notified of a block"),
     );
 }
 

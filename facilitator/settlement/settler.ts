@@ -31,7 +31,7 @@ export type SettlerDependencies = Readonly<{
 /** Settles payments, each at most once. */
 export type Settler = Readonly<{
   /**
-   * @throws {ChainError} when the chain can't be asked; nothing was sent then, and nothing will be.
+   * @throws {ChainError} when the chain can't be queried; nothing was sent then, and nothing will be.
    * @throws {OverloadError} when too many settlements are under way.
    * @throws {StoreError} when the ledger can't be used; settling the same payment again tells its outcome.
    */

@@ -186,7 +186,7 @@ export function createSlowPathCounter(metrics: Registry): (listener: ListenerNam
 export function createGapCounter(metrics: Registry): (outcome: "bridged" | "closed") => void {
   const gaps = new Counter({
     name: "gatehouse_gateway_link_gaps_total",
-    help: "Losses of the node's WebSocket: bridged, subscribers were told what they missed; closed, they were not.",
+    help: "Losses of the node's WebSocket: bridged, subscribers were sent what they missed; closed, they were not.",
     labelNames: ["outcome"],
     registers: [metrics],
   });

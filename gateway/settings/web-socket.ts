@@ -29,10 +29,10 @@ export const webSocketSection = section({
     .max(600_000)
     .default(10_000)
     .describe(
-      "Time in which a lost connection to the node may come back and subscribers be told what they missed; 0: never",
+      "Time in which a lost connection to the node may come back and subscribers be sent what they missed; 0: never",
     ),
   bridgeBlocks: positiveInteger
     .max(1_000)
     .default(64)
-    .describe("Most blocks that subscribers are told after the connection came back; beyond them they are closed"),
+    .describe("Most blocks that subscribers are sent after the connection came back; beyond them they are closed"),
 });

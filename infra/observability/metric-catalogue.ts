@@ -122,7 +122,7 @@ const gateway = {
     "reason",
   ),
   gatehouse_gateway_link_gaps_total: counter(
-    "Losses of the node's WebSocket: bridged, subscribers were told what they missed; closed, they were not.",
+    "Losses of the node's WebSocket: bridged, subscribers were sent what they missed; closed, they were not.",
     "outcome",
   ),
   gatehouse_gateway_slow_path_requests_total: counter(

@@ -34,7 +34,7 @@ async function textsOf(check: () => readonly ConfigProblem[] | Promise<readonly 
 
 const parsed = (raw: Readonly<Record<string, string>>) => () => findMissingValues(parseConfig(raw));
 
-/** An engine that can't be asked, for the reason of an error's code. */
+/** An engine that can't be queried, for the reason of an error's code. */
 const failing = (code: string) => () => Promise.reject(Object.assign(new Error(`connect ${code}`), { code }));
 const oldEngine = () => Promise.resolve({ status: 200, body: { ApiVersion: "1.20" }, headers: {} });
 /** A registry that shows every repository and has no tag in it. */

@@ -72,7 +72,7 @@ export function createPaymentMetrics({
   };
 }
 
-/** Nothing while the ledger can't be asked, so that the other metrics are still served. */
+/** Nothing while the ledger can't be queried, so that the other metrics are still served. */
 async function countsOf(ledger: Pick<ClaimLedger, "count">): Promise<Readonly<Record<string, number>> | undefined> {
   try {
     return await ledger.count();

@@ -97,13 +97,13 @@ async function lookAt(
   const at = (path: string) => new URL(path, url).href;
   const options = { ...limits, deadline: AbortSignal.timeout(limits.timeoutMs) };
   const status = await getJson(at("/status"), options);
-  if (!status.ok) return { ok: false, why: `It can't be asked (${status.why}).` };
+  if (!status.ok) return { ok: false, why: `It can't be queried (${status.why}).` };
   const node = targetStatus.safeParse(status.body);
   if (status.status === 200 && node.success) return { ok: true, described: tellNode(node.data, clock.wallMs()) };
   if (status.status !== 404)
     return { ok: false, why: `It answered /status with HTTP ${status.status}, and no status.` };
   const ready = await getJson(at(operatorPaths.ready), options);
-  if (!ready.ok) return { ok: false, why: `It can't be asked (${ready.why}).` };
+  if (!ready.ok) return { ok: false, why: `It can't be queried (${ready.why}).` };
   const readiness = targetReadiness.safeParse(ready.body);
   if (!readiness.success) {
     return {

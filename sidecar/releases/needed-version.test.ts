@@ -55,8 +55,9 @@ test("without a version or a height nothing is compared", () => {
   expect(judge("0.16.2", { height: undefined })).toMatchObject({ reason: "NotCompared" });
 });
 
+const refusedFor = (problem: unknown) => ({ ok: false, problems: [problem] });
+
 test("an invalid list says what is wrong, and where", () => {
-  const refusedFor = (problem: unknown) => ({ ok: false, problems: [problem] });
   expect(readReleaseList(list)).toEqual({ ok: true, value: list });
   expect(readReleaseList({})).toEqual(refusedFor(expect.stringContaining("the file: ")));
   expect(readReleaseList([{ version: "new" }])).toEqual(refusedFor("0.version: expected a version such as 0.16.2."));

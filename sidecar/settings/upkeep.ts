@@ -10,7 +10,7 @@ export const upkeepSection = section({
     .enum(["adopt", "enforce", "observe"])
     .default("adopt")
     .describe(
-      "adopt: observe and show the plan until `gatehouse adopt` is said once for this node, then bring it to what is desired; " +
+      "adopt: observe and show the plan until `gatehouse adopt` is run once for this node, then bring it to what is desired; " +
         "enforce: do so at once; observe: change nothing and report everything",
     )
     .meta({ expected: "adopt, enforce or observe" }),
@@ -25,10 +25,10 @@ export const upkeepSection = section({
     .max(8)
     .default([])
     .describe(
-      "When the same node was moved while the sidecar was down: its data path, node.conf, chain id and container of before, as far as the refusal " +
+      "When the same node was moved while the sidecar was down: its former data path, node.conf, chain id and container, as far as the refusal " +
         "names them",
     )
-    .meta({ expected: "paths, chain id and name of before the move, separated by commas" }),
+    .meta({ expected: "paths, chain id and name before the move, separated by commas" }),
   commandPrefix: z
     .string()
     .min(1)

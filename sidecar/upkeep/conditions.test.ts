@@ -111,7 +111,7 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     "VersionAgreed",
     "VersionUnknown",
     { version: { resolution: { disagreements: [], heard: [] } } },
-    "nothing tells it",
+    "nothing shows it",
   ],
   [
     "VersionAgreed",
@@ -230,7 +230,7 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     "UpgradeProved",
     "Stranded",
     { upgrade: { record: { ...upgraded, end: "stranded", stage: "back-data", note: "no space is left" } } },
-    "so did the way back, while putting the data of before back: No space is left. Nothing more is tried until the hold is lifted. By hand: stop the node, restore /data from /w/copy",
+    "so did the way back, while putting the old data back: No space is left. Nothing more is tried until the hold is lifted. By hand: stop the node, restore /data from /w/copy",
   ],
   [
     "UpgradeProved",
@@ -302,7 +302,7 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
   ],
   ["RollBackReady", "NoRestarts", { restarts: { rollBack: { kind: "noRestarts" } } }, "never has to go back"],
   ["RollBackReady", "Kept", { restarts: { rollBack: { kind: "advanced", directory: "/s" } } }, "/s/healthy.conf."],
-  ["RollBackReady", "Assumed", { restarts: { rollBack: { kind: "assumed", directory: "/s" } } }, "can't be told"],
+  ["RollBackReady", "Assumed", { restarts: { rollBack: { kind: "assumed", directory: "/s" } } }, "is not known"],
   ["RollBackReady", "NotKept", { restarts: { rollBack: { kind: "notKept", directory: "/s" } } }, "Make /s writable"],
   ["RollBackReady", "NotYet", { restarts: { rollBack: { kind: "nothing", because: "notYet" } } }, "Nothing is kept"],
   [

@@ -7,7 +7,7 @@ import type { ConfigObservation } from "./config/config-observation.ts";
 const tellsItself =
   "The node's version is not known; node.conf is right for a node of some version, so it may start and tell. To have the names of the keys judged before, set node.version (GATEHOUSE_SIDECAR_NODE_VERSION).";
 const heldBack =
-  "node.conf needs changes under the names of any version, so the node is held back where it waits for /startupz, and can't tell its version itself.";
+  "node.conf needs changes under the names of any version, so the node is held back where it waits for /startupz, and can't report its version itself.";
 
 /** What decides whether the node may start. */
 export type StartSituation = Readonly<{
@@ -23,8 +23,7 @@ export function judgeConfigured({ passed, authority, isHeld, config }: StartSitu
   if (!passed) return { ok: false, message: "The configuration has not been looked at yet." };
   if (authority === "observes") return { ok: true, message: "upkeep.mode is observe." };
   // A node that is held back until a person has said a word may never start: in a pod, the sidecar would be restarted meanwhile.
-  if (authority === "waits")
-    return { ok: true, message: "The sidecar changes nothing before gatehouse adopt is said." };
+  if (authority === "waits") return { ok: true, message: "The sidecar changes nothing before gatehouse adopt is run." };
   if (isHeld) return { ok: true, message: "A hold is in force." };
   if (config.mayReportVersion) return { ok: true, message: tellsItself };
   if (config.comparison === undefined) return { ok: false, message: "node.conf can't be used yet." };

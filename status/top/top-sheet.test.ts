@@ -62,8 +62,8 @@ test("what a node says of itself can't steer the terminal", () => {
 });
 
 test("a listener that is silent is told above what is known, which grows old", () => {
-  const lines = sheet(rightStatus, { silence: { why: "It can't be asked.", forMs: 75_000 } });
-  expect(lines[0]).toBe("No answer for 1 min 15 s; what is below is old. It can't be asked.");
+  const lines = sheet(rightStatus, { silence: { why: "It can't be queried.", forMs: 75_000 } });
+  expect(lines[0]).toBe("No answer for 1 min 15 s; what is below is old. It can't be queried.");
   expect(lines.join("\n")).toContain("1,234,567, 76 s ago");
 });
 

@@ -142,7 +142,7 @@ it("bytes that wait for a WebSocket client besides answers", async () => {
   expect(reader!.socket.readyState).toBe(reader!.socket.OPEN);
 });
 
-it("blocks that a subscriber is told after a gap", async () => {
+it("blocks that a subscriber is sent after a gap", async () => {
   const { node } = gateway;
   const known = (number: number) =>
     until(

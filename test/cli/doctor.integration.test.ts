@@ -111,7 +111,7 @@ describe("gatehouse doctor --drift", () => {
     const { status, stdout } = await doctor(path, "--url", "gateway=http://127.0.0.1:1");
     expect(status).toBe(1);
     expect(stdout).toMatch(
-      /^unknown: drift: gateway: http:\/\/127\.0\.0\.1:1\/configuration can't be asked \(ECONNREFUSED\)/,
+      /^unknown: drift: gateway: http:\/\/127\.0\.0\.1:1\/configuration can't be queried \(ECONNREFUSED\)/,
     );
   });
 });

@@ -32,7 +32,7 @@ const inSmallProcesses: Readonly<Record<string, readonly string[]>> = {
     "WebSocket clients of one listener",
     "WebSockets of one caller",
     "subscriptions of one WebSocket",
-    "blocks that a subscriber is told after a gap",
+    "blocks that a subscriber is sent after a gap",
   ],
   "gateway-callers": [
     "bytes that a caller may send",

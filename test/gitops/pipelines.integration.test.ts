@@ -252,7 +252,7 @@ describe("scripts/drift.sh with the running services", () => {
     await pipeline.stand("pulumi-stack-output", { output: JSON.stringify(servicesOutputs) });
     expect((await askServices()).status).toBe(1);
     expect(await pipeline.report("drift-dev.txt")).toContain(
-      "unknown: drift: sidecar: http://127.0.0.1:1/configuration can't be asked",
+      "unknown: drift: sidecar: http://127.0.0.1:1/configuration can't be queried",
     );
   });
 

@@ -154,7 +154,7 @@ test("a height that rose steadily and stays is wrong, and calls are served", asy
   );
   clearInterval(rise);
   expect((await health.words("HeightAdvancing", "NoNewBlock"))?.replace(since, "since then")).toBe(
-    `Blocks came steadily and come no more: height has been ${node.state.height} for more than 1 s, since then. Calls are served. Look at the node's peers and its log; references (lag.references) would tell whether the chain stands still.`,
+    `Blocks came steadily and come no more: height has been ${node.state.height} for more than 1 s, since then. Calls are served. Look at the node's peers and its log; references (lag.references) would show whether the chain stands still.`,
   );
   expect(health.board.get("HeightAdvancing")?.status).toBe("False");
   expect(readiness(health.board).ready).toBe(true);

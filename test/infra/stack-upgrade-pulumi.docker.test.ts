@@ -139,7 +139,7 @@ describe.skipIf(lacking.length > 0)(`an upgrade of a stack by Pulumi itself${ski
     ]);
     expect(done.printed).toMatch(/pulumi up --yes ended with SIGKILL/);
     expect(done.printed).toMatch(/The stack is locked by process \d+, a pulumi up of this upgrade that was killed/);
-    expect(done.printed).toContain(`Taken back: ${name} runs 0.17.0`);
+    expect(done.printed).toContain(`Rolled back: ${name} runs 0.17.0`);
     expect(done.status).toBe(1);
     expect((await read("chain")).slice(0, before.length)).toEqual(before);
     expect(await readConfig()).toMatchObject({ "gatehouse:nodeImage": await nodeImage("0.17.0") });
@@ -153,7 +153,7 @@ describe.skipIf(lacking.length > 0)(`an upgrade of a stack by Pulumi itself${ski
     const before = await read("chain");
     const image = await nodeImage(version, behaviour);
     const done = await upgrade("--node-image", image, "--node-version", version, "--update-within", "120", "--yes");
-    expect(done.printed).toContain(`Taken back: ${name} runs 0.17.0`);
+    expect(done.printed).toContain(`Rolled back: ${name} runs 0.17.0`);
     expect(done.printed).toContain(why);
     expect(done.status).toBe(1);
     expect((await read("chain")).slice(0, before.length)).toEqual(before);

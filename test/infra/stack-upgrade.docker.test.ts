@@ -139,7 +139,7 @@ describe.skipIf(!found.ok)(`an upgrade of a stack on a real engine${skipReason(f
   ] as const)("takes back image, data and configuration of a version (%s) that %s", async (version, behaviour, why) => {
     const before = await chain();
     const done = await upgrade(await image(version, behaviour));
-    expect(done.printed).toContain(`Taken back: ${stack} runs 0.17.0`);
+    expect(done.printed).toContain(`Rolled back: ${stack} runs 0.17.0`);
     expect(done.printed).toContain(why);
     expect(done.status).toBe(1);
     expect((await chain()).slice(0, before.length)).toEqual(before);
@@ -161,7 +161,7 @@ describe.skipIf(!found.ok)(`an upgrade of a stack on a real engine${skipReason(f
     await rm(elsewhere, { recursive: true, force: true });
     expect(refused.printed).toContain(`${node}-workspace holds the copy of an upgrade that is not over`);
     const done = await upgrade("", { name: `organization/gatehouse/${stack}` });
-    expect(done.printed).toContain(`Taken back: ${stack} runs 0.17.0`);
+    expect(done.printed).toContain(`Rolled back: ${stack} runs 0.17.0`);
     expect(done.status).toBe(1);
     expect((await chain()).slice(0, before.length)).toEqual(before);
     expect(await starts()).not.toContain("0.17.4");
@@ -173,8 +173,8 @@ describe.skipIf(!found.ok)(`an upgrade of a stack on a real engine${skipReason(f
     await pulumi("up", "--yes", "--skip-preview");
     await waitUntilSettled();
     const done = await upgrade(await image("0.17.6", "secretive"));
-    expect(done.printed).toContain("warning: the node does not tell its version");
-    expect(done.printed).toContain("by the id of its image alone: it tells no version");
+    expect(done.printed).toContain("warning: the node does not report its version");
+    expect(done.printed).toContain("by the id of its image alone: it reports no version");
     expect(done.status).toBe(0);
   });
 

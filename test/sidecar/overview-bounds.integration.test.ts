@@ -44,7 +44,7 @@ function sayStatus(bytes: number): RequestListener {
 const unanswered = {
   answers: false,
   state: "No answer",
-  cause: "It can't be asked (no answer within 4000 ms).",
+  cause: "It can't be queried (no answer within 4000 ms).",
 };
 
 test("the overview reads 4 MiB of a target's answer and no byte more", async () => {
@@ -53,7 +53,7 @@ test("the overview reads 4 MiB of a target's answer and no byte more", async () 
   expect(await seen(sayStatus(mostBytes + 1))).toEqual({
     answers: false,
     state: "No answer",
-    cause: "It can't be asked (body_too_large).",
+    cause: "It can't be queried (body_too_large).",
   });
 });
 

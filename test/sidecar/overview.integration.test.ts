@@ -131,7 +131,7 @@ looking(
     );
     const gone = await card("gone").innerText();
     expect(gone).toMatch(/No answer\s*since before .*, for more than \d+ s/);
-    expect(gone).toContain("It can't be asked (ECONNREFUSED).");
+    expect(gone).toContain("It can't be queried (ECONNREFUSED).");
     await expectWellMade(page, "overview");
     const order = await page.locator(".target h2").allInnerTexts();
     expect(order).toEqual(["gone", "node-7", "payments"]);

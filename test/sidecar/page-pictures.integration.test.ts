@@ -101,7 +101,7 @@ const targets: readonly ShownTarget[] = [
     name: "gone",
     level: "stale",
     state: "No answer",
-    cause: "It can't be asked (ECONNREFUSED).",
+    cause: "It can't be queried (ECONNREFUSED).",
     answers: false,
     figures: { lastBlock: { height: 5_399_100, at: target.since, old: true } },
   },

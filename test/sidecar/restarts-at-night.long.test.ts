@@ -37,7 +37,7 @@ test("what was edited after the node's start is not taken for what it runs with,
   await writeFile(node.configPath, another(good));
   await using upkeep = await runUpkeep(node, { ...patient, GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "200" });
   const { message } = await upkeep.reason("RollBackReady", "Assumed");
-  expect(message).toContain("Whether the node had started with it can't be told: it changed after the node's start");
+  expect(message).toContain("Whether the node had started with it is not known: it changed after the node's start");
   await node.restart();
   await upkeep.reason("RollBackReady", "Kept", 40_000);
   const edited = another(another(good));

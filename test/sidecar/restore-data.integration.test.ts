@@ -35,7 +35,7 @@ async function restore(
   return { status, ...printed() };
 }
 
-test("data are restored from the copy that an upgrade kept and from an archive; a snapshot that the node does not run with is taken back", async () => {
+test("data are restored from the copy that an upgrade kept and from an archive; a snapshot that the node does not run with is rolled back", async () => {
   await using settled = await startSettledDevnet({ GATEHOUSE_SIDECAR_UPGRADE_KEEP_SNAPSHOT: "true" });
   const { node, upkeep } = settled;
   expect((await restore(upkeep)).printed).toContain("problem: no upgrade has kept a copy of the data");
@@ -60,7 +60,7 @@ test("data are restored from the copy that an upgrade kept and from an archive; 
     if (entry.isFile()) await writeFile(join(entry.parentPath, entry.name), "ruined");
   }
   const failed = await restore(upkeep, broken);
-  expect(failed.printed).toContain("was taken back: the node runs with its data of before");
+  expect(failed.printed).toContain("was rolled back: the node runs with its old data");
   expect(failed.status).toBe(1);
   expect(await readHash(node, 2)).toBe(hash);
   await upkeep.reason("Unheld", "Held");

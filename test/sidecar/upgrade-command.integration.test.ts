@@ -58,7 +58,7 @@ test("an upgrade is shown, refused without a word of yes, and then proved: versi
 });
 
 test.each(takeSlice(["broken", "corrupting"] as const, 2))(
-  "a %s version is taken back: programs, data and node.conf of before, proved, and held",
+  "a %s version is rolled back: programs, old data and old node.conf, proved, and held",
   async (kind) => {
     await using settled = await startSettledDevnet();
     const { node, upkeep } = settled;
@@ -66,7 +66,7 @@ test.each(takeSlice(["broken", "corrupting"] as const, 2))(
     const programs = await readFile(join(node.workspace, "bin", "ops"), "utf8");
     const [hash, height] = [await readHash(node, 2), await readHeight(node)];
     const failed = await upgradeDevnet(upkeep, await release(node, kind));
-    expect(failed.printed).toContain("the node runs as 0.15.0 again, with its data and node.conf of before");
+    expect(failed.printed).toContain("the node runs as 0.15.0 again, with its old data and old node.conf");
     expect(failed.status).toBe(1);
     expect(await readVersion(node)).toContain("0.15.0");
     expect(await readHash(node, 2)).toBe(hash);
@@ -76,7 +76,7 @@ test.each(takeSlice(["broken", "corrupting"] as const, 2))(
     expect(await readdir(join(node.workspace, "bin"))).not.toContain("release.json");
     const condition = await upkeep.reason("UpgradeProved", "RolledBack");
     expect(condition).toMatchObject({ status: "False" });
-    expect((await upkeep.reason("Unheld", "Held")).message).toContain("was taken back");
+    expect((await upkeep.reason("Unheld", "Held")).message).toContain("was rolled back");
     expect((await upgradeDevnet(upkeep, await release(node, "good"))).printed).toContain("problem: a hold is in force");
     expect(await upkeep.metrics.metrics()).toContain('gatehouse_node_upgrades_total{end="rolled-back"} 1');
   },

@@ -32,7 +32,7 @@ test("an upgrade from 0.10 to 0.16 moves the layout: once the new version runs, 
   const moved = await node.install("0.16.2");
   expect(moved).toBe(join(node.workspace, "bin", "node.conf"));
   expect(await monitorOf(moved)).toMatchObject({ pamir_cetina_job_name: "node-7" });
-  // Where node_cli tells its version, an upgrade that is half done is seen.
+  // Where node_cli reports its version, an upgrade that is half done is seen.
   if (testProfile === "standard") await upkeep.reason("VersionAgreed", "Disagreement", 20_000);
   await node.restart();
   await until(

@@ -46,7 +46,11 @@ export const prometheusCheck: Check = async ({ prometheusUrl: url }) => {
   if (targetsGot?.ok !== true || rulesGot?.ok !== true) {
     const why = [targetsGot, rulesGot].flatMap((got) => (got === undefined || got.ok ? [] : [got.why]))[0] ?? "unknown";
     return [
-      look("Prometheus", "unknown", `${shown} can't be asked (${why}); does it run, and can it be reached from here?`),
+      look(
+        "Prometheus",
+        "unknown",
+        `${shown} can't be queried (${why}); does it run, and can it be reached from here?`,
+      ),
     ];
   }
   const [scraped, judged] = [targets.safeParse(targetsGot.body), rules.safeParse(rulesGot.body)];

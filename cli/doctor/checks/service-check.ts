@@ -57,7 +57,7 @@ function stateOf(service: InspectedService): readonly Finding[] {
       look(
         name,
         "unknown",
-        `${url} can't be asked (${answer.why}); its log says whether it hangs; its version, clock and conditions are not known`,
+        `${url} can't be queried (${answer.why}); its log says whether it hangs; its version, clock and conditions are not known`,
       ),
     ];
   if (configuration === undefined) {

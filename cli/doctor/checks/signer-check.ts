@@ -80,7 +80,7 @@ async function checkBalance(service: string, payer: GasPayer): Promise<Finding> 
     return look(
       service,
       "unknown",
-      `what its signer ${address} holds can't be asked: ${maskCredentials(rpcUrl)} gives no answer (${error.message})`,
+      `what its signer ${address} holds can't be queried: ${maskCredentials(rpcUrl)} gives no answer (${error.message})`,
     );
   }
 }

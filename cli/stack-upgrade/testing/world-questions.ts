@@ -14,7 +14,7 @@ export function createWorldQuestions({ state, newVersion, time, meet }: WorldPar
       const binaryVersion = isNew && newVersion !== "another version" ? "0.17.0" : "0.16.2";
       const types = ["RpcAnswering", "ConfigCurrent", "RestartSettled", "VersionAgreed"];
       const said: SidecarLook = {
-        node: { answers, height: 101 + state.looks, ...(newVersion === "tells no version" ? {} : { binaryVersion }) },
+        node: { answers, height: 101 + state.looks, ...(newVersion === "reports no version" ? {} : { binaryVersion }) },
         conditions: types.map((type) => ({ type, status: answers ? "True" : "False", reason: "Said", message: type })),
       };
       meet("look");

@@ -8,7 +8,7 @@ export type NewVersion =
   | "another version"
   | "loses a block"
   | "does not start"
-  | "tells no version";
+  | "reports no version";
 
 export const oldImage = "node:0.16.2";
 export const newImage = "node:0.17.0";

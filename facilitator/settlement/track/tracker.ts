@@ -26,7 +26,7 @@ export type TrackerDependencies = Readonly<{
 
 /** Looks at the chain once, for all settlements under way, and does what is to be done. */
 export type Tracker = Readonly<{
-  /** @throws {ChainError} when the node can't be asked; what was found until then is done. */
+  /** @throws {ChainError} when the node can't be queried; what was found until then is done. */
   look: () => Promise<void>;
 }>;
 

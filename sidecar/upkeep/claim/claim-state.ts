@@ -180,7 +180,7 @@ async function requireLock(
     throw new StartupError(`the state directory ${directory} can't be locked ${result.why}.`);
   }
   if (result.reason === "NotOurs") {
-    throw new StartupError(`whether the state in ${directory} is in use can't be told: ${result.why}.`);
+    throw new StartupError(`whether the state in ${directory} is in use is not known: ${result.why}.`);
   }
   throw new StartupError(
     `the state in ${directory} is in use: ${inUse(result.holder)} Stop that sidecar first. For another node, or to look on alongside it with ` +

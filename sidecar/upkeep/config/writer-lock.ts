@@ -90,7 +90,7 @@ function acquired({ lockPath, lock }: HeldLock, path: string): WriterLockResult 
     return { ok: false, reason: "CannotLock", message: `${lockPath} can't be made ${result.why}.` };
   }
   if (result.reason === "NotOurs") {
-    const message = `whether another process looks after ${path} can't be told: ${result.why}.`;
+    const message = `whether another process looks after ${path} is not known: ${result.why}.`;
     return { ok: false, reason: "Locked", message };
   }
   const who = result.holder === undefined ? "it" : formatHolder(result.holder);

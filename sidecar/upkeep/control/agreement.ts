@@ -2,7 +2,7 @@ import type { CommandOutput } from "#daemon/command-output.ts";
 
 /** How a person agrees to what a command would have the sidecar do. */
 export type Agreement = Readonly<{
-  /** Agrees without being asked. */
+  /** Agrees without asking for confirmation. */
   yes: boolean;
   /** Prints one JSON document, and asks nobody. */
   json?: boolean | undefined;

@@ -103,7 +103,7 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
     if (authority !== "waits") return { result: authority === "acts" ? "already" : "observes", view: look() };
     if (seen.plan()?.digest !== digest) return { result: "another", view: look() };
     const said = { by: "gatehouse adopt", outcome: "success", after: { planDigest: digest } } as const;
-    events.add("adopt", "The sidecar may act on this node from now on: gatehouse adopt was said.", undefined, said);
+    events.add("adopt", "The sidecar may act on this node from now on: gatehouse adopt was run.", undefined, said);
     state.adopted.set({ by: "command", atMs: clock.wallMs() });
     wake();
     return { result: "adopted", view: look() };

@@ -66,7 +66,9 @@ export function createDockerEngine({ engine, timeoutMs }: DockerEngineOptions): 
           throw new EngineTimeout(`the Docker engine at ${engine} did not answer within ${timeoutMs} ms.`, { cause });
         }
         const code = (cause as NodeJS.ErrnoException).code ?? (cause as Error).message;
-        throw new DriverError(`the Docker engine at ${engine} can't be asked (${code}); set docker.engine.`, { cause });
+        throw new DriverError(`the Docker engine at ${engine} can't be queried (${code}); set docker.engine.`, {
+          cause,
+        });
       }
     },
     [Symbol.asyncDispose]: async () => (await agent)?.close(),

@@ -97,7 +97,7 @@ export function createKubernetesApi(options: KubernetesApiOptions): KubernetesAp
         return await readKubernetesResponse(response.statusCode, response.body);
       } catch (cause) {
         const code = (cause as NodeJS.ErrnoException).code ?? (cause as Error).message;
-        throw new DriverError(`the API server at ${apiUrl} can't be asked (${code}); set kubernetes.apiUrl.`, {
+        throw new DriverError(`the API server at ${apiUrl} can't be queried (${code}); set kubernetes.apiUrl.`, {
           cause,
         });
       }

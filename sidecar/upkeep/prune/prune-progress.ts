@@ -36,7 +36,7 @@ export function pruneCondition(
   const { reserved, sinceHeight, sinceMs } = progress;
   if (reserved === undefined) {
     const message =
-      "Auto-pruning is on; node_cli prune --get prints no real_prune_reserved_version, which would tell how far it is.";
+      "Auto-pruning is on; node_cli prune --get prints no real_prune_reserved_version, which would show how far it is.";
     return { type, status: "Unknown", reason: "NotPrinted", message };
   }
   const blocks = height === undefined || sinceHeight === undefined ? 0 : height - sinceHeight;

@@ -75,7 +75,7 @@ function nextOfStranded(
 ): string {
   if (restoredFrom !== undefined) {
     return retries
-      ? "A start with the data of before the restore is tried again."
+      ? "A start with the data from before the restore is tried again."
       : "The node answers again, so the restore counts as settled by hand, and nothing is tried.";
   }
   if (!retries)

@@ -44,7 +44,7 @@ const quickForMs = 5_000;
  * block to make, the height of before is proof enough: the references have none after it, asked once the node was back, or, without
  * references, blocks had not come steadily before either. A chain that was not watched for long and whose latest block was old before that
  * is given all of the time to make one; then the same head is proof, too. Metrics that the node
- * is not to push, or that a Pushgateway that can't be asked may have, say nothing against it.
+ * is not to push, or that a Pushgateway that can't be queried may have, say nothing against it.
  */
 export async function restartAndVerify(
   restart: () => Promise<RestartReport>,

@@ -41,7 +41,7 @@ export type NodeBefore = Readonly<{
   autoPrune: boolean;
   /** The process that answered on the node's port; absent where it can't be seen: of another user, or on another system than Linux. */
   process?: ProcessMark | undefined;
-  /** Whether the running node tells its version itself; node_cli is asked otherwise. */
+  /** Whether the running node reports its version itself; node_cli is asked otherwise. */
   tellsVersion: boolean;
 }>;
 
@@ -60,7 +60,7 @@ export type UpgradeRecord = Readonly<{
   method: SnapshotMethod;
   /**
    * Of a restore alone, which goes the steps of an upgrade to the same version: the snapshot of each store. A store's copy is then of the snapshot, and what is
-   * put aside are the data of before.
+   * put aside are the old data.
    */
   restoredFrom?: readonly string[] | undefined;
   /** Whether the copy of the data stays once the new version is proved. */

@@ -43,7 +43,7 @@ export function beginScheduled(
   if (seen.upgrade.now().looking !== undefined) return undefined;
   const judged = judgeStart(scheduled, situation);
   const { trouble } = seen.upgrade.now();
-  // A time or a height that was due comes again: a clock that was set back, a head that was taken back.
+  // A time or a height that was due comes again: a clock that was set back, a head that was rolled back.
   const isClosed = scheduled.start.kind === "window" && judged.kind === "wait" && watch.wasDue === true;
   const closed = isClosed ? "the window closed before it could begin" : undefined;
   const over = judged.kind === "over" ? judged.why : closed;

@@ -92,7 +92,7 @@ export async function findNodeWarnings(
   return [
     ...(before !== undefined && before.block === undefined ? [noBlock] : []),
     ...((await rpc.peers(signal)) === 0
-      ? ["the node has no peer: whether the new version finds any can't be told"]
+      ? ["the node has no peer: whether the new version finds any is not known"]
       : []),
     ...(typeof syncing === "object" && syncing !== null ? ["the node is still syncing (eth_syncing)"] : []),
     ...[height, lag].flatMap((fault) => (typeof fault === "object" ? [fault.message] : [])),
@@ -100,4 +100,4 @@ export async function findNodeWarnings(
 }
 
 const noBlock =
-  "the node tells no block by its number (eth_getBlockByNumber): that the new version has the data of before can't be proved";
+  "the node returns no block by its number (eth_getBlockByNumber): that the new version has the old data can't be proved";

@@ -52,7 +52,7 @@ export async function readRelease(
       return `${source} has the programs of ${printed.text} (node_cli --version), not of ${wanted.text}`;
     }
     const to = printed ?? wanted;
-    return to === undefined ? `${source} does not tell its version; give it: --node-version` : { files, to };
+    return to === undefined ? `${source} does not report its version; give it: --node-version` : { files, to };
   } catch (error) {
     if (!(error instanceof ReleaseError)) throw error;
     return error.message;

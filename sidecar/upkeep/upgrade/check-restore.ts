@@ -88,11 +88,11 @@ function planRestore({
     `Stop the node (${version}).`,
     `Copy ${pairs}. The snapshot itself is left as it is.`,
     `Put ${paths} aside by renaming, and the copy in its place.`,
-    "Start the node, and wait for proof: it answers, tells its version, and makes blocks.",
+    "Start the node, and wait for proof: it answers, reports its version, and makes blocks.",
     keepsData
-      ? "Once it is proved, the data of before stay (upgrade.keepSnapshot)."
-      : "Once it is proved, remove the data of before (upgrade.keepSnapshot is false).",
-    "If anything fails before: put the data of before back, start the node with them, and set a hold.",
+      ? "Once it is proved, the old data stay (upgrade.keepSnapshot)."
+      : "Once it is proved, remove the old data (upgrade.keepSnapshot is false).",
+    "If anything fails before: put the old data back, start the node with them, and set a hold.",
   ];
   const digest = hash("sha256", JSON.stringify([version, sources, paths, keepsData])).slice(0, 16);
   return { from: version, to: version, steps: problems.length > 0 ? [] : steps, problems, warnings, digest };

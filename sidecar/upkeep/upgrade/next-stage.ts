@@ -42,7 +42,7 @@ export const stageWords: Readonly<Record<UpgradeStage, string>> = {
   proving: "starting and proving the new version",
   cleaning: "removing the copy of the data",
   "back-stopping": "stopping the node to go back",
-  "back-data": "putting the data of before back",
+  "back-data": "putting the old data back",
   "back-programs": "putting the old programs back",
   "back-config": "putting the old node.conf back",
   "back-proving": "starting and proving the old version",

@@ -84,7 +84,7 @@ test("a chain that makes a block now and then need not be above its old height",
 
 test.each<[string, Told, string]>([
   ["runs as another version", { version: "0.15.0" }, "it runs as 0.15.0, not as 0.16.2"],
-  ["does not tell its version any more", { version: "" }, "it does not tell its version, which has to be 0.16.2"],
+  ["does not report its version any more", { version: "" }, "it does not report its version, which has to be 0.16.2"],
   ["has another block of before", { blockHash: "0x6" }, `block 2, which had the hash ${hash}, has the hash 0x6`],
   ["has lost the block of before", { blockHash: "" }, `block 2, which had the hash ${hash}, is gone`],
   ["is below the old height", { firstHeight: 3 }, "and was 10 before the upgrade"],

@@ -35,7 +35,7 @@ export type ProofDependencies = NodePowerDependencies &
 const lookAgainMs = 250;
 
 /**
- * Starts the node and proves that it runs as a version with the data of before: it answers, its height advances, metrics arrive (where they are
+ * Starts the node and proves that it runs as a version with the old data: it answers, its height advances, metrics arrive (where they are
  * checked); it reports that version; its height is above the old one; a block of before has its old hash; auto-pruning is still on.
  */
 export async function proveVersion(options: ProofOptions, dependencies: ProofDependencies): Promise<StepOutcome> {
@@ -72,7 +72,7 @@ async function isVersion(
   const health = await look(signal);
   const printed =
     readReportedVersion(health, clientName) ?? (before.tellsVersion ? undefined : await installed(nodeCli, signal));
-  if (printed === undefined) return `it does not tell its version, which has to be ${version}`;
+  if (printed === undefined) return `it does not report its version, which has to be ${version}`;
   return printed.release === wanted?.release ? undefined : `it runs as ${printed.text}, not as ${version}`;
 }
 
@@ -114,6 +114,6 @@ async function advancesPast(
 async function prunes({ before }: ProofOptions, { nodeCli, signal }: ProofDependencies): Promise<string | undefined> {
   if (!before.autoPrune || nodeCli === undefined) return undefined;
   const answer = await nodeCli.pruneInfo(signal);
-  if (!answer.ok) return `pruning was on, and can't be asked now: ${answer.message}`;
+  if (!answer.ok) return `pruning was on, and can't be queried now: ${answer.message}`;
   return answer.value.autoPrune ? undefined : "auto-pruning was on, and is off";
 }

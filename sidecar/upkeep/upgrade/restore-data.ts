@@ -50,7 +50,7 @@ async function unpackSnapshot(
   await syncDirectory(dirname(copy));
 }
 
-/** Puts the data of before a restore back, if they were put aside; what was restored, and may have been written to, is left next to them. */
+/** Puts the data from before a restore back, if they were put aside; what was restored, and may have been written to, is left next to them. */
 export async function takeRestoreBack(store: UpgradeStore): Promise<void> {
   const { path, copy, aside } = store;
   if (!(await isThere(aside))) return removeCopy(store);

@@ -39,7 +39,7 @@ test("with no path the copy that the last upgrade kept is taken", async () => {
   });
 });
 
-test("after a restore that was taken back, one with no path is refused: what that left is no snapshot", async () => {
+test("after a restore that was rolled back, one with no path is refused: what that left is no snapshot", async () => {
   const last = await work("1");
   const [store] = last.stores;
   if (store === undefined) throw new Error("the record of this test has no store");

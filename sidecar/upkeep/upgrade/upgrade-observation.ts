@@ -112,7 +112,7 @@ export function upgradeWords(record: UpgradeRecord): string {
     const kept = record.newRan
       ? ` The data as they were with ${to} in place are in ${asides}; remove them when they are of no use: rm -r -- ${upgradeDirectories(record).map(quoteShellWord).join(" ")}`
       : "";
-    return `${what} was taken back: the node runs as ${from} again, with its data and node.conf of before.${why}${more}${kept}`;
+    return `${what} was rolled back: the node runs as ${from} again, with its old data and old node.conf.${why}${more}${kept}`;
   }
   if (end === "settled") {
     return (
@@ -141,14 +141,14 @@ function restoreWords(record: UpgradeRecord): string {
   const remove = `rm -r -- ${upgradeDirectories(record).map(quoteShellWord).join(" ")}`;
   if (end === "committed") return `${what} is proved: the node runs with them.${more}`;
   if (end === "rolled-back") {
-    return `${what} was taken back: the node runs with its data of before.${why}${more} What was restored is in ${directory}; remove it when it is of no use: ${remove}`;
+    return `${what} was rolled back: the node runs with its old data.${why}${more} What was restored is in ${directory}; remove it when it is of no use: ${remove}`;
   }
   if (end === "settled") {
     return `${what} failed, and the node answers again since, so nothing more is tried.${why}${more} What is kept can be removed when it is of no use: ${remove}`;
   }
   if (end === "stranded") {
     const asides = stores.map(({ path, aside }) => `${path} from ${aside}, if that is there`).join("; ");
-    return `${what} failed, and so did a start with the data of before, while ${stageWords[stage]}:${more}${why} Nothing more is tried until the hold is lifted. By hand: stop the node, and put back ${asides}; or restore another snapshot.`;
+    return `${what} failed, and so did a start with the old data, while ${stageWords[stage]}:${more}${why} Nothing more is tried until the hold is lifted. By hand: stop the node, and put back ${asides}; or restore another snapshot.`;
   }
   const since = new Date(record.stageSinceMs).toISOString();
   const way = isBackward(stage) ? "goes back" : "is under way";
@@ -160,8 +160,8 @@ const restoreStageWords: Partial<Readonly<Record<UpgradeRecord["stage"], string>
   copying: "copying the snapshot",
   installing: "putting the copy of the snapshot in the place of the data",
   proving: "starting and proving the node",
-  cleaning: "removing the data of before",
-  "back-proving": "starting the node with the data of before",
+  cleaning: "removing the old data",
+  "back-proving": "starting the node with the old data",
 };
 
 function capitalized(text: string): string {

@@ -47,14 +47,14 @@ export function planUpgrade(found: UpgradeFindings): UpgradePlan {
   const steps = [
     `Stop the node (${from?.text ?? "version not known"}).`,
     `Copy its data (${paths}) while it stands still: ${copyWords(found)}. Keep its programs and node.conf, too.`,
-    `Put ${shown} from ${source} in the place of the programs of before.`,
+    `Put ${shown} from ${source} in the place of the old programs.`,
     `node.conf ${keys}.`,
-    `Start ${to?.text ?? "the new version"}, and wait for proof: it answers (${answersWithinMs} ms), tells its version and advances past the old height with the ` +
+    `Start ${to?.text ?? "the new version"}, and wait for proof: it answers (${answersWithinMs} ms), reports its version and advances past the old height with the ` +
       `same blocks (${healthyWithinMs} ms), its metrics arrive where they are checked (${metricsWithinMs} ms), and pruning is as it was.`,
     settings.upgrade.keepSnapshot
       ? "Once it is proved, the copy of the data stays (upgrade.keepSnapshot)."
       : "Once it is proved, remove the copy of the data and the old programs (upgrade.keepSnapshot is false): from then on there is no way back to the old data.",
-    "If anything fails before: put data, programs and node.conf of before back, prove the old version, and set a hold. Blocks that the new version took in are fetched again.",
+    "If anything fails before: put old data, programs and node.conf back, prove the old version, and set a hold. Blocks that the new version took in are fetched again.",
   ];
   const { snapshot, keepSnapshot } = settings.upgrade;
   const agreed = [source, from?.text, to?.text, files, paths, snapshot, keepSnapshot, write?.text];

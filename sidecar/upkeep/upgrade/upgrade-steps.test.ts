@@ -114,7 +114,7 @@ test("programs that can't be put back leave the only copy of the data where it i
   expect(text("work", "data", "chain")).toBe("of before");
 });
 
-test("once the data of before are in place, so are the programs of before", async () => {
+test("once the old data are in place, so are the old programs", async () => {
   const atProof: string[] = [];
   await back(record, () => atProof.push(text("data", "chain"), text("bin", "ops")));
   expect(atProof.slice(0, 2)).toEqual(["of before", "old program"]);

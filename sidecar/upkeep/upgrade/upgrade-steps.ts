@@ -107,7 +107,7 @@ async function cleanUp(record: UpgradeRecord): Promise<StepOutcome> {
   if (record.keepsCopy) {
     const them = directories.length === 1 ? "it" : "them";
     const what = record.restoredFrom === undefined ? `, and the programs of ${record.from},` : "";
-    const note = `The data of before${what} stay in ${directories.join(" and ")} until you remove ${them}.`;
+    const note = `The old data${what} stay in ${directories.join(" and ")} until you remove ${them}.`;
     return { ok: true, note };
   }
   for (const directory of directories) await rm(directory, { recursive: true, force: true, maxRetries: 5 });

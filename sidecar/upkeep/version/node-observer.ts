@@ -42,7 +42,7 @@ export type NodeObserverDependencies = Readonly<{
   onChange: () => void;
 }>;
 
-/** How long a node that hangs is waited for at the start, where something else tells its version. */
+/** How long a node that hangs is waited for at the start, where something else reports its version. */
 const firstWordMs = 5_000;
 
 /** How often it is seen whether a query is due. */

@@ -56,6 +56,6 @@ export function deriveVersionConditions({ resolution, doubtOfPlace }: VersionObs
 }
 
 function unknownVersion({ heard }: VersionResolution): string {
-  const but = heard.length === 0 ? "nothing tells it" : `${heard.join(", ")}, which names no version of this node`;
+  const but = heard.length === 0 ? "nothing shows it" : `${heard.join(", ")}, which names no version of this node`;
   return `The node's version is not known (${but}). Set node.version (GATEHOUSE_SIDECAR_NODE_VERSION) to that of the node's release, e.g. 0.16.2.`;
 }

@@ -165,7 +165,7 @@ export const nodeFaults: readonly Fault[] = [
     },
   },
   {
-    what: "Nothing tells the node's version",
+    what: "Nothing shows the node's version",
     settings: async (struck) => ({
       GATEHOUSE_SIDECAR_NODE_HTTP_URL: await serving(
         struck,

@@ -39,7 +39,7 @@ test("where nothing tells the version, nothing is written, and what to set is sa
   expect(await node.config()).toContain("pamir");
 });
 
-test("a node that alone can tell its version is let start with a node.conf that is right for some version, and then has its keys named", async () => {
+test("a node that alone can report its version is let start with a node.conf that is right for some version, and then has its keys named", async () => {
   await using node = await createFakeNode();
   await using upkeep = await runUpkeep(node, { ...noRestart, GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none" });
   await upkeep.reason("ConfigCurrent", "VersionUnknown");
@@ -63,7 +63,7 @@ test.each([
   const { ok, message } = upkeep.upkeep.configured();
   expect(ok).toBe(false);
   expect(message).toBe(
-    "The node's version is not known, so neither is the naming of monitor_config; set node.version (GATEHOUSE_SIDECAR_NODE_VERSION). node.conf needs changes under the names of any version, so the node is held back where it waits for /startupz, and can't tell its version itself.",
+    "The node's version is not known, so neither is the naming of monitor_config; set node.version (GATEHOUSE_SIDECAR_NODE_VERSION). node.conf needs changes under the names of any version, so the node is held back where it waits for /startupz, and can't report its version itself.",
   );
   expect(await node.config()).toBe(config);
 });

@@ -106,6 +106,6 @@ test("an engine that is not there is named with its setting", async () => {
   await using gone = createDockerEngine({ engine: "unix:///nowhere/engine.sock", timeoutMs: 500 });
   const driver = createDockerDriver({ container: "node", stopTimeoutSeconds: 1 }, gone);
   await expect(driver.restart(signal)).rejects.toThrow(
-    "the Docker engine at unix:///nowhere/engine.sock can't be asked (ENOENT); set docker.engine.",
+    "the Docker engine at unix:///nowhere/engine.sock can't be queried (ENOENT); set docker.engine.",
   );
 });
