@@ -180,7 +180,8 @@ describe("plan", () => {
     expect(planned.problems).toEqual([
       {
         reason: "PushAddressUnknown",
-        message: "metrics pushing is desired, but no Pushgateway is known; set monitor.pushAddress.",
+        message:
+          "metrics pushing is desired, but no Pushgateway is known; set monitor.pushAddress (GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS), or monitor.enabled to false (GATEHOUSE_SIDECAR_MONITOR_ENABLED).",
       },
     ]);
   });

@@ -71,7 +71,8 @@ function planConfig(
   const current = document.chain["monitor_config"];
   const wanted = decideMonitor(isJsonObject(current) ? current : undefined, naming, desired.monitor);
   if (desired.monitor.enabled && wanted.pushAddress === undefined) {
-    const message = "metrics pushing is desired, but no Pushgateway is known; set monitor.pushAddress.";
+    const message =
+      "metrics pushing is desired, but no Pushgateway is known; set monitor.pushAddress (GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS), or monitor.enabled to false (GATEHOUSE_SIDECAR_MONITOR_ENABLED).";
     problems.push({ reason: "PushAddressUnknown", message });
   }
   const changes = findConfigChanges(current, wanted, naming);
