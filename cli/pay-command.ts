@@ -41,6 +41,7 @@ export function createPayCommand({ mask }: Readonly<{ mask: Mask }>) {
     )
     .option("--dry-run", "show what would be paid, and pay nothing")
     .option("--json", "write one JSON document to stdout: offers, payment, settlement, response, how it ended")
+    .option("--verbose", "print the decoded headers of the payment")
     .option("-o, --output <file>", "write the resource to a file instead of stdout")
     .option("--key-file <path>", "file that holds the payer's private key")
     .option("-X, --method <method>", "HTTP method", "GET")

@@ -25,8 +25,8 @@ export type PayOptions = Readonly<{
   dryRun?: boolean;
   /** Write one JSON document to stdout instead of the body. */
   json?: boolean;
-  /** Tell each step in a line, without the decoded headers. */
-  brief?: boolean;
+  /** Report the decoded headers of the payment; else each step in a line. */
+  verbose?: boolean;
   /** File that takes the body instead of stdout. */
   output?: string;
   /** Time limit of one request; default 60000. */

@@ -31,7 +31,7 @@ type Output = Readonly<{ write(data: string | Uint8Array): unknown }>;
 
 /** Reports to `stderr`, and with `json` one document to `stdout`. */
 export function payReport(
-  { url, json, brief, file }: Readonly<{ url: string; json: boolean; brief: boolean; file: string | undefined }>,
+  { url, json, verbose, file }: Readonly<{ url: string; json: boolean; verbose: boolean; file: string | undefined }>,
   { stdout, stderr, mask }: Readonly<{ stdout: Output; stderr: Output; mask: (text: string) => string }>,
 ): PayReport {
   const say = (text: string) => stderr.write(`${mask(toTerminalText(text))}\n`);
@@ -57,7 +57,7 @@ export function payReport(
       if (event.type === "payment-signed") signed = { ...event.accepted, ...event };
       if (event.type === "payment-response") settlement = event.settlement;
       if (event.type === "payment-repeated") repeats += 1;
-      say(brief ? summarizePaymentEvent(event) : describePaymentEvent(event));
+      say(verbose ? describePaymentEvent(event) : summarizePaymentEvent(event));
     },
     offers(offers) {
       offered = offers;

@@ -10,9 +10,20 @@ function refusing(reason: string) {
 }
 
 describe("pay", () => {
-  it("writes the goods alone to stdout and each step to stderr, and neither key nor signature", async () => {
+  it("writes the goods alone to stdout, and to stderr a line for each step", async () => {
+    const { status, stdout, stderr } = await run(caps, createSeller());
+    expect([status, stdout]).toEqual([0, "the goods"]);
+    expect(stderr.trimEnd().split("\n")).toEqual([
+      "402 Payment Required from http://shop.test/data",
+      `Signed a payment of 0.01 of ${asset.address} on eip155:1672 to ${offer.payTo}`,
+      expect.stringMatching(/^Settled on eip155:1672 by transaction 0xabab/),
+      "Answer 200: 9 bytes",
+    ]);
+  });
+
+  it("reports with `verbose` the decoded headers, too, and neither key nor signature", async () => {
     const shop = createSeller();
-    const { status, stdout, stderr } = await run(caps, shop);
+    const { status, stdout, stderr } = await run({ ...caps, verbose: true }, shop);
     expect([status, stdout]).toEqual([0, "the goods"]);
     const steps = [
       "402 Payment Required from http://shop.test/data",

@@ -31,8 +31,8 @@ export type PayDependencies = Readonly<{
  */
 export async function pay(options: PayOptions, dependencies: PayDependencies): Promise<number> {
   const { stdout, stderr = stdout, fetch = globalThis.fetch, mask = (text) => text, signal } = dependencies;
-  const { url, json = false, brief = false, output, rpcUrl } = options;
-  const report = payReport({ url, json, brief, file: output }, { stdout, stderr, mask });
+  const { url, json = false, verbose = false, output, rpcUrl } = options;
+  const report = payReport({ url, json, verbose, file: output }, { stdout, stderr, mask });
   const problem = payOptionProblem(options);
   if (problem !== undefined) return report.end("usage", problem);
   try {

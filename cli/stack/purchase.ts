@@ -42,7 +42,7 @@ export async function purchase(order: Purchase, stdout: Output): Promise<unknown
       rpcUrl: order.rpcUrl,
       maxAmount: order.maxAmount,
       timeoutMs: order.timeoutMs,
-      brief: !order.verbose,
+      verbose: order.verbose,
       json: order.json,
     },
     order.json ? { stdout: { write: (text) => document.push(String(text)) }, stderr: stdout } : { stdout },
