@@ -31,7 +31,7 @@ test.each<[string, NodeHealth]>([
   },
 );
 
-test("the height of a node that has never answered is not known, and nothing is said of before", () => {
+test("the height of a node that has never answered is not known, and nothing is said of the past", () => {
   expect(deriveHealthConditions({ answers: 0, failure }, limits, now).advancing).toEqual({
     type: "HeightAdvancing",
     status: "Unknown",

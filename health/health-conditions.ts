@@ -23,7 +23,7 @@ export function deriveHealthConditions(health: NodeHealth, limits: HealthLimits,
   };
 }
 
-/** The same as facts, to be noted over those of before: of a side that is not known now, what was found last holds. */
+/** The same as facts, to be noted over the previous ones: of a side that is not known now, what was found last holds. */
 export function deriveHealthFacts(
   { answering: rpc, chain: id, advancing: height }: HealthConditions,
   before: NodeFacts,

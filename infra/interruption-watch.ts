@@ -91,7 +91,7 @@ type Subject = Readonly<{
   changedFiles: () => Promise<readonly string[] | undefined>;
 }>;
 
-/** Compares what a file delivery carries with the digests of before. */
+/** Compares what a file delivery carries with the old digests. */
 function findChangedFiles(
   before: Readonly<Record<string, string>> | undefined,
   props: Readonly<Record<string, unknown>>,

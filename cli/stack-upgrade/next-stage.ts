@@ -72,7 +72,7 @@ export function resumeRecord(record: StackRecord, nowMs: number): StackRecord {
   return goBack(record, why, nowMs);
 }
 
-/** Whether a stage leads back to the version of before. */
+/** Whether a stage leads back to the old version. */
 export function isBackward(stage: StackStage): stage is BackwardStage {
   return (backwardStages as readonly string[]).includes(stage);
 }

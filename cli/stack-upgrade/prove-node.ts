@@ -14,7 +14,7 @@ import type { NodeBefore } from "./stack-record.ts";
 export type ProofOptions = Readonly<{
   version: string;
   before: NodeBefore;
-  /** Whether a hold of the sidecar speaks against it: of the version of before it does not, since a failed restart of the new one sets one. */
+  /** Whether a hold of the sidecar speaks against it: of the old version it does not, since a failed restart of the new one sets one. */
   mayBeHeld: boolean;
   withinMs: number;
   /** How long everything has to hold without a break: a node that falls over again and again answers in between. */
@@ -32,7 +32,7 @@ export type Proof = Readonly<{ kind: "done"; reportedVersion: boolean } | { kind
 const wanted = ["RpcAnswering", "ConfigCurrent", "RestartSettled", "VersionAgreed"] as const;
 
 /**
- * Waits until a node is proved: it answers as the version with node.conf as that needs it, is above the height of before with the same blocks, prunes and pushes
+ * Waits until a node is proved: it answers as the version with node.conf as that needs it, is above the old height with the same blocks, prunes and pushes
  * metrics if it did. All of it has to hold for a while. An old block with another hash fails at once: no wait mends that.
  */
 export async function proveNode(options: ProofOptions, dependencies: ProofDependencies): Promise<Proof> {
@@ -75,7 +75,7 @@ async function findDoubt(options: ProofOptions, { look, blockHash }: ProofDepend
   const doubt =
     doubtOfSidecar(said, options) ??
     doubtOfHeight(said, options) ??
-    (isGone ? `its data are not known to be those of before: ${describeBlock(block)}, is not told` : undefined);
+    (isGone ? `its data are not known to be the old ones: ${describeBlock(block)}, is not returned` : undefined);
   return { isFinal: false, doubt, reportedVersion: readReportedVersion(said) !== undefined };
 }
 

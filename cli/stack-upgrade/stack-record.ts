@@ -9,7 +9,7 @@ import { formatContinueCommand } from "./stack-commands.ts";
 /** Steps to the new image, in order. */
 export const forwardStages = ["stopping", "copying", "configuring", "updating", "proving", "cleaning"] as const;
 
-/** Steps back to the image of before. Which of them, and in which order, next-stage.ts says. */
+/** Steps back to the old image. Which of them, and in which order, next-stage.ts says. */
 export const backwardStages = [
   "back-stopping",
   "back-discarding",

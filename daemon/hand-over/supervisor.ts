@@ -44,7 +44,7 @@ type InForce = Readonly<{ process: ServiceProcess; source: SettingsSource; socke
  * for two.
  *
  * Settings that can't be used change nothing, and the process in service reports them. Where they fail only after the old process has let go, a new
- * one with the settings of before takes its place. Where the first process can't use what it finds, it starts by the settings that last served. Resolves with the exit status when the process in service ends, however it ends.
+ * one with the old settings takes its place. Where the first process can't use what it finds, it starts by the settings that last served. Resolves with the exit status when the process in service ends, however it ends.
  */
 export async function superviseService(supervised: SupervisedService): Promise<number> {
   const stopping = stopSignal();

@@ -66,7 +66,7 @@ async function watch(httpUrl: string) {
   return { seen, told };
 }
 
-test("a node that stops answering for a while has the rate of before, so that nothing is told as soon", async () => {
+test("a node that stops answering for a while has the old rate, so that nothing is told as soon", async () => {
   const node = await startNode();
   const { seen, told } = await watch(node.url);
   expect(await told()).toMatchObject({ status: "True", reason: "Sufficient" });

@@ -135,7 +135,7 @@ describe("the gateway in a process with little memory", () => {
 
   it("drops WebSocket clients that take nothing of long answers, and those that never end a message", async () => {
     // Of which a connection may hold one, and all of these clients one each: whichever of a client's answers are refused, one waits for it, and
-    // most of that in the gateway, since the kernel's buffers take 4 MB. Their addresses owe nothing for answers of before, or their rate refused all.
+    // most of that in the gateway, since the kernel's buffers take 4 MB. Their addresses owe nothing for earlier answers, or their rate refused all.
     answerWith(10_000_000);
     const closed = new Map<WebSocket, number>();
     const open = async (address: string) => {

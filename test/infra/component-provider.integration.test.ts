@@ -144,7 +144,7 @@ describe("the plugin of the components", () => {
     expect(told).toContain("found together with a provider, given or inherited");
   });
 
-  it("goes by the names of before", async () => {
+  it("goes by the old names", async () => {
     const alias = "urn:pulumi:test::shop::gatehouse:index:Stack::before";
     await engine.construct({ inputs: sandbox, alias });
     const [component] = engine.takeRegistered();

@@ -40,7 +40,7 @@ test("another node's state is refused by name, before anything is done to this n
   expect(await production.starts()).toBe(1);
 });
 
-test("two sidecars from one folder have their own state; the state of before stays with the node that it is of", async () => {
+test("two sidecars from one folder have their own state; the old state stays with the node that it is of", async () => {
   await using devnet = await startOwnedNode("devnet");
   await using production = await startOwnedNode("production");
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-folder-"));

@@ -31,7 +31,7 @@ test.each(Array.from({ length: rounds }, (_, round) => seed + round))(
     const kind = roundSeed % 2 === 0 ? "good" : "corrupting";
     await using node = await createFakeNode();
     await node.install("0.15.0");
-    await writeFile(join(node.workspace, "data", "chain"), "blocks of before");
+    await writeFile(join(node.workspace, "data", "chain"), "old blocks");
     await node.start();
     const source = await node.release("0.16.2", kind);
     let sidecar = startUpgradeProcess(node);
@@ -60,7 +60,7 @@ test.each(Array.from({ length: rounds }, (_, round) => seed + round))(
     expect([undefined, "committed", "rolled-back"], words).toContain(end);
     if (kind === "corrupting") expect(isNew).toBe(false);
     expect(await node.version()).toBe(isNew ? "0.16.2" : "0.15.0");
-    expect(await readFile(join(node.workspace, "data", "chain"), "utf8")).toBe("blocks of before");
+    expect(await readFile(join(node.workspace, "data", "chain"), "utf8")).toBe("old blocks");
     if (isNew) expect(await node.config()).toContain("storage_enable_cetina");
     else expect(await node.config()).toBe(before);
     expect((await readdir(node.binDirectory)).filter((name) => /\.tmp$|gatehouse-new$/.test(name))).toEqual([]);

@@ -74,11 +74,11 @@ test("data are restored from the copy that an upgrade kept and from an archive; 
   await upkeep.reason("Unheld", "NoHold");
 }, 300_000);
 
-test("a restore whose sidecar is killed at random steps ends with the data of the snapshot, or with those of before", async () => {
+test("a restore whose sidecar is killed at random steps ends with the data of the snapshot, or with the old ones", async () => {
   await using node = await createFakeNode();
   await node.install("0.15.0");
   const chain = join(node.workspace, "data", "chain");
-  await writeFile(chain, "blocks of before");
+  await writeFile(chain, "old blocks");
   await node.start();
   const snapshot = join(node.workspace, "snapshot");
   await mkdir(snapshot);
@@ -103,7 +103,7 @@ test("a restore whose sidecar is killed at random steps ends with the data of th
   });
   expect([undefined, "committed", "rolled-back"], last.state.words).toContain(last.state.end);
   const isRestored = last.state.end === "committed";
-  expect(await readFile(chain, "utf8")).toBe(isRestored ? "blocks of the snapshot" : "blocks of before");
+  expect(await readFile(chain, "utf8")).toBe(isRestored ? "blocks of the snapshot" : "old blocks");
   expect(await readFile(join(snapshot, "chain"), "utf8")).toBe("blocks of the snapshot");
   await sidecar.kill();
 }, 600_000);

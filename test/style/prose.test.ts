@@ -13,6 +13,11 @@ const phrases = [
     phrase: /(?<!there |driver |runner |runner` )\b(?:is|are|was|were) none\b/,
     instead: "what it is not: is no address, is invalid, is not one of them",
   },
+  // Not `for (const pid of before)`.
+  { phrase: /\bof before\b(?!\)| ===)/, instead: "old, previous, earlier or former" },
+  { phrase: /\bcan't be asked\b/, instead: "can't be queried" },
+  { phrase: /\btaken back\b/, instead: "rolled back, reverted or withdrawn" },
+  { phrase: /\btells? no (?:version|height|block)\b/, instead: "reports no version" },
   { phrase: /\b[Aa]n? (?:[\w`-]+ ){1,3}of (?:its|their|your|one's) own\b/, instead: "its own …, or a separate …" },
 ] as const;
 

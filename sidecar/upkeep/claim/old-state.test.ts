@@ -26,7 +26,7 @@ async function compare(copy: string, standing: string, movedFrom: readonly strin
   return compareCopies(directory, { places: [now, legacy, now], document, movedFrom });
 }
 
-test("a copy whose paths are relative to the layout of before is this node's", async () => {
+test("a copy whose paths are relative to the old layout is this node's", async () => {
   expect(await compare(configOf("../../../../data"), configOf("../data"))).toEqual({ kind: "same" });
 });
 

@@ -70,7 +70,7 @@ export type TellEditDependencies = Readonly<{
 const brokenForMs = 2_000;
 
 /**
- * Tells once of a content that the sidecar neither wrote nor told of before; one of before its own start, too. Nothing is told of the first content
+ * Tells once of a content that the sidecar neither wrote nor reported earlier; one from before its own start, too. Nothing is told of the first content
  * that it ever sees.
  *
  * @param auditedThen what was told when the content began to be read: the sidecar's own write may have come between.

@@ -47,7 +47,7 @@ export async function saveHealthyConfig(
 }
 
 /**
- * Keeps what node.conf held before somebody changed it, for a person to find and to judge the change by; that of before the sidecar's own start,
+ * Keeps what node.conf held before somebody changed it, for a person to find and to judge the change by; what it held before the sidecar's own start,
  * known at the first pass alone, is what was last right then.
  */
 export async function saveConfigBeforeEdit(

@@ -28,7 +28,7 @@ async function judge(script: string, timeoutMs = 20_000) {
   const reading = await readConfigFile(configPath, 65_536);
   if (!reading.ok) throw new Error(reading.problem.message);
   // What lint has against this file it had against the one before, too.
-  config.note({ lastUsable: { contentHash: "of before", bytes: reading.bytes } });
+  config.note({ lastUsable: { contentHash: "earlier", bytes: reading.bytes } });
   const options = {
     version: undefined,
     seesFiles: false,

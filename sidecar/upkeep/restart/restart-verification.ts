@@ -41,7 +41,7 @@ const quickForMs = 5_000;
 /**
  * Restarts a node and proves that it came back: the RPC answers, the height is above the last one that the old process
  * answered (or, when it was never seen down, above the first one after the restart), and metrics arrive again. Where the chain has no
- * block to make, the height of before is proof enough: the references have none after it, asked once the node was back, or, without
+ * block to make, the old height is proof enough: the references have none after it, asked once the node was back, or, without
  * references, blocks had not come steadily before either. A chain that was not watched for long and whose latest block was old before that
  * is given all of the time to make one; then the same head is proof, too. Metrics that the node
  * is not to push, or that a Pushgateway that can't be queried may have, say nothing against it.

@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 export const forwardStages = ["stopping", "copying", "installing", "migrating", "proving", "cleaning"] as const;
 
 /**
- * Steps back to the version of before, in order. The data come last: whatever starts the node once the only copy stands in their place starts the
+ * Steps back to the old version, in order. The data come last: whatever starts the node once the only copy stands in their place starts the
  * old version.
  */
 export const backwardStages = ["back-stopping", "back-programs", "back-config", "back-data", "back-proving"] as const;

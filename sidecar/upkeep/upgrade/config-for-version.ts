@@ -27,7 +27,7 @@ export type ConfigStepDependencies = Readonly<{
   state: Pick<UpkeepState, "auditedConfig">;
 }>;
 
-/** Where the node.conf of before is kept. */
+/** Where the old node.conf is kept. */
 function keptConfig({ directory }: UpgradeRecord): string {
   return join(directory, "node.conf");
 }
@@ -63,7 +63,7 @@ export async function migrateConfig(record: UpgradeRecord, dependencies: ConfigS
   return writeOver(record.configPath, reading, { content: Buffer.from(write.text), changes }, dependencies);
 }
 
-/** Puts the node.conf of before back; nothing to do where none was kept, or it stands there. */
+/** Puts the old node.conf back; nothing to do where none was kept, or it stands there. */
 export async function putConfigBack(record: UpgradeRecord, dependencies: ConfigStepDependencies): Promise<StepOutcome> {
   const { limitBytes, fileDeadline } = dependencies;
   const kept = keptConfig(record);

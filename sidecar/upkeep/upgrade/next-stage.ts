@@ -48,7 +48,7 @@ export const stageWords: Readonly<Record<UpgradeStage, string>> = {
   "back-proving": "starting and proving the old version",
 };
 
-/** Whether a stage leads back to the version of before. */
+/** Whether a stage leads back to the old version. */
 export function isBackward(stage: UpgradeStage): stage is BackwardStage {
   return (backwardStages as readonly string[]).includes(stage);
 }

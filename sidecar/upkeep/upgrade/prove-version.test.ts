@@ -73,7 +73,7 @@ function node({
   };
 }
 
-test("a version that tells its name, has the block of before, is above its height and prunes is proved", async () => {
+test("a version that tells its name, has the old block, is above its height and prunes is proved", async () => {
   expect(await proveVersion(options, node({}))).toEqual({ ok: true });
 });
 
@@ -85,8 +85,8 @@ test("a chain that makes a block now and then need not be above its old height",
 test.each<[string, Told, string]>([
   ["runs as another version", { version: "0.15.0" }, "it runs as 0.15.0, not as 0.16.2"],
   ["does not report its version any more", { version: "" }, "it does not report its version, which has to be 0.16.2"],
-  ["has another block of before", { blockHash: "0x6" }, `block 2, which had the hash ${hash}, has the hash 0x6`],
-  ["has lost the block of before", { blockHash: "" }, `block 2, which had the hash ${hash}, is gone`],
+  ["has another old block", { blockHash: "0x6" }, `block 2, which had the hash ${hash}, has the hash 0x6`],
+  ["has lost the old block", { blockHash: "" }, `block 2, which had the hash ${hash}, is gone`],
   ["is below the old height", { firstHeight: 3 }, "and was 10 before the upgrade"],
   [
     "stands still at its old height, on a chain that was at rest at the first look and has made blocks steadily since",

@@ -36,7 +36,7 @@ const lookAgainMs = 250;
 
 /**
  * Starts the node and proves that it runs as a version with the old data: it answers, its height advances, metrics arrive (where they are
- * checked); it reports that version; its height is above the old one; a block of before has its old hash; auto-pruning is still on.
+ * checked); it reports that version; its height is above the old one; an old block has its old hash; auto-pruning is still on.
  */
 export async function proveVersion(options: ProofOptions, dependencies: ProofDependencies): Promise<StepOutcome> {
   const { driver, signal } = dependencies;

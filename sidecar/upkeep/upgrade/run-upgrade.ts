@@ -68,7 +68,7 @@ const tryAgainMs = 500;
 
 /**
  * Waits until what was remembered of an upgrade is on the disk; false when that does not come about in time. A step that nobody remembers
- * would be taken for another one after a kill: what was proved would be taken back, or data put back that are those of before already.
+ * would be taken for another one after a kill: what was proved would be rolled back, or the old data put back over themselves.
  */
 export async function isRecordKept({ store, blocked, clock, signal }: KeptRecordDependencies): Promise<boolean> {
   const look = () => {

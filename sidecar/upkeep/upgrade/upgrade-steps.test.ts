@@ -30,7 +30,7 @@ beforeEach(() => {
   for (const name of ["data", "bin", "new", "work/data", "work/programs"])
     mkdirSync(join(root, name), { recursive: true });
   writeFileSync(join(root, "data", "chain"), "of the new version");
-  writeFileSync(join(root, "work", "data", "chain"), "of before");
+  writeFileSync(join(root, "work", "data", "chain"), "old blocks");
   writeFileSync(join(root, "bin", "ops"), "new program");
   writeFileSync(join(root, "new", "ops"), "new program");
   writeFileSync(join(root, "work", "programs", "ops"), "old program");
@@ -101,7 +101,7 @@ test.each(["installing", "back-programs", "back-data"] as const)(
     expect(outcome).toMatchObject({ ok: false, why: expect.stringContaining("started by somebody else") });
     expect(text("bin", "ops")).toBe("as it was");
     expect(text("data", "chain")).toBe("of the new version");
-    expect(text("work", "data", "chain")).toBe("of before");
+    expect(text("work", "data", "chain")).toBe("old blocks");
   },
 );
 
@@ -111,13 +111,13 @@ test("programs that can't be put back leave the only copy of the data where it i
   mkdirSync(join(root, "bin", "ops", "taken"), { recursive: true });
   const ended = await back(record);
   expect(ended).toMatchObject({ end: "stranded", stage: "back-programs" });
-  expect(text("work", "data", "chain")).toBe("of before");
+  expect(text("work", "data", "chain")).toBe("old blocks");
 });
 
 test("once the old data are in place, so are the old programs", async () => {
   const atProof: string[] = [];
   await back(record, () => atProof.push(text("data", "chain"), text("bin", "ops")));
-  expect(atProof.slice(0, 2)).toEqual(["of before", "old program"]);
+  expect(atProof.slice(0, 2)).toEqual(["old blocks", "old program"]);
   expect(text("work", "aside", "chain")).toBe("of the new version");
 });
 

@@ -86,7 +86,7 @@ export function upgradeSteps(dependencies: UpgradeStepsDependencies): UpgradeSte
     "back-data": stopped(async ({ stores, newRan, restoredFrom }) => {
       if (restoredFrom !== undefined) for (const store of stores) await takeRestoreBack(store);
       else if (newRan) for (const store of stores) await putStoreBack(store);
-      // Data that the new version never saw are those of before.
+      // Data that the new version never saw are the old ones.
       else for (const store of stores) await removeCopy(store);
       return done;
     }),

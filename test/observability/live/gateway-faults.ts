@@ -27,7 +27,7 @@ const forgottenWithinMs = 120_000;
 
 /** Waits until the calls of an earlier fault are out of the shorter windows: with new calls, they would be told again. */
 const forgetBurns = ({ prometheus }: WatchedStack) =>
-  until("no call of before is remembered", forgottenWithinMs, async () => {
+  until("no earlier call is remembered", forgottenWithinMs, async () => {
     return (await prometheus.query(burns.join(" or "))).length === 0;
   });
 

@@ -94,7 +94,7 @@ it("a resource server that settles by itself is handed over as well", { timeout:
   await expectChargedOnce(buyers.bought.length);
 });
 
-it("settings of the facilitator that fail at the start have a process with those of before go on, under purchases", async () => {
+it("settings of the facilitator that fail at the start have a process with the previous ones go on, under purchases", async () => {
   await open("by a facilitator");
   const { shop, facilitator, chain } = market;
   const buyers = startBuyers(shop.url, chain.token, { everyMs: 100 });

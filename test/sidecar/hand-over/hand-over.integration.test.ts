@@ -120,7 +120,7 @@ describe("settings that can't be used", () => {
     expect(await readHolder()).toBe(holder);
   });
 
-  it("that fail at the start have a process with those of before take the place, under calls", async () => {
+  it("that fail at the start have a process with the previous ones take the place, under calls", async () => {
     const before = settingsWith({});
     await writeFile(path, before);
     await using sidecar = await startSidecar();

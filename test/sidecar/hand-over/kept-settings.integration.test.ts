@@ -58,7 +58,7 @@ describe("a gateway whose machine starts again while its settings can't be used"
     await expect(start()).rejects.toThrow(/ended with status 1:[^]*log\.level/);
   });
 
-  it("takes nothing of before where its settings are good, and the start fails for another reason", async () => {
+  it("takes nothing that was kept where its settings are good, and the start fails for another reason", async () => {
     await writeFile(path, good);
     await (await start())[Symbol.asyncDispose]();
     const taker = createServer().listen(0, "127.0.0.1");

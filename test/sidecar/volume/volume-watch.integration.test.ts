@@ -106,7 +106,7 @@ test("another claim is beyond the role", async () => {
   expect(watched.condition()?.message).toContain("persistentvolumeclaims/ledger is forbidden");
 });
 
-test("a volume that can't be looked at, or after, is not known, and nothing is said of before", async () => {
+test("a volume that can't be looked at, or after, is not known, and nothing is said of the past", async () => {
   await using cluster = await clusterOf({ requested: "500Gi", capacity: "500Gi", expandable: true });
   const disk: { freeRatio: number | string } = { freeRatio: 0.5 };
   await using watched = startWatchedVolume(limits, { api: cluster.api, disk, claim: "node-workspace" });
