@@ -152,7 +152,7 @@ describe.skipIf(!found.ok)(`an upgrade of a stack on a real engine${skipReason(f
   test("goes on after kill -9 while it copies, while Pulumi works, and on the way back, to one of the two versions", async () => {
     const before = await chain();
     const bad = await image("0.17.4", "corrupts");
-    for (const line of ["Now copying", "Now running pulumi up", "Now putting the data"]) {
+    for (const line of ["Now copying", "Now running pulumi up", "Now putting the old data"]) {
       expect((await upgrade(bad, { killAtLine: line })).signal).toBe("SIGKILL");
     }
     const elsewhere = await mkdtemp(join(tmpdir(), "gatehouse-program-"));
