@@ -3,6 +3,7 @@ import type { ListenerConnections } from "#daemon/http/connections/listener-conn
 import { createApp, type App } from "#daemon/http/app.ts";
 import type { ServiceContext } from "#daemon/service.ts";
 import type { Clock } from "#daemon/clock.ts";
+import { watchCertificates, type WatchedCertificates } from "#health/certificate-watch.ts";
 import { watchDescriptors } from "#health/descriptor-watch.ts";
 import { watchEventLoop } from "#health/event-loop-watch.ts";
 import { startHealth, type Health, type WatchedNode } from "#health/health.ts";
@@ -31,7 +32,8 @@ const bodyLimitBytes = 1_024;
 const gatewayIntervalMs = 250;
 
 /** Which node is watched, and how its gateway is. */
-export type GuardedNodeSettings = WatchedNode & Readonly<{ gateway: GatewaySettings; listen: AllowedHosts }>;
+export type GuardedNodeSettings = WatchedNode &
+  Readonly<{ gateway: GatewaySettings; listen: AllowedHosts; certificate: WatchedCertificates }>;
 
 /** What guarding a node takes. */
 export type GuardedNodeDependencies = Readonly<{
@@ -73,6 +75,7 @@ export async function guardNode(
   const health = resources.use(
     startHealth(settings, { log, metrics, clock, ask: sendRequest, board, charts, eventLoop }),
   );
+  resources.use(watchCertificates(settings.certificate, { board, metrics, clock, log }));
   const hasReferences = settings.lag.references.length > 0;
   const { httpUrl, webSocketUrl } = settings.node;
   const fitness = () => judgeNodeFitness({ hasReferences }, { facts: health.facts(), clock });

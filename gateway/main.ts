@@ -13,13 +13,13 @@ import { gatewaySettings, type GatewayAloneSettings } from "./settings.ts";
 export const gateway: Service<typeof gatewaySettings.schema> = { definition: gatewaySettings, start };
 
 async function start(settings: GatewayAloneSettings, context: ServiceContext) {
-  const { node, health, lag, listen, log: _, shutdown: __, ...own } = settings;
+  const { node, health, lag, certificate, listen, log: _, shutdown: __, ...own } = settings;
   const { httpUrl, chainId, webSocketUrl = httpUrl.replace(/^http/, "ws") } = node;
   const clock = systemClock;
   const events = createRecentEvents(clock);
   const names = createSettingNames(gatewaySettings.service);
   const guarded = await guardNode(
-    { node: { httpUrl, webSocketUrl, chainId }, health, lag, listen, gateway: own },
+    { node: { httpUrl, webSocketUrl, chainId }, health, lag, certificate, listen, gateway: own },
     { context, clock, events, settingNames: names },
   );
   const { board, charts, operations, urls } = guarded;

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { chainId, httpUrl, webSocketUrl } from "#daemon/settings/types.ts";
 import { defineSettings, section } from "#daemon/settings/settings.ts";
 import { gatewayShape } from "./settings/gateway.ts";
-import { listenSection, referencesShape, rpcHealthShape } from "#health/settings.ts";
+import { certificateSection, listenSection, referencesShape, rpcHealthShape } from "#health/settings.ts";
 
 /** Any EVM node, as it is reached. */
 const nodeSection = section({
@@ -22,6 +22,7 @@ export const gatewaySettings = defineSettings("gateway", essentials, {
   listen: listenSection,
   health: section(rpcHealthShape),
   lag: section(referencesShape),
+  certificate: certificateSection,
   ...gatewayShape,
 });
 

@@ -2,6 +2,7 @@ import { z } from "zod";
 import {
   allowedHosts,
   host,
+  httpsUrl,
   httpUrl,
   milliseconds,
   port,
@@ -9,6 +10,7 @@ import {
   seconds,
   yesOrNo,
 } from "#daemon/settings/types.ts";
+import { warnBeforeDays } from "#daemon/http/certificate-faults.ts";
 import { section } from "#daemon/settings/settings.ts";
 import { stackServices } from "#daemon/stack-services.ts";
 
@@ -74,4 +76,19 @@ export const lagSection = section({
     .default(false)
     .describe("Whether a node that stalls or lags for lag.restartAfterMs is restarted, within the budget"),
   restartAfterMs: milliseconds.default(300_000).describe("How long a node stalls or lags before it is restarted"),
+});
+
+/** Certificates that clients see, of whatever ends TLS before this service. */
+export const certificateSection = section({
+  urls: z
+    .array(httpsUrl)
+    .max(8)
+    .default([])
+    .describe("Public https:// URLs, of the gateway or of the resource server, whose certificates are watched")
+    .meta({ expected: "up to 8 https:// URLs, separated by commas" }),
+  intervalMs: milliseconds.default(3_600_000).describe("Time between two looks at those certificates"),
+  timeoutMs: milliseconds.default(10_000).describe("How long a handshake may take"),
+  warnBeforeDays: positiveInteger
+    .default(warnBeforeDays)
+    .describe("Days before the end of a certificate from which it counts as ending soon"),
 });

@@ -75,7 +75,14 @@ function asksEngine({ restart, nodeCli }: SidecarSettings): boolean {
 }
 
 /** The sides of the node that its sidecar watches by its settings, each of which is looked at soon after the start. */
-function watchedSides({ health, lag, pushgateway, volume, upgrade }: SidecarSettings): readonly ConditionType[] {
+function watchedSides({
+  health,
+  lag,
+  certificate,
+  pushgateway,
+  volume,
+  upgrade,
+}: SidecarSettings): readonly ConditionType[] {
   return [
     "RpcAnswering",
     "ChainIdExpected",
@@ -83,6 +90,7 @@ function watchedSides({ health, lag, pushgateway, volume, upgrade }: SidecarSett
     ...when(lag.references.length > 0, "HeightCurrent"),
     ...when(health.webSocket, "WebSocketAnswering"),
     "GatewayServing",
+    ...when(certificate.urls.length > 0, "CertificateValid"),
     "StateKept",
     "ConfigValid",
     "UpkeepCurrent",

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { auditSettings } from "#daemon/audit/audit-settings.ts";
 import { defineSettings } from "#daemon/settings/settings.ts";
 import { gatewaySection } from "#gateway/settings/gateway.ts";
-import { healthSection, lagSection, listenSection } from "#health/settings.ts";
+import { certificateSection, healthSection, lagSection, listenSection } from "#health/settings.ts";
 import { nodeSection, pushgatewaySection } from "./settings/node.ts";
 import { upgradeSection } from "./settings/upgrade.ts";
 import { volumeSection } from "./settings/volume.ts";
@@ -30,6 +30,7 @@ export const sidecarSettings = defineSettings("sidecar", essentials, {
   upgrade: upgradeSection,
   health: healthSection,
   lag: lagSection,
+  certificate: certificateSection,
   gateway: gatewaySection,
   auditLog: auditSettings("sidecar-audit.jsonl in upkeep.stateDirectory"),
 });

@@ -21,6 +21,11 @@ export const conditionReasons = {
   WebSocketAnswering: { True: ["Answering"], False: ["Refused", "TimedOut", "Closed", "NotJsonRpc"], Unknown: [] },
   GatewayResponsive: { True: ["Responsive"], False: ["EventLoopDelayed"], Unknown: [] },
   GatewayServing: { True: ["Serving"], False: ["NoHead"], Unknown: ["HeadAwaited", "NodeUnfit"] },
+  CertificateValid: {
+    True: ["Valid"],
+    False: ["Expired", "NotYetValid", "WrongName", "Untrusted", "ExpiresSoon"],
+    Unknown: ["NotSeen"],
+  },
   FilesInForce: { True: ["InForce"], False: ["Refused"], Unknown: [] },
   StateKept: { True: ["Kept"], False: ["DiskFull", "ReadOnly", "InUse", "NotWritten", "Hanging"], Unknown: [] },
   ConfigValid: {

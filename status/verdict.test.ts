@@ -171,6 +171,7 @@ test("of each reason for which a side is not known it is decided whether the nod
     "HeightCurrent NoHeight: unknown",
     "GatewayServing HeadAwaited: unknown",
     "GatewayServing NodeUnfit: down",
+    "CertificateValid NotSeen: unknown",
     "UpkeepCurrent NotPassed: unknown",
     "VersionSufficient NotCompared: unknown",
     "NodeCliWorking NotRun: right",

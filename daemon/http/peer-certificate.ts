@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { isIP } from "node:net";
 import { checkServerIdentity, connect, type TLSSocket } from "node:tls";
-import { requestFailureCode } from "#daemon/http/request.ts";
+import { lookupName } from "./name-lookup.ts";
+import { requestFailureCode } from "./request.ts";
 
 /** The certificate that a server shows, and what a client has against it. */
 export type PeerCertificate = Readonly<{
@@ -22,13 +23,18 @@ export type PeerCertificate = Readonly<{
 export type SeenCertificate = Readonly<{ ok: true; certificate: PeerCertificate } | { ok: false; why: string }>;
 
 /** Looks at the certificate that the server of an `https` URL shows; sends nothing after the handshake. Never throws. */
-export async function readPeerCertificate(url: string, timeoutMs: number): Promise<SeenCertificate> {
+export async function readPeerCertificate(
+  url: string,
+  { timeoutMs, signal: stop }: Readonly<{ timeoutMs: number; signal?: AbortSignal }>,
+): Promise<SeenCertificate> {
   const { hostname, port } = new URL(url);
   const host = hostname.replace(/^\[|\]$/g, "");
-  const signal = AbortSignal.timeout(timeoutMs);
+  const over = AbortSignal.timeout(timeoutMs);
+  const signal = stop === undefined ? over : AbortSignal.any([over, stop]);
   const socket = connect({
     host,
     port: Number(port || 443),
+    lookup: lookupName,
     // A wrong certificate is to be looked at, too; nothing is sent to whoever shows it.
     rejectUnauthorized: false,
     ...(isIP(host) === 0 ? { servername: host } : {}),
@@ -37,7 +43,7 @@ export async function readPeerCertificate(url: string, timeoutMs: number): Promi
     await once(socket, "secureConnect", { signal });
     return { ok: true, certificate: judge(socket, host) };
   } catch (error) {
-    return { ok: false, why: signal.aborted ? `no handshake within ${timeoutMs} ms` : requestFailureCode(error) };
+    return { ok: false, why: over.aborted ? `no handshake within ${timeoutMs} ms` : requestFailureCode(error) };
   } finally {
     socket.destroy();
   }

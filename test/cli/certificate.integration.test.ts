@@ -1,17 +1,17 @@
-import { execFile, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo, type Server } from "node:net";
-import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
-import { createServer as createTlsServer, getCACertificates, setDefaultCACertificates } from "node:tls";
-import { promisify } from "node:util";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { expect, onTestFinished, test } from "vitest";
 import { runDoctor, listFindings } from "../../cli/doctor/testing/doctored.ts";
+import {
+  createCertificateMaker,
+  hasOpenssl,
+  serveTls,
+  withoutOpenssl,
+  type Certificate,
+  type CertificateMaker,
+} from "../support/certificates.ts";
 
-const run = promisify(execFile);
-const hasOpenssl = spawnSync("openssl", ["version"]).status === 0;
-const why = hasOpenssl ? "" : " (skipped: no openssl on PATH)";
 const dayMs = 86_400_000;
 
 async function listening(server: Server): Promise<number> {
@@ -21,39 +21,18 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-type Certificate = Readonly<{ keyFile: string; certFile: string; key: string; cert: string }>;
-
-/** Makes a certificate for `localhost` that ends in so many days, signed by an issuer or by itself. */
-async function makeCertificate(days: number, issuer?: Certificate): Promise<Certificate> {
-  const folder = await mkdtemp(join(tmpdir(), "gatehouse-tls-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const [keyFile, certFile] = [join(folder, "key.pem"), join(folder, "cert.pem")];
-  const [request, extensions] = [join(folder, "request.pem"), join(folder, "extensions")];
-  await writeFile(extensions, "basicConstraints=critical,CA:TRUE\nsubjectAltName=DNS:localhost\n");
-  const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-noenc"];
-  await run("openssl", [
-    "req",
-    "-new",
-    ...kind,
-    "-subj",
-    `/CN=${basename(folder)}`,
-    "-keyout",
-    keyFile,
-    "-out",
-    request,
-  ]);
-  const signer = issuer === undefined ? ["-signkey", keyFile] : ["-CA", issuer.certFile, "-CAkey", issuer.keyFile];
-  const made = ["-days", String(days), "-extfile", extensions, "-set_serial", String(Date.now()), "-out", certFile];
-  await run("openssl", ["x509", "-req", "-in", request, ...signer, ...made]);
-  const [key, cert] = await Promise.all([readFile(keyFile, "utf8"), readFile(certFile, "utf8")]);
-  return { keyFile, certFile, key, cert };
+/** Makes certificates that are gone with the test. */
+async function certificates(): Promise<CertificateMaker> {
+  const maker = await createCertificateMaker();
+  onTestFinished(() => maker[Symbol.asyncDispose]());
+  return maker;
 }
 
-/** A server that shows certificates, its own first; returns its URL. */
-async function serveTls([own, ...above]: readonly [Certificate, ...Certificate[]]): Promise<string> {
-  const chain = [own, ...above].map(({ cert }) => cert).join("");
-  const server = createTlsServer({ key: own.key, cert: chain }, (socket) => socket.on("error", () => socket.destroy()));
-  return `https://localhost:${await listening(server)}`;
+/** A server that shows certificates until the test has ended, its own first; returns its URL. */
+async function show(...chain: readonly [Certificate, ...Certificate[]]): Promise<string> {
+  const server = await serveTls(chain);
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  return server.url;
 }
 
 /** Trusts one more authority, as NODE_EXTRA_CA_CERTS does, until the test has ended. */
@@ -69,10 +48,11 @@ async function look(url: string, laterDays = 0) {
 }
 
 test.skipIf(!hasOpenssl)(
-  `a certificate is right while it is trusted, named and good for three weeks, and wrong after${why}`,
+  `a certificate is right while it is trusted, named and good for three weeks, and wrong after${withoutOpenssl}`,
   async () => {
-    const own = await makeCertificate(60);
-    const url = await serveTls([own]);
+    const { make } = await certificates();
+    const own = await make(60);
+    const url = await show(own);
     expect(await look(url)).toEqual([expect.stringMatching(/^wrong: clients do not trust .*SELF_SIGNED/)]);
     trust(own.cert);
     expect(await look(url)).toEqual(["right: its certificate holds for 59 days"]);
@@ -86,17 +66,16 @@ test.skipIf(!hasOpenssl)(
   },
 );
 
-test.skipIf(!hasOpenssl)(`a chain is as good as each of its certificates${why}`, async () => {
-  const root = await makeCertificate(60);
-  const [issuer, ended] = [await makeCertificate(60, root), await makeCertificate(-1, root)];
+test.skipIf(!hasOpenssl)(`a chain is as good as each of its certificates${withoutOpenssl}`, async () => {
+  const { make } = await certificates();
+  const root = await make(60);
+  const [issuer, ended] = [await make(60, root), await make(-1, root)];
   trust(root.cert);
-  expect(await look(await serveTls([await makeCertificate(60, issuer), issuer]))).toEqual([
-    "right: its certificate holds for 59 days",
-  ]);
-  expect(await look(await serveTls([await makeCertificate(60, ended), ended]))).toEqual([
+  expect(await look(await show(await make(60, issuer), issuer))).toEqual(["right: its certificate holds for 59 days"]);
+  expect(await look(await show(await make(60, ended), ended))).toEqual([
     expect.stringMatching(/^wrong: clients do not trust who signed .* out of its time \(CERT_HAS_EXPIRED\); send the/),
   ]);
-  expect(await look(await serveTls([await makeCertificate(-1, issuer), issuer]))).toEqual([
+  expect(await look(await show(await make(-1, issuer), issuer))).toEqual([
     expect.stringMatching(/^wrong: its certificate ended on \S+, and no client connects/),
   ]);
 });

@@ -65,6 +65,14 @@ export const nodeAdvice: AdviceTable = {
     step("If it was on: the node's WebSocket may hang while HTTP answers. Restart the node at a quiet time."),
   ],
   GatewayServing: () => [step("Correct the setting node.webSocketUrl, and read the sidecar's own log.")],
+  CertificateValid: ({ reason }) => [
+    step("Look at the certificate as clients see it: gatehouse doctor --public <the URL that is named above>."),
+    step(
+      reason === "NotYetValid"
+        ? "Synchronise the clock of this machine, and of the one where the certificate was made."
+        : "Renew it where TLS ends (proxy, Ingress, load balancer), and reload that. The gateway needs no restart.",
+    ),
+  ],
   GatewayResponsive: () => [
     step("Look at this machine's CPU: another program may take it."),
     step("See below which methods and tiers are busy, and lower their limits."),

@@ -23,6 +23,7 @@ const byCondition: Readonly<Record<ConditionType, string>> = {
   MetricsArriving: "metrics-not-arriving",
   DiskSpaceLeft: "disk-space-low",
   FileDescriptorsLeft: "limiter-saturated",
+  CertificateValid: "certificate-invalid",
   FilesInForce: "file-refused",
   VolumeLargeEnough: "volume-at-ceiling",
   RestartSettled: "not-right",
@@ -34,6 +35,7 @@ const byCondition: Readonly<Record<ConditionType, string>> = {
 
 const byReason: Readonly<Record<string, string>> = {
   "VersionSufficient TooOldSoon": "version-too-old-soon",
+  "CertificateValid ExpiresSoon": "certificate-expires-soon",
   "DiskSpaceLeft FullSoon": "disk-full-soon",
   "MetricsArriving JobShared": "job-name-shared",
   "RestartSettled BudgetExhausted": "restart-budget-used-up",

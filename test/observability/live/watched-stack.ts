@@ -8,6 +8,7 @@ import { startFaultyLink, startFaultyRpc, type FaultyLink, type FaultyRpc } from
 import { findNodeChain, type NodeChain } from "./node-chain.ts";
 import { startPrometheus, type RunningPrometheus, type ScrapedJobs } from "./prometheus.ts";
 import { startReference, type ReferenceChain } from "./reference-chain.ts";
+import { startWatchedCertificate, type WatchedCertificate } from "./watched-certificate.ts";
 import { createWatchedFiles, type WatchedFiles } from "./watched-files.ts";
 
 /** A whole stack, a Prometheus that scrapes it, and what its faults are made with. */
@@ -27,6 +28,8 @@ export type WatchedStack = AsyncDisposable &
     facilitatorUrl: string;
     chain: NodeChain;
     reference: ReferenceChain;
+    /** What a public URL shows that the sidecar watches. */
+    certificate: Pick<WatchedCertificate, "show" | "hide">;
     rpc: FaultyRpc;
     webSocket: FaultyLink;
     /** What the sidecar watches as the node's data disk; undefined where this user may not mount one. */
@@ -77,6 +80,7 @@ export async function startWatchedStack(
   const reference = started.use(await startReference(1672));
   const disk = (await mayMount()) ? started.use(await mountSmallDisk(diskKibibytes)) : undefined;
   const files = started.use(await createWatchedFiles());
+  const certificate = started.use(await startWatchedCertificate());
   const { env: portsEnv, ports } = await findStackPorts();
   const nodeUrl = `http://127.0.0.1:${ports.node}`;
   const [internalPort = 0, rpcPort = 0] = await freePorts(2);
@@ -91,6 +95,7 @@ export async function startWatchedStack(
       ...quickSidecar,
       ...quickFacilitator,
       ...files.env,
+      ...certificate.env,
       GATEHOUSE_SIDECAR_NODE_HTTP_URL: rpc.url,
       GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: `ws://127.0.0.1:${webSocket.port}`,
       GATEHOUSE_SIDECAR_LAG_REFERENCES: JSON.stringify([reference.url]),
@@ -124,6 +129,7 @@ export async function startWatchedStack(
     facilitatorUrl: `http://127.0.0.1:${ports.facilitator}`,
     chain: findNodeChain(workspace),
     reference,
+    certificate,
     rpc,
     webSocket,
     disk,

@@ -47,6 +47,14 @@ const node: readonly ToldCondition[] = [
     ["The gateway has just started, or has lost the node a moment ago", "HeadAwaited", "unknown", 503],
     ["The node is not fit for traffic (its own conditions say why)", "NodeUnfit", "down", 503],
   ]),
+  ...rows("CertificateValid", [
+    ["The certificate of a URL of `certificate.urls` has ended", "Expired", "wrong"],
+    ["It begins later than now", "NotYetValid", "wrong"],
+    ["It is for another name", "WrongName", "wrong"],
+    ["Clients do not trust who signed it", "Untrusted", "wrong"],
+    ["It ends within `certificate.warnBeforeDays`", "ExpiresSoon", "wrong"],
+    ["The URL shows no certificate, twice in a row", "NotSeen", "unknown"],
+  ]),
 ];
 
 const files: readonly ToldCondition[] = [

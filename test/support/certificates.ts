@@ -1,0 +1,75 @@
+import { execFile, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { createServer } from "node:tls";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+
+/** Whether certificates can be made on this machine. */
+export const hasOpenssl = spawnSync("openssl", ["version"]).status === 0;
+
+/** What a skipped test says of it. */
+export const withoutOpenssl = hasOpenssl ? "" : " (skipped: no openssl on PATH)";
+
+/** A certificate for `localhost` with its key, as PEM and as files. */
+export type Certificate = Readonly<{ keyFile: string; certFile: string; key: string; cert: string }>;
+
+/** Makes certificates in one folder, which disposing of it removes. */
+export type CertificateMaker = AsyncDisposable &
+  Readonly<{
+    /** Makes one that ends in so many days, signed by an issuer or by itself. */
+    make: (days: number, issuer?: Certificate) => Promise<Certificate>;
+  }>;
+
+export async function createCertificateMaker(): Promise<CertificateMaker> {
+  const all = await mkdtemp(join(tmpdir(), "gatehouse-tls-"));
+  return {
+    make: async (days, issuer) => {
+      const folder = await mkdtemp(join(all, "certificate-"));
+      const [keyFile, certFile] = [join(folder, "key.pem"), join(folder, "cert.pem")];
+      const [request, extensions] = [join(folder, "request.pem"), join(folder, "extensions")];
+      await writeFile(extensions, "basicConstraints=critical,CA:TRUE\nsubjectAltName=DNS:localhost\n");
+      const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-noenc"];
+      const subject = ["-subj", `/CN=${basename(folder)}`];
+      await run("openssl", ["req", "-new", ...kind, ...subject, "-keyout", keyFile, "-out", request]);
+      const signer = issuer === undefined ? ["-signkey", keyFile] : ["-CA", issuer.certFile, "-CAkey", issuer.keyFile];
+      const made = ["-days", String(days), "-extfile", extensions, "-set_serial", String(Date.now()), "-out", certFile];
+      await run("openssl", ["x509", "-req", "-in", request, ...signer, ...made]);
+      const [key, cert] = await Promise.all([readFile(keyFile, "utf8"), readFile(certFile, "utf8")]);
+      return { keyFile, certFile, key, cert };
+    },
+    [Symbol.asyncDispose]: () => rm(all, { recursive: true }),
+  };
+}
+
+/** A server of `localhost` that shows certificates and says nothing else. */
+export type TlsServer = AsyncDisposable &
+  Readonly<{
+    url: string;
+    /** Shows another chain from now on, its own certificate first. */
+    show: (chain: readonly [Certificate, ...Certificate[]]) => void;
+  }>;
+
+/** Serves a chain of certificates, its own first, on a port or a free one. */
+export async function serveTls(chain: readonly [Certificate, ...Certificate[]], port = 0): Promise<TlsServer> {
+  const contextOf = ([own, ...above]: readonly [Certificate, ...Certificate[]]) => ({
+    key: own.key,
+    cert: [own, ...above].map(({ cert }) => cert).join(""),
+  });
+  const server = createServer(contextOf(chain), (socket) => socket.on("error", () => socket.destroy()));
+  server.listen(port, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `https://localhost:${(server.address() as AddressInfo).port}`,
+    show: (other) => server.setSecureContext(contextOf(other)),
+    [Symbol.asyncDispose]: async () => {
+      if (!server.listening) return;
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
