@@ -88,7 +88,7 @@ export function addOperationsRoutes(
 export type ConfigurationInUse = Readonly<{
   service: string;
   version: string;
-  /** Digest of the environment that it was started with (`settingsDigest`). */
+  /** Digest of the environment that it was started with (`digestSettings`). */
   settingsSha256: string;
   /** The files that it reads again as they change. */
   files: readonly FileInForce[];

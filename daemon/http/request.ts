@@ -5,7 +5,7 @@ import { lookupName, UnresolvedNameError } from "./name-lookup.ts";
 
 /** One HTTP request. */
 export type HttpRequest = Readonly<{
-  /** `http:` or `https:`, without credentials; see `httpEndpoint`. */
+  /** `http:` or `https:`, without credentials; see `parseHttpEndpoint`. */
   url: string;
   /** Unix socket to connect to in place of the URL's host and port. */
   socketPath?: string;

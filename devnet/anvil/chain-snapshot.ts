@@ -3,7 +3,7 @@ import type { Hex } from "viem";
 import type { AnvilClient } from "./anvil-request.ts";
 
 /**
- * Past blocks whose state the chain keeps, besides the newest block's: what `node_cli prune --get` promises (`node/pruning.ts`).
+ * Past blocks whose state the chain keeps, besides the newest block's: what `node_cli prune --get` promises (`devnet/pruning.ts`).
  * Anvil holds each as a whole: 100,000 of them don't fit in memory (measured: 5.7 GB for the first 10,000).
  */
 export const keptStates = 125;

@@ -21,7 +21,7 @@ type Own = { calls: number };
 
 /**
  * Callers without a call under way that are remembered; beyond that all of them are forgotten together. To forget each with its
- * last call would change the map with every call, at the price that `cache/reads-in-flight.ts` describes.
+ * last call would change the map with every call, at the price that `reads/reads-in-flight.ts` describes.
  */
 const restingCallers = 10_000;
 

@@ -35,7 +35,7 @@ export function withBusySignal(
 }
 
 /**
- * Lets V8 compile for speed again and make room for young objects, which `cli/gatehouse.js` keeps a sidecar from. The rest of its heap goes
+ * Lets V8 compile for speed again and make room for young objects, which `cli/launch.js` keeps a sidecar from. The rest of its heap goes
  * on growing by little: that costs a busy gateway nothing, and its memory stays the same however long it is busy.
  */
 export function preferSpeed(): void {

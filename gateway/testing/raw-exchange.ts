@@ -5,7 +5,7 @@ export type Stream = readonly Buffer[];
 
 /**
  * Sends pieces over a raw connection, one after another, half-closes never, and collects what comes until the peer closes or
- * nothing has come for `quietMs` after `expected` answers were seen, or too little for `patienceMs`. Dates are blanked.
+ * nothing has come for `quietMs` after `expected` answers were seen, or too little for `giveUpMs`. Dates are blanked.
  */
 export function sendRaw(
   url: string,

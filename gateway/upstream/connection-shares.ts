@@ -2,7 +2,7 @@
 const sharePerFree = 3;
 /**
  * Callers without a connection that are remembered; beyond that all of them are forgotten together. To forget each with its last call would
- * change the map with every call, at the price that `cache/reads-in-flight.ts` describes.
+ * change the map with every call, at the price that `reads/reads-in-flight.ts` describes.
  */
 const restingCallers = 10_000;
 

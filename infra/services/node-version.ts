@@ -7,7 +7,7 @@ const devnetVersion = "0.16.2";
 
 /**
  * The version that the first node.conf is made for, before the node has answered: the stack's own word, else the tag of a real node's
- * image, else the devnet's. `nodeVersionProblems` has told a real node without either.
+ * image, else the devnet's. `findNodeVersionProblems` refuses a real node without either.
  */
 export function chooseNodeVersion({ nodeVersion, nodeImage }: StackConfig): string {
   return nodeVersion ?? (nodeImage === undefined ? undefined : parseImageVersion(nodeImage)?.text) ?? devnetVersion;

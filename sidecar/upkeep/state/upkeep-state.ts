@@ -77,7 +77,7 @@ export type UpkeepState = Disposable &
     adopted: Fact<Adoption>;
     /** Which content of node.conf the audit log accounts for, so that another one is told as somebody else's. */
     auditedConfig: Fact<AuditedConfig>;
-    /** Meaning of the configuration that the node has read (`meaningOf`); `unknown` when it may have read another. */
+    /** Meaning of the configuration that the node has read (`deriveMeaning`); `unknown` when it may have read another. */
     nodeHas: Fact<string>;
     /**
      * Meaning of the configuration that the running node is known to have started with: it was started with it by the sidecar, or the file

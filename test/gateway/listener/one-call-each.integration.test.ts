@@ -22,8 +22,8 @@ const connections = 30;
 const trustedProxies = ["127.0.0.9"];
 
 /**
- * The fast path with calls that take a millisecond each by a clock that nothing else moves: whoever's call begins is told. `requestsOf`
- * makes a connection from an address, and answers what sends a call over it for whom a proxy names.
+ * The fast path with calls that take a millisecond each by a clock that nothing else moves: `begun` lists whose calls began. `connectFrom`
+ * opens a connection from an address, and returns a function that sends a call over it for the client that a proxy names.
  */
 async function startFastPath(later: (run: () => void) => void = (run) => void setImmediate(run)) {
   const begun: string[] = [];

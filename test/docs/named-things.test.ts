@@ -1,0 +1,111 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { metricCatalogue } from "#infra/observability/metric-catalogue.ts";
+import { ruleGroups } from "#infra/observability/rules/all.ts";
+import { watchdogRules } from "#infra/observability/rules/watchdog.ts";
+import { conditionReasons } from "#status/condition-reasons.ts";
+
+const root = join(import.meta.dirname, "../..");
+const read = (path: string) => readFileSync(join(root, path), "utf8");
+
+const pages = globSync(["*.md", "*/README.md", "docs/**/*.md", "examples/**/*.md", "infra/**/*.md"], {
+  cwd: root,
+  exclude: ["node_modules/**", "docs/node_modules/**"],
+})
+  .filter((path) => path !== "CHANGELOG.md")
+  .map((path) => ({ path, text: read(path) }));
+
+const metrics = new Set([
+  ...Object.keys(metricCatalogue),
+  // Exposed by the devnet's node and by no service.
+  "gatehouse_devnet_",
+  // Schemas of the ledgers in PostgreSQL.
+  "gatehouse_facilitator",
+  "gatehouse_resource_server",
+]);
+const alerts = new Set<string>(
+  [...ruleGroups, watchdogRules].flatMap(({ alerts: some }) => some.map(({ name }) => name)),
+);
+const reasons: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+  Object.entries(conditionReasons).map(([type, { True, False, Unknown }]) => [type, [...True, ...False, ...Unknown]]),
+);
+const variables = [...read("docs/settings.md").matchAll(/`(GATEHOUSE_[A-Z0-9_]+)`/g)].map(([, name = ""]) => name);
+/** Variables that no schema has: of tests, of a command, and of a script. */
+const otherVariables = /^GATEHOUSE_(?:TEST|FUZZ|ATTACK|PAY|IMAGE|RUNNER)/;
+/** The sections of docs/command-line.md, which is printed from the commands, by command. */
+const commands: Readonly<Record<string, string>> = Object.fromEntries(
+  read("docs/command-line.md")
+    .split(/^## /m)
+    .map((section) => [/^.*/.exec(section)?.[0] ?? "", section]),
+);
+
+/** Metrics that no service exposes; a histogram `x` has the series `x_bucket`, `x_sum` and `x_count`. */
+function findGoneMetrics(text: string): readonly string[] {
+  return [...text.matchAll(/\bgatehouse_[a-z0-9_]+/g)]
+    .map(([name]) => name)
+    .filter((name) => !metrics.has(name) && !metrics.has(name.replace(/_(?:bucket|sum|count)$/, "")));
+}
+
+function findGoneAlerts(text: string): readonly string[] {
+  return [...text.matchAll(/`(Gatehouse[A-Z]\w+)`/g)].map(([, name = ""]) => name).filter((name) => !alerts.has(name));
+}
+
+/** Sentences such as "`RestartSettled` is `EditRefused`" with a condition or a reason that there is not. */
+function findGoneReasons(text: string): readonly string[] {
+  return [...text.matchAll(/`([A-Z][a-z]+(?:[A-Z][a-z]+)+)`(?: is|:) `([A-Z][A-Za-z]+)`/g)]
+    .filter(([, type = "", reason = ""]) => !(reasons[type] ?? []).includes(reason))
+    .map(([sentence]) => sentence);
+}
+
+/** A variable may stand with `_FILE` for a secret; one that ends in `_`, or with `…`, is what others begin with. */
+function findGoneVariables(text: string): readonly string[] {
+  return [...text.matchAll(/\b(GATEHOUSE_[A-Z0-9_]*)(…?)/g)]
+    .filter(([, name = "", more]) => {
+      if (otherVariables.test(name)) return false;
+      if (more !== "" || name.endsWith("_")) return !variables.some((variable) => variable.startsWith(name));
+      return !variables.includes(name) && !variables.includes(name.replace(/_FILE$/, ""));
+    })
+    .map(([name]) => name);
+}
+
+/** Options that stand behind a command that does not have them. */
+function findGoneOptions(text: string): readonly string[] {
+  return [...text.matchAll(/\b(?:gatehouse|gatehouse-evm) ((?:config )?[a-z][a-z-]+)((?: [^`\n|]*)?)/g)].flatMap(
+    ([, command = "", rest = ""]) => {
+      const section = commands[command];
+      if (section === undefined) return [];
+      const [own = ""] = rest.split(/ [|#&] /);
+      const options = [...own.matchAll(/ (--[a-z][a-z-]+)/g)].map(([, option = ""]) => option);
+      return options
+        .filter((option) => option !== "--help" && !section.includes(option))
+        .map((option) => `${command} ${option}`);
+    },
+  );
+}
+
+describe.each(pages)("$path", ({ text }) => {
+  it("names metrics, alerts and reasons of conditions that there are", () => {
+    expect([...findGoneMetrics(text), ...findGoneAlerts(text), ...findGoneReasons(text)]).toEqual([]);
+  });
+
+  it("names variables and options that there are", () => {
+    expect([...findGoneVariables(text), ...findGoneOptions(text)]).toEqual([]);
+  });
+});
+
+describe("a page that names what is gone", () => {
+  it("is found", () => {
+    expect(findGoneMetrics("`gatehouse_node_up`, `gatehouse_no_such_total`")).toEqual(["gatehouse_no_such_total"]);
+    expect(findGoneAlerts("`GatehouseNodeDown`, `GatehouseNoSuch`")).toEqual(["GatehouseNoSuch"]);
+    expect(findGoneReasons("`RestartSettled` is `EditRefused`, `RestartSettled` is `Settled`")).toEqual([
+      "`RestartSettled` is `Settled`",
+    ]);
+    expect(
+      findGoneVariables("GATEHOUSE_SIDECAR_LISTEN_PORT, GATEHOUSE_SIDECAR_NO_SUCH, GATEHOUSE_SIDECAR_MONITOR_…"),
+    ).toEqual(["GATEHOUSE_SIDECAR_NO_SUCH"]);
+    expect(findGoneOptions("`gatehouse plan --json --no-such`, `gatehouse config dump --json`")).toEqual([
+      "plan --no-such",
+    ]);
+  });
+});

@@ -1,0 +1,97 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+
+const root = join(import.meta.dirname, "../..");
+
+/** Rows of docs/settings.md, which is printed from the services' schemas: the key, and the default in the setting's own unit. */
+const settings = [
+  ...readFileSync(join(root, "docs/settings.md"), "utf8").matchAll(/\[`([\w.]+)`\].*\| `?([^`|]+)`? \|$/gm),
+].map(([, key = "", value = ""]) => ({ key, value: Number(value) }));
+
+/** How many of a setting's own unit each unit of a page is, by the end of the setting's name. */
+const units: readonly Readonly<{ end: RegExp; sizes: Readonly<Record<string, number>> }>[] = [
+  {
+    end: /Ms$/,
+    sizes: { ms: 1, s: 1_000, second: 1_000, minute: 60_000, min: 60_000, hour: 3_600_000, day: 86_400_000 },
+  },
+  { end: /Seconds$/, sizes: { s: 1, second: 1, minute: 60, min: 60, hour: 3_600, day: 86_400, week: 604_800 } },
+  { end: /Bytes$/, sizes: { byte: 1, KiB: 1_024, MiB: 1_048_576, GiB: 1_073_741_824 } },
+];
+
+const numbers: Readonly<Record<string, number>> = { a: 1, an: 1, two: 2, three: 3, four: 4, five: 5, ten: 10 };
+
+/** What a page says of a setting. */
+type Stated = Readonly<{ key: string; words: string }>;
+
+/** The settings of a page that a default stands behind, in brackets; in the cells of a table of bounds, behind a comma. */
+function findStated(text: string, isTable = false): readonly Stated[] {
+  const line = text.replaceAll(/\n\s*/g, " ");
+  const behind = isTable ? /`([a-z]\w+(?:\.\w+)*)`, ([^;|]+)/g : /`([a-z]\w+(?:\.\w+)+)` \(([^)]+)\)/g;
+  return [...line.matchAll(behind)].map(([, key = "", words = ""]) => ({ key, words }));
+}
+
+/** The number that the words begin with, in the unit of the setting; undefined where they begin with something else. */
+function readNumber({ key, words }: Stated): number | undefined {
+  const [, count = "", unit] =
+    /^(?:default )?(\d[\d,]*|an?|two|three|four|five|ten)(?: (ms|s|second|minute|min|hour|day|week|byte|KiB|MiB|GiB)s?)?(?![\w.])/.exec(
+      words,
+    ) ?? [];
+  const number = numbers[count] ?? Number(count.replaceAll(",", ""));
+  if (count === "" || (Number.isNaN(Number(count.replaceAll(",", ""))) && unit === undefined)) return undefined;
+  const sizes = units.find(({ end }) => end.test(key))?.sizes;
+  // A setting without a unit counts things, and what stands behind the number names them. A status of HTTP is no time and no size.
+  if (sizes === undefined) return number;
+  return unit === undefined ? undefined : number * (sizes[unit] ?? Number.NaN);
+}
+
+/** A setting of a sidecar's gateway stands without `gateway.` on the gateway's own pages. */
+function defaultsOf(key: string): readonly number[] {
+  const found = settings.filter(({ key: name }) => name === key || name === `gateway.${key}`);
+  return found.map(({ value }) => value).filter((value) => !Number.isNaN(value));
+}
+
+/** What is stated as another number than any service's default. */
+function findWrong(stated: readonly Stated[]): readonly string[] {
+  return stated.flatMap(({ key, words }) => {
+    const number = readNumber({ key, words });
+    const defaults = defaultsOf(key);
+    return number === undefined || defaults.length === 0 || defaults.includes(number)
+      ? []
+      : [`${key} is stated as ${words}, and is ${defaults.join(" or ")}`];
+  });
+}
+
+const pages = globSync(["*.md", "*/README.md", "docs/**/*.md"], {
+  cwd: root,
+  exclude: ["node_modules/**", "docs/node_modules/**"],
+})
+  .filter((path) => path !== "CHANGELOG.md" && path !== "docs/settings.md")
+  .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
+
+describe("the defaults that pages state", () => {
+  it.each(pages)("are those of the settings: $path", ({ text }) => {
+    expect(findWrong(findStated(text))).toEqual([]);
+  });
+
+  it("are those of the settings in the table of bounds", () => {
+    const security = pages.find(({ path }) => path === "docs/security.md")?.text ?? "";
+    const table = security.slice(security.indexOf("## What is bounded"), security.indexOf("## One message"));
+    const stated = findStated(table, true);
+    expect(stated.filter((one) => readNumber(one) !== undefined).length).toBeGreaterThan(50);
+    expect(findWrong(stated)).toEqual([]);
+  });
+
+  it("are many", () => {
+    const stated = pages.flatMap(({ text }) => findStated(text)).filter((one) => readNumber(one) !== undefined);
+    expect(stated.length).toBeGreaterThan(20);
+  });
+
+  it("would be found with another number", () => {
+    const text = "`upkeep.restoreAfterMs` (two minutes), `gateway.jwt.keysCheckMs` (60 s), `ledger.poolSize` (11)";
+    expect(findWrong(findStated(text))).toEqual([
+      "upkeep.restoreAfterMs is stated as two minutes, and is 60000",
+      "ledger.poolSize is stated as 11, and is 10 or 10",
+    ]);
+  });
+});
