@@ -28,7 +28,7 @@ export const sizedTests = [
   "test/sidecar/{upgrade-command,upkeep-of-devnet}.integration.test.ts",
 ];
 
-/** Tests that send as many generated messages as they are told. */
+/** Tests that send as many generated messages as `GATEHOUSE_FUZZ_RUNS` says. */
 const fuzzTests = [
   "gateway/calls/message-handler.test.ts",
   "test/gateway/listener/generated-requests.integration.test.ts",

@@ -20,7 +20,7 @@ export type PayDependencies = Readonly<{
   fetch?: Fetch;
   /** Takes out of a text what may not be shown; default: nothing. A resource is written as it came. */
   mask?: (text: string) => string;
-  /** Gives up; what was signed until then is told. */
+  /** Gives up; what was signed until then is reported. */
   signal?: AbortSignal;
 }>;
 

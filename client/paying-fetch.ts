@@ -38,7 +38,7 @@ export type PayingFetchOptions = Readonly<{
 /** What a client does by a scheme. */
 export type PayingScheme = Pick<Scheme, "name" | "objectionTo" | "signer" | "authorization">;
 
-/** What a paying fetch works with. */
+/** All of it is optional: by default the global `fetch` is used, every known scheme is paid by, and nothing is reported. */
 export type PayingFetchDependencies = Readonly<{
   /** Default: the global one. */
   fetch?: Fetch;

@@ -18,7 +18,7 @@ export type PaymentEvent = Readonly<
       authorization: SignedAuthorization;
     }
   | {
-      /** The chain did not tell the token's decimals or the account's balance; the payment goes on without where it can. */
+      /** The chain did not answer with the token's decimals or the account's balance; the payment goes on without where it can. */
       type: "chain-unread";
       reason: string;
     }

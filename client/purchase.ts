@@ -9,7 +9,7 @@ import { formatError, toPlainText } from "./plain-text.ts";
 import { formatAmount, TokenAmountError } from "#x402/money.ts";
 import { type TokenReader, TokenReadError } from "./token-reader.ts";
 
-/** What one purchase works with. */
+/** `tokens` is undefined where no RPC URL is given: nobody then says a token's decimals but the options. */
 export type PurchaseDependencies = Readonly<{
   fetch: Fetch;
   tokens: TokenReader | undefined;

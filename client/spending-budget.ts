@@ -49,7 +49,7 @@ function inWholeTokens({ units, decimals }: Spending): bigint {
 }
 
 /**
- * Makes sure that the account holds the price, before anything is signed. A chain that does not tell stops no payment: the seller checks as
+ * Makes sure that the account holds the price, before anything is signed. A chain that does not answer stops no payment: the seller checks as
  * well.
  *
  * @throws {PaymentRefusedError} `insufficient_funds` with account, balance and need.

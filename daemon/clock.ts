@@ -14,7 +14,7 @@ export const systemClock: Clock = { wallMs: () => Date.now(), monotonicMs: () =>
 
 /** A moment as the machine counts it since it was started; no clock that is set changes it. */
 export type BootTime = Readonly<{
-  /** Another one after each start of the machine; undefined where the system does not tell. */
+  /** Another one after each start of the machine; undefined where the system does not say. */
   bootId: string | undefined;
   sinceBootMs: number;
 }>;

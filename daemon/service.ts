@@ -24,7 +24,7 @@ export type ServiceContext = Readonly<{
   metrics: Registry;
   /** What is in force of the files that are read again as they change. */
   files: FilesInForce;
-  /** What the service has been told, for operators who ask. */
+  /** The settings and files that the service runs with, as `/configuration` shows them. */
   configuration: () => ConfigurationInUse;
   /** Knows the secrets and URLs of the settings; what is shown of a process goes through it. */
   mask: Mask;
@@ -70,7 +70,7 @@ type CommonSettings = Readonly<{
 }>;
 
 /**
- * Runs a service until it is told to stop, and returns the process's exit status: 0 after a clean stop, 1 when settings are
+ * Runs a service until a signal stops it, and returns the process's exit status: 0 after a clean stop, 1 when settings are
  * bad, the start fails or takes longer than `start.deadlineMs`, or the stop takes longer than `shutdown.graceMs`
  * and what has to end before. A stop that comes while the service starts does not
  * wait for the start. A parent with an IPC channel is sent `{ type: "ready", urls }` once the service takes requests.

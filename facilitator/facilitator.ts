@@ -21,7 +21,7 @@ import { facilitatorSettings, type FacilitatorSettings } from "./settings.ts";
 import { startEngine } from "./settlement/start-engine.ts";
 import { checkOnChain } from "./schemes/chain-check.ts";
 
-/** What a facilitator is made with: the parsed settings but for those of the process and its listener. */
+/** Parsed settings of a facilitator, without those of its process and listener: the resource server runs one in its own process. */
 export type FacilitatorOptions = Pick<
   FacilitatorSettings,
   "chain" | "signer" | "assets" | "payees" | "ledger" | "settlement"
@@ -36,10 +36,10 @@ export const facilitatorDefaults: Readonly<Pick<FacilitatorSettings, "chain" | "
   settlement: shape.settlement.parse({}),
 };
 
-/** What a facilitator needs from its process. */
+/** The process's side of a facilitator. */
 export type FacilitatorDependencies = Readonly<{
   log: Logger;
-  /** Is told of each settlement before anybody else is. */
+  /** Gets each settlement before anybody else does. */
   audit?: Pick<AuditLog, "add"> | undefined;
   metrics: Registry;
   /** Milliseconds since 1970, as `Date.now` has them. */

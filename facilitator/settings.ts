@@ -115,7 +115,7 @@ const settlement = section({
 /** What most deployments set. */
 const essentials = ["payees", "chain.rpcUrl", "chain.id"];
 
-/** What the facilitator can be told. The signing key and at least one asset are required; all else has a default. */
+/** All settings of the facilitator. The signing key and at least one asset are required; all else has a default. */
 export const facilitatorSettings = defineSettings("facilitator", essentials, {
   listen,
   operations: defineOperationsSettings({ port: stackServices.facilitator.ports.operations, nothing: "settled" }),

@@ -30,7 +30,7 @@ import { createNodeBatches } from "./upstream/node-batches.ts";
 import { startNode, type Node } from "./node.ts";
 import { SharedTurns } from "./wire/shared-turns.ts";
 
-/** What the gateway is made with. */
+/** The process's side of a gateway: its log and metrics, the node behind it, and the files and connections that other parts share. */
 export type GatewayDependencies = Readonly<{
   log: Logger;
   metrics: Registry;
@@ -39,7 +39,7 @@ export type GatewayDependencies = Readonly<{
     httpUrl: string;
     webSocketUrl: string;
     fitness: () => NodeFitness;
-    /** Told when the node's WebSocket is open, for the first time or again: it may be another node. */
+    /** Called when the node's WebSocket opens, for the first time or again: it may be another node. */
     linkOpened: () => void;
   }>;
   settingNames: SettingNames;

@@ -35,7 +35,6 @@ const gatewayIntervalMs = 250;
 export type GuardedNodeSettings = WatchedNode &
   Readonly<{ gateway: GatewaySettings; listen: AllowedHosts; certificate: WatchedCertificates }>;
 
-/** What guarding a node takes. */
 export type GuardedNodeDependencies = Readonly<{
   context: ServiceContext;
   clock: Clock;
@@ -196,7 +195,7 @@ const silentForMs = 3_000;
 export type NodeFitnessOptions = Readonly<{ hasReferences: boolean }>;
 
 /**
- * Whether the gateway may ask the node, by what its watches found. A node that has not told its chain may be on another one, where no transaction is to
+ * Whether the gateway may query the node, by what its watches found. A node that has not reported its chain may be on another one, where no transaction is to
  * land; else what is not known yet speaks for it. Without references nobody knows more of the chain than the node does: then it is never behind.
  */
 export function judgeNodeFitness(

@@ -11,7 +11,6 @@ import { startHeadWatch } from "./notifications/head-watch.ts";
 import { startNodeLink, type NodeLink } from "./upstream/node-link.ts";
 import { NodePool } from "./upstream/node-pool.ts";
 
-/** What connecting to the node takes. */
 export type NodeDependencies = Readonly<{
   httpUrl: string;
   webSocketUrl: string;

@@ -16,7 +16,7 @@ const nodeSection = section({
 /** What most deployments set. */
 const essentials = ["node.webSocketUrl", "public.port", "policyPath", "callers.trustedProxies"];
 
-/** Everything that the gateway can be told when it runs before a node without a sidecar. */
+/** All settings of a gateway that runs before a node without a sidecar. */
 export const gatewaySettings = defineSettings("gateway", essentials, {
   node: nodeSection,
   listen: listenSection,

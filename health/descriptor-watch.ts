@@ -25,7 +25,7 @@ export function watchDescriptors(
   };
 }
 
-/** Time for which running short is told after the last connection was refused or closed for want of room. */
+/** How long running short is reported after the last connection was refused or closed for want of room. */
 const shortForMs = 30_000;
 
 /** Share of the limit from which descriptors are short whoever holds them. */

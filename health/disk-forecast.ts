@@ -4,7 +4,7 @@ export type DiskUse = Readonly<{ atMs: number; usedBytes: number }>;
 /** What was seen of one path's disk, oldest first; kept over restarts of the sidecar. */
 export type DiskHistory = Readonly<{ path: string; uses: readonly DiskUse[] }>;
 
-/** When a disk will be full, and from how much time that was told. */
+/** When a disk will be full, and how long it was observed for that. */
 export type DiskForecast = Readonly<{ fullInSeconds: number; seenSeconds: number }>;
 
 /** A day, one value in ten minutes. */

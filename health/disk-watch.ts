@@ -9,7 +9,7 @@ import { createSampleGauge } from "#status/charts.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import { forecastDisk, rememberDiskUse, type DiskHistory, type DiskForecast } from "./disk-forecast.ts";
 
-/** How the disk is judged, and how long it has to be seen before a forecast is told. */
+/** How the disk is judged, and how long it has to be observed before there is a forecast. */
 export type DiskWatchOptions = DiskLimits &
   Readonly<{
     forecastAfterSeconds: number;
@@ -24,7 +24,7 @@ export type DiskWatchDependencies = Readonly<{
   /** What was seen of the disk, kept over restarts of the sidecar. */
   history: Readonly<{ get: () => DiskHistory | undefined; set: (history: DiskHistory) => void }>;
   board: ConditionBoard;
-  /** Is told of each look that was answered. */
+  /** Called with each look that was answered. */
   onLook?: (look: DiskLook) => void;
   metrics: Registry;
   clock: Clock;

@@ -7,7 +7,7 @@ export type HealthLimits = Readonly<{ url: string; chainId: number; staleAfterMs
 /** The time of a look by both clocks, in milliseconds. */
 export type LookTime = Readonly<{ monotonicMs: number; wallMs: number }>;
 
-/** How the RPC is; chain and height are absent until the node has told them. */
+/** How the RPC is; chain and height are absent until the node has reported them. */
 export type HealthConditions = Readonly<{
   answering: ConditionReport<"RpcAnswering">;
   chain: ConditionReport<"ChainIdExpected"> | undefined;
@@ -96,7 +96,7 @@ function advancing(
   );
 }
 
-/** A node that can't be queried has neither stopped nor lost blocks as far as anybody knows: what is wrong is told of the RPC. */
+/** A node that can't be queried has neither stopped nor lost blocks as far as anybody knows: what is wrong is the RPC's condition. */
 function withoutAnswer({ height, answeredAtMs }: NodeHealth): ConditionReport<"HeightAdvancing"> {
   const isKnown = height !== undefined && answeredAtMs !== undefined;
   const before = isKnown ? `; it was ${height} at ${new Date(answeredAtMs).toISOString()}` : "";

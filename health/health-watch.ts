@@ -70,7 +70,7 @@ type HealthWatchDependencies = Readonly<{
   eventLoop: EventLoopWatch;
 }>;
 
-/** Asks the node's height again and again, notes what that tells, and says on the board how it is. */
+/** Queries the node's height at an interval, notes what the answers show, and sets the board's conditions. */
 export function watchHealth(options: HealthWatchOptions, dependencies: HealthWatchDependencies): HealthWatch {
   const { rpc, clock, metrics, facts, eventLoop } = dependencies;
   let health: NodeHealth = options.hasReferences

@@ -3,7 +3,7 @@ import type { Clock } from "#daemon/clock.ts";
 import type { NodeHealth, ReportedVersion } from "./node-health.ts";
 import { parseQuantity, RpcFailure, type RpcClient } from "./rpc-client.ts";
 
-/** The version that a node tells now; the last one that it told when it does not. */
+/** The version that a node reports now, or the last one that it reported. */
 export async function readVersion(
   rpc: RpcClient,
   last: ReportedVersion | undefined,
@@ -14,7 +14,7 @@ export async function readVersion(
   return last === undefined ? {} : { binaryVersion: { ...last, isCurrent: false } };
 }
 
-/** The chain that the node is on. Throws {@link RpcFailure} when it does not tell. */
+/** The chain that the node is on. Throws {@link RpcFailure} when it does not answer. */
 export async function readChainId(rpc: RpcClient, url: string, signal: AbortSignal): Promise<number> {
   return parseQuantity(await rpc("eth_chainId", [], signal), "eth_chainId", url);
 }

@@ -11,7 +11,7 @@ export type RpcLookFailure = Readonly<{
   isPortClosed?: boolean;
 }>;
 
-/** A version that the node told, and whether it has done so since it last began to answer: it may have been replaced meanwhile. */
+/** A version that the node reported, and whether it has done so since it last began to answer: it may have been replaced meanwhile. */
 export type ReportedVersion = Readonly<{ text: string; isCurrent: boolean }>;
 
 /** What is known of the node's RPC; a plain value, replaced at each look. */
@@ -37,7 +37,7 @@ export type NodeHealth = Readonly<{
   failure?: RpcLookFailure;
   chainId?: number;
   clientVersion?: string;
-  /** `binaryVersion` of `debug_protocolVersion`; absent where the node has never told it. */
+  /** `binaryVersion` of `debug_protocolVersion`; absent where the node has never reported it. */
   binaryVersion?: ReportedVersion;
   /** What eth_syncing answered: false, or how far it is. */
   syncing?: unknown;

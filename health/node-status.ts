@@ -3,14 +3,14 @@ import type { NodeHealth } from "./node-health.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import { findConditionTitle } from "#status/condition.ts";
 
-/** Which node is told about. */
+/** Which node a status is of. */
 export type ReportedNode = Readonly<{
   /** What a person knows the node by. */
   name: string;
   httpUrl: string;
 }>;
 
-/** What is told of any node; all of it is read from state, nothing asks the node. */
+/** The status of any node. All of it is read from state; nothing queries the node. */
 export type NodeStatusSources = Readonly<{ board: ConditionBoard; health: () => NodeHealth; clock: Clock }>;
 
 /** How a node is: its RPC and its conditions, as `/status` shows them. */
@@ -28,7 +28,7 @@ export function describeNodeStatus({ name, httpUrl }: ReportedNode, { board, hea
       latencyMs,
       chainId,
       clientVersion,
-      /** Of the node that runs now; one that was told before a restart is not shown. */
+      /** Of the node that runs now; one from before a restart is not shown. */
       binaryVersion: binaryVersion?.isCurrent === true ? binaryVersion.text : undefined,
       syncing,
       /** Whether the last look was answered; if not, what stands above is of `answeredAt`. */

@@ -20,13 +20,13 @@ export class RpcFailure extends Error {
   }
 }
 
-/** How an endpoint is asked. */
+/** An endpoint, and the time limit of one call to it. */
 export type RpcClientOptions = Readonly<{ url: string; timeoutMs: number }>;
 
 /** Asks one method without waiting longer than the timeout. */
 export type RpcClient = (method: string, params: readonly unknown[], signal: AbortSignal) => Promise<unknown>;
 
-/** More than any method asked here answers. */
+/** More than any method that is called here answers. */
 const responseLimitBytes = 65_536;
 
 /** Creates a JSON-RPC client of one HTTP endpoint. Its calls throw {@link RpcFailure}. */

@@ -24,7 +24,7 @@ import {
 /** The output in which a stack names what is watched, for its next preview. */
 export const watchedOutput = "watchedAtPreview";
 
-/** The output in which a stack tells where its real node's node.conf is. */
+/** The output that says where a stack's real node has its node.conf. */
 const nodeConfOutput = "nodeConf";
 
 /** The watch of one run of the program. */
@@ -35,7 +35,7 @@ export type InterruptionWatch = Readonly<{
   warnOfNewConfPath: (node: string) => Promise<void>;
 }>;
 
-/** The output in which a stack tells digests of what it gave its services (`Gatehouse.configuration`). */
+/** The output with digests of what a stack gave its services (`Gatehouse.configuration`). */
 const configurationOutput = "configuration";
 
 const namesSchema = z.array(z.string());

@@ -11,7 +11,7 @@ export type PolicyResource = Readonly<{
 /** How bad it is when a rule is broken, in Pulumi's own words. Every rule is mandatory all the same. */
 export type Severity = "critical" | "high" | "medium";
 
-/** What a rule can be told by the pack's configuration. */
+/** What the pack's configuration can set of a rule. */
 export type RuleOptions = Readonly<{
   /** Registries that images may come from, e.g. `registry.example`; empty allows all. */
   allowedRegistries: readonly string[];

@@ -19,7 +19,6 @@ import type { Delivery, SaleOutcome } from "./sale/sale-outcome.ts";
 import type { SaleRequest } from "./sale/sale.ts";
 import type { PaidRequest, UpstreamResult } from "./upstream/upstream.ts";
 
-/** What paid routes work with. */
 export type PaidRoutesDependencies = Readonly<{
   sell: (request: SaleRequest) => Promise<SaleOutcome>;
   /** Does what a request is for that this account has paid. */

@@ -29,12 +29,12 @@ export type ReasonOf<
   Status extends ConditionStatus,
 > = (typeof conditionReasons)[Type][Status][number];
 
-/** `True`: right; `False`: wrong, somebody has to know; `Unknown`: can't be told, and why. */
+/** `True`: right; `False`: wrong, somebody has to know; `Unknown`: not known, and why. */
 export type ConditionStatus = "True" | "False" | "Unknown";
 
 export type ConditionType = keyof typeof conditionReasons;
 
-/** Every side of the node that is told about, in the order in which it is shown. */
+/** Every side of the node that has a condition, in the order in which they are shown. */
 export const conditionTypes = Object.keys(conditionReasons) as readonly ConditionType[];
 
 /** What a person calls a side of the node while it is right, while it is wrong, and while nobody knows, by the reason. */

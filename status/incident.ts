@@ -18,7 +18,7 @@ export type Incident = Readonly<{
   consequences: readonly Condition[];
 }>;
 
-/** Tells the root causes of all that is wrong or can't be told, the most urgent first. Pure. */
+/** The root causes of all that is wrong or not known, the most urgent first. Pure. */
 export function findIncidents(conditions: readonly Condition[]): readonly Incident[] {
   let left: readonly Condition[] = conditions.filter(isProblem).toSorted((a, b) => rankOf(a) - rankOf(b));
   const found: Incident[] = [];

@@ -10,7 +10,7 @@ export function readNodeReadiness(board: ConditionBoard): Readiness {
     const isAwaited = condition === undefined || condition.reason === "HeadAwaited";
     return [type, { ok: !isAwaited && !barsTraffic(condition), message }];
   });
-  // A slow gateway serves on, and the node is not to blame: it is told, and takes nobody off the traffic.
+  // A slow gateway serves on, and the node is not to blame: it is reported, and takes nobody off the traffic.
   const slow = board.get("GatewayResponsive");
   const responsive = { ok: true, message: slow?.message ?? "not known yet" };
   return judgeReadiness({ ...Object.fromEntries(checks), GatewayResponsive: responsive });

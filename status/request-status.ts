@@ -6,7 +6,7 @@ const timeoutMs = 5_000;
 /** Largest answer that is read; a sidecar's, with all its charts, has some 200 KB. */
 const answerBytesMax = 8 * 1_024 * 1_024;
 
-/** What a status listener told, as it came and as far as it is read; or why it told nothing, and what to do. */
+/** A status listener's answer, as it came and as far as it is read; or why there is none, and what to do. */
 export type StatusAnswer<Status> = Readonly<
   { ok: true; raw: unknown; status: Status } | { ok: false; message: string }
 >;

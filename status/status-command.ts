@@ -6,7 +6,7 @@ import { requestStatus } from "./request-status.ts";
 import { formatPlain } from "./top/top-words.ts";
 import { isRight, statusCondition, statusNode, statusVerdict } from "./status-shapes.ts";
 
-/** Which node is asked about, and how the answer is shown. */
+/** Which node's status is requested, and how the answer is shown. */
 export type StatusCommandOptions = Readonly<{
   /** The status listener of its sidecar or gateway, without a path. */
   url: string;

@@ -27,7 +27,7 @@ export const neededForTraffic = ["RpcAnswering", "ChainIdExpected", "HeightAdvan
 
 /**
  * Whether a side that is needed for traffic stands in its way. A node serves what it has while no reference says that it misses a block; a
- * gateway whose node is unfit does not serve, although what is wrong is told elsewhere.
+ * gateway whose node is unfit does not serve, although another condition says what is wrong.
  */
 export function barsTraffic({ status, reason }: Pick<Condition, "status" | "reason">): boolean {
   return reason === "NodeUnfit" || (status === "False" && reason !== "NoNewBlock");

@@ -70,7 +70,7 @@ function refusalOf(answer: Exclude<SettleAnswer, { state: "settled" }>): Refusal
   }
 }
 
-/** Why a caller is told no outcome. */
+/** Why a caller gets no outcome. */
 const unknownYet: Readonly<Record<"duplicate" | "pending", Refusal>> = {
   duplicate: {
     reason: reason.duplicate,

@@ -14,7 +14,7 @@ export type StackPlace = Readonly<{
   from: UpgradeSide;
 }>;
 
-/** What a person asks for. */
+/** The image and, where it was named, the version that a stack is to be upgraded to. */
 export type RequestedVersion = Readonly<{ image: string; version: string | undefined }>;
 
 const outputsShape = z.object({

@@ -23,7 +23,7 @@ import {
 } from "./state-directory.ts";
 import { formatThingsToTry } from "./things-to-try.ts";
 
-/** What `gatehouse stack` is told. */
+/** Options of `gatehouse stack`. */
 export type StackOptions = Readonly<{
   /** Stop after the payment. */
   once: boolean;

@@ -14,7 +14,7 @@ import type { InstalledService } from "./installed-services.ts";
 import { InstallError, readServiceFacts } from "./service-facts.ts";
 import { formatUnitName } from "./unit.ts";
 
-/** What a person asked for. */
+/** Options of `gatehouse install-service`. */
 export type InstallOptions = Readonly<{
   service: InstalledService;
   settings?: string | undefined;

@@ -1,4 +1,4 @@
-/** What a unit is written for. */
+/** A service as its unit describes it. */
 export type UnitOptions = Readonly<{
   service: string;
   /** Node and the program with its arguments, as absolute paths. */

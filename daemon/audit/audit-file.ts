@@ -45,7 +45,7 @@ export type AuditFile = Disposable &
 /** How much of the file's end is looked through for the last whole line. */
 const tailBytes = 1_048_576;
 
-/** How much of a torn line is told. */
+/** Characters of a torn line that its entry shows. */
 const tornShown = 2_000;
 
 const syncBeside = promisify(fdatasync);
@@ -176,7 +176,7 @@ function endsWithLine(descriptor: number): boolean {
   return size === 0 || (readSync(descriptor, last, 0, 1, size - 1) === 1 && last[0] === 10);
 }
 
-/** Cuts off what stands after the last whole line, and tells it. */
+/** Cuts off what stands after the last whole line, and returns it. */
 function healEnd(descriptor: number, path: string): string | undefined {
   const { size } = fstatSync(descriptor);
   const from = Math.max(0, size - tailBytes);

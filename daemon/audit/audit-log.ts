@@ -6,7 +6,6 @@ import { version } from "../version.ts";
 import type { AuditEntry } from "./audit-entry.ts";
 import { openAuditFile, type AuditFile, type AuditFileOptions } from "./audit-file.ts";
 
-/** What an audit log works with. */
 export type AuditDependencies = Readonly<{
   service: string;
   log: Logger;
@@ -20,7 +19,7 @@ export type AuditDependencies = Readonly<{
 /**
  * An append-only log of changes, one JSON line each. What is added is on the disk before the call ends, unless the disk does not take it: then
  * it is kept in memory, the log says so, and it is written as soon as that can be done. What is added before
- * it is done may be told twice after a kill, never not at all.
+ * it is done may be in the log twice after a kill, and is never missing.
  */
 export type AuditLog = Disposable &
   Readonly<{
@@ -40,7 +39,7 @@ const retryMs = 10_000;
 /** How an audit log is opened; without a path changes stand in the log of the service alone. */
 type AuditLogOptions = Omit<AuditFileOptions, "path"> & Readonly<{ path?: string | undefined }>;
 
-/** Opens the audit log of a service; what an earlier process left half written is told in its first line. */
+/** Opens the audit log of a service; its first line shows what an earlier process left half written. */
 export function openAuditLog(options: AuditLogOptions, dependencies: AuditDependencies): AuditLog {
   const { path } = options;
   return path === undefined ? tellInLog(dependencies) : openWithFile({ ...options, path }, dependencies);

@@ -11,11 +11,11 @@ export type KeptSettings = Readonly<{
   path: string;
   /** Undefined where nothing is kept, or can be read. */
   recall: () => Promise<string | undefined>;
-  /** Resolves when the text is on the disk; one that can't be written is told, and kills nothing. */
+  /** Resolves when the text is on the disk. A failure is logged, and stops nothing. */
   remember: (text: string) => Promise<void>;
 }>;
 
-/** Names whose settings they are, and whom to tell what can't be read or written. */
+/** Names whose settings they are, and where failures to read or write them are logged. */
 export type KeptSettingsOptions = Readonly<{
   service: string;
   settingsPath: string;

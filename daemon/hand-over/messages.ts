@@ -14,7 +14,7 @@ export type ServiceMessage =
   /** It listens on the sockets of this name that it was given. */
   | Readonly<{ type: "uses"; name: string }>;
 
-/** What it is told. */
+/** What the process that hands over sends to it. */
 export type HandOverMessage =
   /** A listening socket, which comes with the message. */
   | Readonly<{ type: "socket"; name: string }>
@@ -34,5 +34,5 @@ export type SettingsInForce = Readonly<{
   refused?: string | undefined;
 }>;
 
-/** The variable that tells a process that its service is handed over to it; of no child of its own. */
+/** The variable by which a process knows that its service is handed over to it; its own children don't get it. */
 export const handOverVariable = "GATEHOUSE_HAND_OVER";

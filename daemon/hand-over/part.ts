@@ -7,7 +7,7 @@ import { setSocketExchange, type SocketHandle } from "./socket-exchange.ts";
 export type HandOverPart = Readonly<{
   /** Says that the settings are right, and waits for its turn to start; ends early when the signal aborts. */
   turn: (signal: AbortSignal) => Promise<void>;
-  /** Is told of the settings file whenever something about it is new, the first time before its turn. */
+  /** Called with the state of the settings file whenever it changes, the first time before the process's turn. */
   followSettings: (tell: (file: SettingsInForce) => void) => void;
   /** What lets go of all that one process alone may hold, so that the next one can start. */
   release: (release: () => Promise<void>) => void;

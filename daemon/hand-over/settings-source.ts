@@ -6,7 +6,7 @@ import { readRegularFile, explainUnreadable } from "../files/regular-file.ts";
 export type SettingsSource = Readonly<{
   /** Differs from that of another time when anything in them does. */
   stamp: string;
-  /** The settings file's text; empty where it can't be read, which whoever starts with it is told. */
+  /** The settings file's text; empty where it can't be read: starting with it fails with the reason. */
   text: string;
   /** SHA-256 of that text, in hexadecimal. */
   sha256: string;
@@ -24,7 +24,7 @@ export function listSettingsFiles(path: string, environment: NodeJS.ProcessEnv):
   return [path, ...secrets.flatMap(([, value]) => (value === undefined || value === "" ? [] : [value]))];
 }
 
-/** What tells whether one of the files was written or replaced, without reading any. */
+/** Changes when one of the files is written or replaced; none is read for it. */
 export async function lookAtFiles(paths: readonly string[]): Promise<string> {
   const looks = paths.map((path) =>
     stat(path).then(({ ino, size, mtimeMs, ctimeMs }) => `${ino} ${size} ${mtimeMs} ${ctimeMs}`, explainUnreadable),

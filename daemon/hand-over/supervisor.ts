@@ -63,7 +63,7 @@ class Supervisor {
   readonly #files: readonly string[];
   readonly #stopping: AbortSignal;
   readonly #kept: KeptSettings;
-  /** Processes that have not been told to end. */
+  /** Processes that have not been asked to end. */
   readonly #staying = new Set<ServiceProcess>();
   readonly #leaving = new Map<ServiceProcess, Promise<void>>();
   #inForce: InForce | undefined;
@@ -153,7 +153,7 @@ class Supervisor {
     old.process.send({ type: "yield" });
     await hasLetGo(old.process);
     const isServed = await this.#bring(next, source);
-    // While it takes its leave it is told nothing more.
+    // A process that is leaving gets no more messages.
     if (isServed) this.#tries = 0;
     else if (!this.#stopping.aborted) {
       const back = this.#start(await this.#copyOf(old.source));

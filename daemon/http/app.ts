@@ -27,7 +27,6 @@ const discardLimits = { bytesMax: 16_777_216, deadlineMs: 2_000 } as const;
 /** A service's HTTP application. */
 export type App = Hono<AppVariables>;
 
-/** What an application is made with. */
 export type AppOptions = Readonly<{
   /** Larger bodies are answered 413. */
   bodyLimitBytes: number;
@@ -35,7 +34,6 @@ export type AppOptions = Readonly<{
   isAllowedHost?: (header: string | undefined) => boolean;
 }>;
 
-/** What an application works with. */
 export type AppDependencies = Readonly<{
   log: Logger;
   /** Takes `gatehouse_http_request_duration_seconds`; absent: requests are not measured. */

@@ -1,7 +1,7 @@
 import { lookupName } from "./name-lookup.ts";
 
 /**
- * Creates a `fetch` that looks names up by {@link lookupName}, so that a name of which no server tells holds up no other destination; Node's own takes no lookup. Loaded by
+ * Creates a `fetch` that looks names up by {@link lookupName}, so that a name that no server resolves holds up no other destination; Node's own takes no lookup. Loaded by
  * the first call: it takes 13 MiB.
  */
 export function createFetch(): typeof globalThis.fetch {

@@ -3,7 +3,7 @@ import { parseJson } from "../json-rpc.ts";
 import { parseHttpEndpoint } from "./endpoint.ts";
 import { requestFailureCode, sendRequest } from "./request.ts";
 
-/** How a command asks a running service, and what bounds that. */
+/** A command's request to a running service, and its bounds. */
 export type GetOptions = Readonly<{
   timeoutMs: number;
   answerBytesMax: number;

@@ -87,7 +87,7 @@ export async function listenHttp(
 
 /** How long a connection may be idle. Longer than the minute after which proxies close theirs, so that none sends a request on one that is being closed. */
 const keepAliveMs = 65_000;
-/** How long clients are asked to keep one: a process that is handed over waits until they have let go of all. */
+/** Keep-alive that clients are sent, in seconds: a process that is handed over waits until they have let go of all. */
 const requestedKeepAliveSeconds = 5;
 /** Node closes an idle connection a second later than it says. */
 const marginMs = 2_000;
@@ -95,7 +95,7 @@ const marginMs = 2_000;
 /** Time in which a newcomer to a process that is handed over, whose request is still on its way, is served as ever. */
 const newcomersMs = 1_000;
 
-/** What taking leave needs of a listener. */
+/** The side of a listener that `takeLeave` drives. */
 type Leaving = Readonly<{
   /** From now on every answer tells its client to close the connection. */
   begin: () => void;

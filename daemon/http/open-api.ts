@@ -2,7 +2,7 @@ import { z } from "zod";
 import { version } from "../version.ts";
 import type { App } from "./app.ts";
 
-/** Where a service tells what its listener answers. */
+/** Where a service describes what its listener answers. */
 export const openApiPath = "/openapi.json";
 
 /** What an operation answers under one status. */

@@ -3,7 +3,7 @@ import { Registry, type Metric, type OpenMetricsContentType } from "prom-client"
 /** The media type of Prometheus's text format with exemplars. */
 export const openMetricsType = "application/openmetrics-text";
 
-/** A metric as prom-client writes it; its declarations leave out the word that tells its type. */
+/** A metric as prom-client writes it; its declarations leave out the word for its type. */
 type Written = Metric & Readonly<{ name: string; type: unknown }>;
 
 /**

@@ -29,7 +29,7 @@ const configurationBody = z.object({
   ),
 }) satisfies z.ZodType<ConfigurationInUse>;
 
-/** What every service tells its operators. */
+/** Routes of every service's listener for operators. */
 export const operationsApi: readonly ApiOperation[] = [
   {
     method: "get",

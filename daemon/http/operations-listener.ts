@@ -15,13 +15,13 @@ import type { Readiness } from "./readiness.ts";
 const bodyLimitBytes = 1_024;
 const plainType = "text/plain";
 
-/** What an operator's tools are told from. */
+/** Sources of what the listener for operators answers. */
 type OperationsSources = Readonly<{
   metrics: Registry;
   /** Whether `/metrics` has exemplars for whoever asks for OpenMetrics. */
   hasExemplars?: boolean;
   readiness: () => Readiness;
-  /** Absent: the service does not tell what it was told. */
+  /** Absent: there is no `/configuration`. */
   configuration?: () => ConfigurationInUse;
 }>;
 

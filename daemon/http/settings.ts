@@ -2,7 +2,7 @@ import { z } from "zod";
 import { positiveInteger, yesOrNo, allowedHosts, host, milliseconds, port } from "../settings/types.ts";
 import { section } from "../settings/settings.ts";
 
-/** What a service is told of its clients' connections, for a section of its settings. */
+/** Settings of a service about its clients' connections, for one of its sections. */
 export const connectionSettings = {
   connections: positiveInteger
     .default(20_000)
@@ -38,7 +38,7 @@ export const networks = z
   .max(64)
   .meta({ expected: "up to 64 IP addresses or CIDR ranges, separated by commas" });
 
-/** What a listener is told of the proxies before it, for a section of its settings. */
+/** Settings of a listener about the proxies before it, for one of its service's sections. */
 export const proxySettings = {
   trustedProxies: networks
     .default([])

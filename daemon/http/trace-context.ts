@@ -1,4 +1,4 @@
-/** A client's place in a distributed trace, well-formed (W3C Trace Context): the node is told of it, and spans go on from it. */
+/** A client's place in a distributed trace, well-formed (W3C Trace Context): it is passed on to the node, and spans continue it. */
 export type TraceContext = Readonly<{ traceparent: string; tracestate: string | undefined }>;
 
 /** Bounds of `tracestate` that is passed on (W3C Trace Context, section 3.3.1): what is longer is left out as a whole. */

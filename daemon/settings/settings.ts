@@ -7,7 +7,7 @@ import { toEnvironmentName, listSettingsLeaves, type SettingsLeaf } from "./leaf
 import { SettingsError, type SettingsProblem } from "./problem.ts";
 import { assignAt, getValueAt } from "./value.ts";
 
-/** What one service can be told: its name and the schema of its settings. The deployment uses the same object to check. */
+/** One service's name, and the schema of its settings. The deployment uses the same object to check. */
 export type SettingsDefinition<Schema extends z.ZodObject = z.ZodObject> = Readonly<{
   service: string;
   schema: Schema;

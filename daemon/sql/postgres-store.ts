@@ -17,7 +17,6 @@ export type PostgresOptions = Readonly<{
   statementTimeoutMs: number;
 }>;
 
-/** What a store is opened with. */
 export type PostgresStoreOptions = PostgresOptions &
   Readonly<{
     /** Name of the PostgreSQL schema that holds the tables; each service has its own, so that they can share a database. */
@@ -38,7 +37,7 @@ const int8Oid = 20;
 
 /**
  * Opens a PostgreSQL database as a store and brings its schema up to date. Commits wait for the server's disk: a
- * `synchronous_commit` of off or local is raised to on, because a payment that is told as claimed has to survive the server.
+ * `synchronous_commit` of off or local is raised to on, because a payment that is reported as claimed has to survive the server.
  *
  * @throws {StartupError} in one line with what to do, when the server can't be reached or entered, or what is there can't be used.
  */

@@ -15,7 +15,7 @@ export type SqlConnection = Readonly<{
 }>;
 
 /**
- * A database that keeps what it was told: a write is on disk when its promise resolves. Every method throws `StoreError` when the
+ * A durable database: a write is on disk when its promise resolves. Every method throws `StoreError` when the
  * database can't be used now; a violated constraint and a faulty statement throw the driver's own error.
  */
 export type SqlStore = AsyncDisposable &

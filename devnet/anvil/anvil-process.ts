@@ -26,7 +26,7 @@ export type AnvilProcess = AsyncDisposable &
   Readonly<{
     url: string;
     pid: number;
-    /** Resolves with what happened when the process ends without having been told to. */
+    /** Resolves with what happened when the process ends by itself. */
     ended: Promise<Error>;
   }>;
 

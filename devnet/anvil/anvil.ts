@@ -18,7 +18,6 @@ export type AnvilOptions = Readonly<{
   stateDirectory?: string | undefined;
 }>;
 
-/** What a chain is told by its surroundings. */
 export type AnvilDependencies = Readonly<{
   log: Logger;
   /** Aborts a start under way. */
@@ -47,7 +46,7 @@ export type Anvil = AsyncDisposable &
     checkpoint(): Promise<void>;
     /** Calls `listener` after each block, in order; the returned function ends that. */
     onBlock(listener: (block: ChainBlock) => void): () => void;
-    /** Resolves with what happened when the process ends without having been told to; the chain is of no use then. */
+    /** Resolves with what happened when the process ends by itself; the chain is of no use then. */
     ended: Promise<Error>;
   }>;
 
@@ -129,7 +128,6 @@ function openDirectory(stateDirectory: string | undefined, resources: AsyncDispo
 /** How blocks are made. */
 export type BlockProductionOptions = Readonly<{ blockTimeMs: number }>;
 
-/** What a producer needs. */
 export type BlockProductionParts = Readonly<{
   /** Makes a block and all that belongs to it. */
   produce: () => Promise<void>;

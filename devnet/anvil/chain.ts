@@ -5,7 +5,7 @@ import { dumpSnapshot, loadSnapshot } from "./chain-snapshot.ts";
 import type { ChainStore, JournalEntry } from "./chain-store.ts";
 import { findProposer } from "./validators.ts";
 
-/** A block as the chain tells it (quantities are hexadecimal strings). */
+/** A block as the chain answers it (quantities are hexadecimal strings). */
 export type ChainBlock = Readonly<{
   number: Hex;
   hash: Hex;
@@ -26,7 +26,7 @@ export type Chain = Readonly<{
   checkpointIfDue(nowMs: number): Promise<void>;
 }>;
 
-/** What a chain is made of. A chain without a store lives as long as its process. */
+/** A chain without a store lives as long as its process. */
 export type ChainParts = Readonly<{ client: AnvilClient; store: ChainStore | undefined; log: Logger }>;
 
 const writesWaitingMax = 10_000;

@@ -9,7 +9,7 @@ import type { MonitorSettings } from "./monitor-settings.ts";
 /** How long one push may take, unless the interval is shorter: so that one push is over before the next begins. */
 const pushDeadlineMs = 5_000;
 
-/** What pushing needs. */
+/** `format` is text, or compressed protobuf as the strict profile pushes it. */
 export type MetricsPusherDependencies = Readonly<{
   metrics: Registry;
   format: PushFormat;

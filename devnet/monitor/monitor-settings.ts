@@ -10,7 +10,7 @@ export type MonitorSettings = Readonly<{
 }>;
 
 /**
- * What `chain.monitor_config` tells a node of this version, or nothing when it is disabled, incomplete, or named for another
+ * What a node of this version reads in `chain.monitor_config`, or nothing when it is disabled, incomplete, or named for another
  * version: the node says nothing then and pushes nothing (specification, "Errors").
  */
 export function monitorSettings(

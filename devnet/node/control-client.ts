@@ -13,7 +13,7 @@ export class NodeNotRunningError extends Error {
   readonly code = "node_not_running";
 }
 
-/** What can be asked of a running node. */
+/** Requests that a running node answers at its control socket. */
 export type ControlCommand = "GET /prune" | "POST /prune/auto";
 
 /**

@@ -10,7 +10,7 @@ export type Labels = ReadonlyMap<string, string>;
 /** One line of values. Its name is the family's, or, in a histogram or summary, that with `_bucket`, `_sum` or `_count`. */
 export type Sample = Readonly<{ name: string; labels: Labels; value: number; hasTimestamp: boolean }>;
 
-/** What is told about one metric. */
+/** A metric's name, type, help and samples. */
 export type MetricFamily = Readonly<{
   name: string;
   type: MetricType;

@@ -29,7 +29,7 @@ export type PushStore = Readonly<{
   families(): readonly MetricFamily[];
 }>;
 
-/** What a store is made with. */
+/** Bounds of all groups together; a push beyond them is refused. */
 export type PushStoreOptions = Readonly<{ groupsMax: number; samplesMax: number }>;
 
 type Group = Readonly<{

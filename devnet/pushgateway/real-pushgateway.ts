@@ -22,7 +22,7 @@ export type RealPushgatewayOptions = Readonly<{
 export type RealPushgateway = AsyncDisposable &
   Readonly<{
     url: string;
-    /** Resolves with how the program ended without having been told to. */
+    /** Resolves with how the program ended by itself. */
     ended: Promise<string>;
   }>;
 

@@ -2,7 +2,7 @@ import type { Hex } from "viem";
 import type { Node } from "./method.ts";
 import { errorCode, RpcError } from "./rpc-error.ts";
 
-/** A block as the chain tells it, with the hashes of its transactions. */
+/** A block as the chain answers it, with the hashes of its transactions. */
 export type Block = Readonly<{
   number: Hex;
   hash: Hex;
@@ -28,10 +28,10 @@ export type Block = Readonly<{
   transactions: readonly Hex[];
 }>;
 
-/** A log as the chain tells it. */
+/** A log as the chain answers it. */
 type Log = Readonly<{ address: Hex; topics: readonly Hex[]; data: Hex }>;
 
-/** A receipt as the chain tells it. */
+/** A receipt as the chain answers it. */
 export type Receipt = Readonly<{
   type: Hex;
   status: Hex;

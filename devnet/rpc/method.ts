@@ -8,7 +8,7 @@ export type Node = Readonly<{
   version: string;
   /** What `web3_clientVersion` answers; a devnet's own where it is not given. */
   clientVersion?: string | undefined;
-  /** How numbers are told whose form the specification does not show; hexadecimal where it is not given. */
+  /** The form of numbers for which the specification shows none; hexadecimal where it is not given. */
   numbers?: "hexadecimal" | "decimal" | undefined;
 }>;
 

@@ -16,7 +16,6 @@ export type MessageHandler = Readonly<{
 /** Called once for each call, with a method of the table or `unknown`. */
 export type CallObserver = (method: string, outcome: "ok" | "error") => void;
 
-/** What a handler answers with. */
 export type MessageHandlerParts = Readonly<{ methods: MethodTable; observe: CallObserver; log: Logger }>;
 
 /**

@@ -21,11 +21,10 @@ export type RpcServerOptions = Readonly<{
   webSocketPortSetting: string;
   /** The node's version, e.g. `0.16.2`: for `web3_clientVersion` and `debug_protocolVersion`. */
   version: string;
-  /** A strict node names another client, answers errors with their own HTTP status, and tells made-up numbers in decimal. */
+  /** A strict node names another client, answers errors with their own HTTP status, and writes made-up numbers in decimal. */
   profile?: NodeProfile;
 }>;
 
-/** What the server is made of. */
 export type RpcServerDependencies = Readonly<{
   anvil: Pick<Anvil, "request" | "onBlock">;
   log: Logger;

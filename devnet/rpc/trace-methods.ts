@@ -116,7 +116,7 @@ const options = z.strictObject({
 /** Trace options as a caller gives them. */
 const tracerOptions = z.looseObject({}).optional();
 
-/** What `callTracer` is told. */
+/** Options of `callTracer`. */
 type CallTracerOptions = Readonly<{
   tracer: "callTracer";
   tracerConfig: Readonly<{ onlyTopCall?: boolean | undefined; withLog?: boolean | undefined }>;

@@ -22,7 +22,6 @@ const closeDeadlineMs = 1_000;
 /** RFC 6455, section 7.4.1. */
 const closeCode = { goingAway: 1001, policy: 1008, tryAgainLater: 1013 } as const;
 
-/** What the WebSocket endpoint answers with. */
 export type WebSocketEndpointParts = Readonly<{ handler: MessageHandler; node: Node; log: Logger }>;
 
 /** The WebSocket server of the node, not yet listening. Disposing of it closes all connections (1001). */
@@ -98,7 +97,7 @@ async function answer(
   subscriptions.activate();
 }
 
-/** Tells one client what it subscribed to, after what it was told before. */
+/** Sends one client the notifications of its subscriptions, in order. */
 function tell(socket: WebSocket, client: Client, pending: BlockNotifications, log: Logger): void {
   const topics = [...client.subscriptions.active()];
   if (topics.length === 0) return;

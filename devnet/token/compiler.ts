@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 
-/** What the compiler was told; part of the artefact, because another setting gives another bytecode. */
+/** Settings of the compiler; part of the artefact, because another setting gives another bytecode. */
 const settings = {
   evmVersion: "cancun",
   optimizer: { enabled: true, runs: 10_000 },

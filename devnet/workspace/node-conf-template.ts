@@ -17,7 +17,7 @@ export type MonitorTarget = Readonly<{
 export type NodeConfOptions = Readonly<{
   version: string;
   workspace: Workspace;
-  /** Address that the node tells its peers. */
+  /** Address that the node announces to its peers. */
   hostIp: string;
   ports: NodePorts;
   /** Without it there is no `monitor_config`. */

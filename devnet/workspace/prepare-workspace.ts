@@ -8,7 +8,6 @@ import { formatNodeConf, type MonitorTarget, type NodePorts } from "./node-conf-
 import { releaseFile, writeParameters, type NodeParameters } from "./node-parameters.ts";
 import { locateWorkspace, type Workspace } from "./workspace.ts";
 
-/** What a workspace is made for. */
 export type PrepareWorkspaceOptions = Readonly<{
   /** Made when absent. */
   directory: string;

@@ -7,7 +7,7 @@ import { ChainError, type ChainFault } from "./chain-error.ts";
 /** Where the node is and how long it may take. */
 export type JsonRpcClientOptions = Readonly<{ url: string; timeoutMs: number }>;
 
-/** What is told about each HTTP request, for metrics. */
+/** Called after each HTTP request, for metrics. */
 export type JsonRpcObserver = (
   seen: Readonly<{ calls: number; durationMs: number; outcome: "ok" | ChainFault }>,
 ) => void;

@@ -4,10 +4,9 @@ import type { Logger } from "#daemon/log.ts";
 import { writeCall } from "#daemon/json-rpc.ts";
 import { createBackoff, pause as timedPause, type Pause } from "#daemon/time.ts";
 
-/** Where new blocks are told of. */
+/** Where new blocks are announced. */
 export type NewHeadsOptions = Readonly<{ url: string }>;
 
-/** What following the head needs. */
 export type NewHeadsDependencies = Readonly<{
   /** Called for each new block; the block itself is asked for by whoever wants it. */
   onHead: () => void;

@@ -8,7 +8,7 @@ export const verdictFreshMs = 2_000;
 export type RecentVerdicts = Readonly<{
   /** Whether the payer signed: as found before for this very signature, else as `recover` finds. */
   isSigned: SignatureCheck;
-  /** Notes that the chain, asked at that time, would take the payment. */
+  /** Notes that the chain, queried at that time, would take the payment. */
   noteGood: (payment: SignedPayment, verifiedAtMs: number) => void;
   /**
    * Whether the chain's word about a payment that is to be settled still counts. It counts once, and what it said of the payer's other

@@ -21,7 +21,6 @@ export type Operations = Readonly<{
   supported: () => SupportedResponse;
 }>;
 
-/** What operations work with. */
 export type OperationsDependencies = Readonly<{
   /** What schemes settle with, on behalf of a caller. */
   transfersFor: (caller: Caller) => Transfers;
@@ -84,7 +83,7 @@ async function measured<T>(
 /** A scheme with what a facilitator does by it. */
 type SettlingScheme = Readonly<{ scheme: Scheme; settling: Settling }>;
 
-/** What a facilitator is asked about: a payment as it came, or one that this process has read already. */
+/** The payment of a request: as it came, or one that this process has read already. */
 export type PaymentRequest = Readonly<
   { paymentRequirements: unknown } & ({ paymentPayload: unknown } | { read: ReadPayment })
 >;

@@ -20,7 +20,6 @@ export type TransferOptions = Pick<Transfers, "assets"> &
     payees: ReadonlySet<string>;
   }>;
 
-/** What transfers work with. */
 export type TransferDependencies = Readonly<{
   engine: Pick<Engine, "settle" | "progress" | "noteVerified">;
   /** Whether the chain would take the payment now. */

@@ -20,7 +20,6 @@ export type EngineOptions = Pick<FacilitatorSettings, "settlement" | "ledger"> &
     isHandedOver?: boolean | undefined;
   }>;
 
-/** What the engine works with. */
 export type EngineDependencies = Readonly<{
   chain: Chain;
   fees: FeeQuotes;

@@ -16,7 +16,7 @@ export type InFlight = {
   owner: string | undefined;
   /** Waits for the submitter, which will sign a transaction for it. */
   queued: boolean;
-  /** Whoever asked gave up before anything was signed; nothing will be. */
+  /** Its caller gave up before anything was signed; nothing will be. */
   abandoned: boolean;
   /** Since when its transactions look lost, that is: their nonces are used and they have no receipt. */
   lostSinceMs: number | undefined;
@@ -30,11 +30,11 @@ export type InFlightBook = Readonly<{
   /** Whether another settlement uses the same authorization nonce. */
   hasRival: (settlement: Settlement) => boolean;
   add: (settlement: Settlement, attempts: readonly Attempt[]) => InFlight;
-  /** Ends a settlement: it is under way no longer and everyone who waits is told. */
+  /** Ends a settlement: it is no longer under way, and everyone who waits gets its outcome. */
   end: (entry: InFlight, answer: SettleAnswer | Error) => void;
   all: () => IteratorObject<InFlight>;
   size: () => number;
-  /** Age of the oldest, in milliseconds since it was first asked for; 0 when there is none. */
+  /** Age of the oldest, in milliseconds since it was first requested; 0 when there is none. */
   oldestMs: () => number;
 }>;
 

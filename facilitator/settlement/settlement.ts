@@ -14,9 +14,9 @@ export type Settlement = Readonly<{
   /** Seconds since 1970; from then on the authorization can't be used any more (EIP-3009). */
   validBefore: bigint;
   callData: Hex;
-  /** When it was first asked for, in milliseconds since 1970: kept in the ledger, so that no restart makes it younger. */
+  /** When it was first requested, in milliseconds since 1970: kept in the ledger, so that no restart makes it younger. */
   begunAtMs: number;
-  /** Who asked for it first, where that is known; who owns it now is said by the ledger (`ownership.ts`). */
+  /** Who requested it first, where that is known; who owns it now is said by the ledger (`ownership.ts`). */
   owner: string | undefined;
 }>;
 

@@ -14,7 +14,6 @@ import type { Submitter } from "./submit/submitter.ts";
 /** How long and how many. */
 export type SettlerOptions = ReceiptTime & Readonly<{ inFlightMax: number }>;
 
-/** What settling works with. */
 export type SettlerDependencies = Readonly<{
   book: InFlightBook;
   ledger: Ledger;

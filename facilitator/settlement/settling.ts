@@ -18,7 +18,6 @@ import { createTracker } from "./track/tracker.ts";
 /** Settings that settling depends on. */
 export type SettlingOptions = Readonly<{ settlement: FacilitatorSettings["settlement"]; chainId: number }>;
 
-/** What settling works with. */
 export type SettlingDependencies = Readonly<{
   ledger: Ledger;
   chain: Chain;

@@ -3,7 +3,7 @@ import type { HeldBytes } from "../memory/connection-memory.ts";
 import { ownBytes } from "../wire/received-bytes.ts";
 
 /**
- * Where an answer came from, as the header `X-Gatehouse-Source` tells it. `mixed`: the parts of a batch or of a split range came
+ * Where an answer came from, as the header `X-Gatehouse-Source` says. `mixed`: the parts of a batch or of a split range came
  * from several places, or began to be sent before all were there.
  */
 export type AnswerSource = "gateway" | "cache" | "coalesced" | "node" | "mixed";
@@ -27,7 +27,7 @@ export type AnswerSink = Readonly<{
   text: (json: string, source: AnswerSource, retryAfterSeconds?: number) => void;
   /** A whole answer as the node sent it. The bytes hold until this returns: what is to stay is copied. */
   bytes: (body: Buffer, source: AnswerSource) => void;
-  /** A streamed answer begins; its length in bytes, when the node told it. */
+  /** A streamed answer begins; its length in bytes, when the node announced it. */
   begin: (lengthBytes: number | undefined, source: AnswerSource) => void;
   /** The bytes are the sink's to keep. False asks the sender to wait for `flow.resume`. */
   chunk: (bytes: Buffer) => boolean;

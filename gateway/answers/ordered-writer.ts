@@ -17,7 +17,7 @@ export type OrderedWriterOptions = Readonly<{
   empty: string;
 }>;
 
-/** Where the entries go, and what is asked of others on the way. */
+/** Where the entries go, and the callbacks on the way. */
 export type OrderedWriterDependencies = Readonly<{
   sink: AnswerSink;
   /** Entries are held in it until they are sent. */

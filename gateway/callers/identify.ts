@@ -42,7 +42,7 @@ export function identifyByAddress(
   };
 }
 
-/** What keys and tokens are checked with; keys change while the gateway runs. */
+/** Sources of keys and tokens. Keys change while the gateway runs, so they are read at each check. */
 export type CredentialDependencies = Readonly<{
   apiKeys: () => ApiKeys | undefined;
   tokens: Tokens | undefined;

@@ -38,11 +38,10 @@ const fetchTimeoutMs = 5_000;
 /** A key set is some KiB. */
 const keySetBytesMax = 1_048_576;
 
-/** What reading, and telling of it, takes. */
 type KeySetDependencies = WatchedFileDependencies &
   Readonly<{
     settingNames: SettingNames;
-    /** Told that other keys are in force. */
+    /** Called when other keys are in force. */
     changed: () => void;
   }>;
 

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { readForwarded, type ForwardedBy } from "#daemon/http/proxies/client-address.ts";
 import { readTraceContext, type TraceContext } from "#daemon/http/trace-context.ts";
 
-/** Whom a request comes from, as far as its head tells. */
+/** Whom a request comes from, as far as its head says. */
 export type PeerFacts = ForwardedBy & Readonly<{ remoteAddress: string }>;
 
 /** What is known of a request before its body: whom it comes from, and what it says about itself. */

@@ -13,7 +13,7 @@ export type TokenOptions = KeySetOptions &
     cacheEntries: number;
   }>;
 
-/** What verifying tokens takes. */
+/** `wallClock` gives milliseconds since 1970, by which remembered tokens expire. */
 export type TokenDependencies = WatchedFileDependencies &
   Readonly<{ settingNames: SettingNames; wallClock: () => number }>;
 

@@ -7,7 +7,7 @@ import type { Meter } from "../observe/meter.ts";
 import type { Policy, PolicySource } from "../policy/policy.ts";
 import type { NodeReads } from "../reads/node-reads.ts";
 
-/** What answering a call takes. */
+/** Parts that all calls of a gateway share. */
 export type CallDependencies = Readonly<{
   policy: PolicySource;
   limiter: RateLimiter;

@@ -93,7 +93,7 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
     return this;
   }
 
-  /** Counts, times and traces the call, which ended now unless it is told when. */
+  /** Counts, times and traces the call, which ended now unless a time is given. */
   ended(outcome: CallOutcome, endedAt: number = this.dependencies.now()): void {
     const { caller, startedAt, requestId, trace } = this.context;
     const seconds = (endedAt - startedAt) / 1_000;

@@ -17,7 +17,7 @@ import { type SharedTurns, createTurns } from "../wire/shared-turns.ts";
 /** Answers one request body or WebSocket message. An answer of empty text means that nothing is to be said. Never throws. */
 export type MessageHandler = (body: Buffer, context: MessageContext, sink: AnswerSink) => AnswerFlow;
 
-/** What handling messages takes. */
+/** Parts that all messages of a gateway share. */
 export type MessageDependencies = Readonly<{
   policy: PolicySource;
   handle: CallHandler;

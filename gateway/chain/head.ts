@@ -18,13 +18,13 @@ export type Head = Readonly<{
   finalize: (number: bigint) => void;
   /** The node, or the connection to it, is not what it was: nothing that was known holds. */
   lose: () => void;
-  /** Milliseconds since the node last told its head; infinite before the first time. */
+  /** Milliseconds since the node last reported its head; infinite before the first time. */
   ageMs: () => number;
-  /** Age of the head's block by the time that it bears, or else since it was first told; undefined while the head is not known. */
+  /** Age of the head's block by the time that it bears, or else since it was first reported; undefined while the head is not known. */
   blockAgeMs: () => number | undefined;
 }>;
 
-/** Keeps the head as the node tells it. */
+/** Keeps the head as the node reports it. */
 export function createHead(
   options: Readonly<{ staleAfterMs: number }>,
   { now, wallClock }: Readonly<{ now: () => number; wallClock: () => number }>,
@@ -69,6 +69,6 @@ export function createHead(
 
 /**
  * Whether the node can answer for the network's chain: `behind`, it answers and does not have the network's head; `anotherChain`, it
- * answers for another chain; `chainUnknown`, it has not told yet for which; `down`, it does not answer.
+ * answers for another chain; `chainUnknown`, it has not reported yet for which; `down`, it does not answer.
  */
 export type NodeFitness = "fit" | "behind" | "anotherChain" | "chainUnknown" | "down";

@@ -5,7 +5,7 @@ export type LoadRefusal = "concurrency" | "overload";
 
 /** Counts the calls to the node under way, in all and by caller, and sheds load before it collapses. */
 export type LoadGate = Readonly<{
-  /** Lets a call in, or tells why not. Whoever is let in must {@link LoadGate.leave} once. */
+  /** Lets a call in, or returns why not. Whoever is let in must {@link LoadGate.leave} once. */
   enter: (
     caller: string,
     tier: Tier,
@@ -25,7 +25,7 @@ type Own = { calls: number };
  */
 const restingCallers = 10_000;
 
-/** Creates a gate; `loopDelayMs` tells how late the process's own event loop runs. */
+/** Creates a gate; `loopDelayMs` is how late the process's own event loop runs. */
 export function createLoadGate({ loopDelayMs }: Readonly<{ loopDelayMs: () => number }>): LoadGate {
   let byCaller = new Map<string, Own>();
   let resting = 0;

@@ -42,7 +42,7 @@ export type FastAnswerHeadsDependencies = Readonly<{
   isDraining: () => boolean;
 }>;
 
-/** Creates heads. `keepAliveMs` is what node:http is told, too. Age and date are made once a second. */
+/** Creates heads. `keepAliveMs` is node:http's keep-alive timeout as well. Age and date are made once a second. */
 export function createFastAnswerHeads(
   keepAliveMs: number,
   { wallClock, ageHeaders, isDraining }: FastAnswerHeadsDependencies,

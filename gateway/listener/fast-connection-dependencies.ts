@@ -15,7 +15,6 @@ export type FastConnectionWaits = Readonly<{
   slowReaderTimeoutMs: number;
 }>;
 
-/** What a fast connection answers with. */
 export type FastConnectionDependencies = FastRequestRules &
   Readonly<{
     heads: FastAnswerHeads;

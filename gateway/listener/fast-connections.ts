@@ -16,7 +16,6 @@ import type { FastConnectionWaits } from "./fast-connection-dependencies.ts";
 import { computeSweepIntervalMs } from "./fast-wait.ts";
 import type { PeerFacts, RequestFacts } from "../callers/request-facts.ts";
 
-/** What the fast path answers with. */
 export type FastPathDependencies = Readonly<{
   policy: PolicySource;
   identify: Identify;

@@ -3,13 +3,13 @@ import { toBytes } from "../wire/message-head.ts";
 import { readHeaderLines, type HeaderValues } from "./header-lines.ts";
 import { isJsonRpcType, parseRequestId } from "../callers/request-facts.ts";
 
-/** How the end of a request's body is told (RFC 9112, section 6). */
+/** How the end of a request's body is known (RFC 9112, section 6). */
 export type BodyFraming = Readonly<{ kind: "length"; bytes: number } | { kind: "chunked" }>;
 
 /** Methods of the requests that the fast path answers. */
 export type FastMethod = "POST" | "GET" | "HEAD" | "OPTIONS";
 
-/** What the fast path needs of a request's head. */
+/** The parts of a request's head that the fast path uses. */
 export type FastHead = Readonly<{
   method: FastMethod;
   version: HttpVersion;

@@ -7,7 +7,6 @@ import type { FastAnswerContext, FastAnswerHeads } from "./fast-answer.ts";
 const chunkEnd = Buffer.from("\r\n");
 const lastChunk = Buffer.from("0\r\n\r\n");
 
-/** What a fast connection's answers are written with. */
 export type FastSinkDependencies = Readonly<{
   heads: FastAnswerHeads;
   outbox: Outbox;

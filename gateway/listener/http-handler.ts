@@ -17,7 +17,6 @@ import { createHttpSink, steer } from "./http-sink.ts";
 import { toRequestFacts, isJsonRpcType, type RequestFacts } from "../callers/request-facts.ts";
 import { readTarget } from "./header-lines.ts";
 
-/** What a listener answers requests with. */
 export type HttpHandlerDependencies = Readonly<{
   policy: PolicySource;
   identify: Identify;

@@ -47,7 +47,6 @@ export type ListenerOptions = Readonly<{
   webSocket: WebSocketClientsOptions;
 }>;
 
-/** What a listener answers with. */
 export type ListenerDependencies = Readonly<{
   policy: PolicySource;
   identify: Identify;
@@ -155,7 +154,7 @@ export async function startListener(options: ListenerOptions, dependencies: List
   };
 }
 
-/** What a drain is told to, and whom it asks. */
+/** What a drain ends, and the flag that marks that it has begun. */
 type Drained = Pick<ListenerDependencies, "connections" | "pause"> &
   Readonly<{ draining: { now: boolean }; clients: WebSocketClients }>;
 

@@ -7,16 +7,16 @@ import type { SharedSubscription } from "./notification.ts";
 /** Asks the node; the JSON text of its result, undefined when there is none. */
 export type RequestNode = (method: string, params: string) => Promise<string | undefined>;
 
-/** What each subscription was not told: JSON texts in the order in which they are to be told; undefined: not known. */
+/** What each subscription missed: JSON texts, in the order in which they are to be sent; undefined: not known. */
 export type Backfill = ReadonlyMap<SharedSubscription, readonly string[] | undefined>;
 
 /** What a block has besides its header (geth's `newHeads`). */
 const besideHeader: ReadonlySet<string> = new Set(["transactions", "uncles", "withdrawals", "size", "totalDifficulty"]);
 
 /**
- * Finds out what subscriptions missed since the last block that they were told of: the headers that came after the newest of
+ * Finds out what subscriptions missed since the last block that they were sent: the headers that came after the newest of
  * those blocks that still stands; for log filters the entries of the blocks that do not stand any more, marked as removed, then
- * those that came. Undefined when it can't be told without a gap: more than `bridgeBlocks` blocks, none of the blocks stands,
+ * those that came. Undefined when it can't be sent without a gap: more than `bridgeBlocks` blocks, none of the blocks stands,
  * or the chain changes meanwhile.
  */
 export async function readBackfill(
@@ -80,7 +80,7 @@ function headerOf(block: string): string {
 }
 
 /**
- * The last block whose entries are certain to have been told. Those of the newest block and of the one before it may have been
+ * The last block whose entries are certain to have been sent. Those of the newest block and of the one before it may have been
  * on their way when their headers had come; what is older than the subscription does not concern it.
  */
 function lastSent(since: bigint | undefined, ancestor: bigint): bigint {

@@ -15,7 +15,6 @@ const missedHeads = 3;
 /** Follows the node's head: by one newHeads subscription, by asking while there is none or it says nothing. */
 export type HeadWatch = Disposable & Readonly<{ linkOpened: () => void; linkLost: () => void }>;
 
-/** What following the head takes. */
 export type HeadWatchDependencies = Readonly<{
   pool: Pick<NodePool, "send">;
   hub: Pick<SubscriptionHub, "subscribe">;

@@ -4,10 +4,9 @@ import type { SharedSubscription } from "./notification.ts";
 /** Most notifications that are kept while the node's answer to their subscription has not been read. */
 const earlyNotifications = 10_000;
 
-/** What having subscriptions at the node takes. */
 export type NodeSubscriptionsDependencies = Readonly<{
   link: () => Readonly<{ call: (method: string, params: string) => Promise<NodeAnswer> }>;
-  /** Whether a subscription still has anyone to be told. */
+  /** Whether a subscription still has a subscriber. */
   isWanted: (shared: SharedSubscription) => boolean;
   take: (shared: SharedSubscription, result: string) => void;
 }>;

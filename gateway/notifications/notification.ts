@@ -4,7 +4,7 @@ import { isRemoved, createSentLogs, type LogBudget, type SentLogs } from "./sent
 
 /** A notification of a subscription, serialised once for all that share it. */
 export type Notification = Readonly<{
-  /** JSON text of what it tells. */
+  /** The notification's `result`, as JSON text. */
   result: string;
   /** Bytes of a subscriber's message from the result on; what comes before them names the subscriber's own subscription. */
   tail: Buffer;
@@ -20,9 +20,9 @@ export function buildNotificationPrefix(id: string): Buffer {
   return Buffer.from(`{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":${id},"result":`, "latin1");
 }
 
-/** What subscribers were told, as far back as it takes to tell them what they missed. */
+/** What subscribers were sent, as far back as a backfill needs it. */
 export type SentNotifications = Readonly<{
-  /** The blocks that they were told of. */
+  /** The blocks that they were sent. */
   blocks: RecentBlocks;
   /** A new memory of the log entries of one subscription; all share one budget. */
   logs: () => SentLogs;
@@ -65,13 +65,13 @@ export type SharedSubscription = {
   /** Key of the caller who began it and whose place at the node it takes; undefined: the gateway itself. */
   readonly beganBy: string | undefined;
   readonly subscribers: Set<Subscriber>;
-  /** What was told of a `logs` subscription; undefined for `newHeads`. */
+  /** What a `logs` subscription was sent; undefined for `newHeads`. */
   readonly sent: SentLogs | undefined;
   /** Number of the newest block when it began; what is older was never its matter. */
   readonly since: bigint | undefined;
   /** The node's id of it, JSON text. */
   id: string | undefined;
   reply: Promise<NodeAnswer>;
-  /** Notifications that wait until what was missed before them is told. */
+  /** Notifications that wait until what was missed before them is sent. */
   held: string[] | undefined;
 };

@@ -8,7 +8,7 @@ export type RememberedBlock = Readonly<{
   madeAtMs: number | undefined;
 }>;
 
-/** The newest blocks that subscribers were told of, in rising order; those that a reorganisation replaced are gone. */
+/** The newest blocks that subscribers were sent, in rising order; those that a reorganisation replaced are gone. */
 export type RecentBlocks = Readonly<{
   note: (block: RememberedBlock) => void;
   blocks: () => readonly RememberedBlock[];

@@ -11,7 +11,7 @@ export type LogBudget = { spentBytes: number };
 
 type SentLog = Readonly<{ number: bigint; json: string }>;
 
-/** The newest log entries that the subscribers of one filter were told of and that stand. */
+/** The newest log entries that the subscribers of one filter were sent and that still stand. */
 export type SentLogs = Readonly<{
   note: (log: string) => void;
   has: (log: string) => boolean;
@@ -58,7 +58,7 @@ export function createSentLogs(budget: LogBudget): SentLogs {
   };
 }
 
-/** A log entry as it is told when a reorganisation has taken its block away. */
+/** A log entry as it is sent when a reorganisation has removed its block. */
 export function asRemoved(log: string): string {
   const marked = log.replace(/"removed"\s*:\s*false/, '"removed":true');
   return marked === log ? `${log.slice(0, log.lastIndexOf("}"))},"removed":true}` : marked;

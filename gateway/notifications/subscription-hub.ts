@@ -19,13 +19,13 @@ import {
 /** How gaps in the node's connection are bridged. */
 export type HubOptions = SubscriptionPlacesOptions &
   Readonly<{
-    /** Time in which the connection has to come back for subscribers to be told what they missed; 0: they are closed at once. */
+    /** Time in which the connection has to come back for subscribers to be sent what they missed; 0: they are closed at once. */
     bridgeMs: number;
-    /** Most blocks that are told after a gap. */
+    /** Most blocks that are sent after a gap. */
     bridgeBlocks: number;
   }>;
 
-/** What the hub reaches the node by, and whom it tells how a gap ended. */
+/** How the hub reaches the node, and what it calls when a gap has ended. */
 export type HubDependencies = Readonly<{
   link: () => Readonly<{ call: (method: string, params: string) => Promise<NodeAnswer> }>;
   ask: RequestNode;
@@ -43,7 +43,7 @@ const queuedNotificationsMax = 10_000;
 
 /**
  * Makes one subscription at the node serve all equal ones. When the node's connection is lost and comes back in time, subscribers
- * are told what they missed; else all of them are closed.
+ * are sent what they missed; else all of them are closed.
  */
 export class SubscriptionHub implements Disposable {
   readonly #options: HubOptions;
@@ -120,7 +120,7 @@ export class SubscriptionHub implements Disposable {
     clearTimeout(this.#timer);
   }
 
-  /** Or tells why not. */
+  /** Or returns why not. */
   #begin(params: string, caller: string | undefined): SharedSubscription | RpcError {
     const refusal = caller === undefined ? undefined : this.#places.take(caller);
     if (refusal !== undefined) return refusal;
@@ -205,7 +205,7 @@ export class SubscriptionHub implements Disposable {
     this.#isGap = false;
   }
 
-  /** Closes every subscription: what its subscribers missed, or would be told, can't be vouched for. */
+  /** Closes every subscription: what its subscribers missed, or would be sent, can't be vouched for. */
   closeAll(): void {
     const all = [...this.#byParams.values()];
     this.#endGap();

@@ -9,7 +9,7 @@ export type SubscriptionPlacesOptions = Readonly<{
 
 /** Places for subscriptions at the node, in all and by the caller who began them. */
 export type SubscriptionPlaces = Readonly<{
-  /** Takes a place; else tells why there is none. */
+  /** Takes a place, or returns why there is none. */
   take: (caller: string) => RpcError | undefined;
   /** Gives a place back that was taken. */
   give: (caller: string) => void;

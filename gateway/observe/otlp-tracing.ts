@@ -151,7 +151,7 @@ function callSampler(sampleRatio: number): Sampler {
   });
 }
 
-/** An exporter that tells in the log when spans can't be sent, and when they can again; spans in between are lost. */
+/** An exporter that logs when spans can't be sent, and when they can again; spans in between are lost. */
 function loggedExporter(exporter: SpanExporter, { url, log }: Readonly<{ url: string; log: Logger }>): SpanExporter {
   let isWorking = true;
   return {

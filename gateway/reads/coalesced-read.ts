@@ -30,7 +30,7 @@ export type ReadMoment = Readonly<{
   isKept: boolean;
 }>;
 
-/** What all shared reads need, and tell. */
+/** The owner of all shared reads: the pool that they use, and the callbacks that they report to. */
 export type SharedReadOwner = Readonly<{
   pool: Pick<NodePool, "send">;
   /** Largest answer that is shared. */

@@ -203,7 +203,7 @@ const tracingSection = section({
   timeoutMs: milliseconds.default(5_000).describe("How long sending spans may take"),
 });
 
-/** Everything that the gateway can be told. What `policyPath` may change while it runs stands in `policy.ts`. */
+/** All settings of the gateway. What `policyPath` may change while it runs stands in `policy.ts`. */
 export const gatewayShape = {
   public: publicSection,
   private: privateSection,

@@ -8,7 +8,6 @@ import type { ResponseHead } from "./response-head.ts";
 /** Longest answer that is put together here when it comes in several reads. */
 const gatheredMost = 65_536;
 
-/** What an answer's body is read with. */
 export type AnswerBodyDependencies = Readonly<{
   sink: AnswerSink;
   /** Memory in which a short answer is put together. */

@@ -12,7 +12,6 @@ const bodyBytes = 1_048_576;
 /** Bounds of a piece. */
 export type BatchPieceOptions = Readonly<{ items: number; responseBytes: number }>;
 
-/** What a piece is made with. */
 export type BatchPieceDependencies = Readonly<{
   pool: NodeSender;
   turns: SharedTurns;

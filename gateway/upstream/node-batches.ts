@@ -23,7 +23,6 @@ export type NodeBatches = Readonly<{
   open: (caller: string) => NodeBatch;
 }>;
 
-/** What the batches of one node are made with. */
 export type NodeBatchesDependencies = Readonly<{
   pool: NodeSender;
   log: Logger;

@@ -33,7 +33,7 @@ export type NodeLink = Disposable &
     hasten: () => void;
   }>;
 
-/** What starting a link takes; `random` spreads the attempts. */
+/** `random`, from 0 up to 1, spreads the attempts to connect. */
 export type NodeLinkDependencies = Readonly<{ events: NodeLinkEvents; log: Logger; random: () => number }>;
 
 type LinkState = { socket: WebSocket | undefined; timer: NodeJS.Timeout | undefined; isOver: boolean };

@@ -1,7 +1,7 @@
 import type { NodeFailure } from "../errors.ts";
 import type { NodeCall, NodeFlow, NodeSender } from "./node-call.ts";
 
-/** What an entry tells the piece that it is in. */
+/** Callbacks of an entry to the piece that it is in. */
 type EntryPiece = Readonly<{
   /** Its call was given up. */
   left: () => void;

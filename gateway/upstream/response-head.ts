@@ -58,7 +58,7 @@ export function createResponseHeadReader(): (bytes: Buffer) => ReadHead {
 }
 
 /**
- * Reads a response's status line and headers, with the empty line; undefined when they are no HTTP/1.1, or tell two
+ * Reads a response's status line and headers, with the empty line; undefined when they are no HTTP/1.1, or give two
  * different lengths (RFC 9112, section 6.3).
  */
 function readResponseHead(head: string): ResponseHead | undefined {

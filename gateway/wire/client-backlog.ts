@@ -18,7 +18,7 @@ const enoughBytes = 262_144;
 
 /**
  * What was written for a client and waits until it takes it. It is held within the connection's memory, so that the node's connection is
- * free for others while a client reads slowly. Whoever owns it tells it when the target can take more.
+ * free for others while a client reads slowly. Its owner calls it when the target can take more.
  */
 export class ClientBacklog implements Disposable {
   readonly #target: WrittenTo;

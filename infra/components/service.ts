@@ -3,7 +3,7 @@ import type { Platform } from "../platform.ts";
 import type { BuiltService } from "../services/built-service.ts";
 import { ConfigError } from "../config/config-problem.ts";
 
-/** What every component is given besides the services that it deploys. */
+/** Where a component's services are deployed, and which resources have to be up before them. */
 export type Placed = Readonly<{
   /** The Docker host or Kubernetes namespace to deploy to. */
   platform: Platform;

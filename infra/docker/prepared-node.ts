@@ -9,7 +9,6 @@ import { buildContainerArgs, labelPrefix } from "./container-args.ts";
 import type { ProgramVolumes } from "./node-volumes.ts";
 import { buildOneShot, type OneShotPlacement } from "./file-delivery.ts";
 
-/** What the containers that prepare a node are made with. */
 export type PreparedNodeOptions = Readonly<{
   prefix: string;
   provider: ProviderResource;

@@ -8,7 +8,7 @@ import { copyPrograms, linkTo } from "./node-programs.ts";
 
 /**
  * Puts a node's first configuration where it is missing: `seed-node-conf.ts <from> <to>`. One that is there is the sidecar's: it is
- * left as it is, but for the address that the node tells to its peers, because a pod may have moved to another machine. That
+ * left as it is, but for the address that the node announces to its peers, because a pod may have moved to another machine. That
  * address is in `HOST_IP`; where the variable is empty, the file's own stays.
  *
  * Beside a real node, whose programs are its image's and whose node.conf stands apart from them:

@@ -24,7 +24,7 @@ export type KubernetesOptions = Readonly<{
   /** The public way in, by one of the two kinds of object; neither where the stack is not public. */
   ingress: IngressWay | undefined;
   gatewayApi: GatewayWay | undefined;
-  /** How the stack is watched; absent where nobody is told of it. */
+  /** How the stack is watched; absent where no Prometheus scrapes it. */
   observability: Observability | undefined;
   /** Secret; what the checksums of files are keyed with, so that no secret can be guessed from a pod's annotation. */
   revisionKey: Input<string>;

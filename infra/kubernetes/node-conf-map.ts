@@ -17,7 +17,7 @@ export function buildNodeConfMap(seed: SeedSpec, options: KubernetesOptions): ty
   };
 }
 
-/** The variable with the address that the node tells to its peers; the cluster fills in what only it knows (downward API). */
+/** The variable with the address that the node announces to its peers; the cluster fills in what only it knows (downward API). */
 export function buildHostIp(host: HostAddress): types.input.core.v1.EnvVar {
   if (host.kind === "fixed") return { name: hostIpVariable, value: host.address };
   const fieldPath = host.kind === "pod" ? "status.podIP" : "status.hostIP";

@@ -10,7 +10,6 @@ import type { EngineClient } from "./engine-client.ts";
 import { findMissingPrograms } from "./registry-images.ts";
 import { createServer } from "node:net";
 
-/** What looks at a Docker host are made with. */
 export type DockerLook = Readonly<{
   ask: EngineClient;
   /** Tries a port on this machine; absent where the engine is on another one. */

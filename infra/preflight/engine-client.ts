@@ -5,7 +5,7 @@ import { sendRequest, type HttpRequest } from "#daemon/http/request.ts";
 /** An engine's answer to a question of the Engine API. */
 export type EngineAnswer = Readonly<{ status: number; headers: IncomingHttpHeaders; body: unknown }>;
 
-/** How an engine is asked: GET without a body, unless told otherwise. */
+/** A request to an engine; by default a GET without a body. */
 export type EngineRequest = Readonly<{ method?: "GET" | "HEAD" | "POST" | "DELETE"; body?: unknown }>;
 
 /** Asks an engine; `path` begins with a slash. Rejects when it does not answer in time. */

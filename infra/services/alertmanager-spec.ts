@@ -7,19 +7,19 @@ import type { BuiltService } from "./built-service.ts";
 import { buildPrometheusProject } from "./prometheus-project.ts";
 import { filesDirectory, type ResourceLimits, type ServiceSpec } from "./service-spec.ts";
 
-/** What an Alertmanager of the stack's own is deployed with. */
+/** Arguments of {@link alertmanagerSpec}. */
 export type AlertmanagerArgs = Readonly<{
-  /** The whole of its configuration file, whose receivers have passwords and tokens; absent: it shows alerts and tells nobody. */
+  /** The whole of its configuration file, whose receivers have passwords and tokens; absent: it shows alerts and notifies nobody. */
   config: DeploymentSecret | undefined;
   limits?: ResourceLimits | undefined;
 }>;
 
-/** The official image's own directory of silences and of what was told to whom. */
+/** The official image's own directory of silences and of the notifications log. */
 const directory = "/alertmanager";
 
 const configFile = "alertmanager.yaml";
 
-/** Groups alerts as a person wants to hear of them, and tells nobody. */
+/** Groups alerts as a person wants to hear of them, and notifies nobody. */
 const silentConfig = {
   route: { receiver: "nobody", group_by: ["alertname", "job"] },
   receivers: [{ name: "nobody" }],

@@ -3,7 +3,7 @@ import { buildService, type BuiltService, type CommonArgs } from "./built-servic
 import { nodeStopGraceSeconds } from "./node-layout.ts";
 import { engineSocketDirectory, engineSocketPath, engineSocketVolume } from "./sidecar-spec.ts";
 
-/** What an engine proxy is deployed with. */
+/** Arguments of {@link engineProxySpec}. */
 export type EngineProxyArgs = CommonArgs &
   Readonly<{
     /** The one container that it lets its caller inspect, restart and run `node_cli` in. */

@@ -7,7 +7,7 @@ import type { DeploymentSecret } from "../config/deployment-secret.ts";
 import { buildLedgerParts, type Database } from "./replication.ts";
 import type { Replicas } from "./service-spec.ts";
 
-/** What a facilitator is deployed with. */
+/** Arguments of {@link facilitatorSpec}. */
 export type FacilitatorArgs = CommonArgs &
   Readonly<{
     /** What replicas keep their ledger in; absent: a file of one process. */

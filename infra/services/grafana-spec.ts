@@ -6,7 +6,7 @@ import type { DeploymentSecret } from "../config/deployment-secret.ts";
 import type { BuiltService } from "./built-service.ts";
 import { filesDirectory, oneReplica, serviceUser, type ResourceLimits, type ServiceSpec } from "./service-spec.ts";
 
-/** What a Grafana of the stack's own is deployed with. */
+/** Arguments of {@link grafanaSpec}. */
 export type GrafanaArgs = Readonly<{
   /** Of the user `admin`; Grafana takes it over at its first start only. */
   password: DeploymentSecret;

@@ -7,9 +7,9 @@ import type { HostAddress, SeedSpec, ServiceSpec } from "./service-spec.ts";
 /** What a node's first configuration is made from. */
 export type NodeConfArgs = Readonly<{
   version: string;
-  /** Address that the node tells to its peers. */
+  /** Address that the node announces to its peers. */
   host: HostAddress;
-  /** TCP port that peers connect to; the node listens on the port that it tells them. */
+  /** TCP port that peers connect to; the node listens on the port that it announces. */
   peerPort: number;
   jobName: string;
   pushAddress: string;
@@ -90,7 +90,7 @@ function nodeConf(args: NodeConfArgs, releases: NodeReleases): string {
 /** The program in the image that puts the node's first configuration where it is missing. */
 const seedProgram = "/app/infra/images/seed-node-conf.ts";
 
-/** The variable in which it finds the address that the node tells to its peers. */
+/** The variable in which it finds the address that the node announces to its peers. */
 export const hostIpVariable = "HOST_IP";
 
 /** Where that program finds the directory that the node is going to run in. */

@@ -15,7 +15,7 @@ import { buildDevnetConfSeed, buildNodeConfSeed, type NodeConfArgs, type Program
 import type { NetworkHealth } from "./health-spec.ts";
 import { oneReplica, type Edge, type PortSpec, type ServiceSpec, chooseNodeUser } from "./service-spec.ts";
 
-/** What a node is deployed with. */
+/** Arguments of {@link nodeSpec}. */
 export type NodeArgs = CommonArgs &
   Readonly<{
     chainId: number;

@@ -3,21 +3,21 @@ import { describeProblem, type ConfigProblem } from "../config/config-problem.ts
 import { nodePorts } from "./node-layout.ts";
 import type { HostAddress } from "./service-spec.ts";
 
-/** Ports that Kubernetes gives to Services of type NodePort, unless the cluster was told otherwise. */
+/** Ports that Kubernetes gives to Services of type NodePort, unless the cluster is configured otherwise. */
 const nodePortRange = { first: 30_000, last: 32_767 } as const;
 
 /** The peers' port where Kubernetes exposes it as a NodePort and the stack names none. */
 const defaultNodePort = 30_900;
 
 /**
- * The TCP port that peers connect to. A node tells its peers the port that it listens on, so both are one number: with NodePort
+ * The TCP port that peers connect to. A node announces the port that it listens on, so both are one number: with NodePort
  * it lies in that range.
  */
 export function choosePeerPort({ peerPort: given, target, peers }: StackConfig): number {
   return given ?? (target === "kubernetes" && peers === "node-port" ? defaultNodePort : nodePorts.peers);
 }
 
-/** The address that the node tells to its peers, where the stack names none: what is right for how it is exposed. */
+/** The address that the node announces to its peers, where the stack names none: what is right for how it is exposed. */
 export function chooseHostAddress({ hostIp, target, peers }: StackConfig): HostAddress {
   if (hostIp !== undefined) return { kind: "fixed", address: hostIp };
   if (target === "docker" || peers === "load-balancer") return { kind: "fixed", address: "127.0.0.1" };

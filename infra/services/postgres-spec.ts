@@ -5,7 +5,7 @@ import { describeProblem, type ConfigProblem } from "../config/config-problem.ts
 import type { BuiltService } from "./built-service.ts";
 import { filesDirectory, oneReplica, serviceUser, type ResourceLimits, type ServiceSpec } from "./service-spec.ts";
 
-/** What a PostgreSQL server of the stack's own is deployed with. */
+/** Arguments of {@link postgresSpec}. */
 export type PostgresArgs = Readonly<{
   /** Password of {@link postgresRole}; the image takes it over at the first start only. */
   password: DeploymentSecret;

@@ -9,7 +9,7 @@ import type { BuiltService } from "./built-service.ts";
 import { buildPrometheusProject } from "./prometheus-project.ts";
 import { filesDirectory, findPort, type ResourceLimits, type ServiceName, type ServiceSpec } from "./service-spec.ts";
 
-/** What a Prometheus of the stack's own is deployed with. */
+/** Arguments of {@link prometheusSpec}. */
 export type PrometheusArgs = Readonly<{
   /** Begins the jobs, e.g. `gatehouse-prod` of `gatehouse-prod/facilitator`. */
   prefix: string;

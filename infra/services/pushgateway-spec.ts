@@ -5,7 +5,7 @@ import type { ResourceLimits, ServiceSpec } from "./service-spec.ts";
 
 const { honorLabels, metrics, ports } = stackServices.pushgateway;
 
-/** What a Pushgateway is deployed with. */
+/** Arguments of {@link pushgatewaySpec}. */
 export type PushgatewayArgs = Readonly<{ limits?: ResourceLimits | undefined }>;
 
 /** The official image's own working directory, which a new volume takes over with its owner. */

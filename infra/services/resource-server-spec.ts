@@ -26,7 +26,7 @@ export type AccessTokens = Readonly<{
   audience: string;
 }>;
 
-/** What a resource server is deployed with. */
+/** Arguments of {@link resourceServerSpec}. */
 export type ResourceServerArgs = CommonArgs &
   Readonly<{
     /** What replicas keep their ledger in; absent: a file of one process. */

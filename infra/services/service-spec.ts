@@ -35,7 +35,7 @@ export type VolumeSpec = Readonly<{
 }>;
 
 /**
- * The address that a node tells to its peers: a fixed one, or one that only the place where it runs knows: the pod's own, or that
+ * The address that a node announces to its peers: a fixed one, or one that only the place where it runs knows: the pod's own, or that
  * of the cluster's machine that the pod runs on.
  */
 export type HostAddress = Readonly<{ kind: "fixed"; address: string }> | Readonly<{ kind: "pod" | "machine" }>;
@@ -166,7 +166,7 @@ export function hasFiles({ files, foreignFiles }: ServiceSpec): boolean {
   return files.length > 0 || foreignFiles !== undefined;
 }
 
-/** What tells a mounted volume, or a directory of one, from the others of a stack. */
+/** Identifies a mounted volume, or a directory of one, within a stack. */
 export function toVolumeKey({ name, directory }: VolumeSpec): string {
   return directory === undefined ? name : `${name}-${directory}`;
 }

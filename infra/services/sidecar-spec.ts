@@ -30,7 +30,7 @@ export type RestartRoute = Readonly<{
     | Readonly<{ driver: "kubernetes"; strategy: "delete-pod" | "signal"; pod: string }>
   );
 
-/** What a sidecar is deployed with. */
+/** Arguments of {@link sidecarSpec}. */
 export type SidecarArgs = CommonArgs &
   Readonly<{
     chainId: number;

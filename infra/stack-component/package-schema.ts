@@ -66,7 +66,7 @@ const jsonSchema = z.object({
 const text: Property = { type: "string" };
 const texts: Property = { type: "object", additionalProperties: text };
 
-/** What the component tells, as `StackOutputs` has it. */
+/** Outputs of the component, as `StackOutputs` has them. */
 const outputTypes: Readonly<Record<string, ObjectType>> = {
   Urls: objectOf({
     public: { ...texts, description: "What the public reaches: gateway, gatewayWebSocket, resourceServer" },

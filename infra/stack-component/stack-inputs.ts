@@ -27,7 +27,7 @@ export const inputsSchema = configSchema.omit({ baseImage: true, imageBuilder: t
 
 type Given = z.input<typeof inputsSchema>;
 
-/** What the component `Stack` is given. */
+/** Inputs of the component `Stack`; each may be another resource's output. */
 export type StackInputs = Readonly<{ [Key in keyof Given]: Input<Given[Key]> }>;
 
 /** Inputs, parsed: the configuration of a stack, and what the names of its resources begin with. */

@@ -25,7 +25,7 @@ import { parseInputs, type StackInputs } from "./stack-inputs.ts";
 const unknownInputs =
   "some inputs are not known in this preview, so it shows the component alone, and all that is below it as deleted where it is deployed already, which protectData refuses. Have the resource that they come from made or changed first with `pulumi up --target <its URN>`, or leave out the preview with `pulumi up --skip-preview`.";
 
-/** What a deployed stack tells. */
+/** Outputs of a deployed stack. */
 type PublishedData = StackOutputs &
   Readonly<{
     configuration: Readonly<Record<string, GivenConfiguration>>;
@@ -70,7 +70,7 @@ export class Stack extends ComponentResource<PublishedData | undefined> {
     const inputs = hideSecrets(args);
     super(componentType, name, inputs, opts);
     this.#deployed = this.getData().then(() => undefined);
-    // What a stack tells holds no secret but Grafana's password. A failure is told by `deployed` alone.
+    // Of a stack's outputs only Grafana's password is a secret. A failure is reported by `deployed` alone.
     const published = unsecret(output(inputs)).apply(() => this.getData().catch(() => undefined));
     const tell = <Value>(read: (data: PublishedData) => Value) =>
       published.apply((all) => all && read(all as PublishedData)) as Output<Value>;

@@ -8,7 +8,7 @@ import type { LintDocument, LintedFile } from "./report/lint-document.ts";
 import { standardInput } from "./report/repository-place.ts";
 import { formatSarifReport } from "./report/sarif-report.ts";
 
-/** What `gatehouse lint` is asked. */
+/** Options of `gatehouse lint`. */
 export type LintCommandOptions = Readonly<{
   /** Files; `-` is standard input. */
   configPaths: readonly string[];

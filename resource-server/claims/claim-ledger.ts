@@ -39,7 +39,7 @@ export type ClaimLedger = Readonly<{
   forget(before: number): Promise<number>;
 }>;
 
-/** What a ledger works with. `clock` gives Unix ms. */
+/** `clock` gives milliseconds since 1970. */
 export type ClaimLedgerDependencies = Readonly<{
   store: SqlStore;
   owner: Pick<ClaimOwner, "id" | "graceMs">;

@@ -16,10 +16,9 @@ import { FacilitationError, type Facilitation, type PresentedPayment } from "./f
 import { rememberFitness } from "./facilitator-watch.ts";
 import type { ResourceServerSettings } from "../settings.ts";
 
-/** What settling in this process needs above what selling does. */
+/** The section `settlement` where there is no facilitator's URL: key and RPC URL are required then. */
 export type InProcessOptions = ResourceServerSettings["settlement"] & Readonly<{ privateKey: Secret; rpcUrl: string }>;
 
-/** What a facilitator in this process works with. */
 export type InProcessDependencies = Readonly<{
   log: Logger;
   audit?: Pick<AuditLog, "add"> | undefined;

@@ -23,7 +23,6 @@ export type FacilitatorOverHttpOptions = Readonly<{
   schemes?: readonly string[];
 }>;
 
-/** What the client of a facilitator works with. */
 export type FacilitatorOverHttpDependencies = Readonly<{
   fetch: typeof globalThis.fetch;
   log: Logger;

@@ -8,7 +8,6 @@ import type { Facilitation } from "./facilitation.ts";
 import { createFacilitatorOverHttp } from "./facilitator-over-http.ts";
 import { resourceServerSettings, type ResourceServerSettings } from "../settings.ts";
 
-/** What verification and settlement work with. */
 export type FacilitationDependencies = Readonly<{
   fetch: typeof globalThis.fetch;
   log: Logger;

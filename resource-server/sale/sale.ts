@@ -29,7 +29,6 @@ export type SaleRequest = Readonly<{
 /** A request whose payment accepts an offer of the route. */
 type Order = SaleRequest & Readonly<{ requirements: PaymentRequirements }>;
 
-/** What a sale works with. */
 export type SaleDependencies = Readonly<{
   ledger: ClaimLedger;
   facilitation: Facilitation;

@@ -10,7 +10,6 @@ export type SettlementResumerOptions = Readonly<{
   retentionMs: number;
 }>;
 
-/** What the resumer works with. */
 export type SettlementResumerDependencies = SaleDependencies &
   Readonly<{ ledger: ClaimLedger; log: Logger; clock: () => number }>;
 

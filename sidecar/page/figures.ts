@@ -15,7 +15,7 @@ export type Figures = Readonly<{
   disk?: Dated<Readonly<{ freeRatio: number; freeBytes: number }>>;
 }>;
 
-/** What the figures are made of. */
+/** Latest observations that the figures are derived from; undefined where there is none. */
 export type FigureSources = Readonly<{
   health: NodeHealth;
   traffic: TrafficRates | undefined;

@@ -17,7 +17,7 @@ const ranges = [
 /** Steps of a range; one look more than that is kept. */
 const steps = 120;
 
-/** Looks by which the rates of the last minute are told. */
+/** Looks from which the rates of the last minute are computed. */
 const lookedBack = 60_000 / sampleEveryMs;
 
 /** What the history reads; none of it asks the node. */
@@ -26,7 +26,7 @@ export type HistorySources = Readonly<{
   health: () => NodeHealth;
   charts: Charts;
   traffic: () => Promise<Traffic>;
-  /** Age from which what pruning told is no longer taken for the present. */
+  /** Age from which an observation of pruning is no longer taken for the present. */
   pruningOldAfterMs: number;
 }>;
 

@@ -1,4 +1,4 @@
-/** One look at the node and its gateway; what could not be told is undefined. */
+/** One look at the node and its gateway; what is not known is undefined. */
 export type Sample = Readonly<{
   /** Wall clock. */
   atMs: number;

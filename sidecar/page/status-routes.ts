@@ -11,7 +11,7 @@ import { describeIncident, type Runbooks } from "./described-incidents.ts";
 import { renderRunbook } from "./runbook-page.ts";
 import { addAssets, addReadable } from "./static-routes.ts";
 
-/** Which node is told about, and how its page reads. */
+/** Which node the status is of, and how its page reads. */
 export type StatusOptions = ReportedNode &
   Readonly<{
     mode: UpkeepMode;
@@ -19,7 +19,7 @@ export type StatusOptions = ReportedNode &
     stillAfterMs: Readonly<{ heights: number; pruning: number }>;
   }>;
 
-/** What the status tells; all of it is read from state, nothing asks the node. */
+/** Sources of the status. All of it is read from state; nothing queries the node. */
 export type StatusSources = NodeStatusSources &
   Readonly<{
     verdict: () => Verdict;

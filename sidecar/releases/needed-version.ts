@@ -7,7 +7,7 @@ import type { ReleaseList } from "./release-list.ts";
 export type RunningNode = Readonly<{
   version: NodeVersion | undefined;
   height: number | undefined;
-  /** How long the chain takes for a block; undefined where the node never told the times of its blocks. */
+  /** How long the chain takes for a block; undefined where the node never reported the times of its blocks. */
   secondsPerBlock: number | undefined;
   /** Wall clock. */
   nowMs: number;

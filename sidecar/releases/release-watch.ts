@@ -20,7 +20,7 @@ export type ReleaseWatchDependencies = Readonly<{
   log: Logger;
 }>;
 
-/** How often the node is asked for the rate, which changes slowly; and where it did not tell it. */
+/** How often the node is queried for the rate, which changes slowly; and again where it did not answer. */
 const rateAgainMs = 600_000;
 const noRateAgainMs = 30_000;
 const rateTimeoutMs = 10_000;

@@ -44,7 +44,7 @@ export type PassObservations = Readonly<{
   upgrade: ObservedUpgrade;
 }>;
 
-/** What the steps of a pass take, and what it asks itself. */
+/** Dependencies of all steps of a pass, and those of the pass itself. */
 export type PassDependencies = CheckConfigDependencies &
   ApplyConfigDependencies &
   CompareConfigDependencies &

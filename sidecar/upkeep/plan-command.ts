@@ -15,7 +15,7 @@ import { withoutCredentials } from "#node/conf/shown-value.ts";
 import type { PlanDocument } from "./plan/plan-document.ts";
 import { plan, type Plan } from "./plan/plan.ts";
 
-/** What `gatehouse plan` is asked. */
+/** Options of `gatehouse plan`. */
 export type PlanCommandOptions = Readonly<{
   configPath: string;
   nodeVersion: string;

@@ -45,7 +45,6 @@ import { createPortHolders } from "./upgrade/node-power.ts";
 import { observeUpgrade } from "./upgrade/upgrade-observation.ts";
 import { watchNodePushes } from "./pushgateway/node-pushes.ts";
 
-/** What the upkeep of a node works with. */
 export type UpkeepDependencies = Readonly<{
   log: Logger;
   metrics: Registry;

@@ -4,7 +4,7 @@ import { defineSettings, section } from "#daemon/settings/settings.ts";
 
 const name = z.string().min(1).meta({ expected: "a name" });
 
-/** What a snapshot of a node's volume can be told. */
+/** All settings of `gatehouse volume-snapshot`. */
 export const volumeSnapshotSettings = defineSettings("volume-snapshot", [], {
   claim: name.describe("PersistentVolumeClaim that a snapshot is taken of"),
   className: name.optional().describe("VolumeSnapshotClass; default: the cluster's"),

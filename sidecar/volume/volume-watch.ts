@@ -15,7 +15,7 @@ export type VolumeWatchOptions = GrowthLimits & Readonly<{ intervalMs: number; s
 
 export type VolumeWatchDependencies = Readonly<{
   claim: VolumeClaim;
-  /** Share of the volume that is free, or why nobody can tell; bounded in time. */
+  /** Share of the volume that is free, or why it is not known; bounded in time. */
   freeRatio: () => Promise<number | string>;
   /** When it was last made to grow, in wall-clock time; kept over restarts of the sidecar. */
   grownAt: Readonly<{ get: () => number | undefined; set: (atMs: number | undefined) => void }>;
@@ -133,7 +133,7 @@ function percent(ratio: number): string {
   return `${(ratio * 100).toFixed(0)} %`;
 }
 
-/** The share of a path's disk that is free for those who are not root, or why that can't be told. */
+/** The share of a path's disk that is free for those who are not root, or why that is not known. */
 export async function freeRatioOf(path: string | undefined, fileDeadline: FileDeadline): Promise<number | string> {
   if (path === undefined)
     return "It is not known yet where the node's data are: node.conf could not be read, and node.dataPath is not set.";

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import type { ReadStream, WriteStream } from "node:tty";
 
-/** What a person's terminal is made of. */
+/** The terminal that the sheet is drawn on and keys are read from. */
 export type Terminal = Readonly<{
   input: Pick<ReadStream, "isTTY" | "setRawMode" | "on" | "off" | "resume" | "pause">;
   output: Pick<WriteStream, "columns" | "rows" | "write" | "on" | "off">;

@@ -26,7 +26,6 @@ export type PublishedSeller = AsyncDisposable &
 /** The routes: `slow` takes longer to answer, so that it settles later. */
 export type SoldRoute = "/quick" | "/slow";
 
-/** What a seller is made with. */
 export type SellerOptions = Readonly<{
   framework: "hono" | "express";
   facilitatorUrl: string;

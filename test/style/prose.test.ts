@@ -18,6 +18,10 @@ const phrases = [
   { phrase: /\bcan't be asked\b/, instead: "can't be queried" },
   { phrase: /\btaken back\b/, instead: "rolled back, reverted or withdrawn" },
   { phrase: /\btells? no (?:version|height|block)\b/, instead: "reports no version" },
+  {
+    phrase: /^\/\*\* What [\w` '.-]+ (?:works? with|(?:is|are) made (?:with|of)|takes|needs)\. \*\/$/,
+    instead: "purpose, shape, units or errors of the type, or nothing: its name says the rest",
+  },
   { phrase: /\b[Aa]n? (?:[\w`-]+ ){1,3}of (?:its|their|your|one's) own\b/, instead: "its own …, or a separate …" },
 ] as const;
 

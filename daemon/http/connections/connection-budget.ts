@@ -19,7 +19,7 @@ export type ConnectionState = Readonly<{
   /** Clients' connections, those of the operators' listener not counted, and how many there may be now. */
   open: number;
   most: number;
-  /** File descriptors of the process; `used` is undefined where the system does not tell. */
+  /** File descriptors of the process; `used` is undefined where the system does not say. */
   descriptors: Readonly<{ used: number | undefined; limit: number }>;
   /** What bounds connections. */
   bound: "descriptors" | "memory" | "setting";
@@ -37,7 +37,6 @@ export type ConnectionBudget = Disposable &
     state: () => ConnectionState;
   }>;
 
-/** What the budget works with. */
 export type ConnectionBudgetDependencies = Readonly<{
   descriptors: Descriptors;
   /** Bytes that the process may use. */

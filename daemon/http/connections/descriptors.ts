@@ -4,7 +4,7 @@ import { readdirSync, statSync } from "node:fs";
 export type Descriptors = Readonly<{
   /** How many it may have open; Infinity where nothing bounds them. Node raises its soft limit to the hard one when it starts. */
   limit: number;
-  /** How many are open; undefined where the system does not tell. */
+  /** How many are open; undefined where the system does not say. */
   used: () => number | undefined;
 }>;
 

@@ -32,7 +32,7 @@ const shedShare = 1 / 64;
 const shedShareOfGreedy = 1 / 16;
 /** Time until the next look for idle connections after one that found none. */
 const lookAgainMs = 100;
-/** Connections that are closing, or are told that they are refused, at one time, out of the reserve; more are closed without a word. */
+/** Connections that are closing, or are being refused, at one time, out of the reserve; more are closed without a word. */
 const leavingMost = 16;
 
 const full = formatRefusal("503 Service Unavailable", "too many connections; try again", ["Retry-After: 1"]);

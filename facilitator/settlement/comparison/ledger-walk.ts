@@ -14,7 +14,6 @@ export type Mismatch = FinishedSettlement &
     foundAtMs: number;
   }>;
 
-/** What a walk works with. */
 export type WalkDependencies = Readonly<{
   finished: FinishedSettlements;
   chain: Pick<Chain, "head" | "receipt">;

@@ -21,13 +21,13 @@ export type Requests = Readonly<{
 
 /** What only the replica that settles does with requests. */
 export type LeaderRequests = Readonly<{
-  /** Settlements that are asked for and have no transaction yet, oldest first. */
+  /** Settlements that were requested and have no transaction yet, oldest first. */
   waiting: (countMax: number) => Promise<readonly Settlement[]>;
   /** Takes requests back that could not be sent, and says why. Nothing was sent, and nothing will be until it is asked for again. */
   decline: (id: Hex, message: string) => Promise<void>;
 }>;
 
-/** What requests work with; `guard` runs first when one is declined, which only the replica that settles may. */
+/** `guard` runs first when a request is declined, which only the replica that settles may. */
 export type RequestsDependencies = Readonly<{
   store: SqlStore;
   clock: () => number;

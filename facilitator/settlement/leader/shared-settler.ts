@@ -20,7 +20,6 @@ import type { Requests } from "./requests.ts";
 import { startCandidate } from "./candidate.ts";
 import type { SharedLedger } from "./shared-ledger.ts";
 
-/** What settling in one of several replicas works with. */
 export type SharedSettlerDependencies = Readonly<{
   requests: Pick<Requests, "ask" | "states" | "unsentReason">;
   watch: OutcomeWatch;
@@ -38,7 +37,7 @@ export type SharedSettlerDependencies = Readonly<{
 /**
  * Creates the settler of a replica: it judges a payment, puts it on record as asked for, and waits for the outcome to be on
  * record, whichever replica brings it about. What is on record is settled even if this process ends meanwhile, so a caller
- * who can't be told the outcome is told `pending`.
+ * who can't be given the outcome is answered `pending`.
  */
 export function createSharedSettler(options: SettlerOptions, dependencies: SharedSettlerDependencies): Settler {
   const { requests, watch, ownership, check, onRequest, clock } = dependencies;

@@ -9,7 +9,7 @@ import type { LeaderRequests } from "./requests.ts";
 import { TermEndedError } from "./settler-lease.ts";
 import type { TermLedger } from "./shared-ledger.ts";
 
-/** What a term works with. */
+/** The ledger and requests of one term write only while it is in force; all else outlives it. */
 export type LeaderTermDependencies = Omit<SettlingDependencies, "ledger"> & TermLedger;
 
 /**

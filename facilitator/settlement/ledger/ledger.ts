@@ -16,7 +16,7 @@ import type { Attempt, Outcome, Recorded, Settlement, Unfinished } from "../sett
 type Begun = Readonly<{ settlement: Settlement; attempt: Attempt }>;
 
 /**
- * The journal of settlements on one chain. What it was told is on disk when a promise resolves, whatever happens to the process
+ * The journal of settlements on one chain. What is written is on disk when a promise resolves, whatever happens to the process
  * or the machine afterwards. At most one settlement at a time can be under way or settled for one authorization nonce. Any method
  * throws `StoreError` when the database can't be used now.
  */
@@ -35,7 +35,6 @@ export type Ledger = Readonly<{
   prune: (beforeMs: number) => Promise<number>;
 }>;
 
-/** What a ledger works with. */
 export type LedgerDependencies = Readonly<{
   store: SqlStore;
   clock: () => number;

@@ -8,7 +8,6 @@ import type { TransactionSigner } from "../../chain/transaction-signer.ts";
 import type { Nonces } from "./nonces.ts";
 import type { Attempt } from "../settlement.ts";
 
-/** What sending works with. */
 export type SendDependencies = SigningDependencies &
   Readonly<{ chain: Chain; ledger: Ledger; fees: FeeQuotes; book: InFlightBook; log: Logger }>;
 
@@ -128,7 +127,6 @@ type SigningOptions = Readonly<{
   bumpPercent: number;
 }>;
 
-/** What signing needs. */
 type SigningDependencies = Readonly<{ signer: TransactionSigner; nonces: Nonces; clock: () => number }>;
 
 /**

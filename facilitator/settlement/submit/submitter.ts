@@ -2,7 +2,6 @@ import type { Logger } from "#daemon/log.ts";
 import type { InFlight, InFlightBook } from "../in-flight.ts";
 import type { SentBatch, Job } from "./send-batch.ts";
 
-/** What the submitter works with. */
 export type SubmitterDependencies = Readonly<{
   book: InFlightBook;
   log: Logger;

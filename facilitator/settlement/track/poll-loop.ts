@@ -4,7 +4,6 @@ import { createBackoff, createWakeablePause, type Pause } from "#daemon/time.ts"
 /** How often to look. */
 export type PollOptions = Readonly<{ intervalMs: number }>;
 
-/** What a poll loop works with. */
 export type PollDependencies = Readonly<{
   /** Whether there is anything to look for. */
   hasWork: () => boolean;

@@ -10,7 +10,6 @@ import type { Nonces } from "../submit/nonces.ts";
 import type { Outcome } from "../settlement.ts";
 import type { Submitter } from "../submit/submitter.ts";
 
-/** What one look at the chain works with. */
 export type TrackerDependencies = Readonly<{
   chain: Chain;
   ledger: Ledger;
@@ -20,7 +19,7 @@ export type TrackerDependencies = Readonly<{
   signer: Hex;
   clock: () => number;
   log: Logger;
-  /** Is told of outcomes before anybody else is. */
+  /** Gets outcomes before anybody else does. */
   onOutcomes?: ((outcomes: ReadonlyMap<InFlight, Outcome>) => Promise<void>) | undefined;
 }>;
 

@@ -10,7 +10,6 @@ import type { PolicySettings } from "../../settings/policy.ts";
 import type { ClientSubscriptions } from "./client-subscriptions.ts";
 import type { ConnectedClient } from "./connected-client.ts";
 
-/** What answering a client's messages takes. */
 export type ClientCallsDependencies = Readonly<{
   policy: PolicySource;
   handle: MessageHandler;

@@ -8,7 +8,7 @@ export type ClientLiveness = Readonly<{
   ping: () => void;
 }>;
 
-/** What the watch over a client knows of it, and whom it tells before the client is let go. */
+/** `droppedAsSilent` is called before a client that answers no ping is dropped. */
 export type ClientLivenessDependencies = Readonly<{ unsentBytes: () => number; droppedAsSilent: () => void }>;
 
 /** Makes the watch over one client. */
@@ -58,7 +58,7 @@ export function answerPings(socket: WebSocket): void {
 const roundMs = 100;
 const mostRounds = 64;
 
-/** Whoever is to be asked whether it is there. */
+/** A client that is pinged. */
 type Pinged = Readonly<{ ping: () => void }>;
 
 /** Clients that are pinged, each once in an interval. */

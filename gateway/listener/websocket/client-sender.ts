@@ -12,7 +12,6 @@ export type ClientSenderOptions = Readonly<{
   answerBytes: () => number;
 }>;
 
-/** What a sender is made with. */
 export type ClientSenderDependencies = Readonly<{
   /** What is held for the client's connection. */
   memory: ClientBytes;

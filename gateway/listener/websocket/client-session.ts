@@ -15,7 +15,6 @@ import type { ConnectedClient } from "./connected-client.ts";
 /** Bounds of one WebSocket client. */
 export type ClientSessionOptions = Readonly<{ callsInFlight: number; queueBytes: number }>;
 
-/** What serving a WebSocket client takes. */
 export type ClientSessionDependencies = Readonly<{
   policy: PolicySource;
   handle: MessageHandler;

@@ -35,7 +35,6 @@ export type UpgradeOrigin = Readonly<{
   identifyAgain: IdentifyAgain;
 }>;
 
-/** What serving them takes. */
 export type WebSocketClientsDependencies = ClientSessionDependencies &
   Readonly<{ memory: MemoryBudget; readers: SlowReaders }>;
 

@@ -89,5 +89,5 @@ const alerts: readonly Alert[] = [
   },
 ];
 
-/** Alerts on the services' processes, and on what they were told. */
+/** Alerts on the services' processes, and on the files that they read. */
 export const serviceRules: RuleGroup = { name: "gatehouse-services", recordings: [], alerts };

@@ -15,7 +15,6 @@ import { findNodeDifferences, type NodeDifference } from "./same-node.ts";
 import { chooseStatePlace, mayWrite } from "../state/state-place.ts";
 import { openUpkeepState, upkeepLockFile, upkeepStateFile, type UpkeepState } from "../state/upkeep-state.ts";
 
-/** What claiming a state needs of its surroundings. */
 export type ClaimDependencies = Readonly<{
   log: Logger;
   userStateDirectory: string;

@@ -20,7 +20,6 @@ export type AppliedConfig = Readonly<{ result?: ConfigWriteResult; again: boolea
 
 type UsableReading = Extract<ConfigReading, { ok: true }>;
 
-/** What a write of node.conf takes. */
 export type ApplyConfigDependencies = Readonly<{
   place: Pick<NodePlace, "layout" | "lock" | "fileDeadline">;
   versions: ConfigVersions;
@@ -84,7 +83,6 @@ function forgetWhatNodeHas(
   state.nodeHas.set("unknown");
 }
 
-/** What a comparison of node.conf with what is desired takes. */
 export type CompareConfigDependencies = Readonly<{
   place: Pick<NodePlace, "layout">;
   versions: ConfigVersions;

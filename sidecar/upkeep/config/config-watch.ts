@@ -3,7 +3,6 @@ import { basename, dirname } from "node:path";
 import { watch, type FSWatcher } from "chokidar";
 import type { Logger } from "#daemon/log.ts";
 
-/** What is watched. */
 export type ConfigWatchOptions = Readonly<{
   path: string;
   /** Called at each event of the file; only wakes, never reads. */

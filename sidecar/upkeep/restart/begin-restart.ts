@@ -11,7 +11,6 @@ import type { DueRestart } from "./restart-decision.ts";
 import { runRestart, type RestartIncident, type RestartIncidentDependencies } from "./restart-incident.ts";
 import { rollBack } from "./roll-back.ts";
 
-/** What a restart takes that goes on alongside the passes. */
 export type BeginRestartDependencies = Pick<
   RestartIncidentDependencies,
   "budget" | "clock" | "command" | "events" | "lastPush" | "log" | "state" | "versions"

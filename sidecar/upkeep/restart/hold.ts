@@ -6,7 +6,6 @@ import type { FailedRestart, HeldState, UpkeepState } from "../state/upkeep-stat
 import { type UpgradeRecord, decideAfterHold } from "../state/upgrade-record.ts";
 import type { ObservedRestarts } from "./restart-observation.ts";
 
-/** What ending a hold takes. */
 export type HoldDependencies = Readonly<{
   state: Pick<UpkeepState, "atomically" | "hold" | "retry" | "upgrade">;
   events: EventLog;

@@ -18,7 +18,7 @@ export type DueRestart = Readonly<{
   isCharged?: boolean;
 }>;
 
-/** What the decision depends on. */
+/** All that `decideRestart` reads; it asks nothing itself. */
 export type RestartSituation = Readonly<{
   due: DueRestart | undefined;
   authority: Authority;

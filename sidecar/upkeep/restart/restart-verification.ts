@@ -9,7 +9,7 @@ import { watchProcess, type LookAtProcess } from "./process-watch.ts";
 /** Whether a node came back. */
 export type Verification = Readonly<{ ok: true; tookMs: number } | { ok: false; message: string }>;
 
-/** What the proof needs. */
+/** Deadlines of the proof in milliseconds, each counted from the end of what comes before it. */
 export type VerificationOptions = Readonly<{
   /** Deadline for the RPC to answer, counted from the end of the restart command: a node may replay its log before. */
   answersWithinMs: number;

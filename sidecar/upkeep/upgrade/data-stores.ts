@@ -59,7 +59,7 @@ export async function findStores(
   return { ok: true, stores, directory: join(dirname(first ?? "/"), workDirectory, id) };
 }
 
-/** What a copy takes. */
+/** Size of the data, room next to them, and whether the file system clones, so that a copy takes hardly any of it. */
 export type CopyCost = Readonly<{ bytes: number; freeBytes: number; isCloned: boolean }>;
 
 /** Measures a data directory (`du`) and the room next to it, and tries whether the file system clones. Undefined where it can't be measured in time. */

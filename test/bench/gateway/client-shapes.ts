@@ -10,7 +10,6 @@ const recordedId = /("id": ?)(\d+)/;
 /** The recorded shapes. */
 export const clientShapes: readonly ClientShape[] = shapes;
 
-/** What a load is made of. */
 export type LoadOptions = Readonly<{
   /** The clients whose requests come in turn. */
   shapes: readonly ClientShape[];

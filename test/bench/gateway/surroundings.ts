@@ -2,7 +2,7 @@ import type { BenchProcess } from "./proxies.ts";
 import { start } from "./proxies.ts";
 import { drive, writePosting, type LoadResult } from "./wrk.ts";
 
-/** What every measurement is made with. */
+/** Conditions that all measurements share. */
 export type Surroundings = Readonly<{
   folder: string;
   seconds: number;
