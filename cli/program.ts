@@ -1,6 +1,8 @@
+import { isSea } from "node:sea";
 import completeOnTab from "@bomb.sh/tab/commander";
 import { Command } from "@commander-js/extra-typings";
-import type { Command as UntypedCommand } from "commander";
+import { InvalidArgumentError, type Command as UntypedCommand } from "commander";
+import { findNearestWord } from "#daemon/settings/problem.ts";
 import type { Mask } from "#daemon/mask.ts";
 import { version } from "#daemon/version.ts";
 import { addExamples } from "./command-examples.ts";
@@ -8,7 +10,6 @@ import { createAdoptCommand } from "./adopt-command.ts";
 import { createConfigCommand } from "./config-command.ts";
 import { createDashboardCommand } from "./dashboard-command.ts";
 import { createDoctorCommand } from "./doctor-command.ts";
-import { refuseLeftOut } from "./left-out.ts";
 import { installServiceCommand } from "./install-service-command.ts";
 import { createLintCommand } from "./lint-command.ts";
 import { createLogsCommand } from "./logs-command.ts";
@@ -18,7 +19,6 @@ import { createRestartCommand } from "./restart-command.ts";
 import { createRestoreCommand } from "./restore-command.ts";
 import { createResumeCommand } from "./resume-command.ts";
 import { addServiceCommand } from "./service-command.ts";
-import { suggestChoices } from "./suggested-choices.ts";
 import { createTopCommand } from "./top-command.ts";
 import { createUpgradeCommand } from "./upgrade-command.ts";
 import { createVolumeSnapshotCommand } from "./volume-snapshot-command.ts";
@@ -147,4 +147,37 @@ function addHelpers(program: Command, mask: Mask): void {
     },
     { mask },
   );
+}
+
+/** Has every argument and option with choices, of a command and those below it, name the choice that was most likely meant. */
+function suggestChoices(command: UntypedCommand): void {
+  for (const part of [...command.registeredArguments, ...command.options]) {
+    if (part.argChoices !== undefined && !part.variadic) part.argParser(choiceParser(part.argChoices));
+  }
+  for (const inner of command.commands) suggestChoices(inner);
+}
+
+function choiceParser(choices: readonly string[]): (text: string) => string {
+  return (text) => {
+    if (choices.includes(text)) return text;
+    const meant = findNearestWord(text, choices);
+    const question = meant === undefined ? "" : `Did you mean ${meant}? `;
+    throw new InvalidArgumentError(`${question}Choose one of ${choices.join(", ")}.`);
+  };
+}
+
+/** Commands that run the devnet, whose chain is a native program of an npm package. */
+const devnetCommands: ReadonlySet<string> = new Set(["stack", "devnet"]);
+
+/** Has the single executable refuse, in one line, the commands that need what is not in it. */
+function refuseLeftOut(program: UntypedCommand): void {
+  if (!isSea()) return;
+  program.hook("preAction", (_, command) => {
+    const name = command.name();
+    if (!devnetCommands.has(name)) return;
+    const without = `${name}: this executable has no anvil in it, which the devnet runs`;
+    command
+      .showHelpAfterError(false)
+      .error(`${without}; run it in a clone, or install the npm package with @foundry-rs/anvil.`);
+  });
 }

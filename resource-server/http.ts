@@ -8,7 +8,7 @@ import type { App, AppVariables } from "#daemon/http/app.ts";
 import type { Logger } from "#daemon/log.ts";
 import { type ClientAddress, readForwarded } from "#daemon/http/proxies/client-address.ts";
 import type { Scheme } from "#x402/scheme.ts";
-import { logOutcome, nameSale, type SaleFacts, type SaleLines } from "./sale-lines.ts";
+import { logOutcome, nameSale, type SaleFacts, type SaleLines } from "./sale/sale-lines.ts";
 import { answerWithoutOffer, requirePayment, answerSale } from "./payment-answers.ts";
 import { findAcceptedOffer, readPayment, type Payment } from "./sale/payment.ts";
 import type { PaymentMetrics } from "./sale/payment-metrics.ts";

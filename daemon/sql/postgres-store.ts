@@ -1,7 +1,8 @@
+import { Socket } from "node:net";
 import { Pool, TypeOverrides, types, type ClientBase, type PoolClient } from "pg";
+import { lookupName } from "../http/name-lookup.ts";
 import type { Logger } from "../log.ts";
 import { migrate } from "./postgres-migration.ts";
-import { createPostgresSocket } from "./postgres-socket.ts";
 import { describeStartFailure, placeOf } from "./postgres-start-failure.ts";
 import { startStep } from "../start-step.ts";
 import { pause, createBackoff } from "../time.ts";
@@ -169,4 +170,14 @@ export function storeFailure(error: unknown): Error {
   // What a refused connection to several addresses throws has no message.
   const text = message === "" || message === undefined ? (code ?? "no answer") : message;
   return new StoreError(`PostgreSQL can't be used now: ${text}`, { cause: error });
+}
+
+/** Creates a socket for the driver of PostgreSQL, which has no option for a lookup and connects by port and host, or by the path of a socket. */
+function createPostgresSocket(): Socket {
+  const socket = new Socket();
+  const connect = socket.connect.bind(socket);
+  return Object.assign(socket, {
+    connect: (place: number | string, host = "localhost") =>
+      typeof place === "string" ? connect(place) : connect({ port: place, host, lookup: lookupName }),
+  });
 }

@@ -1,14 +1,15 @@
+import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
 import type { AuditLog } from "#daemon/audit/audit-log.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { Chain } from "../chain/chain.ts";
 import type { FeeQuotes } from "../chain/fees.ts";
 import type { TransactionSigner } from "../chain/transaction-signer.ts";
 import type { Pause } from "#daemon/time.ts";
+import { namePayment } from "#x402/scheme.ts";
 import type { FacilitatorSettings } from "../settings.ts";
-import { auditSettlement } from "./audit-settlement.ts";
 import { createInFlightBook, type InFlight, type InFlightBook } from "./in-flight.ts";
 import type { Ledger } from "./ledger/ledger.ts";
-import type { Outcome } from "./settlement.ts";
+import type { Outcome, Settlement } from "./settlement.ts";
 import { createNonces } from "./submit/nonces.ts";
 import { createPollLoop } from "./track/poll-loop.ts";
 import { createSendBatch } from "./submit/send-batch.ts";
@@ -87,6 +88,33 @@ export async function startSettling(
       await submitter.idle();
       await poll[Symbol.asyncDispose]();
       await submitter.idle();
+    },
+  };
+}
+
+/** What the audit log says of a settlement that has come to its end. */
+function auditSettlement(
+  { id, payer, payTo, asset, amount, authorizationNonce: nonce }: Settlement,
+  outcome: Outcome,
+  network: string,
+): AuditEntry {
+  const isSettled = outcome.state === "settled";
+  return {
+    action: isSettled ? "payment-settled" : "payment-failed",
+    outcome: isSettled ? "success" : "failure",
+    by: "facilitator",
+    message: isSettled ? "A payment was settled on the chain." : "A payment was not settled.",
+    ...(isSettled ? {} : { reason: `${outcome.reason}: ${outcome.message}` }),
+    payment: namePayment({ network, asset, payer, nonce }),
+    before: { state: "begun" },
+    after: {
+      state: outcome.state,
+      settlement: id,
+      transaction: outcome.transaction,
+      payer: payer.toLowerCase(),
+      payTo: payTo.toLowerCase(),
+      asset: asset.toLowerCase(),
+      amount,
     },
   };
 }

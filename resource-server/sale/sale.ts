@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type { PaymentRequirements, SettleResponse } from "@x402/core/types";
 import type { RequestTrace } from "#daemon/http/request-trace.ts";
+import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
 import type { AuditLog } from "#daemon/audit/audit-log.ts";
-import { auditCharge } from "./audit-charge.ts";
 import type { ClaimLedger } from "../claims/claim-ledger.ts";
 import { FacilitationError, type Facilitation } from "../facilitators/facilitation.ts";
 import { settleState, verifyState } from "#x402/answer.ts";
+import { namePayment } from "#x402/scheme.ts";
 import type { ClaimKey, PaymentClaim } from "../claims/payment-claim.ts";
 import type { PaymentOwners } from "../claims/payment-owners.ts";
 import type { Payment } from "./payment.ts";
@@ -211,5 +212,21 @@ function sold({ key, response, settlement }: PaymentClaim, { ledger, owners }: S
         }
       },
     },
+  };
+}
+
+/** What the audit log says of a payment that was charged for a response. */
+function auditCharge(
+  { key, route, requirements: { payTo, amount } }: PaymentClaim,
+  { transaction }: SettleResponse,
+): AuditEntry {
+  return {
+    action: "payment-charged",
+    outcome: "success",
+    by: key.payer,
+    message: `A payment for ${route} was charged.`,
+    payment: namePayment(key),
+    before: { state: "settling" },
+    after: { state: "settled", transaction, ...key, payTo: payTo.toLowerCase(), amount },
   };
 }

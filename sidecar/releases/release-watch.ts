@@ -1,13 +1,13 @@
+import { z } from "zod";
 import type { FilesInForce } from "#daemon/files/files-in-force.ts";
 import { watchFile } from "#daemon/files/watched-file.ts";
-import { createJsonRpcClient } from "#daemon/http/json-rpc-client.ts";
+import { createJsonRpcClient, NoJsonRpcAnswerError, type CallJsonRpc } from "#daemon/http/json-rpc-client.ts";
 import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log.ts";
 import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { NodeVersion } from "#node/versions.ts";
 import type { SidecarSettings } from "../settings.ts";
-import { readSecondsPerBlock } from "./block-rate.ts";
 import { judgeVersion } from "./needed-version.ts";
 import { readReleaseList, type ReleaseList } from "./release-list.ts";
 
@@ -25,6 +25,11 @@ const rateAgainMs = 600_000;
 const noRateAgainMs = 30_000;
 const rateTimeoutMs = 10_000;
 const answerBytesMax = 16_777_216;
+
+/** Blocks that the rate is taken over. */
+const spanBlocks = 10_000;
+
+const block = z.object({ timestamp: z.string().regex(/^0x[0-9a-f]{1,13}$/i) });
 
 /**
  * Compares the running version with the release list of the settings again and again, and the list whenever its file changes; nothing where there is
@@ -71,4 +76,29 @@ export function watchReleases(
       await file[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Reads how many seconds a node's chain takes for a block, from the times of its head and of a block some way below; undefined where the node does not answer. */
+async function readSecondsPerBlock(
+  height: number,
+  call: CallJsonRpc,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  // The genesis block may be much older than the first one that was made.
+  const span = Math.min(spanBlocks, height - 1);
+  if (span < 1) return undefined;
+  const [first, last] = await Promise.all([readTime(height - span, call, signal), readTime(height, call, signal)]);
+  if (first === undefined || last === undefined || last <= first) return undefined;
+  return (last - first) / span;
+}
+
+async function readTime(number: number, call: CallJsonRpc, signal: AbortSignal): Promise<number | undefined> {
+  try {
+    const answer = await call("eth_getBlockByNumber", [`0x${number.toString(16)}`, false], signal);
+    const parsed = block.safeParse(answer.ok ? answer.result : undefined);
+    return parsed.success ? Number(parsed.data.timestamp) : undefined;
+  } catch (error) {
+    if (!(error instanceof NoJsonRpcAnswerError)) throw error;
+    return undefined;
+  }
 }

@@ -2,13 +2,13 @@ import type { BoundedLog } from "#daemon/bounded-log.ts";
 import { traceFacts, type RequestTrace } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log.ts";
 import { namePayment } from "#x402/scheme.ts";
-import type { Payment } from "./sale/payment.ts";
-import type { SaleOutcome } from "./sale/sale-outcome.ts";
+import type { Payment } from "./payment.ts";
+import type { SaleOutcome } from "./sale-outcome.ts";
 
-/** Lines about requests: anybody can have payments refused, and who has paid can have the same sale told again, any number of times. */
+/** Lines about requests: anybody can have payments refused, and who has paid can ask for the same response again, any number of times. */
 export type SaleLines = Readonly<{ sales: BoundedLog; others: BoundedLog; log: Logger }>;
 
-/** What tells the lines of one sale from those of another, and ties them to those of other services. */
+/** Facts that every line of one sale has, and that tie it to the lines of other services. */
 export type SaleFacts = ReturnType<typeof nameSale>;
 
 /** Names a sale for its lines. */
