@@ -23,15 +23,27 @@ export type DescribedTarget = Readonly<{
 /** The figures of a card, as the status page has them, and payments. */
 type Figures = Readonly<z.output<typeof statusFigures> & { payments?: PaymentFigures }>;
 
+/** Most characters of a text of a target's that are kept: a card shows a sentence or two. */
+const shownMax = 1_000;
+
+/** The beginning of a text, as one of its own: a slice would keep all of a long one in memory. */
+function shorten(text: string): string {
+  return text.length <= shownMax ? text : `${Buffer.from(text.slice(0, shownMax)).toString()}…`;
+}
+
+const shownText = z.string().transform(shorten);
+
 /** A sidecar's or a gateway's status, as far as a card shows it. */
 export const targetStatus = z.object({
   at: z.iso.datetime(),
   right: z.boolean(),
   node: statusNode.pick({ height: true, latencyMs: true, answers: true, answeredAt: true }),
-  conditions: z.array(z.object({ status: z.string(), message: z.string() })),
+  conditions: z.array(z.object({ status: z.string(), message: shownText })),
   verdict: statusVerdict.pick({ level: true }).optional(),
-  headline: statusHeadline.optional(),
-  figures: statusFigures.optional(),
+  headline: statusHeadline.extend({ state: shownText, cause: shownText }).optional(),
+  figures: statusFigures
+    .extend({ rpc: statusFigures.shape.rpc.unwrap().extend({ failure: shownText.optional() }).optional() })
+    .optional(),
 });
 
 /** What `/readyz` answers. */
@@ -96,7 +108,7 @@ export function tellService(
   const words = failing.map(([name, { message }]) => `${name}: ${message}`).join(" ");
   return {
     ...readyWords[status],
-    cause: words === "" ? passingWords(Object.keys(checks).length) : words,
+    cause: words === "" ? passingWords(Object.keys(checks).length) : shorten(words),
     figures: payments === undefined ? {} : { payments },
     page: "readyz",
   };

@@ -21,6 +21,9 @@ export type PaymentFigures = Readonly<{
   balanceDays?: number;
 }>;
 
+/** Most reasons of refused payments that are kept apart; a facilitator has some thirty. */
+const reasonsMax = 64;
+
 const prefix = "gatehouse_facilitator_";
 const sample = /^(?<name>\w+)(?:\{(?<labels>[^}]*)\})? (?<value>\S+)$/;
 
@@ -39,7 +42,9 @@ export function readPaymentCounts(metrics: string, atMs: number): PaymentCounts 
     else if (name === `${prefix}signer_balance_native`) balance = Number.isFinite(count) ? count : undefined;
     else if (outcome === undefined || !/_(?:verify|settle)_duration_seconds_count$/.test(name)) continue;
     else if (outcome === "settled") settled += count;
-    else if (outcome !== "valid") refused.set(outcome, (refused.get(outcome) ?? 0) + count);
+    else if (outcome !== "valid" && (refused.has(outcome) || refused.size < reasonsMax)) {
+      refused.set(outcome, (refused.get(outcome) ?? 0) + count);
+    }
   }
   return pending === undefined ? undefined : { atMs, pending, settled, refused, balance };
 }

@@ -30,8 +30,8 @@ export type ShownTarget = Omit<DescribedTarget, "sinceMs" | "page"> &
 export type TargetWatch = AsyncDisposable & Readonly<{ current: () => ShownTarget }>;
 
 const lookEveryMs = 5_000;
-/** Of one look: all its requests share the time, each answer has the bytes. */
-const limits = { timeoutMs: 4_000, answerBytesMax: 4 * 1_024 * 1_024 } as const;
+/** Of one look: all its requests share the time, each answer has the bytes, several times what any service says; sixty-four of them may come at a time. */
+const limits = { timeoutMs: 4_000, answerBytesMax: 1_048_576 } as const;
 
 type Look = Readonly<{ ok: true; described: DescribedTarget } | { ok: false; why: string }>;
 
