@@ -1,6 +1,7 @@
-import { Redis } from "ioredis";
+import { Redis, type RedisOptions } from "ioredis";
 import type { Logger } from "#daemon/log.ts";
 import { LatestEntries } from "./latest-entries.ts";
+import { RedisConnector } from "./redis-connector.ts";
 import type { RateDecision, RateLimiter, Rates } from "./rate-limiter.ts";
 
 /** Where the shared accounts are, and how long they may take. */
@@ -63,18 +64,7 @@ export function createRedisRateLimiter(
   { url, timeoutMs, clients }: RedisRateLimiterOptions,
   { log, fallback, now }: Readonly<{ log: Logger; fallback: RateLimiter; now: () => number }>,
 ): RateLimiter & Disposable & Readonly<{ isShared: () => boolean }> {
-  const redis = new Redis(url, {
-    enableAutoPipelining: true,
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    connectTimeout: 2_000,
-    commandTimeout: timeoutMs,
-    retryStrategy: (attempts) => Math.min(attempts * 100, 2_000),
-    scripts: {
-      gatehouseTake: { lua: script, numberOfKeys: 1 },
-      gatehouseOwe: { lua: debtScript, numberOfKeys: 1 },
-    },
-  });
+  const redis = connectRedis({ url, timeoutMs });
   const refusals = new LatestEntries<Refusal>(clients);
   let isShared = false;
   let reported: boolean | undefined;
@@ -128,4 +118,22 @@ export function createRedisRateLimiter(
     );
   };
   return { take, waitFor, owe, isShared: () => isShared, [Symbol.dispose]: () => redis.disconnect() };
+}
+
+/** A client of the store that waits for no answer longer than a call may. */
+function connectRedis({ url, timeoutMs }: Pick<RedisRateLimiterOptions, "url" | "timeoutMs">): Redis {
+  return new Redis(url, {
+    // Made with these options, which its type does not say.
+    Connector: RedisConnector as RedisOptions["Connector"],
+    enableAutoPipelining: true,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    connectTimeout: 2_000,
+    commandTimeout: timeoutMs,
+    retryStrategy: (attempts) => Math.min(attempts * 100, 2_000),
+    scripts: {
+      gatehouseTake: { lua: script, numberOfKeys: 1 },
+      gatehouseOwe: { lua: debtScript, numberOfKeys: 1 },
+    },
+  });
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { answersRpc, goodAnswers, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
+import type { ConditionType } from "#status/condition.ts";
 import { startService } from "../support/service-process.ts";
 import { mayMount, mountNames, startSilentNameServer, whySkipped } from "../support/silent-name-server.ts";
 import { generousMs, until } from "../support/until.ts";
@@ -44,13 +45,15 @@ async function startSidecar(env: Readonly<Record<string, string>>) {
     ),
   );
   const owned = started.move();
+  const condition = async (name: ConditionType) => {
+    const status = (await (await fetch(`${sidecar.urls["sidecar"]}/status`)).json()) as Readonly<{
+      conditions: readonly Readonly<{ type: string; reason: string; message: string }>[];
+    }>;
+    return status.conditions.find(({ type }) => type === name);
+  };
   return {
-    rpc: async () => {
-      const status = (await (await fetch(`${sidecar.urls["sidecar"]}/status`)).json()) as Readonly<{
-        conditions: readonly Readonly<{ type: string; reason: string; message: string }>[];
-      }>;
-      return status.conditions.find(({ type }) => type === "RpcAnswering");
-    },
+    condition,
+    rpc: () => condition("RpcAnswering"),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
@@ -87,3 +90,28 @@ test.skipIf(nameServer === undefined)(`a node whose name nobody resolves is not 
   });
   expect(said.message).toContain("the name unknown-node.test can't be resolved: no name server answers.");
 });
+
+test.skipIf(nameServer === undefined)(
+  `a rate store whose name nobody resolves takes one of the threads that files are read in, however often it is tried${why}`,
+  async () => {
+    const answer = answersRpc({ ...goodAnswers, eth_blockNumber: risingHeight });
+    await using node = await serveNode(answer);
+    await using sidecar = await startSidecar({
+      GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.url,
+      GATEHOUSE_SIDECAR_UPKEEP_FILE_TIMEOUT_MS: "1000",
+      GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "500",
+      GATEHOUSE_SIDECAR_GATEWAY_RATE_STORE_REDIS_URL: "redis://rate-store.test:6379",
+    });
+    await until("a name server is asked for the store", generousMs, () => nameServer?.wasAsked("rate-store"));
+    const reasons = new Set<string | undefined>();
+    const askedAtMs = performance.now();
+    // As long as its client takes for five tries.
+    await until("it was tried again and again", generousMs, async () => {
+      reasons.add((await sidecar.condition("ConfigValid"))?.reason);
+      return performance.now() - askedAtMs > 11_000;
+    });
+    // For both kinds of addresses.
+    expect(nameServer?.countAsked("rate-store")).toBeLessThanOrEqual(2);
+    expect(reasons).not.toContain("Hanging");
+  },
+);

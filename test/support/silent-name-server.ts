@@ -24,7 +24,8 @@ export async function startSilentNameServer() {
     ([error]) => error === undefined,
     () => false,
   );
-  return isBound ? { address, wasAsked: (label: string) => questions.some((one) => one.includes(label)) } : undefined;
+  const countAsked = (label: string) => questions.filter((one) => one.includes(label)).length;
+  return isBound ? { address, countAsked, wasAsked: (label: string) => countAsked(label) > 0 } : undefined;
 }
 
 /** The words before a command whose system asks that name server, and knows `node.test` by itself. */
