@@ -68,9 +68,9 @@ export function createClientCalls(
   };
 }
 
-/** Most bytes of an answer: a batch keeps its entries within its limit by itself, and has errors with their ids on top. */
-function answerBytes({ length }: Buffer, { batchResponseBytes, batchItems }: PolicySettings["limits"]): number {
-  return batchResponseBytes + length + batchItems * refusalBytes;
+/** Most bytes of an answer: a batch keeps its entries within the limit by itself, and has errors with their ids on top. */
+function answerBytes(message: Buffer, { batchResponseBytes, batchItems }: PolicySettings["limits"]): number {
+  return isBatch(message) ? batchResponseBytes + message.length + batchItems * refusalBytes : batchResponseBytes;
 }
 
 /** The answer to a message whose own can't be sent: an error with its id. A batch is not read once more for nothing. */

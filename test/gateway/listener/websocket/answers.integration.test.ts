@@ -40,6 +40,19 @@ describe("answers over WebSocket", () => {
     expect(client.socket.readyState).toBe(client.socket.OPEN);
   });
 
+  it("are of as many bytes as may be and none more, of which only a batch's errors are left out", async () => {
+    const most = 100_000;
+    await start({ limits: { batchResponseBytes: most } });
+    await using client = await connectTestClient(gateway.url);
+    const fits = most - '{"jsonrpc":"2.0","id":1,"result":""}'.length;
+    node.answer(() => "z".repeat(fits));
+    expect(await client.ask(request(1, "eth_syncing"))).toHaveLength(most);
+    node.answer(() => "z".repeat(fits + 1));
+    expect((await client.ask(request(1, "eth_syncing"))).slice(0, 100)).toContain('"code":-32008');
+    const batch = (await client.ask(`[${request(1, "eth_syncing")},${request(2, "eth_syncing")}]`)).length;
+    expect(batch).toBeLessThanOrEqual(most + 2 * 128);
+  });
+
   it("that the node breaks off are errors with the call's id", async () => {
     await start();
     await using client = await connectTestClient(gateway.url);
