@@ -34,6 +34,8 @@ export class HeldConnection {
   #readAtWhole = 0;
   /** When the request that is not whole began, or was first seen. */
   #begunAtMs: number | undefined;
+  /** What the client had taken when it was last seen to take something; undefined while nothing waits for it. */
+  #taking: Readonly<{ taken: number; sinceMs: number }> | undefined;
 
   constructor(socket: Socket, nowMs: number) {
     this.socket = socket;
@@ -55,6 +57,15 @@ export class HeldConnection {
       // Of a request whose body nobody read it is not known when it was whole.
       if (!request.readableEnded) isWhole();
     });
+  }
+
+  /** Whether the client has taken nothing of what waits for it for so long. To be asked again and again: the time begins with the first look. */
+  takesNothing(nowMs: number, forMs: number): boolean {
+    const { bytesWritten, writableLength } = this.socket;
+    const taken = bytesWritten - writableLength;
+    if (writableLength === 0) this.#taking = undefined;
+    else if (this.#taking?.taken !== taken) this.#taking = { taken, sinceMs: nowMs };
+    return this.#taking !== undefined && nowMs - this.#taking.sinceMs > forMs;
   }
 
   /** Takes note that it is a WebSocket from now on. */

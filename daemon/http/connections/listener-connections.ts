@@ -35,6 +35,9 @@ const lookAgainMs = 100;
 /** Connections that are closing, or are being refused, at one time, out of the reserve; more are closed without a word. */
 const leavingMost = 16;
 
+/** How long a listener that stops waits for a client that takes nothing of what was written for it. */
+const deafMs = 2_000;
+
 const full = formatRefusal("503 Service Unavailable", "too many connections; try again", ["Retry-After: 1"]);
 const addressFull = formatRefusal("429 Too Many Requests", "too many connections of this address; close some first", [
   "Retry-After: 1",
@@ -122,10 +125,18 @@ export class ListenerConnections {
     return hasShed;
   }
 
-  /** Closes all that no request is under way on, for a listener that stops; with `unfinished`, those too whose request is not whole. */
+  /**
+   * Closes all that no request is under way on, for a listener that stops, and cuts off those whose clients take nothing of their answers; with `unfinished`, closes those too
+   * whose request is not whole.
+   */
   closeIdle({ unfinished }: Readonly<{ unfinished: boolean }>): void {
     const nowMs = this.#room.clock();
     for (const held of this.#held.values()) {
+      if (held.takesNothing(nowMs, deafMs)) {
+        this.#forget(held);
+        held.socket.destroy();
+        continue;
+      }
       const { kind } = held.standing(nowMs);
       if (kind === "busy" || (kind === "unfinished" && !unfinished)) continue;
       this.#forget(held);

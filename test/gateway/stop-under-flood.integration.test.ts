@@ -1,0 +1,37 @@
+import { expect, it } from "vitest";
+import { openMany, openRaw, requestOf } from "../bounds/raw-call.ts";
+import { startSmallGateway, storage } from "../bounds/small-gateway.ts";
+import { generousMs, until } from "../support/until.ts";
+
+const tier = {
+  requestsPerSecond: 1e6,
+  requestBurst: 1e6,
+  computeUnitsPerSecond: 1e9,
+  computeUnitBurst: 1e9,
+  concurrency: 48,
+};
+
+/** Requests of a client, one behind another. */
+const flood = (client: number) => {
+  const requests = Array.from({ length: 2_000 }, (_, at) => storage(client * 10_000 + at));
+  return requests.map((body) => requestOf(body, { address: `192.0.2.${client}` })).join("");
+};
+
+it("a stop is not held up by clients that have sent thousands of requests and take none of the answers", async () => {
+  await using gateway = await startSmallGateway({
+    GATEHOUSE_GATEWAY_TIERS: JSON.stringify({ public: tier }),
+    GATEHOUSE_GATEWAY_SHUTDOWN_GRACE_MS: "15000",
+  });
+  gateway.node.answer(({ method }) => (method === "eth_getStorageAt" ? "z".repeat(20_000) : "0x1"));
+  using deaf = openMany(20, (at) => openRaw(gateway.url, flood(at)));
+  for (const { socket } of deaf.clients) socket.pause();
+  // More than the kernel takes for them: it waits in the gateway.
+  await until(
+    "answers wait",
+    generousMs,
+    async () => (await gateway.metric("gatehouse_gateway_held_bytes")) > 4_000_000,
+  );
+  const beganMs = performance.now();
+  expect(await gateway.service.end("SIGTERM", generousMs), gateway.service.output().slice(-2_000)).toBe(0);
+  expect(performance.now() - beganMs).toBeLessThan(10_000);
+});
