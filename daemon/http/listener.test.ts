@@ -29,6 +29,7 @@ function budget(descriptors = 1_024): ConnectionBudget {
       {
         descriptors: { limit: descriptors, used: () => 0 },
         memoryBytes: 2 ** 33,
+        heapBytes: 2 ** 33,
         metrics: new Registry(),
         clock: () => performance.now(),
       },

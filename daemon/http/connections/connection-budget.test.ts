@@ -19,7 +19,11 @@ afterEach(() => resources.pop()?.disposeAsync());
 function budgetOf(
   limit: number,
   used: () => number,
-  { memoryBytes = Number.POSITIVE_INFINITY, ...settings }: Readonly<Record<string, number>> = {},
+  {
+    memoryBytes = Number.POSITIVE_INFINITY,
+    heapBytes = Number.POSITIVE_INFINITY,
+    ...settings
+  }: Readonly<Record<string, number>> = {},
 ) {
   const metrics = new Registry();
   const budget = createConnectionBudget(
@@ -30,7 +34,7 @@ function budgetOf(
       descriptorReserve: 192,
       ...settings,
     },
-    { descriptors: { limit, used }, memoryBytes, metrics, clock: () => now },
+    { descriptors: { limit, used }, memoryBytes, heapBytes, metrics, clock: () => now },
   );
   resources.at(-1)?.use(budget);
   return Object.assign(budget, { metrics });
@@ -95,6 +99,12 @@ describe("how many connections a process may hold", () => {
 
   test.each([
     ["a quarter of the memory at 40 KiB each", { memoryBytes: 536_870_912 }, 3_276, "memory"],
+    [
+      "half of the heap at 20 KiB each, where that is fewer",
+      { memoryBytes: 536_870_912, heapBytes: 100_663_296 },
+      2_457,
+      "memory",
+    ],
     ["what the setting says, where there is memory", { memoryBytes: 8_589_934_592 }, 20_000, "setting"],
     ["a few, however little memory there is", { memoryBytes: 1_048_576 }, 64, "memory"],
   ])("%s", (_, settings, most, bound) => {

@@ -1,4 +1,5 @@
 import { performance } from "node:perf_hooks";
+import { getHeapStatistics } from "node:v8";
 import type { Registry } from "prom-client";
 import { processMemoryBytes } from "../../process-memory.ts";
 import type { ConnectionSettings } from "../settings.ts";
@@ -39,8 +40,9 @@ export type ConnectionBudget = Disposable &
 
 export type ConnectionBudgetDependencies = Readonly<{
   descriptors: Descriptors;
-  /** Bytes that the process may use. */
+  /** Bytes that the process may use, and of these its heap. */
   memoryBytes: number;
+  heapBytes: number;
   metrics: Registry;
   clock: () => number;
 }>;
@@ -52,6 +54,10 @@ export type ConnectionBudgetDependencies = Readonly<{
 const connectionBytes = 40 * 1_024;
 /** Connections may take this part of the memory; what is counted has its own quarter, and may stand in memory twice for a moment. */
 const memoryShare = 1 / 4;
+/** What a connection takes of the heap: a WebSocket 12 KiB, measured, and its subscriptions. */
+const connectionHeapBytes = 20 * 1_024;
+/** Connections may take this part of the heap; a service's own code and data take some 40 MiB. */
+const heapShare = 1 / 2;
 /** However little memory there is, these may come. */
 const memoryLeast = 64;
 /** Time between two looks at what the process has open. */
@@ -75,9 +81,9 @@ const anybodyShare = 3 / 4;
 /** Creates the budget of a process's connections, and keeps it by looking at what else the process has open. */
 export function createConnectionBudget(
   { connections, connectionsPerAddress, newConnectionsPerAddress, descriptorReserve }: ConnectionSettings,
-  { descriptors, memoryBytes, metrics: registry, clock }: ConnectionBudgetDependencies,
+  { descriptors, memoryBytes, heapBytes, metrics: registry, clock }: ConnectionBudgetDependencies,
 ): ConnectionBudget {
-  const mostByMemory = Math.max(memoryLeast, Math.floor((memoryBytes * memoryShare) / connectionBytes));
+  const mostByMemory = connectionsFor({ memoryBytes, heapBytes });
   const mostByDescriptors = descriptorsFor(descriptors.limit, descriptorReserve);
   const { limit } = descriptors;
   const shared: ListenerConnections[] = [];
@@ -144,6 +150,16 @@ export function createConnectionBudget(
   };
 }
 
+/** How many connections the memory has room for. */
+function connectionsFor({
+  memoryBytes,
+  heapBytes,
+}: Pick<ConnectionBudgetDependencies, "memoryBytes" | "heapBytes">): number {
+  const inMemory = (memoryBytes * memoryShare) / connectionBytes;
+  const inHeap = (heapBytes * heapShare) / connectionHeapBytes;
+  return Math.max(memoryLeast, Math.floor(Math.min(inMemory, inHeap)));
+}
+
 /** How many descriptors clients' connections may have besides the `others` that are open. */
 function descriptorsFor(limit: number, descriptorReserve: number): (others: number) => number {
   const reserve = Math.min(descriptorReserve, Math.floor(limit * reserveShare));
@@ -167,6 +183,7 @@ export function processConnections(
   return createConnectionBudget(settings, {
     descriptors: ownDescriptors(),
     memoryBytes: processMemoryBytes(),
+    heapBytes: getHeapStatistics().heap_size_limit,
     metrics,
     // That of the gateway's fast path, whose connections tell their own times.
     clock: () => performance.now(),

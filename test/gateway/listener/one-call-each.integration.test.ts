@@ -37,6 +37,7 @@ async function startFastPath(later: (run: () => void) => void = (run) => void se
     {
       descriptors: { limit: 2_000, used: () => 0 },
       memoryBytes: 2 ** 33,
+      heapBytes: 2 ** 33,
       metrics: new Registry(),
       clock: () => clock.now,
     },
