@@ -71,7 +71,7 @@ function addProducts(program: Command, mask: Mask): void {
       name: "sidecar",
       summary: "Keep one node right and guard its RPC: configuration, pruning, restarts, health, gateway",
       load: async () => (await import("#sidecar/main.ts")).sidecar,
-      handsOver: true,
+      handsOver: "or-ends",
     },
     { mask },
   );
@@ -82,7 +82,7 @@ function addProducts(program: Command, mask: Mask): void {
       summary:
         "Guard the RPC of any EVM node: methods, limits, cache, WebSocket, health; nothing of the node is touched",
       load: async () => (await import("#gateway/main.ts")).gateway,
-      handsOver: true,
+      handsOver: "or-serves-on",
     },
     { mask },
   );
@@ -92,7 +92,7 @@ function addProducts(program: Command, mask: Mask): void {
       name: "facilitator",
       summary: "Verify and settle x402 payments on-chain",
       load: async () => (await import("#facilitator/main.ts")).facilitator,
-      handsOver: true,
+      handsOver: "or-serves-on",
     },
     { mask },
   );
@@ -102,7 +102,7 @@ function addProducts(program: Command, mask: Mask): void {
       name: "resource-server",
       summary: "Sell HTTP routes by x402 and forward them to their upstream once paid",
       load: async () => (await import("#resource-server/main.ts")).resourceServer,
-      handsOver: true,
+      handsOver: "or-serves-on",
     },
     { mask },
   );

@@ -13,8 +13,11 @@ export type ServiceCommand<Schema extends z.ZodObject> = Readonly<{
   summary: string;
   /** Loads the service; only the command that is run pays for its imports and its settings' schema. */
   load: () => Promise<Service<Schema>>;
-  /** Whether a new process can take the place of a running one while it serves. */
-  handsOver?: true;
+  /**
+   * Whether a new process can take the place of a running one while it serves; "or-serves-on" where the running one has work left if no new one can start, and
+   * says what it does not do. A sidecar has not: nobody would look after its node.
+   */
+  handsOver?: "or-ends" | "or-serves-on";
 }>;
 
 /** Adds `gatehouse <service>`: runs the service until SIGINT or SIGTERM; its `--help` begins with the settings that matter. */
@@ -35,7 +38,7 @@ export function addServiceCommand<Schema extends z.ZodObject>(
     .description(summary)
     .option("--settings <file>", "JSON5 file with the settings; the environment wins over it")
     .option("--all", "with --help: explain every setting");
-  if (handsOver) {
+  if (handsOver !== undefined) {
     command.option("--hand-over", "follow the settings file by new processes, without a gap");
   }
   command
@@ -53,7 +56,13 @@ export function addServiceCommand<Schema extends z.ZodObject>(
           return command.error(`${name}: --hand-over needs a settings file; name one by --settings`);
         }
         const { superviseService } = await import("#daemon/hand-over/supervisor.ts");
-        await endProcess(await superviseService({ service: name, settingsPath, environment: process.env }));
+        const supervised = {
+          service: name,
+          settingsPath,
+          environment: process.env,
+          servesOn: handsOver === "or-serves-on",
+        };
+        await endProcess(await superviseService(supervised));
       }
       // Only here, so that no other command loads the log, the metrics and their libraries.
       const { runService } = await import("#daemon/service.ts");

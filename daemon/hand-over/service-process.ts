@@ -34,6 +34,9 @@ const lastWordsMs = 500;
 /** How long a process may take to read its settings, on a machine with much else to do. */
 const preparedWithinMs = 120_000;
 
+/** How long a process may take to let go: a restart of the node that it has begun is ended first. */
+const yieldWithinMs = 3_600_000;
+
 /** Starts a process of a service, which reads its settings from that file, and then waits. */
 export function startServiceProcess(
   service: string,
@@ -102,4 +105,12 @@ async function endOf(child: ChildProcess): Promise<number | null> {
   });
   await Promise.race([closed, pause(lastWordsMs)]);
   return status;
+}
+
+/** Has a process let go of all that one alone may hold, and waits until it said so, or has ended. */
+export async function letGo(one: ServiceProcess): Promise<void> {
+  one.send({ type: "yield" });
+  const late = setTimeout(() => one.signal("SIGKILL"), yieldWithinMs);
+  await one.reached("yielded");
+  clearTimeout(late);
 }

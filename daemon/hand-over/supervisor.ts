@@ -2,10 +2,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stopSignal } from "../stop-signal.ts";
-import { pause } from "../time.ts";
+import { createBackoff, pause } from "../time.ts";
 import { findUserStateDirectory } from "../user-state-directory.ts";
 import { keepSettings, type KeptSettings } from "./kept-settings.ts";
-import { startServiceProcess, type HeldSockets, type ServiceProcess } from "./service-process.ts";
+import { letGo, startServiceProcess, type HeldSockets, type ServiceProcess } from "./service-process.ts";
 import {
   listSettingsFiles,
   lookAtFiles,
@@ -19,19 +19,21 @@ export type SupervisedService = Readonly<{
   service: string;
   settingsPath: string;
   environment: NodeJS.ProcessEnv;
+  /** Whether a process that has let go of what one alone may hold still does the rest of its work, and says what it does not do. */
+  servesOn: boolean;
 }>;
 
 /** Time between two looks at the files. They are read when they have been the same at two of them. */
 const lookEveryMs = 500;
-
-/** How long a process may take to let go: a restart of the node that it has begun is ended first. */
-const yieldWithinMs = 3_600_000;
 
 /** Longer than any `shutdown.graceMs`, and than any request takes: what hangs beyond it would be there for ever. */
 const leaveWithinMs = 660_000;
 
 /** How often a new process that was killed is replaced by another one before its settings count as refused. */
 const triesMost = 3;
+
+/** How long is waited before another process is tried in the place of one that serves without what it has let go of. */
+const tryAgain = { initialMs: 1_000, maxMs: 10_000 } as const;
 
 /** Who serves, and by which settings. */
 type InForce = Readonly<{ process: ServiceProcess; source: SettingsSource; sockets: HeldSockets }>;
@@ -147,22 +149,46 @@ class Supervisor {
   async #take(source: SettingsSource): Promise<void> {
     const old = this.#inForce;
     if (old === undefined) return;
-    if (source.stamp === old.source.stamp) return this.#tell();
+    if (source.stamp === old.source.stamp) {
+      this.#tries = 0;
+      return this.#tell();
+    }
     const next = this.#start(this.#supervised.settingsPath);
     if (!(await next.reached("prepared"))) return await this.#refuse(next);
-    old.process.send({ type: "yield" });
-    await hasLetGo(old.process);
-    const isServed = await this.#bring(next, source);
-    // A process that is leaving gets no more messages.
-    if (isServed) this.#tries = 0;
-    else if (!this.#stopping.aborted) {
-      const back = this.#start(await this.#copyOf(old.source));
-      const isBack = (await back.reached("prepared")) && (await this.#bring(back, old.source));
-      if (isBack) await this.#refuse(next);
-      else this.#inForce = { ...old, process: back };
-    }
+    await letGo(old.process);
+    await this.#replace(old, next, source);
     old.process.send({ type: "leave" });
     this.#expectEnd(old.process);
+  }
+
+  /**
+   * Has a process take the place of one that has let go: the new one, or where it can't, one with the old settings. Where neither can, it is not the settings
+   * but what both need, such as a database that is away: then both are tried again, ever more slowly, and the old one serves on.
+   */
+  async #replace(old: InForce, first: ServiceProcess, source: SettingsSource): Promise<void> {
+    const backoff = createBackoff(tryAgain);
+    let [next, theirs] = [first, source];
+    for (let isAway = false; ; isAway = true) {
+      // A process that is leaving gets no more messages.
+      if ((await next.reached("prepared")) && (await this.#bring(next, theirs))) this.#tries = 0;
+      if (this.#inForce !== old || this.#stopping.aborted) return;
+      const back = this.#start(await this.#copyOf(old.source));
+      const isBack = (await back.reached("prepared")) && (await this.#bring(back, old.source));
+      if (isBack) {
+        // What was away came back in between: nothing is known of the new settings yet.
+        if (isAway) this.#tries = 1;
+        else await this.#refuse(next);
+        return;
+      }
+      if (!this.#supervised.servesOn || this.#stopping.aborted || !this.#staying.has(old.process)) {
+        this.#inForce = { ...old, process: back };
+        return;
+      }
+      this.#tell(`neither a process with them nor one with the previous settings can start: ${next.lastWords()}`);
+      await Promise.race([pause(backoff.nextMs(), this.#stopping), old.process.ended]);
+      theirs = await readSettingsSource(this.#files);
+      next = this.#start(this.#supervised.settingsPath);
+    }
   }
 
   /** Lets a process start that has read its settings; whether it serves then. */
@@ -217,11 +243,4 @@ class Supervisor {
     await writeFile(path, text, { mode: 0o600 });
     return path;
   }
-}
-
-/** Waits until a process holds nothing any more that one alone may hold: it said so, or it has ended. */
-async function hasLetGo(one: ServiceProcess): Promise<void> {
-  const late = setTimeout(() => one.signal("SIGKILL"), yieldWithinMs);
-  await one.reached("yielded");
-  clearTimeout(late);
 }

@@ -78,7 +78,8 @@ export async function openSupervisedMarket(
   return { chain, upstream, facilitator, shop, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-async function supervise(
+/** Starts one of them; its ledger is a file in the folder, unless the environment says where else. */
+export async function supervise(
   service: "facilitator" | "resource-server",
   folder: string,
   { settings, env }: Readonly<{ settings: object; env: Readonly<Record<string, string>> }>,
@@ -86,11 +87,13 @@ async function supervise(
   const [port = 0, operationsPort = 0] = await freePorts(2);
   const path = join(folder, `${service}.json5`);
   const ledgerPath = join(folder, `${service}.sqlite`);
+  const isInFile = !Object.keys(env).some((name) => name.endsWith("_LEDGER_URL"));
   let text = "";
   let running: ServiceProcess | undefined;
   const write = async (more: object) => {
     const listeners = { listen: { port }, operations: { port: operationsPort } };
-    text = JSON.stringify({ ...settings, ...listeners, ledger: { path: ledgerPath }, ...more });
+    const ledger = isInFile ? { ledger: { path: ledgerPath } } : {};
+    text = JSON.stringify({ ...settings, ...listeners, ...ledger, ...more });
     await writeFile(path, text);
   };
   const start = async () => {

@@ -1,0 +1,86 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { startPaymentChain, testAccount } from "../../support/payment-chain.ts";
+import { explainMissingPostgres, startPostgres } from "../../support/postgres.ts";
+import { generousMs, until } from "../../support/until.ts";
+import { startUpstream } from "../test-upstream.ts";
+import { listChildren, supervise } from "./supervised-market.ts";
+
+const missing = explainMissingPostgres();
+
+/** What they have in common: a chain, and a database that can be away. */
+async function startPlace() {
+  await using resources = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), "gatehouse-away-"));
+  resources.defer(() => rm(folder, { recursive: true, force: true }));
+  const chain = resources.use(await startPaymentChain());
+  const postgres = resources.use(await startPostgres());
+  const url = await postgres.createDatabase();
+  const owned = resources.move();
+  return { folder, chain, postgres, url, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+type Place = Awaited<ReturnType<typeof startPlace>>;
+
+const superviseFacilitator = ({ folder, chain, url }: Place) =>
+  supervise("facilitator", folder, {
+    settings: { chain: { rpcUrl: chain.url }, assets: [{ address: chain.token, name: "USDC", version: "2" }] },
+    env: {
+      GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: testAccount(0).privateKey,
+      GATEHOUSE_FACILITATOR_LEDGER_URL: url,
+    },
+  });
+
+async function superviseShop({ folder, chain, url }: Place, upstreamUrl: string) {
+  const routesPath = join(folder, "routes.json5");
+  const accepts = `{ scheme: "exact", price: "0.01", network: "eip155:1672" }`;
+  await writeFile(routesPath, `{ "GET /data": { accepts: ${accepts}, upstream: "${upstreamUrl}/data" } }`);
+  return supervise("resource-server", folder, {
+    settings: {
+      routesPath,
+      payTo: testAccount(2).address,
+      token: { address: chain.token },
+      settlement: { rpcUrl: chain.url, ledgerPath: join(folder, "settlement.sqlite") },
+    },
+    env: {
+      GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_PRIVATE_KEY: testAccount(0).privateKey,
+      GATEHOUSE_RESOURCE_SERVER_LEDGER_URL: url,
+    },
+  });
+}
+
+describe.skipIf(missing !== undefined)(`settings that change while the database is away${missing ?? ""}`, () => {
+  it.each(["facilitator", "resource-server"] as const)(
+    "have the %s serve on, and are in force once it is back",
+    { timeout: 180_000 },
+    async (service) => {
+      await using place = await startPlace();
+      await using upstream = await startUpstream();
+      await using supervised =
+        service === "facilitator" ? await superviseFacilitator(place) : await superviseShop(place, upstream.url);
+      const answers = async () =>
+        (await fetch(`${supervised.url}/${service === "facilitator" ? "supported" : "data"}`)).status;
+      const serving = service === "facilitator" ? 200 : 402;
+      expect(await answers()).toBe(serving);
+      const [old] = await listChildren(supervised.supervisor()?.pid ?? 0);
+      await place.postgres.stop();
+      await supervised.write({ log: { level: "warn" } });
+      const told = await until("it is told that none can start", generousMs, supervised.refusal);
+      expect(told).toMatch(
+        /^neither a process with them nor one with the previous settings can start: .*PostgreSQL at /,
+      );
+      expect(await answers()).toBe(serving);
+      expect(await listChildren(supervised.supervisor()?.pid ?? 0)).toContain(old);
+      await place.postgres.start();
+      await until("they are in force", generousMs, supervised.isInForce);
+      await until(
+        "the old process has left",
+        generousMs,
+        async () => !(await listChildren(supervised.supervisor()?.pid ?? 0)).includes(old ?? 0),
+      );
+      expect(await answers()).toBe(serving);
+    },
+  );
+});
