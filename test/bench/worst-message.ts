@@ -13,11 +13,13 @@ import { describeLoad, saveResults } from "./save-results.ts";
 
 /**
  * Searches for the message that keeps the gateway's thread longest in one turn of its event loop: every filling in every frame of every
- * method first, then small changes of the worst ones. `--steps` of the search, `--shown` lines, `--seed` to repeat a run, `--save` for `docs/benchmarks.md`.
+ * method first, then small changes of the worst ones. `--steps` of the search, `--seconds` that all of it may take (then the first are taken by chance, and what was not
+ * measured is told), `--shown` lines, `--seed` to repeat a run, `--save` for `docs/benchmarks.md`.
  */
 const { values } = parseArgs({
   options: {
     steps: { type: "string", default: "400" },
+    seconds: { type: "string", default: "Infinity" },
     shown: { type: "string", default: "12" },
     seed: { type: "string", default: String(Date.now() % 2 ** 31) },
     save: { type: "boolean", default: false },
@@ -34,6 +36,9 @@ const runs = 9;
 const quickMs = 2;
 /** Shapes of which changes are tried. */
 const kept = 24;
+/** Parts of the seconds after which each filling in each frame, and then their changes, are over; what is left is for the worst ones' confirmation. */
+const endOfFirst = 0.6;
+const endOfSteps = 0.9;
 
 type Measured = Readonly<{ shape: MessageShape; bytes: number; times: TurnTimes }>;
 
@@ -41,18 +46,26 @@ const measure = watchTurns();
 const random = randomFrom(Number(values.seed));
 const names = Object.keys(atoms) as Atom[];
 
+const beganMs = performance.now();
+const isOver = (part: number) => performance.now() - beganMs > Number(values.seconds) * 1_000 * part;
+const every = firstShapes();
 const all: Measured[] = [];
-for (const shape of firstShapes()) all.push(await measured(shape));
+for (const shape of values.seconds === "Infinity" ? every : shuffled(every)) {
+  if (isOver(endOfFirst)) break;
+  all.push(await measured(shape));
+}
 let worst = all.sort(byTurn).slice(0, kept);
-for (let step = 0; step < Number(values.steps); step += 1) {
+let steps = 0;
+for (; steps < Number(values.steps) && !isOver(endOfSteps); steps += 1) {
   const from = worst[Math.floor(random() ** 2 * worst.length)];
   if (from !== undefined) worst = [...worst, await measured(changed(from.shape))].sort(byTurn).slice(0, kept);
 }
+const searched = `${all.length} of ${every.length} shapes, ${steps} steps`;
 const confirmed: Measured[] = [];
 for (const { shape } of worst) confirmed.push(await measured(shape));
 confirmed.sort(byTurn);
 print(
-  `longest turn of one message, worst first (${values.steps} steps, seed ${values.seed})`,
+  `longest turn of one message, worst first (${searched}, seed ${values.seed})`,
   confirmed.slice(0, Number(values.shown)).map(({ shape, bytes, times }) => ({
     "turn ms": times.longestMs.toFixed(2),
     "all ms": times.allMs.toFixed(1),
@@ -64,7 +77,7 @@ print(
 const figure = confirmed[0]?.times.longestMs ?? Number.NaN;
 const measurements = judge([{ what: "worst accepted message: ms of one turn", figure, target: { most: targetMs } }]);
 print("worst message", formatVerdicts(measurements));
-if (values.save) await saveResults(new Map([["worst message", measurements]]), load, { how: `${values.steps} steps` });
+if (values.save) await saveResults(new Map([["worst message", measurements]]), load, { how: searched });
 
 function byTurn(one: Measured, other: Measured): number {
   return other.times.longestMs - one.times.longestMs;
@@ -117,6 +130,14 @@ function changed(shape: MessageShape): MessageShape {
     default:
       return { ...shape, frame: Math.floor(random() * countFrames(shape.method)) };
   }
+}
+
+/** The same in an order by chance, so that those that there is time for are some of each kind. */
+function shuffled<Item>(items: readonly Item[]): readonly Item[] {
+  return items
+    .map((item) => ({ item, place: random() }))
+    .sort((one, other) => one.place - other.place)
+    .map(({ item }) => item);
 }
 
 /** Numbers from 0 to 1 that a seed repeats (mulberry32). */
