@@ -1,7 +1,8 @@
+import type { ChildProcess } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect } from "vitest";
 import { readMostResidentMiB } from "../support/resident-memory.ts";
-import { startService, type ServiceProcess } from "../support/service-process.ts";
+import { startService, type ReadyUrls, type ServiceProcess } from "../support/service-process.ts";
 
 /** Memory of the container that the deployment gives to each service. */
 const containerMiB = 512;
@@ -19,15 +20,28 @@ type SmallOptions = Readonly<{
   /** Most files that it may open. */
   descriptors?: number;
   args?: readonly string[];
+  /** Where it is, of a command that tells it another way than a service does. */
+  tells?: (child: ChildProcess) => Promise<ReadyUrls>;
+  /** How many times as fast its wall clock goes, and its waits of five seconds end; see `hastened-clock.ts`. */
+  hastened?: Readonly<{ clock?: number; waits: number }>;
 }>;
+
+/** What has a process do as `hastened-clock.ts` says. */
+const hastenedClock = new URL("hastened-clock.ts", import.meta.url).href;
 
 /** Starts `gatehouse <service>` with a small heap and the environment alone. */
 export async function startSmallService(
   service: string,
   env: Readonly<Record<string, string>>,
-  { heapMiB = 96, ...options }: SmallOptions = {},
+  { heapMiB = 96, hastened, ...options }: SmallOptions = {},
 ): Promise<SmallService> {
-  const started = await startService(service, { NODE_OPTIONS: `--max-old-space-size=${heapMiB}`, ...env }, options);
+  const { clock = 1, waits = 1 } = hastened ?? {};
+  const hastening = hastened === undefined ? "" : ` --import=${hastenedClock}?clock=${clock}&waits=${waits}`;
+  const started = await startService(
+    service,
+    { NODE_OPTIONS: `--max-old-space-size=${heapMiB}${hastening}`, ...env },
+    options,
+  );
   const startedAt = readStartTicks(started.pid);
   return {
     ...started,

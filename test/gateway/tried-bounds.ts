@@ -78,6 +78,24 @@ const inSmallProcesses: Readonly<Record<string, readonly string[]>> = {
     "restarts of the node by the engine proxy",
     "runs of the node's tool by the engine proxy",
   ],
+  "ledger-and-audit": [
+    "the audit log",
+    "changes that wait for the audit log's disk",
+    "receipts that one look of the comparison of ledger and chain asks for",
+    "mismatches of ledger and chain that are remembered",
+  ],
+  sidecar: [
+    "what the page remembers",
+    "time of a copy of the data at an upgrade, while the node stands still",
+    "programs of a release",
+    "tries of an upgrade's way back",
+  ],
+  overview: [
+    "targets of the overview",
+    "time of the overview's look at a target",
+    "bytes of a target's answer to the overview",
+    "what the overview remembers of a target's payments",
+  ],
 };
 
 /** Every bound of the table, and the test that goes up to it and beyond. */
@@ -88,39 +106,6 @@ export const triedBounds: TriedBounds = {
       Object.fromEntries(resources.map((resource) => [resource, resource])),
     ]),
   ),
-  "daemon/audit/audit-log.test.ts": {
-    "the audit log": "as many files are kept as the settings say, each within its size",
-    "changes that wait for the audit log's disk": "a disk that hangs is left alone until it answers",
-  },
-  "facilitator/settlement/comparison/ledger-comparison.test.ts": {
-    "receipts that one look of the comparison of ledger and chain asks for":
-      "of more settlements than one look takes, each is compared",
-    "mismatches of ledger and chain that are remembered": "of a chain that has lost everything a thousand mismatches",
-  },
-  "sidecar/overview/payment-figures.test.ts": {
-    "what the overview remembers of a target's payments":
-      "an hour of payments, and how many days the signer's balance lasts at that rate",
-  },
-  "sidecar/overview/targets.test.ts": {
-    "targets of the overview": "an overview has sixty-four targets, and with one more it is refused",
-  },
-  "sidecar/page/history.test.ts": {
-    "what the page remembers": "each range keeps 121 looks, and calls are counted over the last minute",
-  },
-  "sidecar/upkeep/upgrade/data-copy.test.ts": {
-    "time of a copy of the data at an upgrade, while the node stands still":
-      "one time limit bounds the copies of all directories together",
-  },
-  "sidecar/upkeep/upgrade/next-stage.test.ts": {
-    "tries of an upgrade's way back": "a way back that fails is tried again from its beginning",
-  },
-  "sidecar/upkeep/upgrade/program-files.test.ts": {
-    "programs of a release": "a release has a thousand files, and with one more it is refused",
-  },
-  "test/sidecar/overview-bounds.integration.test.ts": {
-    "time of the overview's look at a target": "the overview waits four seconds for a target, and says so",
-    "bytes of a target's answer to the overview": "the overview reads 4 MiB of a target's answer and no byte more",
-  },
   "test/gateway/memory-bounds.integration.test.ts": {
     "bytes held for all clients, with the cache": "lets the cache give way, and has lost nothing of itself at the end",
     "bytes held for one address (IPv6: /64)": "bounds what one address holds while another's answers come through",

@@ -11,11 +11,14 @@ const path = `${dirname(process.execPath)}:${process.env["PATH"] ?? ""}`;
 const startDeadlineMs = 40_000;
 const stopDeadlineMs = 10_000;
 
+/** URLs of a service by name. */
+export type ReadyUrls = Readonly<Record<string, string>>;
+
 /** A service in its own process. Disposing of it sends SIGTERM and waits for the end. */
 export type ServiceProcess = AsyncDisposable &
   Readonly<{
     /** URLs by name, as the service told when it was ready. */
-    urls: Readonly<Record<string, string>>;
+    urls: ReadyUrls;
     pid: number;
     /** What it has printed so far. */
     output: () => string;
@@ -36,6 +39,7 @@ export async function startService(
     descriptors,
     program = gatehouse,
     args: more = [],
+    tells = readyMessage,
     ...options
   }: Readonly<{
     cwd?: string;
@@ -44,6 +48,8 @@ export async function startService(
     program?: string;
     /** Options of the command. */
     args?: readonly string[];
+    /** Resolves with its URLs when it is ready; by default as a service tells its parent. */
+    tells?: (child: ChildProcess) => Promise<ReadyUrls>;
   }> = {},
 ): Promise<ServiceProcess> {
   const limit = descriptors === undefined ? [] : ["sh", "-c", `ulimit -n ${descriptors} && exec "$@"`, "sh"];
@@ -60,7 +66,7 @@ export async function startService(
     throw new Error(`${service} ended with status ${String(status)}:\n${output}`);
   });
   ended.catch(() => undefined);
-  const ready = await within(`the start of ${service}`, startDeadlineMs, Promise.race([readyOf(child), ended]));
+  const ready = await within(`the start of ${service}`, startDeadlineMs, Promise.race([tells(child), ended]));
   const end = async (signal: NodeJS.Signals, withinMs = stopDeadlineMs) => {
     child.kill(signal);
     return within(`the end of ${service}`, withinMs, exited);
@@ -84,7 +90,7 @@ export async function runToEnd(service: string, env: Readonly<Record<string, str
   return { status, stdout, stderr };
 }
 
-async function readyOf(child: ChildProcess): Promise<Readonly<Record<string, string>>> {
-  const [message] = (await once(child, "message")) as [{ type: "ready"; urls: Record<string, string> }];
+async function readyMessage(child: ChildProcess): Promise<ReadyUrls> {
+  const [message] = (await once(child, "message")) as [{ type: "ready"; urls: ReadyUrls }];
   return message.urls;
 }

@@ -1,0 +1,199 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
+import { createLedger, type Ledger } from "#facilitator/settlement/ledger/ledger.ts";
+import { sqliteLedgerMigrations } from "#facilitator/settlement/ledger/schema.ts";
+import { sampleAttempt, sampleSettlement } from "#facilitator/testing/sample-settlement.ts";
+import type { Hex } from "#x402/hex.ts";
+import { startRpcTap, type RpcTap } from "../facilitator/rpc-tap.ts";
+import { buildFacilitatorEnvironment } from "../facilitator/running-facilitator.ts";
+import { signPayment } from "../facilitator/signed-payment.ts";
+import { startPaymentChain, type PaymentChain } from "../support/payment-chain.ts";
+import { generousMs, until } from "../support/until.ts";
+import { ask } from "./raw-call.ts";
+import { startSmallService } from "./small-service.ts";
+
+const fileBytes = 16_777_216;
+const minuteMs = 60_000;
+
+const resources = new AsyncDisposableStack();
+let folder: string;
+let chain: PaymentChain;
+let tap: RpcTap;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "gatehouse-bounds-"));
+  resources.defer(() => rmSync(folder, { recursive: true }));
+  chain = resources.use(await startPaymentChain());
+  tap = resources.use(await startRpcTap(chain.url));
+});
+afterAll(() => resources.disposeAsync());
+
+const idOf = (number: number): Hex => `0x${number.toString(16).padStart(64, "0")}`;
+/** The numbers from one to another. */
+const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, at) => first + at);
+
+/** Puts so many settlements that no chain has ever seen into a ledger, before its facilitator starts. */
+async function fillLedger(
+  path: string,
+  count: number,
+  more: (ledger: Ledger) => Promise<void> = async () => undefined,
+) {
+  const own = { path, migrations: sqliteLedgerMigrations, rival: "the facilitator", setting: "ledger.path" };
+  await using store = openSqliteStore(own);
+  const anHourEarly = Date.now() - minuteMs;
+  const ledger = createLedger({ chainId: 1_672 }, { store, clock: () => anHourEarly, guard: async () => undefined });
+  const begun = range(1, count).map((number) => ({
+    settlement: {
+      ...sampleSettlement,
+      asset: chain.token,
+      id: idOf(number),
+      authorizationNonce: idOf(number),
+      validBefore: 1n,
+      begunAtMs: anHourEarly,
+    },
+    attempt: { ...sampleAttempt, hash: idOf(number), nonce: number, signedAtMs: anHourEarly },
+  }));
+  for (let at = 0; at < count; at += 100) await ledger.begin(begun.slice(at, at + 100));
+  await more(ledger);
+}
+
+/** A facilitator in a small process, in a separate folder, which a payment shows to serve. */
+async function startSmall(
+  name: string,
+  fill: (ledgerPath: string) => Promise<void>,
+  env: Readonly<Record<string, string>> = {},
+) {
+  const own = join(folder, name);
+  mkdirSync(own);
+  const ledgerPath = join(own, "ledger.sqlite");
+  await fill(ledgerPath);
+  const place = { rpcUrl: tap.url, token: chain.token, ledgerPath, env };
+  const service = await startSmallService("facilitator", buildFacilitatorEnvironment(place));
+  const post = async (path: string) =>
+    (await ask(`${service.urls["facilitator"]}${path}`, JSON.stringify(await signPayment(chain.token)))).text;
+  return {
+    ...service,
+    settle: async () => expect(await post("/settle")).toContain('"success":true'),
+    expectServing: async () => {
+      expect(await post("/verify")).toContain('"isValid":true');
+      service.expectWell();
+    },
+    metrics: async () => (await fetch(`${service.urls["facilitator-operations"]}/metrics`)).text(),
+  };
+}
+
+/** What the facilitator's log says of an event. */
+const told = (output: string, event: string) => output.split("\n").filter((line) => line.includes(`"${event}"`));
+
+const lines = (path: string) =>
+  readFileSync(path, "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+
+it("the audit log", async () => {
+  const auditPath = join(folder, "full-audit.jsonl");
+  const lineBytes = 1_024;
+  const line = (message: string) => `${JSON.stringify({ message: message.padEnd(lineBytes - 15) })}\n`;
+  // Each is as long as one may be.
+  const others = line("").repeat(fileBytes / lineBytes - 1);
+  for (const end of ["", ...range(1, 9).map((age) => `.${age}`)])
+    writeFileSync(`${auditPath}${end}`, `${line(`file${end}`)}${others}`);
+  const env = { GATEHOUSE_FACILITATOR_AUDIT_LOG_PATH: auditPath };
+  await using facilitator = await startSmall("audit", async () => undefined, env);
+  await facilitator.settle();
+  await facilitator.settle();
+  const files = readdirSync(folder).filter((name) => name.startsWith("full-audit.jsonl"));
+  expect(files).toHaveLength(10);
+  for (const name of files) expect(statSync(join(folder, name)).size).toBeLessThanOrEqual(fileBytes);
+  const first = (age: number) => String(lines(`${auditPath}.${age}`)[0]?.["message"]).trimEnd();
+  expect([first(1), first(9)]).toEqual(["file", "file.8"]);
+  expect(lines(auditPath)).toMatchObject([
+    { "event.action": "payment-settled" },
+    { "event.action": "payment-settled" },
+  ]);
+  await facilitator.expectServing();
+});
+
+it("changes that wait for the audit log's disk", async () => {
+  const auditPath = join(folder, "unwritable-audit.jsonl");
+  symlinkSync(join(folder, "elsewhere"), auditPath);
+  const env = { GATEHOUSE_FACILITATOR_AUDIT_LOG_PATH: auditPath };
+  // Settlements whose time is over: each ends without a charge, which is a change.
+  await using facilitator = await startSmall("waiting", (path) => fillLedger(path, 1_005), env);
+  await until("all have ended", generousMs, async () =>
+    (await facilitator.metrics()).includes("gatehouse_facilitator_settlements_pending 0\n"),
+  );
+  expect(told(facilitator.output(), "audit-not-written")).toHaveLength(1);
+  await facilitator.expectServing();
+  rmSync(auditPath);
+  await facilitator.settle();
+  const written = lines(auditPath);
+  expect(written).toHaveLength(1_001);
+  expect(written.filter((line) => line["event.action"] === "payment-failed")).toHaveLength(999);
+  expect(written.slice(-2)).toMatchObject([
+    { "event.action": "payment-settled" },
+    { "event.action": "audit-lines-lost", message: expect.stringMatching(/^6 changes are missing here/) },
+  ]);
+  await facilitator.expectServing();
+});
+
+/** The settlements by whose receipts the ledger is compared, in the order in which they were asked for, and the most at a time. */
+function watchReceipts() {
+  const asked: number[] = [];
+  let most = 0;
+  tap.rule((calls) => {
+    const hashes = calls
+      .filter(({ method }) => method === "eth_getTransactionReceipt")
+      .map(({ params: [hash] }) => Number(hash));
+    asked.push(...hashes);
+    most = Math.max(most, hashes.length);
+    return "forward";
+  });
+  return { asked, most: () => most };
+}
+
+/** Notes that all of so many settlements are settled. */
+const settle = (count: number) => async (ledger: Ledger) => {
+  for (const number of range(1, count))
+    await ledger.finish(new Map([[idOf(number), { state: "settled", transaction: idOf(number) }]]));
+};
+
+describe("a ledger whose settlements the chain has forgotten", () => {
+  let seen: ReturnType<typeof watchReceipts>;
+  let facilitator: Awaited<ReturnType<typeof startSmall>>;
+
+  beforeAll(async () => {
+    seen = watchReceipts();
+    const env = { GATEHOUSE_FACILITATOR_LEDGER_COMPARE_INTERVAL_MS: "1000" };
+    facilitator = resources.use(await startSmall("compared", (path) => fillLedger(path, 1_300, settle(1_300)), env));
+  });
+  afterEach(() => facilitator.expectServing());
+
+  it("receipts that one look of the comparison of ledger and chain asks for", async () => {
+    await until("three looks were made", generousMs, () => seen.asked.length >= 500 + 600 + 400);
+    expect(seen.asked.slice(0, 500)).toEqual(range(1, 500));
+    // A hundred that are known to be mismatched, and the next of the hour.
+    expect(seen.asked.slice(500, 1_100)).toEqual([...range(1, 100), ...range(501, 1_000)]);
+    expect(seen.asked.slice(1_100, 1_500)).toEqual([...range(101, 200), ...range(1_001, 1_300)]);
+    expect(seen.most()).toBe(20);
+  });
+
+  it("mismatches of ledger and chain that are remembered", async () => {
+    await until("five looks were made", generousMs, () => seen.asked.length >= 500 + 600 + 400 + 600 + 600);
+    expect(await facilitator.metrics()).toContain("gatehouse_facilitator_ledger_mismatches 1000\n");
+    expect(told(facilitator.output(), "ledger-mismatch")).toHaveLength(1_000);
+  });
+});

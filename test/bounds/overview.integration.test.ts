@@ -1,0 +1,171 @@
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { rightStatus } from "#status/testing/told-status.ts";
+import { generousMs, until } from "../support/until.ts";
+import { startSmallService } from "./small-service.ts";
+
+const answerBytesMax = 1_048_576;
+const hourMs = 3_600_000;
+
+type Shown = Readonly<{
+  name: string;
+  state: string;
+  cause: string;
+  answers: boolean;
+  figures: Readonly<{
+    payments?: Readonly<{ settled: number; overMs: number; refused: readonly unknown[] }>;
+  }>;
+}>;
+
+/** Services that are looked at: one server at an address of this machine each. */
+let fleet: Server;
+let answer: RequestListener = (_, response) => response.end();
+let port = 0;
+
+beforeAll(async () => {
+  fleet = createServer((request, response) => answer(request, response)).listen(0, "0.0.0.0");
+  await once(fleet, "listening");
+  port = (fleet.address() as AddressInfo).port;
+});
+afterAll(() => {
+  fleet.closeAllConnections();
+  fleet.close();
+});
+
+const targets = (count: number) =>
+  Array.from({ length: count }, (_, index) => `node-${index + 1}=http://127.0.0.${index + 1}:${port}`);
+const addressOf = ({ socket }: IncomingMessage) => socket.localAddress ?? "";
+
+async function readPlace(child: ChildProcess): Promise<Readonly<{ overview: string }>> {
+  let output = "";
+  child.stdout?.on("data", (text: Buffer) => (output += String(text)));
+  const overview = await until("it says where it is", generousMs, () => /http:\S+/.exec(output)?.[0]);
+  return { overview };
+}
+
+/** An overview of sixty-four services, or of another number, in a small process. */
+async function startSmallOverview(
+  options: Readonly<{ count?: number; hastened?: Readonly<{ clock: number; waits: number }> }> = {},
+) {
+  const { count = 64, ...more } = options;
+  const args = ["--port", "0", "--targets", ...targets(count)];
+  const service = await startSmallService("dashboard", {}, { args, tells: readPlace, ...more });
+  const shown = async () => {
+    const told = await (await fetch(`${service.urls["overview"]}overview`)).json();
+    return (told as Readonly<{ targets: readonly Shown[] }>).targets;
+  };
+  return {
+    ...service,
+    shown,
+    /** Waits until a look at each target has ended so. */
+    all: (what: string, is: (target: Shown) => boolean) =>
+      until(what, generousMs, async () => (await shown()).every(is) && shown()),
+    expectServing: async () => {
+      expect((await fetch(service.urls["overview"] ?? "")).status).toBe(200);
+      service.expectWell();
+    },
+  };
+}
+
+const tellCause = (cause: string) => JSON.stringify({ ...rightStatus, headline: { state: "Node down", cause } });
+
+/** Answers with a status of so many bytes, most of them in the text that a card shows. */
+function sayStatus(bytes: number): RequestListener {
+  const body = tellCause("x".repeat(bytes - tellCause("").length));
+  return (_, response) => void response.end(body);
+}
+
+it("targets of the overview", async () => {
+  answer = sayStatus(4_096);
+  await using overview = await startSmallOverview();
+  expect(await overview.all("all were looked at", ({ answers }) => answers)).toHaveLength(64);
+  await expect(startSmallOverview({ count: 65 })).rejects.toThrow("there are 65 targets; an overview has at most 64.");
+  await overview.expectServing();
+});
+
+it("bytes of a target's answer to the overview", async () => {
+  answer = sayStatus(answerBytesMax);
+  await using overview = await startSmallOverview();
+  await overview.all("all are read", ({ state }) => state === "Node down");
+  answer = sayStatus(answerBytesMax + 1);
+  const refused = await overview.all("none is read", ({ answers }) => !answers);
+  expect(new Set(refused.map(({ cause }) => cause))).toEqual(new Set(["It can't be queried (body_too_large)."]));
+  // Answers without an end.
+  answer = (_, response) => {
+    const more = () => {
+      while (!response.destroyed && response.write(Buffer.alloc(65_536, " ")));
+    };
+    response.on("drain", more);
+    more();
+  };
+  await overview.expectServing();
+  answer = sayStatus(4_096);
+  await overview.all("all are read again", ({ answers }) => answers);
+  await overview.expectServing();
+});
+
+it("time of the overview's look at a target", async () => {
+  const waiting = new Map<string, number>();
+  let most = 0;
+  const silent: RequestListener = (request, response) => {
+    const address = addressOf(request);
+    const now = (waiting.get(address) ?? 0) + 1;
+    waiting.set(address, now);
+    most = Math.max(most, now);
+    response.on("close", () => waiting.set(address, (waiting.get(address) ?? 1) - 1));
+  };
+  answer = sayStatus(4_096);
+  await using overview = await startSmallOverview();
+  await overview.all("all were looked at", ({ answers }) => answers);
+  // All but one.
+  answer = (request, response) =>
+    addressOf(request) === "127.0.0.64" ? sayStatus(4_096)(request, response) : silent(request, response);
+  const old = await overview.all("their time is over", ({ name, answers }) => !answers || name === "node-64");
+  expect(old[0]).toMatchObject({ state: "No answer", cause: "It can't be queried (no answer within 4000 ms)." });
+  expect(old[0]?.figures).toMatchObject({ lastBlock: { height: 1_234_567 } });
+  expect(old[63]).toMatchObject({ answers: true });
+  expect(most).toBe(1);
+  await overview.expectServing();
+});
+
+/** Over which time the payments of a target are counted. */
+const overMs = (target: Shown | undefined) => target?.figures.payments?.overMs ?? 0;
+
+it("what the overview remembers of a target's payments", async () => {
+  // As many as a busy facilitator has, and more reasons than any has.
+  const other = Array.from(
+    { length: 1_000 },
+    (_, at) => `gatehouse_facilitator_chain_call_seconds_bucket{le="${at}",method="eth_call"} 1`,
+  );
+  let settled = 0;
+  const tellMetrics = () => {
+    settled += 1;
+    const refused = Array.from(
+      { length: 200 },
+      (_, at) => `gatehouse_facilitator_settle_duration_seconds_count{outcome="a_reason_number_${at}"} ${settled}`,
+    );
+    return [
+      "gatehouse_facilitator_settlements_pending 2",
+      `gatehouse_facilitator_settle_duration_seconds_count{outcome="settled"} ${settled}`,
+      ...refused,
+      ...other,
+    ].join("\n");
+  };
+  answer = ({ url }, response) => {
+    if (url === "/status") response.writeHead(404).end();
+    else if (url === "/readyz") response.end(JSON.stringify({ status: "ok", checks: {} }));
+    else response.end(tellMetrics());
+  };
+  await using overview = await startSmallOverview({ hastened: { clock: 180, waits: 180 } });
+  let longest = 0;
+  await until("an hour is remembered, and more is not", generousMs, async () => {
+    const [first] = await overview.shown();
+    longest = Math.max(longest, overMs(first));
+    return longest > hourMs - 120_000 && overMs(first) < longest;
+  });
+  expect(longest).toBeLessThanOrEqual(hourMs);
+  await overview.expectServing();
+}, 120_000);

@@ -1,0 +1,209 @@
+import { createServer } from "node:http";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createFakeNode } from "#sidecar/testing/fake-node.ts";
+import { answersRpc, goodAnswers, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
+import { runUpgradeCommand } from "#sidecar/upkeep/control/upgrade-command.ts";
+import { isLong } from "../support/run-size.ts";
+import { keepPrinted } from "../support/settled-devnet.ts";
+import { generousMs, until } from "../support/until.ts";
+import { startSmallService } from "./small-service.ts";
+
+type Status = Readonly<{
+  headline: Readonly<{ state: string }>;
+  conditions: readonly Readonly<{ type: string; reason: string; message: string }>[];
+  events: readonly Readonly<{ message: string }>[];
+  traffic?: Readonly<{ total: Readonly<{ requests: number }> }>;
+  history: Readonly<{
+    ranges: readonly Readonly<{ name: string; columns: Readonly<{ atMs: readonly number[] }> }>[];
+    outages: readonly Readonly<{ toMs?: number }>[];
+  }>;
+}>;
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "gatehouse-bounds-"));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** A sidecar of a node in a small process. */
+async function startSmallSidecar(
+  name: string,
+  { workspace, httpUrl }: Readonly<{ workspace: string; httpUrl: string }>,
+  env: Readonly<Record<string, string>>,
+  options: Parameters<typeof startSmallService>[2] = {},
+) {
+  const stateDirectory = join(folder, name);
+  const service = await startSmallService(
+    "sidecar",
+    {
+      GATEHOUSE_SIDECAR_NODE_WORKSPACE: workspace,
+      GATEHOUSE_SIDECAR_NODE_HTTP_URL: httpUrl,
+      GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: stateDirectory,
+      GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
+      GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
+      GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
+      GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "false",
+      GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "50",
+      ...env,
+    },
+    options,
+  );
+  const status = async () => (await (await fetch(`${service.urls["sidecar"]}/status`)).json()) as Status;
+  const upgrade = async (source: string, dryRun: boolean) => {
+    const { output, printed } = keepPrinted();
+    const asked = { source, version: undefined, at: undefined, dryRun, yes: true, confirm: undefined };
+    const exit = await runUpgradeCommand({ kind: "socket", stateDirectories: [stateDirectory] }, asked, output);
+    return { exit, ...printed() };
+  };
+  return {
+    ...service,
+    status,
+    upgrade,
+    /** Waits until a condition has a reason, and gives its message. */
+    reason: async (type: string, reason: string) =>
+      until(`${type} is ${reason}`, generousMs, async () => {
+        const found = (await status()).conditions.find((one) => one.type === type);
+        return found?.reason === reason && found.message;
+      }),
+    expectServing: async () => {
+      expect((await fetch(`${service.urls["sidecar"]}/`)).status).toBe(200);
+      service.expectWell();
+    },
+  };
+}
+
+/** The newest block of a node. */
+const head = () => ({
+  number: risingHeight(),
+  hash: `0x${risingHeight().slice(2).padStart(64, "0")}`,
+  timestamp: `0x${Math.floor(Date.now() / 1_000).toString(16)}`,
+});
+
+/** How many looks each range of the page has. */
+const looksOf = ({ history: { ranges } }: Status) => ranges.map(({ columns }) => columns.atMs.length);
+
+it("what the page remembers", async () => {
+  let isDown = false;
+  const answer = answersRpc({ ...goodAnswers, eth_blockNumber: risingHeight, eth_getBlockByNumber: head });
+  await using watched = await serveNode((request, response) =>
+    isDown ? void request.socket.destroy() : answer(request, response),
+  );
+  await using fake = await createFakeNode();
+  const place = { workspace: fake.workspace, httpUrl: watched.url };
+  const env = { GATEHOUSE_SIDECAR_RESTART_DRIVER: "none" };
+  await using sidecar = await startSmallSidecar("page", place, env, { hastened: { waits: 5_000 } });
+  const serves = (does: boolean) =>
+    until(`it ${does ? "serves" : "is down"}`, generousMs, async () => {
+      const last = (await sidecar.status()).history.outages.at(-1);
+      return does ? last?.toMs !== undefined : last !== undefined && last.toMs === undefined;
+    });
+  await sidecar.reason("GatewayServing", "Serving");
+  for (let outage = 0; outage < 52; outage += 1) {
+    isDown = true;
+    await serves(false);
+    isDown = false;
+    await serves(true);
+  }
+  const { history, events } = await sidecar.status();
+  expect(history.outages).toHaveLength(50);
+  expect(events).toHaveLength(100);
+  // Of a day each 144th look is kept.
+  const day = isLong ? 121 : 10;
+  await until("the looks of a day were made", 120_000, async () => (looksOf(await sidecar.status())[1] ?? 0) >= day);
+  const [before] = (await sidecar.status()).history.ranges;
+  await until("more are made", generousMs, async () => {
+    const [now] = (await sidecar.status()).history.ranges;
+    return now?.columns.atMs[0] !== before?.columns.atMs[0];
+  });
+  const [minutes = 0, hours = 0] = looksOf(await sidecar.status());
+  expect(minutes).toBe(121);
+  expect(hours).toBeLessThanOrEqual(121);
+  await sidecar.expectServing();
+}, 240_000);
+
+/** A node of 0.15.0 that runs as its sidecar wants it, and a release for it. */
+async function startSettled(name: string, env: Readonly<Record<string, string>> = {}) {
+  await using resources = new AsyncDisposableStack();
+  const node = resources.use(await createFakeNode());
+  await node.install("0.15.0");
+  await node.start();
+  const release = await node.release("0.16.2", "good");
+  const quick = {
+    GATEHOUSE_SIDECAR_RESTART_DRIVER: "ops",
+    GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "60",
+    GATEHOUSE_SIDECAR_RESTART_SETTLE_MS: "50",
+    GATEHOUSE_SIDECAR_RESTART_TIMEOUT_MS: "3000",
+    GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "3000",
+    GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "3000",
+    GATEHOUSE_SIDECAR_PRUNE_INTERVAL_MS: "500",
+    GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "500",
+  };
+  const sidecar = resources.use(await startSmallSidecar(name, node, { ...quick, ...env }));
+  await sidecar.reason("AutoPruneOn", "On");
+  await sidecar.reason("ConfigCurrent", "AsDesired");
+  await sidecar.reason("RestartSettled", "Idle");
+  const owned = resources.move();
+  return { node, release, sidecar, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+it("time of a copy of the data at an upgrade, while the node stands still", async () => {
+  const slow = join(folder, "slow-disk");
+  mkdirSync(slow);
+  // A disk that takes a copy for ever.
+  writeFileSync(join(slow, "cp"), "#!/bin/sh\nexec sleep 3600\n", { mode: 0o755 });
+  await using settled = await startSettled("copy", {
+    PATH: [slow, dirname(process.execPath), process.env["PATH"]].join(":"),
+    GATEHOUSE_SIDECAR_UPGRADE_COPY_TIMEOUT_MS: "2000",
+  });
+  const { node, release, sidecar } = settled;
+  const failed = await sidecar.upgrade(release, false);
+  expect(failed.exit).toBe(1);
+  expect(failed.printed).toContain("could not be copied");
+  expect(await sidecar.reason("UpgradeProved", "RolledBack")).toContain("could not be copied");
+  await sidecar.reason("RpcAnswering", "Answering");
+  expect(await node.version()).toBe("0.15.0");
+  await sidecar.expectServing();
+}, 120_000);
+
+it("programs of a release", async () => {
+  await using settled = await startSettled("programs");
+  const { release, sidecar } = settled;
+  const had = 4;
+  for (let at = had; at < 1_000; at += 1) writeFileSync(join(release, `program-${at}`), "");
+  expect(await sidecar.upgrade(release, true)).toMatchObject({ exit: 0 });
+  const one = join(release, "one-more");
+  writeFileSync(one, "");
+  const refusal = `${release} has more than 1000 files or 8 GiB; name the directory of the programs`;
+  expect(await sidecar.upgrade(release, true)).toMatchObject({ exit: 1, printed: expect.stringContaining(refusal) });
+  rmSync(one);
+  truncateSync(join(release, "program-4"), 8 * 1_024 ** 3);
+  expect(await sidecar.upgrade(release, true)).toMatchObject({ exit: 1, printed: expect.stringContaining(refusal) });
+  await sidecar.expectServing();
+}, 120_000);
+
+it("tries of an upgrade's way back", async () => {
+  await using settled = await startSettled("way-back");
+  const { node, release, sidecar } = settled;
+  const upgrading = sidecar.upgrade(release, false);
+  // Somebody takes the node's port as the upgrade stops it: neither version can start.
+  const thief = createServer((_, response) => response.destroy());
+  await until("the node's port is free", generousMs, async () => {
+    thief.listen(Number(new URL(node.httpUrl).port), "127.0.0.1");
+    const [error] = (await Promise.race([once(thief, "listening"), once(thief, "error")])) as [Error | undefined];
+    return error === undefined;
+  });
+  const { exit, printed } = await upgrading;
+  thief.close();
+  expect(exit).toBe(1);
+  expect(printed).toContain("failed, and so did the way back, while stopping the node to go back");
+  await sidecar.reason("UpgradeProved", "Stranded");
+  await sidecar.reason("Unheld", "Held");
+  // Each try ends in its first step.
+  const stages = [...sidecar.output().matchAll(/"upgrade-stage".*?"stage":"(back-[\w-]+)"/g)].map(([, stage]) => stage);
+  expect(stages).toEqual(["back-proving", "back-stopping", "back-stopping"]);
+  await sidecar.expectServing();
+}, 120_000);
