@@ -8,15 +8,21 @@ export type Asker = Readonly<{
   address?: string;
   localAddress?: string;
   headers?: Readonly<Record<string, string>>;
+  /** Whether it has its own connection: one that is kept may be closed while this process is busy with something else. */
+  isAlone?: boolean;
 }>;
 
 const agent = new Agent({ keepAlive: true });
 
-/** Posts a message, over a connection that is kept, and reads the answer. */
-export async function ask(url: string, body: string | Buffer, { address, localAddress, headers }: Asker = {}) {
+/** Posts a message, over a connection that is kept unless it is to be alone, and reads the answer. */
+export async function ask(
+  url: string,
+  body: string | Buffer,
+  { address, localAddress, headers, isAlone = false }: Asker = {},
+) {
   const made = request(url, {
     method: "POST",
-    agent,
+    agent: isAlone ? false : agent,
     ...(localAddress === undefined ? {} : { localAddress }),
     headers: {
       "Content-Type": "application/json",
@@ -81,7 +87,7 @@ export function openRaw(
 }
 
 /** A whole request as bytes. */
-export function requestOf(body: string, { address, headers = {} }: Omit<Asker, "localAddress"> = {}): string {
+export function requestOf(body: string, { address, headers = {} }: Pick<Asker, "address" | "headers"> = {}): string {
   const own = Object.entries({ ...(address === undefined ? {} : { "X-Forwarded-For": address }), ...headers });
   const lines = own.map(([name, value]) => `${name}: ${value}\r\n`).join("");
   return `POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${lines}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
