@@ -1,5 +1,5 @@
 import { WebSocket } from "ws";
-import { lookupName } from "#daemon/http/name-lookup.ts";
+import { UnresolvedNameError, watchLookup } from "#daemon/http/name-lookup.ts";
 import type { Logger } from "#daemon/log.ts";
 import { writeCall } from "#daemon/json-rpc.ts";
 import { poll, createRunningTimeout } from "#daemon/time.ts";
@@ -38,7 +38,7 @@ export async function watchWebSocket(
         board.set({ type, status: "True", reason: "Answering", message: `${where} answers eth_blockNumber.` });
         return;
       }
-      const message = `${where} ${failure.words}; subscribers are not served. Switch the node's WebSocket on, or correct node.webSocketUrl.`;
+      const message = messageOf(failure, where);
       facts.note({ webSocket: { reason: failure.reason, message } });
       board.set({ type, status: "False", reason: failure.reason, message });
     },
@@ -46,19 +46,34 @@ export async function watchWebSocket(
   );
 }
 
-type Failure = Readonly<{ reason: ReasonOf<"WebSocketAnswering", "False">; words: string }>;
+type Reason = ReasonOf<"WebSocketAnswering", "False">;
+type Failure = Readonly<
+  { reason: Exclude<Reason, "NameUnresolved">; words: string } | { reason: "NameUnresolved"; hostname: string }
+>;
+
+function messageOf(failure: Failure, where: string): string {
+  if (failure.reason === "NameUnresolved") {
+    return `the name ${failure.hostname} can't be resolved: no name server answers. Nobody could ask ${where}, and subscribers are not served; look at this host's name servers, or give an address in place of the name in node.webSocketUrl.`;
+  }
+  return `${where} ${failure.words}; subscribers are not served. Switch the node's WebSocket on, or correct node.webSocketUrl.`;
+}
 
 /** One question; what went wrong comes back as words. */
 async function ask({ url, timeoutMs }: WebSocketWatchOptions, signal: AbortSignal): Promise<Failure | undefined> {
-  const socket = new WebSocket(url, { maxPayload: messageLimitBytes, lookup: lookupName });
+  const { lookup, pending } = watchLookup();
+  const socket = new WebSocket(url, { maxPayload: messageLimitBytes, lookup });
   const deadline = AbortSignal.any([signal, createRunningTimeout(timeoutMs)]);
   try {
     return await new Promise<Failure | undefined>((resolve) => {
-      const late = () =>
-        resolve({ reason: "TimedOut", words: `did not answer eth_blockNumber within ${timeoutMs} ms` });
+      const late = () => {
+        const hostname = pending();
+        if (hostname !== undefined) resolve({ reason: "NameUnresolved", hostname });
+        else resolve({ reason: "TimedOut", words: `did not answer eth_blockNumber within ${timeoutMs} ms` });
+      };
       deadline.addEventListener("abort", late, { once: true });
       socket.on("error", (error: NodeJS.ErrnoException) => {
-        resolve({ reason: "Refused", words: `can't be reached (${error.code ?? error.message})` });
+        if (error instanceof UnresolvedNameError) resolve({ reason: "NameUnresolved", hostname: error.hostname });
+        else resolve({ reason: "Refused", words: `can't be reached (${error.code ?? error.message})` });
       });
       socket.once("close", () => resolve({ reason: "Closed", words: "closed the connection without an answer" }));
       socket.once("open", () => {

@@ -18,7 +18,11 @@ export const conditionReasons = {
     Unknown: ["Quiet", "NoAnswer"],
   },
   HeightCurrent: { True: ["Current"], False: ["Behind"], Unknown: ["NoReference", "NoHeight"] },
-  WebSocketAnswering: { True: ["Answering"], False: ["Refused", "TimedOut", "Closed", "NotJsonRpc"], Unknown: [] },
+  WebSocketAnswering: {
+    True: ["Answering"],
+    False: ["Refused", "NameUnresolved", "TimedOut", "Closed", "NotJsonRpc"],
+    Unknown: [],
+  },
   GatewayResponsive: { True: ["Responsive"], False: ["EventLoopDelayed"], Unknown: [] },
   GatewayServing: { True: ["Serving"], False: ["NoHead"], Unknown: ["HeadAwaited", "NodeUnfit"] },
   CertificateValid: {

@@ -94,3 +94,25 @@ function noAddress(hostname: string): NodeJS.ErrnoException {
 
 /** The lookup of this process, whose threads all its sockets share. */
 export const lookupName = createNameLookup({ ask: askSystem });
+
+/** A lookup of one connection. */
+type WatchedLookup = Readonly<{
+  lookup: LookupFunction;
+  /** The name that nobody has answered for yet; undefined when none is asked for. */
+  pending: () => string | undefined;
+}>;
+
+/** Creates {@link lookupName} for one connection, so that whoever gives up waiting knows whether it was for a name. */
+export function watchLookup(): WatchedLookup {
+  let pending: string | undefined;
+  return {
+    lookup: (hostname, how, done) => {
+      pending = hostname;
+      lookupName(hostname, how, (...found) => {
+        pending = undefined;
+        done(...found);
+      });
+    },
+    pending: () => pending,
+  };
+}

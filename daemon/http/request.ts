@@ -1,7 +1,6 @@
 import { request as requestHttp, type Agent, type IncomingMessage } from "node:http";
 import { request as requestHttps } from "node:https";
-import type { LookupFunction } from "node:net";
-import { lookupName, UnresolvedNameError } from "./name-lookup.ts";
+import { UnresolvedNameError, watchLookup } from "./name-lookup.ts";
 
 /** One HTTP request. */
 export type HttpRequest = Readonly<{
@@ -28,17 +27,13 @@ export type SendRequest = (request: HttpRequest) => Promise<IncomingMessage>;
 export const sendRequest: SendRequest = ({ url, body, agent = false, ...options }) =>
   new Promise((resolve, reject) => {
     const send = url.startsWith("https:") ? requestHttps : requestHttp;
-    let unresolved: string | undefined;
-    const lookup: LookupFunction = (hostname, how, done) => {
-      unresolved = hostname;
-      lookupName(hostname, how, (...found) => {
-        unresolved = undefined;
-        done(...found);
-      });
-    };
+    const { lookup, pending } = watchLookup();
     // What fails after the head reaches the reader of the body.
     send(url, { ...options, agent, lookup }, resolve)
-      .on("error", (error) => reject(unresolved === undefined ? error : new UnresolvedNameError(unresolved, error)))
+      .on("error", (error) => {
+        const hostname = pending();
+        reject(hostname === undefined ? error : new UnresolvedNameError(hostname, error));
+      })
       .end(body);
   });
 

@@ -92,6 +92,32 @@ test.skipIf(nameServer === undefined)(`a node whose name nobody resolves is not 
 });
 
 test.skipIf(nameServer === undefined)(
+  `why a node's WebSocket gives no answer is told once while nobody resolves its name${why}`,
+  async () => {
+    let looks = 0;
+    const answer = answersRpc({ ...goodAnswers, eth_blockNumber: risingHeight });
+    await using node = await serveNode((request, response) => {
+      looks += 1;
+      return answer(request, response);
+    });
+    await using sidecar = await startSidecar({
+      GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.url,
+      GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: "ws://unknown-socket.test:18200",
+      GATEHOUSE_SIDECAR_HEALTH_TIMEOUT_MS: "400",
+    });
+    const told = await until("the sidecar has looked", generousMs, () => sidecar.condition("WebSocketAnswering"));
+    expect(told.message).toMatch(/^the name unknown-socket.test can't be resolved: no name server answers\. /);
+    const reasons = new Set<string | undefined>();
+    const before = looks;
+    await until("the node is looked at for some seconds", withinMs, async () => {
+      reasons.add((await sidecar.condition("WebSocketAnswering"))?.reason);
+      return looks >= before + 10;
+    });
+    expect(reasons).toEqual(new Set(["NameUnresolved"]));
+  },
+);
+
+test.skipIf(nameServer === undefined)(
   `a rate store whose name nobody resolves takes one of the threads that files are read in, however often it is tried${why}`,
   async () => {
     const answer = answersRpc({ ...goodAnswers, eth_blockNumber: risingHeight });

@@ -60,10 +60,18 @@ export const nodeAdvice: AdviceTable = {
           step("Look at the node's peers in its log.", showLog),
         ]
       : [step("See whether the endpoints of lag.references can be reached from here.")],
-  WebSocketAnswering: () => [
-    step("Switch the node's WebSocket on, or correct the setting node.webSocketUrl."),
-    step("If it was on: the node's WebSocket may hang while HTTP answers. Restart the node at a quiet time."),
-  ],
+  WebSocketAnswering: ({ reason }) => {
+    if (reason === "NameUnresolved") {
+      return [
+        step("See which name server this host asks, and whether it answers.", "cat /etc/resolv.conf"),
+        step("Mend the name server, or set node.webSocketUrl to the node's address."),
+      ];
+    }
+    return [
+      step("Switch the node's WebSocket on, or correct the setting node.webSocketUrl."),
+      step("If it was on: the node's WebSocket may hang while HTTP answers. Restart the node at a quiet time."),
+    ];
+  },
   GatewayServing: () => [step("Correct the setting node.webSocketUrl, and read the sidecar's own log.")],
   CertificateValid: ({ reason }) => [
     step("Look at the certificate as clients see it: gatehouse doctor --public <the URL that is named above>."),

@@ -38,6 +38,7 @@ const node: readonly ToldCondition[] = [
   ]),
   ...rows("HeightCurrent", [["The RPC does not answer, so that there is no height to compare", "NoHeight", "unknown"]]),
   ...rows("WebSocketAnswering", [
+    ["No name server answers for the name in node.webSocketUrl", "NameUnresolved", "wrong"],
     ["The node's WebSocket opens and answers nothing", "TimedOut", "wrong"],
     ["The node's WebSocket closes without an answer", "Closed", "wrong"],
     ["Another program answers at the node's WebSocket port", "NotJsonRpc", "wrong"],
