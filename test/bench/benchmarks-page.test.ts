@@ -9,6 +9,16 @@ test("docs/benchmarks.md is printed from the saved runs", async () => {
   expect(page).toBe(printBenchmarks(await readResults()));
 });
 
+test("The README says what the saved runs measured of a hot read", async () => {
+  const readme = await readFile(join(import.meta.dirname, "../../README.md"), "utf8");
+  const figures = Object.values(await readResults())
+    .flatMap(({ measurements }) => measurements)
+    .filter(({ what }) => what.endsWith("hot read: CPU against nginx that passes it on"))
+    .map(({ measured }) => Number(measured));
+  expect(figures.length).toBeGreaterThan(1);
+  expect(readme).toContain(`**${Math.min(...figures)} to ${Math.max(...figures)} times** the CPU that nginx needs`);
+});
+
 test("What misses its target stands first, and a bracket begins no element", () => {
   const page = printBenchmarks({
     part: {
