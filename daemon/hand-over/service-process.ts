@@ -108,7 +108,7 @@ async function endOf(child: ChildProcess): Promise<number | null> {
 }
 
 /** Has a process let go of all that one alone may hold, and waits until it said so, or has ended. */
-export async function letGo(one: ServiceProcess): Promise<void> {
+export async function waitForRelease(one: ServiceProcess): Promise<void> {
   one.send({ type: "yield" });
   const late = setTimeout(() => one.signal("SIGKILL"), yieldWithinMs);
   await one.reached("yielded");

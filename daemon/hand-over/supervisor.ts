@@ -5,7 +5,7 @@ import { stopSignal } from "../stop-signal.ts";
 import { createBackoff, pause } from "../time.ts";
 import { findUserStateDirectory } from "../user-state-directory.ts";
 import { keepSettings, type KeptSettings } from "./kept-settings.ts";
-import { letGo, startServiceProcess, type HeldSockets, type ServiceProcess } from "./service-process.ts";
+import { waitForRelease, startServiceProcess, type HeldSockets, type ServiceProcess } from "./service-process.ts";
 import {
   listSettingsFiles,
   lookAtFiles,
@@ -155,7 +155,7 @@ class Supervisor {
     }
     const next = this.#start(this.#supervised.settingsPath);
     if (!(await next.reached("prepared"))) return await this.#refuse(next);
-    await letGo(old.process);
+    await waitForRelease(old.process);
     await this.#replace(old, next, source);
     old.process.send({ type: "leave" });
     this.#expectEnd(old.process);
