@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { callRpc } from "../../support/call-rpc.ts";
 import { startDevnetWorkspace, type DevnetWorkspace } from "../../support/devnet-workspace.ts";
@@ -63,102 +63,17 @@ async function readHolder(): Promise<number> {
 
 const isReady = async (sidecar: ServiceProcess) => (await fetch(`${sidecar.urls["sidecar"]}/readyz`)).status === 200;
 
-it("changes of settings fail no call of 200 a second and of 20 WebSockets", { timeout: 300_000 }, async () => {
-  await writeFile(path, settingsWith({}));
-  await using sidecar = await startSidecar();
-  await until("the sidecar is ready", generousMs, () => isReady(sidecar));
-  const callers = await startCallers(sidecar.urls["gateway"] ?? "", { requestsPerSecond: 200, webSockets: 20 });
-  const changes: readonly Tree[] = [
-    { log: { level: "warn" } },
-    { gateway: { cache: { totalBytes: 1_048_576 } } },
-    { gateway: { listener: { connections: 512 } } },
-    { gateway: { webSocket: { clients: 500 } } },
-    { gateway: { tracing: { otlpUrl: "http://127.0.0.1:9/v1/traces" } } },
-    { gateway: { internal: { enabled: true, port: 0 } } },
-    { health: { timeoutMs: 4_000 } },
-    { restart: { driver: "none", budgetPerHour: 3 } },
-    { prune: { intervalMs: 7_000 } },
-    {},
-  ];
-  expect(changes).toHaveLength(10);
-  const made = takeSlice(changes, 3);
-  const holders = new Set([await readHolder()]);
-  for (const change of made) {
-    const text = settingsWith(change);
-    await writeFile(path, text);
-    await waitUntilInForce(sidecar, path, text);
-    holders.add(await readHolder());
-  }
-  await callers.end();
-  expect(callers.failures).toEqual([]);
-  expect(holders.size).toBe(made.length + 1);
-  expect(callers.answered()).toBeGreaterThan(200 * made.length);
-  expect(callers.reopened()).toBeGreaterThanOrEqual(10 * made.length);
-});
-
 const readPrometheus = async (sidecar: ServiceProcess) => (await fetch(`${sidecar.urls["sidecar"]}/metrics`)).text();
 
 async function askGateway(sidecar: ServiceProcess): Promise<unknown> {
   return (await callRpc(sidecar.urls["gateway"] ?? "", "eth_blockNumber", [])).result;
 }
 
-describe("settings that can't be used", () => {
-  it("are refused by their first look, and leave the process alone that serves", async () => {
-    const before = settingsWith({});
-    await writeFile(path, before);
-    await using sidecar = await startSidecar();
-    const holder = await readHolder();
-    await writeFile(path, settingsWith({ health: { timeoutMs: "soon" } }));
-    expect(await waitUntilRefused(sidecar, path)).toContain("health.timeoutMs");
-    expect(await readHolder()).toBe(holder);
-    expect(await readPrometheus(sidecar)).toContain('gatehouse_file_in_force{setting="settingsPath"} 0');
-    const found = await readSettingsInForce(sidecar, path);
-    expect(found?.sha256).toBe(hash("sha256", before));
-    await writeFile(path, before);
-    await waitUntilInForce(sidecar, path, before);
-    expect(await readPrometheus(sidecar)).toContain('gatehouse_file_in_force{setting="settingsPath"} 1');
-    expect(await readHolder()).toBe(holder);
-  });
-
-  it("that fail at the start have a process with the previous ones take the place, under calls", async () => {
-    const before = settingsWith({});
-    await writeFile(path, before);
-    await using sidecar = await startSidecar();
-    await until("the sidecar is ready", generousMs, () => isReady(sidecar));
-    const holder = await readHolder();
-    const taker = createServer().listen(0, "127.0.0.1");
-    await once(taker, "listening");
-    const callers = await startCallers(sidecar.urls["gateway"] ?? "", { requestsPerSecond: 100, webSockets: 5 });
-    const { port } = taker.address() as AddressInfo;
-    await writeFile(path, settingsWith({ gateway: { private: { enabled: true, port } } }));
-    expect(await waitUntilRefused(sidecar, path)).toMatch(/taken/);
-    expect(await readHolder()).not.toBe(holder);
-    expect((await readSettingsInForce(sidecar, path))?.sha256).toBe(hash("sha256", before));
-    await callers.end();
-    expect(callers.failures).toEqual([]);
-    taker.close();
-    // The same once more: what was in its way is gone.
-    const after = settingsWith({ gateway: { private: { enabled: true, port: 0 } } });
-    await writeFile(path, after);
-    await waitUntilInForce(sidecar, path, after);
-  });
-});
-
-it("a changed secret is handed over, too", async () => {
-  const text = settingsWith({});
-  await writeFile(path, text);
-  await using sidecar = await startSidecar();
-  const statusBy = async (token: string) => {
-    const headers = { Authorization: `Bearer ${token}` };
-    return (await fetch(`${sidecar.urls["sidecar"]}/control`, { headers })).status;
-  };
-  const [before, after] = [controlToken, controlToken.replace("1", "2")];
-  await until("the old token opens", generousMs, async () => (await statusBy(before)) === 200);
-  await writeFile(join(folder, "control-token"), after);
-  await until("the new token opens", generousMs, async () => (await statusBy(after)) === 200);
-  await until("the old process has left", generousMs, async () => (await statusBy(before)) === 401);
-  await writeFile(join(folder, "control-token"), before);
-});
+/** With what status the control answers whoever has this token. */
+async function readControlStatus(sidecar: ServiceProcess, token: string): Promise<number> {
+  const headers = { Authorization: `Bearer ${token}` };
+  return (await fetch(`${sidecar.urls["sidecar"]}/control`, { headers })).status;
+}
 
 /** The processes that one has started and that have not ended. */
 async function listChildren(pid: number): Promise<readonly number[]> {
@@ -166,37 +81,125 @@ async function listChildren(pid: number): Promise<readonly number[]> {
   return text.split(" ").flatMap((one) => (one.trim() === "" ? [] : [Number(one)]));
 }
 
-describe("kill -9 in the middle of a hand-over", () => {
-  it.each(["the new process", "the old process"])("of %s: the sidecar serves on by the new settings", async (whom) => {
+describe("a sidecar that serves on", () => {
+  let sidecar: ServiceProcess;
+  beforeAll(async () => {
     await writeFile(path, settingsWith({}));
-    await using sidecar = await startSidecar();
-    const [old] = await listChildren(sidecar.pid);
-    const text = settingsWith({ health: { timeoutMs: whom.length * 1_000 } });
-    await writeFile(path, text);
-    const next = await until("the new process is there", generousMs, async () =>
-      (await listChildren(sidecar.pid)).find((pid) => pid !== old),
-    );
-    process.kill((whom === "the new process" ? next : old) ?? 0, "SIGKILL");
-    await waitUntilInForce(sidecar, path, text);
-    expect(await askGateway(sidecar)).toMatch(/^0x/);
-    await until("one process is left", generousMs, async () => (await listChildren(sidecar.pid)).length === 1);
+    sidecar = await startSidecar();
+  }, 120_000);
+  afterAll(() => sidecar[Symbol.asyncDispose]());
+  beforeEach(() => until("nobody is leaving", generousMs, async () => (await listChildren(sidecar.pid)).length === 1));
+
+  it("changes of settings fail no call of 200 a second and of 20 WebSockets", { timeout: 300_000 }, async () => {
+    await until("the sidecar is ready", generousMs, () => isReady(sidecar));
+    const callers = await startCallers(sidecar.urls["gateway"] ?? "", { requestsPerSecond: 200, webSockets: 20 });
+    const changes: readonly Tree[] = [
+      { log: { level: "warn" } },
+      { gateway: { cache: { totalBytes: 1_048_576 } } },
+      { gateway: { listener: { connections: 512 } } },
+      { gateway: { webSocket: { clients: 500 } } },
+      { gateway: { tracing: { otlpUrl: "http://127.0.0.1:9/v1/traces" } } },
+      { gateway: { internal: { enabled: true, port: 0 } } },
+      { health: { timeoutMs: 4_000 } },
+      { restart: { driver: "none", budgetPerHour: 3 } },
+      { prune: { intervalMs: 7_000 } },
+      {},
+    ];
+    expect(changes).toHaveLength(10);
+    const made = takeSlice(changes, 3);
+    const holders = new Set([await readHolder()]);
+    for (const change of made) {
+      const text = settingsWith(change);
+      await writeFile(path, text);
+      await waitUntilInForce(sidecar, path, text);
+      holders.add(await readHolder());
+    }
+    await callers.end();
+    expect(callers.failures).toEqual([]);
+    expect(holders.size).toBe(made.length + 1);
+    expect(callers.answered()).toBeGreaterThan(200 * made.length);
+    expect(callers.reopened()).toBeGreaterThanOrEqual(10 * made.length);
   });
 
-  it("of the one that hands over: both end, and the sidecar serves when it is started again", async () => {
-    await writeFile(path, settingsWith({}));
-    const sidecar = await startSidecar();
-    const text = settingsWith({ health: { timeoutMs: 6_000 } });
-    await writeFile(path, text);
-    const both = await until("both processes are there", generousMs, async () => {
-      const children = await listChildren(sidecar.pid);
-      return children.length === 2 && children;
+  describe("settings that can't be used", () => {
+    it("are refused by their first look, and leave the process alone that serves", async () => {
+      const before = await readFile(path, "utf8");
+      const holder = await readHolder();
+      await writeFile(path, settingsWith({ health: { timeoutMs: "soon" } }));
+      expect(await waitUntilRefused(sidecar, path)).toContain("health.timeoutMs");
+      expect(await readHolder()).toBe(holder);
+      expect(await readPrometheus(sidecar)).toContain('gatehouse_file_in_force{setting="settingsPath"} 0');
+      const found = await readSettingsInForce(sidecar, path);
+      expect(found?.sha256).toBe(hash("sha256", before));
+      await writeFile(path, before);
+      await waitUntilInForce(sidecar, path, before);
+      expect(await readPrometheus(sidecar)).toContain('gatehouse_file_in_force{setting="settingsPath"} 1');
+      expect(await readHolder()).toBe(holder);
     });
-    await sidecar.end("SIGKILL", generousMs);
-    await using again = await until("it starts again", generousMs, startSidecar);
-    await waitUntilInForce(again, path, text);
-    expect(await askGateway(again)).toMatch(/^0x/);
-    await until("both have ended", generousMs, () => both.every((pid) => !existsSync(`/proc/${pid}`)));
+
+    it("that fail at the start have a process with the previous ones take the place, under calls", async () => {
+      const before = await readFile(path, "utf8");
+      await until("the sidecar is ready", generousMs, () => isReady(sidecar));
+      const holder = await readHolder();
+      const taker = createServer().listen(0, "127.0.0.1");
+      await once(taker, "listening");
+      const callers = await startCallers(sidecar.urls["gateway"] ?? "", { requestsPerSecond: 100, webSockets: 5 });
+      const { port } = taker.address() as AddressInfo;
+      await writeFile(path, settingsWith({ gateway: { private: { enabled: true, port } } }));
+      expect(await waitUntilRefused(sidecar, path)).toMatch(/taken/);
+      expect(await readHolder()).not.toBe(holder);
+      expect((await readSettingsInForce(sidecar, path))?.sha256).toBe(hash("sha256", before));
+      await callers.end();
+      expect(callers.failures).toEqual([]);
+      taker.close();
+      // The same once more: what was in its way is gone.
+      const after = settingsWith({ gateway: { private: { enabled: true, port: 0 } } });
+      await writeFile(path, after);
+      await waitUntilInForce(sidecar, path, after);
+    });
   });
+
+  it("a changed secret is handed over, too", async () => {
+    const [before, after] = [controlToken, controlToken.replace("1", "2")];
+    await until("the old token opens", generousMs, async () => (await readControlStatus(sidecar, before)) === 200);
+    await writeFile(join(folder, "control-token"), after);
+    await until("the new token opens", generousMs, async () => (await readControlStatus(sidecar, after)) === 200);
+    await until("the old process has left", generousMs, async () => (await readControlStatus(sidecar, before)) === 401);
+  });
+
+  describe("kill -9 in the middle of a hand-over", () => {
+    it.each([
+      ["the new process", 6_000],
+      ["the old process", 7_000],
+    ])("of %s: the sidecar serves on by the new settings", async (whom, timeoutMs) => {
+      const [old] = await listChildren(sidecar.pid);
+      const text = settingsWith({ health: { timeoutMs } });
+      await writeFile(path, text);
+      const next = await until("the new process is there", generousMs, async () =>
+        (await listChildren(sidecar.pid)).find((pid) => pid !== old),
+      );
+      process.kill((whom === "the new process" ? next : old) ?? 0, "SIGKILL");
+      await waitUntilInForce(sidecar, path, text);
+      expect(await askGateway(sidecar)).toMatch(/^0x/);
+      await until("one process is left", generousMs, async () => (await listChildren(sidecar.pid)).length === 1);
+    });
+  });
+});
+
+it("kill -9 of the one that hands over: both end, and the sidecar serves when it is started again", async () => {
+  await writeFile(path, settingsWith({}));
+  const sidecar = await startSidecar();
+  const text = settingsWith({ health: { timeoutMs: 6_000 } });
+  await writeFile(path, text);
+  const both = await until("both processes are there", generousMs, async () => {
+    const children = await listChildren(sidecar.pid);
+    return children.length === 2 && children;
+  });
+  await sidecar.end("SIGKILL", generousMs);
+  await using again = await until("it starts again", generousMs, startSidecar);
+  await waitUntilInForce(again, path, text);
+  expect(await askGateway(again)).toMatch(/^0x/);
+  await until("both have ended", generousMs, () => both.every((pid) => !existsSync(`/proc/${pid}`)));
 });
 
 /** The settings file of a gateway alone. */
