@@ -1,87 +1,38 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, describe, expect, it } from "vitest";
-import { buyUntilKnown, price } from "../../ledger/replicated-market.ts";
-import { testAccount } from "../../support/payment-chain.ts";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { buyUntilKnown } from "../../ledger/replicated-market.ts";
 import { isLong, seed } from "../../support/run-size.ts";
 import { createRandom } from "../../support/seeded-random.ts";
 import { generousMs, until } from "../../support/until.ts";
 import { signPaymentFor } from "../shop.ts";
 import { startBuyers } from "./buyers.ts";
+import { watchPayments, type ChargedPayments } from "./charged-payments.ts";
 import { listChildren, openSupervisedMarket, type Supervised, type SupervisedMarket } from "./supervised-market.ts";
 
-const payee = testAccount(2);
-
 let market: SupervisedMarket;
-let paidBefore: bigint;
-afterEach(() => market[Symbol.asyncDispose]());
+let payments: ChargedPayments;
 
-/** Every payment was charged once, and the ledgers and the chain agree about it. */
-async function expectChargedOnce(count: number, endStates: readonly string[] = ["delivered"]): Promise<void> {
-  const { chain, shop } = market;
-  expect((await chain.balanceOf(payee.address)) - paidBefore).toBe(BigInt(count) * price);
-  await until("all deliveries are noted", generousMs, () => {
-    const states = shop.rows("SELECT state FROM claims").map(({ state }) => String(state));
-    return states.length === count && states.every((state) => endStates.includes(state));
+/** Begins a test with services of one process each, and payments that count from now on. */
+async function begin(): Promise<void> {
+  const { shop, facilitator, upstream } = market;
+  upstream.behave("data");
+  await until("nobody is leaving", generousMs, async () => {
+    const serving = await Promise.all([shop, facilitator].map(servingPid));
+    return serving.every((pids) => /^\d+$/.test(pids));
   });
-}
-
-function expectSettled(count: number): void {
-  const settlements = market.facilitator.rows("SELECT state, count(*) AS settlements FROM settlement GROUP BY state");
-  expect(settlements).toEqual([{ state: "settled", settlements: count }]);
-}
-
-/** How many lines of the audit log are of an action, each of which tells one payment. */
-async function countAudited({ audited }: Supervised, action: string): Promise<number> {
-  return (await audited()).filter((line) => line["event.action"] === action).length;
-}
-
-async function open(facilitated: Parameters<typeof openSupervisedMarket>[0]): Promise<void> {
-  market = await openSupervisedMarket(facilitated);
-  paidBefore = await market.chain.balanceOf(payee.address);
+  payments = await watchPayments(market);
 }
 
 const inForce = ({ isInForce }: Supervised) => until("the settings are in force", generousMs, isInForce);
 
+const buy = (payment: string) => fetch(`${market.shop.url}/data`, { headers: { "PAYMENT-SIGNATURE": payment } });
+
 const servingPid = async ({ supervisor }: Supervised) => (await listChildren(supervisor()?.pid ?? 0)).toString();
 
-it(
-  "changed settings of facilitator and resource server fail no request of a hundred payments",
-  { timeout: 240_000 },
-  async () => {
-    await open("by a facilitator");
-    const { shop, facilitator, upstream, chain } = market;
-    const before = [await servingPid(shop), await servingPid(facilitator)];
-    const buyers = startBuyers(shop.url, chain.token, { everyMs: 60 });
-    const changes: readonly (readonly [Supervised, object])[] = [
-      [facilitator, { settlement: { inFlightMax: 500 } }],
-      [shop, { log: { level: "warn" } }],
-      [facilitator, { log: { level: "warn" } }],
-      [shop, { upstream: { timeoutMs: 20_000 } }],
-    ];
-    for (const [service, more] of changes) {
-      await service.write(more);
-      await inForce(service);
-    }
-    // Both at a time.
-    await Promise.all([shop.write({}), facilitator.write({})]);
-    await Promise.all([inForce(shop), inForce(facilitator)]);
-    await until("a hundred have bought", generousMs, () => buyers.bought.length >= 100 || buyers.failures.length > 0);
-    await buyers.end();
-    expect(buyers.failures.slice(0, 10)).toEqual([]);
-    // The upstream gives everyone another answer.
-    expect(new Set(buyers.bought).size).toBe(buyers.bought.length);
-    expect(upstream.hits()).toBe(buyers.bought.length);
-    await expectChargedOnce(buyers.bought.length);
-    expectSettled(buyers.bought.length);
-    expect(await countAudited(facilitator, "payment-settled")).toBe(buyers.bought.length);
-    expect(await countAudited(shop, "payment-charged")).toBe(buyers.bought.length);
-    await until("the last have left", generousMs, async () => (await servingPid(shop)).split(",").length === 1);
-    expect([await servingPid(shop), await servingPid(facilitator)]).not.toEqual(before);
-  },
-);
-
 it("a resource server that settles by itself is handed over as well", { timeout: 120_000 }, async () => {
-  await open("in the resource server");
+  await using own = await openSupervisedMarket("in the resource server");
+  market = own;
+  await begin();
   const { shop, chain } = market;
   const buyers = startBuyers(shop.url, chain.token, { everyMs: 60 });
   for (const level of ["warn", "error"]) {
@@ -91,125 +42,169 @@ it("a resource server that settles by itself is handed over as well", { timeout:
   await until("some have bought", generousMs, () => buyers.bought.length >= 30 || buyers.failures.length > 0);
   await buyers.end();
   expect(buyers.failures.slice(0, 10)).toEqual([]);
-  await expectChargedOnce(buyers.bought.length);
+  await payments.expectChargedOnce(buyers.bought.length);
 });
 
-it("settings of the facilitator that fail at the start have a process with the previous ones go on, under purchases", async () => {
-  await open("by a facilitator");
-  const { shop, facilitator, chain } = market;
-  const buyers = startBuyers(shop.url, chain.token, { everyMs: 100 });
-  await facilitator.write({ assets: [{ address: chain.token, name: "USDC", version: "9" }] });
-  expect(await until("they are refused", generousMs, facilitator.refusal)).toContain("another EIP-712 domain");
-  const before = buyers.bought.length;
-  await until("purchases go on", generousMs, () => buyers.bought.length > before + 10 || buyers.failures.length > 0);
-  await buyers.end();
-  expect(buyers.failures).toEqual([]);
-  await expectChargedOnce(buyers.bought.length);
-});
-
-const buy = (payment: string) => fetch(`${market.shop.url}/data`, { headers: { "PAYMENT-SIGNATURE": payment } });
-
-describe("a purchase whose upstream takes its time", () => {
-  it("is finished by the process that began it, and the next change waits for that", async () => {
-    await open("by a facilitator");
-    const { shop, upstream } = market;
-    upstream.behave("slow");
-    const payment = await signPaymentFor(`${shop.url}/data`);
-    const buying = buy(payment);
-    await until("the upstream works", generousMs, () => upstream.hits() === 1);
-    const old = await servingPid(shop);
-    await shop.write({ log: { level: "warn" } });
-    await inForce(shop);
-    expect((await buy(payment)).status, "the new process leaves the claim alone").toBe(409);
-    await shop.write({ log: { level: "error" } });
-    expect((await buying).status).toBe(200);
-    await inForce(shop);
-    expect((await servingPid(shop)).split(",")).not.toContain(old);
-    expect(upstream.hits()).toBe(1);
-    await expectChargedOnce(1);
-  });
-
-  it("does not hold up a stop beyond its grace, and buys when it is paid for again", async () => {
-    await open("by a facilitator");
-    const { shop, upstream } = market;
-    await shop.write({ shutdown: { graceMs: 3_000 } });
-    await inForce(shop);
-    upstream.behave("hang");
-    const payment = await signPaymentFor(`${shop.url}/data`);
-    const buying = buy(payment).then(
-      ({ status }) => status,
-      () => "cut off",
-    );
-    await until("the upstream works", generousMs, () => upstream.hits() === 1);
-    await shop.write({ shutdown: { graceMs: 3_000 }, log: { level: "warn" } });
-    await inForce(shop);
-    expect(await shop.supervisor()?.end("SIGTERM", generousMs)).toBe(0);
-    expect(await buying).not.toBe(200);
-    upstream.behave("data");
-    await until("it starts again", generousMs, async () => shop.start().then(() => true));
-    expect(await buyUntilKnown(`${shop.url}/data`, payment, generousMs)).toBe("bought");
-    await expectChargedOnce(1);
-  });
-});
-
-describe("kill -9 around hand-overs", () => {
-  const rounds = isLong ? 30 : 6;
-  const whom = ["the old process", "the new process", "the one that hands over"] as const;
+/** All of these leave services that serve. */
+describe("a facilitator and a resource server", () => {
+  beforeAll(async () => {
+    market = await openSupervisedMarket("by a facilitator");
+  }, 120_000);
+  afterAll(() => market[Symbol.asyncDispose]());
+  beforeEach(begin);
 
   it(
-    `${rounds} times, at random moments: no payment is lost, charged twice or delivered twice`,
-    { timeout: 60_000 + rounds * 30_000 },
+    "changed settings of facilitator and resource server fail no request of a hundred payments",
+    { timeout: 240_000 },
     async () => {
-      await open("by a facilitator");
-      const random = createRandom(seed);
-      const ends: Promise<string>[] = [];
-      const state = { isOver: false };
-      const buying = (async () => {
-        while (!state.isOver) {
-          const signed = await signPaymentFor(`${market.shop.url}/data`).catch(() => undefined);
-          if (signed !== undefined) ends.push(buyUntilKnown(`${market.shop.url}/data`, signed, 90_000));
-          await sleep(150);
-        }
-      })();
-      for (let round = 0; round < rounds; round += 1) {
-        const service = round % 2 === 0 ? market.facilitator : market.shop;
-        await strike(service, whom[round % whom.length] ?? whom[0], { round, random });
+      const { shop, facilitator, upstream, chain } = market;
+      const old = [await servingPid(shop), await servingPid(facilitator)];
+      const buyers = startBuyers(shop.url, chain.token, { everyMs: 60 });
+      const changes: readonly (readonly [Supervised, object])[] = [
+        [facilitator, { settlement: { inFlightMax: 500 } }],
+        [shop, { log: { level: "warn" } }],
+        [facilitator, { log: { level: "warn" } }],
+        [shop, { upstream: { timeoutMs: 20_000 } }],
+      ];
+      for (const [service, more] of changes) {
+        await service.write(more);
+        await inForce(service);
       }
-      await Promise.all([inForce(market.facilitator), inForce(market.shop)]);
-      state.isOver = true;
-      await buying;
-      const known = await Promise.all(ends);
-      expect(known.length, `seed ${seed}`).toBeGreaterThan(rounds);
-      expect(new Set(known), `seed ${seed}`).toEqual(new Set(["bought"]));
-      // What a client has got may not have been noted when the process was killed: the same payment would get it again.
-      await expectChargedOnce(known.length, ["delivered", "settled"]);
-      expectSettled(known.length);
+      // Both at a time.
+      await Promise.all([shop.write({}), facilitator.write({})]);
+      await Promise.all([inForce(shop), inForce(facilitator)]);
+      await until("a hundred have bought", generousMs, () => buyers.bought.length >= 100 || buyers.failures.length > 0);
+      await buyers.end();
+      expect(buyers.failures.slice(0, 10)).toEqual([]);
+      // The upstream gives everyone another answer.
+      expect(new Set(buyers.bought).size).toBe(buyers.bought.length);
+      expect(upstream.hits()).toBe(buyers.bought.length);
+      await payments.expectChargedOnce(buyers.bought.length);
+      payments.expectSettled(buyers.bought.length);
+      await payments.expectAudited(buyers.bought.length);
+      await until("the last have left", generousMs, async () => (await servingPid(shop)).split(",").length === 1);
+      expect([await servingPid(shop), await servingPid(facilitator)]).not.toEqual(old);
     },
   );
 
-  /** Hands a service over, and kills one of its processes meanwhile. */
-  async function strike(
-    service: Supervised,
-    victim: (typeof whom)[number],
-    { round, random }: Readonly<{ round: number; random: () => number }>,
-  ): Promise<void> {
-    const supervisor = service.supervisor();
-    if (supervisor === undefined) throw new Error("nobody hands over");
-    const [old] = await listChildren(supervisor.pid);
-    await service.write({ log: { level: round % 2 === 0 ? "warn" : "error" }, shutdown: { graceMs: 9_000 + round } });
-    const next = await until("the new process is there", generousMs, async () =>
-      (await listChildren(supervisor.pid)).find((pid) => pid !== old),
+  it("settings of the facilitator that fail at the start have a process with the previous ones go on, under purchases", async () => {
+    const { shop, facilitator, chain } = market;
+    const buyers = startBuyers(shop.url, chain.token, { everyMs: 100 });
+    await facilitator.write({ assets: [{ address: chain.token, name: "USDC", version: "9" }] });
+    expect(await until("they are refused", generousMs, facilitator.refusal)).toContain("another EIP-712 domain");
+    const bought = buyers.bought.length;
+    await until("purchases go on", generousMs, () => buyers.bought.length > bought + 10 || buyers.failures.length > 0);
+    await buyers.end();
+    expect(buyers.failures).toEqual([]);
+    await payments.expectChargedOnce(buyers.bought.length);
+    await facilitator.write({});
+    await inForce(facilitator);
+  });
+
+  describe("a purchase whose upstream takes its time", () => {
+    it("is finished by the process that began it, and the next change waits for that", async () => {
+      const { shop, upstream } = market;
+      upstream.behave("slow");
+      const payment = await signPaymentFor(`${shop.url}/data`);
+      const buying = buy(payment);
+      await until("the upstream works", generousMs, () => upstream.hits() === 1);
+      const old = await servingPid(shop);
+      await shop.write({ log: { level: "warn" } });
+      await inForce(shop);
+      expect((await buy(payment)).status, "the new process leaves the claim alone").toBe(409);
+      await shop.write({ log: { level: "error" } });
+      expect((await buying).status).toBe(200);
+      await inForce(shop);
+      expect((await servingPid(shop)).split(",")).not.toContain(old);
+      expect(upstream.hits()).toBe(1);
+      await payments.expectChargedOnce(1);
+    });
+
+    it("does not hold up a stop beyond its grace, and buys when it is paid for again", async () => {
+      const { shop, upstream } = market;
+      await shop.write({ shutdown: { graceMs: 3_000 } });
+      await inForce(shop);
+      upstream.behave("hang");
+      const payment = await signPaymentFor(`${shop.url}/data`);
+      const buying = buy(payment).then(
+        ({ status }) => status,
+        () => "cut off",
+      );
+      await until("the upstream works", generousMs, () => upstream.hits() === 1);
+      await shop.write({ shutdown: { graceMs: 3_000 }, log: { level: "warn" } });
+      await inForce(shop);
+      expect(await shop.supervisor()?.end("SIGTERM", generousMs)).toBe(0);
+      expect(await buying).not.toBe(200);
+      upstream.behave("data");
+      await until("it starts again", generousMs, async () => shop.start().then(() => true));
+      expect(await buyUntilKnown(`${shop.url}/data`, payment, generousMs)).toBe("bought");
+      await payments.expectChargedOnce(1);
+    });
+  });
+
+  describe("kill -9 around hand-overs", () => {
+    /** Six rounds are one of each process of each service; three of them are one of each process. */
+    const rounds = isLong ? 30 : 3;
+    const first = isLong ? 0 : (seed % 2) * rounds;
+    const whom = ["the old process", "the new process", "the one that hands over"] as const;
+
+    it(
+      `${rounds} times, at random moments: no payment is lost, charged twice or delivered twice`,
+      { timeout: 60_000 + rounds * 30_000 },
+      async () => {
+        const random = createRandom(seed);
+        const ends: Promise<string>[] = [];
+        const state = { isOver: false };
+        const buying = (async () => {
+          while (!state.isOver) {
+            const signed = await signPaymentFor(`${market.shop.url}/data`).catch(() => undefined);
+            if (signed !== undefined) ends.push(buyUntilKnown(`${market.shop.url}/data`, signed, 90_000));
+            await sleep(150);
+          }
+        })();
+        for (let round = first; round < first + rounds; round += 1) {
+          const service = round % 2 === 0 ? market.facilitator : market.shop;
+          await strike(service, whom[round % whom.length] ?? whom[0], { round, random });
+        }
+        await Promise.all([inForce(market.facilitator), inForce(market.shop)]);
+        state.isOver = true;
+        await buying;
+        const known = await Promise.all(ends);
+        expect(known.length, `seed ${seed}`).toBeGreaterThan(rounds);
+        expect(new Set(known), `seed ${seed}`).toEqual(new Set(["bought"]));
+        // What a client has got may not have been noted when the process was killed: the same payment would get it again.
+        await payments.expectChargedOnce(known.length, ["delivered", "settled"]);
+        payments.expectSettled(known.length);
+      },
     );
-    await sleep(random() * 2_500);
-    const pid = { "the old process": old, "the new process": next, "the one that hands over": supervisor.pid }[victim];
-    kill(pid ?? 0);
-    // Where the new process serves already, its end is that of the service, as an engine or systemd sees it.
-    await until("it serves, or has ended", generousMs, async () => supervisor.hasEnded() || service.isInForce());
-    if (victim === "the one that hands over") await until("it has ended", generousMs, supervisor.hasEnded);
-    // Those that it had started may still be ending, and have its ports.
-    if (supervisor.hasEnded()) await until("it starts again", generousMs, async () => service.start().then(() => true));
-    await inForce(service);
-  }
+
+    /** Hands a service over, and kills one of its processes meanwhile. */
+    async function strike(
+      service: Supervised,
+      victim: (typeof whom)[number],
+      { round, random }: Readonly<{ round: number; random: () => number }>,
+    ): Promise<void> {
+      const supervisor = service.supervisor();
+      if (supervisor === undefined) throw new Error("nobody hands over");
+      const [old] = await listChildren(supervisor.pid);
+      await service.write({ log: { level: round % 2 === 0 ? "warn" : "error" }, shutdown: { graceMs: 9_000 + round } });
+      const next = await until("the new process is there", generousMs, async () =>
+        (await listChildren(supervisor.pid)).find((pid) => pid !== old),
+      );
+      await sleep(random() * 2_500);
+      const pid = { "the old process": old, "the new process": next, "the one that hands over": supervisor.pid }[
+        victim
+      ];
+      kill(pid ?? 0);
+      // Where the new process serves already, its end is that of the service, as an engine or systemd sees it.
+      await until("it serves, or has ended", generousMs, async () => supervisor.hasEnded() || service.isInForce());
+      if (victim === "the one that hands over") await until("it has ended", generousMs, supervisor.hasEnded);
+      // Those that it had started may still be ending, and have its ports.
+      if (supervisor.hasEnded())
+        await until("it starts again", generousMs, async () => service.start().then(() => true));
+      await inForce(service);
+    }
+  });
 });
 
 /** Kills a process, unless it has ended by itself. */

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -125,7 +126,10 @@ export async function supervise(
       return database.prepare(sql).all();
     },
     audited: async () => {
-      const lines = (await readFile(join(folder, `${service}-audit.jsonl`), "utf8")).trimEnd().split("\n");
+      const auditPath = join(folder, `${service}-audit.jsonl`);
+      // It begins with its first line.
+      if (!existsSync(auditPath)) return [];
+      const lines = (await readFile(auditPath, "utf8")).trimEnd().split("\n");
       return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
     },
     [Symbol.asyncDispose]: async () => running?.[Symbol.asyncDispose](),

@@ -1,0 +1,54 @@
+import { expect } from "vitest";
+import { price } from "../../ledger/replicated-market.ts";
+import { testAccount } from "../../support/payment-chain.ts";
+import { generousMs, until } from "../../support/until.ts";
+import type { Supervised, SupervisedMarket } from "./supervised-market.ts";
+
+/** What a market's ledgers, audit logs and chain tell of the payments since a moment. */
+export type ChargedPayments = Readonly<{
+  /** Every payment was charged once, and the resource server's ledger and the chain agree about it. */
+  expectChargedOnce: (count: number, endStates?: readonly string[]) => Promise<void>;
+  /** The facilitator's ledger has so many settlements, all settled. */
+  expectSettled: (count: number) => void;
+  /** The audit logs of both tell so many. */
+  expectAudited: (count: number) => Promise<void>;
+}>;
+
+type Row = Readonly<{ nonce: string; state: string }>;
+
+/** Notes what was paid so far: what is expected is told of payments from now on. */
+export async function watchPayments({ chain, shop, facilitator }: SupervisedMarket): Promise<ChargedPayments> {
+  const payee = testAccount(2).address;
+  const listClaims = () => shop.rows("SELECT nonce, state FROM claims") as readonly Row[];
+  const listSettlements = () =>
+    facilitator.rows("SELECT authorization_nonce AS nonce, state FROM settlement") as readonly Row[];
+  const audited = async () => [
+    await countAudited(facilitator, "payment-settled"),
+    await countAudited(shop, "payment-charged"),
+  ];
+  const paidBefore = await chain.balanceOf(payee);
+  const auditedBefore = await audited();
+  const [claimed, settled] = [listClaims(), listSettlements()].map((rows) => new Set(rows.map(({ nonce }) => nonce)));
+  return {
+    expectChargedOnce: async (count, endStates = ["delivered"]) => {
+      expect((await chain.balanceOf(payee)) - paidBefore).toBe(BigInt(count) * price);
+      await until("all deliveries are noted", generousMs, () => {
+        const states = statesOf(listClaims(), claimed);
+        return states.length === count && states.every((state) => endStates.includes(state));
+      });
+    },
+    expectSettled: (count) =>
+      expect(statesOf(listSettlements(), settled)).toEqual(Array<string>(count).fill("settled")),
+    expectAudited: async (count) => expect(await audited()).toEqual(auditedBefore.map((lines) => lines + count)),
+  };
+}
+
+/** States of the rows that are new. */
+function statesOf(rows: readonly Row[], known: ReadonlySet<string> | undefined): readonly string[] {
+  return rows.flatMap(({ nonce, state }) => (known?.has(nonce) ? [] : [state]));
+}
+
+/** How many lines of the audit log are of an action, each of which tells one payment. */
+async function countAudited({ audited }: Supervised, action: string): Promise<number> {
+  return (await audited()).filter((line) => line["event.action"] === action).length;
+}
