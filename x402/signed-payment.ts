@@ -1,5 +1,5 @@
 import secp256k1 from "secp256k1";
-import { keccak256 } from "viem/utils";
+import * as Hash from "ox/Hash";
 import { type Hex, encodeAddress, encodeInteger, type Word } from "./hex.ts";
 import { reason, type Refusal } from "./reason.ts";
 import { computeAuthorizationDigest, encodeAuthorization, type Authorization } from "./typed-data.ts";
@@ -89,7 +89,7 @@ export function isSignedBy(account: Hex, digest: Uint8Array, { compact, yParity 
     // The library throws where no key fits (r or s zero or not below the order): then nobody signed.
     return false;
   }
-  return keccak256(key.subarray(1)).slice(26) === encodeAddress(account).slice(24);
+  return Hash.keccak256(key.subarray(1), { as: "Hex" }).slice(26) === encodeAddress(account).slice(24);
 }
 
 /** The arguments `v, r, s` of a token's method as ABI words. */

@@ -1,4 +1,4 @@
-import { keccak256, stringToBytes } from "viem/utils";
+import * as Hash from "ox/Hash";
 import { encodeAddress, encodeInteger, type Hex, type Word } from "./hex.ts";
 
 /** EIP-3009's `TransferWithAuthorization`. Amount in the token's smallest unit, times in seconds since 1970. */
@@ -20,13 +20,13 @@ const transferType = hashText(
 );
 
 function hashText(text: string): Word {
-  return keccak256(stringToBytes(text)).slice(2);
+  return Hash.keccak256(Buffer.from(text), { as: "Hex" }).slice(2);
 }
 
 /** The domain separator of a token (EIP-712, `hashStruct(eip712Domain)`), as `DOMAIN_SEPARATOR()` of the token answers it. */
 export function computeDomainSeparator({ address, name, version, chainId }: TokenDomain): Hex {
   const words = [domainType, hashText(name), hashText(version), encodeInteger(BigInt(chainId)), encodeAddress(address)];
-  return keccak256(Buffer.from(words.join(""), "hex"));
+  return Hash.keccak256(Buffer.from(words.join(""), "hex"), { as: "Hex" });
 }
 
 /**
@@ -47,6 +47,6 @@ export function encodeAuthorization(authorization: Authorization): Word {
 
 /** The hash that the payer signs (EIP-712). It names the payment: token, chain and every field of the authorization. */
 export function computeAuthorizationDigest(separator: Hex, words: Word): Uint8Array {
-  const struct = keccak256(Buffer.from(transferType + words, "hex"));
-  return keccak256(Buffer.from(`1901${separator.slice(2)}${struct.slice(2)}`, "hex"), "bytes");
+  const struct = Hash.keccak256(Buffer.from(transferType + words, "hex"), { as: "Hex" });
+  return Hash.keccak256(Buffer.from(`1901${separator.slice(2)}${struct.slice(2)}`, "hex"));
 }

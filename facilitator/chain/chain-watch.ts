@@ -1,4 +1,4 @@
-import { formatUnits } from "viem/utils";
+import * as Value from "ox/Value";
 import type { Logger } from "#daemon/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { pause, poll } from "#daemon/time.ts";
@@ -84,7 +84,7 @@ export async function startChainWatch(
       chain: { ok: problem === undefined, message: problem ?? `chain ${options.chainId} answers` },
       signer: signerCheck(balance, settlementCost, options),
     }),
-    signerBalance: () => (balance === undefined ? undefined : Number(formatUnits(balance, nativeDecimals))),
+    signerBalance: () => (balance === undefined ? undefined : Number(Value.format(balance, nativeDecimals))),
     [Symbol.asyncDispose]: async () => {
       stop.abort();
       await watching;
@@ -98,9 +98,9 @@ function signerCheck(
   { signer, nativeDecimals }: ChainWatchOptions,
 ): ReadinessCheck {
   if (balance === undefined) return { ok: false, message: `the balance of ${signer} is not known yet` };
-  const held = formatUnits(balance, nativeDecimals);
+  const held = Value.format(balance, nativeDecimals);
   if (balance >= settlementCost) return { ok: true, message: `${signer} holds ${held} to pay for gas` };
-  const wanted = formatUnits(settlementCost, nativeDecimals);
+  const wanted = Value.format(settlementCost, nativeDecimals);
   return {
     ok: false,
     message: `${signer} holds ${held} to pay for gas, one settlement may cost ${wanted}; send it more`,

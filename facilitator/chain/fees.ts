@@ -1,4 +1,4 @@
-import { formatGwei, parseGwei } from "viem/utils";
+import * as Value from "ox/Value";
 import type { Chain } from "./chain.ts";
 import { ChainError } from "./chain-error.ts";
 
@@ -39,7 +39,7 @@ export function createFeeQuotes(
 
 /** Most that is paid for one unit of gas, in wei. */
 export function computeFeeLimit(maxFeePerGasGwei: number): bigint {
-  return parseGwei(String(maxFeePerGasGwei));
+  return Value.fromGwei(String(maxFeePerGasGwei));
 }
 
 function feesFor(baseFeePerGas: bigint, tip: bigint, limit: bigint): Fees {
@@ -47,7 +47,7 @@ function feesFor(baseFeePerGas: bigint, tip: bigint, limit: bigint): Fees {
   if (needed > limit) {
     throw new ChainError(
       "refused",
-      `the chain asks ${formatGwei(needed)} gwei for gas, settlement.maxFeePerGasGwei allows ${formatGwei(limit)}`,
+      `the chain asks ${Value.formatGwei(needed)} gwei for gas, settlement.maxFeePerGasGwei allows ${Value.formatGwei(limit)}`,
     );
   }
   const generous = 2n * baseFeePerGas + tip;

@@ -1,18 +1,19 @@
-import { keccak256, stringToBytes } from "viem/utils";
+import * as Hash from "ox/Hash";
 import { encodeAddress, type Hex } from "#x402/hex.ts";
 
 /** Call data and events of an EIP-3009 token. */
 
-const selector = (signature: string): Hex => keccak256(stringToBytes(signature)).slice(0, 10) as Hex;
+const hashText = (text: string): Hex => Hash.keccak256(Buffer.from(text), { as: "Hex" });
+const selector = (signature: string): Hex => hashText(signature).slice(0, 10) as Hex;
 
 const balanceOf = selector("balanceOf(address)");
 const authorizationState = selector("authorizationState(address,bytes32)");
 
 /** Topic of `Transfer(address indexed from, address indexed to, uint256 value)` (ERC-20). */
-export const transferTopic = keccak256(stringToBytes("Transfer(address,address,uint256)"));
+export const transferTopic = hashText("Transfer(address,address,uint256)");
 
 /** Topic of `AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)` (EIP-3009). */
-export const authorizationUsedTopic = keccak256(stringToBytes("AuthorizationUsed(address,bytes32)"));
+export const authorizationUsedTopic = hashText("AuthorizationUsed(address,bytes32)");
 
 /** Asks for the domain separator of the token's EIP-712 domain; most EIP-3009 tokens have the method, the EIP asks for it. */
 export const domainSeparatorCall: Hex = selector("DOMAIN_SEPARATOR()");

@@ -1,6 +1,8 @@
+import * as Address from "ox/Address";
+import * as Hash from "ox/Hash";
+import * as PublicKey from "ox/PublicKey";
+import * as TxEnvelopeEip1559 from "ox/TxEnvelopeEip1559";
 import secp256k1 from "secp256k1";
-import type { TransactionSerializableEIP1559 } from "viem";
-import { keccak256, publicKeyToAddress, serializeTransaction } from "viem/utils";
 import type { Secret } from "#daemon/secret.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 import type { Hex } from "#x402/hex.ts";
@@ -8,10 +10,21 @@ import type { Hex } from "#x402/hex.ts";
 /** A transaction ready to be sent, with the hash by which the chain will know it. */
 type SignedTransaction = Readonly<{ hash: Hex; rawTransaction: Hex }>;
 
+/** What is signed. */
+type Transaction = Readonly<{
+  chainId: number;
+  nonce: number;
+  to: Hex;
+  data: Hex;
+  gas: bigint;
+  maxFeePerGas: bigint;
+  maxPriorityFeePerGas: bigint;
+}>;
+
 /** An account that signs EIP-1559 transactions. */
 export type TransactionSigner = Readonly<{
   address: Hex;
-  sign: (transaction: Omit<TransactionSerializableEIP1559, "type">) => SignedTransaction;
+  sign: (transaction: Transaction) => SignedTransaction;
 }>;
 
 /**
@@ -28,17 +41,23 @@ export function createTransactionSigner(privateKey: Secret): TransactionSigner {
   }
   const publicKey = Buffer.from(secp256k1.publicKeyCreate(key, false)).toString("hex");
   return {
-    address: publicKeyToAddress(`0x${publicKey}`),
+    address: Address.fromPublicKey(PublicKey.fromHex(`0x${publicKey}`), { checksum: true }),
     sign: (transaction) => {
-      const unsigned = { ...transaction, type: "eip1559" } as const;
-      const digest = keccak256(serializeTransaction(unsigned), "bytes");
+      const unsigned = TxEnvelopeEip1559.from({ ...transaction, nonce: BigInt(transaction.nonce) });
+      const digest = Hash.keccak256(TxEnvelopeEip1559.serialize(unsigned), { as: "Bytes" });
       const { signature, recid } = secp256k1.ecdsaSign(digest, key);
-      const rawTransaction = serializeTransaction(unsigned, {
-        r: `0x${Buffer.from(signature.subarray(0, 32)).toString("hex")}`,
-        s: `0x${Buffer.from(signature.subarray(32, 64)).toString("hex")}`,
-        yParity: recid,
+      const rawTransaction = TxEnvelopeEip1559.serialize(unsigned, {
+        signature: {
+          r: readInteger(signature.subarray(0, 32)),
+          s: readInteger(signature.subarray(32)),
+          yParity: recid,
+        },
       });
-      return { hash: keccak256(rawTransaction), rawTransaction };
+      return { hash: Hash.keccak256(rawTransaction), rawTransaction };
     },
   };
+}
+
+function readInteger(bytes: Uint8Array): bigint {
+  return BigInt(`0x${Buffer.from(bytes).toString("hex")}`);
 }
