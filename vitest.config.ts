@@ -47,8 +47,6 @@ const unsharedIntegrationTests = [
   "test/{bounds,facilitator,http-apis,infra,package,resource-server,x402}/**/*.integration.test.ts",
   "test/gateway/{large-messages,memory-bounds}.integration.test.ts",
   "test/gateway/listener/generated-requests.integration.test.ts",
-  "test/sidecar/*.integration.test.ts",
-  "test/sidecar/{hand-over,restore,volume,volume-snapshot}/**/*.integration.test.ts",
 ];
 
 /** One cache of compiled code for the nodes of all tests, where each would fill one of its own; see `devnet/workspace/launcher.ts`. */

@@ -1,7 +1,7 @@
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { answersRpc, goodAnswers, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
 import type { ConditionType } from "#status/condition.ts";
@@ -14,6 +14,7 @@ const withinMs = 20_000;
 const gatehouse = join(import.meta.dirname, "../../cli/gatehouse.js");
 
 const nameServer = mayMount ? await startSilentNameServer() : undefined;
+afterAll(() => nameServer?.[Symbol.dispose]());
 const why = nameServer === undefined ? whySkipped : "";
 
 /** Starts a sidecar whose system asks that name server, and knows `node.test` by itself. */

@@ -24,8 +24,14 @@ export async function startSilentNameServer() {
     ([error]) => error === undefined,
     () => false,
   );
+  if (!isBound) return undefined;
   const countAsked = (label: string) => questions.filter((one) => one.includes(label)).length;
-  return isBound ? { address, countAsked, wasAsked: (label: string) => countAsked(label) > 0 } : undefined;
+  return {
+    address,
+    countAsked,
+    wasAsked: (label: string) => countAsked(label) > 0,
+    [Symbol.dispose]: () => void socket.close(),
+  };
 }
 
 /** The words before a command whose system asks that name server, and knows `node.test` by itself. */
