@@ -104,7 +104,11 @@ test("another node's copies are never restored, even where they lie in this node
   await using production = await startOwnedNode("production");
   const sidecar = await startService(
     "sidecar",
-    buildEnvironment(production, { GATEHOUSE_SIDECAR_UPKEEP_RESTORE_AFTER_MS: "300" }),
+    // Both restarts are waited out: nothing that answers comes after them.
+    buildEnvironment(production, {
+      GATEHOUSE_SIDECAR_UPKEEP_RESTORE_AFTER_MS: "300",
+      GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "1000",
+    }),
   );
   try {
     const url = sidecar.urls["sidecar"];
