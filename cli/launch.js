@@ -59,6 +59,8 @@ async function loadSidecar() {
   await import("../daemon/service.ts");
   // Loaded by a sidecar only when its settings name a key set.
   await import("../gateway/callers/tokens.ts");
+  // Loaded when an archive is unpacked.
+  await import("tar");
   process.once("exit", () => {
     flushCompileCache();
     if (directory !== undefined) writeFileSync(markerIn(directory), fingerprint());

@@ -3,7 +3,6 @@ import { open } from "node:fs/promises";
 import { PassThrough, type Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createZstdDecompress } from "node:zlib";
-import { extract } from "tar";
 import type { Logger } from "#daemon/log.ts";
 import { createProgress, type Progress } from "./progress.ts";
 import { RestoreError, type RestorePlace } from "./restore-place.ts";
@@ -32,6 +31,8 @@ export async function unpackArchive(
     { log },
   );
   const refusing = new AbortController();
+  // Only here: every start of a sidecar would pay for it, and few ever unpack.
+  const { extract } = await import("tar");
   const unpacking = extract({
     cwd: place.tree,
     strip: settings.archive.strip,
