@@ -10,8 +10,11 @@ export function findChromium(): string | undefined {
   return directories.flatMap((directory) => names.map((name) => join(directory, name))).find(isExecutable);
 }
 
-/** Starts a browser without a window and with a fresh profile; the sandbox needs rights that containers lack. */
+/** Starts a browser without a window and with a fresh profile; the sandbox needs rights that containers lack, and imitating a GPU takes time. */
 export async function startChromium(executablePath: string): Promise<AsyncDisposable & Readonly<{ browser: Browser }>> {
-  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  const browser = await chromium.launch({
+    executablePath,
+    args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
+  });
   return { browser, [Symbol.asyncDispose]: () => browser.close() };
 }
