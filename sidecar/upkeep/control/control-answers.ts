@@ -31,6 +31,8 @@ export const controlView = z.object({
   upgrade: shownUpgrade.optional(),
   /** The upgrade that begins by itself, or did not when its time came. */
   scheduled: z.object({ words: z.string() }).optional(),
+  /** Why this is no time to stop another node; empty where this one serves and nothing is done to it. An older sidecar has no such field. */
+  problems: z.array(z.string()).optional(),
 });
 
 export type ControlView = Readonly<z.output<typeof controlView>>;
@@ -72,10 +74,10 @@ export const upgradeRequest = z.strictObject({
   source: z.string().min(1).max(4_096),
   version: z.string().max(64).optional(),
   digest: z.string().max(64).optional(),
-  /** When it begins; absent: at once, or in `upgrade.window` where that is set. */
+  /** When it begins; absent: at once, or in `upgrade.window` where that is set. `now-if-open`: at once, and refused while that window is closed. */
   at: z
     .union([
-      z.literal("now"),
+      z.enum(["now", "now-if-open"]),
       z.strictObject({ kind: z.literal("time"), atMs: z.int().min(0).max(8.64e15) }),
       z.strictObject({ kind: z.literal("height"), height: z.int().min(0) }),
     ])

@@ -14,6 +14,7 @@ import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import type { RequestUpgradeDependencies } from "../upgrade/request-upgrade.ts";
 import { describeScheduled, upgradeWords, type ObservedUpgrade } from "../upgrade/upgrade-observation.ts";
+import { findNodeProblems } from "./node-problems.ts";
 import { createUpgradeControl, type UpgradeControl } from "./upgrade-control.ts";
 import type { AdoptAnswer, ControlView, RestartAnswer, ResumeAnswer } from "./control-answers.ts";
 
@@ -73,6 +74,7 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
       ...(plan === undefined ? {} : { plan: plan as ControlView["plan"] }),
       ...shownUpgrade(seen.upgrade.now().record),
       ...shownSchedule(seen.upgrade, command),
+      problems: [...findNodeProblems({ ...dependencies, isRestarting: seen.isRestarting })],
     };
   };
   const resume = (): ResumeAnswer => {
