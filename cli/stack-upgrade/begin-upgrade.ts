@@ -23,6 +23,8 @@ export type BeginOptions = Readonly<{
   statusUrl: string | undefined;
   limits: Partial<StackLimits>;
   dryRun: boolean;
+  /** What was agreed to before, with others: only that is begun, and nobody is asked. */
+  agreed?: AgreedStackPlan | undefined;
 }> &
   Pick<Agreement, "yes" | "confirm">;
 
@@ -67,24 +69,31 @@ export async function beginUpgrade(
   const { directory, configFile, dryRun, yes } = options;
   const { output, clock, signal } = dependencies;
   const limits = { ...defaultLimits, ...options.limits };
-  const shown = await lookAt(options, dependencies);
-  output.out(formatStackPlan(shown.place, shown.to, shown.check, limits));
-  let agreed = requireReady(shown);
-  if (dryRun) return exitStatus.clean;
-  if (!(await isAgreedTo(question, options, output))) return exitStatus.error;
-  if (!yes) {
-    // Hours may have passed before the answer.
-    const now = await lookAt(options, dependencies);
-    if (!isDeepStrictEqual(planOf(now), planOf(shown))) {
-      output.out(formatStackPlan(now.place, now.to, now.check, limits));
-      throw new Refused("since you were asked it became what is shown above; nothing was changed: say it again");
+  const shown = await lookAtStack(await findStack(options, dependencies), options, dependencies);
+  const refuseAnother = (now: StackLook) => {
+    output.out(formatStackPlan(now.place, now.to, now.check, limits));
+    return new Refused("since you were asked it became what is shown above; nothing was changed: say it again");
+  };
+  let ready: ReadyStack;
+  if (options.agreed === undefined) {
+    output.out(formatStackPlan(shown.place, shown.to, shown.check, limits));
+    ready = requireReady(shown);
+    if (dryRun) return exitStatus.clean;
+    if (!(await isAgreedTo(question, options, output))) return exitStatus.error;
+    if (!yes) {
+      // Hours may have passed before the answer.
+      const now = await lookAtStack(await findStack(options, dependencies), options, dependencies);
+      if (!isStillAgreed(now, readAgreedPlan(shown))) throw refuseAnother(now);
+      ready = requireReady(now);
     }
-    agreed = requireReady(now);
+  } else {
+    if (!isStillAgreed(shown, options.agreed)) throw refuseAnother(shown);
+    ready = requireReady(shown);
   }
   if (signal.aborted) throw new Refused("it was ended by a signal; nothing was changed");
   const nowMs = clock.wallMs();
   return {
-    ...agreed,
+    ...ready,
     directory,
     configFile,
     backend: await dependencies.pulumi.readBackend(),
@@ -95,34 +104,58 @@ export async function beginUpgrade(
   };
 }
 
-type Look = Readonly<{ place: StackPlace; to: UpgradeSide; check: StackCheck }>;
+/** What was found of a stack, and what is wanted of it. */
+export type StackLook = Readonly<{ place: StackPlace; to: UpgradeSide; check: StackCheck }>;
 
-async function lookAt(options: BeginOptions, dependencies: BeginDependencies): Promise<Look> {
-  const { requested } = options;
-  const { pulumi, engine: findEngine, questions, pause, signal } = dependencies;
-  const place = await findStack(options, dependencies);
+/**
+ * Looks whether a stack could be upgraded now; changes nothing.
+ *
+ * @throws {Refused} where that can't be said.
+ */
+export async function lookAtStack(
+  place: StackPlace,
+  { requested }: Pick<BeginOptions, "requested">,
+  { pulumi, engine: findEngine, questions, pause, signal }: Omit<BeginDependencies, "output" | "clock">,
+): Promise<StackLook> {
   const to = decideNewSide(place, requested);
   if (to === undefined) throw new Refused(`the tag of ${requested.image} reports no version; say it by --node-version`);
   const engine = findEngine(place.engine);
   if (engine === undefined) {
     throw new Refused(`the stack's engine is at ${place.engine}; run this on the machine where that engine is`);
   }
-  return {
-    place,
-    to,
-    check: await checkStack(place, to, { pulumi, engine, questions: questions(place), pause, signal }),
-  };
+  const check = await checkStack(place, to, { pulumi, engine, questions: questions(place), pause, signal });
+  return { place, to, check };
 }
 
-function requireReady({ place, to, check }: Look) {
+/** Whether a look found nothing that speaks against the upgrade. Pure. */
+export function isReady(look: StackLook): boolean {
+  return findReady(look) !== undefined;
+}
+
+type ReadyStack = StackPlace & Pick<StackRecord, "to" | "before" | "toolImage">;
+
+function findReady({ place, to, check }: StackLook): ReadyStack | undefined {
   const { before, toolImage, problems } = check;
-  if (problems.length === 0 && before !== undefined && toolImage !== undefined) {
-    return { ...place, to, before, toolImage };
-  }
-  throw new Refused("it can't be done now, for the reasons above; nothing was changed");
+  if (problems.length > 0 || before === undefined || toolImage === undefined) return undefined;
+  return { ...place, to, before, toolImage };
 }
 
-/** What a person agrees to. The chain goes on meanwhile: heights and sizes are others each time. */
-function planOf({ place, to, check: { toolImage, problems, warnings, clones } }: Look) {
+function requireReady(look: StackLook): ReadyStack {
+  const ready = findReady(look);
+  if (ready === undefined) throw new Refused("it can't be done now, for the reasons above; nothing was changed");
+  return ready;
+}
+
+/** What a person agrees to. The chain goes on meanwhile: heights and sizes are others each time. Pure. */
+export function readAgreedPlan({ place, to, check: { toolImage, problems, warnings, clones } }: StackLook) {
   return { place, to, toolImage, problems, warnings, clones };
 }
+
+/** Whether a look finds what was agreed to. That a warning is gone, such as of an image that was not pulled yet, makes it no other. */
+function isStillAgreed(look: StackLook, agreed: AgreedStackPlan): boolean {
+  const now = readAgreedPlan(look);
+  const isKnown = now.warnings.every((warning) => agreed.warnings.includes(warning));
+  return isKnown && isDeepStrictEqual({ ...now, warnings: agreed.warnings }, agreed);
+}
+
+export type AgreedStackPlan = ReturnType<typeof readAgreedPlan>;

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { lockStack } from "./stack-lock.ts";
 import { defaultLimits } from "./stack-record.ts";
-import { runStackUpgradeCommand, type StackUpgradeOptions } from "./stack-upgrade-command.ts";
+import type { StackUpgradeOptions } from "./run-stack.ts";
+import { runStackUpgradeCommand } from "./stack-upgrade-command.ts";
 import { createStackWorld, type StackWorld } from "./testing/stack-world.ts";
 import { newImage, oldImage, prefix } from "./testing/world-state.ts";
 
