@@ -25,7 +25,7 @@ export const sizedTests = [
   "test/sidecar/hand-over/hand-over.integration.test.ts",
   "test/sidecar/{faults,few-descriptors,killed-at-each-step,killed-while-upgrading,slow-gateway}.integration.test.ts",
   "test/sidecar/{page,page-actions,page-of-status,page-pictures,overview,restore-data,runbook-pages}.integration.test.ts",
-  "test/sidecar/{upgrade-command,upkeep-of-devnet}.integration.test.ts",
+  "test/sidecar/{upgrade-command,upgrade-in-turn,upkeep-of-devnet}.integration.test.ts",
 ];
 
 /** Tests that send as many generated messages as `GATEHOUSE_FUZZ_RUNS` says. */

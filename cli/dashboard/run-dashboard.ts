@@ -1,11 +1,11 @@
 import { systemClock } from "#daemon/clock.ts";
-import { explainUnreadable, readNamedText } from "#daemon/files/regular-file.ts";
 import { createLog } from "#daemon/log.ts";
 import type { Mask } from "#daemon/mask.ts";
 import { formatFailure } from "#daemon/start-failure.ts";
 import { waitForAbort } from "#daemon/stop-signal.ts";
 import { startOverview } from "#sidecar/overview/overview.ts";
-import { isTarget, parseTargets, TargetError, listTargetLines } from "#sidecar/overview/targets.ts";
+import { TargetError } from "#sidecar/overview/targets.ts";
+import { readTargets } from "../target-list.ts";
 
 /** What is looked at, and where the page is served. */
 export type DashboardOptions = Readonly<{
@@ -14,9 +14,6 @@ export type DashboardOptions = Readonly<{
   listen: Readonly<{ host: string; port: number; allowedHosts: readonly string[] }>;
 }>;
 
-/** More than any list of targets has. */
-const fileBytesMax = 65_536;
-
 /** Serves the overview until the signal aborts. Returns the exit status: 0, or 1 when it could not begin, which is printed. */
 export async function runDashboard(
   { where, listen }: DashboardOptions,
@@ -24,7 +21,7 @@ export async function runDashboard(
 ): Promise<number> {
   const log = createLog({ service: "dashboard", level: "warn", mask });
   try {
-    const targets = parseTargets(where.flatMap((one) => (isTarget(one) ? [one] : listTargetLines(readTargets(one)))));
+    const targets = readTargets(where);
     await using overview = await startOverview(
       targets,
       { ...listen, setting: "--port" },
@@ -38,14 +35,5 @@ export async function runDashboard(
     const lines = error instanceof TargetError ? [error.message] : formatFailure(error);
     for (const line of lines) process.stderr.write(mask.text(`dashboard: ${line}\n`));
     return 1;
-  }
-}
-
-function readTargets(path: string): string {
-  try {
-    return readNamedText(path, fileBytesMax);
-  } catch (cause) {
-    const message = `${path} is no URL, and no file that can be read (${explainUnreadable(cause)}).`;
-    throw new TargetError(message, { cause });
   }
 }

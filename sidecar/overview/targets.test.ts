@@ -15,7 +15,7 @@ const listUrls = (count: number) => Array.from({ length: count }, (_, index) => 
 
 test("an overview has sixty-four targets, and with one more it is refused", () => {
   expect(parseTargets(listUrls(64))).toHaveLength(64);
-  expect(() => parseTargets(listUrls(65))).toThrow("there are 65 targets; an overview has at most 64.");
+  expect(() => parseTargets(listUrls(65))).toThrow("there are 65 targets; at most 64 are possible.");
 });
 
 test.each([

@@ -9,7 +9,7 @@ export type Target = Readonly<{
   shownUrl: string;
 }>;
 
-/** How many services one overview has at most. */
+/** How many services one list has at most. */
 const targetsMax = 64;
 
 /** A list of targets that can't be used; the message says which line, and what is expected. */
@@ -41,7 +41,7 @@ export function listTargetLines(text: string): readonly string[] {
 export function parseTargets(lines: readonly string[]): readonly Target[] {
   if (lines.length === 0) throw new TargetError("there is no target; give URLs, or a file with one on each line.");
   if (lines.length > targetsMax) {
-    throw new TargetError(`there are ${lines.length} targets; an overview has at most ${targetsMax}.`);
+    throw new TargetError(`there are ${lines.length} targets; at most ${targetsMax} are possible.`);
   }
   const targets = lines.map(parseTarget);
   const names = new Set<string>();

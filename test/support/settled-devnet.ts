@@ -6,7 +6,8 @@ import { until } from "#sidecar/testing/until.ts";
 import { callRpc } from "./call-rpc.ts";
 import { startDevnetWorkspace, type DevnetWorkspace } from "./devnet-workspace.ts";
 
-const quick = {
+/** Settings of a sidecar with quick intervals, next to a devnet node. */
+export const quickSidecar = {
   // Without --force it waits for the node's end: one that is killed loses blocks that it has not saved.
   GATEHOUSE_SIDECAR_OPS_STOP: '["./ops","stop"]',
   GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS: "127.0.0.1",
@@ -23,7 +24,7 @@ export function runQuickUpkeep(
   environment: Environment = {},
   options: Readonly<{ stateDirectory?: string; clock?: Clock }> = {},
 ): Promise<RunningUpkeep> {
-  return runUpkeep(node, { ...quick, ...environment }, options);
+  return runUpkeep(node, { ...quickSidecar, ...environment }, options);
 }
 
 /** Waits until an upkeep has nothing to do any more, and its node is some blocks high. */

@@ -1,5 +1,5 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
-import { ControlError, requestControl, type ControlTarget } from "./request-control.ts";
+import { checkWithinMs, ControlError, requestControl, type ControlTarget } from "./request-control.ts";
 import { isAgreedTo, type Agreement } from "./agreement.ts";
 import { upgradeAnswer, type UpgradeAnswer } from "./control-answers.ts";
 import { repeatOptions } from "./control-options.ts";
@@ -21,9 +21,6 @@ type PlannedWork = Readonly<{
   /** The question that a person answers with yes. */
   ask: (shown: UpgradeAnswer) => string;
 }>;
-
-/** The sidecar hashes programs and measures data first. */
-const checkWithinMs = 180_000;
 
 /**
  * Shows a plan of a running sidecar, has it carried out once a person agrees, and follows the work to its end. Returns the exit status: 0 the work succeeded

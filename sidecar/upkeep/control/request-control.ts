@@ -31,6 +31,8 @@ type ControlRequest<Schema extends z.ZodType> = Readonly<{
 }>;
 
 const defaultTimeoutMs = 10_000;
+/** How long a plan of an upgrade or a restore may take: the sidecar hashes programs and measures data first. */
+export const checkWithinMs = 180_000;
 const responseLimitBytes = 1_048_576;
 
 /**

@@ -1,0 +1,23 @@
+import { explainUnreadable, readNamedText } from "#daemon/files/regular-file.ts";
+import { isTarget, listTargetLines, parseTargets, TargetError, type Target } from "#sidecar/overview/targets.ts";
+
+/** More than any list of targets has. */
+const fileBytesMax = 65_536;
+
+/**
+ * Reads what a person typed after `--targets`: targets, and files with one on each line.
+ *
+ * @throws {TargetError} for what is neither, and for a list that can't be used.
+ */
+export function readTargets(where: readonly string[]): readonly Target[] {
+  return parseTargets(where.flatMap((one) => (isTarget(one) ? [one] : listTargetLines(readFile(one)))));
+}
+
+function readFile(path: string): string {
+  try {
+    return readNamedText(path, fileBytesMax);
+  } catch (cause) {
+    const message = `${path} is no URL, and no file that can be read (${explainUnreadable(cause)}).`;
+    throw new TargetError(message, { cause });
+  }
+}

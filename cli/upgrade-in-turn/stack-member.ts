@@ -1,0 +1,141 @@
+import { findStack, isReady, lookAtStack, readAgreedPlan } from "../stack-upgrade/begin-upgrade.ts";
+import { findConfigFile } from "../stack-upgrade/config-file.ts";
+import { lookAtNode } from "../stack-upgrade/look-at-node.ts";
+import {
+  buildWork,
+  explainBusy,
+  isExpected,
+  runStack,
+  type StackRun,
+  type StackUpgradeDependencies,
+  type StackUpgradeOptions,
+  type StackWork,
+} from "../stack-upgrade/run-stack.ts";
+import { formatContinueCommand } from "../stack-upgrade/stack-commands.ts";
+import { lockStack } from "../stack-upgrade/stack-lock.ts";
+import { decideNewSide, namesOf, type RequestedVersion, type StackPlace } from "../stack-upgrade/stack-place.ts";
+import { describeRecord, formatEnd, formatStackPlan } from "../stack-upgrade/stack-plan.ts";
+import { defaultLimits, findRecordPath, readRecord, type UpgradeSide } from "../stack-upgrade/stack-record.ts";
+import type { Member, MemberEnd, MemberLook, MemberWork } from "./member.ts";
+
+/** One of several stacks, and the version that all of them are to run. */
+export type StackMemberOptions = Omit<StackUpgradeOptions, "agreed" | "confirm" | "dryRun" | "isContinued" | "yes"> &
+  Readonly<{ requested: RequestedVersion }>;
+
+/** Creates a node that is upgraded with its stack. */
+export function createStackMember(options: StackMemberOptions, dependencies: StackUpgradeDependencies): Member {
+  const work = buildWork(dependencies);
+  return {
+    name: options.stack,
+    look: () =>
+      settle(
+        () => lookAtMember(options, work),
+        (words) => ({ kind: "refused", words }),
+      ),
+    findTrouble: () =>
+      settle(
+        () => findTrouble(options, work),
+        (words) => words,
+      ),
+  };
+}
+
+async function lookAtMember(options: StackMemberOptions, work: StackWork): Promise<MemberLook> {
+  const { stack, directory, requested, limits } = options;
+  const known = readRecord(findRecordPath(directory, stack));
+  if (known !== undefined) {
+    if (known.to.image === requested.image) {
+      return { kind: "under-way", words: describeRecord(known), goOn: carryOut(options, work) };
+    }
+    const configFile = await findConfigFile(options, known);
+    const goOn = formatContinueCommand({ ...known, directory, configFile });
+    return { kind: "refused", words: `${describeRecord(known)}; go on with it: ${goOn}` };
+  }
+  const { place, pulumi } = await findPlace(options, work);
+  if (isBusy(options, place)) return { kind: "refused", words: explainBusy(place) };
+  const to = decideNewSide(place, requested);
+  if (to !== undefined && place.from.image === to.image && place.from.version === to.version) {
+    const words = `it has ${to.version} (${to.image}) already`;
+    const trouble = (await findOtherImage(place, to, work)) ?? (await findNodeTrouble(place, work));
+    if (trouble === undefined) return { kind: "has-version", words };
+    return { kind: "refused", words: `${words}, and is not well: ${trouble}` };
+  }
+  const look = await lookAtStack(place, options, { ...work, pulumi });
+  const shown = formatStackPlan(look.place, look.to, look.check, { ...defaultLimits, ...limits });
+  if (!isReady(look)) return { kind: "refused", words: look.check.problems.join("; "), shown };
+  return { kind: "ready", shown, begin: carryOut({ ...options, agreed: readAgreedPlan(look) }, work) };
+}
+
+/** Begins what was agreed to, or goes on with it. */
+function carryOut(options: StackMemberOptions & Pick<StackUpgradeOptions, "agreed">, work: StackWork): MemberWork {
+  const { stack, directory } = options;
+  const typed = { ...options, isContinued: false, dryRun: false, yes: true, confirm: undefined };
+  return (say, signal) =>
+    settle<MemberEnd>(
+      async () =>
+        describeRun(
+          await runStack(typed, { ...work, output: { out: say, error: say, isColored: false }, signal }),
+          stack,
+        ),
+      (words) => {
+        const isBegun = readRecord(findRecordPath(directory, stack)) !== undefined;
+        return { kind: isBegun ? "unknown" : "refused", words };
+      },
+    );
+}
+
+function describeRun(run: StackRun, stack: string): MemberEnd {
+  // Only a dry run, or a no, begins nothing.
+  if (typeof run === "number") return { kind: "refused", words: `the upgrade of ${stack} was not begun` };
+  const { record, waits } = run;
+  if (waits !== undefined) return { kind: "unknown", words: `it has not ended: ${waits}` };
+  const kind = record.end === "committed" ? "proved" : (record.end ?? "stranded");
+  return { kind, words: formatEnd(record).replace(/^[A-Z][a-z ]+: /, "") };
+}
+
+async function findTrouble(options: StackMemberOptions, work: StackWork): Promise<string | undefined> {
+  const known = readRecord(findRecordPath(options.directory, options.stack));
+  if (known !== undefined) return `${describeRecord(known)}, and is not over`;
+  const { place } = await findPlace(options, work);
+  return isBusy(options, place) ? explainBusy(place) : findNodeTrouble(place, work);
+}
+
+async function findPlace(options: StackMemberOptions, work: StackWork) {
+  const { stack, directory } = options;
+  const configFile = await findConfigFile(options, undefined);
+  const pulumi = work.pulumi({ stack, directory, configFile });
+  return { place: await findStack(options, { pulumi }), pulumi };
+}
+
+/** Whether another run of the command has the right to work on it now. */
+function isBusy({ stateDirectory }: StackMemberOptions, place: StackPlace): boolean {
+  using lock = lockStack(stateDirectory, place);
+  return lock === undefined;
+}
+
+/** The configuration may name what was not deployed yet. */
+async function findOtherImage(place: StackPlace, to: UpgradeSide, work: StackWork): Promise<string | undefined> {
+  const engine = work.engine(place.engine);
+  if (engine === undefined) return `no engine can be reached at ${place.engine}; run this on the machine where it is`;
+  const { node } = namesOf(place);
+  const [found, wanted] = [(await engine.inspect(node))?.Image, await engine.findImage(to.image)];
+  return found !== undefined && found === wanted ? undefined : `${node} does not run that image; run pulumi up`;
+}
+
+async function findNodeTrouble(
+  place: StackPlace,
+  { questions, pause, signal }: StackWork,
+): Promise<string | undefined> {
+  const { problems } = await lookAtNode(place, { questions: questions(place), pause, signal });
+  return problems.length === 0 ? undefined : problems.join("; ");
+}
+
+/** What can't be found out about a stack is a finding: the message says what to do. */
+async function settle<T>(ask: () => Promise<T>, otherwise: (words: string) => T): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!isExpected(error)) throw error;
+    return otherwise(error.message);
+  }
+}

@@ -1,0 +1,127 @@
+import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
+import { waitUntil } from "#daemon/time.ts";
+import { isAgreedTo, type Agreement } from "#sidecar/upkeep/control/agreement.ts";
+import type { Member, MemberEnd, MemberLook, MemberWork } from "./member.ts";
+import { createTurnReport, describeEnd, describeLook, type MemberState, type TurnCommands } from "./turn-report.ts";
+
+/** What is asked for, and how a person agrees. */
+export type TurnOptions = Agreement & Readonly<{ members: readonly Member[]; commands: TurnCommands; dryRun: boolean }>;
+
+export type TurnDependencies = Readonly<{
+  output: CommandOutput;
+  /** Nothing more is begun once it is aborted. */
+  signal: AbortSignal;
+  /** How long nodes may take to be well before the next one begins: one that was just proved may miss an answer. */
+  wellWithinMs?: number;
+}>;
+
+const defaultWellWithinMs = 60_000;
+/** A person waits for the plans: what is wrong for longer is shown to them. */
+const wellAtFirstWithinMs = 15_000;
+const lookEveryMs = 2_000;
+
+/**
+ * Upgrades several nodes one after the other: all are checked and shown first, and one that can't be upgraded keeps all others from it. Stops at the first that
+ * is not proved. Returns the exit status: 0 all have the new version (dry run: all could), 1 not all.
+ */
+export async function upgradeInTurn(options: TurnOptions, dependencies: TurnDependencies): Promise<number> {
+  const { members, commands, dryRun, yes, json = false } = options;
+  const { output } = dependencies;
+  const report = createTurnReport({ commands, isJson: json }, output);
+  const isOnlyShown = dryRun || (json && !yes);
+  const carryOut = createCarryOut(report.say, dependencies);
+  const { ended } = carryOut;
+
+  let looks = await lookAtAll(members, dependencies);
+  for (const [{ name }, look] of isOnlyShown ? [] : looks) {
+    if (look.kind !== "under-way") continue;
+    // It was agreed to, and its node may stand still: it comes to its end whatever becomes of the others.
+    const why = await carryOut.work(name, look.goOn);
+    if (why !== undefined) return report.stop(listStates(looks, ended), why);
+  }
+  if (ended.size > 0) looks = await lookAtAll(members, dependencies);
+  for (const [{ name }, look] of looks) report.showLook(name, look);
+  const refused = [...looks].filter(([, { kind }]) => kind === "refused").map(([{ name }]) => name);
+  if (refused.length > 0) return report.refuse(listStates(looks, ended), refused);
+  if (isOnlyShown) {
+    const states = [...looks].map(([{ name }, look]) => describeLook(name, look));
+    return report.endShown(states, dryRun ? exitStatus.clean : exitStatus.error);
+  }
+  const ready = [...looks].flatMap(([member, look]) => (look.kind === "ready" ? [{ member, look }] : []));
+  if (ready.length > 0) {
+    const names = ready.map(({ member }) => member.name).join(", then ");
+    const question = `Upgrade ${names} now, each once the one before is proved? [y/N] `;
+    const nothing = ended.size === 0 ? "nothing was changed" : "nothing else was begun";
+    if (!(await isAgreedTo({ question, refused: `upgrade: ${nothing}` }, options, output))) {
+      return exitStatus.error;
+    }
+  }
+  for (const { member, look } of ready) {
+    const others = members.filter((other) => other !== member);
+    const trouble = await findTrouble(others, dependencies);
+    const why = trouble === undefined ? await carryOut.work(member.name, look.begin) : trouble;
+    if (why !== undefined) return report.stop(listStates(looks, ended), why);
+  }
+  return report.endProved(listStates(looks, ended));
+}
+
+async function lookAt(member: Member): Promise<readonly [Member, MemberLook]> {
+  return [member, await member.look()];
+}
+
+/** All at once: each is on its own machine, and may take minutes to measure its data. Those that are not well are looked at again in a while. */
+async function lookAtAll(
+  members: readonly Member[],
+  { signal, wellWithinMs = wellAtFirstWithinMs }: TurnDependencies,
+): Promise<ReadonlyMap<Member, MemberLook>> {
+  const looks = new Map(await Promise.all(members.map(lookAt)));
+  const unwell = members.filter((member) => {
+    const found = looks.get(member);
+    return found?.kind === "refused" && found.mayPass === true;
+  });
+  await findTrouble(unwell, { signal, wellWithinMs });
+  // A key that is there keeps its place.
+  for (const [member, found] of await Promise.all(unwell.map(lookAt))) looks.set(member, found);
+  return looks;
+}
+
+function createCarryOut(say: (text: string) => void, { signal }: Pick<TurnDependencies, "signal">) {
+  const ended = new Map<string, MemberEnd>();
+  return {
+    ended,
+    /** Has one node upgraded; returns why it is the last one, or nothing. */
+    work: async (name: string, carryOut: MemberWork): Promise<string | undefined> => {
+      if (signal.aborted) return "it was ended by a signal";
+      const end = await carryOut((text) => say(text.replaceAll(/^(?=.)/gm, `${name}: `)), signal);
+      ended.set(name, end);
+      return end.kind === "proved" ? undefined : `${name} is not proved`;
+    },
+  };
+}
+
+function listStates(
+  looks: ReadonlyMap<Member, MemberLook>,
+  ended: ReadonlyMap<string, MemberEnd>,
+): readonly MemberState[] {
+  return [...looks].map(([{ name }, look]) => {
+    const end = ended.get(name);
+    if (end !== undefined) return describeEnd(name, end);
+    return look.kind === "ready" ? { name, state: "not-begun", words: "not begun" } : describeLook(name, look);
+  });
+}
+
+/** Why none of the others should be stopped now, once they had their time to be well. */
+async function findTrouble(
+  others: readonly Member[],
+  { signal, wellWithinMs = defaultWellWithinMs }: Pick<TurnDependencies, "signal" | "wellWithinMs">,
+): Promise<string | undefined> {
+  const look = async () => {
+    const found = await Promise.all(others.map(async ({ name, findTrouble: find }) => [name, await find()] as const));
+    const words = found.flatMap(([name, trouble]) =>
+      trouble === undefined ? [] : [`${name} is not well: ${trouble}`],
+    );
+    return words.length === 0 ? undefined : words.join("; ");
+  };
+  const bounds = { everyMs: lookEveryMs, withinMs: wellWithinMs, signal };
+  return waitUntil(look, (trouble) => trouble === undefined, bounds);
+}
