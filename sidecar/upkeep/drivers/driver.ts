@@ -64,6 +64,13 @@ export async function startOf(driver: NodeDriver | undefined, signal: AbortSigna
 export class DriverError extends Error {
   override readonly name: string = "DriverError";
   readonly code: "restart_failed" | "start_failed" = "restart_failed";
+  /** The status with which the command that starts the node ended by itself; absent where it did not, or the driver has none. */
+  readonly startStatus: number | undefined;
+
+  constructor(message: string, options: ErrorOptions & Readonly<{ startStatus?: number | undefined }> = {}) {
+    super(message, options);
+    this.startStatus = options.startStatus;
+  }
 }
 
 /** The old process was stopped, and only the start did not work: what runs now, if anything does, was started by somebody else since. */

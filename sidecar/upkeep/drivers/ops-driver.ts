@@ -32,8 +32,9 @@ export function createOpsDriver(options: OpsDriverOptions, binDirectory: () => s
       const stopped = await run(options.stop, signal);
       const started = await run(options.start, signal);
       if (started.ok) return reportOf([stopped, started]);
-      if (stopped.ok) throw new StartFailed(started.message);
-      throw new DriverError(`${started.message} (before that: ${stopped.message})`);
+      const { exitStatus: startStatus } = started;
+      if (stopped.ok) throw new StartFailed(started.message, { startStatus });
+      throw new DriverError(`${started.message} (before that: ${stopped.message})`, { startStatus });
     },
   };
 }

@@ -6,6 +6,7 @@ import type { NodePlace } from "../config/node-place.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
 import type { HeldState } from "../state/upkeep-state.ts";
 import { prepareProcessLook } from "./process-watch.ts";
+import { createStartRecorder } from "./record-start.ts";
 import type { ObservedProcess, ObservedRestarts } from "./restart-observation.ts";
 import type { DueRestart } from "./restart-decision.ts";
 import { runRestart, type RestartIncident, type RestartIncidentDependencies } from "./restart-incident.ts";
@@ -65,6 +66,7 @@ export function beginRestart(
       restarts.note({ stage });
       wake();
     },
+    starts: createStartRecorder(dependencies),
     rememberHealthy: (bytes) => rememberProved(bytes, restarts, dependencies),
   })
     .catch((error: unknown) => log.error({ event: "restart-failed", err: error }, "the restart of the node failed"))

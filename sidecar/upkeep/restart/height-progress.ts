@@ -15,6 +15,8 @@ export type HeightProgress = Readonly<{
   answeredAtMs: () => number | undefined;
   /** Whether the node answers with the head at which the chain was at rest before it was watched for long. */
   restsAsBefore: () => boolean;
+  /** Whether the last look since the restart was answered. */
+  isAnswering: () => boolean;
   /** Whether a look since before the restart gave no answer. */
   wasDown: () => boolean;
   /** How far it came, for a message that says within which time. */
@@ -72,6 +74,7 @@ export function createHeightProgress(clock: Clock): HeightProgress {
       const rests = before !== undefined && restingAt === before && last === before;
       return answers && rests && !hasReferences && rhythm === "unknown";
     },
+    isAnswering: () => firstAnswerMs !== undefined && !isDown,
     wasDown: () => wasDown,
     describe: () => {
       if (firstAnswerMs === undefined || last === undefined) return "its RPC did not answer";

@@ -1,21 +1,15 @@
 import { hasSameMeaning, deriveMeaning } from "#node/conf/meaning.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "#daemon/clock.ts";
-import type { FileDeadline } from "#daemon/files/file-deadline.ts";
 import { doneBySidecar, type EventLog } from "#status/event-log.ts";
-import type { NodeDriver, RestartReport } from "../drivers/driver.ts";
-import { DriverError, readInstanceId, StartFailed } from "../drivers/driver.ts";
+import { readInstanceId, type NodeDriver } from "../drivers/driver.ts";
 import type { ConfigReading } from "../config/config-file.ts";
 import { isUselessToNode, type ConfigProblemReason } from "#node/conf/problem.ts";
-import { readWithDeadline, writeWithDeadline } from "../config/with-deadline.ts";
+import { writeWithDeadline } from "../config/with-deadline.ts";
 import type { CommandWords } from "../command-words.ts";
 import { readTies } from "#node/conf/ties.ts";
-import {
-  waitForAnswer,
-  restartAndVerify,
-  type Verification,
-  type VerificationDependencies,
-} from "./restart-verification.ts";
+import { proveRestart, readConfig, restartNode, type ProveRestartDependencies } from "./prove-restart.ts";
+import type { Verification } from "./restart-verification.ts";
 import type { RestartBudget } from "./restart-budget.ts";
 import type { HeldState, RestartInFlight, UpkeepState } from "../state/upkeep-state.ts";
 import type { ConfigVersions } from "../config/config-versions.ts";
@@ -40,15 +34,13 @@ export type RestartIncident = Readonly<{
   signal: AbortSignal;
 }>;
 
-export type RestartIncidentDependencies = VerificationDependencies &
+export type RestartIncidentDependencies = ProveRestartDependencies &
   Readonly<{
     driver: NodeDriver;
     state: UpkeepState;
     budget: RestartBudget;
     versions: ConfigVersions;
     lock: WriterLock;
-    /** For calls of the file system that node.conf is on. */
-    fileDeadline: FileDeadline;
     events: EventLog;
     clock: Clock;
     command: CommandWords;
@@ -108,14 +100,6 @@ function noteStartedWith(
 ): void {
   state.nodeTies.set(readTies(document, configPath));
   state.startedWith.set(deriveMeaning(document));
-}
-
-/** Reads what the node is, or was, to start with. */
-export function readConfig(
-  { configPath, configLimitBytes }: RestartIncident,
-  { fileDeadline }: Pick<RestartIncidentDependencies, "fileDeadline">,
-): Promise<ConfigReading> {
-  return readWithDeadline(configPath, configLimitBytes, fileDeadline);
 }
 
 function mayNotStart(reason: ConfigProblemReason): boolean {
@@ -184,7 +168,7 @@ export async function attemptRestart(
     });
     return report;
   };
-  const verified = await prove(restart, { ...incident, isMade: false }, dependencies);
+  const verified = await proveRestart(restart, { ...incident, isMade: false }, dependencies);
   return { verified, startedWith };
 }
 
@@ -195,7 +179,7 @@ async function proveMade(
   dependencies: RestartIncidentDependencies,
 ): Promise<RestartAttempt> {
   const { state } = dependencies;
-  const verified = await prove(() => Promise.resolve({}), incident, dependencies);
+  const verified = await proveRestart(() => Promise.resolve({}), incident, dependencies);
   const nodeHas = state.nodeHas.get();
   const isUnchanged = before.ok && nodeHas !== undefined && hasSameMeaning(nodeHas, before.document, undefined);
   return { verified, startedWith: isUnchanged ? before : undefined };
@@ -208,40 +192,4 @@ function enter(
 ): void {
   const ran = state.restartInFlight.get()?.ran ?? state.startedWith.get();
   state.restartInFlight.set({ reason, beganMs: clock.wallMs(), phase, isFinishing, incarnation, ran });
-}
-
-async function prove(
-  restart: () => Promise<RestartReport>,
-  incident: RestartIncident,
-  dependencies: RestartIncidentDependencies,
-): Promise<Verification> {
-  try {
-    return await restartAndVerify(restart, incident, dependencies);
-  } catch (error) {
-    if (error instanceof DriverError) return { ok: false, message: error.message };
-    throw error;
-  }
-}
-
-/**
- * Restarts the node. A person who starts it in the very moment in which it is stopped makes the start command fail; what they started has
- * read the same file, so its proof is awaited as if the command had started it.
- */
-async function restartNode(
-  signal: AbortSignal,
-  stopping: AbortSignal,
-  dependencies: RestartIncidentDependencies,
-): Promise<RestartReport> {
-  try {
-    return await dependencies.driver.restart(signal, stopping);
-  } catch (error) {
-    if (!(error instanceof StartFailed) || !(await waitForAnswer(signal, dependencies))) throw error;
-    dependencies.events.add(
-      "restart",
-      `The node runs although the sidecar could not start it: somebody else did. ${error.message}`,
-      undefined,
-      { by: "somebody else", outcome: "success" },
-    );
-    return {};
-  }
 }

@@ -218,7 +218,11 @@ test("the time for the height to advance counts from the first answer", async ()
     { answersAfterMs: 600, advances: false },
     { answers: 20_000, healthy: 300 },
   );
-  expect(verification).toEqual({ ok: false, message: "its height stayed 7 within 300 ms after its first answer" });
+  expect(verification).toEqual({
+    ok: false,
+    message: "its height stayed 7 within 300 ms after its first answer",
+    end: { kind: "stood" },
+  });
   expect(stages.at(-1)).toMatch(
     /^It answers; its height has to advance by 20\d\d-\S+Z \(restart\.healthyWithinMs\)\.$/,
   );
@@ -233,6 +237,7 @@ test.each<[string, () => () => NodeStart]>([
   expect(verification).toEqual({
     ok: false,
     message: "its RPC did not answer within 2500 ms after the restart: its process ended",
+    end: { kind: "ended", afterMs: expect.any(Number) },
   });
 });
 

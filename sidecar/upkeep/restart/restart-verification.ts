@@ -7,7 +7,15 @@ import { createHeightProgress, type HeightProgress } from "./height-progress.ts"
 import { watchProcess, type LookAtProcess } from "./process-watch.ts";
 
 /** Whether a node came back. */
-export type Verification = Readonly<{ ok: true; tookMs: number } | { ok: false; message: string }>;
+export type Verification = Readonly<
+  { ok: true; tookMs: number } | { ok: false; message: string; end?: StartEnd | undefined }
+>;
+
+/**
+ * How a start ended that failed: the process `ended` so long after it was started, or the node `stood` at its height. Absent where it gave no answer and may
+ * run all the same.
+ */
+export type StartEnd = Readonly<{ kind: "ended"; afterMs: number } | { kind: "stood" }>;
 
 /** Deadlines of the proof in milliseconds, each counted from the end of what comes before it. */
 export type VerificationOptions = Readonly<{
@@ -63,9 +71,9 @@ export async function restartAndVerify(
     const { complaint } = await restart();
     const said = complaint === undefined ? "" : ` (the restart command said: ${complaint})`;
     progress.restarted();
-    const within = await awaitHeight(progress, lookAt, options, dependencies);
+    const { within, end } = await awaitHeight(progress, lookAt, options, dependencies);
     if (!progress.advanced() && !progress.restsAsBefore()) {
-      return { ok: false, message: `${progress.describe()} ${within}${said}` };
+      return { ok: false, message: `${progress.describe()} ${within}${said}`, end };
     }
     // A command that complains and ends with status 0 may have left the old process as it was.
     if (complaint !== undefined && !progress.wasDown()) {
@@ -83,15 +91,15 @@ export async function restartAndVerify(
 
 /**
  * Waits until the height advanced or the time for it is over: first for an answer, which may take as long as a replay of the log
- * unless the process is known to have ended, then for the height. Tells which time that was. Time in which this process stood still is not
- * counted: what the node answered meanwhile was not read.
+ * unless the process is known to have ended, then for the height. Tells which time that was, and how the start ended. Time in which this process stood
+ * still is not counted: what the node answered meanwhile was not read.
  */
 async function awaitHeight(
   progress: HeightProgress,
   lookAt: LookAtProcess | undefined,
   { answersWithinMs, healthyWithinMs, isMade, signal }: VerificationOptions,
   { clock, waitsFor }: VerificationDependencies,
-): Promise<string> {
+): Promise<Readonly<{ within: string; end: StartEnd | undefined }>> {
   const doneMs = clock.monotonicMs();
   await using process = watchProcess(lookAt, { hasRun: !isMade, signal });
   const stage = () => {
@@ -111,12 +119,17 @@ async function awaitHeight(
     return { untilMs: doneMs + ms, within: `within ${ms} ms after the restart: its process ended`, waits: ended };
   };
   let reported: string | undefined;
+  let endedMs: number | undefined;
   let stoodMs = 0;
   for (;;) {
     const { untilMs: countedUntilMs, within, waits } = stage();
     const untilMs = countedUntilMs + stoodMs;
     const nowMs = clock.monotonicMs();
-    if (progress.advanced() || signal.aborted || nowMs >= untilMs) return within;
+    if (process.hasEnded()) endedMs ??= nowMs;
+    if (progress.advanced() || signal.aborted || nowMs >= untilMs) {
+      const ended = endedMs === undefined ? undefined : ({ kind: "ended", afterMs: endedMs - doneMs } as const);
+      return { within, end: progress.isAnswering() ? { kind: "stood" } : ended };
+    }
     const { text, setting } = waits;
     if (text !== reported)
       waitsFor?.(`${text} ${new Date(clock.wallMs() + untilMs - nowMs).toISOString()} (${setting}).`);

@@ -6,12 +6,8 @@ import { writeWithDeadline } from "../config/with-deadline.ts";
 import { judgeRestorable } from "../config/restorable.ts";
 import type { ConfigVersions } from "../config/config-versions.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
-import {
-  attemptRestart,
-  readConfig,
-  type RestartIncident,
-  type RestartIncidentDependencies,
-} from "./restart-incident.ts";
+import { readConfig } from "./prove-restart.ts";
+import { attemptRestart, type RestartIncident, type RestartIncidentDependencies } from "./restart-incident.ts";
 import type { KeptConfig, ObservedRestarts, RollBackFinding } from "./restart-observation.ts";
 import { readKeptHealthy } from "./running-config.ts";
 

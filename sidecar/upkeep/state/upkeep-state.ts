@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { openSqlite } from "#daemon/sql/sqlite.ts";
 import type { DiskHistory } from "#health/disk-forecast.ts";
 import type { ConfigTies } from "#node/conf/ties.ts";
+import type { DataEvidence, OwnRestore } from "./data-evidence.ts";
 import type { NodeIdentity } from "./node-identity.ts";
 import { createStateStore, type StateStore } from "./state-store.ts";
 import type { ScheduledUpgrade } from "./scheduled-upgrade.ts";
@@ -96,6 +97,10 @@ export type UpkeepState = Disposable &
     upgrade: Fact<UpgradeRecord>;
     /** The upgrade that begins by itself, or that did not when its time came. */
     scheduledUpgrade: Fact<ScheduledUpgrade>;
+    /** What is known about whether the node's data are whole. */
+    dataEvidence: Fact<DataEvidence>;
+    /** The restores that the sidecar began by itself. */
+    ownRestores: Fact<readonly OwnRestore[]>;
     /** When the claim of the node's volume was last made to grow (wall clock). */
     volumeGrownAtMs: Fact<number>;
     /** What was seen of the disk that the node's data lie on. */
@@ -143,6 +148,8 @@ export function openUpkeepState(directory: string): UpkeepState {
     requestedRestart: fact(store, "askedRestart"),
     upgrade: fact(store, "upgrade"),
     scheduledUpgrade: fact(store, "scheduledUpgrade"),
+    dataEvidence: fact(store, "dataEvidence"),
+    ownRestores: fact(store, "ownRestores"),
     volumeGrownAtMs: fact(store, "volumeGrownAtMs"),
     diskHistory: fact(store, "diskHistory"),
     store,

@@ -1,0 +1,54 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { systemClock } from "#daemon/clock.ts";
+import { failedStartsKept } from "../state/data-evidence.ts";
+import { openUpkeepState, type UpkeepState } from "../state/upkeep-state.ts";
+import { createStartRecorder } from "./record-start.ts";
+
+let directory: string;
+let memoryPath: string;
+let state: UpkeepState;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "gatehouse-starts-"));
+  memoryPath = join(directory, "vmstat");
+  state = openUpkeepState(directory);
+});
+
+afterEach(async () => {
+  state[Symbol.dispose]();
+  await rm(directory, { recursive: true });
+});
+
+const failed = { ok: false, message: "its RPC did not answer", end: { kind: "ended", afterMs: 1_500 } } as const;
+
+test("a start that fails is kept with how it ended, over a restart of the sidecar, and forgotten once one has not failed", async () => {
+  const recorder = createStartRecorder({ state, clock: systemClock, memoryPath });
+  const record = await recorder.begin();
+  await record(failed, "hash");
+  state[Symbol.dispose]();
+  state = openUpkeepState(directory);
+  expect(state.dataEvidence.get()?.failedStarts).toEqual([
+    expect.objectContaining({ kind: "ended", afterMs: 1_500, configHash: "hash", lackedMemory: false }),
+  ]);
+  const good = await createStartRecorder({ state, clock: systemClock, memoryPath }).begin();
+  await good({ ok: true, tookMs: 5 }, "hash");
+  expect(state.dataEvidence.get()).toEqual({ failedStarts: [] });
+});
+
+test("a process that the system kills for lack of memory meanwhile is noticed", async () => {
+  await writeFile(memoryPath, "nr_free_pages 5\noom_kill 3\n");
+  const record = await createStartRecorder({ state, clock: systemClock, memoryPath }).begin();
+  await writeFile(memoryPath, "nr_free_pages 5\noom_kill 4\n");
+  await record(failed, "hash");
+  expect(state.dataEvidence.get()?.failedStarts.at(-1)?.lackedMemory).toBe(true);
+});
+
+test("no more starts are kept than are looked at", async () => {
+  const recorder = createStartRecorder({ state, clock: systemClock, memoryPath });
+  for (let start = 0; start < failedStartsKept + 3; start += 1) await (await recorder.begin())(failed, `${start}`);
+  const { failedStarts = [] } = state.dataEvidence.get() ?? {};
+  expect([failedStarts.length, failedStarts.at(-1)?.configHash]).toEqual([failedStartsKept, `${failedStartsKept + 2}`]);
+});
