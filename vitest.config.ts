@@ -23,7 +23,7 @@ export const sizedTests = [
   "test/ledger/replicas.integration.test.ts",
   "test/resource-server/hand-over/hand-over.integration.test.ts",
   "test/sidecar/hand-over/hand-over.integration.test.ts",
-  "test/sidecar/{faults,few-descriptors,killed-at-each-step,killed-while-upgrading,slow-gateway}.integration.test.ts",
+  "test/sidecar/{corrupt-data,faults,few-descriptors,killed-at-each-step,killed-while-data-are-corrupt,killed-while-upgrading,slow-gateway}.integration.test.ts",
   "test/sidecar/{page,page-actions,page-of-status,page-pictures,overview,restore-data,runbook-pages}.integration.test.ts",
   "test/sidecar/{upgrade-command,upgrade-in-turn,upkeep-of-devnet}.integration.test.ts",
 ];

@@ -44,6 +44,8 @@ export const causes: readonly Cause[] = [
     effects: { Unheld: "any", RpcAnswering: "any", VersionAgreed: "any", ConfigCurrent: "any", RestartSettled: "any" },
   },
   { type: "UpgradeProved", reasons: ["RolledBack"], effects: { Unheld: "any" } },
+  { type: "DataSound", reasons: ["Corrupt"], effects: { Unheld: "any", RpcAnswering: "any", ...ofSilence } },
+  { type: "DataSound", reasons: ["Restored"], effects: { RestoreReady: ["Used"] } },
   { type: "VersionSufficient", reasons: ["TooOld"], effects: { HeightAdvancing: "any", ...ofStandstill } },
   {
     type: "Unheld",

@@ -113,6 +113,8 @@ export const conditionReasons = {
     False: ["RolledBack", "Stranded", "Blocked", "NotBegun"],
     Unknown: ["Upgrading", "Scheduled"],
   },
+  DataSound: { True: ["Sound"], False: ["Corrupt", "Restored"], Unknown: ["InDoubt", "NotSeenWell"] },
+  RestoreReady: { True: ["Ready"], False: ["NotReady", "Used"], Unknown: ["NotChecked"] },
   Unheld: { True: ["NoHold"], False: ["Held"], Unknown: [] },
   Adopted: { True: ["Adopted", "Observing"], False: ["WaitingForAdopt"], Unknown: [] },
 } as const;

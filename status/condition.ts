@@ -137,6 +137,16 @@ const titles: { readonly [Type in ConditionType]: Titles<Type> } = {
       Scheduled: "An upgrade of the node is scheduled",
     },
   },
+  DataSound: {
+    right: "The node's data are whole",
+    wrong: "The node's data are corrupt",
+    unknown: { InDoubt: "The node's data may be corrupt", NotSeenWell: "The node's data are not compared yet" },
+  },
+  RestoreReady: {
+    right: "Corrupt data would be restored",
+    wrong: "Corrupt data could not be restored",
+    unknown: { NotChecked: "Whether corrupt data could be restored is not known yet" },
+  },
   Adopted: { right: "The sidecar may act on this node, or only observes", wrong: "The sidecar waits for your word" },
   Unheld: { right: "No hold is in force", wrong: "Held: the sidecar does not act" },
 };
@@ -147,6 +157,7 @@ const reasonTitles: Readonly<Record<string, string>> = {
   "UpgradeProved SettledByHand": "The last upgrade was settled by hand",
   "UpgradeProved Blocked": "The node's upgrade can't go on",
   "CertificateValid ExpiresSoon": "A certificate ends soon",
+  "DataSound Restored": "The node's data were corrupt, and are restored",
   "VersionSufficient TooOldSoon": "The version will be too old for the chain",
   "UpgradeProved NotBegun": "The scheduled upgrade did not begin",
   "UpgradeProved NoneScheduled": "No upgrade is scheduled",

@@ -188,5 +188,8 @@ test("of each reason for which a side is not known it is decided whether the nod
     "RollBackReady NoRestarts: right",
     "UpgradeProved Upgrading: unknown",
     "UpgradeProved Scheduled: right",
+    "DataSound InDoubt: unknown",
+    "DataSound NotSeenWell: right",
+    "RestoreReady NotChecked: right",
   ]);
 });

@@ -51,6 +51,8 @@ const excusedReasons: ReadonlySet<string> = new Set([
   "Assumed",
   "NotYet",
   "Scheduled",
+  "NotSeenWell",
+  "NotChecked",
 ]);
 
 /** Whether the sidecar itself is at work on the node's process. */

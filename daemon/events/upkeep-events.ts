@@ -110,6 +110,34 @@ export const upkeepEvents = {
     means: "A step of an upgrade failed by the sidecar's own fault; it is taken up again.",
     runbook: "upgrade-failed",
   },
+  "data-restore-begun": {
+    level: "warn",
+    means:
+      "The node's data are found corrupt, and the sidecar has begun to restore them by itself (`upgrade.autoRestore`).",
+    act: "Read `gatehouse.signs`; `UpgradeProved` says how it ends and where the old data are.",
+    runbook: "data-corrupt",
+  },
+  "data-corrupt-again": {
+    level: "error",
+    means: "The node's data are found corrupt, and the snapshot was used by itself before: a hold is set.",
+    runbook: "data-corrupt",
+  },
+  "data-of-another-chain": {
+    level: "warn",
+    means:
+      "The node has another first block than when it was last seen: its data are of another chain, and are compared from here on.",
+    act: "If nobody exchanged them, see what the node was started with.",
+  },
+  "data-block-replaced": {
+    level: "warn",
+    means: "A block that was taken for final is another one, for the chain's other nodes, too, or for a day.",
+    act: "If the chain was not rolled back on purpose, compare the node with others that you trust (`lag.references`).",
+  },
+  "data-look-failed": {
+    level: "error",
+    means: "Looking for signs of corrupt data failed by the sidecar's own fault; it is looked again.",
+    runbook: "data-corrupt",
+  },
   "restore-begun": { level: "info", means: "`gatehouse restore` begins to load its archive." },
   "restore-progress": { level: "info", means: "How far a restore is." },
   "restore-done": { level: "info", means: "The data directory is restored." },

@@ -17,6 +17,7 @@ const config = readFileSync("node.conf", "utf8");
 const version = readFileSync("../version", "utf8");
 appendFileSync("../starts.log", "x");
 if (config.includes("crash")) process.exit(3);
+if (existsSync("../data/chain") && readFileSync("../data/chain", "utf8") === "ruined") process.exit(4);
 writeFileSync("../node.pid", String(process.pid));
 rmSync("../stalled", { force: true });
 const frozen = config.includes("frozen");
@@ -33,7 +34,8 @@ const answers = {
     const number = /^0x/.test(asked) ? Number(asked) : latest;
     const timestamp = frozen ? 1 : Math.floor(Date.now() / 1000);
     const hex = (value) => value.toString(16);
-    return { number: "0x" + hex(number), hash: "0x" + hex(number).padStart(64, "5"), timestamp: "0x" + hex(timestamp) };
+    const fill = number > 0 && existsSync("../data/forked") ? "6" : "5";
+    return { number: "0x" + hex(number), hash: "0x" + hex(number).padStart(64, fill), timestamp: "0x" + hex(timestamp) };
   },
   eth_chainId: () => "0x688",
   eth_syncing: () => false,

@@ -65,7 +65,8 @@ export const driftedConfig = `{
 
 /**
  * Creates a workspace in the layout of v0.11 and later, of a node of v0.16.2 with the profile of this run of the tests. A node whose
- * node.conf holds the word `crash` does not start; one with the word `frozen` answers but its height stays.
+ * node.conf holds the word `crash` does not start; one with the word `frozen` answers but its height stays. One whose `data/chain` holds `ruined` ends at its
+ * start; one that has `data/forked` has other blocks than before.
  */
 export async function createFakeNode(config = driftedConfig): Promise<FakeNode> {
   const workspace = await mkdtemp(join(tmpdir(), "gatehouse-node-"));

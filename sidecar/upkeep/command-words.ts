@@ -8,7 +8,7 @@ export const controlVerbs = ["resume", "adopt"] as const;
 type ControlVerb = (typeof controlVerbs)[number];
 
 /** What a message advises to type. */
-type AdvisedCommand = ControlVerb | "upgrade --cancel";
+type AdvisedCommand = ControlVerb | "upgrade --cancel" | "restore --snapshot";
 
 /** The exact command for this deployment, as a person types it. */
 export type CommandWords = (command: AdvisedCommand) => string;

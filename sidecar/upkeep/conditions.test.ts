@@ -6,6 +6,7 @@ import { observeAdoption } from "./adoption/adoption-observation.ts";
 import { deriveConditions, type ConditionWords, type Observations } from "./conditions.ts";
 import { observeConfig, type ConfigComparison } from "./config/config-observation.ts";
 import type { Plan } from "./plan/plan.ts";
+import { observeData } from "./corruption/data-observation.ts";
 import { observePruning } from "./prune/prune-observation.ts";
 import { observeRestarts } from "./restart/restart-observation.ts";
 import { observeState } from "./state/state-observation.ts";
@@ -23,6 +24,7 @@ const nothing: Observations = {
   prune: observePruning().now(),
   restarts: observeRestarts().now(),
   upgrade: observeUpgrade(undefined, undefined).now(),
+  data: observeData(true).now(),
 };
 
 type Found = Readonly<{ [Noun in keyof Observations]?: Partial<Observations[Noun]> }>;
@@ -37,6 +39,7 @@ function conditions(found: Found, given = words): readonly ConditionReport[] {
     prune: { ...nothing.prune, ...found.prune },
     restarts: { ...nothing.restarts, ...found.restarts },
     upgrade: { ...nothing.upgrade, ...found.upgrade },
+    data: { ...nothing.data, ...found.data },
   };
   return deriveConditions(seen, given);
 }
@@ -51,6 +54,7 @@ const compared = (plan_: Plan, more: Partial<Extract<ConfigComparison, { planned
   config: { comparison: { planned: plan_, result: undefined, idle: undefined, ...more } },
 });
 const resolution = resolveVersion({ setting: "0.16.2" });
+const ownRestore = { snapshot: "id", sources: ["/kept/data"], atMs: Date.parse("2026-01-02T03:04:05.000Z") };
 const info = {
   autoPrune: true,
   reservedWindow: 10n,
@@ -238,6 +242,40 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     { upgrade: { record: { ...upgraded, end: "settled", stage: "back-data", failure: "its height stayed 5" } } },
     "The upgrade from 0.15.0 to 0.16.2 failed, and so did the way back; the node answers again since, so nothing more is tried. 0.16.2 failed: its height stayed 5. What is kept is in these directories; remove them when they are of no use: rm -r -- /w",
   ],
+  ["DataSound", "Sound", { data: { judgement: { kind: "sound" } } }, "has the blocks that it had before"],
+  [
+    "DataSound",
+    "Corrupt",
+    { data: { judgement: { kind: "corrupt", signs: ["block 7 is gone"] }, next: undefined } },
+    "are corrupt: block 7 is gone. Other causes were looked for and not found: node.conf, programs, keys, ports, memory, the disk's room, the chain. Restore them from a snapshot: npx gatehouse-evm restore --snapshot",
+  ],
+  [
+    "DataSound",
+    "InDoubt",
+    {
+      data: {
+        judgement: { kind: "doubt", signs: ["block 7 is gone"], missing: ["a peer", "room"], needsStart: false },
+        next: "Nothing is done.",
+      },
+    },
+    "may be corrupt: block 7 is gone. To be sure, this is missing: a peer; room. Nothing is done.",
+  ],
+  [
+    "DataSound",
+    "Restored",
+    { data: { judgement: { kind: "sound" }, restored: ownRestore } },
+    "from /kept/data at 2026-",
+  ],
+  ["DataSound", "NotSeenWell", { data: { judgement: { kind: "another-chain" } } }, "another first block than before"],
+  ["RestoreReady", "NotChecked", { data: { readiness: { kind: "unchecked" } } }, "not been looked at yet"],
+  ["RestoreReady", "Ready", { data: { readiness: { kind: "ready", sources: ["/a", "/b"] } } }, "once, from /a and /b"],
+  [
+    "RestoreReady",
+    "NotReady",
+    { data: { readiness: { kind: "not-ready", problems: ["/a is not there"] } } },
+    "could not be restored by themselves: /a is not there.",
+  ],
+  ["RestoreReady", "Used", { data: { readiness: { kind: "used", by: ownRestore } } }, "no snapshot is used twice"],
   ["Adopted", "Observing", { adoption: { plan, authority: "observes" } }, "upkeep.mode is observe"],
   [
     "Adopted",

@@ -4,6 +4,7 @@ import { deriveAdoptionConditions, type AdoptionObservation } from "./adoption/a
 import type { CommandWords } from "./command-words.ts";
 import { deriveConfigConditions } from "./config/config-conditions.ts";
 import type { ConfigObservation } from "./config/config-observation.ts";
+import { deriveDataConditions, type DataObservation } from "./corruption/data-observation.ts";
 import { derivePruneConditions, type PruneObservation } from "./prune/prune-observation.ts";
 import { deriveRestartConditions } from "./restart/restart-conditions.ts";
 import type { RestartObservation } from "./restart/restart-observation.ts";
@@ -20,6 +21,7 @@ export type Observations = Readonly<{
   prune: PruneObservation;
   restarts: RestartObservation;
   upgrade: UpgradeObservation;
+  data: DataObservation;
 }>;
 
 /** What the words of the conditions depend on. */
@@ -45,5 +47,6 @@ export function deriveConditions(
     ...derivePruneConditions(seen.prune),
     ...deriveRestartConditions(seen.restarts, { driver, command }),
     ...deriveUpgradeConditions(seen.upgrade, command),
+    ...deriveDataConditions(seen.data, command),
   ];
 }

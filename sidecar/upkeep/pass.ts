@@ -3,6 +3,8 @@ import { applyConfig, compareConfig, type AppliedConfig } from "./config/apply-c
 import type { ApplyConfigDependencies, CompareConfigDependencies } from "./config/apply-config.ts";
 import { applyPrune, type ApplyPruneDependencies } from "./prune/apply-prune.ts";
 import { beginScheduled, type BeginScheduledDependencies, type ScheduleWatch } from "./upgrade/begin-scheduled.ts";
+import { watchData, type DataWatch, type WatchDataDependencies } from "./corruption/watch-data.ts";
+import type { ObservedData } from "./corruption/data-observation.ts";
 import { applyUpgrade, type ApplyUpgradeDependencies } from "./upgrade/apply-upgrade.ts";
 import type { ObservedUpgrade } from "./upgrade/upgrade-observation.ts";
 import { applyRestart, type ApplyRestartDependencies } from "./restart/apply-restart.ts";
@@ -42,6 +44,7 @@ export type PassObservations = Readonly<{
   process: ObservedProcess;
   restarts: ObservedRestarts;
   upgrade: ObservedUpgrade;
+  data: ObservedData;
 }>;
 
 /** Dependencies of all steps of a pass, and those of the pass itself. */
@@ -54,6 +57,7 @@ export type PassDependencies = CheckConfigDependencies &
   ApplyRestartDependencies &
   ApplyUpgradeDependencies &
   BeginScheduledDependencies &
+  WatchDataDependencies &
   Readonly<{
     state: UpkeepState;
     /** For calls of the file system that the state is on. */
@@ -69,6 +73,7 @@ export type PassProgress = {
   /** Whether a whole pass was made. */
   passed: boolean;
   schedule: ScheduleWatch;
+  data: DataWatch;
 };
 
 /** When the next pass is wanted, if sooner than the regular one. */
@@ -141,9 +146,12 @@ export async function runPass(
   const isPruning = () => seen.prune.now().running !== undefined;
   const question = { planned, reading, version, desired, authority, isPruning };
   const restart = await applyRestart(question, seen, dependencies);
+  const looks = watchData(progress.data, seen, dependencies);
   progress.passed = true;
   watch.made();
-  const waits = [judged.wakeInMs, written?.wakeInMs, restart.wakeInMs, scheduled].filter((ms) => ms !== undefined);
+  const waits = [judged.wakeInMs, written?.wakeInMs, restart.wakeInMs, scheduled, looks].filter(
+    (ms) => ms !== undefined,
+  );
   return waits.length === 0 ? {} : { wakeInMs: Math.min(...waits) };
 }
 

@@ -6,7 +6,7 @@ import { bootTime, type Clock } from "#daemon/clock.ts";
 import { decideAuthority } from "./adoption/authority.ts";
 import { observeAdoption } from "./adoption/adoption-observation.ts";
 import { readClocks } from "./clock-then.ts";
-import { createCommandWords } from "./command-words.ts";
+import { createCommandWords, type CommandWords } from "./command-words.ts";
 import { createUpkeepControl, type UpkeepControl } from "./control/upkeep-control.ts";
 import type { SendRequest } from "#daemon/http/request.ts";
 import type { HealthWatch } from "#health/health-watch.ts";
@@ -14,7 +14,7 @@ import type { SidecarSettings } from "../settings.ts";
 import type { Charts } from "#status/charts.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { EventLog } from "#status/event-log.ts";
-import { deriveConditions, type ConditionWords } from "./conditions.ts";
+import { deriveConditions } from "./conditions.ts";
 import { observeConfig } from "./config/config-observation.ts";
 import { judgeConfigured } from "./configured.ts";
 import { observePruning } from "./prune/prune-observation.ts";
@@ -42,6 +42,7 @@ import { createRestartBudget } from "./restart/restart-budget.ts";
 import type { UpkeepState } from "./state/upkeep-state.ts";
 import { createNodeRpc } from "./upgrade/node-rpc.ts";
 import { createPortHolders } from "./upgrade/node-power.ts";
+import { observeData } from "./corruption/data-observation.ts";
 import { observeUpgrade } from "./upgrade/upgrade-observation.ts";
 import { watchNodePushes } from "./pushgateway/node-pushes.ts";
 
@@ -105,7 +106,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
     { nodeCli, health: health.current, clock, board, log, onChange: wake },
   );
   const command = createCommandWords(settings.upkeep, state.directory);
-  const seen = observeAll(state, { mode, driver: settings.restart.driver, command }, board);
+  const seen = observeAll(state, settings, command, board);
   const document = () => seen.config.now().document;
   const pushes = watchNodePushes(settings, document, { ...dependencies, version: observer.version, signal });
   // Held from the start, so that no other sidecar begins alongside this one; what is wrong with it is told when it is needed.
@@ -117,21 +118,25 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
     { clock, onBack: wake },
   );
   const versions = limitVersions(createConfigVersions(state.directory), state.directory, stateDeadline);
-  const budget = createRestartBudget(
-    { perHour: settings.restart.budgetPerHour },
-    { store: state.store, clock, boot: bootTime },
-  );
+  const budget = openBudget(settings, { state, clock });
   const node = { httpUrl: settings.node.httpUrl, answersWithinMs: settings.restart.answersWithinMs };
   const rate = createCorrectionRate(clock);
   const edits = createEditRate(clock);
   const metrics = createUpkeepMetrics(dependencies.metrics);
   metrics.commands(command);
-  const probes = { rpc: createNodeRpc(node.httpUrl), holders: createPortHolders(node.httpUrl, reach.directory) };
-  const reached = { place, observer, nodeCli, driver, node, lastPush: pushes?.lastPush, ...probes };
+  const reached = {
+    place,
+    observer,
+    nodeCli,
+    driver,
+    node,
+    lastPush: pushes?.lastPush,
+    ...createProbes(settings, reach),
+  };
   const isRestarting = () => seen.restarts.now().running !== undefined;
   const kept = { state, stateDeadline, versions, budget, rate, edits, window, command, authority, isRestarting };
   const means = { ...dependencies, ...reached, ...kept, settings, metrics, clockThen: readClocks(clock), signal, wake };
-  const progress: PassProgress = { step: "beginning", passed: false, schedule: {} };
+  const progress: PassProgress = { step: "beginning", passed: false, schedule: {}, data: {} };
   // The first pass waits for what the RPC says of the version.
   void health.looked.then(wake);
   const loop = startPasses(progress, seen, means, dependencies);
@@ -144,26 +149,44 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
     mayAct: () => authority() === "acts" && !isHeld(),
     configured: () =>
       judgeConfigured({ passed: progress.passed, authority: authority(), isHeld: isHeld(), config: seen.config.now() }),
-    control: createUpkeepControl(
-      { document, plan: () => seen.adoption.now().plan, isRestarting, config: seen.config, upgrade: seen.upgrade },
-      means,
-    ),
+    control: createUpkeepControl({ ...listFound(seen), document, isRestarting }, means),
     [Symbol.asyncDispose]: async () => {
       stopping.abort();
-      const running = [seen.restarts.now().running, seen.prune.now().running, seen.upgrade.now().looking];
-      await Promise.all([loop.done, observer.done, pushes?.done, ...running]);
+      await Promise.all([loop.done, observer.done, pushes?.done, ...listRunning(seen)]);
       await connections.disposeAsync();
       await place[Symbol.asyncDispose]();
     },
   };
 }
 
+/** What is asked of the node and of the references besides their health, and who runs the node. */
+function createProbes({ node, lag }: SidecarSettings, { directory }: Pick<NodeReach, "directory">) {
+  const references = lag.references.map((url) => createNodeRpc(url));
+  return { rpc: createNodeRpc(node.httpUrl), references, holders: createPortHolders(node.httpUrl, directory) };
+}
+
+function openBudget({ restart }: SidecarSettings, { state, clock }: Pick<UpkeepDependencies, "state" | "clock">) {
+  return createRestartBudget({ perHour: restart.budgetPerHour }, { store: state.store, clock, boot: bootTime });
+}
+
+/** What a person may look at. */
+function listFound({ adoption, config, upgrade }: PassObservations) {
+  return { plan: () => adoption.now().plan, config, upgrade };
+}
+
+/** What goes on alongside the passes. */
+function listRunning({ restarts, prune, upgrade, data }: PassObservations) {
+  return [restarts.now().running, prune.now().running, upgrade.now().looking, data.now().looking];
+}
+
 /** Nothing is known yet; each change is said on the board at once. */
 function observeAll(
   { directory, upgrade, scheduledUpgrade }: UpkeepState,
-  words: ConditionWords,
+  { upkeep, restart, upgrade: { autoRestore } }: SidecarSettings,
+  command: CommandWords,
   board: ConditionBoard,
 ): PassObservations {
+  const words = { mode: upkeep.mode, driver: restart.driver, command };
   const say = () => {
     const found = {
       state: seen.state.now(),
@@ -173,6 +196,7 @@ function observeAll(
       prune: seen.prune.now(),
       restarts: seen.restarts.now(),
       upgrade: seen.upgrade.now(),
+      data: seen.data.now(),
     };
     for (const condition of deriveConditions(found, words)) board.set(condition);
   };
@@ -185,6 +209,7 @@ function observeAll(
     process: observeProcess(),
     restarts: observeRestarts(say),
     upgrade: observeUpgrade(upgrade.get(), scheduledUpgrade.get(), say),
+    data: observeData(autoRestore === "off", say),
   };
   return seen;
 }

@@ -36,6 +36,14 @@ export const upkeepCases: readonly AlertCase[] = [
     forMinutes: 1,
     summary: `The upgrade of the node behind ${who} failed or did not begin (0 of 1): RolledBack.`,
   }),
+  buildConditionCase({
+    alert: "GatehouseDataCorrupt",
+    type: "DataSound",
+    labels: { type: "DataSound" },
+    reason: "Corrupt",
+    forMinutes: 1,
+    summary: `The data of the node behind ${who} are, or were, found corrupt (0 of 1): Corrupt.`,
+  }),
   {
     alert: "GatehouseUpgradeLong",
     series: [buildUpgrading({ from: 10, to: 160, end: 190 })],

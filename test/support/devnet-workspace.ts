@@ -23,6 +23,7 @@ export type DevnetWorkspace = AsyncDisposable &
     install: (version: string) => Promise<string>;
     /** Stops the node and starts it with the programs that are installed. */
     restart: () => Promise<void>;
+    stop: () => Promise<void>;
   }>;
 
 /** Makes a workspace for a version and starts its node at free ports. */
@@ -59,6 +60,7 @@ export async function startDevnetWorkspace(version: string): Promise<DevnetWorks
       await stop();
       await start();
     },
+    stop: async () => void (await stop()),
     [Symbol.asyncDispose]: async () => {
       await stop();
       await rm(workspace, { recursive: true, force: true });

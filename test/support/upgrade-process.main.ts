@@ -1,13 +1,15 @@
 import { systemClock } from "#daemon/clock.ts";
+import type { ConditionType } from "#status/condition.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { armKillPoint } from "./kill-points.ts";
 import type { UpgradeProcessRequest, UpgradeProcessState } from "./upgrade-process.ts";
 
 /**
  * The upkeep alone in a process that upgrades its node and is there to be killed. Arguments: the node's workspace, its HTTP URL, the state
- * directory, the step at which it ends itself, 0 for never, and how many milliseconds its wall clock is ahead.
+ * directory, the step at which it ends itself, 0 for never, how many milliseconds its wall clock is ahead, and what corrupt data are restored from.
  */
-const [workspace = "", httpUrl = "", stateDirectory = "", killAt = "0", aheadMs = "0"] = process.argv.slice(2);
+const [workspace = "", httpUrl = "", stateDirectory = "", killAt = "0", aheadMs = "0", autoRestore = "off"] =
+  process.argv.slice(2);
 const clock = { ...systemClock, wallMs: () => systemClock.wallMs() + Number(aheadMs) };
 
 // A sidecar that goes on with an upgrade is killed in that, too.
@@ -20,6 +22,11 @@ await using upkeep = await runUpkeep(
     GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "20000",
     GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "1000",
     GATEHOUSE_SIDECAR_PRUNE_INTERVAL_MS: "500",
+    GATEHOUSE_SIDECAR_LAG_RESTART: String(autoRestore !== "off"),
+    GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "300",
+    GATEHOUSE_SIDECAR_HEALTH_DISK_FREE_RATIO: "0",
+    GATEHOUSE_SIDECAR_UPGRADE_AUTO_RESTORE: autoRestore,
+    GATEHOUSE_SIDECAR_UPGRADE_AUTO_RESTORE_AFTER_MS: "400",
   },
   { stateDirectory, clock },
 );
@@ -45,12 +52,14 @@ async function answer({ source, atMs, snapshot, killAt: step }: UpgradeProcessRe
     }
   }
   const { upgrade } = control.look();
-  const reason = (type: "RestartSettled" | "ConfigCurrent" | "AutoPruneOn") => upkeep.board.get(type)?.reason;
+  const reason = (type: ConditionType) => upkeep.board.get(type)?.reason;
   const isRight =
     reason("ConfigCurrent") === "AsDesired" && reason("RestartSettled") === "Idle" && reason("AutoPruneOn") === "On";
   const state: UpgradeProcessState = {
-    isRight,
+    isRight: isRight && reason("DataSound") === "Sound" && reason("RollBackReady") === "Kept",
     problems,
+    ownRestores: upkeep.state.ownRestores.get()?.length ?? 0,
+    isHeld: upkeep.state.hold.get() !== undefined,
     stage: upgrade?.stage,
     end: upgrade?.end,
     words: upgrade?.words,

@@ -8,10 +8,13 @@ export type UpgradeProcessRequest = Readonly<{ source?: string; atMs?: number; s
 
 /** How the node and its upgrade are in the eyes of the upkeep. */
 export type UpgradeProcessState = Readonly<{
-  /** node.conf and pruning are as desired, and no restart is due. */
+  /** node.conf, pruning and data are as desired, no restart is due, and there is something to roll back to. */
   isRight: boolean;
   /** Why an upgrade that was asked for was refused. */
   problems: readonly string[];
+  /** Restores that the sidecar began by itself. */
+  ownRestores: number;
+  isHeld: boolean;
   stage?: string | undefined;
   end?: string | undefined;
   words?: string | undefined;
@@ -24,12 +27,23 @@ const program = fileURLToPath(new URL("upgrade-process.main.ts", import.meta.url
 
 /**
  * Starts the process; its state stands in the node's workspace. `killAt`: the step at which it ends itself, 0 for never; `aheadMs`: how far
- * its wall clock is ahead of the machine's.
+ * its wall clock is ahead of the machine's; `autoRestore`: what corrupt data are restored from.
  */
 export function startUpgradeProcess(
   node: Pick<FakeNode, "workspace" | "httpUrl">,
-  { killAt = 0, aheadMs = 0 }: Readonly<{ killAt?: number; aheadMs?: number }> = {},
+  {
+    killAt = 0,
+    aheadMs = 0,
+    autoRestore = "off",
+  }: Readonly<{ killAt?: number; aheadMs?: number; autoRestore?: string }> = {},
 ): UpgradeProcess {
   const state = join(node.workspace, "state");
-  return startKillableProcess(program, [node.workspace, node.httpUrl, state, String(killAt), String(aheadMs)]);
+  return startKillableProcess(program, [
+    node.workspace,
+    node.httpUrl,
+    state,
+    String(killAt),
+    String(aheadMs),
+    autoRestore,
+  ]);
 }

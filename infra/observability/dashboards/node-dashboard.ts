@@ -183,6 +183,7 @@ export const nodeDashboard: Dashboard = {
           queries: [perInstance("gatehouse_node_restarts_in_last_hour")],
           alerts: [
             "GatehouseRestartBudgetUsedUp",
+            "GatehouseDataCorrupt",
             "GatehouseUpgradeFailed",
             "GatehouseUpgradeLong",
             "GatehouseVersionTooOld",

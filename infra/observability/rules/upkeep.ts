@@ -35,6 +35,15 @@ const configuration: readonly Alert[] = [
       "The node of {{ $labels.instance }} may stand still meanwhile, of which no other alert tells. The message of UpgradeProved says which step it is at; start the sidecar, not the node.",
   },
   {
+    name: "GatehouseDataCorrupt",
+    expr: `${condition("DataSound")} == 0`,
+    for: "1m",
+    severity: "critical",
+    summary: `The data of the node behind {{ $labels.instance }} are, or were, found corrupt ({{ $value }} of 1): ${shownReason("DataSound")}.`,
+    description:
+      "Corrupt: the message of DataSound at {{ $labels.instance }} says what speaks for it and what is done about it. Restored: a snapshot is in their place and is proved, and the old data are kept; look at the disk.",
+  },
+  {
     name: "GatehouseVersionTooOld",
     expr: `${wrongFor("VersionSufficient", "TooOld")} == 1`,
     for: "1m",

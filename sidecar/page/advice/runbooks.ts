@@ -29,6 +29,8 @@ const byCondition: Readonly<Record<ConditionType, string>> = {
   RestartSettled: "not-right",
   RollBackReady: "not-right",
   UpgradeProved: "upgrade-failed",
+  DataSound: "data-corrupt",
+  RestoreReady: "data-corrupt",
   Unheld: "config-held",
   Adopted: "not-right",
 };

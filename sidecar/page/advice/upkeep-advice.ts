@@ -22,6 +22,27 @@ export const upkeepAdvice: AdviceTable = {
         : step("Mend what is named, then let Gatehouse go on.", resume),
     ];
   },
+  DataSound: ({ reason }, { showLog }) => {
+    if (reason === "NotSeenWell") return [];
+    if (reason === "Restored") {
+      return [
+        step("Look at the disk that the old data are on, and at its own errors (smartctl, dmesg)."),
+        step("Read under UpgradeProved where the old data are, and remove them when they are of no use."),
+      ];
+    }
+    return [
+      step("Read above what speaks of corrupt data, and what is missing to be sure."),
+      step("Read the end of the node's log.", showLog),
+      step("Look at the disk (smartctl, dmesg), and restore a snapshot: gatehouse restore --snapshot."),
+    ];
+  },
+  RestoreReady: ({ reason }) => [
+    step(
+      reason === "Used"
+        ? "Make another snapshot: an upgrade with upgrade.keepSnapshot keeps one, or name one in upgrade.autoRestore."
+        : "Mend what is named above, or set upgrade.autoRestore to off. Gatehouse looks again by itself.",
+    ),
+  ],
   Adopted: (_, { adopt }) => [
     step("Read under Plan what Gatehouse would change."),
     step("Let it act on this node. It shows the plan once more and asks.", adopt),

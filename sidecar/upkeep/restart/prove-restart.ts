@@ -43,7 +43,9 @@ export async function proveRestart(
   const verified = await restartOrSay(restart, incident, dependencies);
   const after = await readConfig(incident, dependencies);
   const configHash = before.contentHash === after.contentHash ? before.contentHash : undefined;
-  if (!incident.signal.aborted) await record(verified, configHash);
+  // Of a start that an earlier sidecar made, how its process fared was not seen.
+  const isUnseen = incident.isMade && !verified.ok && verified.end === undefined;
+  if (!incident.signal.aborted && !isUnseen) await record(verified, configHash);
   return verified;
 }
 

@@ -47,8 +47,8 @@ export function createStartRecorder({
 }
 
 /** What is known once the node is well again. Pure. */
-export function forgetStarts({ wasTriedAgain: _, ...known }: DataEvidence): DataEvidence {
-  return { ...known, failedStarts: [] };
+export function forgetStarts(known: DataEvidence): DataEvidence {
+  return { ...known, failedStarts: [], wasTriedAgain: undefined };
 }
 
 /** How many processes Linux has killed for lack of memory since its start (`oom_kill` of proc_vmstat(5)); 0 where it does not count them. */

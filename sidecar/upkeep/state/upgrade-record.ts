@@ -63,6 +63,8 @@ export type UpgradeRecord = Readonly<{
    * put aside are the old data.
    */
   restoredFrom?: readonly string[] | undefined;
+  /** Of a restore that the sidecar began by itself: why the data were taken for corrupt. */
+  foundCorrupt?: readonly string[] | undefined;
   /** Whether the copy of the data stays once the new version is proved. */
   keepsCopy: boolean;
   before: NodeBefore;

@@ -46,7 +46,7 @@ export type ApplyUpgradeDependencies = Pick<VerificationDependencies, "clock" | 
     observer: Readonly<{ look: (signal: AbortSignal) => Promise<void> }>;
     budget: RestartBudget;
     events: EventLog;
-    metrics: Readonly<{ upgraded: (end: NonNullable<UpgradeRecord["end"]>) => void }>;
+    metrics: Readonly<Record<"upgraded" | "restoredByItself", (end: NonNullable<UpgradeRecord["end"]>) => void>>;
     finishes: ServiceContext["finishes"];
     wake: () => void;
     signal: AbortSignal;
@@ -127,9 +127,12 @@ async function carryOn(
       log.error({ event: "upgrade-blocked", stage: dependencies.state.upgrade.get()?.stage }, blocked);
   };
   const begins = isResumed ? "goes on" : "begins";
-  const by = record.restoredFrom === undefined ? "gatehouse upgrade" : "gatehouse restore";
-  const attempt = { by, outcome: "unknown", before: { version: record.from } } as const;
-  events.add("upgrade", `${upgradeSubject(record)} ${begins}.`, undefined, attempt);
+  const { foundCorrupt, restoredFrom, from } = record;
+  const byPerson = restoredFrom === undefined ? "gatehouse upgrade" : "gatehouse restore";
+  const by = foundCorrupt === undefined ? byPerson : "sidecar";
+  const attempt = { by, outcome: "unknown", before: { version: from, foundCorrupt } } as const;
+  const why = foundCorrupt && `The data were found corrupt: ${foundCorrupt.join("; ")}.`;
+  events.add("upgrade", `${upgradeSubject(record)} ${begins}.`, why, attempt);
   const steps = upgradeSteps(stepsDependencies(driver, seen, dependencies));
   const ended = await runUpgrade(
     record,
@@ -171,7 +174,8 @@ function finishOrRemember(
       before: { version: now.from },
       after: end === "committed" ? { version: now.to, restoredFrom: now.restoredFrom } : { end },
     });
-    if (end === "committed") return;
+    // Another time begins: what was known of the old data is of no use for these.
+    if (end === "committed") return state.dataEvidence.set(undefined);
     const reason = now.restoredFrom === undefined ? `the upgrade to ${now.to}` : "the restore of its data";
     const failed = end === "stranded" ? { failed: { reason, isDown: true } } : {};
     // Without a release: that another version answers is no reason to act again by itself.
@@ -181,6 +185,7 @@ function finishOrRemember(
     seen.restarts.note({ hold: { message } });
   });
   metrics.upgraded(end);
+  if (now.foundCorrupt !== undefined) metrics.restoredByItself(end);
   if (end === "committed") log.info({ event: "upgrade-committed", from: now.from, to: now.to }, message);
   else log.error({ event: "upgrade-not-committed", from: now.from, to: now.to, end }, message);
 }

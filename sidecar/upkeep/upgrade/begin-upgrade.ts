@@ -38,13 +38,17 @@ export function beginUpgrade(
     if (!isRestore) return state.scheduledUpgrade.set(undefined);
     const hold = state.hold.get();
     if (hold !== undefined) {
+      const isOwn = record.foundCorrupt !== undefined;
       const lifted = {
-        by: "gatehouse restore",
+        by: isOwn ? "sidecar" : "gatehouse restore",
         outcome: "success",
         before: { hold: hold.message },
         after: {},
       } as const;
-      events.add("hold", "The hold is lifted: a restore of the node's data was asked for.", undefined, lifted);
+      const why = isOwn
+        ? "the node's data are found corrupt, and are restored"
+        : "a restore of the node's data was asked for";
+      events.add("hold", `The hold is lifted: ${why}.`, undefined, lifted);
     }
     state.hold.set(undefined);
     state.retry.set(undefined);

@@ -13,13 +13,23 @@ import { readReportedVersion } from "./prove-version.ts";
 import { findNoRoom, findSnapshot } from "./snapshot-source.ts";
 import type { UpgradePlan } from "./upgrade-plan.ts";
 
-/** Looks whether the node's data could be restored from a snapshot now, and what would be done. Changes nothing. */
+/** What was found, as of an upgrade, and the snapshot of each store; none where none can be used. */
+export type RestoreCheck = UpgradeCheck & Readonly<{ sources: readonly string[] }>;
+
+/**
+ * Looks whether the node's data could be restored from a snapshot now, and what would be done. Changes nothing.
+ *
+ * @param own of a restore that the sidecar begins by itself: why the data are taken for corrupt. It asks for more: nobody looks on.
+ */
 export async function checkRestore(
   requested: string | undefined,
   dependencies: CheckUpgradeDependencies,
-): Promise<UpgradeCheck> {
+  own?: Readonly<{ signs: readonly string[] }>,
+): Promise<RestoreCheck> {
   const { place, settings, observer, state, signal, health, holders } = dependencies;
-  const { version } = observer.version();
+  const mark = state.dataEvidence.get()?.mark;
+  // After a restart of the sidecar a node that is down has not told its version; whether its programs are others is looked at apart.
+  const version = observer.version().version?.text ?? (own && mark?.version);
   const reading = await place.read();
   const found = reading.ok
     ? await findWorkStores(reading.document, "restore", requested ?? place.layout().binDirectory, dependencies)
@@ -29,27 +39,28 @@ export async function checkRestore(
   const snapshot = found.ok ? await findSnapshot(requested, stores, last) : undefined;
   const sources = snapshot?.ok === true ? snapshot.sources : [];
   const mayClone = settings.upgrade.snapshot !== "copy";
-  const noRoom =
-    sources.length === 0 ? [] : await findNoRoom(sources, stores, { timeoutMs: measureWithinMs, signal, mayClone });
+  const room = { timeoutMs: measureWithinMs, signal, mayClone, asData: own !== undefined };
+  const noRoom = sources.length === 0 ? [] : await findNoRoom(sources, stores, room);
+  const process = (await holders.now())[0] ?? mark?.process;
   const problems = [
     ...findObstacles(dependencies, { isRestore: true }),
     ...(version === undefined ? ["the node's version is not known (VersionAgreed says what to set)"] : []),
     ...(found.ok ? [] : [found.problem]),
     ...(snapshot?.ok === false ? [snapshot.problem] : []),
     ...noRoom,
+    ...(own !== undefined && process === undefined ? [unseen] : []),
   ];
   const isUp = isAnswering(health.facts());
   const warnings = isUp ? ["the node answers: older data replace its own, and it fetches the later blocks again"] : [];
   const plan = planRestore({
-    version: version?.text,
+    version,
     stores,
     sources,
     problems,
     warnings,
-    keepsData: settings.upgrade.keepSnapshot,
+    keepsData: settings.upgrade.keepSnapshot || own !== undefined,
   });
-  if (problems.length > 0 || version === undefined || !found.ok) return { plan, record: undefined };
-  const [process] = await holders.now();
+  if (problems.length > 0 || version === undefined || !found.ok) return { plan, record: undefined, sources };
   // What a snapshot holds is not known beforehand: any block that is made over it is proof.
   const before = {
     height: 0,
@@ -57,11 +68,14 @@ export async function checkRestore(
     tellsVersion: readReportedVersion(health.current(), settings.node.clientName) !== undefined,
     process,
   };
-  const versions = { from: version.text, to: version.text };
-  const origin = { source: sources[0] ?? "", restoredFrom: sources, files: [] };
+  const versions = { from: version, to: version };
+  const origin = { source: sources[0] ?? "", restoredFrom: sources, foundCorrupt: own?.signs, files: [] };
   const record = createRecord({ ...versions, ...origin, directory: found.directory, stores, before }, dependencies);
-  return { plan, record };
+  return { plan, record, sources };
 }
+
+const unseen =
+  "the node's process was never seen by the sidecar, so that nobody could know whether it has ended; run the sidecar as the node's user";
 
 function asRestored(store: UpgradeStore): UpgradeStore {
   return { ...store, aside: `${store.copy}-of-before` };

@@ -70,7 +70,7 @@ export async function checkUpgrade(
 /** What a check found, as the record has it. */
 type CheckedWork = Pick<
   UpgradeRecord,
-  "from" | "to" | "source" | "restoredFrom" | "files" | "directory" | "stores" | "before"
+  "from" | "to" | "source" | "restoredFrom" | "foundCorrupt" | "files" | "directory" | "stores" | "before"
 >;
 
 /** The record with which an upgrade or a restore begins: before its first step. */
@@ -84,7 +84,8 @@ export function createRecord(
     binDirectory,
     configPath,
     method: settings.upgrade.snapshot,
-    keepsCopy: settings.upgrade.keepSnapshot,
+    // What is replaced without a person's word is never removed without one.
+    keepsCopy: settings.upgrade.keepSnapshot || work.foundCorrupt !== undefined,
     ...createFirstStage(clock.wallMs()),
   };
 }

@@ -7,14 +7,26 @@ export type NodeRpc = Readonly<{
   peers: (signal: AbortSignal) => Promise<number | undefined>;
 }>;
 
+/** A block that was asked for by its number; `unknown`: there was no answer of use. */
+export type BlockLook = Readonly<{ kind: "found"; hash: string } | { kind: "gone" | "unknown" }>;
+
+/** What a look at the data of a node asks; undefined where it gives no answer of use. */
+export type DataRpc = Pick<NodeRpc, "peers"> &
+  Readonly<{
+    findBlock: (number: number, signal: AbortSignal) => Promise<BlockLook>;
+    isSyncing: (signal: AbortSignal) => Promise<boolean | undefined>;
+  }>;
+
 const timeoutMs = 10_000;
 const answerBytesMax = 16_777_216;
 
 const block = z.object({ hash: z.string() });
 const quantity = z.string().regex(/^0x[0-9a-f]+$/i);
 
+const syncing = z.union([z.literal(false), z.record(z.string(), z.unknown())]);
+
 /** Creates the questions for a node. */
-export function createNodeRpc(url: string): NodeRpc {
+export function createNodeRpc(url: string): NodeRpc & DataRpc {
   const call = createJsonRpcClient({ url, timeoutMs, answerBytesMax });
   const ask = async <T>(schema: z.ZodType<T>, method: string, params: readonly unknown[], signal: AbortSignal) => {
     try {
@@ -26,9 +38,21 @@ export function createNodeRpc(url: string): NodeRpc {
       return undefined;
     }
   };
+  const findBlock = async (number: number, signal: AbortSignal): Promise<BlockLook> => {
+    const found = await ask(block.nullable(), "eth_getBlockByNumber", [`0x${number.toString(16)}`, false], signal);
+    if (found === undefined) return { kind: "unknown" };
+    return found === null ? { kind: "gone" } : { kind: "found", hash: found.hash };
+  };
   return {
-    blockHash: async (number, signal) =>
-      (await ask(block, "eth_getBlockByNumber", [`0x${number.toString(16)}`, false], signal))?.hash,
+    findBlock,
+    blockHash: async (number, signal) => {
+      const found = await findBlock(number, signal);
+      return found.kind === "found" ? found.hash : undefined;
+    },
+    isSyncing: async (signal) => {
+      const state = await ask(syncing, "eth_syncing", [], signal);
+      return state === undefined ? undefined : state !== false;
+    },
     peers: async (signal) => {
       const count = await ask(quantity, "net_peerCount", [], signal);
       return count === undefined ? undefined : Number(count);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { begunUpgrade } from "../../testing/begun-upgrade.ts";
 import { takeRestoreBack } from "./restore-data.ts";
-import { findSnapshot } from "./snapshot-source.ts";
+import { findSnapshot, identifySnapshot } from "./snapshot-source.ts";
 
 let root: string;
 
@@ -85,4 +85,27 @@ test("a path that is not there is told from one that can't be read", async () =>
     ok: false,
     problem: expect.stringMatching(/can't be read \(ELOOP\)$/),
   });
+});
+
+test("after a restore from the copy that an upgrade kept, that copy is still the one with no path", async () => {
+  const upgrade = await work("1");
+  const kept = join(upgrade.directory, "data");
+  await fill(kept);
+  const last = { ...(await work("2")), restoredFrom: [kept] };
+  expect(await findSnapshot(undefined, last.stores, last)).toEqual({ ok: true, sources: [kept] });
+  const elsewhere = join(root, "snapshot");
+  await fill(elsewhere);
+  const found = await findSnapshot(undefined, last.stores, { ...last, restoredFrom: [elsewhere] });
+  expect(found).toMatchObject({ ok: false, problem: expect.stringContaining("no upgrade has kept a copy") });
+});
+
+test("a snapshot is told from another one that comes to stand under its name", async () => {
+  const path = join(root, "snapshot");
+  await fill(path);
+  const before = await identifySnapshot([path]);
+  expect(await identifySnapshot([path])).toBe(before);
+  await rm(path, { recursive: true });
+  await mkdir(join(root, "between"));
+  await fill(path);
+  expect(await identifySnapshot([path])).not.toBe(before);
 });

@@ -15,6 +15,10 @@ export async function findSnapshot(
   stores: readonly UpgradeStore[],
   last: UpgradeRecord | undefined,
 ): Promise<FoundSnapshot> {
+  if (requested === undefined && last?.restoredFrom?.every((path) => isWorkPlace(dirname(path))) === true) {
+    // What was kept by the upgrade before a restore from it is still there, unless somebody has removed it.
+    return findSnapshot(dirname(last.restoredFrom[0] ?? "/"), stores, undefined);
+  }
   const source = requested ?? (last === undefined ? undefined : upgradeDirectories(last)[0]);
   if (source === undefined) return { ok: false, problem: noneKept };
   if (!isAbsolute(source)) return { ok: false, problem: `${source} is no absolute path` };
@@ -76,14 +80,22 @@ async function findSingle(source: string, stores: readonly UpgradeStore[]): Prom
 export async function findNoRoom(
   sources: readonly string[],
   stores: readonly UpgradeStore[],
-  options: Readonly<{ timeoutMs: number; signal: AbortSignal; mayClone: boolean }>,
+  options: Readonly<{
+    timeoutMs: number;
+    signal: AbortSignal;
+    mayClone: boolean;
+    /** Whether an archive has to find as much room as the data take that it replaces: nobody looks on. */
+    asData?: boolean;
+  }>,
 ): Promise<readonly string[]> {
   const problems = stores.map(async ({ path }, index) => {
     const source = sources[index] ?? path;
     const found = await stat(source);
     const { size, dev } = found;
     const target = dirname(path);
-    const cost = found.isFile() ? { bytes: size, isCloned: false } : await copyCost({ path: source }, options);
+    const cost = found.isFile()
+      ? await unpackedCost({ path, size }, options)
+      : await copyCost({ path: source }, options);
     if (cost === undefined) return `${source} can't be measured within ${options.timeoutMs} ms`;
     if (options.mayClone && cost.isCloned && dev === (await stat(target)).dev) return undefined;
     const { bavail, bsize } = await statfs(target);
@@ -92,4 +104,23 @@ export async function findNoRoom(
     return `what is in ${source} takes ${cost.bytes} bytes, and ${freeBytes} are free next to ${path}`;
   });
   return (await Promise.all(problems)).filter((problem) => problem !== undefined);
+}
+
+/** What an archive unpacks to is not known: at least its own size, and about as much as the data that it replaces. */
+async function unpackedCost(
+  { path, size }: Readonly<{ path: string; size: number }>,
+  { asData = false, ...options }: Readonly<{ timeoutMs: number; signal: AbortSignal; asData?: boolean }>,
+) {
+  if (!asData) return { bytes: size, isCloned: false };
+  const data = await copyCost({ path }, options);
+  return data && { bytes: Math.max(size, data.bytes), isCloned: false };
+}
+
+/** What tells a snapshot from another one that comes to stand under its name. */
+export async function identifySnapshot(sources: readonly string[]): Promise<string> {
+  const found = sources.map(async (path) => {
+    const seen = await stat(path);
+    return [path, seen.ino, seen.isFile() ? seen.size : "", seen.mtimeMs].join(" ");
+  });
+  return (await Promise.all(found)).join("\n");
 }

@@ -139,7 +139,9 @@ function restoreWords(record: UpgradeRecord): string {
   const why = failure === undefined ? "" : ` It failed: ${failure}.`;
   const more = note === undefined ? "" : ` ${sentence(note)}`;
   const remove = `rm -r -- ${upgradeDirectories(record).map(quoteShellWord).join(" ")}`;
-  if (end === "committed") return `${what} is proved: the node runs with them.${more}`;
+  const { foundCorrupt } = record;
+  const own = foundCorrupt === undefined ? "" : ` It was begun by the sidecar itself: ${foundCorrupt.join("; ")}.`;
+  if (end === "committed") return `${what} is proved: the node runs with them.${own}${more}${goBackWords(record)}`;
   if (end === "rolled-back") {
     return `${what} was rolled back: the node runs with its old data.${why}${more} What was restored is in ${directory}; remove it when it is of no use: ${remove}`;
   }
@@ -153,6 +155,13 @@ function restoreWords(record: UpgradeRecord): string {
   const since = new Date(record.stageSinceMs).toISOString();
   const way = isBackward(stage) ? "goes back" : "is under way";
   return `${what} ${way}: ${restoreStageWords[stage] ?? stageWords[stage]} since ${since}.${why}`;
+}
+
+/** How to go back to data that were replaced without a person's word; of one that a person asked for they know. */
+function goBackWords({ foundCorrupt, stores }: UpgradeRecord): string {
+  if (foundCorrupt === undefined) return "";
+  const asides = stores.map(({ path, aside }) => `put ${aside} in the place of ${path}`).join(", ");
+  return ` To go back to them: stop the node, ${asides}, and start it.`;
 }
 
 /** What stages are called that do something else in a restore than in an upgrade. */

@@ -152,6 +152,17 @@ const restarts: readonly ToldCondition[] = [
     ["The node is being upgraded", "Upgrading", "unknown"],
     ["An upgrade is accepted, and begins by itself", "Scheduled", "right"],
   ]),
+  ...rows("DataSound", [
+    ["The node's data are found corrupt", "Corrupt", "wrong"],
+    ["The node's data were found corrupt, and were restored by the sidecar itself", "Restored", "wrong"],
+    ["Signs speak of corrupt data, and other causes are not ruled out", "InDoubt", "unknown"],
+    ["The node was not seen well since the sidecar began, so that its data are not compared", "NotSeenWell", "right"],
+  ]),
+  ...rows("RestoreReady", [
+    ["`upgrade.autoRestore` is set and can't be carried out", "NotReady", "wrong"],
+    ["The snapshot of `upgrade.autoRestore` was used by the sidecar before", "Used", "wrong"],
+    ["Whether `upgrade.autoRestore` can be carried out was not looked at yet", "NotChecked", "right"],
+  ]),
 ];
 
 /** Every reason of a condition that is False or Unknown has a row here, or a fault that a sidecar is struck with. */

@@ -1,0 +1,98 @@
+import { createObservation, type Observation } from "#health/observation.ts";
+import type { ConditionReport } from "#status/condition.ts";
+import type { CommandWords } from "../command-words.ts";
+import type { OwnRestore } from "../state/data-evidence.ts";
+import type { DataJudgement } from "./judge-data.ts";
+
+/** Whether the data could be restored by themselves; `used`: the snapshot that is there was used already. */
+export type RestoreReadiness = Readonly<
+  | { kind: "off" | "unchecked" }
+  | { kind: "ready"; sources: readonly string[] }
+  | { kind: "not-ready"; problems: readonly string[] }
+  | { kind: "used"; by: OwnRestore }
+>;
+
+/** What is known about whether the node's data are whole. */
+export type DataObservation = Readonly<{
+  /** Absent before the first look. */
+  judgement: DataJudgement | undefined;
+  /** What is done about it, or can be, as a sentence. */
+  next: string | undefined;
+  readiness: RestoreReadiness;
+  /** The last restore that was begun by itself and is proved, while it is told. */
+  restored: OwnRestore | undefined;
+  /** A look that is under way. */
+  looking: Promise<void> | undefined;
+}>;
+
+export type ObservedData = Observation<DataObservation>;
+
+/** Nothing is known of the data yet. `isOff`: they are not to be restored by themselves. */
+export function observeData(isOff: boolean, onChange?: () => void): ObservedData {
+  const nothing = { judgement: undefined, next: undefined, restored: undefined, looking: undefined };
+  return createObservation<DataObservation>({ ...nothing, readiness: { kind: isOff ? "off" : "unchecked" } }, onChange);
+}
+
+/** Says whether the data are whole, and whether they could be restored by themselves. Pure. */
+export function deriveDataConditions(seen: DataObservation, command: CommandWords): readonly ConditionReport[] {
+  return [
+    ...(seen.judgement === undefined ? [] : [dataSound(seen.judgement, seen, command)]),
+    ...restoreReady(seen.readiness),
+  ];
+}
+
+function dataSound(
+  judgement: DataJudgement,
+  { next, restored }: DataObservation,
+  command: CommandWords,
+): ConditionReport<"DataSound"> {
+  const type = "DataSound";
+  const byHand = `Restore them from a snapshot: ${command("restore --snapshot")}`;
+  if (judgement.kind === "corrupt") {
+    const message = `The node's data are corrupt: ${judgement.signs.join("; ")}. Other causes were looked for and not found: node.conf, programs, keys, ports, memory, the disk's room, the chain. ${next ?? byHand}`;
+    return { type, status: "False", reason: "Corrupt", message };
+  }
+  if (judgement.kind === "doubt") {
+    const missing = judgement.missing.join("; ");
+    const message = `The node's data may be corrupt: ${judgement.signs.join("; ")}. To be sure, this is missing: ${missing}. ${next ?? byHand}`;
+    return { type, status: "Unknown", reason: "InDoubt", message };
+  }
+  if (restored !== undefined) {
+    const message = `The node's data were found corrupt, and were restored by themselves from ${restored.sources.join(" and ")} at ${new Date(restored.atMs).toISOString()}. UpgradeProved says where the old data are and how to go back to them. Look at the disk that they were on. This is told for a day.`;
+    return { type, status: "False", reason: "Restored", message };
+  }
+  if (judgement.kind === "sound") {
+    const message = "The node runs well, and has the blocks that it had before.";
+    return { type, status: "True", reason: "Sound", message };
+  }
+  const why = judgement.kind === "another-chain" ? "The node has another first block than before." : "";
+  const message = [why, "Nothing speaks of corrupt data; it is known once the node runs well."]
+    .filter(Boolean)
+    .join(" ");
+  return { type, status: "Unknown", reason: "NotSeenWell", message };
+}
+
+function restoreReady(readiness: RestoreReadiness): readonly ConditionReport<"RestoreReady">[] {
+  const type = "RestoreReady";
+  switch (readiness.kind) {
+    case "off":
+      return [];
+    case "unchecked": {
+      const message = "Whether the data could be restored by themselves has not been looked at yet.";
+      return [{ type, status: "Unknown", reason: "NotChecked", message }];
+    }
+    case "ready": {
+      const message = `Data that are found corrupt are restored by themselves, once, from ${readiness.sources.join(" and ")} (upgrade.autoRestore).`;
+      return [{ type, status: "True", reason: "Ready", message }];
+    }
+    case "not-ready": {
+      const message = `upgrade.autoRestore is set, and the data could not be restored by themselves: ${readiness.problems.join("; ")}.`;
+      return [{ type, status: "False", reason: "NotReady", message }];
+    }
+    case "used": {
+      const { sources, atMs } = readiness.by;
+      const message = `A restore was begun by itself from ${sources.join(" and ")} at ${new Date(atMs).toISOString()}, and no snapshot is used twice. Take another one: an upgrade with upgrade.keepSnapshot makes it, or name one in upgrade.autoRestore.`;
+      return [{ type, status: "False", reason: "Used", message }];
+    }
+  }
+}

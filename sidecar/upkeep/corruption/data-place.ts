@@ -1,0 +1,73 @@
+import { hash } from "node:crypto";
+import { access, constants, readdir, stat, statfs } from "node:fs/promises";
+import { join } from "node:path";
+import type { ConfigTies } from "#node/conf/ties.ts";
+import { findListeningSockets } from "../drivers/host-processes.ts";
+
+/** What else than its data may keep a node from starting, as it is on this machine. */
+export type DataPlace = Readonly<{
+  /** The data directory by its inode. */
+  dataInode?: number | undefined;
+  /** Why the data directory can't be used. */
+  problem?: string | undefined;
+  /** Share of its file system that is free: of bytes or of files, whichever is less. */
+  freeRatio?: number | undefined;
+  /** Key files that node.conf names and that are not there. */
+  missingKeys: readonly string[];
+  /** Ports of node.conf at which something listens. */
+  takenPorts: readonly string[];
+}>;
+
+/** Looks at a node's data directory, its keys and its ports. */
+export async function lookAtPlace(dataPath: string | undefined, ties: ConfigTies): Promise<DataPlace> {
+  const keys = Object.entries(ties).filter(([name]) => name.includes("secret_config"));
+  const ports = Object.entries(ties).filter(([name]) => name.endsWith("_port"));
+  const missing = await Promise.all(keys.map(async ([, path]) => ((await isMissing(path)) ? [path] : [])));
+  const taken = await Promise.all(ports.map(async ([, port]) => ((await isTaken(Number(port))) ? [port] : [])));
+  const common = { missingKeys: missing.flat(), takenPorts: taken.flat() };
+  if (dataPath === undefined) return { ...common, problem: "node.conf does not say where the data are" };
+  try {
+    await access(dataPath, constants.R_OK | constants.W_OK | constants.X_OK);
+    const { ino } = await stat(dataPath);
+    const { bavail, blocks, ffree, files } = await statfs(dataPath);
+    // A file system without a fixed number of files tells none.
+    const filesRatio = files === 0 ? 1 : ffree / files;
+    return { ...common, dataInode: ino, freeRatio: Math.min(blocks === 0 ? 1 : bavail / blocks, filesRatio) };
+  } catch (error) {
+    return { ...common, problem: `the data directory can't be used: ${(error as Error).message}` };
+  }
+}
+
+async function isMissing(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => false,
+    (error: NodeJS.ErrnoException) => error.code === "ENOENT" || error.code === "ENOTDIR",
+  );
+}
+
+async function isTaken(port: number): Promise<boolean> {
+  return Number.isInteger(port) && (await findListeningSockets(port)).size > 0;
+}
+
+/** Programs of a bin directory that are looked at. */
+const programsMax = 256;
+
+/** Bits of a mode that let a file be run. */
+const runnable = 0o111;
+
+/** A digest of what can be run in the bin directory, by name, size and time: other programs may not start for other reasons. Undefined where it can't be read. */
+export async function digestPrograms(binDirectory: string): Promise<string | undefined> {
+  try {
+    const names = (await readdir(binDirectory)).toSorted().slice(0, programsMax);
+    const lines: string[] = [];
+    for (const name of names) {
+      const found = await stat(join(binDirectory, name)).catch(() => undefined);
+      if (found?.isFile() !== true || (found.mode & runnable) === 0) continue;
+      lines.push(`${name} ${found.size} ${found.mtimeMs}`);
+    }
+    return hash("sha256", lines.join("\n")).slice(0, 16);
+  } catch {
+    // Not known is no sign either way: whoever compares it says that it is missing.
+    return undefined;
+  }
+}

@@ -1,0 +1,200 @@
+import { describe, expect, test } from "vitest";
+import type { DataEvidence, FailedStart } from "../state/data-evidence.ts";
+import { judgeData, type DataJudgement, type DataLook } from "./judge-data.ts";
+
+const atMs = Date.parse("2026-01-02T03:04:05.000Z");
+const hash = "0x55";
+
+const mark = {
+  atMs,
+  height: 1_000,
+  block: { number: 936, hash },
+  genesis: "0x00",
+  version: "0.16.2",
+  dataInode: 7,
+  process: { pid: 1, startTicks: 2 },
+  programs: "programs",
+} as const;
+
+const ended: FailedStart = {
+  atMs,
+  kind: "ended",
+  afterMs: 2_000,
+  configHash: "good",
+  message: "its RPC did not answer",
+  lackedMemory: false,
+};
+const stood: FailedStart = { ...ended, kind: "stood", afterMs: undefined };
+
+/** A node that is down, of which nothing else is wrong. */
+const down: DataLook = {
+  isAnswering: false,
+  isWell: false,
+  isExpectedChain: true,
+  height: undefined,
+  block: { kind: "unknown" },
+  genesis: { kind: "unknown" },
+  references: [],
+  referenceHeight: undefined,
+  peers: undefined,
+  isSyncing: undefined,
+  processes: [],
+  programs: "programs",
+  place: { dataInode: 7, freeRatio: 0.5, missingKeys: [], takenPorts: [] },
+  configHash: "good",
+  healthyHash: "good",
+  isStranded: false,
+};
+
+/** A node that answers and advances. */
+const up: DataLook = {
+  ...down,
+  isAnswering: true,
+  isWell: true,
+  height: 1_001,
+  block: { kind: "found", hash },
+  genesis: { kind: "found", hash: "0x00" },
+  peers: 3,
+  isSyncing: false,
+  processes: [1],
+};
+
+const behind: DataLook = { ...up, isWell: false, height: 500, block: { kind: "gone" }, processes: [1] };
+const other: DataLook = { ...up, block: { kind: "found", hash: "0x66" }, references: [{ kind: "found", hash }] };
+const gone: DataLook = { ...other, block: { kind: "gone" } };
+
+const judge = (look: DataLook, failedStarts: readonly FailedStart[] = [], more: Partial<DataEvidence> = {}) =>
+  judgeData({ mark, failedStarts, ...more }, look, { diskFreeRatio: 0.1 });
+
+const words = (judged: DataJudgement) => ("missing" in judged ? judged.missing.join("; ") : judged.kind);
+
+describe("data are found corrupt", () => {
+  test.each([
+    [
+      "by starts that end",
+      down,
+      [ended, ended, ended],
+      "ended in 3 starts in a row, after 2.0 s at 2026-01-02T03:04:05",
+    ],
+    [
+      "by a head that stays far below",
+      behind,
+      [stood, stood, stood],
+      "stands at block 500 after 3 starts in a row, and was at 1000",
+    ],
+    [
+      "by a final block with another hash",
+      other,
+      [],
+      "had the hash 0x55 at 2026-01-02T03:04:05.000Z, has the hash 0x66",
+    ],
+    ["by a final block that is gone", gone, [], "is gone, and the node is at 1001"],
+  ] as const)("%s", (_, look, starts, sign) => {
+    const judged = judge(look, starts);
+    expect(judged).toMatchObject({ kind: "corrupt", signs: [expect.stringContaining(sign)] });
+  });
+});
+
+describe("nothing speaks against the data", () => {
+  test.each([
+    ["of a node that runs well", up, [], "sound"],
+    ["of one that came back after starts that ended", up, [ended, ended, ended], "sound"],
+    ["of one that is down without a start that failed", down, [], "unknown"],
+    ["of one that gave no answer and may be starting", down, [{ ...ended, kind: undefined }], "unknown"],
+    [
+      "of one that stands where it was",
+      { ...behind, height: 990, block: { kind: "found", hash } },
+      [stood, stood, stood],
+      "unknown",
+    ],
+    [
+      "of one on a chain with another first block",
+      { ...other, genesis: { kind: "found", hash: "0x11" } },
+      [],
+      "another-chain",
+    ],
+  ] as const)("%s", (_, look, starts, kind) => expect(judge(look, starts)).toMatchObject({ kind }));
+});
+
+const three = [ended, ended, ended];
+const standing = [stood, stood, stood];
+
+test.each([
+  ["too few starts", down, [ended, ended], "3 starts in a row that fail alike (there are 2)"],
+  ["one that failed otherwise in between", down, [ended, ended, stood, ended], "there is 1"],
+  ["a start with another node.conf", down, [ended, { ...ended, configHash: "edited" }, ended], "RollBackReady"],
+  [
+    "a start whose node.conf changed meanwhile",
+    down,
+    [ended, { ...ended, configHash: undefined }, ended],
+    "RollBackReady",
+  ],
+  ["no node.conf that is known to be good", { ...down, healthyHash: undefined }, three, "RollBackReady"],
+  ["another node.conf since", { ...down, configHash: "edited" }, three, "that node.conf is the one"],
+  [
+    "a process that was at work before it ended",
+    down,
+    [ended, { ...ended, afterMs: 300_000 }, ended],
+    "one ran for 300.0 s",
+  ],
+  ["a lack of memory", down, [ended, { ...ended, lackedMemory: true }, ended], "enough memory"],
+  ["a process that still runs", { ...down, processes: [12] }, three, "process 12 does"],
+  ["a port that is taken", { ...down, place: { ...down.place, takenPorts: ["30303"] } }, three, "listens on 30303"],
+  [
+    "a full disk",
+    { ...down, place: { ...down.place, freeRatio: 0.01 } },
+    three,
+    "1.0 % are free; health.diskFreeRatio asks for 10 %",
+  ],
+  ["a disk that is gone", { ...down, place: { ...down.place, problem: "it is not there" } }, three, "it is not there"],
+  ["a key that is gone", { ...down, place: { ...down.place, missingKeys: ["/k"] } }, three, "/k is not there"],
+  ["other programs", { ...down, programs: "others" }, three, "that the programs are those"],
+  ["another data directory", { ...down, place: { ...down.place, dataInode: 8 } }, three, "put another in its place"],
+  ["a stranded upgrade", { ...down, isStranded: true }, three, "upgrade that is stranded"],
+  ["no peers", { ...behind, peers: 0 }, standing, "net_peerCount is 0"],
+  ["peers that nobody knows", { ...behind, peers: undefined }, standing, "net_peerCount is not known"],
+  ["a node that syncs", { ...behind, isSyncing: true }, standing, "eth_syncing is true"],
+  ["a chain that stands", { ...behind, referenceHeight: 500 }, standing, "no later block"],
+  ["another chain", { ...behind, isExpectedChain: false }, standing, "ChainIdExpected"],
+  ["no references", { ...other, references: [] }, [], "lag.references is empty"],
+  [
+    "references that are silent",
+    { ...other, references: [{ kind: "unknown" }] },
+    [],
+    "no reference returns that block",
+  ],
+  [
+    "a chain that has another block, too",
+    { ...other, references: [{ kind: "found", hash: "0x66" }] },
+    [],
+    "has another block there, too",
+  ],
+  [
+    "references that do not agree",
+    {
+      ...other,
+      references: [
+        { kind: "found", hash },
+        { kind: "found", hash: "0x66" },
+      ],
+    },
+    [],
+    "another block there",
+  ],
+  ["a block that is gone while the node syncs", { ...gone, isSyncing: true }, [], "eth_syncing is true"],
+  ["a first block that is not told", { ...other, genesis: { kind: "unknown" } }, [], "that it is the same chain"],
+] as const)("with %s it is in doubt, and that is said", (_, look, starts, missing) => {
+  const judged = judge(look, starts);
+  expect(judged.kind).toBe("doubt");
+  expect(words(judged)).toContain(missing);
+});
+
+test("of a node that was never seen well nothing is known to compare with", () => {
+  const judged = judge(down, three, { mark: undefined });
+  expect(words(judged)).toBe("how the node was when it was well (the sidecar has not seen it so)");
+});
+
+test("one more start is asked for only where nothing but starts is missing", () => {
+  expect(judge(down, [ended, ended])).toMatchObject({ kind: "doubt", needsStart: true });
+  expect(judge({ ...down, programs: "others" }, [ended, ended])).toMatchObject({ kind: "doubt", needsStart: false });
+});

@@ -1,0 +1,179 @@
+import type { BlockLook } from "../upgrade/node-rpc.ts";
+import type { DataEvidence, FailedStart } from "../state/data-evidence.ts";
+import type { DataPlace } from "./data-place.ts";
+
+/** One look at a node for signs of corrupt data. */
+export type DataLook = Readonly<{
+  isAnswering: boolean;
+  /** Whether it answers on the expected chain, and its height advances or the chain has no block to make. */
+  isWell: boolean;
+  isExpectedChain: boolean;
+  height: number | undefined;
+  /** The known block and the chain's first one, as the node has them now. */
+  block: BlockLook;
+  genesis: BlockLook;
+  /** The known block as the references have it; asked where the node's is another. */
+  references: readonly BlockLook[];
+  referenceHeight: number | undefined;
+  peers: number | undefined;
+  isSyncing: boolean | undefined;
+  /** Processes that are seen in the bin directory. */
+  processes: readonly number[];
+  programs: string | undefined;
+  place: DataPlace;
+  /** The node.conf that stands there, and the one that the node was last seen to advance with, by their hashes. */
+  configHash: string | undefined;
+  healthyHash: string | undefined;
+  /** Whether an upgrade stands between two versions: what is wrong then is its own matter. */
+  isStranded: boolean;
+}>;
+
+export type DataLimits = Readonly<{ /** `health.diskFreeRatio`. */ diskFreeRatio: number }>;
+
+/** What was found: `doubt` where signs speak of corrupt data and something is missing that would rule out another cause. */
+export type DataJudgement = Readonly<
+  | { kind: "sound" | "unknown" | "another-chain" }
+  | { kind: "doubt"; signs: readonly string[]; missing: readonly string[]; needsStart: boolean }
+  | { kind: "corrupt"; signs: readonly string[] }
+>;
+
+/** Starts in a row that have to have failed with a good node.conf. */
+export const failedStartsMin = 3;
+
+/** A process that ran longer before it ended may have been at work: replaying its log, say. */
+const endsWithinMs = 120_000;
+
+/** A head that is this far below the highest one is no reorganization; as of an upgrade's proof. */
+export const settledBlocks = 64;
+
+/**
+ * Judges whether a node's data are corrupt. Three things speak of it: the process ends soon after each start; the head stays far below where it was; a block
+ * that no reorganization reaches is another, or is gone. Each counts only where every other cause that can be looked for was looked for and not found:
+ * what is missing is said. Pure.
+ */
+export function judgeData(evidence: DataEvidence, look: DataLook, limits: DataLimits): DataJudgement {
+  const { mark, failedStarts } = evidence;
+  const { genesis } = look;
+  const isOther = mark?.genesis !== undefined && genesis.kind === "found" && genesis.hash !== mark.genesis;
+  if (look.isAnswering && isOther) return { kind: "another-chain" };
+  const other = findOtherBlock(evidence, look);
+  if (other !== undefined) {
+    return conclude([other], [...blockDoubts(evidence, look), ...commonDoubts(evidence, look, limits)]);
+  }
+  const starts = findSameStarts(failedStarts);
+  const sign = findFailedStarts(starts, evidence, look);
+  if (sign !== undefined) {
+    const doubts = [...startDoubts(starts, look), ...commonDoubts(evidence, look, limits)];
+    const few = failedStartsMin - starts.length;
+    if (few <= 0) return conclude([sign], doubts);
+    const more = `${failedStartsMin} starts in a row that fail alike (there ${starts.length === 1 ? "is 1" : `are ${starts.length}`})`;
+    return { kind: "doubt", signs: [sign], missing: [more, ...doubts], needsStart: doubts.length === 0 };
+  }
+  return look.isWell && (mark?.block === undefined || look.block.kind === "found")
+    ? { kind: "sound" }
+    : { kind: "unknown" };
+}
+
+function conclude(signs: readonly string[], missing: readonly string[]): DataJudgement {
+  return missing.length === 0 ? { kind: "corrupt", signs } : { kind: "doubt", signs, missing, needsStart: false };
+}
+
+/** The last failed starts that failed in the same way. */
+function findSameStarts(failedStarts: readonly FailedStart[]): readonly FailedStart[] {
+  const kind = failedStarts.at(-1)?.kind;
+  if (kind === undefined) return [];
+  return failedStarts.slice(failedStarts.findLastIndex((start) => start.kind !== kind) + 1);
+}
+
+function findFailedStarts(starts: readonly FailedStart[], { mark }: DataEvidence, look: DataLook): string | undefined {
+  const last = starts.at(-1);
+  if (last === undefined) return undefined;
+  const count = starts.length === 1 ? "1 start" : `${starts.length} starts in a row`;
+  if (last.kind === "ended") {
+    if (look.isAnswering) return undefined;
+    const times = starts
+      .map(({ atMs, afterMs = 0 }) => `${formatSeconds(afterMs)} at ${new Date(atMs).toISOString()}`)
+      .join(", ");
+    return `the node's process ended in ${count}, after ${times} (the last: ${last.message})`;
+  }
+  const { height } = look;
+  if (mark === undefined || height === undefined || !look.isAnswering || height + settledBlocks >= mark.height)
+    return undefined;
+  return `the node stands at block ${height} after ${count}, and was at ${mark.height} before`;
+}
+
+function findOtherBlock({ mark }: DataEvidence, { isAnswering, height, block }: DataLook): string | undefined {
+  if (!isAnswering || mark?.block === undefined || height === undefined || height < mark.block.number) return undefined;
+  const { number, hash } = mark.block;
+  const had = `block ${number}, which had the hash ${hash} at ${new Date(mark.atMs).toISOString()},`;
+  if (block.kind === "gone") return `${had} is gone, and the node is at ${height}`;
+  return block.kind === "found" && block.hash !== hash ? `${had} has the hash ${block.hash}` : undefined;
+}
+
+function* blockDoubts({ mark }: DataEvidence, look: DataLook): Generator<string> {
+  yield* chainDoubts(look);
+  if (mark?.genesis === undefined || look.genesis.kind !== "found")
+    yield "that it is the same chain (the node does not return its first block)";
+  if (look.block.kind === "gone") yield* syncDoubts(look);
+  const answered = look.references.filter(({ kind }) => kind !== "unknown");
+  if (look.references.length === 0) yield "another node's word for the old hash (lag.references is empty)";
+  else if (answered.length === 0) yield "another node's word for the old hash (no reference returns that block)";
+  else if (!answered.every((block) => block.kind === "found" && block.hash === mark?.block?.hash))
+    yield "another node's word for the old hash (a reference has another block there, too)";
+}
+
+function* startDoubts(starts: readonly FailedStart[], look: DataLook): Generator<string> {
+  const { healthyHash } = look;
+  if (starts.some(({ configHash }) => healthyHash === undefined || configHash !== healthyHash))
+    yield "that each of these starts was made with the node.conf that the node is known to have advanced with (RollBackReady)";
+  if (starts.some(({ lackedMemory }) => lackedMemory))
+    yield "enough memory (the system killed a process for lack of it during a start)";
+  if (starts.at(-1)?.kind === "ended") {
+    const slow = starts.find(({ afterMs = 0 }) => afterMs > endsWithinMs);
+    if (slow !== undefined)
+      yield `an end soon after each start (one ran for ${formatSeconds(slow.afterMs ?? 0)} before)`;
+    if (look.processes.length > 0)
+      yield `that nothing of the node runs any more (process ${look.processes.join(", ")} does, in its bin directory)`;
+    if (look.place.takenPorts.length > 0)
+      yield `free ports (another program listens on ${look.place.takenPorts.join(", ")})`;
+    return;
+  }
+  yield* chainDoubts(look);
+  yield* syncDoubts(look);
+  if (look.peers === undefined || look.peers === 0)
+    yield `peers to fetch blocks from (net_peerCount is ${look.peers ?? "not known"})`;
+  if (look.referenceHeight !== undefined && look.referenceHeight <= (look.height ?? 0))
+    yield "a chain that goes on (the references have no later block)";
+}
+
+function* chainDoubts({ isExpectedChain }: DataLook): Generator<string> {
+  if (!isExpectedChain) yield "that it is the expected chain (ChainIdExpected)";
+}
+
+function* syncDoubts({ isSyncing }: DataLook): Generator<string> {
+  if (isSyncing !== false) yield `that the node is not at work (eth_syncing is ${isSyncing ?? "not known"})`;
+}
+
+/** Other causes than the data, whatever the sign is. */
+function* commonDoubts({ mark }: DataEvidence, look: DataLook, { diskFreeRatio }: DataLimits): Generator<string> {
+  const { place, programs, configHash, healthyHash, isStranded } = look;
+  if (isStranded) yield "an end of the upgrade that is stranded (UpgradeProved)";
+  if (healthyHash === undefined || configHash !== healthyHash)
+    yield "that node.conf is the one that the node is known to have advanced with (RollBackReady)";
+  if (mark === undefined) {
+    yield "how the node was when it was well (the sidecar has not seen it so)";
+    return;
+  }
+  if (place.problem !== undefined) yield place.problem;
+  if (place.freeRatio !== undefined && place.freeRatio < diskFreeRatio)
+    yield `room on the disk of the data (${(place.freeRatio * 100).toFixed(1)} % are free; health.diskFreeRatio asks for ${diskFreeRatio * 100} %)`;
+  if (place.missingKeys.length > 0) yield `the key files of node.conf (${place.missingKeys.join(", ")} is not there)`;
+  if (mark.programs === undefined || programs !== mark.programs)
+    yield "that the programs are those that the node last ran with";
+  if (place.dataInode !== undefined && mark.dataInode !== place.dataInode)
+    yield "that the data directory is the one that the node last ran with (somebody put another in its place)";
+}
+
+function formatSeconds(ms: number): string {
+  return `${(ms / 1_000).toFixed(1)} s`;
+}

@@ -1,0 +1,207 @@
+import { HangingFileSystem } from "#daemon/files/file-deadline.ts";
+import type { EventLog } from "#status/event-log.ts";
+import { isBetweenVersions } from "../adoption/authority.ts";
+import type { ObservedRestarts } from "../restart/restart-observation.ts";
+import { forgetStarts } from "../restart/record-start.ts";
+import type { DataEvidence } from "../state/data-evidence.ts";
+import type { ObservedUpgrade } from "../upgrade/upgrade-observation.ts";
+import type { CommandWords } from "../command-words.ts";
+import type { ObservedData } from "./data-observation.ts";
+import { judgeData, type DataJudgement } from "./judge-data.ts";
+import { lookAtData, takeMark, type DataFound, type LookAtDataDependencies } from "./look-at-data.ts";
+import {
+  beginOwnRestore,
+  checkOwnRestore,
+  holdForPerson,
+  requestStart,
+  type OwnRestoreDependencies,
+} from "./own-restore.ts";
+
+/** What the passes keep of the data between two looks; monotonic. */
+export type DataWatch = {
+  lookedMs?: number;
+  checkedMs?: number;
+  /** What was found last that something is done about, and since when it has been so. */
+  stands?: Readonly<{ what: string; sinceMs: number }>;
+};
+
+export type WatchDataDependencies = LookAtDataDependencies &
+  OwnRestoreDependencies &
+  Readonly<{ events: EventLog; command: CommandWords }>;
+
+export type WatchDataSeen = Readonly<{ data: ObservedData; restarts: ObservedRestarts; upgrade: ObservedUpgrade }>;
+
+/** Looks are no further apart, and what could be done is looked at that often. */
+const lookEveryMs = 60_000;
+const checkEveryMs = 3_600_000;
+
+/** How long a restore that was begun by itself is told after its end, and after which a block that is another counts as the chain's where no reference tells. */
+const dayMs = 86_400_000;
+
+/**
+ * Looks at times whether the node's data are corrupt, says so, and has them restored where that is set and certain. Looks go on alongside later passes; none
+ * is made while the node is restarted or upgraded. Returns when the next pass is wanted.
+ */
+export function watchData(
+  watch: DataWatch,
+  seen: WatchDataSeen,
+  dependencies: WatchDataDependencies,
+): number | undefined {
+  const { state, clock, log, signal, settings, wake } = dependencies;
+  if (seen.data.now().looking !== undefined) return undefined;
+  if (isAtWork(seen, dependencies)) {
+    delete watch.stands;
+    return undefined;
+  }
+  const everyMs = Math.min(lookEveryMs, Math.ceil(settings.upgrade.autoRestoreAfterMs / 4));
+  const waitMs = watch.lookedMs === undefined ? 0 : watch.lookedMs + everyMs - clock.monotonicMs();
+  if (waitMs > 0) return waitMs;
+  watch.lookedMs = clock.monotonicMs();
+  const looking = look(watch, seen, dependencies)
+    .catch((error: unknown) => {
+      // ConfigValid says that the file system hangs, and since when.
+      if (signal.aborted || error instanceof HangingFileSystem) return;
+      log.error({ event: "data-look-failed", err: error }, "looking at the node's data failed; it is tried again");
+    })
+    .finally(() => {
+      watch.lookedMs = clock.monotonicMs();
+      seen.data.note({ looking: undefined, ...findRestored(state, clock.wallMs()) });
+      wake();
+    });
+  seen.data.note({ looking });
+  return undefined;
+}
+
+function isAtWork(
+  { restarts }: Pick<WatchDataSeen, "restarts">,
+  { state }: Pick<WatchDataDependencies, "state">,
+): boolean {
+  return restarts.now().running !== undefined || isBetweenVersions(state);
+}
+
+async function look(watch: DataWatch, seen: WatchDataSeen, dependencies: WatchDataDependencies): Promise<void> {
+  const { state, settings, signal } = dependencies;
+  const evidence = state.dataEvidence.get() ?? { failedStarts: [] };
+  const found = await lookAtData(evidence, dependencies);
+  const judgement = judgeData(evidence, found.look, settings.health);
+  const next = await revise(evidence, judgement, found, dependencies);
+  // A restart, an upgrade or a person's word may have come during the look: then it was of another time.
+  if (signal.aborted || isAtWork(seen, dependencies)) return;
+  if (JSON.stringify(state.dataEvidence.get() ?? evidence) !== JSON.stringify(evidence)) return;
+  if (next !== undefined) state.dataEvidence.set(next);
+  seen.data.note({ judgement });
+  seen.data.note({ next: await act(judgement, watch, seen, dependencies) });
+}
+
+/** What is remembered after a look; undefined: what was. */
+async function revise(
+  evidence: DataEvidence,
+  judgement: DataJudgement,
+  found: DataFound,
+  dependencies: WatchDataDependencies,
+): Promise<DataEvidence | undefined> {
+  const { look: now } = found;
+  const { clock, log } = dependencies;
+  if (judgement.kind === "another-chain") {
+    log.warn(
+      { event: "data-of-another-chain" },
+      "the node has another first block than before: its blocks are compared from here on",
+    );
+    return { failedStarts: [] };
+  }
+  if (judgement.kind === "sound") {
+    return {
+      ...forgetStarts(evidence),
+      mark: await takeMark(evidence.mark, found, dependencies),
+      otherSinceMs: undefined,
+    };
+  }
+  const isOther =
+    now.isAnswering &&
+    evidence.mark?.block !== undefined &&
+    now.block.kind === "found" &&
+    now.block.hash !== evidence.mark.block.hash;
+  if (!isOther) return now.isWell && judgement.kind === "unknown" ? forgetStarts(evidence) : undefined;
+  const otherSinceMs = evidence.otherSinceMs ?? clock.wallMs();
+  const isKnownElsewhere = now.references.some((block) => block.kind !== "unknown");
+  const isChains = now.references.some(
+    (block) => block.kind === "found" && block.hash === (now.block.kind === "found" ? now.block.hash : ""),
+  );
+  const isOld = !isKnownElsewhere && now.isWell && clock.wallMs() - otherSinceMs > dayMs;
+  if (!isChains && !isOld) return { ...evidence, otherSinceMs };
+  log.warn(
+    { event: "data-block-replaced" },
+    "the chain itself has another block than the node had: blocks are compared from here on",
+  );
+  return { ...evidence, mark: evidence.mark && { ...evidence.mark, block: undefined }, otherSinceMs: undefined };
+}
+
+/** Does what follows from a look, and says what that is. */
+async function act(
+  judgement: DataJudgement,
+  watch: DataWatch,
+  seen: WatchDataSeen,
+  dependencies: WatchDataDependencies,
+): Promise<string | undefined> {
+  const { settings, clock, command, authority } = dependencies;
+  const { autoRestore, autoRestoreAfterMs } = settings.upgrade;
+  const byHand = `restore them from a snapshot: ${command("restore --snapshot")}`;
+  if (autoRestore === "off") return `Nothing is done by itself (upgrade.autoRestore is off); ${byHand}`;
+  const signs = judgement.kind === "corrupt" ? judgement.signs : [];
+  const nowMs = clock.monotonicMs();
+  const isCheckDue = watch.checkedMs === undefined || nowMs - watch.checkedMs >= checkEveryMs;
+  const checked =
+    judgement.kind === "corrupt" || isCheckDue || seen.data.now().readiness.kind !== "ready"
+      ? await checkOwnRestore(signs, dependencies)
+      : undefined;
+  // What was found during a restart is of no use a moment later.
+  if (isAtWork(seen, dependencies)) return undefined;
+  if (checked !== undefined) {
+    watch.checkedMs = nowMs;
+    seen.data.note({ readiness: checked.readiness });
+  }
+  const isTrial = judgement.kind === "doubt" && judgement.needsStart && mayTryAgain(dependencies);
+  if (judgement.kind !== "corrupt" && !isTrial) {
+    delete watch.stands;
+    return judgement.kind === "doubt" ? `Nothing is done by itself while that is so; ${byHand}` : undefined;
+  }
+  const what = `${judgement.kind} ${dependencies.state.dataEvidence.get()?.failedStarts.length ?? 0}`;
+  if (watch.stands?.what !== what) watch.stands = { what, sinceMs: nowMs };
+  const waitMs = watch.stands.sinceMs + autoRestoreAfterMs - nowMs;
+  const when = new Date(clock.wallMs() + waitMs).toISOString();
+  if (isTrial) {
+    if (waitMs > 0) return `One more start is tried at ${when} (upgrade.autoRestoreAfterMs); or ${byHand}`;
+    requestStart(dependencies);
+    return "One more start is tried now.";
+  }
+  if (checked?.readiness.kind === "used") {
+    if (authority() === "acts") holdForPerson(checked.readiness.by, signs, dependencies);
+    return `The snapshot was used by itself before, and is not used twice; ${byHand}`;
+  }
+  if (checked?.readiness.kind !== "ready")
+    return `They can't be restored by themselves (RestoreReady says why); ${byHand}`;
+  if (waitMs > 0)
+    return `They are restored from ${checked.readiness.sources.join(" and ")} at ${when} (upgrade.autoRestoreAfterMs), unless the node comes back before. Set upgrade.autoRestore to off to keep it from that.`;
+  if (!dependencies.budget.allows("ordinary"))
+    return `They are restored once the restart budget of the hour allows it (restart.budgetPerHour); or ${byHand}`;
+  const problem = beginOwnRestore(checked, seen, dependencies);
+  delete watch.checkedMs;
+  return problem === undefined ? "They are being restored." : `They could not be restored: ${problem}; ${byHand}`;
+}
+
+/** Whether one more start may be tried by itself: the last one failed as did its roll-back, and no other was tried for this. */
+function mayTryAgain({ state, authority }: Pick<WatchDataDependencies, "state" | "authority">): boolean {
+  const isTried = state.dataEvidence.get()?.wasTriedAgain === true;
+  return authority() === "acts" && !isTried && state.hold.get()?.failed !== undefined;
+}
+
+/** The last restore that was begun by itself, if it is proved and less than a day old. */
+export function findRestored(
+  { ownRestores, upgrade }: Pick<WatchDataDependencies["state"], "ownRestores" | "upgrade">,
+  wallMs: number,
+) {
+  const last = ownRestores.get()?.at(-1);
+  const record = upgrade.get();
+  const isProved = record?.end === "committed" && record.foundCorrupt !== undefined;
+  return { restored: isProved && last !== undefined && wallMs - last.atMs < dayMs ? last : undefined };
+}

@@ -1,0 +1,258 @@
+import { once } from "node:events";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { join } from "node:path";
+import { json } from "node:stream/consumers";
+import { expect, test } from "vitest";
+import { makeRelease } from "#devnet/testing/new-version.ts";
+import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
+import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
+import type { DevnetWorkspace } from "../support/devnet-workspace.ts";
+import { readHash, startSettledDevnet, upgradeDevnet } from "../support/settled-devnet.ts";
+import { until } from "../support/until.ts";
+
+/** A sidecar that starts a node which ended, and judges its data quickly. */
+const quick = {
+  GATEHOUSE_SIDECAR_LAG_RESTART: "true",
+  GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "300",
+  GATEHOUSE_SIDECAR_UPGRADE_AUTO_RESTORE_AFTER_MS: "1000",
+  GATEHOUSE_SIDECAR_UPGRADE_KEEP_SNAPSHOT: "true",
+  GATEHOUSE_SIDECAR_HEALTH_DISK_FREE_RATIO: "0",
+};
+
+/** Says how all is when it has not become as expected. */
+function describeBoard({ board }: RunningUpkeep): string {
+  return board
+    .list()
+    .map(({ type, reason, message }) => `${type} ${reason}: ${message}`)
+    .join("\n");
+}
+
+const kept = { ...quick, GATEHOUSE_SIDECAR_UPGRADE_AUTO_RESTORE: "kept" };
+
+/** Ends a node and ruins its data, as a disk does. */
+async function ruin(node: DevnetWorkspace): Promise<void> {
+  await node.stop();
+  const data = join(node.workspace, "data");
+  for (const entry of await readdir(data, { withFileTypes: true, recursive: true })) {
+    if (entry.isFile()) await writeFile(join(entry.parentPath, entry.name), "ruined");
+  }
+}
+
+async function startUpgraded(environment: Parameters<typeof startSettledDevnet>[0]) {
+  const settled = await startSettledDevnet(environment);
+  const { node, upkeep } = settled;
+  const source = await makeRelease(join(node.workspace, "releases", "new"), "0.16.2", "good");
+  expect((await upgradeDevnet(upkeep, source)).status).toBe(0);
+  await upkeep.reason("DataSound", "Sound");
+  return settled;
+}
+
+const starts = ({ events }: RunningUpkeep) =>
+  events.list().filter(({ message }) => /^(Restarting the node|The node did not come back)/.test(message)).length;
+
+test("corrupt data are found by starts that fail with the good node.conf, and are restored once: proved, counted, the old data kept; found corrupt again, a person is held for", async () => {
+  await using settled = await startUpgraded(kept);
+  const { node, upkeep } = settled;
+  const hash = await readHash(node, 2);
+  expect((await upkeep.reason("RestoreReady", "Ready")).message).toContain(".gatehouse-upgrade");
+  const config = await readFile(node.configPath, "utf8");
+  await ruin(node);
+  const restored = await upkeep.reason("DataSound", "Restored", 120_000);
+  expect(restored.message).toContain("were restored by themselves from");
+  const proved = await upkeep.reason("UpgradeProved", "Proved");
+  expect(proved.message).toContain("begun by the sidecar itself: the node's process ended in");
+  expect(proved.message).toContain("To go back to them: stop the node, put ");
+  expect(await readHash(node, 2)).toBe(hash);
+  expect(await readFile(node.configPath, "utf8")).toBe(config);
+  const { stores, foundCorrupt } = upkeep.state.upgrade.get() ?? {};
+  expect(foundCorrupt).toHaveLength(1);
+  for (const { aside } of stores ?? []) expect(await readdir(aside)).not.toEqual([]);
+  expect(await upkeep.metrics.metrics()).toContain('gatehouse_node_automatic_restores_total{end="committed"} 1');
+  expect(starts(upkeep)).toBeGreaterThanOrEqual(3);
+  const audit = await readFile(join(upkeep.stateDirectory, "sidecar-audit.jsonl"), "utf8");
+  expect(audit).toContain("The data were found corrupt: the node's process ended");
+  await upkeep.reason("RestoreReady", "Used");
+  await upkeep.reason("Unheld", "NoHold");
+  await until("it is seen well with the snapshot", 60_000, () => upkeep.state.dataEvidence.get()?.mark);
+  await ruin(node);
+  const held = await until("it is held for a person", 120_000, () => {
+    const unheld = upkeep.board.get("Unheld");
+    return unheld?.message.includes("one snapshot is not used twice") === true && unheld;
+  });
+  expect(held.status).toBe("False");
+  expect((await upkeep.reason("DataSound", "Corrupt")).message).toContain("is not used twice");
+  expect(upkeep.state.ownRestores.get()).toHaveLength(1);
+}, 300_000);
+
+/** A fake node that runs well under a sidecar, with a snapshot next to it that is named in the settings. */
+async function startFake(environment: Readonly<Record<string, string>> = {}) {
+  const resources = new AsyncDisposableStack();
+  const node = resources.use(await createFakeNode());
+  await writeFile(join(node.workspace, "data", "chain"), "blocks");
+  const snapshot = join(node.workspace, "snapshot");
+  await mkdir(snapshot);
+  await writeFile(join(snapshot, "chain"), "blocks of the snapshot");
+  await node.start();
+  const settings = { ...quick, GATEHOUSE_SIDECAR_UPGRADE_AUTO_RESTORE: snapshot, ...environment };
+  const upkeep = resources.use(await runUpkeep(node, settings));
+  await upkeep.reason("RollBackReady", "Kept");
+  await upkeep.reason("DataSound", "Sound");
+  return { node, upkeep, snapshot, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+}
+
+async function ruinFake(node: FakeNode): Promise<void> {
+  await writeFile(join(node.workspace, "data", "chain"), "ruined");
+  await node.kill();
+}
+
+const readChain = (node: FakeNode) => readFile(join(node.workspace, "data", "chain"), "utf8");
+
+/** Waits until the data are said to be corrupt, or in doubt, with the words. */
+async function untilSaid(upkeep: RunningUpkeep, reason: "Corrupt" | "InDoubt", words: string) {
+  const said = () => {
+    const condition = upkeep.board.get("DataSound");
+    return condition?.reason === reason && condition.message.includes(words) && condition;
+  };
+  return until(`DataSound says ${words}`, 60_000, said).catch((cause: unknown) => {
+    throw new Error(describeBoard(upkeep), { cause });
+  });
+}
+
+test("without the setting corrupt data are told only, with what is missing and the command", async () => {
+  await using fake = await startFake({ GATEHOUSE_SIDECAR_UPGRADE_AUTO_RESTORE: "off" });
+  const { node, upkeep } = fake;
+  await ruinFake(node);
+  const told = await untilSaid(upkeep, "InDoubt", "2 starts in a row");
+  expect(told.message).toContain("3 starts in a row that fail alike (there are 2)");
+  expect(told.message).toContain("Nothing is done by itself (upgrade.autoRestore is off)");
+  expect(told.message).toContain("restore --snapshot");
+  expect(upkeep.board.get("RestoreReady")).toBeUndefined();
+  await upkeep.reason("Unheld", "Held");
+  expect(upkeep.state.upgrade.get()).toBeUndefined();
+  expect(await readChain(node)).toBe("ruined");
+});
+
+test.each([
+  [
+    "a disk that is nearly full",
+    { GATEHOUSE_SIDECAR_HEALTH_DISK_FREE_RATIO: "1" },
+    () => Promise.resolve(),
+    "room on the disk of the data",
+  ],
+  [
+    "programs that were replaced",
+    {},
+    (node: FakeNode) => writeFile(join(node.binDirectory, "added"), "", { mode: 0o755 }),
+    "that the programs are those that the node last ran with",
+  ],
+  [
+    "another data directory",
+    {},
+    async (node: FakeNode) => {
+      await rm(join(node.workspace, "data"), { recursive: true });
+      await mkdir(join(node.workspace, "data2"));
+      await mkdir(join(node.workspace, "data"));
+      await writeFile(join(node.workspace, "data", "chain"), "ruined");
+    },
+    "somebody put another in its place",
+  ],
+])("nothing is restored because of %s: what is missing is said", async (_, environment, change, missing) => {
+  await using fake = await startFake(environment);
+  const { node, upkeep } = fake;
+  await ruinFake(node);
+  await change(node);
+  const told = await untilSaid(upkeep, "InDoubt", missing);
+  expect(told.message).toContain("Nothing is done by itself while that is so");
+  expect(upkeep.state.upgrade.get()).toBeUndefined();
+  expect(upkeep.state.ownRestores.get()).toBeUndefined();
+});
+
+test("a node.conf with which the node does not start is rolled back, and says nothing against the data; one that was never good is no proof either", async () => {
+  await using fake = await startFake();
+  const { node, upkeep } = fake;
+  const good = await node.config();
+  await node.save(good.replace("big", "crash"));
+  await upkeep.reason("Unheld", "Held");
+  expect(await node.config()).toBe(good);
+  await upkeep.reason("DataSound", "Sound");
+  expect(upkeep.state.upgrade.get()).toBeUndefined();
+  await using other = await createFakeNode();
+  await other.save((await other.config()).replace("big", "crash"));
+  await using unwell = await runUpkeep(other, {
+    ...quick,
+    GATEHOUSE_SIDECAR_UPGRADE_AUTO_RESTORE: fake.snapshot,
+    GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "500",
+    GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
+  });
+  await untilSaid(unwell, "InDoubt", "how the node was when it was well");
+  expect(unwell.state.upgrade.get()).toBeUndefined();
+});
+
+test("a setting that can't be carried out is told at the start, and nothing is begun when the data are corrupt", async () => {
+  await using fake = await startFake({
+    GATEHOUSE_SIDECAR_UPGRADE_AUTO_RESTORE: "/nowhere/snapshot",
+    GATEHOUSE_SIDECAR_LAG_RESTART: "true",
+  });
+  const { node, upkeep } = fake;
+  expect((await upkeep.reason("RestoreReady", "NotReady")).message).toContain("/nowhere/snapshot is not there");
+  await ruinFake(node);
+  const told = await untilSaid(upkeep, "Corrupt", "They can't be restored by themselves (RestoreReady says why)");
+  expect(told.message).toContain("4 starts in a row");
+  expect(await readChain(node)).toBe("ruined");
+  expect(upkeep.state.upgrade.get()).toBeUndefined();
+});
+
+test("without lag.restart, or with a driver that can't stop the node, the setting is told as not ready", async () => {
+  await using fake = await startFake({ GATEHOUSE_SIDECAR_LAG_RESTART: "false" });
+  expect((await fake.upkeep.reason("RestoreReady", "NotReady")).message).toContain("lag.restart is off");
+  await using upkeep = await runUpkeep(fake.node, {
+    ...quick,
+    GATEHOUSE_SIDECAR_UPKEEP_MODE: "adopt",
+    GATEHOUSE_SIDECAR_UPGRADE_AUTO_RESTORE: fake.snapshot,
+    GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
+  });
+  const { message } = await upkeep.reason("RestoreReady", "NotReady");
+  expect(message).toContain("restart.driver is none, which can't stop the node");
+  expect(message).toContain("the sidecar may not act on this node yet");
+});
+
+/** Another node of the chain, which has the blocks that the fake node had. */
+async function startReference() {
+  const server = createServer((request, response) => void answer(request, response));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  const port = typeof address === "object" ? address?.port : undefined;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { id, method, params } = (await json(request)) as { id: number; method: string; params: readonly string[] };
+  const hash = `0x${Number(params[0]).toString(16).padStart(64, "5")}`;
+  const head = `0x${Math.floor(Date.now() / 100).toString(16)}`;
+  response.end(JSON.stringify({ jsonrpc: "2.0", id, result: method === "eth_blockNumber" ? head : { hash } }));
+}
+
+test("a final block that became another is restored where another node of the chain has the old one, and told only where none says so", async () => {
+  await using reference = await startReference();
+  await using fake = await startFake({ GATEHOUSE_SIDECAR_LAG_REFERENCES: reference.url });
+  await using alone = await startFake();
+  for (const { node } of [fake, alone]) {
+    await writeFile(join(node.workspace, "data", "forked"), "");
+  }
+  await fake.upkeep.reason("DataSound", "Restored", 60_000);
+  expect(await readChain(fake.node)).toBe("blocks of the snapshot");
+  expect(await readdir(join(fake.node.workspace, "data"))).not.toContain("forked");
+  const [store] = fake.upkeep.state.upgrade.get()?.stores ?? [];
+  expect(await readdir(store?.aside ?? "")).toContain("forked");
+  await untilSaid(alone.upkeep, "InDoubt", "another node's word for the old hash (lag.references is empty)");
+  expect(alone.upkeep.state.upgrade.get()).toBeUndefined();
+});
