@@ -4,7 +4,7 @@ import { testAccount } from "../../support/payment-chain.ts";
 import { generousMs, until } from "../../support/until.ts";
 import type { Supervised, SupervisedMarket } from "./supervised-market.ts";
 
-/** What a market's ledgers, audit logs and chain tell of the payments since a moment. */
+/** What a market's ledgers, audit logs and chain say of the payments since a moment. */
 export type ChargedPayments = Readonly<{
   /** Every payment was charged once, and the resource server's ledger and the chain agree about it. */
   expectChargedOnce: (count: number, endStates?: readonly string[]) => Promise<void>;
