@@ -1,6 +1,7 @@
 import { getProject, getRootDirectory, getStack, RunError } from "@pulumi/pulumi";
 import { parseConfig } from "./stack-config.ts";
 import { deployStack } from "./deploy-stack.ts";
+import { readImageArchitecture } from "./docker/engine.ts";
 import { watchInterruptions } from "./interruption-watch.ts";
 import { confPath } from "./services/node-layout.ts";
 import { findUnnamedImages } from "./services/stack-images.ts";
@@ -13,7 +14,10 @@ const project = getProject();
 const prefix = `${project}-${getStack()}`;
 const config = parseConfig(readStackConfiguration(project));
 await preflight(config, { prefix, environment: process.env });
-if (config.target === "docker") prepareImages(getRootDirectory(), findUnnamedImages(config));
+if (config.target === "docker") {
+  const architecture = await readImageArchitecture(config);
+  prepareImages(getRootDirectory(), { images: findUnnamedImages(config), architecture });
+}
 const watch = watchInterruptions({ project, stack: getStack() });
 const deployed = await deployStack(config, { prefix, root: getRootDirectory() });
 
@@ -37,9 +41,9 @@ export default {
 };
 
 /** @throws {RunError} where npm can't install what the images run on: of that Pulumi shows the message, and no stack trace. */
-function prepareImages(...[root, images]: Parameters<typeof installImageDependencies>): void {
+function prepareImages(...[root, wanted]: Parameters<typeof installImageDependencies>): void {
   try {
-    installImageDependencies(root, images);
+    installImageDependencies(root, wanted);
   } catch (error) {
     throw error instanceof ImageDependenciesError ? new RunError(error.message) : error;
   }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { port, yesOrNo } from "#daemon/settings/types.ts";
 import { stackServices } from "#daemon/stack-services.ts";
+import { imageArchitectures } from "../images/image-architecture.ts";
 import { imageReference } from "./config-types.ts";
 
 const { ports: sidecar } = stackServices.sidecar;
@@ -52,6 +53,11 @@ export const dockerKeys = {
     .default("auto")
     .meta({ expected: "auto, classic or buildkit" })
     .describe("Docker's builder for the images: classic, buildkit, or auto for the one that the engine recommends"),
+  imageArchitecture: z
+    .enum(["auto", ...imageArchitectures])
+    .default("auto")
+    .meta({ expected: `auto, ${imageArchitectures.join(" or ")}` })
+    .describe("Processor that the images are built for: amd64, arm64, or auto for that of an engine on this machine"),
   protectData: yesOrNo
     .default(true)
     .describe("Whether chain data and ledgers are protected against deletion and kept by destroy"),

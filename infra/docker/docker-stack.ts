@@ -4,7 +4,7 @@ import type { Scope } from "../platform.ts";
 import { listImages, findUnnamedImages } from "../services/stack-images.ts";
 import { listWatchers } from "../services/observability-args.ts";
 import { DockerHost, type DockerHostArgs } from "./docker-host.ts";
-import { findEngineSocket, findSocketGroup, readEngineTraits } from "./engine.ts";
+import { findEngineSocket, findSocketGroup, readEngineTraits, readImageArchitecture } from "./engine.ts";
 import { GatehouseImages } from "./gatehouse-images.ts";
 
 /**
@@ -33,6 +33,7 @@ export async function createDockerHost(
       prefix,
       begin,
       builder,
+      architecture: await readImageArchitecture(config),
     },
     { ...here, providers: { docker: provider } },
   );

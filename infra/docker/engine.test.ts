@@ -4,12 +4,14 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, describe } from "vitest";
-import { readEngineTraits, formatEngineCpus, formatEngineDuration } from "./engine.ts";
+import { readEngineTraits, readImageArchitecture, formatEngineCpus, formatEngineDuration } from "./engine.ts";
 
-/** An engine that says these headers at `/_ping`. */
-async function engineSaying(headers: Readonly<Record<string, string>>) {
+/** An engine that says these headers at `/_ping`, and this document at `/version`. */
+async function engineSaying(headers: Readonly<Record<string, string>>, version: unknown = {}) {
   const path = join(mkdtempSync(join(tmpdir(), "gatehouse-engine-")), "docker.sock");
-  const server = createServer((_request, response) => response.writeHead(200, headers).end("OK"));
+  const server = createServer(({ url }, response) =>
+    response.writeHead(200, headers).end(url === "/version" ? JSON.stringify(version) : "OK"),
+  );
   await once(server.listen(path), "listening");
   return {
     dockerEngine: `unix://${path}`,
@@ -37,6 +39,29 @@ it("an engine on another machine is not asked, and gets no start interval", asyn
   expect(await readEngineTraits({ imageBuilder: "auto", dockerEngine: "ssh://ops@host.example" })).toEqual({
     builder: "BuilderBuildKit",
     startInterval: false,
+  });
+});
+
+describe("the processor that images are built for", () => {
+  it.each([
+    { told: "arm64", expected: "arm64" },
+    { told: "amd64", expected: "amd64" },
+    { told: "s390x", expected: "amd64" },
+  ] as const)("is $expected for an engine on $told", async ({ told, expected }) => {
+    await using engine = await engineSaying({}, { Arch: told });
+    expect(await readImageArchitecture({ imageArchitecture: "auto", dockerEngine: engine.dockerEngine })).toBe(
+      expected,
+    );
+  });
+
+  it("is what the configuration names, whatever the engine's is", async () => {
+    await using engine = await engineSaying({}, { Arch: "arm64" });
+    expect(await readImageArchitecture({ imageArchitecture: "amd64", dockerEngine: engine.dockerEngine })).toBe(
+      "amd64",
+    );
+    const dockerEngine = "ssh://ops@host.example";
+    expect(await readImageArchitecture({ imageArchitecture: "arm64", dockerEngine })).toBe("arm64");
+    expect(await readImageArchitecture({ imageArchitecture: "auto", dockerEngine })).toBe("amd64");
   });
 });
 

@@ -1,6 +1,8 @@
 import { statSync } from "node:fs";
+import { z } from "zod";
 import { ConfigError, describeProblem } from "../config/config-problem.ts";
 import type { StackConfig } from "../config/config-schema.ts";
+import { findImageArchitecture, type ImageArchitecture } from "../images/image-architecture.ts";
 import { createEngineClient } from "../preflight/engine-client.ts";
 
 const scheme = "unix://";
@@ -57,6 +59,24 @@ export async function readEngineTraits({
     builder: chosen === "classic" ? "BuilderV1" : "BuilderBuildKit",
     startInterval: Number(String(headers?.["api-version"]).split(".")[1] ?? 0) >= startIntervalMinor,
   };
+}
+
+const engineVersion = z.object({ Arch: z.string() });
+
+/**
+ * The processor that a stack's images are built for: what the configuration names, or the engine's own (Docker Engine API, "GetVersion"). An
+ * engine that is not on this machine is not asked, and one on another kind of processor is expected to emulate: amd64.
+ *
+ * @throws {Error} when the engine does not answer.
+ */
+export async function readImageArchitecture({
+  imageArchitecture,
+  dockerEngine,
+}: Pick<StackConfig, "imageArchitecture" | "dockerEngine">): Promise<ImageArchitecture> {
+  if (imageArchitecture !== "auto") return imageArchitecture;
+  const ask = dockerEngine.startsWith("unix:") ? createEngineClient(dockerEngine, false) : undefined;
+  const version = engineVersion.safeParse((await ask?.("/version"))?.body);
+  return findImageArchitecture(version.data?.Arch) ?? "amd64";
 }
 
 /**

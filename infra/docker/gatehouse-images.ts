@@ -2,6 +2,7 @@ import * as docker from "@pulumi/docker";
 import { ComponentResource, type ComponentResourceOptions, type Input } from "@pulumi/pulumi";
 import { version } from "#daemon/version.ts";
 import type { StackConfig } from "../config/config-schema.ts";
+import type { ImageArchitecture } from "../images/image-architecture.ts";
 import type { ImageName } from "../services/service-spec.ts";
 import type { ImageBuilder } from "./engine.ts";
 
@@ -19,6 +20,7 @@ export type GatehouseImagesArgs = Pick<StackConfig, "baseImage" | "nodeUser"> &
     /** Begins the names of the resources. */
     begin: string;
     builder: ImageBuilder;
+    architecture: ImageArchitecture;
   }>;
 
 /** The images that a Docker host runs. */
@@ -66,7 +68,7 @@ export class GatehouseImages extends ComponentResource {
           context: this.#args.root,
           dockerfile: `${this.#args.root}/infra/images/${role}.Dockerfile`,
           builderVersion: this.#args.builder,
-          platform: "linux/amd64",
+          platform: `linux/${this.#args.architecture}`,
           args: { ...args, VERSION: version },
         },
       },

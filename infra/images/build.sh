@@ -1,6 +1,7 @@
 #!/bin/sh
 # Builds both images in a clone, with Docker and nothing else: npm runs in a container. What is given goes to the build that
 # downloads, `sh infra/images/build.sh --network host`. The images are called as compose files expect, or GATEHOUSE_IMAGE and DEVNET_IMAGE.
+# They are for the processor of the engine, or for DOCKER_DEFAULT_PLATFORM: linux/amd64 or linux/arm64.
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -8,16 +9,17 @@ base="${BASE_IMAGE:-node:26-bookworm-slim}" # needs npm and tar, too
 gatehouse="${GATEHOUSE_IMAGE:-gatehouse:local}"
 devnet="${DEVNET_IMAGE:-gatehouse-devnet:local}"
 dependencies=gatehouse-dependencies:local
+platform="${DOCKER_DEFAULT_PLATFORM:-linux/$(docker version --format '{{.Server.Arch}}')}"
 
 build() {
-  docker build --platform linux/amd64 "$@"
+  docker build --platform "$platform" "$@"
 }
 
 # No directory is mounted, so that the engine may be another machine's or another user's.
 tar -cf - package.json package-lock.json .npmrc infra/images |
   build --file infra/images/dependencies.Dockerfile --build-arg "BASE_IMAGE=$base" --tag "$dependencies" "$@" -
 rm -rf .gatehouse/images
-docker run --rm --platform linux/amd64 --network none "$dependencies" | tar -xpf -
+docker run --rm --platform "$platform" --network none "$dependencies" | tar -xpf -
 build --file infra/images/gatehouse.Dockerfile --build-arg "BASE_IMAGE=$base" --tag "$gatehouse" .
 build --file infra/images/devnet.Dockerfile --build-arg "GATEHOUSE_IMAGE=$gatehouse" --tag "$devnet" .
 printf '%s and %s are built\n' "$gatehouse" "$devnet"

@@ -15,6 +15,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { npmArchitectures, type ImageArchitecture } from "./image-architecture.ts";
 
 /** Where the images' builds find what they run on, from the repository's root; `.dockerignore` lets it into their context. */
 export const dependenciesDirectory = ".gatehouse/images";
@@ -42,19 +43,26 @@ export class ImageDependenciesError extends Error {
   override readonly name = "ImageDependenciesError";
 }
 
+/** What is to be built. */
+export type WantedImages = Readonly<{
+  /** Without the devnet's among them, its EVM is not needed. */
+  images: readonly ("gatehouse" | "devnet")[];
+  /** The processor of the engine or the cluster that runs them, whatever this machine's is. */
+  architecture: ImageArchitecture;
+}>;
+
 /**
  * Installs what the images run on, on this machine, for their builds to copy: the services' production dependencies, and the EVM
  * of the devnet. A build then needs neither npm nor a network nor a shell, and no registry's address or credential can reach a
  * layer. `npm ci` holds every package against the lock file's hashes. Nothing is done where the lock file is installed already.
- * This file imports nothing but Node, so that it runs in a clone where nothing is installed.
+ * Neither this file nor what it imports needs more than Node, so that it runs in a clone where nothing is installed.
  *
- * @param images the images that are built; without the devnet's among them, its EVM is not needed.
  * @throws {ImageDependenciesError} with npm's own words when it can't install.
  */
-export function installImageDependencies(root: string, images: readonly ("gatehouse" | "devnet")[]): void {
+export function installImageDependencies(root: string, { images, architecture }: WantedImages): void {
   if (images.length === 0) return;
   const target = join(root, dependenciesDirectory);
-  const wanted = wantedRevision(root);
+  const wanted = wantedRevision(root, architecture);
   const stamp = join(target, "revision");
   const directories = images.includes("devnet") ? ["gatehouse", "devnet"] : ["gatehouse"];
   const isThere = directories.every((directory) => existsSync(join(target, directory)));
@@ -62,8 +70,9 @@ export function installImageDependencies(root: string, images: readonly ("gateho
   mkdirSync(join(root, ".gatehouse"), { recursive: true });
   const staged = mkdtempSync(join(root, ".gatehouse/images-"));
   try {
-    installServices(root, join(staged, "gatehouse"));
-    if (images.includes("devnet")) installEvm(root, join(staged, "devnet"));
+    const cpu = npmArchitectures[architecture];
+    installServices(root, join(staged, "gatehouse"), cpu);
+    if (images.includes("devnet")) installEvm(root, join(staged, "devnet"), cpu);
     for (const [path, mode] of Object.entries(ownedDirectories)) {
       mkdirSync(join(staged, "owned", path), { recursive: true });
       chmodSync(join(staged, "owned", path), mode);
@@ -86,17 +95,17 @@ function replaceDirectory(staged: string, target: string): void {
   }
 }
 
-function wantedRevision(root: string): string {
-  const hash = createHash("sha256").update(recipe);
+function wantedRevision(root: string, architecture: ImageArchitecture): string {
+  const hash = createHash("sha256").update(recipe).update(architecture);
   for (const file of ["package.json", "package-lock.json"]) hash.update(readFileSync(join(root, file)));
   return hash.digest("hex");
 }
 
-function installServices(root: string, directory: string): void {
+function installServices(root: string, directory: string, cpu: string): void {
   mkdirSync(directory);
   for (const file of ["package.json", "package-lock.json", ".npmrc"])
     copyFileSync(join(root, file), join(directory, file));
-  npmCi(directory, ["--omit=dev", "--omit=optional", "--omit=peer"]);
+  npmCi(directory, [`--cpu=${cpu}`, "--omit=dev", "--omit=optional", "--omit=peer"]);
   keepShipped(join(directory, "node_modules"), "");
 }
 
@@ -106,7 +115,7 @@ type Lock = Readonly<{
 }>;
 
 /** The EVM is a development dependency; it is installed from the lock file's own entries for it. */
-function installEvm(root: string, directory: string): void {
+function installEvm(root: string, directory: string, cpu: string): void {
   const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as Lock;
   const packages = Object.fromEntries(
     Object.entries(lock.packages).filter(([path]) => path.startsWith("node_modules/@foundry-rs/")),
@@ -117,13 +126,13 @@ function installEvm(root: string, directory: string): void {
   writeFileSync(join(directory, "package.json"), JSON.stringify(manifest));
   const ownLock = { ...manifest, lockfileVersion: lock.lockfileVersion, packages: { "": manifest, ...packages } };
   writeFileSync(join(directory, "package-lock.json"), JSON.stringify(ownLock));
-  npmCi(directory, []);
+  npmCi(directory, [`--cpu=${cpu}`]);
   keepShipped(join(directory, "node_modules"), "");
 }
 
-/** Installs for the images' platform, whatever this machine's is. */
+/** Installs for the images' system, whatever this machine's is. */
 function npmCi(directory: string, options: readonly string[]): void {
-  const platform = ["--os=linux", "--cpu=x64", "--libc=glibc"];
+  const platform = ["--os=linux", "--libc=glibc"];
   const quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"];
   try {
     execFileSync("npm", ["ci", ...platform, ...quiet, ...options], {

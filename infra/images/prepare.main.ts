@@ -1,16 +1,28 @@
 import { join } from "node:path";
+import { findImageArchitecture, imageArchitectures } from "./image-architecture.ts";
 import { dependenciesDirectory, ImageDependenciesError, installImageDependencies } from "./image-dependencies.ts";
 
 /**
- * `npm run images:prepare`: installs what the Dockerfiles copy, for a `docker build` by hand. It needs Node and npm, and nothing that
- * is installed in the clone.
+ * `npm run images:prepare [-- amd64 | arm64]`: installs what the Dockerfiles copy, for a `docker build` by hand for that processor; default is
+ * this machine's. It needs Node and npm, and nothing that is installed in the clone.
  */
 const root = join(import.meta.dirname, "../..");
-try {
-  installImageDependencies(root, ["gatehouse", "devnet"]);
-  process.stdout.write(`the images' dependencies are in ${join(root, dependenciesDirectory)}\n`);
-} catch (error) {
-  if (!(error instanceof ImageDependenciesError)) throw error;
-  process.stderr.write(`${error.message}\n`);
+const [, , wanted = process.arch] = process.argv;
+const architecture = findImageArchitecture(wanted);
+
+if (architecture === undefined) {
+  const known = imageArchitectures.join(" or ");
+  process.stderr.write(`found ${wanted}; expected ${known}: npm run images:prepare -- ${imageArchitectures[0]}\n`);
   process.exitCode = 1;
+} else {
+  try {
+    installImageDependencies(root, { images: ["gatehouse", "devnet"], architecture });
+    process.stdout.write(
+      `the images' dependencies for linux/${architecture} are in ${join(root, dependenciesDirectory)}\n`,
+    );
+  } catch (error) {
+    if (!(error instanceof ImageDependenciesError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = 1;
+  }
 }

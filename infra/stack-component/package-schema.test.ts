@@ -21,7 +21,7 @@ function refsIn({ $ref, items, additionalProperties }: Property): readonly strin
 
 describe("the schema of the components", () => {
   it("has every key of a stack's configuration as an input, but for those of building images", () => {
-    const builds = new Set(["baseImage", "imageBuilder"]);
+    const builds = new Set(["baseImage", "imageBuilder", "imageArchitecture"]);
     const keys = Object.keys(configSchema.shape).filter((key) => !builds.has(key));
     expect(Object.keys(component.inputProperties).toSorted()).toEqual([...keys, "prefix"].toSorted());
     expect(component.requiredInputs).toEqual(["gatehouseImage"]);

@@ -17,7 +17,7 @@ const prefix = z
 /**
  * The inputs of the component `Stack`: the keys of a stack's configuration, but for those of building images, which a component does not.
  */
-export const inputsSchema = configSchema.omit({ baseImage: true, imageBuilder: true }).extend({
+export const inputsSchema = configSchema.omit({ baseImage: true, imageBuilder: true, imageArchitecture: true }).extend({
   prefix: prefix.optional(),
   gatehouseImage: imageReference.describe("Image of Gatehouse by reference, of the release of this package"),
   devnetImage: imageReference

@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { findImageArchitecture } from "#infra/images/image-architecture.ts";
 import { installImageDependencies } from "#infra/images/image-dependencies.ts";
 import { runDocker } from "../support/engine/docker.ts";
 
@@ -58,7 +59,9 @@ export async function buildTestImages(name: string, nodeImage: string): Promise<
 export async function buildGatehouseImage(name: string, nodeImage: string): Promise<string> {
   const { bareBase, gatehouse } = testImages(name);
   if ((await builtImages(name)).includes(gatehouse)) return gatehouse;
-  installImageDependencies(root, ["gatehouse", "devnet"]);
+  const architecture = findImageArchitecture(await runDocker("version", "--format", "{{.Server.Arch}}"));
+  if (architecture === undefined) throw new Error("the engine runs on a processor that no image is built for");
+  installImageDependencies(root, { images: ["gatehouse", "devnet"], architecture });
   await build(bareBase, "test/infra/bare.Dockerfile", { FULL_IMAGE: nodeImage });
   const nodeUser = { NODE_USER: String(testNodeUser) };
   await build(gatehouse, "infra/images/gatehouse.Dockerfile", { BASE_IMAGE: bareBase, ...nodeUser });

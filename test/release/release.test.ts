@@ -31,6 +31,19 @@ const run = (program: string, args: readonly string[], env: NodeJS.ProcessEnv = 
   return { status, stdout, stderr };
 };
 
+/** A PATH on which docker and npm write down what they are told; that docker is an engine's on a processor, and its images run. */
+function standIns({ architecture }: Readonly<{ architecture: string }>) {
+  const place = mkdtempSync(join(directory, "programs-"));
+  const calls = join(place, "calls");
+  const answers = `case "$1" in version) echo ${architecture} ;; run) echo ${packageJson.version} ;; esac`;
+  for (const name of ["docker", "npm"]) {
+    const program = `#!/bin/sh\necho "${name} $*" >>"${calls}"\n${name === "docker" ? answers : ""}\n`;
+    writeFileSync(join(place, name), program, { mode: 0o755 });
+  }
+  const told = () => readFileSync(calls, "utf8").replace(/^docker version .*\n/gm, "");
+  return { programs: `${place}:${process.env["PATH"]}`, told };
+}
+
 describe("the release workflow", () => {
   it.skipIf(!hasActionlint)(
     `passes actionlint${hasActionlint ? "" : " (skipped: go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.12)"}`,
@@ -44,9 +57,11 @@ describe("the release workflow", () => {
     const rights = Object.entries(workflow.jobs).map(([name, { permissions }]) => [name, permissions]);
     expect(Object.fromEntries(rights)).toEqual({
       check: { contents: "read" },
+      "executable-arm64": { contents: "read" },
       artifacts: { contents: "read" },
       package: { contents: "read", "id-token": "write" },
       images: { contents: "read", packages: "write" },
+      index: { contents: "read", packages: "write" },
       release: { contents: "write" },
     });
     expect(text).not.toContain("secrets.");
@@ -60,17 +75,28 @@ describe("the release workflow", () => {
   });
 
   it("runs no package's script where images may be pushed, and gives the token to the login alone", () => {
-    const images = text.slice(text.indexOf("\n  images:"), text.indexOf("\n  release:"));
+    const images = text.slice(text.indexOf("\n  images:"), text.indexOf("\n  index:"));
     expect([...images.matchAll(/npm ci.*/g)].map(([command]) => command)).toEqual(["npm ci --ignore-scripts"]);
-    const steps = workflow.jobs["images"]?.steps ?? [];
-    const holding = steps.filter(({ env }) => JSON.stringify(env ?? {}).includes("github.token"));
-    expect(holding.map(({ run: command }) => command)).toEqual([expect.stringContaining("docker login")]);
-    expect(workflow.jobs["images"]?.["env"]).toBeUndefined();
+    for (const name of ["images", "index"]) {
+      const steps = workflow.jobs[name]?.steps ?? [];
+      const holding = steps.filter(({ env }) => JSON.stringify(env ?? {}).includes("github.token"));
+      expect(holding.map(({ run: command }) => command)).toEqual([expect.stringContaining("docker login")]);
+      expect(workflow.jobs[name]?.["env"]).toBeUndefined();
+    }
   });
 
   it("publishes images only once npm has taken the package, which it may refuse", () => {
     expect(workflow.jobs["package"]?.needs).toBe("artifacts");
     expect(workflow.jobs["images"]?.needs).toBe("package");
+    expect(workflow.jobs["index"]?.needs).toBe("images");
+    expect(workflow.jobs["release"]?.needs).toEqual(["package", "index"]);
+  });
+
+  it("builds images and executables for amd64 and arm64, each on a machine with that processor", () => {
+    expect(workflow.jobs["images"]?.["strategy"]).toEqual({ matrix: { runner: ["ubuntu-24.04", "ubuntu-24.04-arm"] } });
+    expect(workflow.jobs["images"]?.["runs-on"]).toBe("${{ matrix.runner }}");
+    expect(workflow.jobs["executable-arm64"]?.["runs-on"]).toBe("ubuntu-24.04-arm");
+    expect(workflow.jobs["artifacts"]).toMatchObject({ "runs-on": "ubuntu-24.04", needs: "executable-arm64" });
   });
 
   it("runs scripts that are there", () => {
@@ -111,6 +137,37 @@ describe(".ci/release", () => {
       status: 1,
       stderr: expect.stringContaining(`names the repository ${url}, and this is another/fork`),
     });
+  });
+
+  it.each(["amd64", "arm64"])(
+    "builds and pushes the images of an engine on %s, by names that end so",
+    (architecture) => {
+      const { programs, told } = standIns({ architecture });
+      const images = (env: NodeJS.ProcessEnv = {}) =>
+        run(".ci/release", ["images", "registry.example", packageJson.version], { PATH: programs, ...env });
+      expect(images(), images().stderr).toMatchObject({ status: 0 });
+      expect(told()).not.toContain("docker push");
+      expect(images({ GATEHOUSE_RELEASE_PUSH: "yes" })).toMatchObject({ status: 0 });
+      const named = ["gatehouse", "gatehouse-devnet"].map(
+        (name) => `registry.example/${name}:${packageJson.version}-${architecture}`,
+      );
+      expect(told()).toContain(`npm run images:prepare -- ${architecture}`);
+      for (const name of named) {
+        expect(told()).toMatch(new RegExp(`^docker build --platform linux/${architecture} .* --tag ${name} \\.$`, "m"));
+        expect(told()).toMatch(new RegExp(`^docker run .* ${name} --version$`, "m"));
+        expect(told()).toContain(`docker push ${name}`);
+      }
+    },
+  );
+
+  it("gives the images of both processors one name", () => {
+    const { programs, told } = standIns({ architecture: "amd64" });
+    expect(run(".ci/release", ["index", "registry.example", "1.2.3"], { PATH: programs })).toMatchObject({ status: 0 });
+    const created = ["gatehouse", "gatehouse-devnet"].map((name) => {
+      const reference = `registry.example/${name}:1.2.3`;
+      return `docker buildx imagetools create --tag ${reference} ${reference}-amd64 ${reference}-arm64\n`;
+    });
+    expect(told()).toBe(created.join(""));
   });
 
   it("tells what the changelog says of one version and no other", () => {
