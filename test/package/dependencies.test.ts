@@ -13,6 +13,7 @@ type LockedPackage = Readonly<{
   devOptional?: boolean;
   optional?: boolean;
   peer?: boolean;
+  integrity?: string;
 }>;
 
 type Explained = Readonly<{ name: string; why: string; licence: string; script: string }>;
@@ -90,4 +91,11 @@ describe("allowScripts of package.json", () => {
       .map(([path]) => path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length));
     expect(Object.keys(packageJson.allowScripts).toSorted()).toEqual([...new Set(scripted)].toSorted());
   });
+});
+
+it("holds every package against a hash, those of other processors and systems among them", () => {
+  const unheld = Object.entries(lock.packages).filter(
+    ([path, { integrity }]) => path !== "" && integrity === undefined,
+  );
+  expect(unheld.map(([path]) => path)).toEqual([]);
 });
