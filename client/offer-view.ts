@@ -1,9 +1,9 @@
 import type { PaymentRequired, PaymentRequirements } from "@x402/core/types";
 import { findDecimals, findObjection, type PaymentLimits } from "./payment-choice.ts";
 import type { PaymentEvent } from "./payment-event.ts";
-import { toPlainText } from "./plain-text.ts";
 import { formatAmount } from "#x402/money.ts";
-import { TokenReadError, type TokenPlace, type TokenReader } from "./token-reader.ts";
+import type { TokenReader } from "./token-reader.ts";
+import { readSymbol } from "./token-symbol.ts";
 
 /** An offer of a server as it is shown before it is paid; `null` is what is not known. */
 export type OfferView = Readonly<{
@@ -47,7 +47,7 @@ async function viewOffer(offer: PaymentRequirements, { limits, tokens, onEvent }
     amount,
     price: isKnown ? formatAmount(BigInt(amount), decimals) : null,
     decimals: decimals ?? null,
-    symbol: isKnown && tokens !== undefined ? await symbolOf({ network, address: asset }, tokens, onEvent) : null,
+    symbol: isKnown && tokens !== undefined ? await readSymbol({ network, address: asset }, { tokens, onEvent }) : null,
     maxTimeoutSeconds,
     objection: findObjection(offer, limits)?.text ?? null,
   };
@@ -60,14 +60,4 @@ export function offerLine({ price, symbol, amount, asset, network, payTo, object
   const what = price === null ? units : `${price}${named} (${units})`;
   const line = `${what}, to ${payTo}; scheme ${terms.scheme}, valid for ${terms.maxTimeoutSeconds} s`;
   return objection === null ? line : `${line}. Can't be paid: ${objection}`;
-}
-
-async function symbolOf(token: TokenPlace, tokens: TokenReader, onEvent: OfferLook["onEvent"]): Promise<string | null> {
-  try {
-    return toPlainText(await tokens.symbol(token));
-  } catch (error) {
-    if (!(error instanceof TokenReadError)) throw error;
-    onEvent({ type: "chain-unread", reason: error.message });
-    return null;
-  }
 }

@@ -104,7 +104,7 @@ export function describePaymentEvent(event: PaymentEvent): string {
   return [summary, ...details].join("\n");
 }
 
-/** A step in one line, and what follows that line in the long form. */
+/** A step in the lines of the short form, which fit 80 columns, and what follows them in the long one. */
 function partsOf(event: PaymentEvent): Readonly<{ summary: string; details: readonly string[] }> {
   switch (event.type) {
     case "payment-required": {
@@ -112,9 +112,13 @@ function partsOf(event: PaymentEvent): Readonly<{ summary: string; details: read
       return { summary: `402 Payment Required from ${event.url}`, details };
     }
     case "payment-signed": {
-      const { authorization, accepted, decimals } = event;
-      const what = `${formatAmount(BigInt(authorization.value), decimals)} of ${accepted.asset} on ${accepted.network}`;
-      return { summary: `Signed a payment of ${what} to ${authorization.to}`, details: [indented({ authorization })] };
+      const { authorization, accepted, decimals, symbol } = event;
+      const price = [formatAmount(BigInt(authorization.value), decimals), symbol].filter(Boolean).join(" ");
+      const lines = [
+        `Signed a payment of ${price} to ${authorization.to}`,
+        `  token ${accepted.asset} on ${accepted.network}`,
+      ];
+      return { summary: lines.join("\n"), details: [indented({ authorization })] };
     }
     case "chain-unread":
       return { summary: `The chain could not be read: ${event.reason}`, details: [] };
@@ -127,12 +131,12 @@ function partsOf(event: PaymentEvent): Readonly<{ summary: string; details: read
   }
 }
 
-/** The same in one line; a payment that was not settled is described in full. */
+/** The same in short; a payment that was not settled is described in full. */
 function summarizePaymentEvent(event: PaymentEvent): string {
   if (event.type !== "payment-response") return partsOf(event).summary;
   const { settlement } = event;
   return settlement?.success === true
-    ? `Settled on ${settlement.network} by transaction ${settlement.transaction}`
+    ? `Settled on ${settlement.network} by transaction\n  ${settlement.transaction}`
     : describePaymentEvent(event);
 }
 

@@ -10,13 +10,16 @@ function refusing(reason: string) {
 }
 
 describe("pay", () => {
-  it("writes the goods alone to stdout, and to stderr a line for each step", async () => {
+  it("writes the goods alone to stdout, and to stderr each step within 80 columns", async () => {
     const { status, stdout, stderr } = await run(caps, createSeller());
+    expect(stderr.split("\n").filter((line) => line.length > 80)).toEqual([]);
     expect([status, stdout]).toEqual([0, "the goods"]);
     expect(stderr.trimEnd().split("\n")).toEqual([
       "402 Payment Required from http://shop.test/data",
-      `Signed a payment of 0.01 of ${asset.address} on eip155:1672 to ${offer.payTo}`,
-      expect.stringMatching(/^Settled on eip155:1672 by transaction 0xabab/),
+      `Signed a payment of 0.01 to ${offer.payTo}`,
+      `  token ${asset.address} on eip155:1672`,
+      "Settled on eip155:1672 by transaction",
+      expect.stringMatching(/^  0x(ab){32}$/),
       "Answer 200: 9 bytes",
     ]);
   });
@@ -29,7 +32,8 @@ describe("pay", () => {
       "402 Payment Required from http://shop.test/data",
       "PAYMENT-REQUIRED:",
       '"amount": "10000"',
-      `Signed a payment of 0.01 of ${asset.address} on eip155:1672 to ${offer.payTo}`,
+      `Signed a payment of 0.01 to ${offer.payTo}`,
+      `token ${asset.address} on eip155:1672`,
       "Answer 200, PAYMENT-RESPONSE:",
       '"transaction": "0xabab',
       "Answer 200: 9 bytes",
@@ -71,7 +75,7 @@ describe("pay", () => {
     const message = `--max-amount 0.05 is in whole tokens, and the decimals of ${asset.address} are not known.`;
     expect([unknown.status, unknown.stderr, shop.payments]).toEqual([2, expect.stringContaining(message), []]);
     const inUnits = await run({ privateKey: key, assets, maxAmount: "10000" });
-    const signed = `Signed a payment of 10000 smallest units of ${asset.address}`;
+    const signed = `Signed a payment of 10000 smallest units to ${offer.payTo}\n  token ${asset.address} on eip155:1672`;
     expect([inUnits.status, inUnits.stderr]).toEqual([0, expect.stringContaining(signed)]);
   });
 

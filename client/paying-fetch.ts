@@ -6,6 +6,7 @@ import type { PaymentEvent } from "./payment-event.ts";
 import type { PayingAccount, Scheme } from "#x402/scheme.ts";
 import { schemes as knownSchemes } from "#x402/schemes.ts";
 import { createRepeatingFetch, type Fetch } from "./repeating-fetch.ts";
+import { readSymbol } from "./token-symbol.ts";
 import { requireFunds, createSpendingBudget } from "./spending-budget.ts";
 import { parseTokenAmount } from "#x402/money.ts";
 import type { TokenReader } from "./token-reader.ts";
@@ -85,6 +86,7 @@ export function payingFetch(options: PayingFetchOptions, dependencies: PayingFet
 
   return async (input, init) => {
     let chosen: ChosenPayment | undefined;
+    let symbol: string | undefined;
     // The SDK asks for a choice after the hook below has made it, or has thrown.
     const client = new x402Client(
       (_version, accepts) => accepts.find((offer) => offer === chosen?.offer) ?? unchosen(),
@@ -92,13 +94,18 @@ export function payingFetch(options: PayingFetchOptions, dependencies: PayingFet
     for (const scheme of schemes) client.register("eip155:*", await scheme.signer(options.account));
     client.setSpendControls(false);
     client.onAfterPaymentCreation(async ({ paymentPayload }) =>
-      onEvent(signedEvent(paymentPayload, chosen?.decimals, schemes)),
+      onEvent({ ...signedParts(paymentPayload, schemes), decimals: chosen?.decimals, symbol }),
     );
     const httpClient = new x402HTTPClient(client).onPaymentRequired(async ({ paymentRequired, requestUrl }) => {
       onEvent({ type: "payment-required", url: requestUrl, paymentRequired });
       const assets = await withDecimals(options.assets, paymentRequired, { tokens, onEvent });
       chosen = choosePayment(paymentRequired, { ...limits, assets, schemes });
-      if (tokens !== undefined) await requireFunds(chosen, options.account.address, { tokens, onEvent });
+      if (tokens !== undefined) {
+        const chain = { tokens, onEvent };
+        const funds = requireFunds(chosen, options.account.address, chain);
+        // Where a chain did not tell the decimals, it was said once that it can't be read.
+        [symbol] = await Promise.all([chosen.decimals === undefined ? undefined : readName(chosen, chain), funds]);
+      }
       budget.take({ units: BigInt(chosen.offer.amount), decimals: chosen.decimals });
     });
     const signal = init?.signal ?? (input instanceof Request ? input.signal : undefined);
@@ -111,11 +118,17 @@ function unchosen(): never {
   throw new TypeError("the SDK does not offer the payment that was chosen");
 }
 
-function signedEvent(
-  { accepted, payload }: PaymentPayload,
-  decimals: number | undefined,
-  schemes: readonly PayingScheme[],
-): PaymentEvent {
+/** What the token of a payment is called. */
+async function readName(
+  { offer }: ChosenPayment,
+  chain: Parameters<typeof readSymbol>[1],
+): Promise<string | undefined> {
+  const { asset: address, network } = offer;
+  return (await readSymbol({ network, address }, chain)) ?? undefined;
+}
+
+/** What was signed, of an event that says so. */
+function signedParts({ accepted, payload }: PaymentPayload, schemes: readonly PayingScheme[]) {
   const scheme = schemes.find(({ name }) => name === accepted.scheme) ?? unchosen();
-  return { type: "payment-signed", accepted, decimals, authorization: scheme.authorization(payload) };
+  return { type: "payment-signed", accepted, authorization: scheme.authorization(payload) } as const;
 }

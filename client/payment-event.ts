@@ -15,6 +15,8 @@ export type PaymentEvent = Readonly<
       accepted: PaymentRequirements;
       /** Decimals of the token, where they are known. */
       decimals: number | undefined;
+      /** What the token's contract calls it, where the chain was asked and told; the seller's word is not taken. */
+      symbol: string | undefined;
       authorization: SignedAuthorization;
     }
   | {

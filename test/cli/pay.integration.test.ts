@@ -51,6 +51,10 @@ it("shows the price as the token's contract has it, then buys with the options t
   const [, options = ""] = /To pay it, add: (.*) --key-file <file>/.exec(shown.stderr) ?? [];
   const bought = await pay(...options.split(" "), "--rpc-url", market.chain.url, "--key-file", payerFile);
   expect([bought.status, bought.stdout, bought.gain]).toEqual([0, '{"sold":1}', 10_000n]);
+  expect(bought.stderr).toContain(
+    `Signed a payment of 0.01 USDC to ${payee.address}\n  token ${market.chain.token} on eip155:1672\n`,
+  );
+  expect(bought.stderr.split("\n").filter((line) => line.length > 80)).toEqual([]);
 });
 
 it("pays nothing with --dry-run", async () => {

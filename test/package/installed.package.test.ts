@@ -329,7 +329,7 @@ async function expectSale({ folder, gatehouse }: ConsumerFolder): Promise<void> 
   const { env } = await findStackPorts();
   const stack = await gatehouse(["stack", "--once", "--state-dir", join(folder, "state")], env);
   expect(stack, stack.stdout).toMatchObject({ status: 0 });
-  expect(stack.stdout).toMatch(/by transaction 0x[0-9a-f]{64}/);
+  expect(stack.stdout).toMatch(/by transaction\n {2}0x[0-9a-f]{64}/);
   expect(stack.stdout).toContain("0.01 USDC more");
 }
 
