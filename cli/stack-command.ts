@@ -1,4 +1,6 @@
 import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import { createPaint } from "#daemon/paint.ts";
+import { hasColors } from "./terminal.ts";
 
 /** Creates `gatehouse stack`, which `npm start` runs. */
 export function createStackCommand() {
@@ -27,6 +29,10 @@ export function createStackCommand() {
     )
     .option("--state-dir <path>", "folder for everything that the stack keeps", ".gatehouse")
     .action(async (options) => {
+      const output = options.json ? process.stderr : process.stdout;
+      const paint = createPaint(hasColors(output));
+      // Before the rest of the program is loaded, so that a person sees at once that something goes on.
+      output.write(`${paint("dim", "preparing the node's workspace and the local chain")}\n`);
       const { runStack } = await import("./stack/stack.ts");
       process.exitCode = await runStack(
         {
@@ -39,7 +45,7 @@ export function createStackCommand() {
           overview: options.overview,
           env: process.env,
         },
-        { stdout: process.stdout, stderr: process.stderr },
+        { stdout: process.stdout, stderr: process.stderr, paint },
       );
     });
 }

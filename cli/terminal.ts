@@ -7,8 +7,13 @@ export function createTerminalOutput({ mask }: Readonly<{ mask: Mask }>) {
   return {
     out: (text: string) => void process.stdout.write(mask.text(text)),
     error: (text: string) => void process.stderr.write(mask.text(text)),
-    isColored: process.stdout.isTTY && !process.env["NO_COLOR"],
+    isColored: hasColors(process.stdout),
   } as const;
+}
+
+/** Whether what is written there is for a person who wants colours. */
+export function hasColors(stream: NodeJS.WriteStream): boolean {
+  return stream.isTTY && !process.env["NO_COLOR"];
 }
 
 /** Asks a person at the terminal; anything but yes is no. */

@@ -1,6 +1,6 @@
-import { styleText } from "node:util";
 import { z } from "zod";
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
+import { createPaint, type Paint } from "#daemon/paint.ts";
 import { pause } from "#daemon/time.ts";
 import { requestStatus } from "./request-status.ts";
 import { formatPlain } from "./top/top-words.ts";
@@ -77,8 +77,8 @@ const colours = { True: "green", False: "red", Unknown: "yellow" } as const;
 function statusText(status: Status, isColored: boolean): string {
   const { node, conditions, verdict, events } = status;
   const nowMs = Date.parse(status.at);
-  const paint = (format: Parameters<typeof styleText>[0], text: string) =>
-    isColored ? styleText(format, formatPlain(text), { validateStream: false }) : formatPlain(text);
+  const painted = createPaint(isColored);
+  const paint: Paint = (format, text) => painted(format, formatPlain(text));
   const wrong = conditions.filter((condition) => condition.status !== "True");
   const title = verdict?.title ?? (status.right ? "Nothing is wrong" : "Something is wrong");
   const figures = [

@@ -1,5 +1,6 @@
 import { type Address, type Hex, createPublicClient, erc20Abi, formatUnits, http } from "viem";
 import { pay } from "#client/pay.ts";
+import type { Paint } from "#daemon/paint.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 
 /** Who buys what from whom. */
@@ -27,7 +28,10 @@ type Output = Readonly<{ write(text: string | Uint8Array): unknown }>;
  *
  * @throws {StartupError} when the resource is not delivered, or the payee did not get its price.
  */
-export async function purchase(order: Purchase, stdout: Output): Promise<unknown> {
+export async function purchase(
+  order: Purchase,
+  { stdout, paint }: Readonly<{ stdout: Output; paint: Paint }>,
+): Promise<unknown> {
   const balance = () =>
     readTokenBalance({ rpcUrl: order.rpcUrl, token: order.token, account: order.payee, timeoutMs: order.timeoutMs });
   const before = await balance();
@@ -49,7 +53,7 @@ export async function purchase(order: Purchase, stdout: Output): Promise<unknown
   );
   if (status !== 0) throw new StartupError(`the purchase of ${order.url} failed; what it printed above says why.`);
   const after = await balance();
-  stdout.write(`\nThe seller holds ${formatUsdc(after)}: ${formatUsdc(after - before)} more\n`);
+  stdout.write(`\nThe seller holds ${formatUsdc(after)}: ${paint("green", `${formatUsdc(after - before)} more`)}\n`);
   if (after <= before) {
     throw new StartupError(`${order.url} was delivered, but the payee's balance on the chain did not grow.`);
   }

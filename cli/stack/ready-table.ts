@@ -1,15 +1,18 @@
 import Table from "cli-table3";
+import type { Paint } from "#daemon/paint.ts";
 
 /** One row: what runs, where, and how long it took to be ready. */
 export type ReadyRow = Readonly<{ name: string; url: string; readyAfterMs: number }>;
 
-/** The table of what runs where. */
-export function formatReadyTable(rows: readonly ReadyRow[]): string {
+/** The table of what runs where; the first row is where a person looks first. */
+export function formatReadyTable(rows: readonly ReadyRow[], paint: Paint): string {
   const table = new Table({
-    head: ["name", "URL", "ready after ms"],
+    head: ["name", "URL", "ready after ms"].map((title) => paint("bold", title)),
     colAligns: ["left", "left", "right"],
     style: { head: [], border: [], compact: true },
   });
-  for (const { name, url, readyAfterMs } of rows) table.push([name, url, String(readyAfterMs)]);
+  for (const [index, { name, url, readyAfterMs }] of rows.entries()) {
+    table.push([name, index === 0 ? paint(["bold", "cyan"], url) : url, String(readyAfterMs)]);
+  }
   return table.toString();
 }

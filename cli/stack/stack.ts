@@ -1,5 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import type { Paint } from "#daemon/paint.ts";
 import { formatFailure } from "#daemon/start-failure.ts";
 import { waitForAbort, stopSignal } from "#daemon/stop-signal.ts";
 import { prepareNode } from "#devnet/prepared-node.ts";
@@ -43,8 +44,8 @@ export type StackOptions = Readonly<{
 
 type Output = Readonly<{ write(text: string): unknown }>;
 
-/** What a stack prints to. */
-export type StackDependencies = Readonly<{ stdout: Output; stderr: Output }>;
+/** What a stack prints to, and how it colours what is for a person. */
+export type StackDependencies = Readonly<{ stdout: Output; stderr: Output; paint: Paint }>;
 
 const limits = {
   readyDeadlineMs: 30_000,
@@ -70,9 +71,9 @@ const interruptedStatus = 130;
  * exit status: 0, 1 when a step failed, which `stderr` names, or 130 when it was stopped before the payment.
  */
 export async function runStack(options: StackOptions, dependencies: StackDependencies): Promise<number> {
-  const { stdout, stderr } = dependencies;
+  const { stdout, stderr, paint } = dependencies;
   const resources = new AsyncDisposableStack();
-  const running = { stdout: options.json ? stderr : stdout, stderr, documents: stdout };
+  const running = { stdout: options.json ? stderr : stdout, stderr, paint, documents: stdout };
   const status = await runUntilStopped(options, resources, running);
   try {
     await resources.disposeAsync();
@@ -89,7 +90,6 @@ async function runUntilStopped(
   dependencies: StackDependencies & Readonly<{ documents: Output }>,
 ): Promise<number> {
   const startedAt = performance.now();
-  dependencies.stdout.write("preparing the node's workspace and the local chain\n");
   const signal = AbortSignal.any([stopSignal(), resources.use(watchLauncher(options.env)).gone]);
   try {
     if (options.observe !== undefined) (await import("./stack-prometheus.ts")).requirePrometheus();
@@ -123,7 +123,7 @@ async function startAndBuy(
   resources: AsyncDisposableStack,
   dependencies: Running,
 ): Promise<Readonly<{ hints: string; document: StackDocument }>> {
-  const { stdout, signal } = dependencies;
+  const { stdout, paint, signal } = dependencies;
   const accounts = deriveEmbeddedAccounts();
   const signerKeyFile = await writeKeyFile(directory.keys, "signer", accounts.signer);
   const clientKeyFile = await writeKeyFile(directory.keys, "client", accounts.client);
@@ -135,7 +135,7 @@ async function startAndBuy(
   const { rows, configPath } = await startParts(plan, directory, resources, dependencies);
   const watching = observe === undefined ? [] : [await startObserver(plan, directory, observe, resources, signal)];
   const parts = [...rows, ...watching];
-  stdout.write(`${formatReadyTable(parts)}\n\n`);
+  stdout.write(`${formatReadyTable(parts, paint)}\n\n`);
   signal.throwIfAborted();
   const network = `eip155:${plan.chain.chainId}`;
   const resourceUrl = `${plan.urls.resourceServer}/data`;
@@ -152,15 +152,15 @@ async function startAndBuy(
       verbose,
       json,
     },
-    stdout,
+    { stdout, paint },
   );
   const paidAfterMs = Math.round(performance.now() - startedAt);
-  stdout.write(`First paid response ${paidAfterMs} ms after the start.\n\n`);
+  stdout.write(`${paint(["bold", "green"], `First paid response ${paidAfterMs} ms after the start.`)}\n\n`);
   const overviewUrl = overview === undefined ? undefined : await serveOverview(plan, overview, resources);
   if (overviewUrl !== undefined) stdout.write(`The overview of the services is at ${overviewUrl}\n\n`);
   const places = { gatewayUrl: plan.urls.gateway, sidecarUrl: plan.urls.sidecar, resourceUrl, token: plan.chain.token };
   const files = { nodeConfig: configPath, clientKeyFile, workingDirectory: process.cwd() };
-  const hints = formatThingsToTry({ ...places, ...files, network });
+  const hints = formatThingsToTry({ ...places, ...files, network }, paint);
   return { hints, document: { parts, overview: overviewUrl, purchase: bought, paidAfterMs } };
 }
 
@@ -200,9 +200,10 @@ async function startParts(
   plan: StackPlan,
   directory: StateDirectory,
   resources: AsyncDisposableStack,
-  { stdout, signal }: Running,
+  { stdout, paint, signal }: Running,
 ): Promise<StartedParts> {
   const announce = (line: string) => stdout.write(`${line}\n`);
+  const announceStep = (line: string) => announce(paint("dim", line));
   const program = fileURLToPath(new URL("../gatehouse.js", import.meta.url));
   const child = (name: ChildName, stopDeadlineMs: number): Promise<ChildService> =>
     supervise(
@@ -213,20 +214,21 @@ async function startParts(
   const { workspace } = await prepareNode(plan.devnet, { ownerPid: process.pid });
   const { readyDeadlineMs: startDeadlineMs, backStopDeadlineMs, frontStopDeadlineMs } = limits;
   const back = resources.use(createPartGroup());
-  announce("starting the node, the Pushgateway and the sample upstream");
+  announceStep("starting the node, the Pushgateway and the sample upstream");
   const [node, pushgateway, upstream] = await back.start([
     startNode({ ...workspace, startDeadlineMs, stopDeadlineMs: backStopDeadlineMs, signal }),
     child("pushgateway", backStopDeadlineMs),
     child("upstream", backStopDeadlineMs),
   ]);
   signal.throwIfAborted();
-  announce("starting the sidecar and the facilitator");
+  announceStep("starting the sidecar and the facilitator");
   const [sidecar, facilitator] = await back.start([
     child("sidecar", backStopDeadlineMs),
     child("facilitator", backStopDeadlineMs),
   ]);
   signal.throwIfAborted();
-  announce("starting the resource server\n");
+  announceStep("starting the resource server");
+  stdout.write("\n");
   const front = resources.use(createPartGroup());
   const [resourceServer] = await front.start([child("resource-server", frontStopDeadlineMs)]);
   const services = [pushgateway, sidecar, facilitator, upstream, resourceServer];

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
+import { createPaint } from "#daemon/paint.ts";
 import { ownCommand } from "#daemon/own-command.ts";
 import { formatThingsToTry } from "./things-to-try.ts";
 
-const shown = formatThingsToTry({
+const places = {
   gatewayUrl: "http://127.0.0.1:8545",
   sidecarUrl: "http://127.0.0.1:9600",
   resourceUrl: "http://127.0.0.1:4021/data",
@@ -11,7 +12,8 @@ const shown = formatThingsToTry({
   nodeConfig: "/srv/gatehouse/my state/node/bin/node.conf",
   clientKeyFile: "/srv/gatehouse/my state/keys/client",
   workingDirectory: "/srv/gatehouse",
-});
+} as const;
+const shown = formatThingsToTry(places, createPaint(false));
 
 test("a line to paste runs the program that shows it, and asks no registry for a package of its name", () => {
   expect(shown).toContain(`${ownCommand()} status`);

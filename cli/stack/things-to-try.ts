@@ -1,4 +1,5 @@
 import { relative } from "node:path";
+import type { Paint } from "#daemon/paint.ts";
 import { ownCommand } from "#daemon/own-command.ts";
 import { quoteShellWord } from "#daemon/shell-word.ts";
 
@@ -15,7 +16,7 @@ export type StackPlaces = Readonly<{
 }>;
 
 /** Five things to try on a running stack, each with a line to paste. */
-export function formatThingsToTry(places: StackPlaces): string {
+export function formatThingsToTry(places: StackPlaces, paint: Paint): string {
   const config = quoteShellWord(relative(places.workingDirectory, places.nodeConfig));
   const key = quoteShellWord(relative(places.workingDirectory, places.clientKeyFile));
   const gatehouse = ownCommand(places.workingDirectory);
@@ -41,6 +42,12 @@ export function formatThingsToTry(places: StackPlaces): string {
     ],
     ["see how the node is", `${gatehouse} status --url ${places.sidecarUrl}`],
   ];
-  const lines = things.map(([what, line], index) => `${index + 1}. ${what}:\n   ${line}`);
-  return ["Five things to try, each a line to paste:", "", ...lines, "", "Ctrl-C stops everything."].join("\n");
+  const lines = things.map(([what, line], index) => `${index + 1}. ${what}:\n   ${paint("cyan", line)}`);
+  return [
+    paint("bold", "Five things to try, each a line to paste:"),
+    "",
+    ...lines,
+    "",
+    "Ctrl-C stops everything.",
+  ].join("\n");
 }

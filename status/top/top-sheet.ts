@@ -1,8 +1,8 @@
-import { styleText } from "node:util";
+import { createPaint, type Paint } from "#daemon/paint.ts";
 import { renderProblems } from "./problem-lines.ts";
 import { renderTrafficTable } from "./traffic-table.ts";
 import type { TopStatus } from "./top-status.ts";
-import type { Drawn, Paint } from "./drawn.ts";
+import type { Drawn } from "./drawn.ts";
 import {
   formatAge,
   formatNumber,
@@ -39,7 +39,7 @@ const timed: ReadonlySet<string> = new Set(["down", "held", "working"]);
 
 /** Draws a node's status as the lines of `gatehouse top`. Pure. */
 export function renderSheet(status: TopStatus, { width, isColored, silence }: SheetOptions): readonly string[] {
-  const paint: Paint = (format, text) => (isColored ? styleText(format, text, { validateStream: false }) : text);
+  const paint = createPaint(isColored);
   const nowMs = Date.parse(status.at) + (silence?.forMs ?? 0);
   return [
     ...silenceLines(silence, width, paint),
