@@ -30,7 +30,6 @@ export function createProgram({ mask }: Readonly<{ mask: Mask }>): UntypedComman
   const program = new Command("gatehouse")
     .description("Runs, guards and charges for an EVM node.")
     .version(version)
-    .showHelpAfterError('("gatehouse --help" lists the commands)')
     .addHelpText(
       "after",
       "\nStart here:\n  gatehouse stack --once         the whole system on this machine, one paid request, then stop\n  gatehouse <command> --help     what a command does and the settings to begin with",
@@ -60,7 +59,15 @@ export function createProgram({ mask }: Readonly<{ mask: Mask }>): UntypedComman
   suggestChoices(untyped);
   addExamples(untyped);
   refuseLeftOut(untyped);
+  nameHelp(untyped, untyped.name());
   return untyped;
+}
+
+/** Ends what a command says of a wrong word or option with the help where the right ones stand. */
+function nameHelp(command: UntypedCommand, words: string): void {
+  const lists = command.commands.length > 0 ? "lists the commands" : "shows how to use it";
+  command.showHelpAfterError(`("${words} --help" ${lists})`);
+  for (const inner of command.commands) nameHelp(inner, `${words} ${inner.name()}`);
 }
 
 /** Adds the services that a deployment is made of. */

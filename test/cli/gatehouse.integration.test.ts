@@ -36,6 +36,10 @@ describe("gatehouse", () => {
     ["completion basj", "Did you mean bash?"],
     ["lint --format jsn", "Did you mean json?"],
     ["config dump nothing-like-it", "Choose one of sidecar, gateway,"],
+    ["sidcar", '("gatehouse --help" lists the commands)'],
+    ["sidecar --setings x", '("gatehouse sidecar --help" shows how to use it)'],
+    ["pay --max-amout 1 http://x", '("gatehouse pay --help" shows how to use it)'],
+    ["config dmp sidecar", '("gatehouse config --help" lists the commands)'],
   ])("%s: says %s", async (typed, suggestion) => {
     const { status, stderr } = await runGatehouse(typed.split(" "));
     expect([status, stderr]).toEqual([expect.any(Number), expect.stringContaining(suggestion)]);
