@@ -34,7 +34,8 @@ export function createOpsDriver(options: OpsDriverOptions, binDirectory: () => s
       if (started.ok) return reportOf([stopped, started]);
       const { exitStatus: startStatus } = started;
       if (stopped.ok) throw new StartFailed(started.message, { startStatus });
-      throw new DriverError(`${started.message} (before that: ${stopped.message})`, { startStatus });
+      const before = stopped.message === started.message ? "" : ` (before that: ${stopped.message})`;
+      throw new DriverError(`${started.message}${before}`, { startStatus });
     },
   };
 }

@@ -27,32 +27,32 @@ export async function rollBack(
   const hold = (message: string, left: typeof failed | undefined = failed) =>
     state.hold.set({ desired: incident.desired, message, sinceMs: clock.wallMs(), failed: left });
   log.error({ event: "restart-not-survived", failure }, "the node did not come back after a restart");
-  events.begin("hold", `The node did not come back after a restart: ${failure}.`, undefined, { by: "sidecar" });
-  hold(`The node did not come back after a restart: ${failure}.`);
+  events.begin("hold", `The node did not come back after a restart: ${asSentence(failure)}`, undefined, {
+    by: "sidecar",
+  });
+  hold(`The node did not come back after a restart: ${asSentence(failure)}`);
   const ran = state.restartInFlight.get()?.ran;
   const restored = await restoreHealthy(incident, { failure, ran }, dependencies);
   if (!budget.allows("roll-back")) {
     const unmade = "The restart budget is used up, so it was not restarted again.";
     return state.atomically(() => {
-      events.add("roll-back", `The node did not come back: ${failure}. ${restored} ${unmade}`, undefined, {
+      events.add("roll-back", `The node did not come back: ${asSentence(failure)} ${restored} ${unmade}`, undefined, {
         by: "sidecar",
         outcome: "failure",
       });
-      hold(`The node did not come back: ${failure}. ${restored} ${unmade}`);
+      hold(`The node did not come back: ${asSentence(failure)} ${restored} ${unmade}`);
       state.restartInFlight.set(undefined);
     });
   }
   const begun = { by: "sidecar", outcome: "unknown" } as const;
-  events.add("roll-back", `The node did not come back: ${failure}. ${restored}`, undefined, begun);
+  events.add("roll-back", `The node did not come back: ${asSentence(failure)} ${restored}`, undefined, begun);
   const now = await readConfig(incident, dependencies);
   const { verified, startedWith } = await attemptRestart(incident, now, { purpose: "roll-back" }, dependencies);
   if (incident.signal.aborted) return;
-  const end = verified.ok
-    ? "After one more restart it is back."
-    : `One more restart did not help: ${verified.message}.`;
+  const end = verified.ok ? "After one more restart it is back." : describeSecondFailure(verified.message, failure);
   state.atomically(() => {
     hold(
-      `The node did not come back after a restart: ${failure}. ${restored} ${end}`,
+      `The node did not come back after a restart: ${asSentence(failure)} ${restored} ${end}`,
       verified.ok ? undefined : failed,
     );
     if (verified.ok && startedWith !== undefined) state.startedWith.set(deriveMeaning(startedWith.document));
@@ -64,6 +64,18 @@ export async function rollBack(
       { by: "sidecar", outcome: verified.ok ? "success" : "failure", after: { hold: failure } },
     );
   });
+}
+
+/** Says why the restart after the first failure failed as well; the same cause is named once. */
+export function describeSecondFailure(message: string, first: string): string {
+  return message === first
+    ? "One more restart did not help, for the same reason."
+    : `One more restart did not help: ${asSentence(message)}`;
+}
+
+/** A reason with its full stop, which messages of programs have or have not. */
+function asSentence(reason: string): string {
+  return reason.endsWith(".") ? reason : `${reason}.`;
 }
 
 /** Restores what the node was last healthy with; says what came of it. `ran`: the meaning of what it ran with right before this restart. */
