@@ -230,3 +230,20 @@ looking(`what a node says is shown as text, whatever it says${skipped}`, async (
   expect(await page.locator("main :is(img, script, b b, i)").count()).toBe(0);
   expect(await page.title()).toBe("Node down: validator-eu-1 · Gatehouse");
 });
+
+looking(
+  `a number of the traffic with three digits stands on one line, however narrow the page is${skipped}`,
+  async () => {
+    await using node = await servePage();
+    node.setRight(sides);
+    const failed = { method: "eth_getTransactionReceipt", tier: "public", outcome: "failed" } as const;
+    await node.live(2 * minuteMs, (sinceMs) => ({
+      height: Math.floor(sinceMs / secondMs),
+      traffic: { calls: [{ ...failed, count: Math.round((0.633 * sinceMs) / secondMs) }], limited: [] },
+    }));
+    await using seen = await openStatusPage(browser, node.url);
+    await waitForLevel(seen.page, "right");
+    expect((await seen.page.locator("td.bad").allInnerTexts())[0]).toMatch(/^0\.\d{3}$/);
+    await expectWellMade(seen.page, "failing-calls");
+  },
+);

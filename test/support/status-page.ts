@@ -56,6 +56,7 @@ export async function expectWellMade(page: Page, state: string): Promise<void> {
     const where = `${state}, ${name}`;
     expect(await page.evaluate<number>("document.documentElement.scrollWidth"), where).toBeLessThanOrEqual(width);
     expect(await page.evaluate<number>(smallestTextPx), where).toBeGreaterThanOrEqual(readablePx);
+    expect(await page.evaluate<readonly string[]>(brokenNumbers), where).toEqual([]);
     expect(await axeFindings(page), where).toEqual([]);
     if (folder !== undefined) {
       await mkdir(folder, { recursive: true });
@@ -68,6 +69,13 @@ export async function expectWellMade(page: Page, state: string): Promise<void> {
 const smallestTextPx = `Math.min(...[...document.querySelectorAll("main *, header *, footer *")]
   .filter((each) => each.checkVisibility() && [...each.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== ""))
   .map((each) => parseFloat(getComputedStyle(each).fontSize) * (each.getCTM?.().a ?? 1)))`;
+
+/** Numbers of tables that do not stand on one line. */
+const brokenNumbers = `[...document.querySelectorAll("td")].filter((cell) => {
+  const text = document.createRange();
+  text.selectNodeContents(cell);
+  return text.getClientRects().length > 1;
+}).map((cell) => cell.textContent)`;
 
 /** What axe finds, as a person reads it. */
 async function axeFindings(page: Page): Promise<readonly string[]> {
