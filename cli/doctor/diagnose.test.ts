@@ -84,7 +84,7 @@ test("of a service that does not run, its settings, keys, ports, node and signer
   ]);
   expect(listFindings(run, "node")).toEqual([`right: ${rpcUrl} answers with block 16, 2 s old`]);
   expect(listFindings(run, "signer")[0]).toMatch(
-    /^right: its signer 0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A holds 10, enough for 100/,
+    /^right: its signer 0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A holds 10 of native currency, enough for 100/,
   );
   expect(JSON.stringify(run)).not.toContain(key.slice(2));
 });
@@ -93,7 +93,7 @@ test("a signer that holds too little is wrong, with the account and what to send
   const rpcUrl = await startNodeThat({ eth_getBalance: "0x2386f26fc10000" });
   const run = await runDoctor({ env: facilitator(rpcUrl) });
   expect(listFindings(run, "signer")[0]).toMatch(
-    /^wrong: its signer 0x19E7.* holds 0\.01, enough for 50 settlements at today's gas price; send it native currency, 0\.02 is enough for 100$/,
+    /^wrong: its signer 0x19E7.* holds 0\.01 of native currency, enough for 50 settlements at today's gas price; send it more, 0\.02 is enough for 100$/,
   );
 });
 

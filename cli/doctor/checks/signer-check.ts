@@ -62,7 +62,7 @@ async function checkBalance(service: string, payer: GasPayer): Promise<Finding> 
     const most = BigInt(Math.round(maxFeePerGasGwei * gwei));
     const cost = BigInt(gasLimit) * (gasPrice < most ? gasPrice : most);
     const settlements = cost === 0n ? settlementsMin : held / cost;
-    const shown = `${address} holds ${formatUnits(held, nativeDecimals)}`;
+    const shown = `${address} holds ${formatUnits(held, nativeDecimals)} of native currency`;
     if (held > 0n && settlements >= settlementsMin)
       return look(
         service,
@@ -73,7 +73,7 @@ async function checkBalance(service: string, payer: GasPayer): Promise<Finding> 
     return look(
       service,
       "wrong",
-      `its signer ${shown}, enough for ${settlements} settlements at today's gas price; send it native currency, ${wanted} is enough for ${settlementsMin}`,
+      `its signer ${shown}, enough for ${settlements} settlements at today's gas price; send it more, ${wanted} is enough for ${settlementsMin}`,
     );
   } catch (error) {
     if (!(error instanceof NoJsonRpcAnswerError)) throw error;
