@@ -4,10 +4,16 @@ import { pathToFileURL } from "node:url";
 import { format } from "node:util";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { openMarket, createTemporaryFolder, findUrl } from "../resource-server/shop.ts";
-import { checkExamples, compileExample, listExpectedLines, listExportedCalls } from "./doc-examples.ts";
+import {
+  checkExamples,
+  compileExample,
+  listExpectedLines,
+  listExportedCalls,
+  readPageExamples,
+} from "./doc-examples.ts";
 
 /** What `example-scope.ts` gives to the examples. */
-const given = ["account", "args", "isSecret", "ours", "payee", "platform", "signerKey", "token"];
+const given = ["account", "args", "isSecret", "key", "ours", "payee", "platform", "signerKey", "token", "url"];
 const calls = listExportedCalls();
 const examples = calls.flatMap(({ name, example }) => (example === undefined ? [] : [{ name, example }]));
 /** Node resolves what a module of this folder imports as it does for a user of the package. */
@@ -35,6 +41,17 @@ it("the examples compile", () => {
   expect(
     checkExamples(
       examples.map(({ example }) => example),
+      given,
+    ),
+  ).toEqual([]);
+});
+
+it("the TypeScript on the pages compiles", () => {
+  const onPages = readPageExamples();
+  expect(onPages.map(({ page }) => page)).toEqual(expect.arrayContaining(["client/README.md", "docs/package.md"]));
+  expect(
+    checkExamples(
+      onPages.map(({ text }) => text),
       given,
     ),
   ).toEqual([]);

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import ts from "typescript";
@@ -44,6 +44,15 @@ export function listExportedCalls(): readonly ExportedCall[] {
       const tag = symbol.getJsDocTags(checker).find(({ name }) => name === "example");
       return [{ from, name: exported.name, example: tag && ts.displayPartsToString(tag.text).trim() }];
     });
+  });
+}
+
+/** The TypeScript that stands on the pages, by the page's path. */
+export function readPageExamples(): readonly Readonly<{ page: string; text: string }>[] {
+  const pages = globSync("**/*.md", { cwd: root, exclude: ["**/node_modules/**", "dist/**", ".gatehouse/**"] });
+  return pages.toSorted().flatMap((page) => {
+    const blocks = readFileSync(join(root, page), "utf8").matchAll(/^```ts\n(.*?)^```$/gms);
+    return [...blocks].map(([, text = ""]) => ({ page, text }));
   });
 }
 

@@ -17,6 +17,10 @@ export const payee = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 
 export const signerKey = `0x${"4c".repeat(32)}`;
 
+export const key: `0x${string}` = `0x${"4c".repeat(32)}`;
+
+export const url = "http://127.0.0.1:3000";
+
 export const ours: Policies = [];
 
 const recorded: Recorded[] = [];
