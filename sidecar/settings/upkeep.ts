@@ -147,7 +147,7 @@ export const restartSection = section({
   driver: z
     .enum(["ops", "compose", "docker", "kubernetes", "none"])
     .default("ops")
-    .describe("How the node is restarted; none: never, a condition says that a restart is due")
+    .describe("How the node is restarted; none: never, a condition says when one is due")
     .meta({ expected: "ops, compose, docker, kubernetes or none" }),
   budgetPerHour: nonNegativeInteger
     .max(3_600)
