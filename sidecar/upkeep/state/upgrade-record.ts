@@ -21,8 +21,11 @@ export const upgradeEnds = ["committed", "rolled-back", "stranded", "settled"] a
 
 export type UpgradeEnd = (typeof upgradeEnds)[number];
 
-/** How the node's data are copied: `reflink` by cloning alone, `copy` in full, `auto` by cloning where the file system can. */
-export type SnapshotMethod = "auto" | "reflink" | "copy";
+/**
+ * How the node's data are copied: `reflink` by cloning alone, `copy` in full, `auto` by cloning where the file system can, `rsync` in full while the node
+ * runs, and what has changed since once more.
+ */
+export type SnapshotMethod = "auto" | "reflink" | "copy" | "rsync";
 
 /** A directory of the node's data, where its copy stands, and where what the new version made of it is put aside. */
 export type UpgradeStore = Readonly<{ path: string; copy: string; aside: string }>;

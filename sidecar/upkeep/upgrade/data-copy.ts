@@ -8,14 +8,19 @@ import { syncDirectory } from "#daemon/files/atomic-file.ts";
 import { syncTree } from "../../restore/sync-tree.ts";
 import type { SnapshotMethod, UpgradeStore } from "../state/upgrade-record.ts";
 
-/** What `cp` (GNU coreutils) is told for each method. */
-const reflink: Readonly<Record<SnapshotMethod, string>> = { auto: "auto", reflink: "always", copy: "never" };
+/** What `cp` (GNU coreutils) is told for each method; of `rsync`, for a snapshot that is restored: nothing writes to that. */
+const reflink: Readonly<Record<SnapshotMethod, string>> = {
+  auto: "auto",
+  reflink: "always",
+  copy: "never",
+  rsync: "auto",
+};
 
 /** Words of `cp` that are kept for a message. */
 const outputLimitBytes = 65_536;
 
 /** A copy of the data that could not be made. */
-class CopyFailed extends Error {
+export class CopyFailed extends Error {
   override readonly name = "CopyFailed";
   readonly code = "copy_failed";
 }
@@ -34,15 +39,27 @@ export async function copyStores(
   { method, timeoutMs, signal }: CopyOptions,
   { clock }: Readonly<{ clock: Pick<Clock, "monotonicMs"> }>,
 ): Promise<void> {
-  const untilMs = clock.monotonicMs() + timeoutMs;
-  const leftMs = (path: string) => {
-    const left = untilMs - clock.monotonicMs();
-    if (left > 0) return left;
-    throw new CopyFailed(
-      `${path} could not be copied: the ${timeoutMs} ms for all data are over (upgrade.copyTimeoutMs)`,
-    );
-  };
+  const leftMs = limitCopies({ timeoutMs, setting: copySetting }, clock);
   for (const store of stores) await copyStore(store, { method, leftMs: () => leftMs(store.path), signal });
+}
+
+const copySetting = "upgrade.copyTimeoutMs";
+
+/**
+ * Says how much of a time limit for the copies of all data is left.
+ *
+ * @throws {CopyFailed} (what it returns) once nothing is.
+ */
+export function limitCopies(
+  { timeoutMs, setting }: Readonly<{ timeoutMs: number; setting: string }>,
+  { monotonicMs }: Pick<Clock, "monotonicMs">,
+): (path: string) => number {
+  const untilMs = monotonicMs() + timeoutMs;
+  return (path) => {
+    const left = untilMs - monotonicMs();
+    if (left > 0) return left;
+    throw new CopyFailed(`${path} could not be copied: the ${timeoutMs} ms for all data are over (${setting})`);
+  };
 }
 
 async function copyStore(
@@ -58,15 +75,23 @@ async function copyStore(
   const timeoutMs = leftMs();
   const result = await runProcess({ command: [...command], directory: "/", timeoutMs, outputLimitBytes, signal });
   if (!result.ok) throw new CopyFailed(`${path} could not be copied to ${copy}: ${result.message}`);
-  await syncWithin(part, leftMs(), signal);
+  await syncWithin(part, { withinMs: leftMs(), setting: copySetting, signal });
+  await namePart(part, copy);
+}
+
+/** Gives a copy that is whole its name. */
+export async function namePart(part: string, copy: string): Promise<void> {
   await rename(part, copy);
   await syncDirectory(dirname(copy));
 }
 
 /** A disk may take longer to write than the copying program did to hand it over. */
-async function syncWithin(part: string, withinMs: number, signal: AbortSignal): Promise<void> {
+export async function syncWithin(
+  part: string,
+  { withinMs, setting, signal }: Readonly<{ withinMs: number; setting: string; signal: AbortSignal }>,
+): Promise<void> {
   const over = new AbortController();
-  const what = `writing ${part} to the disk (upgrade.copyTimeoutMs)`;
+  const what = `writing ${part} to the disk (${setting})`;
   try {
     await within(what, withinMs, syncTree(part, AbortSignal.any([signal, over.signal])));
   } finally {
@@ -95,14 +120,16 @@ export async function removeCopy({ copy }: UpgradeStore): Promise<void> {
   await removeParts(copy);
 }
 
-const partEnd = ".part-";
+/** What stands between a copy's name and what tells one part from another. */
+export const partEnd = ".part-";
 
-/** Removes copies that were begun and not ended. */
-async function removeParts(copy: string): Promise<void> {
+/** Removes copies that were begun and not ended, but for one. */
+export async function removeParts(copy: string, kept?: string): Promise<void> {
   const directory = dirname(copy);
   const names = (await isThere(directory)) ? await readdir(directory) : [];
-  for (const name of names.filter((each) => each.startsWith(`${basename(copy)}${partEnd}`))) {
-    await rm(join(directory, name), { recursive: true, force: true, maxRetries: 5 });
+  const parts = names.filter((each) => each.startsWith(`${basename(copy)}${partEnd}`));
+  for (const part of parts.map((name) => join(directory, name))) {
+    if (part !== kept) await rm(part, { recursive: true, force: true, maxRetries: 5 });
   }
 }
 

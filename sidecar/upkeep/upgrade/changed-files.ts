@@ -1,0 +1,69 @@
+import { lstat, opendir, rm, statfs } from "node:fs/promises";
+import { join } from "node:path";
+
+/** A directory or file, and its copy. */
+type Pair = Readonly<{ from: string; copy: string }>;
+
+/** How many files are looked at at a time. */
+const concurrentFiles = 16;
+
+/**
+ * Removes from a copy every file whose original may have changed since a time, so that what is left of it needs no second look.
+ *
+ * A file's size and time of modification prove nothing: a program may write through a mapping, or set the time back. The time of the last change
+ * (ctime, inode(7)) can't be set, and each first write to a page that is on the disk sets it.
+ *
+ * @param sinceMs wall clock.
+ */
+export async function removeChanged(pair: Pair, sinceMs: number, signal: AbortSignal): Promise<void> {
+  // Nothing is removed through a link in the copy: it may lead into the data themselves.
+  if (!(await isRealDirectory(pair.copy))) return rm(pair.copy, { recursive: true, force: true });
+  const names: string[] = [];
+  const lookAtNames = async () => {
+    signal.throwIfAborted();
+    const pairs = names.splice(0).map((name) => ({ from: join(pair.from, name), copy: join(pair.copy, name) }));
+    const kinds = await Promise.all(pairs.map((each) => removeIfChanged(each, sinceMs)));
+    for (const [index, each] of pairs.entries())
+      if (kinds[index] === "directory") await removeChanged(each, sinceMs, signal);
+  };
+  const directory = await opendir(pair.from).catch(ifThere);
+  if (directory === undefined) return rm(pair.copy, { recursive: true, force: true });
+  for await (const { name } of directory) {
+    names.push(name);
+    if (names.length >= concurrentFiles) await lookAtNames();
+  }
+  await lookAtNames();
+}
+
+async function removeIfChanged({ from, copy }: Pair, sinceMs: number): Promise<"directory" | "other"> {
+  const found = await lstat(from).catch(ifThere);
+  if (found?.isDirectory() === true) return "directory";
+  const isAsBefore = found !== undefined && Math.max(found.mtimeMs, found.ctimeMs) < sinceMs;
+  if (!isAsBefore) await rm(copy, { recursive: true, force: true });
+  return "other";
+}
+
+async function isRealDirectory(path: string): Promise<boolean> {
+  return (await lstat(path).catch(ifThere))?.isDirectory() === true;
+}
+
+/** A node that runs removes files while they are looked at. */
+function ifThere(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== "ENOENT") throw error;
+}
+
+/** File systems on a disk of this machine that set the time of change at each first write to a page, by their number (statfs(2)). */
+const tellingFileSystems: ReadonlyMap<number, string> = new Map([
+  [0xef53, "ext2, ext3 and ext4"],
+  [0x58465342, "XFS"],
+  [0x9123683e, "Btrfs"],
+  [0xf2f52010, "F2FS"],
+]);
+
+/**
+ * Whether the times of files tell which were changed. Others may not: tmpfs sets none when a mapping is written, a network has another clock, and what an
+ * overlay lies on is not seen.
+ */
+export async function tellsChanges(path: string): Promise<boolean> {
+  return tellingFileSystems.has((await statfs(path)).type);
+}

@@ -1,0 +1,72 @@
+import { randomUUID } from "node:crypto";
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import type { BootTime, Clock } from "#daemon/clock.ts";
+import { replaceFile } from "#daemon/files/atomic-file.ts";
+import { parseJson } from "#daemon/json-rpc.ts";
+
+/** When copies were begun that a running node goes on changing, and how they are called. */
+const preCopyMark = z.object({
+  id: z.string(),
+  /** Wall clock, before the first file was read. */
+  sinceMs: z.number(),
+  bootId: z.string().optional(),
+  sinceBootMs: z.number(),
+  /** Whether times of files tell nothing, because a clock was set since. */
+  isDoubted: z.boolean().optional(),
+});
+
+export type PreCopyMark = Readonly<z.output<typeof preCopyMark>>;
+
+/** Clocks by which a mark is judged. */
+export type MarkClocks = Readonly<{ clock: Pick<Clock, "wallMs" | "monotonicMs">; boot: () => BootTime }>;
+
+/** A clock is corrected by less than this; one that is set by more tells nothing about files. */
+const driftMs = 60_000;
+
+/** Begins copies: what was copied under another mark is not theirs. */
+export async function writeMark(directory: string, { clock, boot }: MarkClocks): Promise<PreCopyMark> {
+  const { bootId, sinceBootMs } = boot();
+  const mark = { id: randomUUID(), sinceMs: clock.wallMs(), ...(bootId === undefined ? {} : { bootId }), sinceBootMs };
+  await replaceFile(pathIn(directory), JSON.stringify(mark));
+  return mark;
+}
+
+/** The mark of the copies that were begun in a directory; undefined where there is none that can be read. */
+export async function readMark(directory: string): Promise<PreCopyMark | undefined> {
+  const text = await readFile(pathIn(directory), "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return "";
+    throw error;
+  });
+  return preCopyMark.safeParse(parseJson(text)).data;
+}
+
+/** Has the times of files tell nothing from now on: a clock that was set may be set back, and looks right then. */
+export async function doubtMark(directory: string, mark: PreCopyMark): Promise<void> {
+  await replaceFile(pathIn(directory), JSON.stringify({ ...mark, isDoubted: true }));
+}
+
+/** Has what was copied under the mark be nobody's. */
+export async function removeMark(directory: string): Promise<void> {
+  await rm(pathIn(directory), { force: true });
+}
+
+/**
+ * Whether the times of files still compare with a mark: after a reboot a copy may lack what was never written to the disk, and a clock that was set
+ * since gives changed files any time. Pure but for the clocks.
+ */
+export function isComparable(
+  { bootId, sinceMs, sinceBootMs, isDoubted }: PreCopyMark,
+  { clock, boot }: MarkClocks,
+): boolean {
+  const now = boot();
+  if (isDoubted === true) return false;
+  if (bootId === undefined || now.bootId !== bootId) return false;
+  const drift = clock.wallMs() - sinceMs - (now.sinceBootMs - sinceBootMs);
+  return Math.abs(drift) <= driftMs;
+}
+
+function pathIn(directory: string): string {
+  return join(directory, "pre-copy.json");
+}

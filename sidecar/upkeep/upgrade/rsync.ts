@@ -1,0 +1,128 @@
+import { readdir, readFile } from "node:fs/promises";
+import { runProcess } from "#daemon/bounded-process.ts";
+import { waitUntil } from "#daemon/time.ts";
+
+/** Words of rsync that are kept for a message. */
+const outputLimitBytes = 65_536;
+
+/** How long a program that only tells about itself may take, and a process that was killed to be gone. */
+const briefMs = 10_000;
+
+/** What rsync says of a run in which files vanished while it read (rsync(1), EXIT VALUES). */
+const vanishedStatus = 24;
+
+/** As `cp -a` keeps them: hard links, ACLs, extended attributes and holes, and owners by number. What the data do not have any more is deleted. */
+const copies = ["-aHAXS", "--numeric-ids", "--delete", "--force"] as const;
+
+export type RsyncOptions = Readonly<{
+  from: string;
+  to: string;
+  /** Whether the disk and the processor belong to others first. */
+  isLow: boolean;
+  /** Reads both sides of a file of the same size; else one that has the same size and time of change counts as the same. */
+  comparesContent: boolean;
+  timeoutMs: number;
+  signal: AbortSignal;
+}>;
+
+/** How rsync ended; `vanished`: files were removed while it read. */
+export type RsyncResult = Readonly<{ ok: true; vanished: boolean } | { ok: false; isLate: boolean; why: string }>;
+
+/** Makes one directory like another. It is ended at once by the signal, with all processes of it. */
+export async function runRsync(options: RsyncOptions): Promise<RsyncResult> {
+  const { from, to, isLow, comparesContent, timeoutMs, signal } = options;
+  const compares = comparesContent ? ["--checksum"] : [];
+  const rsync = ["rsync", ...copies, ...compares, "--", `${from}/`, `${to}/`] as const;
+  const [program, ...words] = isLow ? [...(await findLowPriority(signal)), ...rsync] : rsync;
+  const command = [program ?? rsync[0], ...words] as const;
+  const result = await runProcess({ command, directory: "/", timeoutMs, outputLimitBytes, signal });
+  if (result.ok) return { ok: true, vanished: false };
+  const { exitStatus, said = "", reason } = result;
+  if (exitStatus === vanishedStatus) return { ok: true, vanished: true };
+  const why = exitStatus === undefined ? result.message : `rsync exited with status ${exitStatus}: ${said}`;
+  return { ok: false, isLate: reason === "TimedOut", why };
+}
+
+/** Commands that hand the disk (ioprio_set(2), idle) and the processor to others first, as far as they are there. */
+async function findLowPriority(signal: AbortSignal): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const command of [
+    ["ionice", "-c3"],
+    ["nice", "-n19"],
+  ] as const) {
+    if ((await runBriefly([...command, "true"], signal)).ok) found.push(...command);
+  }
+  return found;
+}
+
+/** Why there is no rsync that copies data as they are, and what to do; undefined where there is one. */
+export async function explainNoRsync(signal: AbortSignal): Promise<string | undefined> {
+  const told = await runBriefly(["rsync", "--version"], signal);
+  const install = "install rsync (apt install rsync, dnf install rsync), or set upgrade.snapshot to auto";
+  if (!told.ok) {
+    const why = told.reason === "NotFound" ? "there is no rsync on the sidecar's PATH" : told.message;
+    return `upgrade.snapshot is rsync, and ${why}; ${install}`;
+  }
+  const lacks = /^rsync\s+version/.test(told.output) ? /\bno (?:hardlinks|ACLs|xattrs)\b/.exec(told.output) : null;
+  if (lacks === null && /^rsync\s+version/.test(told.output)) return undefined;
+  return `upgrade.snapshot is rsync, and the one on the sidecar's PATH does not keep all that cp -a does (${lacks?.[0] ?? "it is another program"}); ${install}`;
+}
+
+/** Waits until what was written to the file system of a path is on its disk (sync(1), `-f`); undefined, or why not. */
+export async function flushFileSystem(
+  path: string,
+  { timeoutMs, signal }: Pick<RsyncOptions, "timeoutMs" | "signal">,
+): Promise<string | undefined> {
+  const command = ["sync", "-f", path] as const;
+  const result = await runProcess({ command, directory: "/", timeoutMs, outputLimitBytes, signal });
+  return result.ok ? undefined : result.message;
+}
+
+/**
+ * Ends what an earlier sidecar, that was killed, left at work on paths that begin so: it would write into them later. Returns whether the processes of
+ * this machine can be seen at all.
+ *
+ * @throws {Error} when a process does not end.
+ */
+export async function endWritersOf(prefix: string, signal: AbortSignal): Promise<boolean> {
+  const end = async () => {
+    const pids = await findProcessesNaming(prefix);
+    for (const pid of pids ?? []) killProcess(pid);
+    return pids;
+  };
+  const left = await waitUntil(end, (pids) => pids === undefined || pids.length === 0, {
+    everyMs: 50,
+    withinMs: briefMs,
+    signal,
+  });
+  if (left === undefined) return false;
+  if (left.length === 0) return true;
+  throw new Error(`process ${left.join(", ")} still copies to ${prefix}… and can't be ended; end it by hand`);
+}
+
+/** Processes with an argument that begins so; undefined where none are seen (not on Linux). */
+async function findProcessesNaming(prefix: string): Promise<readonly number[] | undefined> {
+  const names = await readdir("/proc").catch(() => []);
+  const pids = names.filter((name) => /^\d+$/.test(name)).map(Number);
+  if (!pids.includes(process.pid)) return undefined;
+  const found: number[] = [];
+  for (const pid of pids) {
+    const words = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+    if (pid !== process.pid && words.split("\0").some((word) => word.startsWith(prefix))) found.push(pid);
+  }
+  return found;
+}
+
+function killProcess(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // It has ended; or it is another user's, and is waited for in vain then.
+    if (code !== "ESRCH" && code !== "EPERM") throw error;
+  }
+}
+
+function runBriefly(command: readonly [string, ...string[]], signal: AbortSignal) {
+  return runProcess({ command, directory: "/", timeoutMs: briefMs, outputLimitBytes, signal });
+}
