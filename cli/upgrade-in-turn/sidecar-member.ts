@@ -100,11 +100,22 @@ function follow(target: ControlTarget, beganMs: number, { withinMs }: SidecarUpg
       async () => {
         const upgrade = await followUpgrade(target, beganMs, say, { withinMs, signal });
         const { end = "stranded", words } = upgrade;
-        return { kind: end === "committed" ? "proved" : end, words, document: { upgrade } };
+        return { kind: memberEnds[end], words, document: { upgrade } };
       },
       (words) => ({ kind: "unknown", words }),
     );
 }
+
+type SidecarEnd = NonNullable<NonNullable<ControlView["upgrade"]>["end"]>;
+
+/** What the end of a sidecar's upgrade is here; one that was given up never came to its node. */
+const memberEnds = {
+  committed: "proved",
+  "rolled-back": "rolled-back",
+  "given-up": "refused",
+  settled: "settled",
+  stranded: "stranded",
+} as const satisfies Readonly<Record<SidecarEnd, MemberEnd["kind"]>>;
 
 function requestView(target: ControlTarget): Promise<ControlView> {
   return requestControl(target, { path: "", answer: controlView });

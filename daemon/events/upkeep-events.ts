@@ -85,6 +85,10 @@ export const upkeepEvents = {
   "plan-changed": { level: "info", means: "The plan that waits for `gatehouse adopt` is another now." },
   "upgrade-stage": { level: "info", means: "An upgrade of the node has come to its next stage." },
   "upgrade-committed": { level: "info", means: "An upgrade of the node was proved and is over." },
+  "upgrade-withdrawn": {
+    level: "info",
+    means: "An upgrade of the node was withdrawn while its data were copied; the node was not stopped for it.",
+  },
   "upgrade-not-committed": {
     level: "error",
     means: "An upgrade of the node did not prove itself; `gatehouse.end` says what is there now.",

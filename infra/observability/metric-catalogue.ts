@@ -62,7 +62,7 @@ const node = {
   gatehouse_node_config_corrections_total: counter("Times that node.conf was written by the sidecar."),
   gatehouse_node_restarts_total: counter("Restarts of the node that the sidecar began.", "cause"),
   gatehouse_node_upgrades_total: counter(
-    "Upgrades of the node that ended: committed, rolled-back, or stranded between two versions.",
+    "Upgrades of the node that ended: committed, rolled-back, given-up before its stop, or stranded between two versions.",
     "end",
   ),
   gatehouse_node_automatic_restores_total: counter(

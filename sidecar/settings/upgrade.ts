@@ -6,13 +6,13 @@ import { section } from "#daemon/settings/settings.ts";
 /** How `gatehouse upgrade` takes the node to another version. */
 export const upgradeSection = section({
   snapshot: z
-    .enum(["auto", "reflink", "copy"])
+    .enum(["auto", "reflink", "copy", "rsync"])
     .default("auto")
     .describe(
       "How the stopped node's data are copied before an upgrade; auto: cloned where the file system can, else in full; reflink: cloned or not at all; " +
-        "copy: in full",
+        "copy: in full; rsync: in full while the node still runs, and once it is stopped, what has changed since (needs the program rsync)",
     )
-    .meta({ expected: "auto, reflink or copy" }),
+    .meta({ expected: "auto, reflink, copy or rsync" }),
   keepSnapshot: yesOrNo
     .default(false)
     .describe(
@@ -35,6 +35,15 @@ export const upgradeSection = section({
     .describe(
       "How long the node's data have to be found corrupt without a change before they are restored by themselves, and a further start is tried to be sure",
     ),
+  preCopyTimeoutMs: z
+    .int()
+    .min(1)
+    .max(604_800_000)
+    .default(86_400_000)
+    .describe(
+      "How long the copy of the data that is made while the node runs may take (upgrade.snapshot is rsync) before the upgrade is given up",
+    )
+    .meta({ expected: "milliseconds, a whole number from 1 to 604800000" }),
   window: weeklyWindow
     .optional()
     .describe(
@@ -42,7 +51,9 @@ export const upgradeSection = section({
     ),
   lateMs: milliseconds
     .default(900_000)
-    .describe("How long after its time an upgrade that was asked for by `--at <time>` may still begin"),
+    .describe(
+      "How long after its time an upgrade that was asked for by `--at <time>` may still begin, and after its data were copied by rsync the node be stopped",
+    ),
   lateBlocks: positiveInteger
     .default(1_000)
     .describe("How many blocks after its height an upgrade that was asked for by `--at <height>` may still begin"),

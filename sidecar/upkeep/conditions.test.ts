@@ -70,6 +70,8 @@ const failed = (reason: "NotWritten" | "NotKept" | "CannotLock" | "Locked") =>
   ({ ok: false, reason, message: "it can't be done" }) as const;
 const atMs = Date.parse("2026-01-02T03:04:05.000Z");
 
+const preCopy = { request: { source: "/releases/0.16.2" }, digest: "d1" };
+
 const upgraded: UpgradeRecord = {
   from: "0.15.0",
   to: "0.16.2",
@@ -197,6 +199,47 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     "Upgrading",
     { upgrade: { record: upgraded } },
     "is under way: copying the data and the old programs (step 2 of 6)",
+  ],
+  [
+    "UpgradeProved",
+    "Scheduled",
+    { upgrade: { record: { ...upgraded, stage: "pre-copying", preCopy } } },
+    "is under way: copying the data while the node runs (step 1 of 7) since 1970-01-01T00:00:00.001Z. Withdraw it: npx gatehouse-evm upgrade --cancel",
+  ],
+  [
+    "UpgradeProved",
+    "Scheduled",
+    { upgrade: { record: { ...upgraded, stage: "pre-copying", preCopy }, trouble: "a hold is in force" } },
+    "The data are copied, and the node can't be stopped now: a hold is in force. Withdraw it: npx gatehouse-evm upgrade --cancel",
+  ],
+  [
+    "UpgradeProved",
+    "Scheduled",
+    { upgrade: { record: { ...upgraded, stage: "giving-up", preCopy, failure: "the disk is full" } } },
+    "did not begin: the disk is full. The node was not stopped for it. Now removing what was copied, since 1970-01-01T00:00:00.001Z.",
+  ],
+  [
+    "UpgradeProved",
+    "NotBegun",
+    { upgrade: { record: { ...upgraded, stage: "giving-up", preCopy, failure: "the disk is full", end: "given-up" } } },
+    "did not begin: the disk is full. The node was not stopped for it. Ask for it again, or give it up: npx gatehouse-evm upgrade --cancel",
+  ],
+  [
+    "UpgradeProved",
+    "NoneScheduled",
+    {
+      upgrade: {
+        record: {
+          ...upgraded,
+          stage: "giving-up",
+          preCopy,
+          failure: "it was withdrawn",
+          end: "given-up",
+          isWithdrawn: true,
+        },
+      },
+    },
+    "did not begin: it was withdrawn. The node was not stopped for it.",
   ],
   ["UpgradeProved", "Blocked", { upgrade: { record: upgraded, blocked: "No driver." } }, "No driver."],
   [

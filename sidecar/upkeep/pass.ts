@@ -6,6 +6,8 @@ import { beginScheduled, type BeginScheduledDependencies, type ScheduleWatch } f
 import { watchData, type DataWatch, type WatchDataDependencies } from "./corruption/watch-data.ts";
 import type { ObservedData } from "./corruption/data-observation.ts";
 import { applyUpgrade, type ApplyUpgradeDependencies } from "./upgrade/apply-upgrade.ts";
+import type { UpgradeRequest } from "./upgrade/check-release.ts";
+import { checkUpgrade } from "./upgrade/check-upgrade.ts";
 import type { ObservedUpgrade } from "./upgrade/upgrade-observation.ts";
 import { applyRestart, type ApplyRestartDependencies } from "./restart/apply-restart.ts";
 import { tidyConfig } from "./config/tidy-config.ts";
@@ -55,7 +57,7 @@ export type PassDependencies = CheckConfigDependencies &
   RunningConfigDependencies &
   ApplyPruneDependencies &
   ApplyRestartDependencies &
-  ApplyUpgradeDependencies &
+  Omit<ApplyUpgradeDependencies, "check"> &
   BeginScheduledDependencies &
   WatchDataDependencies &
   Readonly<{
@@ -127,7 +129,8 @@ export async function runPass(
   if (judged.again) return { wakeInMs: 1 };
   const { planned, desired } = await planPass(reading, { resolution, doubtOfPlace }, seen, dependencies);
   const scheduled = beginScheduled(progress.schedule, seen, dependencies);
-  applyUpgrade(authority, seen, dependencies);
+  const check = (request: UpgradeRequest) => checkUpgrade(request, dependencies, { isPreCopied: true });
+  applyUpgrade(authority, seen, { ...dependencies, check });
   progress.step = `remembering what the node runs with in ${state.directory}`;
   await rememberRunning(reading, resolution, seen, dependencies);
   // Asked once a pass: what was adopted in the middle of one is done in the next.

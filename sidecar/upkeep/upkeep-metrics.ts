@@ -8,7 +8,7 @@ import { controlVerbs, type CommandWords } from "./command-words.ts";
 type UpgradeEnd = NonNullable<UpgradeRecord["end"]>;
 
 /** How an upgrade may end, as the record of one has it. */
-const upgradeEnds = ["committed", "rolled-back", "stranded"] as const satisfies readonly UpgradeEnd[];
+const upgradeEnds = ["committed", "rolled-back", "given-up", "stranded"] as const satisfies readonly UpgradeEnd[];
 
 /** Metrics of the node's configuration, pruning and restarts. */
 export type UpkeepMetrics = Readonly<{
@@ -45,7 +45,7 @@ export function createUpkeepMetrics(registry: Registry): UpkeepMetrics {
   for (const cause of restartCauses) restarts.inc({ cause }, 0);
   const upgrades = new Counter({
     name: "gatehouse_node_upgrades_total",
-    help: "Upgrades of the node that ended: committed, rolled-back, or stranded between two versions.",
+    help: "Upgrades of the node that ended: committed, rolled-back, given-up before its stop, or stranded between two versions.",
     labelNames: ["end"],
     registers,
   });

@@ -43,7 +43,7 @@ import type { UpkeepState } from "./state/upkeep-state.ts";
 import { createNodeRpc } from "./upgrade/node-rpc.ts";
 import { createPortHolders } from "./upgrade/node-power.ts";
 import { observeData } from "./corruption/data-observation.ts";
-import { observeUpgrade } from "./upgrade/upgrade-observation.ts";
+import { listUpgradeWork, observeUpgrade } from "./upgrade/upgrade-observation.ts";
 import { watchNodePushes } from "./pushgateway/node-pushes.ts";
 
 export type UpkeepDependencies = Readonly<{
@@ -176,7 +176,7 @@ function listFound({ adoption, config, upgrade }: PassObservations) {
 
 /** What goes on alongside the passes. */
 function listRunning({ restarts, prune, upgrade, data }: PassObservations) {
-  return [restarts.now().running, prune.now().running, upgrade.now().looking, data.now().looking];
+  return [restarts.now().running, prune.now().running, ...listUpgradeWork(upgrade.now()), data.now().looking];
 }
 
 /** Nothing is known yet; each change is said on the board at once. */

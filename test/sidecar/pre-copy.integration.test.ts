@@ -21,10 +21,10 @@ import { bootTime, systemClock } from "#daemon/clock.ts";
 import { runProcess } from "#daemon/bounded-process.ts";
 import { until } from "#sidecar/testing/until.ts";
 import { isOnPath } from "#devnet/pushgateway/real-pushgateway.ts";
-import { tellsChanges } from "../../sidecar/upkeep/upgrade/changed-files.ts";
-import { completeCopies, preCopyStores, type PreCopyOptions } from "../../sidecar/upkeep/upgrade/pre-copy.ts";
+import { showsChanges } from "../../sidecar/upkeep/upgrade/changed-files.ts";
+import { finishCopies, copyRunningStores, type PreCopyOptions } from "../../sidecar/upkeep/upgrade/pre-copy.ts";
 
-const isThere = (await isOnPath("rsync")) && (await tellsChanges(tmpdir()));
+const isThere = (await isOnPath("rsync")) && (await showsChanges(tmpdir()));
 const skipped = isThere
   ? ""
   : " (skipped: no rsync on the PATH, or no disk under the temporary directory; apt install rsync)";
@@ -33,7 +33,7 @@ const clocks = { clock: systemClock, boot: bootTime };
 const path = process.env["PATH"];
 let root: string;
 let data: string;
-let record: Parameters<typeof preCopyStores>[0];
+let record: Parameters<typeof copyRunningStores>[0];
 
 const options = (more: Partial<PreCopyOptions> = {}): PreCopyOptions => ({
   timeoutMs: 60_000,
@@ -121,7 +121,7 @@ describe.skipIf(!isThere)(`copies that begin while the node runs${skipped}`, () 
         await rm(join(data, `log-${(turn + 2) % 5}`), { force: true });
       }
     })();
-    await preCopyStores(record, options(), clocks);
+    await copyRunningStores(record, options(), clocks);
     ends.abort();
     await writing;
     // After the last byte was read: same size, same time of modification.
@@ -133,7 +133,7 @@ describe.skipIf(!isThere)(`copies that begin while the node runs${skipped}`, () 
     await mkdir(join(data, "blocks", "33.sst"));
     await rm(join(data, "blocks", "empty"), { recursive: true });
     await symlink(data, join(data, "blocks", "empty"));
-    await completeCopies(record, options(), clocks);
+    await finishCopies(record, options(), clocks);
     expect(await listDifferences()).toEqual([]);
     expect(await textOf("blocks/30.sst")).toMatch(/^otherother/);
     const { blocks = 0 } = await stat(join(record.directory, "data", "sparse"));
@@ -144,7 +144,7 @@ describe.skipIf(!isThere)(`copies that begin while the node runs${skipped}`, () 
 
   test("what did not change since before the beginning is not copied again, and a link in the copy leads nobody to the data", async () => {
     await symlink(join(data, "blocks"), join(data, "old"));
-    await preCopyStores(record, options(), clocks);
+    await copyRunningStores(record, options(), clocks);
     const [part = ""] = await listParts();
     const kept = join(record.directory, part, "blocks", "5.sst");
     const { atime, mtime, size } = await stat(kept);
@@ -153,7 +153,7 @@ describe.skipIf(!isThere)(`copies that begin while the node runs${skipped}`, () 
     await rm(join(data, "old"));
     await mkdir(join(data, "old"));
     await writeFile(join(data, "old", "1.sst"), "new");
-    await completeCopies(record, options(), clocks);
+    await finishCopies(record, options(), clocks);
     expect(await textOf("blocks/5.sst")).toBe("-".repeat(size));
     expect(await textOf("old/1.sst")).toBe("new");
     expect(await readFile(join(data, "blocks", "1.sst"), "utf8")).toContain("block 1");
@@ -163,39 +163,44 @@ describe.skipIf(!isThere)(`copies that begin while the node runs${skipped}`, () 
     ["the machine was started again", { clock: systemClock, boot: () => ({ ...bootTime(), bootId: "another" }) }],
     ["a clock was set", { clock: { ...systemClock, wallMs: () => Date.now() - 7_200_000 }, boot: bootTime }],
   ])("where %s since, everything is compared by its content", async (_, later) => {
-    await preCopyStores(record, options(), clocks);
+    await copyRunningStores(record, options(), clocks);
     const [part = ""] = await listParts();
     const lost = join(record.directory, part, "blocks", "5.sst");
     const { atime, mtime, size } = await stat(lost);
     await writeFile(lost, Buffer.alloc(size));
     await utimes(lost, atime, mtime);
-    await completeCopies(record, options(), later);
+    await finishCopies(record, options(), later);
     expect(await listDifferences()).toEqual([]);
   });
 
-  test("what an earlier sidecar copied is gone on with; after a start of the machine it is copied anew", async () => {
-    await preCopyStores(record, options(), clocks);
+  test("what an earlier sidecar copied is gone on with; after a start of the machine it is copied again", async () => {
+    await copyRunningStores(record, options(), clocks);
     const first = await listParts();
     await writeFile(join(data, "blocks", "2.sst"), "changed");
-    await preCopyStores(record, options(), clocks);
+    await copyRunningStores(record, options(), clocks);
     expect(await listParts()).toEqual(first);
     const rebooted = { clock: systemClock, boot: () => ({ ...bootTime(), bootId: "another" }) };
-    await preCopyStores(record, options(), rebooted);
+    await copyRunningStores(record, options(), rebooted);
     expect(await listParts()).toHaveLength(1);
     expect(await listParts()).not.toEqual(first);
-    await completeCopies(record, options(), rebooted);
+    await finishCopies(record, options(), rebooted);
     expect(await listDifferences()).toEqual([]);
   });
 
   test("what still copies for a sidecar that was killed is ended before anything is relied on", async () => {
-    await preCopyStores(record, options(), clocks);
+    await copyRunningStores(record, options(), clocks);
     const [part = ""] = await readdir(record.directory);
-    const left = spawn("sh", ["-c", "sleep 600; true", join(record.directory, part)], {
-      detached: true,
-      stdio: "ignore",
-    });
-    await once(left, "spawn");
-    const [[, signal]] = await Promise.all([once(left, "exit"), completeCopies(record, options(), clocks)]);
+    const spawnNaming = async (program: string) => {
+      const words = ["-c", "while :; do sleep 1; done", program, join(record.directory, part)];
+      const child = spawn("sh", words, { detached: true, stdio: "ignore" });
+      await once(child, "spawn");
+      return child;
+    };
+    const [left, reader] = [await spawnNaming("rsync"), await spawnNaming("du")];
+    const [[, signal]] = await Promise.all([once(left, "exit"), finishCopies(record, options(), clocks)]);
+    // What only reads there is somebody else's.
+    expect(reader.exitCode ?? reader.signalCode).toBeNull();
+    reader.kill("SIGKILL");
     expect(signal).toBe("SIGKILL");
     expect(await listDifferences()).toEqual([]);
   });
@@ -214,29 +219,29 @@ describe.skipIf(!isThere)(`copies that begin while the node runs${skipped}`, () 
     ],
   ] as const)("%s", async (_, body, why) => {
     await replaceRsync(body);
-    const copied = preCopyStores(record, options(), clocks);
+    const copied = copyRunningStores(record, options(), clocks);
     if (why === undefined) await copied;
     else await expect(copied).rejects.toThrow(why);
   });
 
   test("files that vanish while the node stands still are one: somebody writes", async () => {
-    await preCopyStores(record, options(), clocks);
+    await copyRunningStores(record, options(), clocks);
     await replaceRsync('$REAL "$@"; exit 24');
-    await expect(completeCopies(record, options(), clocks)).rejects.toThrow("were removed while it was copied");
+    await expect(finishCopies(record, options(), clocks)).rejects.toThrow("were removed while it was copied");
     expect(await readdir(record.directory)).not.toContain("data");
   });
 
   test("a stop, and the end of the time, end rsync at once", async () => {
-    await replaceRsync("touch $ROOT/runs; sleep 600");
+    await replaceRsync("touch $ROOT/runs; while :; do sleep 1; done");
     const stop = new AbortController();
-    const copied = preCopyStores(record, options({ signal: stop.signal }), clocks);
+    const copied = copyRunningStores(record, options({ signal: stop.signal }), clocks);
     await until(
       () => readdir(root),
       (names) => names.includes("runs"),
     );
     stop.abort();
     await expect(copied).rejects.toThrow("because the sidecar stops");
-    await expect(preCopyStores(record, options({ timeoutMs: 500 }), clocks)).rejects.toThrow(
+    await expect(copyRunningStores(record, options({ timeoutMs: 500 }), clocks)).rejects.toThrow(
       "upgrade.preCopyTimeoutMs",
     );
   });

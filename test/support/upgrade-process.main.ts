@@ -6,10 +6,18 @@ import type { UpgradeProcessRequest, UpgradeProcessState } from "./upgrade-proce
 
 /**
  * The upkeep alone in a process that upgrades its node and is there to be killed. Arguments: the node's workspace, its HTTP URL, the state
- * directory, the step at which it ends itself, 0 for never, how many milliseconds its wall clock is ahead, and what corrupt data are restored from.
+ * directory, the step at which it ends itself, 0 for never, how many milliseconds its wall clock is ahead, how data are copied, and what corrupt data are
+ * restored from.
  */
-const [workspace = "", httpUrl = "", stateDirectory = "", killAt = "0", aheadMs = "0", autoRestore = "off"] =
-  process.argv.slice(2);
+const [
+  workspace = "",
+  httpUrl = "",
+  stateDirectory = "",
+  killAt = "0",
+  aheadMs = "0",
+  method = "auto",
+  autoRestore = "off",
+] = process.argv.slice(2);
 const clock = { ...systemClock, wallMs: () => systemClock.wallMs() + Number(aheadMs) };
 
 // A sidecar that goes on with an upgrade is killed in that, too.
@@ -27,6 +35,9 @@ await using upkeep = await runUpkeep(
     GATEHOUSE_SIDECAR_HEALTH_DISK_FREE_RATIO: "0",
     GATEHOUSE_SIDECAR_UPGRADE_AUTO_RESTORE: autoRestore,
     GATEHOUSE_SIDECAR_UPGRADE_AUTO_RESTORE_AFTER_MS: "400",
+    GATEHOUSE_SIDECAR_UPGRADE_SNAPSHOT: method,
+    // A node that was killed while its data are copied stays away: nothing has begun that would start it.
+    ...(method === "rsync" ? { GATEHOUSE_SIDECAR_UPGRADE_LATE_MS: "10000" } : {}),
   },
   { stateDirectory, clock },
 );

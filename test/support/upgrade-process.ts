@@ -27,15 +27,16 @@ const program = fileURLToPath(new URL("upgrade-process.main.ts", import.meta.url
 
 /**
  * Starts the process; its state stands in the node's workspace. `killAt`: the step at which it ends itself, 0 for never; `aheadMs`: how far
- * its wall clock is ahead of the machine's; `autoRestore`: what corrupt data are restored from.
+ * its wall clock is ahead of the machine's; `method`: how it copies data; `autoRestore`: what corrupt data are restored from.
  */
 export function startUpgradeProcess(
   node: Pick<FakeNode, "workspace" | "httpUrl">,
   {
     killAt = 0,
     aheadMs = 0,
+    method = "auto",
     autoRestore = "off",
-  }: Readonly<{ killAt?: number; aheadMs?: number; autoRestore?: string }> = {},
+  }: Readonly<{ killAt?: number; aheadMs?: number; method?: "auto" | "rsync"; autoRestore?: string }> = {},
 ): UpgradeProcess {
   const state = join(node.workspace, "state");
   return startKillableProcess(program, [
@@ -44,6 +45,7 @@ export function startUpgradeProcess(
     state,
     String(killAt),
     String(aheadMs),
+    method,
     autoRestore,
   ]);
 }

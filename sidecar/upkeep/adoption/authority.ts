@@ -1,4 +1,5 @@
 import type { SidecarSettings } from "../../settings.ts";
+import { isEarly } from "../state/upgrade-record.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 
 /** What a sidecar may do to its node: `waits` until a person has seen the plan and said `gatehouse adopt`. */
@@ -25,8 +26,14 @@ export function explainIdle(
   return store.failure() === undefined ? undefined : "the sidecar can't keep its state (StateKept says why)";
 }
 
-/** Whether an upgrade is under way, so that nothing else may be done to the node. */
+/** Whether an upgrade has come to the node, so that nothing else may be done to that. */
 export function isBetweenVersions({ upgrade }: Pick<UpkeepState, "upgrade">): boolean {
+  const record = upgrade.get();
+  return record !== undefined && record.end === undefined && !isEarly(record.stage);
+}
+
+/** Whether an upgrade is under way, be it that the node still runs as ever. */
+export function isUpgradeUnderWay({ upgrade }: Pick<UpkeepState, "upgrade">): boolean {
   const record = upgrade.get();
   return record !== undefined && record.end === undefined;
 }

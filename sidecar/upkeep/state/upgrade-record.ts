@@ -1,5 +1,11 @@
 import { dirname } from "node:path";
 
+/**
+ * Steps before the node is stopped, of an upgrade whose data are copied while it runs. The second is taken where the first fails, and ends it: nothing of
+ * the node was touched.
+ */
+export const earlyStages = ["pre-copying", "giving-up"] as const;
+
 /** Steps to the new version, in order. */
 export const forwardStages = ["stopping", "copying", "installing", "migrating", "proving", "cleaning"] as const;
 
@@ -9,15 +15,16 @@ export const forwardStages = ["stopping", "copying", "installing", "migrating", 
  */
 export const backwardStages = ["back-stopping", "back-programs", "back-config", "back-data", "back-proving"] as const;
 
+export type EarlyStage = (typeof earlyStages)[number];
 export type ForwardStage = (typeof forwardStages)[number];
 export type BackwardStage = (typeof backwardStages)[number];
-export type UpgradeStage = ForwardStage | BackwardStage;
+export type UpgradeStage = EarlyStage | ForwardStage | BackwardStage;
 
 /**
- * How an upgrade ended: `stranded` when neither version could be proved, or the data could not be put back; `settled` when the node of a stranded one
+ * How an upgrade ended: `given-up` before the node was stopped for it; `stranded` when neither version could be proved, or the data could not be put back; `settled` when the node of a stranded one
  * answered again once a person had lifted its hold.
  */
-export const upgradeEnds = ["committed", "rolled-back", "stranded", "settled"] as const;
+export const upgradeEnds = ["committed", "rolled-back", "given-up", "stranded", "settled"] as const;
 
 export type UpgradeEnd = (typeof upgradeEnds)[number];
 
@@ -61,6 +68,12 @@ export type UpgradeRecord = Readonly<{
   directory: string;
   stores: readonly UpgradeStore[];
   method: SnapshotMethod;
+  /** Of one whose data are copied while the node runs: what is looked at once more before the node is stopped, and the plan that it has to be by then. */
+  preCopy?:
+    | Readonly<{ request: Readonly<{ source: string; version?: string | undefined }>; digest: string }>
+    | undefined;
+  /** Of one that was given up: whether a person withdrew it, or has taken note. */
+  isWithdrawn?: boolean | undefined;
   /**
    * Of a restore alone, which goes the steps of an upgrade to the same version: the snapshot of each store. A store's copy is then of the snapshot, and what is
    * put aside are the old data.
@@ -89,6 +102,16 @@ export type UpgradeRecord = Readonly<{
   /** What a person has to know of its end. */
   note?: string | undefined;
 }>;
+
+/** Whether the node runs on untouched in a stage. */
+export function isEarly(stage: UpgradeStage): stage is EarlyStage {
+  return (earlyStages as readonly string[]).includes(stage);
+}
+
+/** Steps that lead an upgrade to its new version, in order. */
+export function listSteps({ preCopy }: Pick<UpgradeRecord, "preCopy">): readonly UpgradeStage[] {
+  return preCopy === undefined ? forwardStages : ["pre-copying", ...forwardStages];
+}
 
 /** The directories that hold what an upgrade keeps: next to each store, and each once. */
 export function upgradeDirectories({

@@ -1,7 +1,8 @@
+import { bootTime } from "#daemon/clock.ts";
+import { findDataPath } from "#node/conf/data-path.ts";
 import type { ServiceContext } from "#daemon/service.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { EventLog } from "#status/event-log.ts";
-import { findDataPath } from "#node/conf/data-path.ts";
 import { deriveMeaning } from "#node/conf/meaning.ts";
 import { readTies } from "#node/conf/ties.ts";
 import type { Authority } from "../adoption/authority.ts";
@@ -15,14 +16,18 @@ import { hashDesiredState, createDesiredState } from "../plan/desired-state.ts";
 import type { ObservedProcess, ObservedRestarts } from "../restart/restart-observation.ts";
 import type { RestartBudget } from "../restart/restart-budget.ts";
 import type { VerificationDependencies } from "../restart/restart-verification.ts";
-import type { UpgradeRecord } from "../state/upgrade-record.ts";
+import { isEarly, type UpgradeRecord } from "../state/upgrade-record.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { SidecarSettings } from "../../settings.ts";
-import { isRecordKept, explainNotKept, runUpgrade } from "./run-upgrade.ts";
+import type { UpgradeRequest } from "./check-release.ts";
+import type { UpgradeCheck } from "./check-upgrade.ts";
+import { isRecordKept, runUpgrade } from "./run-upgrade.ts";
 import { hasPower, type PowerDriver, type PortHolders } from "./node-power.ts";
 import type { NodeRpc } from "./node-rpc.ts";
 import { upgradeSubject, upgradeWords, type ObservedUpgrade } from "./upgrade-observation.ts";
 import { upgradeSteps, type UpgradeStepsDependencies } from "./upgrade-steps.ts";
+import { waitForStop } from "./wait-for-stop.ts";
+import { explainBlocked } from "./explain-blocked.ts";
 
 /** What an upgrade notes for the passes. */
 export type ApplyUpgradeSeen = Readonly<{
@@ -44,6 +49,8 @@ export type ApplyUpgradeDependencies = Pick<VerificationDependencies, "clock" | 
     holders: PortHolders;
     health: Readonly<{ look: VerificationDependencies["look"] }>;
     observer: Readonly<{ look: (signal: AbortSignal) => Promise<void> }>;
+    /** Looks at an upgrade once more whose data are copied. */
+    check: (request: UpgradeRequest) => Promise<UpgradeCheck>;
     budget: RestartBudget;
     events: EventLog;
     metrics: Readonly<Record<"upgraded" | "restoredByItself", (end: NonNullable<UpgradeRecord["end"]>) => void>>;
@@ -65,23 +72,32 @@ export function applyUpgrade(
   const { state, log, wake, finishes, settings, observer, signal } = dependencies;
   const { restarts, process, upgrade } = seen;
   const remembered = state.upgrade.get();
-  if (remembered === undefined || restarts.now().running !== undefined) return;
+  if (remembered === undefined || upgrade.now().preCopying !== undefined) return;
+  const isBefore = isEarly(remembered.stage);
+  if (!isBefore && restarts.now().running !== undefined) return;
   const { driver } = dependencies;
-  const blocked = remembered.end === undefined ? whyBlocked(remembered, authority, dependencies) : undefined;
+  const blocked = remembered.end === undefined ? explainBlocked(remembered, authority, dependencies) : undefined;
   // The end of a hold may have changed it.
   upgrade.note({ record: remembered, blocked });
   if (remembered.end !== undefined || blocked !== undefined || !hasPower(driver)) return;
   const record = { ...remembered, waitsForBudget: undefined };
   const isResumed = upgrade.now().agreedMs !== record.beganMs;
-  const running = carryOn(record, { isResumed, driver }, seen, dependencies)
+  const withdrawing = new AbortController();
+  const mayEnd = AbortSignal.any([signal, withdrawing.signal]);
+  const running = carryOn(record, { isResumed, driver }, seen, { ...dependencies, signal: mayEnd })
     .catch((error: unknown) => log.error({ event: "upgrade-failed", err: error }, "the upgrade of the node failed"))
     .finally(() => {
-      process.note({ unwellSinceMs: undefined, silence: undefined });
-      upgrade.note({ agreedMs: undefined });
-      restarts.note({ running: undefined, stage: undefined });
+      // What stops the node now was agreed to in this process, whoever began it.
+      const agreedMs = isBefore && state.upgrade.get()?.stage === "stopping" ? record.beganMs : undefined;
+      upgrade.note({ agreedMs, preCopying: undefined });
+      if (!isBefore) {
+        process.note({ unwellSinceMs: undefined, silence: undefined });
+        restarts.note({ running: undefined, stage: undefined });
+      }
       wake();
     });
-  restarts.note({ running, stage: upgradeWords(record) });
+  if (isBefore) upgrade.note({ preCopying: { done: running, end: () => withdrawing.abort() } });
+  else restarts.note({ running, stage: upgradeWords(record) });
   // Its stop and start commands are not cut off, and a copy ends at once.
   finishes({ what: "the upgrade's step", done: running, withinMs: 2 * settings.restart.timeoutMs });
   running
@@ -89,20 +105,6 @@ export function applyUpgrade(
     .catch((error: unknown) =>
       log.error({ event: "node-cli-look-failed", err: error }, "asking node_cli after an upgrade failed"),
     );
-}
-
-/** Why an upgrade that is under way can't go on, and what to do. */
-function whyBlocked(
-  { waitsForBudget }: UpgradeRecord,
-  authority: Authority,
-  { driver, state, budget }: Pick<ApplyUpgradeDependencies, "driver" | "state" | "budget">,
-): string | undefined {
-  if (authority === "observes") return "It can't go on: upkeep.mode is observe; set it back to what it was.";
-  if (authority === "waits") return "It can't go on: the sidecar waits for gatehouse adopt.";
-  if (!hasPower(driver)) return "It can't go on: restart.driver can't stop and start the node; set it back to ops.";
-  if (waitsForBudget === true && !budget.allows("roll-back"))
-    return "The way back waits until the restart budget of the hour allows it (restart.budgetPerHour).";
-  return explainNotKept(state.store);
 }
 
 async function carryOn(
@@ -115,7 +117,7 @@ async function carryOn(
   const remember = (now: UpgradeRecord) => {
     dependencies.state.upgrade.set(now);
     seen.upgrade.note({ record: now });
-    seen.restarts.note({ stage: upgradeWords(now) });
+    if (!isEarly(now.stage)) seen.restarts.note({ stage: upgradeWords(now) });
     if (now.end === undefined)
       log.info({ event: "upgrade-stage", stage: now.stage, from: now.from, to: now.to }, upgradeWords(now));
     wake();
@@ -126,17 +128,19 @@ async function carryOn(
     if (blocked !== undefined)
       log.error({ event: "upgrade-blocked", stage: dependencies.state.upgrade.get()?.stage }, blocked);
   };
-  const begins = isResumed ? "goes on" : "begins";
+  const isBefore = isEarly(record.stage);
+  const comes = record.preCopy !== undefined && !isBefore ? "comes to the node" : "begins";
+  const begins = isResumed ? "goes on" : comes;
   const { foundCorrupt, restoredFrom, from } = record;
   const byPerson = restoredFrom === undefined ? "gatehouse upgrade" : "gatehouse restore";
   const by = foundCorrupt === undefined ? byPerson : "sidecar";
   const attempt = { by, outcome: "unknown", before: { version: from, foundCorrupt } } as const;
   const why = foundCorrupt && `The data were found corrupt: ${foundCorrupt.join("; ")}.`;
-  events.add("upgrade", `${upgradeSubject(record)} ${begins}.`, why, attempt);
-  const steps = upgradeSteps(stepsDependencies(driver, seen, dependencies));
+  if (record.stage !== "giving-up") events.add("upgrade", `${upgradeSubject(record)} ${begins}.`, why, attempt);
+  const steps = upgradeSteps(createStepsDependencies(driver, seen, dependencies));
   const ended = await runUpgrade(
     record,
-    { isResumed },
+    { isResumed, ends: (stage) => isBefore && !isEarly(stage) },
     {
       steps,
       remember: (now) => finishOrRemember(now, remember, seen, dependencies),
@@ -145,7 +149,7 @@ async function carryOn(
       signal,
     },
   );
-  if (ended.end !== undefined) await noteRunning(ended, dependencies);
+  if (ended.end !== undefined && !isBefore) await noteRunning(ended, dependencies);
 }
 
 /** The end of an upgrade and the hold that it sets are one write: a kill between them would leave a node that failed without one. */
@@ -161,7 +165,8 @@ function finishOrRemember(
     remember(now);
     if (isFirst && now.failure !== undefined) {
       const sides = { before: { version: now.from }, after: { stage: now.stage } };
-      events.fail("upgrade", `${upgradeSubject(now)} failed, and goes back.`, now.failure, { by: "sidecar", ...sides });
+      const then = isEarly(now.stage) ? "does not begin" : "failed, and goes back";
+      events.fail("upgrade", `${upgradeSubject(now)} ${then}.`, now.failure, { by: "sidecar", ...sides });
     }
     return;
   }
@@ -176,6 +181,8 @@ function finishOrRemember(
     });
     // Another time begins: what was known of the old data is of no use for these.
     if (end === "committed") return state.dataEvidence.set(undefined);
+    // Of one that was given up nothing came to the node.
+    if (end === "given-up") return;
     const reason = now.restoredFrom === undefined ? `the upgrade to ${now.to}` : "the restore of its data";
     const failed = end === "stranded" ? { failed: { reason, isDown: true } } : {};
     // Without a release: that another version answers is no reason to act again by itself.
@@ -187,10 +194,11 @@ function finishOrRemember(
   metrics.upgraded(end);
   if (now.foundCorrupt !== undefined) metrics.restoredByItself(end);
   if (end === "committed") log.info({ event: "upgrade-committed", from: now.from, to: now.to }, message);
+  else if (now.isWithdrawn === true) log.info({ event: "upgrade-withdrawn", from: now.from, to: now.to }, message);
   else log.error({ event: "upgrade-not-committed", from: now.from, to: now.to, end }, message);
 }
 
-function stepsDependencies(
+function createStepsDependencies(
   driver: UpgradeStepsDependencies["driver"],
   seen: ApplyUpgradeSeen,
   dependencies: ApplyUpgradeDependencies,
@@ -199,6 +207,8 @@ function stepsDependencies(
   return {
     ...dependencies,
     driver,
+    boot: bootTime,
+    waitForStop: (record) => waitForStop(record, seen, dependencies),
     look: health.look,
     fileDeadline: place.fileDeadline,
     lock: place.lock,

@@ -98,7 +98,9 @@ async function lookAt(
   if (begun.result === "refused") seen.upgrade.note({ trouble: begun.plan.problems.join("; ") });
 }
 
-const another = "the programs, node.conf, the data's place or the settings are others than those that were agreed to";
+/** Why an upgrade does not go on that a person has agreed to as another one. */
+export const another =
+  "the programs, node.conf, the data's place or the settings are others than those that were agreed to";
 
 function giveUp(
   scheduled: ScheduledUpgrade,

@@ -64,6 +64,6 @@ const tellingFileSystems: ReadonlyMap<number, string> = new Map([
  * Whether the times of files tell which were changed. Others may not: tmpfs sets none when a mapping is written, a network has another clock, and what an
  * overlay lies on is not seen.
  */
-export async function tellsChanges(path: string): Promise<boolean> {
+export async function showsChanges(path: string): Promise<boolean> {
   return tellingFileSystems.has((await statfs(path)).type);
 }

@@ -1,7 +1,7 @@
 import { isAnswering, type NodeFacts, type NodeHealth } from "#health/node-health.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 import type { SidecarSettings } from "../../settings.ts";
-import { isBetweenVersions, type Authority } from "../adoption/authority.ts";
+import { isBetweenVersions, isUpgradeUnderWay, type Authority } from "../adoption/authority.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
 import type { RestartBudget } from "../restart/restart-budget.ts";
 import type { NodeBefore } from "../state/upgrade-record.ts";
@@ -38,17 +38,18 @@ const settledBlocks = 64;
  * Why the sidecar may not upgrade its node now, whatever the new version is.
  *
  * @param isRestore of its data, which a person asks for because restarts did not help: neither a hold nor the budget speaks against that.
+ * @param isPreCopied whether it is under way already, and the node's data are copied.
  */
 export function* findObstacles(
   { driver, state, authority, isRestarting, budget, settings }: WhyNotNowDependencies,
-  { isRestore }: Readonly<{ isRestore: boolean }> = { isRestore: false },
+  { isRestore = false, isPreCopied = false }: Readonly<{ isRestore?: boolean; isPreCopied?: boolean }> = {},
 ): Generator<string> {
   if (!hasPower(driver)) {
     yield `restart.driver is ${settings.restart.driver}, which can't stop the node and leave it stopped; only ops can. In a container, the image is the version: change nodeImage and run pulumi up`;
   }
   if (authority() !== "acts") yield "the sidecar may not act on this node yet (Adopted says why)";
   if (!isRestore && state.hold.get() !== undefined) yield "a hold is in force (Unheld says how it ends)";
-  if (isBetweenVersions(state)) yield "an upgrade is under way";
+  if (isPreCopied ? isBetweenVersions(state) : isUpgradeUnderWay(state)) yield "an upgrade is under way";
   if (isRestarting() || state.restartInFlight.get() !== undefined)
     yield "the node is being restarted; ask again when that has ended";
   if (!state.store.isWritable()) yield "the sidecar can't keep its state (StateKept says why)";

@@ -16,7 +16,9 @@ import { readNodeBefore, findNodeWarnings, findObstacles, type CheckNodeDependen
 import { readRelease, findVersionProblems, type UpgradeRequest } from "./check-release.ts";
 import { createFirstStage, formatWorkId } from "./first-stage.ts";
 import { copyCost, findStores, type CopyCost, type FoundStores } from "./data-stores.ts";
-import { planUpgrade, type UpgradePlan } from "./upgrade-plan.ts";
+import { showsChanges } from "./changed-files.ts";
+import { explainNoRsync } from "./rsync.ts";
+import { mayClone, planUpgrade, type UpgradePlan } from "./upgrade-plan.ts";
 
 /** What was found, and the record with which it begins; no record where problems speak against it. */
 export type UpgradeCheck = Readonly<{ plan: UpgradePlan; record: UpgradeRecord | undefined }>;
@@ -31,10 +33,15 @@ export type CheckUpgradeDependencies = CheckNodeDependencies &
 /** How long the data or a snapshot may take to be measured, while a person waits. */
 export const measureWithinMs = 60_000;
 
-/** Looks whether the node could be upgraded now, and what would be done. Changes nothing. */
+/**
+ * Looks whether the node could be upgraded now, and what would be done. Changes nothing.
+ *
+ * @param isPreCopied whether it is under way already, and the node's data are copied: what is left is to stop the node.
+ */
 export async function checkUpgrade(
   request: UpgradeRequest,
   dependencies: CheckUpgradeDependencies,
+  { isPreCopied }: Readonly<{ isPreCopied: boolean }> = { isPreCopied: false },
 ): Promise<UpgradeCheck> {
   const { place, settings, observer, signal } = dependencies;
   const { source } = request;
@@ -45,32 +52,39 @@ export async function checkUpgrade(
   const found =
     config.document && (await findWorkStores(config.document, `to-${to?.release ?? "unknown"}`, source, dependencies));
   const stores = found?.ok === true ? found.stores : [];
-  const costs = await Promise.all(stores.map((store) => copyCost(store, { timeoutMs: measureWithinMs, signal })));
+  const measured = isPreCopied ? [] : stores;
+  const costs = await Promise.all(measured.map((store) => copyCost(store, { timeoutMs: measureWithinMs, signal })));
+  const isCopiedFirst = settings.upgrade.snapshot === "rsync";
+  const noRsync = isCopiedFirst ? await explainNoRsync(signal) : undefined;
   const before = await readNodeBefore(dependencies);
   const problems = [
-    ...findObstacles(dependencies),
+    ...findObstacles(dependencies, { isPreCopied }),
     ...(typeof release === "string" ? [release] : []),
     ...findVersionProblems(from, to),
     ...config.problems,
     ...(found?.ok === false ? [found.problem] : []),
-    ...roomProblems(stores, costs, settings.upgrade.snapshot),
+    ...(noRsync === undefined ? [] : [noRsync]),
+    ...roomProblems(measured, costs, settings.upgrade.snapshot),
     ...(before === undefined ? [noAnswer] : []),
   ];
-  const warnings = [...config.warnings, ...(await findNodeWarnings(before, dependencies))];
+  const doubts = isCopiedFirst ? await findDoubts(stores, settings) : [];
+  const warnings = [...config.warnings, ...(await findNodeWarnings(before, dependencies)), ...doubts];
   const { write } = config;
   const shown = planUpgrade({ source, from, to, files, stores, costs, write, problems, warnings, settings });
   if (problems.length > 0 || from === undefined || to === undefined || before === undefined || found?.ok !== true) {
     return { plan: shown, record: undefined };
   }
   const versions = { from: from.text, to: to.text };
-  const record = createRecord({ ...versions, source, files, directory: found.directory, stores, before }, dependencies);
+  const preCopy = isCopiedFirst ? { request, digest: shown.digest } : undefined;
+  const work = { ...versions, source, files, directory: found.directory, stores, before, preCopy };
+  const record = createRecord(work, dependencies);
   return { plan: shown, record };
 }
 
 /** What a check found, as the record has it. */
 type CheckedWork = Pick<
   UpgradeRecord,
-  "from" | "to" | "source" | "restoredFrom" | "foundCorrupt" | "files" | "directory" | "stores" | "before"
+  "from" | "to" | "source" | "restoredFrom" | "foundCorrupt" | "preCopy" | "files" | "directory" | "stores" | "before"
 >;
 
 /** The record with which an upgrade or a restore begins: before its first step. */
@@ -87,6 +101,7 @@ export function createRecord(
     // What is replaced without a person's word is never removed without one.
     keepsCopy: settings.upgrade.keepSnapshot || work.foundCorrupt !== undefined,
     ...createFirstStage(clock.wallMs()),
+    ...(work.preCopy === undefined ? {} : { stage: "pre-copying" }),
   };
 }
 
@@ -128,6 +143,25 @@ export function findWorkStores(
   return findStores(document, { configPath, id, others }, { timeoutMs: measureWithinMs, signal });
 }
 
+/** What to know before data are copied while the node runs. */
+async function findDoubts(
+  stores: readonly UpgradeStore[],
+  { upgrade }: Pick<SidecarSettings, "upgrade">,
+): Promise<readonly string[]> {
+  const doubts = stores.map(async ({ path }) =>
+    (await showsChanges(path))
+      ? undefined
+      : `the file system of ${path} does not tell for sure which files have changed: while the node stands still, all its data are read again and compared`,
+  );
+  const late =
+    upgrade.window === undefined
+      ? []
+      : [
+          `the copy begins in upgrade.window (${upgrade.window} UTC), and the node is stopped when it is made, which may be outside of it`,
+        ];
+  return [...late, ...(await Promise.all(doubts)).filter((doubt) => doubt !== undefined)];
+}
+
 function* roomProblems(
   stores: readonly UpgradeStore[],
   costs: readonly (CopyCost | undefined)[],
@@ -138,7 +172,7 @@ function* roomProblems(
     if (cost === undefined) yield `${path} can't be measured within ${measureWithinMs} ms`;
     else if (method === "reflink" && !cost.isCloned)
       yield `the file system of ${path} does not clone files (upgrade.snapshot is reflink)`;
-    else if (!(cost.isCloned && method !== "copy") && !hasRoomFor(cost)) {
+    else if (!(cost.isCloned && mayClone(method)) && !hasRoomFor(cost)) {
       yield `a copy of ${path} takes ${cost.bytes} bytes, and ${cost.freeBytes} are free there`;
     }
   }

@@ -43,6 +43,40 @@ describe("a step that fails leads back, by every step of the way back, and says 
   });
 });
 
+const copiedFirst = {
+  method: "rsync",
+  stage: "pre-copying",
+  preCopy: { request: { source: "/releases/0.16.2" }, digest: "d1" },
+} as const satisfies Partial<UpgradeRecord>;
+
+describe("an upgrade whose data are copied while the node runs", () => {
+  it("goes the steps of any other afterwards, and is proved by how the node was when it was stopped", () => {
+    const { stages } = stagesFrom({ ...begun, ...copiedFirst }, () => true);
+    expect(stages).toEqual(["pre-copying", ...forwardStages]);
+    const before = { height: 99, autoPrune: true, tellsVersion: true };
+    const next = decideAfterStep({ ...begun, ...copiedFirst }, { ok: true, before }, 2);
+    expect(next).toMatchObject({ stage: "stopping", before, stageSinceMs: 2 });
+  });
+
+  it("is given up where that fails: no step touches the node, and what can't be removed is told", () => {
+    const { stages, ended } = stagesFrom({ ...begun, ...copiedFirst }, (stage) => stage !== "pre-copying");
+    expect(stages).toEqual(["pre-copying", "giving-up"]);
+    expect(ended).toMatchObject({ end: "given-up", failure: "it broke", newRan: false });
+    expect(ended.note).toBeUndefined();
+    const left = decideAfterStep({ ...begun, stage: "giving-up", failure: "first" }, fails, 2);
+    expect(left).toMatchObject({ end: "given-up", failure: "first", note: "it broke" });
+  });
+
+  it("is given up by a sidecar that ends again and again in it, however often that ends as it removes what was copied", () => {
+    let record: UpgradeRecord = { ...begun, ...copiedFirst };
+    for (let ended = 0; ended <= interruptionsMax; ended += 1) record = decideAfterInterruption(record, 2);
+    const failure = "the sidecar was ended 6 times while it was copying the data while the node runs";
+    expect(record).toMatchObject({ stage: "giving-up", failure });
+    for (let ended = 0; ended < 50; ended += 1) record = decideAfterInterruption(record, 2);
+    expect(record.stage).toBe("giving-up");
+  });
+});
+
 test("on the way back the old programs and node.conf stand in place before the only copy of the data is used", () => {
   expect(backwardStages).toEqual(["back-stopping", "back-programs", "back-config", "back-data", "back-proving"]);
 });

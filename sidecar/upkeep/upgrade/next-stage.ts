@@ -1,14 +1,20 @@
 import {
   backwardStages,
   forwardStages,
+  isEarly,
   type BackwardStage,
+  type EarlyStage,
   type ForwardStage,
+  type NodeBefore,
   type UpgradeRecord,
   type UpgradeStage,
 } from "../state/upgrade-record.ts";
 
 /** What came of a step. */
-export type StepOutcome = Readonly<{ ok: true; note?: string } | { ok: false; why: string }>;
+export type StepOutcome = Readonly<
+  | { ok: true; note?: string; /** How the node is now, to prove either version by. */ before?: NodeBefore }
+  | { ok: false; why: string }
+>;
 
 /** How often the way back is tried before it is left to a person: a node may be killed while it is proved. */
 export const backAttempts = 3;
@@ -19,6 +25,7 @@ export const interruptionsMax = 5;
 /** Says what comes after a step. Pure; every record leads to an end within a bounded number of calls. */
 export function decideAfterStep(record: UpgradeRecord, outcome: StepOutcome, nowMs: number): UpgradeRecord {
   const { stage } = record;
+  if (isEarly(stage)) return afterEarly(record, stage, outcome, nowMs);
   return isBackward(stage) ? afterBackward(record, stage, outcome, nowMs) : afterForward(record, stage, outcome, nowMs);
 }
 
@@ -26,15 +33,22 @@ export function decideAfterStep(record: UpgradeRecord, outcome: StepOutcome, now
 export function decideAfterInterruption(record: UpgradeRecord, nowMs: number): UpgradeRecord {
   const { stage } = record;
   const interruptions = record.interruptions + 1;
-  if (isBackward(stage) || stage === "cleaning" || interruptions <= interruptionsMax) {
+  if (isBackward(stage) || stage === "cleaning" || stage === "giving-up" || interruptions <= interruptionsMax) {
     return { ...record, interruptions };
   }
   const why = `the sidecar was ended ${interruptions} times while it was ${stageWords[stage]}`;
   return goBack(record, why, nowMs);
 }
 
+/** Says how an upgrade goes on that a person withdraws while the node's data are copied. Pure. */
+export function decideAfterWithdrawal(record: UpgradeRecord, why: string, nowMs: number): UpgradeRecord {
+  return { ...goBack(record, why, nowMs), isWithdrawn: true };
+}
+
 /** What is done in a stage, as in "it was copying the data". */
 export const stageWords: Readonly<Record<UpgradeStage, string>> = {
+  "pre-copying": "copying the data while the node runs",
+  "giving-up": "removing what was copied",
   stopping: "stopping the node",
   copying: "copying the data and the old programs",
   installing: "putting the new programs in place",
@@ -51,6 +65,13 @@ export const stageWords: Readonly<Record<UpgradeStage, string>> = {
 /** Whether a stage leads back to the old version. */
 export function isBackward(stage: UpgradeStage): stage is BackwardStage {
   return (backwardStages as readonly string[]).includes(stage);
+}
+
+function afterEarly(record: UpgradeRecord, stage: EarlyStage, outcome: StepOutcome, nowMs: number): UpgradeRecord {
+  // The node runs as it did: what could not be removed is told.
+  if (stage === "giving-up") return { ...record, end: "given-up", note: outcome.ok ? outcome.note : outcome.why };
+  if (!outcome.ok) return goBack(record, outcome.why, nowMs);
+  return enter({ ...record, before: outcome.before ?? record.before }, "stopping", nowMs);
 }
 
 function afterForward(record: UpgradeRecord, stage: ForwardStage, outcome: StepOutcome, nowMs: number): UpgradeRecord {
@@ -76,9 +97,13 @@ function afterBackward(
   return enter({ ...record, attempts }, "back-stopping", nowMs);
 }
 
-/** A node that could not be stopped has lost nothing: to stop it again would fail again, and strand a node that serves. */
+/**
+ * A node that could not be stopped has lost nothing: to stop it again would fail again, and strand a node that serves. One that was not to be stopped yet
+ * is left alone.
+ */
 function goBack(record: UpgradeRecord, failure: string, nowMs: number): UpgradeRecord {
-  const next = record.stage === "stopping" ? "back-proving" : "back-stopping";
+  const stopped = record.stage === "stopping" ? "back-proving" : "back-stopping";
+  const next = isEarly(record.stage) ? "giving-up" : stopped;
   return enter({ ...record, failure, attempts: 0 }, next, nowMs);
 }
 

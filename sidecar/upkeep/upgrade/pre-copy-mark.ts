@@ -43,7 +43,7 @@ export async function readMark(directory: string): Promise<PreCopyMark | undefin
 }
 
 /** Has the times of files tell nothing from now on: a clock that was set may be set back, and looks right then. */
-export async function doubtMark(directory: string, mark: PreCopyMark): Promise<void> {
+export async function markDoubted(directory: string, mark: PreCopyMark): Promise<void> {
   await replaceFile(pathIn(directory), JSON.stringify({ ...mark, isDoubted: true }));
 }
 

@@ -2,10 +2,10 @@ import { mkdir, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import { waitUntil } from "#daemon/time.ts";
 import type { UpgradeRecord, UpgradeStore } from "../state/upgrade-record.ts";
-import { removeChanged, tellsChanges } from "./changed-files.ts";
+import { removeChanged, showsChanges } from "./changed-files.ts";
 import { CopyFailed, isThere, limitCopies, namePart, partEnd, removeParts, syncWithin } from "./data-copy.ts";
 import {
-  doubtMark,
+  markDoubted,
   isComparable,
   readMark,
   removeMark,
@@ -13,7 +13,7 @@ import {
   type MarkClocks,
   type PreCopyMark,
 } from "./pre-copy-mark.ts";
-import { endWritersOf, flushFileSystem, runRsync } from "./rsync.ts";
+import { endWritersOf, syncFileSystem, runRsync } from "./rsync.ts";
 
 /**
  * How copies are made by rsync; `timeoutMs` bounds all of it. A change that came up to `marginMs` before the first file was read counts as one after it.
@@ -38,12 +38,12 @@ const keptShare = 0.02;
 const keptBytesMax = 10 * 2 ** 30;
 
 /**
- * Copies the directories of a node that runs, as a beginning: into parts, which {@link completeCopies} makes whole. Goes on with the parts of an earlier
+ * Copies the directories of a node that runs, as a beginning: into parts, which {@link finishCopies} makes whole. Goes on with the parts of an earlier
  * sidecar where nothing speaks against it.
  *
  * @throws {CopyFailed} when they can't be copied within the time, or the disk gets full.
  */
-export async function preCopyStores(
+export async function copyRunningStores(
   record: PreCopied,
   { timeoutMs, marginMs = usualMarginMs, signal }: PreCopyOptions,
   clocks: MarkClocks,
@@ -71,7 +71,7 @@ export async function preCopyStores(
   }
 }
 
-/** Goes on with what an earlier sidecar copied, or begins anew. Whoever still copies for that sidecar is ended. */
+/** Goes on with what an earlier sidecar copied, or starts over. Whoever still copies for that sidecar is ended. */
 async function beginCopies(
   { stores, directory }: PreCopied,
   signal: AbortSignal,
@@ -93,7 +93,7 @@ async function preCopyStore(
 ): Promise<void> {
   const part = partOf(copy, mark);
   // From here on, the first write to a page sets the time of change of its file, also to one that was written before and not saved yet.
-  const unflushed = await flushFileSystem(path, { timeoutMs: leftMs(path), signal });
+  const unflushed = await syncFileSystem(path, { timeoutMs: leftMs(path), signal });
   if (unflushed !== undefined) throw new CopyFailed(`${path} could not be copied: ${unflushed}`);
   for (let passes = 1; ; passes += 1) {
     // Not only saves the second look: a changed file that is large would need its room twice.
@@ -115,7 +115,7 @@ async function findTrouble(
   mark: PreCopyMark,
   clocks: MarkClocks,
 ): Promise<string | undefined> {
-  if (!isComparable(mark, clocks)) await doubtMark(directory, mark);
+  if (!isComparable(mark, clocks)) await markDoubted(directory, mark);
   for (const { path } of stores) {
     const { bavail, blocks, bsize } = await statfs(path);
     const kept = Math.min(keptBytesMax, keptShare * blocks * bsize);
@@ -131,7 +131,7 @@ async function findTrouble(
  *
  * @throws {CopyFailed} when they can't be copied, and be on the disk, within the time.
  */
-export async function completeCopies(
+export async function finishCopies(
   record: PreCopied,
   { timeoutMs, marginMs = usualMarginMs, signal }: PreCopyOptions,
   clocks: MarkClocks,
@@ -143,13 +143,13 @@ export async function completeCopies(
   if (!(await endWriters(stores, signal))) await removeMark(directory);
   const known = await readMark(directory);
   const isDoubted = known !== undefined && !isComparable(known, clocks);
-  if (isDoubted) await doubtMark(directory, known);
+  if (isDoubted) await markDoubted(directory, known);
   const mark = known ?? (await writeMark(directory, clocks));
-  for (const store of stores) await completeCopy(store, { mark, isDoubted }, limit);
+  for (const store of stores) await finishCopy(store, { mark, isDoubted }, limit);
   await removeMark(directory);
 }
 
-async function completeCopy(
+async function finishCopy(
   { path, copy }: UpgradeStore,
   { mark, isDoubted }: Readonly<{ mark: PreCopyMark; isDoubted: boolean }>,
   { leftMs, setting, marginMs, signal }: Limit,
@@ -157,7 +157,7 @@ async function completeCopy(
   if (await isThere(copy)) return;
   const part = partOf(copy, mark);
   await removeParts(copy, part);
-  const comparesContent = isDoubted || !(await tellsChanges(path));
+  const comparesContent = isDoubted || !(await showsChanges(path));
   if (!comparesContent) await removeChanged({ from: path, copy: part }, mark.sinceMs - marginMs, signal);
   const timeoutMs = leftMs(path);
   const result = await runRsync({ from: path, to: part, isLow: false, comparesContent, timeoutMs, signal });

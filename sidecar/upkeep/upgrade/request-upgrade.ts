@@ -5,7 +5,8 @@ import type { UpgradeRequest } from "./check-release.ts";
 import { checkUpgrade, type CheckUpgradeDependencies, type UpgradeCheck } from "./check-upgrade.ts";
 import { describeStart, resolveStart, type RequestedStart, type StartSituation } from "./upgrade-start.ts";
 import type { CommandWords } from "../command-words.ts";
-import { describeScheduled, type ObservedUpgrade } from "./upgrade-observation.ts";
+import { describeScheduled, upgradeSubject, upgradeWords, type ObservedUpgrade } from "./upgrade-observation.ts";
+import { decideAfterWithdrawal } from "./next-stage.ts";
 import { checkRestore } from "./check-restore.ts";
 
 /** An upgrade that a person asks for; without the digest of a plan they only look. */
@@ -58,10 +59,11 @@ export async function requestUpgrade(
 /** Withdraws the upgrade that begins by itself, or forgets that it did not; what it was, or undefined where there is none. */
 export function cancelUpgrade(
   seen: SeenUpgrade,
-  { state, events, command }: Pick<RequestUpgradeDependencies, "state" | "events" | "command">,
+  dependencies: Pick<RequestUpgradeDependencies, "state" | "events" | "command" | "clock" | "wake">,
 ): Readonly<{ words: string }> | undefined {
+  const { state, events, command } = dependencies;
   const scheduled = state.scheduledUpgrade.get();
-  if (scheduled === undefined) return undefined;
+  if (scheduled === undefined) return withdrawEarly(seen, dependencies);
   const words = describeScheduled({ ...seen.upgrade.now(), scheduled }, command);
   state.atomically(() => {
     state.scheduledUpgrade.set(undefined);
@@ -72,6 +74,29 @@ export function cancelUpgrade(
   });
   seen.upgrade.note({ scheduled: undefined, wasScheduled: true, trouble: undefined });
   return { words };
+}
+
+/** Ends an upgrade for which the node was not stopped yet, or takes note that it was given up. */
+function withdrawEarly(
+  { upgrade }: SeenUpgrade,
+  { state, events, clock, wake }: Pick<RequestUpgradeDependencies, "state" | "events" | "clock" | "wake">,
+): Readonly<{ words: string }> | undefined {
+  const record = state.upgrade.get();
+  const isCopying = record?.end === undefined && record?.stage === "pre-copying";
+  const isUnread = record?.end === "given-up" && record.isWithdrawn !== true;
+  if (record === undefined || !(isCopying || isUnread)) return undefined;
+  const by = "gatehouse upgrade --cancel";
+  const withdrawn = isCopying
+    ? decideAfterWithdrawal(record, `it was withdrawn (${by})`, clock.wallMs())
+    : { ...record, isWithdrawn: true };
+  state.atomically(() => {
+    state.upgrade.set(withdrawn);
+    events.add("upgrade", `${upgradeSubject(record)} is withdrawn.`, undefined, { by, outcome: "success" });
+  });
+  upgrade.note({ record: withdrawn, trouble: undefined });
+  upgrade.now().preCopying?.end();
+  wake();
+  return { words: upgradeWords(record) };
 }
 
 /** What the start of an upgrade is judged by now. */

@@ -1,4 +1,5 @@
 import { readdir, readFile } from "node:fs/promises";
+import { basename } from "node:path";
 import { runProcess } from "#daemon/bounded-process.ts";
 import { waitUntil } from "#daemon/time.ts";
 
@@ -57,19 +58,21 @@ async function findLowPriority(signal: AbortSignal): Promise<readonly string[]> 
 
 /** Why there is no rsync that copies data as they are, and what to do; undefined where there is one. */
 export async function explainNoRsync(signal: AbortSignal): Promise<string | undefined> {
-  const told = await runBriefly(["rsync", "--version"], signal);
+  const version = await runBriefly(["rsync", "--version"], signal);
   const install = "install rsync (apt install rsync, dnf install rsync), or set upgrade.snapshot to auto";
-  if (!told.ok) {
-    const why = told.reason === "NotFound" ? "there is no rsync on the sidecar's PATH" : told.message;
+  if (!version.ok) {
+    const why = version.reason === "NotFound" ? "there is no rsync on the sidecar's PATH" : version.message;
     return `upgrade.snapshot is rsync, and ${why}; ${install}`;
   }
-  const lacks = /^rsync\s+version/.test(told.output) ? /\bno (?:hardlinks|ACLs|xattrs)\b/.exec(told.output) : null;
-  if (lacks === null && /^rsync\s+version/.test(told.output)) return undefined;
+  const lacks = /^rsync\s+version/.test(version.output)
+    ? /\bno (?:hardlinks|ACLs|xattrs)\b/.exec(version.output)
+    : null;
+  if (lacks === null && /^rsync\s+version/.test(version.output)) return undefined;
   return `upgrade.snapshot is rsync, and the one on the sidecar's PATH does not keep all that cp -a does (${lacks?.[0] ?? "it is another program"}); ${install}`;
 }
 
 /** Waits until what was written to the file system of a path is on its disk (sync(1), `-f`); undefined, or why not. */
-export async function flushFileSystem(
+export async function syncFileSystem(
   path: string,
   { timeoutMs, signal }: Pick<RsyncOptions, "timeoutMs" | "signal">,
 ): Promise<string | undefined> {
@@ -86,7 +89,7 @@ export async function flushFileSystem(
  */
 export async function endWritersOf(prefix: string, signal: AbortSignal): Promise<boolean> {
   const end = async () => {
-    const pids = await findProcessesNaming(prefix);
+    const pids = await findCopiers(prefix);
     for (const pid of pids ?? []) killProcess(pid);
     return pids;
   };
@@ -100,15 +103,19 @@ export async function endWritersOf(prefix: string, signal: AbortSignal): Promise
   throw new Error(`process ${left.join(", ")} still copies to ${prefix}… and can't be ended; end it by hand`);
 }
 
-/** Processes with an argument that begins so; undefined where none are seen (not on Linux). */
-async function findProcessesNaming(prefix: string): Promise<readonly number[] | undefined> {
+/** The programs that copy here, by the end of their path. */
+const copiers: ReadonlySet<string> = new Set(["rsync", "cp"]);
+
+/** Processes that copy to a path that begins so; undefined where none are seen (not on Linux). What only reads there is somebody else's. */
+async function findCopiers(prefix: string): Promise<readonly number[] | undefined> {
   const names = await readdir("/proc").catch(() => []);
   const pids = names.filter((name) => /^\d+$/.test(name)).map(Number);
   if (!pids.includes(process.pid)) return undefined;
   const found: number[] = [];
   for (const pid of pids) {
-    const words = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
-    if (pid !== process.pid && words.split("\0").some((word) => word.startsWith(prefix))) found.push(pid);
+    const words = (await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")).split("\0").filter(Boolean);
+    const isCopier = words.some((word) => copiers.has(basename(word)));
+    if (isCopier && words.at(-1)?.startsWith(prefix) === true) found.push(pid);
   }
   return found;
 }

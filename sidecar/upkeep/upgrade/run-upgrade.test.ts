@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { begunUpgrade } from "../../testing/begun-upgrade.ts";
-import { backwardStages, forwardStages, type UpgradeStage } from "../state/upgrade-record.ts";
+import { backwardStages, earlyStages, forwardStages, type UpgradeStage } from "../state/upgrade-record.ts";
 import { isRecordKept, runUpgrade, type UpgradeSteps } from "./run-upgrade.ts";
 
 /** Steps that all work, and only note that they were made. */
@@ -10,7 +10,7 @@ function notedSteps() {
     made.push(stage);
     return { ok: true };
   };
-  const stages = [...forwardStages, ...backwardStages];
+  const stages = [...earlyStages, ...forwardStages, ...backwardStages];
   const steps: Partial<Record<UpgradeStage, UpgradeSteps[UpgradeStage]>> = {};
   for (const stage of stages) steps[stage] = note;
   return { made, steps: steps as UpgradeSteps };

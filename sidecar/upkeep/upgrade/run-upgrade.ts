@@ -28,13 +28,19 @@ export type RunUpgradeDependencies = Readonly<{
  */
 export async function runUpgrade(
   begun: UpgradeRecord,
-  { isResumed }: Readonly<{ isResumed: boolean }>,
+  {
+    isResumed,
+    ends = () => false,
+  }: Readonly<{
+    isResumed: boolean;
+    /** Whether it is left to another call from a stage on. */ ends?: (stage: UpgradeStage) => boolean;
+  }>,
   { steps, remember, isKept, clock, signal }: RunUpgradeDependencies,
 ): Promise<UpgradeRecord> {
   let record = isResumed ? decideAfterInterruption(begun, clock.wallMs()) : begun;
   let isAgain = isResumed && record.stage === begun.stage;
   remember(record);
-  while (record.end === undefined && !signal.aborted) {
+  while (record.end === undefined && !signal.aborted && !ends(record.stage)) {
     if (!(await isKept())) return record;
     const outcome = await attempt(steps, record, isAgain);
     // What a stop cut off is neither done nor failed.

@@ -3,7 +3,14 @@ import type { ConditionReport } from "#status/condition.ts";
 import type { CommandWords } from "../command-words.ts";
 import { quoteShellWord } from "#daemon/shell-word.ts";
 import type { ScheduledUpgrade } from "../state/scheduled-upgrade.ts";
-import { backwardStages, forwardStages, upgradeDirectories, type UpgradeRecord } from "../state/upgrade-record.ts";
+import {
+  backwardStages,
+  isEarly,
+  listSteps,
+  upgradeDirectories,
+  type UpgradeRecord,
+  type UpgradeStage,
+} from "../state/upgrade-record.ts";
 import { isBackward, stageWords } from "./next-stage.ts";
 
 /** What is known of the node's upgrade. */
@@ -24,6 +31,8 @@ export type UpgradeObservation = Readonly<{
   trouble: string | undefined;
   /** A look at the scheduled one that is under way. */
   looking: Promise<void> | undefined;
+  /** The steps before the node is stopped, as they are made; `end` has them end at once. */
+  preCopying: Readonly<{ done: Promise<void>; end: () => void }> | undefined;
 }>;
 
 export type ObservedUpgrade = Observation<UpgradeObservation>;
@@ -40,8 +49,14 @@ export function observeUpgrade(
     starts: undefined,
     trouble: undefined,
     looking: undefined,
+    preCopying: undefined,
   };
   return createObservation<UpgradeObservation>({ ...nothing, record, scheduled, wasScheduled: false }, onChange);
+}
+
+/** What goes on for an upgrade while the node runs as ever, and ends with the sidecar. */
+export function listUpgradeWork({ looking, preCopying }: UpgradeObservation): readonly (Promise<void> | undefined)[] {
+  return [looking, preCopying?.done];
 }
 
 /** Says how the scheduled or the last upgrade stands; nothing where there was none. Pure. */
@@ -61,6 +76,9 @@ export function deriveUpgradeConditions(seen: UpgradeObservation, command: Comma
     return [{ type, status: "True", reason: "NoneScheduled", message: "No upgrade is scheduled." }];
   }
   const message = [upgradeWords(record), blocked].filter(Boolean).join(" ");
+  if (blocked === undefined && (isEarly(record.stage) || record.end === "given-up")) {
+    return [deriveEarly(record, seen.trouble, command)];
+  }
   if (record.end === undefined) {
     // The node may stand still: somebody has to look.
     if (blocked !== undefined) return [{ type, status: "False", reason: "Blocked", message }];
@@ -70,6 +88,26 @@ export function deriveUpgradeConditions(seen: UpgradeObservation, command: Comma
   if (record.end === "committed") return [{ type, status: "True", reason: "Proved", message }];
   const reason = record.end === "rolled-back" ? "RolledBack" : "Stranded";
   return [{ type, status: "False", reason, message }];
+}
+
+/** An upgrade for which the node was not stopped: it is as one that is accepted and begins by itself, or did not. Pure. */
+function deriveEarly(record: UpgradeRecord, trouble: string | undefined, command: CommandWords): ConditionReport {
+  const type = "UpgradeProved";
+  const words = upgradeWords(record);
+  const cancel = command("upgrade --cancel");
+  if (record.isWithdrawn === true && record.end !== undefined)
+    return { type, status: "True", reason: "NoneScheduled", message: words };
+  if (record.end !== undefined) {
+    return {
+      type,
+      status: "False",
+      reason: "NotBegun",
+      message: `${words} Ask for it again, or give it up: ${cancel}`,
+    };
+  }
+  const waits = trouble === undefined ? "" : ` The data are copied, and the node can't be stopped now: ${trouble}.`;
+  const withdraw = record.stage === "pre-copying" ? ` Withdraw it: ${cancel}` : "";
+  return { type, status: "Unknown", reason: "Scheduled", message: `${words}${waits}${withdraw}` };
 }
 
 /** How an upgrade stands that begins by itself, for a person. Pure. */
@@ -107,6 +145,11 @@ export function upgradeWords(record: UpgradeRecord): string {
   const why = failure === undefined ? "" : ` ${capitalized(to)} failed: ${failure}.`;
   const more = note === undefined ? "" : ` ${sentence(note)}`;
   if (end === "committed") return `${what} is proved.${more}`;
+  const since = new Date(record.stageSinceMs).toISOString();
+  if (end === "given-up" || stage === "giving-up") {
+    const step = end === undefined ? ` Now ${stageWords["giving-up"]}, since ${since}.` : "";
+    return `${what} did not begin: ${failure}. The node was not stopped for it.${step}${more}`;
+  }
   const asides = stores.map(({ aside }) => aside).join(" and ");
   if (end === "rolled-back") {
     const kept = record.newRan
@@ -127,8 +170,7 @@ export function upgradeWords(record: UpgradeRecord): string {
       `By hand: stop the node, restore ${copies}; the old programs are in ${directory}/programs, node.conf is ${directory}/node.conf.`
     );
   }
-  const stages: readonly string[] = isBackward(stage) ? backwardStages : forwardStages;
-  const since = new Date(record.stageSinceMs).toISOString();
+  const stages: readonly UpgradeStage[] = isBackward(stage) ? backwardStages : listSteps(record);
   const way = isBackward(stage) ? "goes back" : "is under way";
   return `${what} ${way}: ${stageWords[stage]} (step ${stages.indexOf(stage) + 1} of ${stages.length}) since ${since}.${why}`;
 }

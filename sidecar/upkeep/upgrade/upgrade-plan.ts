@@ -3,7 +3,7 @@ import { describeChange } from "#node/conf/describe-change.ts";
 import type { NodeVersion } from "#node/versions.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { writeOf } from "../plan/plan.ts";
-import type { ReleaseFile, UpgradeStore } from "../state/upgrade-record.ts";
+import type { ReleaseFile, SnapshotMethod, UpgradeStore } from "../state/upgrade-record.ts";
 import type { CopyCost } from "./data-stores.ts";
 
 /** An upgrade as a person reads it before they agree. */
@@ -44,9 +44,18 @@ export function planUpgrade(found: UpgradeFindings): UpgradePlan {
       ? `${names.slice(0, namesShown).join(", ")} and ${names.length - namesShown} more`
       : names.join(", ");
   const keys = write === undefined ? "stays as it is" : `is changed: ${write.changes.map(describeChange).join("; ")}`;
+  const stopped = from?.text ?? "version not known";
   const steps = [
-    `Stop the node (${from?.text ?? "version not known"}).`,
-    `Copy its data (${paths}) while it stands still: ${copyWords(found)}. Keep its programs and node.conf, too.`,
+    ...(settings.upgrade.snapshot === "rsync"
+      ? [
+          `Copy its data (${paths}) while it runs, by rsync and behind its own reads and writes: ${copyWords(found)}. What fails here leaves the node as it is, and is removed.`,
+          `Stop the node (${stopped}) as soon as that is done, whatever time it is then, if it still is as it was agreed to.`,
+          `Copy what has changed since: how long the node stands still depends on what changed meanwhile, and each file that did is copied in full. At most ${settings.upgrade.copyTimeoutMs} ms (upgrade.copyTimeoutMs). Keep its programs and node.conf, too.`,
+        ]
+      : [
+          `Stop the node (${stopped}).`,
+          `Copy its data (${paths}) while it stands still: ${copyWords(found)}. Keep its programs and node.conf, too.`,
+        ]),
     `Put ${shown} from ${source} in the place of the old programs.`,
     `node.conf ${keys}.`,
     `Start ${to?.text ?? "the new version"}, and wait for proof: it answers (${answersWithinMs} ms), reports its version and advances past the old height with the ` +
@@ -69,8 +78,18 @@ function copyWords({ costs, settings }: UpgradeFindings): string {
   const known = costs.filter((cost) => cost !== undefined);
   const bytes = known.reduce((sum, cost) => sum + cost.bytes, 0);
   const size = `${(bytes / 2 ** 30).toFixed(2)} GiB`;
-  const isCloned = settings.upgrade.snapshot !== "copy" && known.every((cost) => cost.isCloned);
-  return isCloned
-    ? `${size} are cloned, which takes seconds and no room at first`
-    : `${size} are copied in full, for at most ${settings.upgrade.copyTimeoutMs} ms (upgrade.copyTimeoutMs)`;
+  const { snapshot, copyTimeoutMs, preCopyTimeoutMs } = settings.upgrade;
+  if (mayClone(snapshot) && known.every((cost) => cost.isCloned)) {
+    return `${size} are cloned, which takes seconds and no room at first`;
+  }
+  const limit =
+    snapshot === "rsync"
+      ? `${preCopyTimeoutMs} ms (upgrade.preCopyTimeoutMs)`
+      : `${copyTimeoutMs} ms (upgrade.copyTimeoutMs)`;
+  return `${size} are copied in full, for at most ${limit}`;
+}
+
+/** Whether a way to copy clones files where the file system can. Pure. */
+export function mayClone(method: SnapshotMethod): boolean {
+  return method === "auto" || method === "reflink";
 }

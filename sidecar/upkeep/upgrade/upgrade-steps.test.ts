@@ -4,7 +4,7 @@ import { hash } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { systemClock } from "#daemon/clock.ts";
+import { bootTime, systemClock } from "#daemon/clock.ts";
 import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
 import { createRecentEvents } from "#status/event-log.ts";
 import { begunUpgrade } from "../../testing/begun-upgrade.ts";
@@ -58,7 +58,7 @@ function steps(lock?: WriterLock) {
   const dependencies: UpgradeStepsDependencies = {
     log: pino({ level: "silent" }),
     settings: {
-      upgrade: { copyTimeoutMs: 60_000 },
+      upgrade: { copyTimeoutMs: 60_000, preCopyTimeoutMs: 60_000 },
       restart: { ...({} as UpgradeStepsDependencies["settings"]["restart"]), timeoutMs: 1_000 },
       node: {} as UpgradeStepsDependencies["settings"]["node"],
     },
@@ -75,6 +75,8 @@ function steps(lock?: WriterLock) {
     look: async () =>
       runs ? { answers: 1 } : { answers: 0, failure: { reason: "Refused", message: "", isPortClosed: true } },
     clock: systemClock,
+    boot: bootTime,
+    waitForStop: never,
     signal: new AbortController().signal,
     lastPush: undefined,
     rpc: { blockHash: async () => undefined, peers: async () => undefined },

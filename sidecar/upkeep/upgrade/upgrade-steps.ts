@@ -1,14 +1,18 @@
 import { join } from "node:path";
 import { rm } from "node:fs/promises";
+import type { BootTime } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log.ts";
+import { quoteShellWord } from "#daemon/shell-word.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import { upgradeDirectories, type UpgradeRecord } from "../state/upgrade-record.ts";
 import { keepConfig, migrateConfig, putConfigBack, type ConfigStepDependencies } from "./config-for-version.ts";
 import { copyStores, putStoreBack, removeCopy } from "./data-copy.ts";
+import { finishCopies, copyRunningStores } from "./pre-copy.ts";
 import { copySnapshot, takeRestoreBack } from "./restore-data.ts";
 import type { StepOutcome } from "./next-stage.ts";
 import { isStopped, stopNode } from "./node-power.ts";
 import { installPrograms, keepPrograms, putProgramsBack } from "./program-files.ts";
+import { endWritersOf } from "./rsync.ts";
 import { proveVersion, type ProofDependencies } from "./prove-version.ts";
 import type { UpgradeSteps } from "./run-upgrade.ts";
 
@@ -17,7 +21,10 @@ export type UpgradeStepsDependencies = ProofDependencies &
   Readonly<{
     log: Logger;
     settings: Pick<SidecarSettings, "restart" | "node"> &
-      Readonly<{ upgrade: Pick<SidecarSettings["upgrade"], "copyTimeoutMs"> }>;
+      Readonly<{ upgrade: Pick<SidecarSettings["upgrade"], "copyTimeoutMs" | "preCopyTimeoutMs"> }>;
+    boot: () => BootTime;
+    /** Waits until the node may be stopped, as it is agreed to. */
+    waitForStop: (record: UpgradeRecord) => Promise<StepOutcome>;
     /** Is told that node.conf may be another now, before the node is proved with it. */
     readConfig: () => Promise<void>;
     /** Charges the restart budget. */
@@ -48,6 +55,11 @@ export function upgradeSteps(dependencies: UpgradeStepsDependencies): UpgradeSte
     async (record: UpgradeRecord): Promise<StepOutcome> =>
       (await isStopped(dependencies)) ? step(record) : { ok: false, why: startedMeanwhile };
   return {
+    "pre-copying": async (record) => {
+      await copyRunningStores(record, { timeoutMs: settings.upgrade.preCopyTimeoutMs, signal }, dependencies);
+      return dependencies.waitForStop(record);
+    },
+    "giving-up": (record) => removeWork(record, signal),
     stopping: stop,
     copying: stopped(async (record) => {
       if (record.restoredFrom !== undefined) {
@@ -59,11 +71,9 @@ export function upgradeSteps(dependencies: UpgradeStepsDependencies): UpgradeSte
         );
         return done;
       }
-      const { method } = record;
-      const { copyTimeoutMs: timeoutMs } = settings.upgrade;
       await keepPrograms(record.files, record.binDirectory, keptPrograms(record));
       await keepConfig(record, dependencies);
-      await copyStores(record.stores, { method, timeoutMs, signal }, dependencies);
+      await copyData(record, dependencies);
       // A supervisor that has started the node meanwhile has spoilt the copy.
       if (await isStopped(dependencies)) return done;
       for (const store of record.stores) await removeCopy(store);
@@ -90,8 +100,29 @@ export function upgradeSteps(dependencies: UpgradeStepsDependencies): UpgradeSte
       else for (const store of stores) await removeCopy(store);
       return done;
     }),
-    "back-proving": (record, isResumed) => start(record.from, record, isResumed),
+    "back-proving": async (record, isResumed) => {
+      const outcome = await start(record.from, record, isResumed);
+      if (outcome.ok) await removeUnused(record);
+      return outcome;
+    },
   };
+}
+
+function copyData(
+  record: UpgradeRecord,
+  dependencies: Pick<UpgradeStepsDependencies, "settings" | "signal" | "clock" | "boot">,
+): Promise<void> {
+  const { settings, signal } = dependencies;
+  const options = { timeoutMs: settings.upgrade.copyTimeoutMs, signal };
+  const { method, stores } = record;
+  if (method === "rsync") return finishCopies(record, options, dependencies);
+  return copyStores(stores, { method, ...options }, dependencies);
+}
+
+/** A node that could not be stopped was copied while it ran: its copies were never whole. */
+async function removeUnused({ preCopy, newRan, stores }: UpgradeRecord): Promise<void> {
+  if (preCopy === undefined || newRan) return;
+  for (const store of stores) await removeCopy(store);
 }
 
 const startedMeanwhile =
@@ -100,6 +131,24 @@ const startedMeanwhile =
 /** Where the old programs are kept. */
 function keptPrograms({ directory }: UpgradeRecord): string {
   return join(directory, "programs");
+}
+
+/** Ends what an earlier sidecar left at work there, and removes all of it. */
+async function removeWork(record: UpgradeRecord, signal: AbortSignal): Promise<StepOutcome> {
+  const directories = upgradeDirectories(record);
+  try {
+    for (const directory of directories) {
+      await endWritersOf(directory, signal);
+      await rm(directory, { recursive: true, force: true, maxRetries: 5 });
+    }
+    return done;
+  } catch (error) {
+    const remove = `rm -r -- ${directories.map(quoteShellWord).join(" ")}`;
+    return {
+      ok: false,
+      why: `what was copied could not be removed (${(error as Error).message}); remove it: ${remove}`,
+    };
+  }
 }
 
 async function cleanUp(record: UpgradeRecord): Promise<StepOutcome> {
