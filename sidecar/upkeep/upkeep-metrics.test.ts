@@ -18,6 +18,7 @@ test("restarts and upgrades are counted from zero, so that the first of each is 
     'gatehouse_node_restarts_total{cause="asked"} 0',
     'gatehouse_node_upgrades_total{end="committed"} 0',
     'gatehouse_node_upgrades_total{end="rolled-back"} 0',
+    'gatehouse_node_upgrades_total{end="given-up"} 0',
     'gatehouse_node_upgrades_total{end="stranded"} 0',
     'gatehouse_node_automatic_restores_total{end="committed"} 0',
     'gatehouse_node_automatic_restores_total{end="rolled-back"} 0',

@@ -55,7 +55,11 @@ export function createUpkeepMetrics(registry: Registry): UpkeepMetrics {
     labelNames: ["end"],
     registers,
   });
-  for (const end of upgradeEnds) for (const counter of [upgrades, restores]) counter.inc({ end }, 0);
+  for (const end of upgradeEnds) {
+    upgrades.inc({ end }, 0);
+    // Of a restore nothing is copied before the node's stop.
+    if (end !== "given-up") restores.inc({ end }, 0);
+  }
   const info = new Gauge({
     name: "gatehouse_command_info",
     help: "1 for each command that changes this sidecar, as a person here types it.",
