@@ -161,6 +161,7 @@ export default defineConfig({
         test: {
           name: "package",
           include: ["**/*.package.test.ts"],
+          globalSetup: ["test/package/artifacts.setup.ts"],
           exclude: elsewhere,
           testTimeout: 300_000,
           hookTimeout: 600_000,

@@ -3,7 +3,7 @@ import { access, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, writeFil
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, inject, it } from "vitest";
 import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
 import { until } from "#sidecar/testing/until.ts";
 import packageJson from "../../package.json" with { type: "json" };
@@ -11,6 +11,7 @@ import { startBareAnvil } from "../support/bare-anvil.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
 import { startService } from "../support/service-process.ts";
 import { root } from "../style/rooms.ts";
+import { makeArtifacts } from "./artifacts.ts";
 import { expectRunbooks, startGuardingSidecar } from "./guarding-sidecar.ts";
 
 const run = promisify(execFile);
@@ -20,16 +21,18 @@ const name = `gatehouse-${packageJson.version}-${process.platform}-${process.arc
 /** All that a host without Node has: an empty folder to be in, and the archive of a release. */
 let folder: string;
 let empty: string;
+let artifacts: string;
 let program: string;
 
 beforeAll(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), "gatehouse-executable-")));
   empty = join(folder, "empty");
   await mkdir(empty);
-  await run(join(root, ".ci/release"), ["executable", folder], { cwd: root, timeout: 500_000 });
-  await run("tar", ["--extract", "--gzip", "--file", `${name}.tar.gz`], { cwd: folder, timeout: 60_000 });
+  artifacts = (await makeArtifacts(inject("artifactsDirectory"))).directory;
+  const archive = join(artifacts, `${name}.tar.gz`);
+  await run("tar", ["--extract", "--gzip", "--file", archive], { cwd: folder, timeout: 60_000 });
   program = join(folder, name, "gatehouse");
-}, 600_000);
+}, 1_200_000);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Nothing of this process's environment: no PATH, no HOME, nothing of Node's. */
@@ -48,12 +51,12 @@ async function gatehouse(args: readonly string[], env: Readonly<Record<string, s
 
 it("is one file of a size to carry, with the licences of what is in it, and an SBOM that names Node", async () => {
   expect((await readdir(join(folder, name))).toSorted()).toEqual(["LICENSE", "LICENSES.md", "gatehouse"]);
-  const { size } = await stat(join(folder, `${name}.tar.gz`));
+  const { size } = await stat(join(artifacts, `${name}.tar.gz`));
   process.stdout.write(`the executable's archive: ${(size / megabytes).toFixed(1)} MB\n`);
   expect(size).toBeLessThanOrEqual(70 * megabytes);
   const licences = await readFile(join(folder, name, "LICENSES.md"), "utf8");
   for (const title of ["# viem 2", "# hono 4", `# Node ${process.versions.node}\n`]) expect(licences).toContain(title);
-  const sbom = JSON.parse(await readFile(join(folder, `${name}.cdx.json`), "utf8")) as { components: unknown };
+  const sbom = JSON.parse(await readFile(join(artifacts, `${name}.cdx.json`), "utf8")) as { components: unknown };
   expect(sbom.components).toEqual(
     expect.arrayContaining([
       expect.objectContaining({ name: "node", version: process.versions.node }),

@@ -1,16 +1,14 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, globSync, readFileSync } from "node:fs";
-import { cp, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, writeFile } from "node:fs/promises";
 import { builtinModules } from "node:module";
-import { basename, dirname, join } from "node:path";
+import { basename, join } from "node:path";
 import { preProcessFile } from "typescript";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { nodeNeeded, findOldNode } from "../support/old-node.ts";
-import { findStackPorts } from "../support/running-stack.ts";
 import { root } from "../style/rooms.ts";
 import { isBundled } from "../../package/build/bundled-packages.ts";
 import { buildPackageSchema } from "#infra/stack-component/package-schema.ts";
@@ -21,9 +19,8 @@ import { findPython } from "../support/pulumi/find-python.ts";
 import { deployProgram, programLanguages } from "./component-program.ts";
 import { measureInstalledBytes } from "./installed-size.ts";
 import { expectRunbooks, startGuardingSidecar } from "./guarding-sidecar.ts";
-import { makeConsumerFolder, type ConsumerFolder } from "./consumer-folder.ts";
+import { expectSale, expectStrictTypes } from "./consumer-checks.ts";
 import { installPackage, type InstalledPackage } from "./installed-package.ts";
-import { fetchManager, managerVersions, type ManagerName, type PackageManager } from "./package-managers.ts";
 
 const megabytes = 1_000_000;
 const pulumi = await findPulumi("kubernetes");
@@ -32,7 +29,7 @@ const go = pulumi.ok ? await findGo("github.com/pulumi/pulumi/sdk/v3@v3.256.0") 
 let installed: InstalledPackage;
 
 beforeAll(async () => {
-  installed = await installPackage();
+  installed = await installPackage(inject("artifactsDirectory"));
 }, 1_200_000);
 afterAll(() => installed?.[Symbol.asyncDispose]());
 
@@ -43,8 +40,8 @@ const manifest = () => JSON.parse(readFileSync(inPackage("package.json"), "utf8"
 
 describe("what is packed", () => {
   it("is small, compiled, and free of tests and sources", () => {
-    expect(installed.unpackedBytes).toBeLessThanOrEqual(5 * megabytes);
-    const paths = installed.files.map(({ path }) => path);
+    expect(installed.artifacts.unpackedBytes).toBeLessThanOrEqual(5 * megabytes);
+    const paths = installed.artifacts.files.map(({ path }) => path);
     expect(paths).toEqual(
       expect.arrayContaining(["LICENSE", "README.md", "bundled/LICENSES.md", "cli/gatehouse.js", "cli/launch.js"]),
     );
@@ -93,12 +90,12 @@ describe("what is packed", () => {
 
 describe("what a release has besides the package", () => {
   it("are checksums, an SBOM that names what is bundled, the single executable, and Kubernetes' objects", () => {
-    const artifacts = dirname(installed.tarball);
+    const { directory: artifacts, tarball } = installed.artifacts;
     const sums = spawnSync("sha256sum", ["--check", "SHA256SUMS"], { cwd: artifacts, encoding: "utf8" });
     const kubernetes = `gatehouse-kubernetes-${packageJson.version}.tar.gz`;
     const executable = `gatehouse-${packageJson.version}-${process.platform}-${process.arch}`;
     const sboms = [`${executable}.cdx.json`, "gatehouse-evm.cdx.json"];
-    const names = [basename(installed.tarball), ...sboms, `${executable}.tar.gz`, kubernetes];
+    const names = [basename(tarball), ...sboms, `${executable}.tar.gz`, kubernetes];
     expect(sums.stdout).toBe(names.map((name) => `${name}: OK\n`).join(""));
     const listed = spawnSync("tar", ["--list", "--file", kubernetes], { cwd: artifacts, encoding: "utf8" });
     expect(listed.stdout).toContain(`gatehouse-kubernetes-${packageJson.version}/base/kustomization.yaml\n`);
@@ -291,53 +288,6 @@ describe("the installed components", () => {
     });
   }
 });
-
-describe.each(Object.keys(managerVersions) as ManagerName[])("installed by %s", (name) => {
-  let folder: string;
-  let manager: PackageManager;
-  let consumer: ConsumerFolder;
-
-  beforeAll(async () => {
-    folder = await realpath(await mkdtemp(join(tmpdir(), `gatehouse-${name}-`)));
-    manager = await fetchManager(name, folder);
-    consumer = await makeConsumerFolder(join(folder, "consumer"), installed.tarball);
-    await manager.install(consumer.folder);
-  }, 900_000);
-  afterAll(() => rm(folder, { recursive: true, force: true }));
-
-  it("is run by that manager's own command", async () => {
-    const runner = name === "pnpm" ? ["exec"] : ["run", "--silent"];
-    const version = await consumer.run(manager.program, [...runner, "gatehouse", "--version"]);
-    expect(version).toMatchObject({ status: 0, stdout: `${packageJson.version}\n` });
-    const help = await consumer.run(manager.program, [...runner, "gatehouse-evm", "--help"]);
-    expect(help).toMatchObject({ status: 0, stdout: expect.stringContaining("Usage: gatehouse") as unknown });
-  });
-
-  it("brings up the whole stack, and buys one request", () => expectSale(consumer));
-
-  it("compiles for a strict consumer of every export, and gives it to import and to require", async () => {
-    await expectStrictTypes(consumer);
-    const exported = await consumer.run(process.execPath, ["require-all.cjs"]);
-    expect(exported, exported.stderr).toMatchObject({ status: 0, stderr: "" });
-    expect(JSON.parse(exported.stdout)).toMatchObject({ policies: ["gatehousePolicies"] });
-    const judged = await consumer.run(process.execPath, ["judged.mjs"]);
-    expect(judged.stdout, judged.stderr).toMatch(/^image-pinned: shop /m);
-  });
-});
-
-async function expectSale({ folder, gatehouse }: ConsumerFolder): Promise<void> {
-  const { env } = await findStackPorts();
-  const stack = await gatehouse(["stack", "--once", "--state-dir", join(folder, "state")], env);
-  expect(stack, stack.stdout).toMatchObject({ status: 0 });
-  expect(stack.stdout).toMatch(/by transaction\n {2}0x[0-9a-f]{64}/);
-  expect(stack.stdout).toContain("0.01 USDC more");
-}
-
-/** The declarations of Pulumi's policy SDK name two things that it does not declare; whoever uses it sees that without Gatehouse, too. */
-async function expectStrictTypes({ compile }: ConsumerFolder): Promise<void> {
-  const told = await compile("every-export.mts", "--module", "nodenext");
-  expect(told.filter((line) => !/^node_modules\/(?:.+\/)?@pulumi\/policy\/index\.d\.ts/.test(line))).toEqual([]);
-}
 
 /** Every specifier that a file imports, as TypeScript reads it. */
 function importsIn(code: string): readonly string[] {

@@ -1,0 +1,17 @@
+import { mkdtemp, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestProject } from "vitest/node";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    artifactsDirectory: string;
+  }
+}
+
+/** Makes a folder for the artifacts of a release, which the first test that needs them makes. Removes it afterwards. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const directory = await realpath(await mkdtemp(join(tmpdir(), "gatehouse-artifacts-")));
+  project.provide("artifactsDirectory", directory);
+  return () => rm(directory, { recursive: true, force: true });
+}

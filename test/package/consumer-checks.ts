@@ -1,0 +1,19 @@
+import { join } from "node:path";
+import { expect } from "vitest";
+import { findStackPorts } from "../support/running-stack.ts";
+import type { ConsumerFolder } from "./consumer-folder.ts";
+
+/** Brings up the whole stack by the installed command, and buys one request. */
+export async function expectSale({ folder, gatehouse }: ConsumerFolder): Promise<void> {
+  const { env } = await findStackPorts();
+  const stack = await gatehouse(["stack", "--once", "--state-dir", join(folder, "state")], env);
+  expect(stack, stack.stdout).toMatchObject({ status: 0 });
+  expect(stack.stdout).toMatch(/by transaction\n {2}0x[0-9a-f]{64}/);
+  expect(stack.stdout).toContain("0.01 USDC more");
+}
+
+/** Compiles what uses every export. The declarations of Pulumi's policy SDK name two things that it does not declare; whoever uses it sees that without Gatehouse, too. */
+export async function expectStrictTypes({ compile }: ConsumerFolder): Promise<void> {
+  const told = await compile("every-export.mts", "--module", "nodenext");
+  expect(told.filter((line) => !/^node_modules\/(?:.+\/)?@pulumi\/policy\/index\.d\.ts/.test(line))).toEqual([]);
+}

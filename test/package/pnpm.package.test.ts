@@ -1,0 +1,3 @@
+import { describeInstalledBy } from "./installed-by-manager.ts";
+
+describeInstalledBy("pnpm");
