@@ -65,6 +65,17 @@ const long = {
   GATEHOUSE_TEST_SEEDS: "50000",
 };
 
+/** What a Docker engine is needed for. Most of the time such a test waits for the engine, or for a service to start. */
+const docker = {
+  include: ["**/*.docker.test.ts"],
+  globalSetup: ["test/infra/test-images.setup.ts"],
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
+};
+
+/** They measure how long requests take, which another file's services would lengthen. */
+const aloneOnEngine = ["test/attack/*.docker.test.ts"];
+
 /** Made by runs of the stack, whose folders may hold what looks like a test. */
 const elsewhere = ["node_modules/**", ".gatehouse/**", "dist/**"];
 
@@ -148,12 +159,19 @@ export default defineConfig({
       },
       {
         test: {
+          ...docker,
           name: "docker",
-          include: ["**/*.docker.test.ts"],
-          globalSetup: ["test/infra/test-images.setup.ts"],
+          exclude: [...elsewhere, ...aloneOnEngine],
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          ...docker,
+          name: "docker-alone",
+          include: aloneOnEngine,
           exclude: elsewhere,
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
           fileParallelism: false,
         },
       },

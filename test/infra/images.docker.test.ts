@@ -127,7 +127,8 @@ describe.skipIf(!found.ok)(`the images${skipReason(found)}`, () => {
   });
 
   test("are not built on a base without Node, and the build says so", async () => {
-    const args = ["--build-arg", "BASE_IMAGE=scratch", "--file", "infra/images/gatehouse.Dockerfile", "."];
+    // It ends before anything is copied, so that it needs no more of the clone.
+    const args = ["--build-arg", "BASE_IMAGE=scratch", "--file", "infra/images/gatehouse.Dockerfile", "infra/images"];
     const said = await runDocker("build", ...args).catch((error: unknown) => JSON.stringify(error));
     expect(said).toMatch(/exec: \\*"node\\*": executable file not found/);
   });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import { tokenAddress } from "#devnet/token/address.ts";
 import type { PolicyResource } from "#policies/rule.ts";
 import { createUniqueName } from "../support/engine/container.ts";
@@ -19,6 +20,7 @@ const parts = new Set(
   ["edge", "private", "node", "node-prime", "node-conf", "node-files"].map((part) => `${prefix}-${part}`),
 );
 let stack: EngineStack;
+let peerPort = 0;
 
 async function resourcesOf(version: string): Promise<readonly PolicyResource[]> {
   if (!found.ok) throw new Error(found.message);
@@ -33,6 +35,7 @@ async function resourcesOf(version: string): Promise<readonly PolicyResource[]> 
     nodeUser: String(testNodeUser),
     nodeVersion: version,
     hostIp: "203.0.113.10",
+    peerPort: String(peerPort),
     limits: JSON.stringify({ node: { cpus: 1, memoryMebibytes: 256 } }),
     ...keys,
   };
@@ -65,6 +68,7 @@ const started = (version: string) =>
 describe.skipIf(!found.ok)(`a real node on a real engine${skipReason(found)}`, () => {
   beforeAll(async () => {
     if (!found.ok) throw new Error(found.message);
+    [peerPort = 0] = await freePorts(1);
     stack = await runOnEngine(await resourcesOf("0.16.2"), { url: found.url, prefix });
     await started("0.16.2");
   }, 1_200_000);

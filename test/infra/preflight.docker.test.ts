@@ -78,20 +78,22 @@ describe.skipIf(!found.ok)(`what the engine is asked before anything is made${sk
 
   test("names a base image without Node or a shell, looks into one that has both, and leaves no container", async () => {
     const directory = await mkdtemp(join(tmpdir(), "gatehouse-base-image-"));
-    const empty = `${createUniqueName("base")}:empty`;
-    const looks = ["ps", "--all", "--quiet", "--filter", "label=io.gatehouse.look"];
+    const name = createUniqueName("base");
+    const [empty, full] = [`${name}:empty`, `${name}:full`];
+    const looks = ["ps", "--all", "--format", "{{.Image}}", "--filter", "label=io.gatehouse.look"];
     try {
       await writeFile(join(directory, "file"), "");
       await create({ cwd: directory, file: join(directory, "image.tar") }, ["file"]);
       await runDocker("import", join(directory, "image.tar"), empty);
+      await runDocker("tag", image, full);
       const builds = { gatehouseImage: "", devnetImage: "" };
       expect(await problems({ ...builds, baseImage: empty })).toEqual([
         `baseImage: found ${empty}, which has no node and no /bin/sh; expected an image with Node 24 or later on its PATH, and with a shell for the devnet's. Correct it with \`pulumi config set baseImage …\`.`,
       ]);
-      expect(await problems({ ...builds, baseImage: image })).toEqual([]);
-      expect(await runDocker(...looks)).toBe("");
+      expect(await problems({ ...builds, baseImage: full })).toEqual([]);
+      expect(await runDocker(...looks)).not.toContain(name);
     } finally {
-      await runDocker("image", "rm", empty);
+      await runDocker("image", "rm", empty, full);
       await rm(directory, { recursive: true });
     }
   });

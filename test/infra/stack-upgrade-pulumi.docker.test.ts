@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import { parse } from "yaml";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import { tokenAddress } from "#devnet/token/address.ts";
 import { findRecordPath, readRecord } from "../../cli/stack-upgrade/stack-record.ts";
 import { createUniqueName } from "../support/engine/container.ts";
@@ -82,6 +83,7 @@ describe.skipIf(lacking.length > 0)(`an upgrade of a stack by Pulumi itself${ski
     state = await mkdtemp(join(tmpdir(), "gatehouse-state-"));
     stack = await createPulumiStack(name);
     const ports = await freeHostPorts();
+    const [peerPort = 0] = await freePorts(1);
     ({ statusPort } = ports);
     const images = inject("testImagesName");
     await stack.configure({
@@ -94,6 +96,7 @@ describe.skipIf(lacking.length > 0)(`an upgrade of a stack by Pulumi itself${ski
       nodeUser: testNodeUser,
       nodeVersion: "0.16.2",
       hostIp: "203.0.113.10",
+      peerPort,
       limits: { node: { cpus: 1, memoryMebibytes: 256 } },
       pushgatewayImage: await buildPushgatewayImage(images, engine.nodeImage),
       ...ports,

@@ -6,6 +6,7 @@ import { delimiter, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
+import { freePorts } from "#daemon/testing/free-ports.ts";
 import { tokenAddress } from "#devnet/token/address.ts";
 import { createUniqueName } from "../support/engine/container.ts";
 import { runDocker } from "../support/engine/docker.ts";
@@ -87,6 +88,7 @@ describe.skipIf(!found.ok)(`an upgrade of a stack on a real engine${skipReason(f
     await writeFile(join(directory, "bin/pulumi"), standIn);
     await chmod(join(directory, "bin/pulumi"), 0o755);
     const ports = await freeHostPorts();
+    const [peerPort = 0] = await freePorts(1);
     const config = {
       target: "docker",
       dockerEngine: found.url,
@@ -98,6 +100,7 @@ describe.skipIf(!found.ok)(`an upgrade of a stack on a real engine${skipReason(f
       nodeUser: String(testNodeUser),
       nodeVersion: "0.16.2",
       hostIp: "203.0.113.10",
+      peerPort: String(peerPort),
       limits: JSON.stringify({ node: { cpus: 1, memoryMebibytes: 256 } }),
       // An address: names of services that are not deployed here may take an engine without DNS seconds each, and every other lookup with them.
       pushgatewayUrl: "http://203.0.113.10:9091",

@@ -1,9 +1,12 @@
 import { execFile } from "node:child_process";
+import { glob, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { findImageArchitecture } from "#infra/images/image-architecture.ts";
 import { installImageDependencies } from "#infra/images/image-dependencies.ts";
 import { runDocker } from "../support/engine/docker.ts";
+import { runInTurn } from "../support/run-in-turn.ts";
 
 /** The images that the tests of a Docker engine share, by reference. */
 export type TestImages = Readonly<{
@@ -41,13 +44,11 @@ export function testImages(name: string): TestImages {
  */
 export async function buildTestImages(name: string, nodeImage: string): Promise<TestImages> {
   const images = testImages(name);
-  const built = await builtImages(name);
-  if (Object.values(images).every((image) => built.includes(image))) return images;
-  const onFullBase = `${name}:gatehouse-full`;
-  await buildGatehouseImage(name, nodeImage);
-  await build(onFullBase, "infra/images/gatehouse.Dockerfile", { BASE_IMAGE: nodeImage });
-  await build(images.devnet, "infra/images/devnet.Dockerfile", { GATEHOUSE_IMAGE: onFullBase });
-  await buildPushgatewayImage(name, nodeImage);
+  await Promise.all([
+    buildGatehouseImage(name, nodeImage),
+    buildDevnetImage(name, nodeImage),
+    buildPushgatewayImage(name, nodeImage),
+  ]);
   return images;
 }
 
@@ -56,29 +57,45 @@ export async function buildTestImages(name: string, nodeImage: string): Promise<
  *
  * @param nodeImage a Debian image with Node.
  */
-export async function buildGatehouseImage(name: string, nodeImage: string): Promise<string> {
+export function buildGatehouseImage(name: string, nodeImage: string): Promise<string> {
   const { bareBase, gatehouse } = testImages(name);
-  if ((await builtImages(name)).includes(gatehouse)) return gatehouse;
-  const architecture = findImageArchitecture(await runDocker("version", "--format", "{{.Server.Arch}}"));
-  if (architecture === undefined) throw new Error("the engine runs on a processor that no image is built for");
-  installImageDependencies(root, { images: ["gatehouse", "devnet"], architecture });
-  await build(bareBase, "test/infra/bare.Dockerfile", { FULL_IMAGE: nodeImage });
-  const nodeUser = { NODE_USER: String(testNodeUser) };
-  await build(gatehouse, "infra/images/gatehouse.Dockerfile", { BASE_IMAGE: bareBase, ...nodeUser });
-  return gatehouse;
+  return buildOnce(gatehouse, async () => {
+    await prepareContext(name);
+    await build(bareBase, "test/infra/bare-image/Dockerfile", { FULL_IMAGE: nodeImage }, barePlace);
+    const nodeUser = { NODE_USER: String(testNodeUser) };
+    await build(gatehouse, "infra/images/gatehouse.Dockerfile", { BASE_IMAGE: bareBase, ...nodeUser });
+  });
 }
+
+/** Builds the image of the devnet, unless it is there. Its base is that of the test of build.sh, which finds most of its layers built. */
+function buildDevnetImage(name: string, nodeImage: string): Promise<string> {
+  const onFullBase = `${name}:gatehouse-full`;
+  const base = process.env["GATEHOUSE_TEST_BUILD_IMAGE"] ?? nodeImage;
+  return buildOnce(testImages(name).devnet, async () => {
+    await prepareContext(name);
+    await build(onFullBase, "infra/images/gatehouse.Dockerfile", { BASE_IMAGE: base });
+    await build(testImages(name).devnet, "infra/images/devnet.Dockerfile", { GATEHOUSE_IMAGE: onFullBase });
+  });
+}
+
+/** Installs what the images copy into the builds' context, which all processes share. */
+const prepareContext = (name: string) =>
+  runInTurn(turnOf(`${name}:context`), buildDeadlineMs, async () => {
+    const architecture = findImageArchitecture(await runDocker("version", "--format", "{{.Server.Arch}}"));
+    if (architecture === undefined) throw new Error("the engine runs on a processor that no image is built for");
+    installImageDependencies(root, { images: ["gatehouse", "devnet"], architecture });
+  });
 
 /**
  * Builds an image with a Pushgateway in it, unless it is there. Debian's packages are downloaded.
  *
  * @param nodeImage a Debian image.
  */
-export async function buildPushgatewayImage(name: string, nodeImage: string): Promise<string> {
+export function buildPushgatewayImage(name: string, nodeImage: string): Promise<string> {
   const tag = testImages(name).pushgateway;
-  if ((await builtImages(name)).includes(tag)) return tag;
   const place = { network: "host", context: join(import.meta.dirname, "pushgateway-image") } as const;
-  await build(tag, "test/infra/pushgateway-image/Dockerfile", { NODE_IMAGE: nodeImage }, place);
-  return tag;
+  const dockerfile = "test/infra/pushgateway-image/Dockerfile";
+  return buildOnce(tag, () => build(tag, dockerfile, { NODE_IMAGE: nodeImage }, place));
 }
 
 /**
@@ -86,12 +103,11 @@ export async function buildPushgatewayImage(name: string, nodeImage: string): Pr
  *
  * @param nodeImage a Debian image.
  */
-export async function buildPostgresImage(name: string, nodeImage: string): Promise<string> {
+export function buildPostgresImage(name: string, nodeImage: string): Promise<string> {
   const tag = `${name}:postgres`;
-  if ((await builtImages(name)).includes(tag)) return tag;
   const place = { network: "host", context: join(import.meta.dirname, "postgres-image") } as const;
-  await build(tag, "test/infra/postgres-image/Dockerfile", { NODE_IMAGE: nodeImage }, place);
-  return tag;
+  const dockerfile = "test/infra/postgres-image/Dockerfile";
+  return buildOnce(tag, () => build(tag, dockerfile, { NODE_IMAGE: nodeImage }, place));
 }
 
 /**
@@ -99,12 +115,11 @@ export async function buildPostgresImage(name: string, nodeImage: string): Promi
  *
  * @param nodeImage a Debian image with Node.
  */
-export async function buildNodeImage(name: string, nodeImage: string, version: string): Promise<string> {
+export function buildNodeImage(name: string, nodeImage: string, version: string): Promise<string> {
   const tag = `${name}:node-${version}`;
-  if ((await builtImages(name)).includes(tag)) return tag;
   const place = { network: "none", context: join(import.meta.dirname, "node-image") } as const;
-  await build(tag, "test/infra/node-image/Dockerfile", { NODE_IMAGE: nodeImage, VERSION: version }, place);
-  return tag;
+  const args = { NODE_IMAGE: nodeImage, VERSION: version };
+  return buildOnce(tag, () => build(tag, "test/infra/node-image/Dockerfile", args, place));
 }
 
 /** What a version of the node with a chain does, as its serve.mjs says. */
@@ -115,23 +130,34 @@ export type ChainNodeBehaviour = "good" | "silent" | "corrupts" | "secretive";
  *
  * @param nodeImage a Debian image with Node.
  */
-export async function buildChainNodeImage(
+export function buildChainNodeImage(
   name: string,
   nodeImage: string,
   { version, behaviour }: Readonly<{ version: string; behaviour: ChainNodeBehaviour }>,
 ): Promise<string> {
   const tag = `${name}:chain-${version}`;
-  if ((await builtImages(name)).includes(tag)) return tag;
   const place = { network: "none", context: join(import.meta.dirname, "chain-node-image") } as const;
   const args = { NODE_IMAGE: nodeImage, VERSION: version, BEHAVIOUR: behaviour };
-  await build(tag, "test/infra/chain-node-image/Dockerfile", args, place);
-  return tag;
+  return buildOnce(tag, () => build(tag, "test/infra/chain-node-image/Dockerfile", args, place));
 }
+
+/** Builds an image unless it is there, which another process may be about. */
+function buildOnce(tag: string, make: () => Promise<void>): Promise<string> {
+  return runInTurn(turnOf(tag), buildDeadlineMs, async () => {
+    const isThere = await runDocker("image", "ls", "--quiet", tag);
+    if (isThere === "") await make();
+    return tag;
+  });
+}
+
+/** The file by which processes take turns at something of these images. */
+const turnOf = (what: string) => join(tmpdir(), `${what.replace(":", "-")}.turn`);
 
 /** Removes the images of that name, however far it came. */
 export async function removeTestImages(name: string): Promise<void> {
   const built = await builtImages(name);
   if (built.length > 0) await runDocker("image", "rm", "--force", ...built);
+  for await (const path of glob(turnOf(`${name}:*`))) await rm(path);
 }
 
 async function builtImages(name: string): Promise<readonly string[]> {
@@ -147,6 +173,9 @@ async function builtImages(name: string): Promise<readonly string[]> {
 }
 
 type BuildPlace = Readonly<{ network: "none" | "host"; context: string }>;
+
+/** It copies from another image alone. */
+const barePlace: BuildPlace = { network: "none", context: join(import.meta.dirname, "bare-image") };
 
 async function build(
   tag: string,
