@@ -49,6 +49,11 @@ export async function makeConsumerFolder(folder: string, tarball: string): Promi
     devDependencies: Object.fromEntries(besides.map((name) => [name, packageJson.devDependencies[name]])),
   };
   await writeFile(join(folder, "package.json"), JSON.stringify(manifest));
+  return openConsumerFolder(folder);
+}
+
+/** The folder as another process has made it. */
+export function openConsumerFolder(folder: string): ConsumerFolder {
   const start: ConsumerFolder["run"] = async (program, args, env = {}) =>
     runToEnd(program, args, { cwd: folder, env: { PATH: pathOfThisNode(), ...env } });
   return {

@@ -1,37 +1,26 @@
-import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
+import { spawnSync } from "node:child_process";
 import { existsSync, globSync, readFileSync } from "node:fs";
-import { cp, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { builtinModules } from "node:module";
 import { basename, join } from "node:path";
 import { preProcessFile } from "typescript";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { beforeAll, describe, expect, inject, it } from "vitest";
 import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { nodeNeeded, findOldNode } from "../support/old-node.ts";
 import { root } from "../style/rooms.ts";
 import { isBundled } from "../../package/build/bundled-packages.ts";
-import { buildPackageSchema } from "#infra/stack-component/package-schema.ts";
-import { startComponentEngine } from "../support/pulumi/component-engine.ts";
-import { findGo } from "../support/pulumi/find-go.ts";
-import { findPulumi } from "../support/pulumi/find-pulumi.ts";
-import { findPython } from "../support/pulumi/find-python.ts";
-import { deployProgram, programLanguages } from "./component-program.ts";
 import { measureInstalledBytes } from "./installed-size.ts";
 import { expectRunbooks, startGuardingSidecar } from "./guarding-sidecar.ts";
-import { expectSale, expectStrictTypes } from "./consumer-checks.ts";
+import { expectSale } from "./consumer-checks.ts";
 import { installPackage, type InstalledPackage } from "./installed-package.ts";
 
 const megabytes = 1_000_000;
-const pulumi = await findPulumi("kubernetes");
-const python = pulumi.ok ? await findPython("pulumi>=3,<4") : pulumi;
-const go = pulumi.ok ? await findGo("github.com/pulumi/pulumi/sdk/v3@v3.256.0") : pulumi;
 let installed: InstalledPackage;
 
 beforeAll(async () => {
   installed = await installPackage(inject("artifactsDirectory"));
 }, 1_200_000);
-afterAll(() => installed?.[Symbol.asyncDispose]());
 
 /** The package's own files that match, as paths in it. */
 const files = (pattern: string) => globSync(pattern, { cwd: installed.directory, exclude: ["node_modules/**"] });
@@ -198,95 +187,6 @@ describe("the installed command", () => {
       );
     },
   );
-});
-
-describe("the installed library", () => {
-  it("compiles for a strict consumer of every export", () => expectStrictTypes(installed));
-
-  it("compiles for a strict consumer that resolves as a bundler does, or as Node 16 did", async () => {
-    expect(
-      await installed.compile("without-pulumi.mts", "--module", "esnext", "--moduleResolution", "bundler"),
-    ).toEqual([]);
-    const told = await installed.compile("without-pulumi.mts", "--module", "node16", "--moduleResolution", "node16");
-    expect(told).toEqual([]);
-  });
-
-  it("compiles for the example of a program with the component", async () => {
-    await cp(join(root, "examples/pulumi/typescript/index.ts"), join(installed.folder, "program.mts"));
-    expect(await installed.compile("program.mts", "--module", "nodenext")).toEqual([]);
-  });
-
-  it("is there for require", async () => {
-    const { stderr, stdout } = await installed.run(process.execPath, ["require-all.cjs"]);
-    expect(stderr).toBe("");
-    expect(JSON.parse(stdout)).toEqual({
-      client: expect.arrayContaining(["payingFetch", "tokenReader"]) as unknown,
-      lint: ["lintConfig", "lintRules", "parseNodeVersion"],
-      policies: ["gatehousePolicies"],
-      pulumi: expect.arrayContaining(["Gatehouse", "Service", "deploymentSecret", "facilitatorSpec"]) as unknown,
-      "pulumi/docker": ["DockerHost"],
-      "pulumi/kubernetes": ["KubernetesNamespace"],
-      settings: expect.arrayContaining(["gatewaySettings", "readSettings", "sidecarSettings"]) as unknown,
-    });
-  });
-
-  it("deploys by a Pulumi program", async () => {
-    const { status, stdout, stderr } = await installed.run(process.execPath, ["deployment.mjs"]);
-    expect(status, stderr).toBe(0);
-    const resources = JSON.parse(stdout) as readonly { type: string }[];
-    expect(resources.findLast(({ type }) => type === "docker:index/container:Container")).toMatchObject({
-      name: "pay-facilitator",
-      command: ["facilitator"],
-      image: "registry.example/gatehouse:1",
-    });
-  });
-
-  it("judges by its policies, and its pack serves Pulumi", async () => {
-    const { stdout, stderr } = await installed.run(process.execPath, ["judged.mjs"]);
-    expect(stderr).toBe("");
-    expect(stdout).toMatch(/^image-pinned: shop /m);
-    const pack = spawn(process.execPath, ["."], {
-      cwd: inPackage("policies"),
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    const ended = once(pack, "exit");
-    // Pulumi's engine reads the port of the pack's server from there.
-    const [port] = (await once(pack.stdout, "data")) as [Buffer];
-    expect(String(port)).toMatch(/^\d+\n$/);
-    pack.kill();
-    await ended;
-  });
-});
-
-describe("the installed components", () => {
-  it("are there for every language: the plugin tells the schema, and makes the whole system", async () => {
-    await using engine = await startComponentEngine(inPackage("infra/plugin"));
-    expect(JSON.parse(await engine.schema())).toEqual(buildPackageSchema());
-    const inputs = {
-      target: "kubernetes",
-      renderTo: "rendered",
-      gatehouseImage: "registry.example/gatehouse:1",
-      devnetImage: "registry.example/gatehouse-devnet:1",
-      devAccounts: true,
-      tokenAddress: "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2",
-    };
-    const { state } = await engine.construct({ inputs });
-    expect(state["status"]).toBe("http://sidecar-status:9600/status");
-    expect(engine.takeRegistered().map(({ type }) => type)).toContain("kubernetes:apps/v1:StatefulSet");
-  });
-
-  for (const language of programLanguages) {
-    const needed = { yaml: pulumi, python, go, typescript: pulumi }[language];
-    const skipped = needed.ok ? "" : ` (skipped: ${needed.message})`;
-    it.skipIf(!needed.ok)(`deploy by the example in ${language}${skipped}`, async () => {
-      const { folder, outputs } = await deployProgram(installed, language);
-      expect(outputs).toMatchObject({
-        status: "http://sidecar-status:9600/status",
-        signer: { howToFund: expect.any(String) as unknown },
-      });
-      expect(globSync("rendered/**/*.yaml", { cwd: folder }).length).toBeGreaterThan(25);
-    });
-  }
 });
 
 /** Every specifier that a file imports, as TypeScript reads it. */
