@@ -29,7 +29,7 @@ test.each([
     { ...roomy, bound: "memory", fullForMs: 0 },
     "False",
     "ConnectionsFull",
-    "give this process or its container more memory, 160 KiB for each connection more, and 40 KiB of heap where --max-old-space-size is set; if not, lower",
+    "give this process or its container more memory, 160 KiB for each connection more, and 60 KiB of heap where --max-old-space-size is set; if not, lower",
   ],
   [
     "something else holds them",

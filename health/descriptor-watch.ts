@@ -35,9 +35,9 @@ const shortShare = 0.95;
 const raise =
   "raise the limit of open files (ulimit -n, LimitNOFILE= in systemd, --ulimit nofile in Docker) and restart this process";
 
-/** What to do where a quarter of the memory, at 40 KiB a connection, is the bound, or half of the heap at 20 KiB. */
+/** What to do where a quarter of the memory, at 40 KiB a connection, is the bound, or a third of the heap at 20 KiB. */
 const moreMemory =
-  "give this process or its container more memory, 160 KiB for each connection more, and 40 KiB of heap where --max-old-space-size is set";
+  "give this process or its container more memory, 160 KiB for each connection more, and 60 KiB of heap where --max-old-space-size is set";
 
 /** Names of the settings that bound connections. */
 type ConnectionSettingNames = Readonly<{ connections: string; connectionsPerAddress: string }>;

@@ -21,7 +21,7 @@ beforeAll(async () => {
   gateway = await startSmallGateway(
     { GATEHOUSE_GATEWAY_WEB_SOCKET_CLIENTS: String(mostClients), GATEHOUSE_GATEWAY_WEB_SOCKET_BRIDGE_MS: "60000" },
     // So many have room in no smaller one.
-    { heapMiB: isLong ? 416 : 128 },
+    { heapMiB: isLong ? 512 : 128 },
   );
   await until("the gateway follows the node's heads", generousMs, () => gateway.node.subscriptions() === 1);
 });

@@ -100,9 +100,9 @@ describe("how many connections a process may hold", () => {
   test.each([
     ["a quarter of the memory at 40 KiB each", { memoryBytes: 536_870_912 }, 3_276, "memory"],
     [
-      "half of the heap at 20 KiB each, where that is fewer",
+      "a third of the heap at 20 KiB each, where that is fewer",
       { memoryBytes: 536_870_912, heapBytes: 100_663_296 },
-      2_457,
+      1_638,
       "memory",
     ],
     ["what the setting says, where there is memory", { memoryBytes: 8_589_934_592 }, 20_000, "setting"],

@@ -56,8 +56,8 @@ const connectionBytes = 40 * 1_024;
 const memoryShare = 1 / 4;
 /** What a connection takes of the heap: a WebSocket 12 KiB, measured, and its subscriptions. */
 const connectionHeapBytes = 20 * 1_024;
-/** Connections may take this part of the heap; a service's own code and data take some 40 MiB. */
-const heapShare = 1 / 2;
+/** Connections may take this part of the heap's limit, of which V8's young generation has up to 96 MiB; a service's own code and data take some 40 MiB. */
+const heapShare = 1 / 3;
 /** However little memory there is, these may come. */
 const memoryLeast = 64;
 /** Time between two looks at what the process has open. */
