@@ -31,8 +31,8 @@ const reasons: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
   Object.entries(conditionReasons).map(([type, { True, False, Unknown }]) => [type, [...True, ...False, ...Unknown]]),
 );
 const variables = [...read("docs/settings.md").matchAll(/`(GATEHOUSE_[A-Z0-9_]+)`/g)].map(([, name = ""]) => name);
-/** Variables that no schema has: of tests, of a command, and of a script. */
-const otherVariables = /^GATEHOUSE_(?:TEST|FUZZ|ATTACK|PAY|IMAGE|RUNNER)/;
+/** Variables that no schema has: of tests, of a command, and of scripts. */
+const otherVariables = /^GATEHOUSE_(?:TEST|FUZZ|ATTACK|PAY|IMAGE|RUNNER|ENGINE_CACHE)/;
 /** The sections of docs/command-line.md, which is printed from the commands, by command. */
 const commands: Readonly<Record<string, string>> = Object.fromEntries(
   read("docs/command-line.md")

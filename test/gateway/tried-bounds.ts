@@ -106,6 +106,9 @@ export const triedBounds: TriedBounds = {
       Object.fromEntries(resources.map((resource) => [resource, resource])),
     ]),
   ),
+  "test/sidecar/pre-copy.integration.test.ts": {
+    "copy of the data by rsync, while the node runs": "a stop, and the end of the time, end rsync at once",
+  },
   "test/gateway/memory-bounds.integration.test.ts": {
     "bytes held for all clients, with the cache": "lets the cache give way, and has lost nothing of itself at the end",
     "bytes held for one address (IPv6: /64)": "bounds what one address holds while another's answers come through",

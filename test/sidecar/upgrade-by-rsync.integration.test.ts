@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { makeRelease } from "#devnet/testing/new-version.ts";
 import { isOnPath } from "#devnet/pushgateway/real-pushgateway.ts";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
-import { findProcessesIn } from "#sidecar/upkeep/drivers/host-processes.ts";
+import { createPortHolders } from "#sidecar/upkeep/upgrade/node-power.ts";
 import { runCancelCommand } from "#sidecar/upkeep/control/upgrade-command.ts";
 import type { DevnetWorkspace } from "../support/devnet-workspace.ts";
 import {
@@ -76,7 +76,8 @@ describe.skipIf(!isThere)(`an upgrade whose data are copied by rsync${skipped}`,
     await using settled = await startSettledDevnet({ ...byRsync, GATEHOUSE_SIDECAR_UPGRADE_LATE_MS: "1000" });
     const { node, upkeep } = settled;
     const source = await makeRelease(join(node.workspace, "releases", "good"), "0.16.2", "good");
-    const pids = await findProcessesIn(join(node.workspace, "bin"));
+    const holders = createPortHolders(node.httpUrl, () => join(node.workspace, "bin"));
+    const running = await holders.now();
     await replaceRsync(node.workspace, 'echo "rsync: no access" >&2; exit 23');
     const failed = await upgradeDevnet(upkeep, source);
     expect(failed.status).toBe(1);
@@ -103,7 +104,7 @@ describe.skipIf(!isThere)(`an upgrade whose data are copied by rsync${skipped}`,
     expect((await copying).printed).toContain("it was withdrawn (gatehouse upgrade --cancel)");
     await upkeep.reason("UpgradeProved", "NoneScheduled");
     expect(await readdir(workOf(node))).toEqual([]);
-    expect(await findProcessesIn(join(node.workspace, "bin"))).toEqual(pids);
+    expect(await holders.now()).toEqual(running);
     expect(await cancel()).toContain("No upgrade is scheduled");
     // What becomes another one while it is copied is not the one that was agreed to.
     const takeAway = await replaceRsync(
