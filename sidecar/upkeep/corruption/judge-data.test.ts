@@ -189,6 +189,10 @@ test.each([
   expect(words(judged)).toContain(missing);
 });
 
+test("a block that the node may have pruned since is no sign", () => {
+  expect(judge({ ...gone, height: 20_000 }).kind).toBe("sound");
+});
+
 test("of a node that was never seen well nothing is known to compare with", () => {
   const judged = judge(down, three, { mark: undefined });
   expect(words(judged)).toBe("how the node was when it was well (the sidecar has not seen it so)");

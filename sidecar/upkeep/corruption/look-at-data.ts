@@ -12,7 +12,7 @@ import type { PortHolders } from "../upgrade/node-power.ts";
 import type { BlockLook, DataRpc } from "../upgrade/node-rpc.ts";
 import type { VersionResolution } from "../version/version-resolution.ts";
 import { digestPrograms, lookAtPlace } from "./data-place.ts";
-import { settledBlocks, type DataLook } from "./judge-data.ts";
+import { mayBePruned, settledBlocks, type DataLook } from "./judge-data.ts";
 
 export type LookAtDataDependencies = Readonly<{
   settings: SidecarSettings;
@@ -100,7 +100,8 @@ export async function takeMark(
   const settled = await rpc.findBlock(number, signal);
   // What was exchanged during the look would be taken for what was there before.
   const known = before?.block && (await rpc.findBlock(before.block.number, signal));
-  const holds = known === undefined || (known.kind === "found" && known.hash === before?.block?.hash);
+  const isPruned = known?.kind === "gone" && mayBePruned(before?.block?.number ?? height, height);
+  const holds = known === undefined || isPruned || (known.kind === "found" && known.hash === before?.block?.hash);
   const isSameProcess =
     process !== undefined && before?.process?.pid === process.pid && before.process.startTicks === process.startTicks;
   return {
