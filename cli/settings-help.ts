@@ -12,7 +12,6 @@ export function formatSettingsHelp(definition: SettingsDefinition, extent: HelpE
   const leaves = listSettingsLeaves(definition.service, definition.schema);
   const shown = extent === "all" ? leaves : listEssentialLeaves(definition, leaves);
   const others = leaves.filter((leaf) => !shown.includes(leaf));
-  const example = leaves[0];
   return [
     "",
     extent === "all" ? "Settings:" : "Settings to begin with:",
@@ -26,11 +25,8 @@ export function formatSettingsHelp(definition: SettingsDefinition, extent: HelpE
           ...groupsOf(others),
           "",
         ]),
-    "Each is an environment variable; all but secrets may also stand in the settings file, as the key in brackets.",
-    `A settings file is JSON5; name it with --settings or ${toEnvironmentName(definition.service, ["settingsPath"])}.`,
-    ...(example === undefined
-      ? []
-      : [`The environment wins over the file: ${example.env} over ${example.path.join(".")}.`]),
+    "Each is an environment variable; all but secrets may stand in the JSON5 file of",
+    `--settings (${toEnvironmentName(definition.service, ["settingsPath"])}), as the key in brackets.`,
   ].join("\n");
 }
 

@@ -72,6 +72,7 @@ const smallestTextPx = `Math.min(...[...document.querySelectorAll("main *, heade
 
 /** Numbers of tables that do not stand on one line. */
 const brokenNumbers = `[...document.querySelectorAll("td")].filter((cell) => {
+  if (!/^[0-9.,]+( [^ ]+)?$/.test(cell.textContent.trim())) return false;
   const text = document.createRange();
   text.selectNodeContents(cell);
   return text.getClientRects().length > 1;
