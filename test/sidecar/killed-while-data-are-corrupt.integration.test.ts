@@ -30,7 +30,10 @@ test.each(Array.from({ length: rounds }, (_, round) => seed + round))(
     await node.start();
     const start = (killAt: number) => startUpgradeProcess(node, { killAt, autoRestore: snapshot });
     let sidecar = start(0);
-    await until("the node is right", withinMs, async () => (await sidecar.ask())?.isRight);
+    await until("the node is right", withinMs, async () => {
+      const state = await sidecar.ask();
+      return state?.isRight === true && state.isKept;
+    });
     await writeFile(chain, "ruined");
     await node.kill();
     await sidecar.ask({ killAt: step() });

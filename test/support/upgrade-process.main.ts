@@ -67,7 +67,8 @@ async function answer({ source, atMs, snapshot, killAt: step }: UpgradeProcessRe
   const isRight =
     reason("ConfigCurrent") === "AsDesired" && reason("RestartSettled") === "Idle" && reason("AutoPruneOn") === "On";
   const state: UpgradeProcessState = {
-    isRight: isRight && reason("DataSound") === "Sound" && reason("RollBackReady") === "Kept",
+    isRight: isRight && reason("DataSound") === "Sound",
+    isKept: reason("RollBackReady") === "Kept",
     problems,
     ownRestores: upkeep.state.ownRestores.get()?.length ?? 0,
     isHeld: upkeep.state.hold.get() !== undefined,

@@ -8,8 +8,10 @@ export type UpgradeProcessRequest = Readonly<{ source?: string; atMs?: number; s
 
 /** How the node and its upgrade are in the eyes of the upkeep. */
 export type UpgradeProcessState = Readonly<{
-  /** node.conf, pruning and data are as desired, no restart is due, and there is something to roll back to. */
+  /** node.conf, pruning and data are as desired, and no restart is due. */
   isRight: boolean;
+  /** The node is known to have advanced with its node.conf. Of one that nobody has restarted, its start and the file's last change may be too near to each other to tell. */
+  isKept: boolean;
   /** Why an upgrade that was asked for was refused. */
   problems: readonly string[];
   /** Restores that the sidecar began by itself. */
