@@ -82,7 +82,7 @@ it("targets of the overview", async () => {
   answer = sayStatus(4_096);
   await using overview = await startSmallOverview();
   expect(await overview.all("all were looked at", ({ answers }) => answers)).toHaveLength(64);
-  await expect(startSmallOverview({ count: 65 })).rejects.toThrow("there are 65 targets; an overview has at most 64.");
+  await expect(startSmallOverview({ count: 65 })).rejects.toThrow("there are 65 targets; at most 64 are possible.");
   await overview.expectServing();
 });
 
