@@ -1,12 +1,12 @@
-import { once } from "node:events";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { makeRelease } from "#devnet/testing/new-version.ts";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
+import { serveNode } from "#sidecar/testing/watched-node.ts";
 import type { DevnetWorkspace } from "../support/devnet-workspace.ts";
 import { readHash, startSettledDevnet, upgradeDevnet } from "../support/settled-devnet.ts";
 import { until } from "../support/until.ts";
@@ -218,21 +218,7 @@ test("without lag.restart, or with a driver that can't stop the node, the settin
 });
 
 /** Another node of the chain, which has the blocks that the fake node had. */
-async function startReference() {
-  const server = createServer((request, response) => void answer(request, response));
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  const port = typeof address === "object" ? address?.port : undefined;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
-  };
-}
+const startReference = () => serveNode((request, response) => void answer(request, response));
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { id, method, params } = (await json(request)) as { id: number; method: string; params: readonly string[] };

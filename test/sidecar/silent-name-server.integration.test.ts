@@ -59,15 +59,21 @@ async function startSidecar(env: Readonly<Record<string, string>>) {
   };
 }
 
+/** A node that is well, and how often it was looked at. */
+async function serveCountedNode() {
+  let looks = 0;
+  const answer = answersRpc({ ...goodAnswers, eth_blockNumber: risingHeight });
+  const node = await serveNode((request, response) => {
+    looks += 1;
+    return answer(request, response);
+  });
+  return { ...node, looks: () => looks };
+}
+
 test.skipIf(nameServer === undefined)(
   `a node is asked on while no name server answers for other names${why}`,
   async () => {
-    let looks = 0;
-    const answer = answersRpc({ ...goodAnswers, eth_blockNumber: risingHeight });
-    await using node = await serveNode((request, response) => {
-      looks += 1;
-      return answer(request, response);
-    });
+    await using node = await serveCountedNode();
     const references = ["one", "two", "three"].map((label) => `http://${label}-reference.test:8545`);
     await using sidecar = await startSidecar({
       GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.url.replace("127.0.0.1", "node.test"),
@@ -77,8 +83,8 @@ test.skipIf(nameServer === undefined)(
     await until("a name server is asked for three names", generousMs, () =>
       ["one-", "two-", "three-"].every((label) => nameServer?.wasAsked(label)),
     );
-    const before = looks;
-    await until("the node is asked ten times more", withinMs, () => looks >= before + 10);
+    const before = node.looks();
+    await until("the node is asked ten times more", withinMs, () => node.looks() >= before + 10);
     expect(await sidecar.rpc()).toMatchObject({ reason: "Answering" });
   },
 );
@@ -95,12 +101,7 @@ test.skipIf(nameServer === undefined)(`a node whose name nobody resolves is not 
 test.skipIf(nameServer === undefined)(
   `why a node's WebSocket gives no answer is told once while nobody resolves its name${why}`,
   async () => {
-    let looks = 0;
-    const answer = answersRpc({ ...goodAnswers, eth_blockNumber: risingHeight });
-    await using node = await serveNode((request, response) => {
-      looks += 1;
-      return answer(request, response);
-    });
+    await using node = await serveCountedNode();
     await using sidecar = await startSidecar({
       GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.url,
       GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: "ws://unknown-socket.test:18200",
@@ -109,10 +110,10 @@ test.skipIf(nameServer === undefined)(
     const told = await until("the sidecar has looked", generousMs, () => sidecar.condition("WebSocketAnswering"));
     expect(told.message).toMatch(/^the name unknown-socket.test can't be resolved: no name server answers\. /);
     const reasons = new Set<string | undefined>();
-    const before = looks;
+    const before = node.looks();
     await until("the node is looked at for some seconds", withinMs, async () => {
       reasons.add((await sidecar.condition("WebSocketAnswering"))?.reason);
-      return looks >= before + 10;
+      return node.looks() >= before + 10;
     });
     expect(reasons).toEqual(new Set(["NameUnresolved"]));
   },
