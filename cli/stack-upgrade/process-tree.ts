@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { readdir } from "node:fs/promises";
 import { promisify } from "node:util";
+import { sendSignal } from "#daemon/send-signal.ts";
 import { waitUntil } from "#daemon/time.ts";
 import { readProcessStart, readStatFields } from "./process-start.ts";
 
@@ -26,8 +27,8 @@ export async function endProcessTree(root: number): Promise<void> {
   for (const pid of tree) starts.set(pid, await readProcessStart(pid));
   for (const pid of tree) {
     // What was started since the look is in one of their groups.
-    kill(-pid);
-    kill(pid);
+    sendSignal(-pid, "SIGKILL");
+    sendSignal(pid, "SIGKILL");
   }
   const areThere = async () => {
     const now = await Promise.all([...starts].map(async ([pid, start]) => [start, await readProcessStart(pid)]));
@@ -70,14 +71,4 @@ async function askPs(): Promise<readonly TableRow[]> {
     .split("\n")
     .map((line) => line.trim().split(/\s+/).map(Number))
     .map(([pid = 0, parent = 0]) => ({ pid, parent }));
-}
-
-function kill(target: number): void {
-  try {
-    process.kill(target, "SIGKILL");
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    // It has ended, or leads no group; another user's is found out by who waits for its end.
-    if (code !== "ESRCH" && code !== "EPERM") throw error;
-  }
 }

@@ -1,3 +1,4 @@
+import { sendSignal } from "#daemon/send-signal.ts";
 import type { Clock } from "#daemon/clock.ts";
 import type { Pause } from "#daemon/time.ts";
 import type { StepOutcome } from "./next-stage.ts";
@@ -30,7 +31,7 @@ const lookAgainMs = 1_000;
 /** The machine's own processes. */
 export const systemProcesses: Processes = {
   startOf: readProcessStart,
-  interrupt: sendInterrupt,
+  interrupt: (pid) => sendSignal(pid, "SIGINT"),
   kill: endProcessTree,
 };
 
@@ -80,14 +81,4 @@ async function isAtWork(
   { processes }: Pick<EndUpdateDependencies, "processes">,
 ): Promise<boolean> {
   return (await processes.startOf(pid)) === startedAt;
-}
-
-function sendInterrupt(pid: number): void {
-  try {
-    process.kill(pid, "SIGINT");
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    // One that has ended, or is another user's: whoever waits for its end finds out.
-    if (code !== "ESRCH" && code !== "EPERM") throw error;
-  }
 }

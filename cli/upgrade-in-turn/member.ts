@@ -27,3 +27,27 @@ export type Member = Readonly<{
   /** Why no other node should be stopped now, because this one is not well; undefined where it is. */
   findTrouble: () => Promise<string | undefined>;
 }>;
+
+/** Requests something; of an error that is expected, the words are the finding, because they say what to do. Other errors are thrown. */
+export type Settle = <T>(request: () => Promise<T>, otherwise: (words: string) => T) => Promise<T>;
+
+/** Creates that for what a kind of member can fail with. */
+export function createSettle(isExpected: (error: unknown) => error is Error): Settle {
+  return async (request, otherwise) => {
+    try {
+      return await request();
+    } catch (error) {
+      if (!isExpected(error)) throw error;
+      return otherwise(error.message);
+    }
+  };
+}
+
+/** Creates a member, of which what can't be found out refuses it, or is its trouble. */
+export function createMember({ name, look, findTrouble }: Member, settle: Settle): Member {
+  return {
+    name,
+    look: () => settle<MemberLook>(look, (words) => ({ kind: "refused", words })),
+    findTrouble: () => settle(findTrouble, (words) => words),
+  };
+}

@@ -12,7 +12,7 @@ import {
   requestControl,
   type ControlTarget,
 } from "#sidecar/upkeep/control/request-control.ts";
-import type { Member, MemberEnd, MemberLook, MemberWork } from "./member.ts";
+import { createMember, createSettle, type Member, type MemberEnd, type MemberLook, type MemberWork } from "./member.ts";
 
 /** What each of the sidecars is asked for. */
 export type SidecarUpgrade = Readonly<{
@@ -25,21 +25,19 @@ export type SidecarUpgrade = Readonly<{
   withinMs: number;
 }>;
 
+/** What a sidecar does not answer is a finding about it. */
+const settle = createSettle((error): error is ControlError => error instanceof ControlError);
+
 /** Creates a node that its own sidecar upgrades. */
 export function createSidecarMember(name: string, target: ControlTarget, upgrade: SidecarUpgrade): Member {
-  return {
-    name,
-    look: () =>
-      settle(
-        () => lookAtSidecar(target, upgrade),
-        (words) => ({ kind: "refused", words }),
-      ),
-    findTrouble: () =>
-      settle(
-        async () => findTrouble(await requestView(target)),
-        (words) => words,
-      ),
-  };
+  return createMember(
+    {
+      name,
+      look: () => lookAtSidecar(target, upgrade),
+      findTrouble: async () => findTrouble(await requestView(target)),
+    },
+    settle,
+  );
 }
 
 async function lookAtSidecar(target: ControlTarget, upgrade: SidecarUpgrade): Promise<MemberLook> {
@@ -140,14 +138,4 @@ function findTrouble({ problems }: ControlView): string | undefined {
 
 function readRelease(version: string | undefined): string | undefined {
   return version === undefined ? undefined : parseNodeVersion(version)?.release;
-}
-
-/** What a sidecar does not answer is a finding about it: the message says what to do. */
-async function settle<T>(ask: () => Promise<T>, otherwise: (words: string) => T): Promise<T> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (!(error instanceof ControlError)) throw error;
-    return otherwise(error.message);
-  }
 }

@@ -16,28 +16,26 @@ import { lockStack } from "../stack-upgrade/stack-lock.ts";
 import { decideNewSide, namesOf, type RequestedVersion, type StackPlace } from "../stack-upgrade/stack-place.ts";
 import { describeRecord, formatEnd, formatStackPlan } from "../stack-upgrade/stack-plan.ts";
 import { defaultLimits, findRecordPath, readRecord, type UpgradeSide } from "../stack-upgrade/stack-record.ts";
-import type { Member, MemberEnd, MemberLook, MemberWork } from "./member.ts";
+import { createMember, createSettle, type Member, type MemberEnd, type MemberLook, type MemberWork } from "./member.ts";
 
 /** One of several stacks, and the version that all of them are to run. */
 export type StackMemberOptions = Omit<StackUpgradeOptions, "agreed" | "confirm" | "dryRun" | "isContinued" | "yes"> &
   Readonly<{ requested: RequestedVersion }>;
 
+/** What can't be found out about a stack is a finding about it. */
+const settle = createSettle(isExpected);
+
 /** Creates a node that is upgraded with its stack. */
 export function createStackMember(options: StackMemberOptions, dependencies: StackUpgradeDependencies): Member {
   const work = buildWork(dependencies);
-  return {
-    name: options.stack,
-    look: () =>
-      settle(
-        () => lookAtMember(options, work),
-        (words) => ({ kind: "refused", words }),
-      ),
-    findTrouble: () =>
-      settle(
-        () => findTrouble(options, work),
-        (words) => words,
-      ),
-  };
+  return createMember(
+    {
+      name: options.stack,
+      look: () => lookAtMember(options, work),
+      findTrouble: () => findTrouble(options, work),
+    },
+    settle,
+  );
 }
 
 async function lookAtMember(options: StackMemberOptions, work: StackWork): Promise<MemberLook> {
@@ -128,14 +126,4 @@ async function findNodeTrouble(
 ): Promise<string | undefined> {
   const { problems } = await lookAtNode(place, { questions: questions(place), pause, signal });
   return problems.length === 0 ? undefined : problems.join("; ");
-}
-
-/** What can't be found out about a stack is a finding: the message says what to do. */
-async function settle<T>(ask: () => Promise<T>, otherwise: (words: string) => T): Promise<T> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (!isExpected(error)) throw error;
-    return otherwise(error.message);
-  }
 }

@@ -1,5 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { basename } from "node:path";
+import { sendSignal } from "#daemon/send-signal.ts";
 import { runProcess } from "#daemon/bounded-process.ts";
 import { waitUntil } from "#daemon/time.ts";
 
@@ -90,7 +91,7 @@ export async function syncFileSystem(
 export async function endWritersOf(prefix: string, signal: AbortSignal): Promise<boolean> {
   const end = async () => {
     const pids = await findCopiers(prefix);
-    for (const pid of pids ?? []) killProcess(pid);
+    for (const pid of pids ?? []) sendSignal(pid, "SIGKILL");
     return pids;
   };
   const left = await waitUntil(end, (pids) => pids === undefined || pids.length === 0, {
@@ -118,16 +119,6 @@ async function findCopiers(prefix: string): Promise<readonly number[] | undefine
     if (isCopier && words.at(-1)?.startsWith(prefix) === true) found.push(pid);
   }
   return found;
-}
-
-function killProcess(pid: number): void {
-  try {
-    process.kill(pid, "SIGKILL");
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    // It has ended; or it is another user's, and is waited for in vain then.
-    if (code !== "ESRCH" && code !== "EPERM") throw error;
-  }
 }
 
 function runBriefly(command: readonly [string, ...string[]], signal: AbortSignal) {
