@@ -285,11 +285,16 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     { upgrade: { record: { ...upgraded, end: "settled", stage: "back-data", failure: "its height stayed 5" } } },
     "The upgrade from 0.15.0 to 0.16.2 failed, and so did the way back; the node answers again since, so nothing more is tried. 0.16.2 failed: its height stayed 5. What is kept is in these directories; remove them when they are of no use: rm -r -- /w",
   ],
-  ["DataSound", "Sound", { data: { judgement: { kind: "sound" } } }, "has the blocks that it had before"],
+  [
+    "DataSound",
+    "Sound",
+    { data: { found: { judgement: { kind: "sound" }, next: undefined } } },
+    "has the blocks that it had before",
+  ],
   [
     "DataSound",
     "Corrupt",
-    { data: { judgement: { kind: "corrupt", signs: ["block 7 is gone"] }, next: undefined } },
+    { data: { found: { judgement: { kind: "corrupt", signs: ["block 7 is gone"] }, next: undefined } } },
     "are corrupt: block 7 is gone. Other causes were looked for and not found: node.conf, programs, keys, ports, memory, the disk's room, the chain. Restore them from a snapshot: npx gatehouse-evm restore --snapshot",
   ],
   [
@@ -297,8 +302,10 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     "InDoubt",
     {
       data: {
-        judgement: { kind: "doubt", signs: ["block 7 is gone"], missing: ["a peer", "room"], needsStart: false },
-        next: "Nothing is done.",
+        found: {
+          judgement: { kind: "doubt", signs: ["block 7 is gone"], missing: ["a peer", "room"], needsStart: false },
+          next: "Nothing is done.",
+        },
       },
     },
     "may be corrupt: block 7 is gone. To be sure, this is missing: a peer; room. Nothing is done.",
@@ -306,10 +313,15 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
   [
     "DataSound",
     "Restored",
-    { data: { judgement: { kind: "sound" }, restored: ownRestore } },
+    { data: { found: { judgement: { kind: "sound" }, next: undefined }, restored: ownRestore } },
     "from /kept/data at 2026-",
   ],
-  ["DataSound", "NotSeenWell", { data: { judgement: { kind: "another-chain" } } }, "another first block than before"],
+  [
+    "DataSound",
+    "NotSeenWell",
+    { data: { found: { judgement: { kind: "another-chain" }, next: undefined } } },
+    "another first block than before",
+  ],
   ["RestoreReady", "NotChecked", { data: { readiness: { kind: "unchecked" } } }, "not been looked at yet"],
   ["RestoreReady", "Ready", { data: { readiness: { kind: "ready", sources: ["/a", "/b"] } } }, "once, from /a and /b"],
   [

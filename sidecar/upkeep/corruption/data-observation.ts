@@ -12,12 +12,13 @@ export type RestoreReadiness = Readonly<
   | { kind: "used"; by: OwnRestore }
 >;
 
+/** A judgement, and what is done about it, or can be, as a sentence. They are told together: each next step belongs to its judgement. */
+export type DataFinding = Readonly<{ judgement: DataJudgement; next: string | undefined }>;
+
 /** What is known about whether the node's data are whole. */
 export type DataObservation = Readonly<{
-  /** Absent before the first look. */
-  judgement: DataJudgement | undefined;
-  /** What is done about it, or can be, as a sentence. */
-  next: string | undefined;
+  /** What the last look found; absent before the first. */
+  found: DataFinding | undefined;
   readiness: RestoreReadiness;
   /** The last restore that was begun by itself and is proved, while it is told. */
   restored: OwnRestore | undefined;
@@ -29,21 +30,18 @@ export type ObservedData = Observation<DataObservation>;
 
 /** Nothing is known of the data yet. `isOff`: they are not to be restored by themselves. */
 export function observeData(isOff: boolean, onChange?: () => void): ObservedData {
-  const nothing = { judgement: undefined, next: undefined, restored: undefined, looking: undefined };
+  const nothing = { found: undefined, restored: undefined, looking: undefined };
   return createObservation<DataObservation>({ ...nothing, readiness: { kind: isOff ? "off" : "unchecked" } }, onChange);
 }
 
 /** Says whether the data are whole, and whether they could be restored by themselves. Pure. */
 export function deriveDataConditions(seen: DataObservation, command: CommandWords): readonly ConditionReport[] {
-  return [
-    ...(seen.judgement === undefined ? [] : [dataSound(seen.judgement, seen, command)]),
-    ...restoreReady(seen.readiness),
-  ];
+  return [...(seen.found === undefined ? [] : [dataSound(seen.found, seen, command)]), ...restoreReady(seen.readiness)];
 }
 
 function dataSound(
-  judgement: DataJudgement,
-  { next, restored }: DataObservation,
+  { judgement, next }: DataFinding,
+  { restored }: DataObservation,
   command: CommandWords,
 ): ConditionReport<"DataSound"> {
   const type = "DataSound";

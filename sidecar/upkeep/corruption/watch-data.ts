@@ -84,13 +84,17 @@ async function look(watch: DataWatch, seen: WatchDataSeen, dependencies: WatchDa
   const evidence = state.dataEvidence.get() ?? { failedStarts: [] };
   const found = await lookAtData(evidence, dependencies);
   const judgement = judgeData(evidence, found.look, settings.health);
-  const next = await revise(evidence, judgement, found, dependencies);
+  const revised = await revise(evidence, judgement, found, dependencies);
   // A restart, an upgrade or a person's word may have come during the look: then it was of another time.
   if (signal.aborted || isAtWork(seen, dependencies)) return;
   if (JSON.stringify(state.dataEvidence.get() ?? evidence) !== JSON.stringify(evidence)) return;
-  if (next !== undefined) state.dataEvidence.set(next);
-  seen.data.note({ judgement });
-  seen.data.note({ next: await act(judgement, watch, seen, dependencies) });
+  if (revised !== undefined) state.dataEvidence.set(revised);
+  let next: string | undefined;
+  try {
+    next = await act(judgement, watch, seen, dependencies);
+  } finally {
+    seen.data.note({ found: { judgement, next } });
+  }
 }
 
 /** What is remembered after a look; undefined: what was. */
