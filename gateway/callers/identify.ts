@@ -14,29 +14,38 @@ export type Identify = (facts: RequestFacts) => CallerIdentity | Promise<CallerI
 /** Identities that are kept to be handed out again, and the longest name that one is kept by; others are made again. */
 const kept = { most: 10_000, nameLength: 256 };
 
+/** A list of nothing but IPv4 addresses, as far as its characters tell. */
+const plainList = /^[\d., ]+$/;
+
 /** Identifies callers by their address alone and gives all of them one tier. */
 export function identifyByAddress(
   listener: ListenerName,
   tierName: string,
   { client, notice }: Readonly<{ client: ClientAddress; notice?: ProxyNotice }>,
 ): Identify {
-  const identityOf = memoize(kept, (network): CallerIdentity => ({
+  const identityOf = (network: string): CallerIdentity => ({
     kind: "caller",
     caller: { key: `${listener} ${network}`, listener, tierName },
-  }));
+  });
   const identityOfPeer = memoize(kept, (remoteAddress) =>
     identityOf(toAddressKey(client.of(remoteAddress, undefined))),
   );
+  const readForwarded = (remoteAddress: string, forwarded: string) =>
+    identityOf(toAddressKey(client.of(remoteAddress, forwarded)));
   // An address has no blank in it, so that the first one parts the two.
   const identityOfForwarded = memoize(kept, (name) => {
     const blank = name.indexOf(" ");
-    return identityOf(toAddressKey(client.of(name.slice(0, blank), name.slice(blank + 1))));
+    return readForwarded(name.slice(0, blank), name.slice(blank + 1));
   });
   return (facts) => {
     const { remoteAddress } = facts;
     const isTrusted = client.isTrusted(remoteAddress);
     const forwarded = client.forwardedBy(facts);
-    if (isTrusted && forwarded !== undefined) return identityOfForwarded(`${remoteAddress} ${forwarded}`);
+    if (isTrusted && forwarded !== undefined) {
+      // IPv4 addresses are read sooner than they are looked up, and behind a proxy nearly each request may have another.
+      if (plainList.test(forwarded)) return readForwarded(remoteAddress, forwarded);
+      return identityOfForwarded(`${remoteAddress} ${forwarded}`);
+    }
     notice?.(isTrusted, facts);
     return identityOfPeer(remoteAddress);
   };

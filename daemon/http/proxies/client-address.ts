@@ -34,16 +34,16 @@ export function findClientAddress({
     isTrusted,
     forwardedBy: ({ forwardedFor, forwarded }) => (forwardedHeader === "forwarded" ? forwarded : forwardedFor),
     of: (remoteAddress, forwarded) => {
-      let client = plainAddress(remoteAddress) ?? remoteAddress;
-      if (forwarded === undefined || !isTrusted(remoteAddress)) return client;
-      const hops = forwardedHops(forwardedHeader, forwarded);
-      const believed = Math.min(hops.length, hopsMax);
-      for (let hop = 1; hop <= believed && isTrusted(client); hop += 1) {
-        const address = readNodeAddress(hops[hops.length - hop] ?? "");
-        if (address === undefined) break;
-        client = address;
+      let client: string | undefined;
+      if (forwarded !== undefined && isTrusted(remoteAddress)) {
+        for (const hop of readNearestHops(forwardedHeader, forwarded, hopsMax)) {
+          if (client !== undefined && !isTrusted(client)) break;
+          const address = readNodeAddress(hop);
+          if (address === undefined) break;
+          client = address;
+        }
       }
-      return client;
+      return client ?? plainAddress(remoteAddress) ?? remoteAddress;
     },
   };
 }
@@ -57,6 +57,7 @@ const withPort = /^([\d.]+):\d{1,5}$/;
  */
 export function readNodeAddress(node: string): string | undefined {
   const text = node.trim();
+  if (isIPv4(text)) return text;
   const host = bracketed.exec(text)?.[1] ?? withPort.exec(text)?.[1] ?? text;
   return isIP(host) === 0 ? undefined : plainAddress(host);
 }
@@ -111,16 +112,32 @@ function joined(value: string | readonly string[] | undefined): string | undefin
 }
 
 /**
- * The nodes that a header names, the nearest last: X-Forwarded-For, or `for` of RFC 7239's Forwarded, empty where an element has none. A
- * header that can't be read names nobody.
+ * The nodes that a header names, the nearest first and no more than `most`: X-Forwarded-For, or `for` of RFC 7239's Forwarded, empty where an
+ * element has none. A header that can't be read names nobody.
  */
-function forwardedHops(header: "x-forwarded-for" | "forwarded", value: string): readonly string[] {
-  if (header === "x-forwarded-for") return value.split(",");
+function readNearestHops(header: "x-forwarded-for" | "forwarded", value: string, most: number): readonly string[] {
+  if (header === "x-forwarded-for") return splitFromEnd(value, most);
   try {
     // An empty element, as nginx makes of a header that a request lacks, means nothing (RFC 9110, section 5.6.1).
-    return parse(value.replace(/^[\t ,]+/, "")).map((element) => element["for"] ?? "");
+    const elements = parse(value.replace(/^[\t ,]+/, ""));
+    return elements
+      .map((element) => element["for"] ?? "")
+      .toReversed()
+      .slice(0, most);
   } catch {
     // A client may send what no proxy would write; then the proxy's own address is all that is known.
     return [];
   }
+}
+
+/** The last elements of a list with commas, the last one first: what a client put before them is not looked at, however long it is. */
+function splitFromEnd(list: string, most: number): readonly string[] {
+  const elements: string[] = [];
+  for (let end = list.length; elements.length < most;) {
+    const comma = end === 0 ? -1 : list.lastIndexOf(",", end - 1);
+    elements.push(list.slice(comma + 1, end));
+    if (comma === -1) break;
+    end = comma;
+  }
+  return elements;
 }
