@@ -1,6 +1,7 @@
 import type { BlockLook } from "../upgrade/node-rpc.ts";
 import type { DataEvidence, FailedStart } from "../state/data-evidence.ts";
 import type { DataPlace } from "./data-place.ts";
+import { compareKnownBlock, hasKnownBlock, settledBlocks } from "./known-block.ts";
 
 /** One look at a node for signs of corrupt data. */
 export type DataLook = Readonly<{
@@ -43,20 +44,6 @@ export const failedStartsMin = 3;
 /** A process that ran longer before it ended may have been at work: replaying its log, say. */
 const endsWithinMs = 120_000;
 
-/** A head that is this far below the highest one is no reorganization; as of an upgrade's proof. */
-export const settledBlocks = 64;
-
-/**
- * How far below the head no node prunes blocks; the reserved window of the specification's `PruneInfo` is 100,000. While a sidecar was away its node may have gone
- * past that.
- */
-const unprunedBlocks = 10_000;
-
-/** Whether a block may be gone because the node prunes such old ones. */
-export function mayBePruned(number: number, height: number): boolean {
-  return height - number > unprunedBlocks;
-}
-
 /**
  * Judges whether a node's data are corrupt. Three things speak of it: the process ends soon after each start; the head stays far below where it was; a block
  * that no reorganization reaches is another, or is gone. Each counts only where every other cause that can be looked for was looked for and not found:
@@ -80,7 +67,8 @@ export function judgeData(evidence: DataEvidence, look: DataLook, limits: DataLi
     const more = `${failedStartsMin} starts in a row that fail alike (there ${starts.length === 1 ? "is 1" : `are ${starts.length}`})`;
     return { kind: "doubt", signs: [sign], missing: [more, ...doubts], needsStart: doubts.length === 0 };
   }
-  return look.isWell && holdsBlock(evidence, look) ? { kind: "sound" } : { kind: "unknown" };
+  const holds = mark?.block === undefined || hasKnownBlock(mark.block, look.block, look.height);
+  return look.isWell && holds ? { kind: "sound" } : { kind: "unknown" };
 }
 
 function conclude(signs: readonly string[], missing: readonly string[]): DataJudgement {
@@ -111,19 +99,12 @@ function findFailedStarts(starts: readonly FailedStart[], { mark }: DataEvidence
   return `the node stands at block ${height} after ${count}, and was at ${mark.height} before`;
 }
 
-/** Whether the node has the known block, as far as it can be expected to. */
-function holdsBlock({ mark }: DataEvidence, { block, height = 0 }: DataLook): boolean {
-  if (mark?.block === undefined || block.kind === "found") return true;
-  return block.kind === "gone" && mayBePruned(mark.block.number, height);
-}
-
-function findOtherBlock({ mark }: DataEvidence, { isAnswering, height, block }: DataLook): string | undefined {
-  if (!isAnswering || mark?.block === undefined || height === undefined || height < mark.block.number) return undefined;
-  const { number, hash } = mark.block;
-  const had = `block ${number}, which had the hash ${hash} at ${new Date(mark.atMs).toISOString()},`;
-  if (block.kind === "gone")
-    return mayBePruned(number, height) ? undefined : `${had} is gone, and the node is at ${height}`;
-  return block.kind === "found" && block.hash !== hash ? `${had} has the hash ${block.hash}` : undefined;
+function findOtherBlock({ mark }: DataEvidence, { height, block }: DataLook): string | undefined {
+  if (mark?.block === undefined) return undefined;
+  const had = `block ${mark.block.number}, which had the hash ${mark.block.hash} at ${new Date(mark.atMs).toISOString()},`;
+  const state = compareKnownBlock(mark.block, block, height);
+  if (state === "missing") return `${had} is gone, and the node is at ${height}`;
+  return state === "replaced" && block.kind === "found" ? `${had} has the hash ${block.hash}` : undefined;
 }
 
 function* blockDoubts({ mark }: DataEvidence, look: DataLook): Generator<string> {

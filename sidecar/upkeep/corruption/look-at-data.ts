@@ -5,14 +5,15 @@ import type { SidecarSettings } from "../../settings.ts";
 import type { ConfigReading } from "../config/config-file.ts";
 import type { NodePlace } from "../config/node-place.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
-import type { DataEvidence, DataMark } from "../state/data-evidence.ts";
+import type { DataEvidence, DataMark, KnownBlock } from "../state/data-evidence.ts";
 import type { ProcessMark } from "../state/upgrade-record.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { PortHolders } from "../upgrade/node-power.ts";
 import type { BlockLook, DataRpc } from "../upgrade/node-rpc.ts";
 import type { VersionResolution } from "../version/version-resolution.ts";
 import { digestPrograms, lookAtPlace } from "./data-place.ts";
-import { mayBePruned, settledBlocks, type DataLook } from "./judge-data.ts";
+import type { DataLook } from "./judge-data.ts";
+import { compareKnownBlock, hasKnownBlock, settledBlocks } from "./known-block.ts";
 
 export type LookAtDataDependencies = Readonly<{
   settings: SidecarSettings;
@@ -35,7 +36,7 @@ const unknown: BlockLook = { kind: "unknown" };
 
 /** Looks at a node, its data and what else may be wrong with it. Changes nothing. */
 export async function lookAtData({ mark }: DataEvidence, dependencies: LookAtDataDependencies): Promise<DataFound> {
-  const { health, rpc, references, driver, state, signal } = dependencies;
+  const { health, rpc, driver, state, signal } = dependencies;
   const { height, reference, failure } = health.current();
   const facts = health.facts();
   const isAnswering = facts.rpc !== undefined && facts.rpc.fault === undefined && failure === undefined;
@@ -44,10 +45,7 @@ export async function lookAtData({ mark }: DataEvidence, dependencies: LookAtDat
   const find = async (number: number | undefined) =>
     isAnswering && number !== undefined ? rpc.findBlock(number, signal) : unknown;
   const [block, genesis] = await Promise.all([find(mark?.block?.number), find(0)]);
-  const isOther =
-    mark?.block !== undefined && (block.kind === "gone" || (block.kind === "found" && block.hash !== mark.block.hash));
-  const { number } = mark?.block ?? {};
-  const elsewhere = isOther && number !== undefined ? references.map((each) => each.findBlock(number, signal)) : [];
+  const elsewhere = mark?.block === undefined ? [] : askElsewhere(mark.block, block, height, dependencies);
   const [process] = await dependencies.holders.now();
   const healthy = state.healthy.get();
   const { reading, found, programs } = await lookAround(dependencies);
@@ -72,6 +70,19 @@ export async function lookAtData({ mark }: DataEvidence, dependencies: LookAtDat
       isStranded: state.upgrade.get()?.end === "stranded",
     },
   };
+}
+
+/** The references' word for a block that the node has lost or has otherwise. */
+function askElsewhere(
+  known: KnownBlock,
+  block: BlockLook,
+  height: number | undefined,
+  { references, signal }: Pick<LookAtDataDependencies, "references" | "signal">,
+): readonly Promise<BlockLook>[] {
+  const state = compareKnownBlock(known, block, height);
+  return state === "replaced" || state === "missing"
+    ? references.map((each) => each.findBlock(known.number, signal))
+    : [];
 }
 
 async function lookAround({ place, settings }: Pick<LookAtDataDependencies, "place" | "settings">) {
@@ -99,9 +110,9 @@ export async function takeMark(
   const number = Math.max(0, height - settledBlocks);
   const settled = await rpc.findBlock(number, signal);
   // What was exchanged during the look would be taken for what was there before.
-  const known = before?.block && (await rpc.findBlock(before.block.number, signal));
-  const isPruned = known?.kind === "gone" && mayBePruned(before?.block?.number ?? height, height);
-  const holds = known === undefined || isPruned || (known.kind === "found" && known.hash === before?.block?.hash);
+  const holds =
+    before?.block === undefined ||
+    hasKnownBlock(before.block, await rpc.findBlock(before.block.number, signal), height);
   const isSameProcess =
     process !== undefined && before?.process?.pid === process.pid && before.process.startTicks === process.startTicks;
   return {

@@ -8,6 +8,7 @@ import type { ObservedUpgrade } from "../upgrade/upgrade-observation.ts";
 import type { CommandWords } from "../command-words.ts";
 import type { ObservedData } from "./data-observation.ts";
 import { judgeData, type DataJudgement } from "./judge-data.ts";
+import { compareKnownBlock } from "./known-block.ts";
 import { lookAtData, takeMark, type DataFound, type LookAtDataDependencies } from "./look-at-data.ts";
 import {
   beginOwnRestore,
@@ -120,11 +121,8 @@ async function revise(
       otherSinceMs: undefined,
     };
   }
-  const isOther =
-    now.isAnswering &&
-    evidence.mark?.block !== undefined &&
-    now.block.kind === "found" &&
-    now.block.hash !== evidence.mark.block.hash;
+  const known = evidence.mark?.block;
+  const isOther = known !== undefined && compareKnownBlock(known, now.block, now.height) === "replaced";
   if (!isOther) return now.isWell && judgement.kind === "unknown" ? forgetStarts(evidence) : undefined;
   const otherSinceMs = evidence.otherSinceMs ?? clock.wallMs();
   const isKnownElsewhere = now.references.some((block) => block.kind !== "unknown");

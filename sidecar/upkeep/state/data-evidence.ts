@@ -42,7 +42,7 @@ export type DataEvidence = Readonly<{
   mark?: DataMark | undefined;
   /** Since the node was last well, oldest first. */
   failedStarts: readonly FailedStart[];
-  /** Since when (wall clock) the known block has another hash, or is gone. */
+  /** Since when (wall clock) the node has another hash at the known block's number. */
   otherSinceMs?: number | undefined;
   /** Whether one more start was tried because too few had failed to judge by. */
   wasTriedAgain?: boolean | undefined;
