@@ -1,7 +1,7 @@
-import { statfs } from "node:fs/promises";
 import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "#daemon/clock.ts";
+import { readDiskSpace, type DiskSpace } from "#daemon/files/disk-space.ts";
 import { createFileDeadline, HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadline.ts";
 import { pause, poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
@@ -96,10 +96,7 @@ function remember({ path, usedBytes }: DiskLook, { history, clock }: DiskWatchDe
 
 async function readDisk(path: string, fileDeadline: FileDeadline): Promise<DiskLook | string> {
   try {
-    const { blocks, bfree, bavail, bsize } = await fileDeadline.call(`looking at the disk of ${path}`, () =>
-      statfs(path),
-    );
-    return { path, usedBytes: (blocks - bfree) * bsize, freeBytes: bavail * bsize };
+    return { path, ...(await fileDeadline.call(`looking at the disk of ${path}`, () => readDiskSpace(path))) };
   } catch (error) {
     if (error instanceof HangingFileSystem) return `${error.message}.`;
     const code = (error as NodeJS.ErrnoException).code ?? String(error);
@@ -108,11 +105,11 @@ async function readDisk(path: string, fileDeadline: FileDeadline): Promise<DiskL
 }
 
 /** One look at the disk of a path. */
-export type DiskLook = Readonly<{ path: string; usedBytes: number; freeBytes: number }>;
+export type DiskLook = DiskSpace & Readonly<{ path: string }>;
 
 /** What counts as space enough. */
 type DiskLimits = Readonly<{
-  /** Share of the disk that has to be free. */
+  /** Share of the disk that has to be free, of bytes and of files. */
   freeRatio: number;
   /** A disk that is forecast to be full sooner is wrong; 0: a forecast never is. */
   fullWithinSeconds: number;
@@ -120,25 +117,30 @@ type DiskLimits = Readonly<{
 
 /** Says whether a disk has space, now and at its slope. Pure. */
 export function deriveDiskCondition(
-  { path, usedBytes, freeBytes }: DiskLook,
+  { path, freeBytes, freeBytesRatio, freeFilesRatio, freeRatio }: DiskLook,
   forecast: DiskForecast | undefined,
   limits: DiskLimits,
 ): ConditionReport<"DiskSpaceLeft"> {
   const type = "DiskSpaceLeft";
-  const ratio = freeBytes / Math.max(1, usedBytes + freeBytes);
-  const free = `${(freeBytes / 2 ** 30).toFixed(1)} GiB (${(ratio * 100).toFixed(0)} %) are free at ${path}.`;
+  const files =
+    freeFilesRatio < limits.freeRatio ? ` Of its files (inodes) ${percent(freeFilesRatio)} are free (df -i).` : "";
+  const free = `${(freeBytes / 2 ** 30).toFixed(1)} GiB (${percent(freeBytesRatio)}) are free at ${path}.${files}`;
   const slope =
     forecast === undefined
       ? ""
       : ` At the slope of the last ${time(forecast.seenSeconds)} it is full in ${time(forecast.fullInSeconds)}.`;
   const advice = " Make the disk larger, or see that auto-pruning is on and advances.";
-  if (ratio < limits.freeRatio) {
+  if (freeRatio < limits.freeRatio) {
     return { type, status: "False", reason: "Low", message: `${free}${slope}${advice}` };
   }
   if (forecast !== undefined && forecast.fullInSeconds < limits.fullWithinSeconds) {
     return { type, status: "False", reason: "FullSoon", message: `${free}${slope}${advice}` };
   }
   return { type, status: "True", reason: "Enough", message: `${free}${slope}` };
+}
+
+function percent(ratio: number): string {
+  return `${(ratio * 100).toFixed(0)} %`;
 }
 
 function time(seconds: number): string {

@@ -43,7 +43,7 @@ export const healthSection = section({
     .min(0)
     .max(1)
     .default(0.1)
-    .describe("Share of the data disk that has to be free")
+    .describe("Share of the data disk that has to be free, of its bytes and of its files (inodes)")
     .meta({ expected: "a number from 0 to 1" }),
   diskFullWithinSeconds: z
     .int()

@@ -13,11 +13,11 @@ import {
   readlink,
   rename,
   rm,
-  statfs,
   symlink,
 } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { hasRoomFor } from "#daemon/files/copy-room.ts";
+import { readDiskSpace } from "#daemon/files/disk-space.ts";
 
 /**
  * Copies what a node keeps on its volume, and puts it back; runs in a separate container, over the volume. Imports little more
@@ -50,14 +50,14 @@ export type WorkspaceLook = Readonly<{
 export async function lookAtWorkspace(volume: string): Promise<WorkspaceLook> {
   let bytes = 0;
   for (const name of kept) bytes += await measureTree(join(volume, name));
-  const { bavail, bsize } = await statfs(volume);
+  const { freeBytes } = await readDiskSpace(volume);
   const conf = await readIfThere(join(volume, "conf/node.conf"));
   const leftovers = await namesIn(join(volume, workDirectory));
   const copies: string[] = [];
   for (const id of leftovers) if (await isThere(placesOf(volume, id).copy)) copies.push(id);
   return {
     bytes,
-    freeBytes: bavail * bsize,
+    freeBytes,
     clones: await canClone(volume),
     leftovers,
     copies,
@@ -166,8 +166,7 @@ async function copyContent(from: string, to: string, bytes: number): Promise<voi
     await copyFile(from, to, constants.COPYFILE_FICLONE_FORCE | constants.COPYFILE_EXCL);
   } catch (error) {
     if (!isNoClone(error)) throw error;
-    const { bavail, bsize } = await statfs(dirname(to));
-    const freeBytes = bavail * bsize;
+    const { freeBytes } = await readDiskSpace(dirname(to));
     if (!hasRoomFor({ bytes, freeBytes })) {
       throw new Error(`${from} can't be cloned, and of the ${bytes} bytes that it takes ${freeBytes} are free`, {
         cause: error,

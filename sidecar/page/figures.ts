@@ -20,7 +20,7 @@ export type FigureSources = Readonly<{
   health: NodeHealth;
   traffic: TrafficRates | undefined;
   restarts: Readonly<{ used: number; perHour: number }> | undefined;
-  disk: Readonly<{ look: DiskLook; atMs: number }> | undefined;
+  disk: Readonly<{ look: Pick<DiskLook, "freeBytes" | "freeBytesRatio">; atMs: number }> | undefined;
 }>;
 
 /** From when on a figure is old: more than two looks of whoever measures it. */
@@ -69,7 +69,6 @@ function gateway({ total }: TrafficRates) {
 }
 
 function diskFigure({ look, atMs }: NonNullable<FigureSources["disk"]>, { nowMs, diskOldAfterMs }: FigureRules) {
-  const { freeBytes, usedBytes } = look;
-  const freeRatio = freeBytes / Math.max(1, freeBytes + usedBytes);
-  return { freeRatio, freeBytes, at: new Date(atMs).toISOString(), old: nowMs - atMs > diskOldAfterMs };
+  const { freeBytes, freeBytesRatio } = look;
+  return { freeRatio: freeBytesRatio, freeBytes, at: new Date(atMs).toISOString(), old: nowMs - atMs > diskOldAfterMs };
 }

@@ -1,8 +1,8 @@
-import { statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
 import { openAuditLog, type AuditLog } from "#daemon/audit/audit-log.ts";
 import type { CommandOutput } from "#daemon/command-output.ts";
+import { readDiskSpace } from "#daemon/files/disk-space.ts";
 import { createFetch } from "#daemon/http/fetch.ts";
 import { createLog } from "#daemon/log.ts";
 import type { Mask } from "#daemon/mask.ts";
@@ -160,10 +160,10 @@ async function downloadWithRetries(
 
 /** The tree is at least as large as its archive: a disk that has no such room is told before hours of unpacking. */
 async function refuseFullDisk(place: RestorePlace): Promise<void> {
-  const { bavail, bsize } = await statfs(dirname(place.tree));
+  const { freeBytes } = await readDiskSpace(dirname(place.tree));
   const neededBytes = await countDownloadedBytes(place);
-  if (bavail * bsize >= neededBytes) return;
+  if (freeBytes >= neededBytes) return;
   throw new RestoreError(
-    `${dirname(place.dataPath)} has ${bavail * bsize} bytes left and the archive alone has ${neededBytes}; make the volume larger`,
+    `${dirname(place.dataPath)} has ${freeBytes} bytes left and the archive alone has ${neededBytes}; make the volume larger`,
   );
 }

@@ -1,5 +1,5 @@
-import { statfs } from "node:fs/promises";
 import { Counter, type Registry } from "prom-client";
+import { readDiskSpace } from "#daemon/files/disk-space.ts";
 import { HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadline.ts";
 import { explainUnreadable } from "#daemon/files/regular-file.ts";
 import type { Logger } from "#daemon/log.ts";
@@ -133,13 +133,13 @@ function percent(ratio: number): string {
   return `${(ratio * 100).toFixed(0)} %`;
 }
 
-/** The share of a path's disk that is free for those who are not root, or why that is not known. */
+/** The share of bytes that is free on a path's disk, or why that is not known. A lack of files alone doesn't grow a volume, which never shrinks again. */
 export async function freeRatioOf(path: string | undefined, fileDeadline: FileDeadline): Promise<number | string> {
   if (path === undefined)
     return "It is not known yet where the node's data are: node.conf could not be read, and node.dataPath is not set.";
   try {
-    const { blocks, bfree, bavail } = await fileDeadline.call(`looking at the volume of ${path}`, () => statfs(path));
-    return bavail / Math.max(1, blocks - bfree + bavail);
+    const space = await fileDeadline.call(`looking at the volume of ${path}`, () => readDiskSpace(path));
+    return space.freeBytesRatio;
   } catch (error) {
     if (error instanceof HangingFileSystem) return `${error.message}.`;
     return `The node's data directory ${path} can't be looked at (${explainUnreadable(error)}); set node.dataPath, or mount it for the sidecar.`;

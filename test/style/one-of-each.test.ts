@@ -64,6 +64,13 @@ const once = [
     except: ["engine-proxy/engine-proxy.ts"],
   },
   {
+    what: "look at a disk's room",
+    home: "daemon/files/disk-space.ts",
+    sign: /\bstatfs(?:Sync)?\(/,
+    // Reads the kind of the file system.
+    except: ["sidecar/upkeep/upgrade/changed-files.ts"],
+  },
+  {
     what: "default port of a service",
     home: "daemon/stack-services.ts",
     sign: /(?:default\(|[pP]ort: |[pP]ort = |number: )(?:9_?60[0-2]|8_?54[57]|4_?02[12]|9_?09[013]|18_?[12]00|5_?432)\b/,

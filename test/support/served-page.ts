@@ -86,9 +86,7 @@ export async function servePage({ mode = "enforce", plan, env = {}, watched = []
       figures: () => ({
         restarts,
         disk:
-          free === undefined
-            ? undefined
-            : { look: { path: "/data", usedBytes: (1 - free) * 500 * gib, freeBytes: free * 500 * gib }, atMs: nowMs },
+          free === undefined ? undefined : { look: { freeBytes: free * 500 * gib, freeBytesRatio: free }, atMs: nowMs },
       }),
       configured: () => ({ ok: true, message: "" }),
       plan: () => plan,

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
-import { access, constants, readdir, stat, statfs } from "node:fs/promises";
+import { access, constants, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { readDiskSpace } from "#daemon/files/disk-space.ts";
 import type { ConfigTies } from "#node/conf/ties.ts";
 import { findListeningSockets } from "../drivers/host-processes.ts";
 
@@ -10,7 +11,7 @@ export type DataPlace = Readonly<{
   dataInode?: number | undefined;
   /** Why the data directory can't be used. */
   problem?: string | undefined;
-  /** Share of its file system that is free: of bytes or of files, whichever is less. */
+  /** Share of its disk that is free, as `DiskSpaceLeft` judges it. */
   freeRatio?: number | undefined;
   /** Key files that node.conf names and that are not there. */
   missingKeys: readonly string[];
@@ -29,10 +30,8 @@ export async function lookAtPlace(dataPath: string | undefined, ties: ConfigTies
   try {
     await access(dataPath, constants.R_OK | constants.W_OK | constants.X_OK);
     const { ino } = await stat(dataPath);
-    const { bavail, blocks, ffree, files } = await statfs(dataPath);
-    // A file system without a fixed number of files tells none.
-    const filesRatio = files === 0 ? 1 : ffree / files;
-    return { ...common, dataInode: ino, freeRatio: Math.min(blocks === 0 ? 1 : bavail / blocks, filesRatio) };
+    const { freeRatio } = await readDiskSpace(dataPath);
+    return { ...common, dataInode: ino, freeRatio };
   } catch (error) {
     return { ...common, problem: `the data directory can't be used: ${(error as Error).message}` };
   }

@@ -1,7 +1,8 @@
-import { realpath, rm, stat, statfs, writeFile, readFile } from "node:fs/promises";
+import { realpath, rm, stat, writeFile, readFile } from "node:fs/promises";
 import { basename, dirname, join, sep } from "node:path";
 import { randomUUID } from "node:crypto";
 import { runProcess } from "#daemon/bounded-process.ts";
+import { readDiskSpace } from "#daemon/files/disk-space.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
 import { dataTie, readTies } from "#node/conf/ties.ts";
 import type { UpgradeStore } from "../state/upgrade-record.ts";
@@ -76,10 +77,10 @@ export async function copyCost(
     signal,
   });
   if (!measured.ok) return undefined;
-  const { bavail, bsize } = await statfs(path);
+  const { freeBytes } = await readDiskSpace(path);
   return {
     bytes: Number.parseInt(measured.output, 10),
-    freeBytes: bavail * bsize,
+    freeBytes,
     isCloned: await clones(path, signal),
   };
 }

@@ -1,5 +1,6 @@
-import { mkdir, statfs } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
+import { readDiskSpace } from "#daemon/files/disk-space.ts";
 import { waitUntil } from "#daemon/time.ts";
 import type { UpgradeRecord, UpgradeStore } from "../state/upgrade-record.ts";
 import { removeChanged, showsChanges } from "./changed-files.ts";
@@ -117,10 +118,10 @@ async function findTrouble(
 ): Promise<string | undefined> {
   if (!isComparable(mark, clocks)) await markDoubted(directory, mark);
   for (const { path } of stores) {
-    const { bavail, blocks, bsize } = await statfs(path);
-    const kept = Math.min(keptBytesMax, keptShare * blocks * bsize);
-    if (bavail * bsize < kept)
-      return `${bavail * bsize} bytes are free next to ${path}, and ${Math.round(kept)} are left to the node while its data are copied`;
+    const { freeBytes, totalBytes } = await readDiskSpace(path);
+    const kept = Math.min(keptBytesMax, keptShare * totalBytes);
+    if (freeBytes < kept)
+      return `${freeBytes} bytes are free next to ${path}, and ${Math.round(kept)} are left to the node while its data are copied`;
   }
   return undefined;
 }

@@ -1,5 +1,6 @@
-import { readdir, realpath, stat, statfs } from "node:fs/promises";
+import { readdir, realpath, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join, sep } from "node:path";
+import { readDiskSpace } from "#daemon/files/disk-space.ts";
 import { upgradeDirectories, type UpgradeRecord, type UpgradeStore } from "../state/upgrade-record.ts";
 import { copyCost, isWorkPlace } from "./data-stores.ts";
 
@@ -98,8 +99,7 @@ export async function findNoRoom(
       : await copyCost({ path: source }, options);
     if (cost === undefined) return `${source} can't be measured within ${options.timeoutMs} ms`;
     if (options.mayClone && cost.isCloned && dev === (await stat(target)).dev) return undefined;
-    const { bavail, bsize } = await statfs(target);
-    const freeBytes = bavail * bsize;
+    const { freeBytes } = await readDiskSpace(target);
     if (cost.bytes <= freeBytes) return undefined;
     return `what is in ${source} takes ${cost.bytes} bytes, and ${freeBytes} are free next to ${path}`;
   });

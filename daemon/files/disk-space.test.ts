@@ -1,0 +1,34 @@
+import { execFileSync } from "node:child_process";
+import { tmpdir } from "node:os";
+import { expect, test } from "vitest";
+import { deriveDiskSpace, readDiskSpace } from "./disk-space.ts";
+
+const disk = { bsize: 4_096, blocks: 1_000, bfree: 150, bavail: 100, files: 1_000, ffree: 500 };
+
+test("blocks that are kept for root are neither used nor free", () => {
+  expect(deriveDiskSpace(disk)).toEqual({
+    totalBytes: 4_096_000,
+    usedBytes: 850 * 4_096,
+    freeBytes: 100 * 4_096,
+    freeBytesRatio: 100 / 950,
+    freeFilesRatio: 0.5,
+    freeRatio: 100 / 950,
+  });
+});
+
+test("a disk has no more room than it has files left, where their number is fixed", () => {
+  expect(deriveDiskSpace({ ...disk, ffree: 10 })).toMatchObject({ freeBytesRatio: 100 / 950, freeRatio: 0.01 });
+  expect(deriveDiskSpace({ ...disk, files: 0, ffree: 0 })).toMatchObject({ freeFilesRatio: 1, freeRatio: 100 / 950 });
+});
+
+test("a file system without blocks is not full", () => {
+  const none = { bsize: 4_096, blocks: 0, bfree: 0, bavail: 0, files: 0, ffree: 0 };
+  expect(deriveDiskSpace(none)).toMatchObject({ freeBytes: 0, freeRatio: 1 });
+});
+
+test("the used share is the one that df prints, rounded up", async () => {
+  const { freeBytesRatio } = await readDiskSpace(tmpdir());
+  const printed = execFileSync("df", ["-P", tmpdir()], { encoding: "utf8" });
+  const usedPercent = Number(/(\d+)%/.exec(printed)?.[1]);
+  expect(Math.abs(usedPercent - 100 * (1 - freeBytesRatio))).toBeLessThanOrEqual(1.1);
+});
