@@ -1,5 +1,5 @@
 import { Command } from "@commander-js/extra-typings";
-import type { Mask } from "#daemon/mask.ts";
+import type { Mask } from "#daemon/secrets/mask.ts";
 import { askToConfirm, createTerminalOutput } from "./terminal.ts";
 import { findControlTarget, addControlOptions } from "./control-target.ts";
 

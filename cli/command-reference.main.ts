@@ -1,5 +1,5 @@
 import { readFile, writeFile } from "node:fs/promises";
-import { createMask } from "#daemon/mask.ts";
+import { createMask } from "#daemon/secrets/mask.ts";
 import { printCommandReference } from "./command-reference.ts";
 import { createProgram } from "./program.ts";
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { createMask } from "#daemon/mask.ts";
+import { createMask } from "#daemon/secrets/mask.ts";
 import { commandExamples, listCommands } from "./command-examples.ts";
 import { printCommandReference } from "./command-reference.ts";
 import { createProgram } from "./program.ts";

@@ -1,5 +1,5 @@
 import { Argument, Command } from "@commander-js/extra-typings";
-import type { Mask } from "#daemon/mask.ts";
+import type { Mask } from "#daemon/secrets/mask.ts";
 import { serviceNames } from "./service-names.ts";
 import { createTerminalOutput } from "./terminal.ts";
 

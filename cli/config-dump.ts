@@ -1,6 +1,6 @@
-import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
-import type { Mask } from "#daemon/mask.ts";
-import { Secret } from "#daemon/secret.ts";
+import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
+import type { Mask } from "#daemon/secrets/mask.ts";
+import { Secret } from "#daemon/secrets/secret.ts";
 import { listSettingsLeaves } from "#daemon/settings/leaf.ts";
 import { SettingsError } from "#daemon/settings/problem.ts";
 import { resolveSettings, type SettingsDefinition, type SettingsSources } from "#daemon/settings/settings.ts";

@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import { readNamedText, explainUnreadable } from "#daemon/files/regular-file.ts";
-import type { Mask } from "#daemon/mask.ts";
-import { Secret } from "#daemon/secret.ts";
-import { findUserStateDirectory } from "#daemon/user-state-directory.ts";
+import type { Mask } from "#daemon/secrets/mask.ts";
+import { Secret } from "#daemon/secrets/secret.ts";
+import { findUserStateDirectory } from "#daemon/files/user-state-directory.ts";
 import type { ControlOptions } from "#sidecar/upkeep/control/control-options.ts";
 import { findControlPlaces } from "#sidecar/upkeep/control/control-places.ts";
 import { readSidecarSettings } from "./sidecar-settings.ts";

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
-import type { Mask } from "#daemon/mask.ts";
+import type { Mask } from "#daemon/secrets/mask.ts";
 import { createTerminalOutput } from "./terminal.ts";
 
 type ByService = Readonly<Record<string, string>>;

@@ -1,5 +1,5 @@
 import { Command, Option } from "@commander-js/extra-typings";
-import type { Mask } from "#daemon/mask.ts";
+import type { Mask } from "#daemon/secrets/mask.ts";
 import { createTerminalOutput } from "./terminal.ts";
 
 /** Creates `gatehouse lint`: judges files of node.conf with no node at all. */

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
-import { logFormats, formatPrettyLines } from "#daemon/log-format.ts";
-import type { Mask } from "#daemon/mask.ts";
-import { stopSignal } from "#daemon/stop-signal.ts";
+import { logFormats, formatPrettyLines } from "#daemon/log/log-format.ts";
+import type { Mask } from "#daemon/secrets/mask.ts";
+import { stopSignal } from "#daemon/process/stop-signal.ts";
 import { logLevels, readSince } from "./logs/log-line.ts";
 import { createTerminalOutput } from "./terminal.ts";
 

@@ -1,5 +1,5 @@
-import { maskUncaughtErrors } from "#daemon/end-process.ts";
-import { createMask } from "#daemon/mask.ts";
+import { maskUncaughtErrors } from "#daemon/process/end-process.ts";
+import { createMask } from "#daemon/secrets/mask.ts";
 import { createProgram } from "./program.ts";
 
 /** What this process may not show, whichever command it is. */

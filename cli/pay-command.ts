@@ -3,8 +3,8 @@ import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typin
 import { z } from "zod";
 import { exitStatus, exitStatusHelp } from "#client/exit-status.ts";
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
-import type { Mask } from "#daemon/mask.ts";
-import { Secret, secret } from "#daemon/secret.ts";
+import type { Mask } from "#daemon/secrets/mask.ts";
+import { Secret, secret } from "#daemon/secrets/secret.ts";
 import { httpUrl, privateKey } from "#daemon/settings/types.ts";
 import { defineSettings, readSettings, section } from "#daemon/settings/settings.ts";
 import { SettingsError } from "#daemon/settings/problem.ts";

@@ -1,5 +1,5 @@
 import { Command } from "@commander-js/extra-typings";
-import type { Mask } from "#daemon/mask.ts";
+import type { Mask } from "#daemon/secrets/mask.ts";
 import { readSidecarSettings } from "./sidecar-settings.ts";
 import { createTerminalOutput } from "./terminal.ts";
 

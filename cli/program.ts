@@ -3,7 +3,7 @@ import completeOnTab from "@bomb.sh/tab/commander";
 import { Command } from "@commander-js/extra-typings";
 import { InvalidArgumentError, type Command as UntypedCommand } from "commander";
 import { findNearestWord } from "#daemon/settings/problem.ts";
-import type { Mask } from "#daemon/mask.ts";
+import type { Mask } from "#daemon/secrets/mask.ts";
 import { version } from "#daemon/version.ts";
 import { addExamples } from "./command-examples.ts";
 import { createAdoptCommand } from "./adopt-command.ts";

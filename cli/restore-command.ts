@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import { Command } from "@commander-js/extra-typings";
-import { endProcess } from "#daemon/end-process.ts";
-import type { Mask } from "#daemon/mask.ts";
-import { stopSignal } from "#daemon/stop-signal.ts";
+import { endProcess } from "#daemon/process/end-process.ts";
+import type { Mask } from "#daemon/secrets/mask.ts";
+import { stopSignal } from "#daemon/process/stop-signal.ts";
 import { restoreSettings } from "#sidecar/restore/settings.ts";
 import type { ControlOptions } from "#sidecar/upkeep/control/control-options.ts";
 import { askToConfirm, createTerminalOutput } from "./terminal.ts";

@@ -1,7 +1,7 @@
 import type { Command } from "@commander-js/extra-typings";
 import type { z } from "zod";
-import { endProcess } from "#daemon/end-process.ts";
-import type { Mask } from "#daemon/mask.ts";
+import { endProcess } from "#daemon/process/end-process.ts";
+import type { Mask } from "#daemon/secrets/mask.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import type { Service } from "#daemon/service.ts";
 import { formatSettingsHelp } from "./settings-help.ts";

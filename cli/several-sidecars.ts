@@ -1,8 +1,8 @@
-import type { CommandOutput } from "#daemon/command-output.ts";
-import { exitStatus } from "#daemon/command-output.ts";
-import type { Mask } from "#daemon/mask.ts";
-import { quoteShellWord } from "#daemon/shell-word.ts";
-import { stopSignal } from "#daemon/stop-signal.ts";
+import type { CommandOutput } from "#daemon/command-line/command-output.ts";
+import { exitStatus } from "#daemon/command-line/command-output.ts";
+import type { Mask } from "#daemon/secrets/mask.ts";
+import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
+import { stopSignal } from "#daemon/process/stop-signal.ts";
 import { isTarget, parseTargets, TargetError, type Target } from "#sidecar/overview/targets.ts";
 import type { Agreement } from "#sidecar/upkeep/control/agreement.ts";
 import { readControlToken } from "./control-target.ts";

@@ -1,4 +1,4 @@
-import type { Mask } from "#daemon/mask.ts";
+import type { Mask } from "#daemon/secrets/mask.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { SettingsError } from "#daemon/settings/problem.ts";
 import { sidecarSettings, type SidecarSettings } from "#sidecar/settings.ts";

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
-import { createPaint } from "#daemon/paint.ts";
+import { createPaint } from "#daemon/command-line/paint.ts";
 import { hasColors } from "./terminal.ts";
 
 /** Creates `gatehouse stack`, which `npm start` runs. */

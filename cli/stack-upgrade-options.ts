@@ -1,11 +1,11 @@
 import { resolve } from "node:path";
 import { InvalidArgumentError } from "@commander-js/extra-typings";
 import { nodeVersionText } from "#node/versions.ts";
-import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
-import { stopSignal } from "#daemon/stop-signal.ts";
-import { findUserStateDirectory } from "#daemon/user-state-directory.ts";
+import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
+import { stopSignal } from "#daemon/process/stop-signal.ts";
+import { findUserStateDirectory } from "#daemon/files/user-state-directory.ts";
 import type { ControlOptions } from "#sidecar/upkeep/control/control-options.ts";
-import { quoteShellWord } from "#daemon/shell-word.ts";
+import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import { askToConfirm } from "./terminal.ts";
 import { NamedValueError, assignValues } from "./upgrade-in-turn/named-values.ts";
 import type { TurnCommands } from "./upgrade-in-turn/turn-report.ts";

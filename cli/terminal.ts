@@ -1,4 +1,4 @@
-import type { Mask } from "#daemon/mask.ts";
+import type { Mask } from "#daemon/secrets/mask.ts";
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 

@@ -1,6 +1,6 @@
 import { Command } from "@commander-js/extra-typings";
-import type { Mask } from "#daemon/mask.ts";
-import { stopSignal } from "#daemon/stop-signal.ts";
+import type { Mask } from "#daemon/secrets/mask.ts";
+import { stopSignal } from "#daemon/process/stop-signal.ts";
 import { defaultStatusUrl, parseListenerUrl, parseSeconds } from "./option-values.ts";
 import { createTerminalOutput } from "./terminal.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createMask } from "#daemon/mask.ts";
+import { createMask } from "#daemon/secrets/mask.ts";
 import { createUpgradeCommand } from "./upgrade-command.ts";
 
 /** What the command says of arguments that it refuses. */

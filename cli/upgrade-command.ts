@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
-import type { Mask } from "#daemon/mask.ts";
+import type { Mask } from "#daemon/secrets/mask.ts";
 import { askToConfirm, createTerminalOutput } from "./terminal.ts";
 import { addSeveralControlOptions, collect, findControlTarget } from "./control-target.ts";
 import { isForSeveral, findSeveralMisuse, upgradeSidecars } from "./several-sidecars.ts";

@@ -4,19 +4,19 @@ import type { ConfigurationInUse } from "./http/operations-listener.ts";
 import { createFilesInForce, type FilesInForce } from "./files/files-in-force.ts";
 import { joinHandOvers, type HandOverPart } from "./hand-over/part.ts";
 import { within } from "./time.ts";
-import { formatPrettyLines, type LogFormat } from "./log-format.ts";
-import { createLog, type Logger } from "./log.ts";
-import type { Mask } from "./mask.ts";
+import { formatPrettyLines, type LogFormat } from "./log/log-format.ts";
+import { createLog, type Logger } from "./log/log.ts";
+import type { Mask } from "./secrets/mask.ts";
 import { createMetrics } from "./metrics.ts";
 import { toEnvironmentName } from "./settings/leaf.ts";
 import { digestSettings } from "./settings/digest.ts";
 import { SettingsError } from "./settings/problem.ts";
 import { readSettings, type SettingsDefinition } from "./settings/settings.ts";
-import { formatFailure } from "./start-failure.ts";
-import { startWithin } from "./start-step.ts";
-import { waitForAbort, stopSignal } from "./stop-signal.ts";
+import { formatFailure } from "./command-line/start-failure.ts";
+import { startWithin } from "./process/start-step.ts";
+import { waitForAbort, stopSignal } from "./process/stop-signal.ts";
 import { version } from "./version.ts";
-import { findUserStateDirectory } from "./user-state-directory.ts";
+import { findUserStateDirectory } from "./files/user-state-directory.ts";
 
 /** What a service gets from the process that runs it. */
 export type ServiceContext = Readonly<{

@@ -1,5 +1,5 @@
 import { systemClock, type Clock } from "./clock.ts";
-import type { Logger } from "./log.ts";
+import type { Logger } from "./log/log.ts";
 
 /**
  * Waits for `ms` milliseconds, or until the signal aborts, whichever comes first. Never rejects, and leaves neither timer nor

@@ -1,6 +1,6 @@
-import { endProcess } from "#daemon/end-process.ts";
+import { endProcess } from "#daemon/process/end-process.ts";
 import type { Service } from "#daemon/service.ts";
-import { startStep } from "#daemon/start-step.ts";
+import { startStep } from "#daemon/process/start-step.ts";
 import { startNode } from "./node/node.ts";
 import { prepareNode } from "./prepared-node.ts";
 import { devnetSettings } from "./settings.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { defineSettings, section } from "#daemon/settings/settings.ts";
-import { secret } from "#daemon/secret.ts";
+import { secret } from "#daemon/secrets/secret.ts";
 import { chainId, filePath, host, port, seconds } from "#daemon/settings/types.ts";
 import { stackServices } from "#daemon/stack-services.ts";
 import { nodeVersion } from "#node/version-setting.ts";

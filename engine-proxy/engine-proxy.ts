@@ -10,7 +10,7 @@ import { pipeline } from "node:stream/promises";
 import { Counter, type Registry } from "prom-client";
 import { readBodyStart } from "#daemon/bytes.ts";
 import { beginListening } from "#daemon/http/listening-sockets.ts";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import { operatorPaths } from "#daemon/stack-services.ts";
 import { showAnswer, decideEngineCall, type EngineCall } from "./engine-call.ts";
 import { callLimit, type CallLimit, createKnownExecs, type KnownExecs } from "./remembered-calls.ts";

@@ -1,7 +1,7 @@
 import { accessSync, constants, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Service } from "#daemon/service.ts";
-import { StartupError } from "#daemon/startup-error.ts";
+import { StartupError } from "#daemon/process/startup-error.ts";
 import { startEngineProxy } from "./engine-proxy.ts";
 import { engineProxySettings } from "./settings.ts";
 

@@ -1,7 +1,7 @@
 import type { Registry } from "prom-client";
 import type { AuditLog } from "#daemon/audit/audit-log.ts";
-import type { Logger } from "#daemon/log.ts";
-import { startStep } from "#daemon/start-step.ts";
+import type { Logger } from "#daemon/log/log.ts";
+import { startStep } from "#daemon/process/start-step.ts";
 import { judgeReadiness, type Readiness } from "#daemon/http/readiness.ts";
 import { createChain } from "./chain/chain.ts";
 import { startChainWatch } from "./chain/chain-watch.ts";

@@ -1,9 +1,9 @@
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { createBoundedLog, type BoundedLog } from "#daemon/bounded-log.ts";
+import { createBoundedLog, type BoundedLog } from "#daemon/log/bounded-log.ts";
 import type { App, AppVariables } from "#daemon/http/app.ts";
 import { traceFacts } from "#daemon/http/request-trace.ts";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import { StoreError } from "#daemon/sql/store.ts";
 import { identifySeller, type ApiKeys, type KnownSeller } from "./callers/api-keys.ts";
 import { readIdempotencyKey } from "./callers/caller.ts";

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { auditSettings } from "#daemon/audit/audit-settings.ts";
 import { connectionSettings, defineOperationsSettings, proxySettings } from "#daemon/http/settings.ts";
 import { postgresSettings } from "#daemon/sql/postgres-settings.ts";
-import { secret } from "#daemon/secret.ts";
+import { secret } from "#daemon/secrets/secret.ts";
 import {
   address,
   bytes,

@@ -2,7 +2,7 @@ import { performance } from "node:perf_hooks";
 import type { Registry } from "prom-client";
 import type { ConnectionBudget } from "#daemon/http/connections/connection-budget.ts";
 import type { FilesInForce } from "#daemon/files/files-in-force.ts";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { pause as realPause, type Pause } from "#daemon/time.ts";
 import { createAnswerCache, type AnswerCache } from "./reads/cache/answer-cache.ts";

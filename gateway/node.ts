@@ -1,4 +1,4 @@
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { AnswerCache } from "./reads/cache/answer-cache.ts";
 import type { Head } from "./chain/head.ts";
 import type { PolicySource } from "./policy/policy.ts";

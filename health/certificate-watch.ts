@@ -3,7 +3,7 @@ import type { z } from "zod";
 import type { Clock } from "#daemon/clock.ts";
 import { dayMs, findCertificateFaults, type CertificateFault } from "#daemon/http/certificate-faults.ts";
 import { readPeerCertificate, type SeenCertificate } from "#daemon/http/peer-certificate.ts";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { ConditionReport } from "#status/condition.ts";

@@ -1,5 +1,5 @@
 import type { ConnectionState } from "#daemon/http/connections/connection-budget.ts";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { ConditionReport } from "#status/condition.ts";

@@ -1,5 +1,5 @@
 import type { Registry } from "prom-client";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import { readDiskSpace, type DiskSpace } from "#daemon/files/disk-space.ts";
 import { createFileDeadline, HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadline.ts";

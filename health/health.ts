@@ -1,6 +1,6 @@
 import type { Registry } from "prom-client";
 import type { z } from "zod";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import type { SendRequest } from "#daemon/http/request.ts";
 import type { Charts } from "#status/charts.ts";

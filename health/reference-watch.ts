@@ -1,5 +1,5 @@
 import type { Registry } from "prom-client";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import type { SendRequest } from "#daemon/http/request.ts";
 import { poll } from "#daemon/time.ts";

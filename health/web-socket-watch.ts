@@ -1,6 +1,6 @@
 import { WebSocket } from "ws";
 import { UnresolvedNameError, watchLookup } from "#daemon/http/name-lookup.ts";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import { writeCall } from "#daemon/json-rpc.ts";
 import { poll, createRunningTimeout } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";

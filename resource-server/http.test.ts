@@ -12,7 +12,7 @@ import { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createApp } from "#daemon/http/app.ts";
 import { findClientAddress } from "#daemon/http/proxies/client-address.ts";
-import { createLog } from "#daemon/log.ts";
+import { createLog } from "#daemon/log/log.ts";
 import { createPaymentOwners } from "./claims/payment-owners.ts";
 import { addPaidRoutes } from "./http.ts";
 import type { Route } from "./routes/route.ts";

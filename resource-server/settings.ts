@@ -2,7 +2,7 @@ import { auditSettings } from "#daemon/audit/audit-settings.ts";
 import { defineSettings, section } from "#daemon/settings/settings.ts";
 import { defineOperationsSettings, connectionSettings, proxySettings } from "#daemon/http/settings.ts";
 import { postgresSettings } from "#daemon/sql/postgres-settings.ts";
-import { secret } from "#daemon/secret.ts";
+import { secret } from "#daemon/secrets/secret.ts";
 import { stackServices } from "#daemon/stack-services.ts";
 import {
   address,

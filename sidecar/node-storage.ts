@@ -1,6 +1,6 @@
 import type { Registry } from "prom-client";
 import type { Clock } from "#daemon/clock.ts";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import { type DiskLook, watchDisk } from "#health/disk-watch.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { EventLog } from "#status/event-log.ts";

@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from "prom-client";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import { conditionTypes, type Condition, type ConditionReport, type ConditionType } from "./condition.ts";
 import type { EventLog } from "./event-log.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
-import { createPaint, type Paint } from "#daemon/paint.ts";
+import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
+import { createPaint, type Paint } from "#daemon/command-line/paint.ts";
 import { pause } from "#daemon/time.ts";
 import { requestStatus } from "./request-status.ts";
 import { formatPlain } from "./top/top-words.ts";

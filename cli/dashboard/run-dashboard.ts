@@ -1,8 +1,8 @@
 import { systemClock } from "#daemon/clock.ts";
-import { createLog } from "#daemon/log.ts";
-import type { Mask } from "#daemon/mask.ts";
-import { formatFailure } from "#daemon/start-failure.ts";
-import { waitForAbort } from "#daemon/stop-signal.ts";
+import { createLog } from "#daemon/log/log.ts";
+import type { Mask } from "#daemon/secrets/mask.ts";
+import { formatFailure } from "#daemon/command-line/start-failure.ts";
+import { waitForAbort } from "#daemon/process/stop-signal.ts";
 import { startOverview } from "#sidecar/overview/overview.ts";
 import { TargetError } from "#sidecar/overview/targets.ts";
 import { readTargets } from "../target-list.ts";

@@ -4,7 +4,7 @@ import { arch, platform, release, tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { create } from "tar";
-import type { Mask } from "#daemon/mask.ts";
+import type { Mask } from "#daemon/secrets/mask.ts";
 import { version } from "#daemon/version.ts";
 import type { InspectedService } from "./answers.ts";
 import type { Finding } from "./finding.ts";

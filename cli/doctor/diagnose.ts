@@ -1,5 +1,5 @@
-import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
-import type { Mask } from "#daemon/mask.ts";
+import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
+import type { Mask } from "#daemon/secrets/mask.ts";
 import { inspectService, type InspectedService } from "./answers.ts";
 import { writeBundle } from "./bundle.ts";
 import { checks } from "./checks/all.ts";

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Mask } from "#daemon/mask.ts";
+import type { Mask } from "#daemon/secrets/mask.ts";
 import { findReachedHost, formatAuthority } from "#daemon/http/address.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { SettingsError } from "#daemon/settings/problem.ts";

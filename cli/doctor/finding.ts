@@ -1,4 +1,4 @@
-import { exitStatus } from "#daemon/command-output.ts";
+import { exitStatus } from "#daemon/command-line/command-output.ts";
 
 /** What one look of `gatehouse doctor` found. */
 export type Finding = Readonly<{

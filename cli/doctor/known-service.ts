@@ -1,4 +1,4 @@
-import type { Secret } from "#daemon/secret.ts";
+import type { Secret } from "#daemon/secrets/secret.ts";
 import { listOperatedServices, type OperatedService } from "#daemon/stack-services.ts";
 import type { DumpedSetting } from "../config-dump.ts";
 

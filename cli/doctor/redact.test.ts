@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { createMask } from "#daemon/mask.ts";
-import { Secret } from "#daemon/secret.ts";
+import { createMask } from "#daemon/secrets/mask.ts";
+import { Secret } from "#daemon/secrets/secret.ts";
 import { redact } from "./redact.ts";
 
 const key = `0x${"a1b2c3d4".repeat(8)}`;

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { Mask } from "#daemon/mask.ts";
+import type { Mask } from "#daemon/secrets/mask.ts";
 import { english } from "viem/accounts";
 
 const shownInstead = "[masked]";

@@ -1,4 +1,4 @@
-import type { Mask } from "#daemon/mask.ts";
+import type { Mask } from "#daemon/secrets/mask.ts";
 import { toEnvironmentName, listSettingsLeaves } from "#daemon/settings/leaf.ts";
 import { SettingsError } from "#daemon/settings/problem.ts";
 import { readSettings, type SettingsDefinition, type SettingsSources } from "#daemon/settings/settings.ts";

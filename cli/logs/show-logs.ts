@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
-import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
+import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import { isShown, readLogLine, type LineFilter, type LogLine } from "./log-line.ts";
 import { logSources, type LogSource, type NamedLogs } from "./log-source.ts";
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "#daemon/clock.ts";
-import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
+import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import type { Pause } from "#daemon/time.ts";
 import { isAgreedTo, type Agreement } from "#sidecar/upkeep/control/agreement.ts";
 import { createFirstStage, formatWorkId } from "#sidecar/upkeep/upgrade/first-stage.ts";

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { readdir } from "node:fs/promises";
 import { promisify } from "node:util";
-import { sendSignal } from "#daemon/send-signal.ts";
+import { sendSignal } from "#daemon/process/send-signal.ts";
 import { waitUntil } from "#daemon/time.ts";
 import { readProcessStart, readStatFields } from "./process-start.ts";
 

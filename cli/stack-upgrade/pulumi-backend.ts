@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { z } from "zod";
-import { quoteShellWord } from "#daemon/shell-word.ts";
+import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 
 /** A backend of Pulumi as it may be kept and printed: its address may hold a password. */
 export const pulumiBackend = z.object({

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { Writable } from "node:stream";
-import { waitForSpawn } from "#daemon/bounded-process.ts";
+import { waitForSpawn } from "#daemon/process/bounded-process.ts";
 import { pause } from "#daemon/time.ts";
 import { endProcessTree } from "./process-tree.ts";
 import { openScratchFile, scratchBytesMax, type ScratchFile } from "./scratch-file.ts";

@@ -1,5 +1,5 @@
 import { systemClock, type Clock } from "#daemon/clock.ts";
-import type { CommandOutput } from "#daemon/command-output.ts";
+import type { CommandOutput } from "#daemon/command-line/command-output.ts";
 import { pause as pauseForReal, type Pause } from "#daemon/time.ts";
 import { beginUpgrade, findStack, type BeginOptions } from "./begin-upgrade.ts";
 import { findConfigFile } from "./config-file.ts";

@@ -1,4 +1,4 @@
-import { sendSignal } from "#daemon/send-signal.ts";
+import { sendSignal } from "#daemon/process/send-signal.ts";
 import type { Clock } from "#daemon/clock.ts";
 import type { Pause } from "#daemon/time.ts";
 import type { StepOutcome } from "./next-stage.ts";

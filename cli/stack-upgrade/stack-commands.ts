@@ -1,4 +1,4 @@
-import { quoteShellWord } from "#daemon/shell-word.ts";
+import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 
 /** What a person has to name so that a command means the same upgrade wherever it is typed. */
 export type CommandPlace = Readonly<{ stack: string; directory: string; configFile: string }>;

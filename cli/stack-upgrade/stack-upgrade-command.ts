@@ -1,4 +1,4 @@
-import { exitStatus } from "#daemon/command-output.ts";
+import { exitStatus } from "#daemon/command-line/command-output.ts";
 import {
   buildWork,
   isExpected,

@@ -2,8 +2,8 @@ import { fork, type ChildProcess } from "node:child_process";
 import { closeSync, readFileSync, copyFileSync, existsSync, openSync, statSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { within } from "#daemon/time.ts";
-import { StartupError } from "#daemon/startup-error.ts";
-import { waitForAbort } from "#daemon/stop-signal.ts";
+import { StartupError } from "#daemon/process/startup-error.ts";
+import { waitForAbort } from "#daemon/process/stop-signal.ts";
 
 /** One service of the embedded stack: a `gatehouse` subcommand in its own process. */
 export type ChildServiceSpec = Readonly<{

@@ -1,5 +1,5 @@
 import { createServer } from "node:net";
-import { StartupError } from "#daemon/startup-error.ts";
+import { StartupError } from "#daemon/process/startup-error.ts";
 
 /** A port that a part of the stack is going to listen on. */
 export type WantedPort = Readonly<{ host: string; port: number; owner: string; setting: string }>;

@@ -2,9 +2,9 @@ import { existsSync, globSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { StartupError } from "#daemon/startup-error.ts";
+import { StartupError } from "#daemon/process/startup-error.ts";
 import { findRunningNode } from "#devnet/node/running-node.ts";
-import { waitForSpawn } from "#daemon/bounded-process.ts";
+import { waitForSpawn } from "#daemon/process/bounded-process.ts";
 
 /** Where a node is: the folder of `ops`, and the one of its process id. */
 type NodePlace = Readonly<{ directory: string; runDirectory: string }>;

@@ -1,7 +1,7 @@
 import { type Address, type Hex, createPublicClient, erc20Abi, formatUnits, http } from "viem";
 import { pay } from "#client/pay.ts";
-import type { Paint } from "#daemon/paint.ts";
-import { StartupError } from "#daemon/startup-error.ts";
+import type { Paint } from "#daemon/command-line/paint.ts";
+import { StartupError } from "#daemon/process/startup-error.ts";
 
 /** Who buys what from whom. */
 export type Purchase = Readonly<{

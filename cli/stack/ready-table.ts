@@ -1,5 +1,5 @@
 import Table from "cli-table3";
-import type { Paint } from "#daemon/paint.ts";
+import type { Paint } from "#daemon/command-line/paint.ts";
 
 /** One row: what runs, where, and how long it took to be ready. */
 export type ReadyRow = Readonly<{ name: string; url: string; readyAfterMs: number }>;

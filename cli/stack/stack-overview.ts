@@ -1,8 +1,8 @@
 import { systemClock } from "#daemon/clock.ts";
 import { formatAuthority } from "#daemon/http/address.ts";
 import type { HttpListener } from "#daemon/http/listener.ts";
-import { createLog } from "#daemon/log.ts";
-import { createMask } from "#daemon/mask.ts";
+import { createLog } from "#daemon/log/log.ts";
+import { createMask } from "#daemon/secrets/mask.ts";
 import { isOperatedService } from "#daemon/stack-services.ts";
 import { startOverview } from "#sidecar/overview/overview.ts";
 import { parseTargets } from "#sidecar/overview/targets.ts";

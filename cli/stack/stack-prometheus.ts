@@ -5,7 +5,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { waitUntil, within } from "#daemon/time.ts";
-import { StartupError } from "#daemon/startup-error.ts";
+import { StartupError } from "#daemon/process/startup-error.ts";
 import { renderGroups } from "#infra/observability/rule-files.ts";
 import { ruleGroups } from "#infra/observability/rules/all.ts";
 import { buildPrometheusConfig, type ScrapeTarget } from "#infra/observability/scrape-config.ts";

@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import type { Paint } from "#daemon/paint.ts";
-import { formatFailure } from "#daemon/start-failure.ts";
-import { waitForAbort, stopSignal } from "#daemon/stop-signal.ts";
+import type { Paint } from "#daemon/command-line/paint.ts";
+import { formatFailure } from "#daemon/command-line/start-failure.ts";
+import { waitForAbort, stopSignal } from "#daemon/process/stop-signal.ts";
 import { prepareNode } from "#devnet/prepared-node.ts";
 import { deriveEmbeddedAccounts, writeKeyFile } from "./accounts.ts";
 import { type Variables, watchLauncher } from "./child-environment.ts";

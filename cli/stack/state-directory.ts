@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { existsSync, readdirSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { Address } from "viem";
-import { StartupError } from "#daemon/startup-error.ts";
+import { StartupError } from "#daemon/process/startup-error.ts";
 import { keepPrivate } from "#daemon/files/atomic-file.ts";
 
 /** Where the embedded stack keeps what it knows: all of it under one folder. */

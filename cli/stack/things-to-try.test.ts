@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { createPaint } from "#daemon/paint.ts";
-import { ownCommand } from "#daemon/own-command.ts";
+import { createPaint } from "#daemon/command-line/paint.ts";
+import { ownCommand } from "#daemon/command-line/own-command.ts";
 import { formatThingsToTry } from "./things-to-try.ts";
 
 const places = {

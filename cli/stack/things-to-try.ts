@@ -1,7 +1,7 @@
 import { relative } from "node:path";
-import type { Paint } from "#daemon/paint.ts";
-import { ownCommand } from "#daemon/own-command.ts";
-import { quoteShellWord } from "#daemon/shell-word.ts";
+import type { Paint } from "#daemon/command-line/paint.ts";
+import { ownCommand } from "#daemon/command-line/own-command.ts";
+import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 
 /** What the lines to paste speak of. */
 export type StackPlaces = Readonly<{

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { ownProgram } from "#daemon/own-command.ts";
+import { ownProgram } from "#daemon/command-line/own-command.ts";
 import { SettingsError } from "#daemon/settings/problem.ts";
 import { askToConfirm, type createTerminalOutput } from "../terminal.ts";
 import {

@@ -1,4 +1,4 @@
-import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
+import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import type { MemberEnd, MemberLook } from "./member.ts";
 
 /** How one of several nodes is when the command ends. */

@@ -1,4 +1,4 @@
-import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
+import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import { waitUntil } from "#daemon/time.ts";
 import { isAgreedTo, type Agreement } from "#sidecar/upkeep/control/agreement.ts";
 import type { Member, MemberEnd, MemberLook, MemberWork } from "./member.ts";

@@ -4,8 +4,8 @@ import { appendFile, mkdtemp, readdir, readFile, rename, rm, stat, symlink, writ
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { createLog } from "../log.ts";
-import { createMask } from "../mask.ts";
+import { createLog } from "../log/log.ts";
+import { createMask } from "../secrets/mask.ts";
 import type { AuditEntry } from "./audit-entry.ts";
 import { openAuditLog } from "./audit-log.ts";
 

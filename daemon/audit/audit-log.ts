@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
-import type { Logger } from "../log.ts";
-import { neverLogged } from "../log-fields.ts";
-import type { Mask } from "../mask.ts";
+import type { Logger } from "../log/log.ts";
+import { neverLogged } from "../log/log-fields.ts";
+import type { Mask } from "../secrets/mask.ts";
 import { version } from "../version.ts";
 import type { AuditEntry } from "./audit-entry.ts";
 import { openAuditFile, type AuditFile, type AuditFileOptions } from "./audit-file.ts";

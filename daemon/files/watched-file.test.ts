@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { createLog } from "../log.ts";
-import { StartupError } from "../startup-error.ts";
+import { createLog } from "../log/log.ts";
+import { StartupError } from "../process/startup-error.ts";
 import { createFilesInForce } from "./files-in-force.ts";
 import { openWatchedFile, watchFile, type FileReading, type WatchedFileDependencies } from "./watched-file.ts";
 

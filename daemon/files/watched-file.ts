@@ -2,11 +2,11 @@ import { hash } from "node:crypto";
 import { statSync, type Stats } from "node:fs";
 import { stat } from "node:fs/promises";
 import { watch } from "chokidar";
-import type { Logger } from "../log.ts";
+import type { Logger } from "../log/log.ts";
 import type { FilesInForce } from "./files-in-force.ts";
 import { readJson5File } from "./json5-file.ts";
 import { explainUnreadable } from "./regular-file.ts";
-import { StartupError } from "../startup-error.ts";
+import { StartupError } from "../process/startup-error.ts";
 
 /** What a file's content means, or every problem that keeps it from being used, each in whole sentences. */
 export type FileReading<Value> = Readonly<{ ok: true; value: Value } | { ok: false; problems: readonly string[] }>;

@@ -1,5 +1,5 @@
 import type { SendHandle } from "node:child_process";
-import { waitForAbort } from "../stop-signal.ts";
+import { waitForAbort } from "../process/stop-signal.ts";
 import { handOverVariable, type HandOverMessage, type ServiceMessage, type SettingsInForce } from "./messages.ts";
 import { setSocketExchange, type SocketHandle } from "./socket-exchange.ts";
 

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess, type SendHandle } from "node:child_process";
 import { once } from "node:events";
-import { outlivesReader } from "../bounded-output.ts";
-import { ownProgram } from "../own-command.ts";
+import { outlivesReader } from "../log/bounded-output.ts";
+import { ownProgram } from "../command-line/own-command.ts";
 import { pause } from "../time.ts";
 import { handOverVariable, type HandOverMessage, type ServiceMessage, type ServiceStep } from "./messages.ts";
 import type { SocketHandle } from "./socket-exchange.ts";

@@ -1,9 +1,9 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { stopSignal } from "../stop-signal.ts";
+import { stopSignal } from "../process/stop-signal.ts";
 import { createBackoff, pause } from "../time.ts";
-import { findUserStateDirectory } from "../user-state-directory.ts";
+import { findUserStateDirectory } from "../files/user-state-directory.ts";
 import { keepSettings, type KeptSettings } from "./kept-settings.ts";
 import { waitForRelease, startServiceProcess, type HeldSockets, type ServiceProcess } from "./service-process.ts";
 import {

@@ -1,8 +1,8 @@
 import { Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
 import { createApp } from "./app.ts";
-import { createLog } from "../log.ts";
-import { createMask } from "../mask.ts";
+import { createLog } from "../log/log.ts";
+import { createMask } from "../secrets/mask.ts";
 import { judgeReadiness } from "./readiness.ts";
 import { addOperationsRoutes } from "./operations-listener.ts";
 

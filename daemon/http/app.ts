@@ -4,10 +4,10 @@ import { HTTPException } from "hono/http-exception";
 import { requestId, type RequestIdVariables } from "hono/request-id";
 import { routePath } from "hono/route";
 import { Histogram, type Registry } from "prom-client";
-import { createBoundedLog } from "../bounded-log.ts";
+import { createBoundedLog } from "../log/bounded-log.ts";
 import { discardBody } from "../bytes.ts";
-import type { Logger } from "../log.ts";
-import type { Mask } from "../mask.ts";
+import type { Logger } from "../log/log.ts";
+import type { Mask } from "../secrets/mask.ts";
 import { beginTrace, traceFacts } from "./request-trace.ts";
 import { readTraceContext, type TraceContext } from "./trace-context.ts";
 

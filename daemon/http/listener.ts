@@ -6,7 +6,7 @@ import { pause, type Pause } from "../time.ts";
 import { gatherChunks } from "./raw-connections.ts";
 import { listenOnSockets, type ListeningSockets } from "./listening-sockets.ts";
 import { takeProxyHeaders } from "./proxies/proxy-header.ts";
-import { StartupError } from "../startup-error.ts";
+import { StartupError } from "../process/startup-error.ts";
 import { formatAuthority } from "./address.ts";
 
 /** Where and how to listen. */

@@ -1,6 +1,6 @@
 import type { Server } from "node:http";
 import { createServer, Server as NetServer, type AddressInfo, type ListenOptions } from "node:net";
-import { boundLines, defaultBound } from "../bounded-log.ts";
+import { boundLines, defaultBound } from "../log/bounded-log.ts";
 import { getSocketExchange, type SocketHandle } from "../hand-over/socket-exchange.ts";
 import { admitAlike, findListeningSocket } from "./raw-connections.ts";
 

@@ -1,7 +1,7 @@
 import { accepts } from "hono/accepts";
 import { type Registry, Gauge } from "prom-client";
-import type { Logger } from "../log.ts";
-import type { Mask } from "../mask.ts";
+import type { Logger } from "../log/log.ts";
+import type { Mask } from "../secrets/mask.ts";
 import type { FileInForce } from "../files/files-in-force.ts";
 import { operatorPaths } from "../stack-services.ts";
 import { createAllowedHostCheck, type AllowedHosts } from "./address.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { secret } from "../secret.ts";
+import { secret } from "../secrets/secret.ts";
 import { digestSettings } from "./digest.ts";
 import { defineSettings, section } from "./settings.ts";
 

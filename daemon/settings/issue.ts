@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { describeExpected, fallback } from "./describe-issue.ts";
-import { createMask } from "../mask.ts";
+import { createMask } from "../secrets/mask.ts";
 import type { SettingsFile } from "./file.ts";
 import { describeExpectedAt, type SettingsLeaf } from "./leaf.ts";
 import { type SettingsProblem, findNearestWord } from "./problem.ts";

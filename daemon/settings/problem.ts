@@ -1,5 +1,5 @@
 import { closest, distance } from "fastest-levenshtein";
-import { maskCredentials } from "../mask.ts";
+import { maskCredentials } from "../secrets/mask.ts";
 
 /** One thing that is wrong with a service's settings. */
 export type SettingsProblem = Readonly<{

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { inspect } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
-import { secret } from "../secret.ts";
+import { secret } from "../secrets/secret.ts";
 import { address, httpUrl, milliseconds, port, privateKey } from "./types.ts";
 import { SettingsError } from "./problem.ts";
 import { defineSettings, readSettings, section } from "./settings.ts";

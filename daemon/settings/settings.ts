@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { logFormats } from "../log-format.ts";
+import { logFormats } from "../log/log-format.ts";
 import { readEnvironment, findUnknownVariables, type Environment } from "./environment.ts";
 import { readSettingsFile } from "./file.ts";
 import { describeIssues } from "./issue.ts";

@@ -1,6 +1,6 @@
 import type { ClientBase } from "pg";
 import type { Migrations } from "./sqlite.ts";
-import { StartupError } from "../startup-error.ts";
+import { StartupError } from "../process/startup-error.ts";
 
 /** Which schema of the database, and what becomes of it. */
 export type MigrationOptions = Readonly<{ schema: string; migrations: Migrations; setting: string }>;

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { secret, type Secret } from "../secret.ts";
+import { secret, type Secret } from "../secrets/secret.ts";
 import { milliseconds } from "../settings/types.ts";
-import { StartupError } from "../startup-error.ts";
+import { StartupError } from "../process/startup-error.ts";
 
 /** A `postgresql:` URL, which may hold a password. */
 const postgresUrl = z

@@ -1,6 +1,6 @@
 import { Client } from "pg";
-import type { Secret } from "../secret.ts";
-import { StartupError } from "../startup-error.ts";
+import type { Secret } from "../secrets/secret.ts";
+import { StartupError } from "../process/startup-error.ts";
 import { StoreError } from "./store.ts";
 import { formatAuthority } from "../http/address.ts";
 

@@ -1,12 +1,12 @@
 import { Socket } from "node:net";
 import { Pool, TypeOverrides, types, type ClientBase, type PoolClient } from "pg";
 import { lookupName } from "../http/name-lookup.ts";
-import type { Logger } from "../log.ts";
+import type { Logger } from "../log/log.ts";
 import { migrate } from "./postgres-migration.ts";
 import { describeStartFailure, placeOf } from "./postgres-start-failure.ts";
-import { startStep } from "../start-step.ts";
+import { startStep } from "../process/start-step.ts";
 import { pause, createBackoff } from "../time.ts";
-import type { Secret } from "../secret.ts";
+import type { Secret } from "../secrets/secret.ts";
 import { type SqlConnection, type SqlRow, type SqlStore, type SqlValue, StoreError } from "./store.ts";
 import type { Migrations } from "./sqlite.ts";
 

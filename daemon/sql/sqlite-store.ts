@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { openSqlite, type Migrations } from "./sqlite.ts";
 import { StoreError, type SqlConnection, type SqlRow, type SqlStore, type SqlValue } from "./store.ts";
-import { StartupError } from "../startup-error.ts";
+import { StartupError } from "../process/startup-error.ts";
 
 /** Result codes of a file that another process has just now: SQLITE_BUSY, SQLITE_LOCKED and SQLITE_PROTOCOL. */
 const takenCodes: ReadonlySet<number> = new Set([5, 6, 15]);

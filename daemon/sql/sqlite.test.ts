@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openSqlite } from "./sqlite.ts";
-import { StartupError } from "../startup-error.ts";
+import { StartupError } from "../process/startup-error.ts";
 
 const first = "CREATE TABLE payment (id TEXT PRIMARY KEY) STRICT";
 const second = "ALTER TABLE payment ADD COLUMN state TEXT";

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { createRequire } from "node:module";
 import { within } from "#daemon/time.ts";
-import type { Logger } from "#daemon/log.ts";
-import { StartupError } from "#daemon/startup-error.ts";
-import { waitForSpawn } from "#daemon/bounded-process.ts";
+import type { Logger } from "#daemon/log/log.ts";
+import { StartupError } from "#daemon/process/startup-error.ts";
+import { waitForSpawn } from "#daemon/process/bounded-process.ts";
 import { guardByParent } from "../parent-guard.ts";
 import { keptStates } from "./chain-snapshot.ts";
 

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Hex } from "viem";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import { pause } from "#daemon/time.ts";
 import { startAnvilProcess } from "./anvil-process.ts";
 import { createAnvilClient } from "./anvil-request.ts";

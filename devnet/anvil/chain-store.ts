@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import type { Hex } from "viem";
 import { openSqlite, type Migrations } from "#daemon/sql/sqlite.ts";
-import { StartupError } from "#daemon/startup-error.ts";
+import { StartupError } from "#daemon/process/startup-error.ts";
 
 /** What happened since the last snapshot, in the order in which it happened. */
 export type JournalEntry = Readonly<

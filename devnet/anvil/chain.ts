@@ -1,5 +1,5 @@
 import type { Hex } from "viem";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import { AnvilRequestError, type AnvilClient } from "./anvil-request.ts";
 import { dumpSnapshot, loadSnapshot } from "./chain-snapshot.ts";
 import type { ChainStore, JournalEntry } from "./chain-store.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { inspect, parseArgs } from "node:util";
-import { StartupError } from "#daemon/startup-error.ts";
+import { StartupError } from "#daemon/process/startup-error.ts";
 import { readParameters } from "../workspace/node-parameters.ts";
 
 /** A command: given the workspace and what was typed after the command's name, it returns what is printed. */

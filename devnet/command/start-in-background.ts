@@ -9,7 +9,7 @@ import { findRunningNode } from "../node/running-node.ts";
 import { locateProgramFile } from "../program-file.ts";
 import { readParameters } from "../workspace/node-parameters.ts";
 import { CommandError } from "./run-command.ts";
-import { waitForSpawn } from "#daemon/bounded-process.ts";
+import { waitForSpawn } from "#daemon/process/bounded-process.ts";
 
 /** Which node is started. */
 export type StartInBackgroundOptions = Readonly<{ workspace: string; configPath: string }>;

@@ -1,7 +1,7 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { Counter, type Registry } from "prom-client";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import { formatAuthority } from "#daemon/http/address.ts";
 import type { NodeProfile } from "../node-profile.ts";
 import type { MonitorSettings } from "./monitor-settings.ts";

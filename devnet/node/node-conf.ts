@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { z } from "zod";
 import { readRegularText, explainUnreadable } from "#daemon/files/regular-file.ts";
-import { StartupError } from "#daemon/startup-error.ts";
+import { StartupError } from "#daemon/process/startup-error.ts";
 import { parseText } from "#node/conf/parsed-text.ts";
 
 const portText = z

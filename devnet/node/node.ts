@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { Logger } from "#daemon/log.ts";
-import { StartupError } from "#daemon/startup-error.ts";
+import type { Logger } from "#daemon/log/log.ts";
+import { StartupError } from "#daemon/process/startup-error.ts";
 import { pause } from "#daemon/time.ts";
 import { startAnvil, type Anvil } from "../anvil/anvil.ts";
 import { monitorSettings } from "../monitor/monitor-settings.ts";

@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
 import { parseJson } from "#daemon/json-rpc.ts";
-import { StartupError } from "#daemon/startup-error.ts";
+import { StartupError } from "#daemon/process/startup-error.ts";
 
 const schema = z.object({ pid: z.int().min(1), startTicks: z.int().min(0) });
 

@@ -1,4 +1,4 @@
-import { endProcess } from "#daemon/end-process.ts";
+import { endProcess } from "#daemon/process/end-process.ts";
 import type { Service } from "#daemon/service.ts";
 import { isOnPath, startRealPushgateway } from "./real-pushgateway.ts";
 import { pushgatewaySettings } from "./settings.ts";

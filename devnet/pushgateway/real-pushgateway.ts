@@ -2,10 +2,10 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { listen } from "#daemon/http/listener.ts";
-import { StartupError } from "#daemon/startup-error.ts";
+import { StartupError } from "#daemon/process/startup-error.ts";
 import { waitUntil } from "#daemon/time.ts";
 import { formatAuthority } from "#daemon/http/address.ts";
-import { waitForSpawn } from "#daemon/bounded-process.ts";
+import { waitForSpawn } from "#daemon/process/bounded-process.ts";
 import { guardByParent } from "../parent-guard.ts";
 
 /** How the real Pushgateway is run. */

@@ -2,7 +2,7 @@ import type { Registry } from "prom-client";
 import type { Context } from "hono";
 import { createApp, type App, type AppVariables } from "#daemon/http/app.ts";
 import { listenHttp, type HttpListener } from "#daemon/http/listener.ts";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import { operatorPaths } from "#daemon/stack-services.ts";
 import { createPushStore, PushError, type Push, type PushStore } from "./push-store.ts";
 import { parseMetricsText, formatText, TextFormatError } from "./text-format.ts";

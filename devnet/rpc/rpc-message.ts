@@ -1,5 +1,5 @@
 import { parse } from "@humanwhocodes/momoa";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import { findJson5Node } from "#daemon/files/json5-tree.ts";
 import type { CallContext, MethodTable } from "./method.ts";
 import { errorCode, RpcError, wireError, type WireError } from "./rpc-error.ts";

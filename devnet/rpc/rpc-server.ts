@@ -1,5 +1,5 @@
 import { listen } from "#daemon/http/listener.ts";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { Anvil } from "../anvil/anvil.ts";
 import type { NodeProfile } from "../node-profile.ts";
 import { createHttpEndpoint } from "./http-endpoint.ts";

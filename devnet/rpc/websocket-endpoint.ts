@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { Hex } from "viem";
 import { WebSocket, WebSocketServer, type RawData } from "ws";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { ChainBlock } from "../anvil/chain.ts";
 import { bodyBytesMax } from "./http-endpoint.ts";
 import type { Node } from "./method.ts";

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import type { Address } from "viem";
 import { z } from "zod";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
-import { StartupError } from "#daemon/startup-error.ts";
+import { StartupError } from "#daemon/process/startup-error.ts";
 import { nodeVersion } from "#node/version-setting.ts";
 import { nodeProfile } from "../node-profile.ts";
 

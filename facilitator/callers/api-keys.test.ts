@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Secret } from "#daemon/secret.ts";
+import { Secret } from "#daemon/secrets/secret.ts";
 import { refuseServingAnybody, type ServedCallers } from "./api-keys.ts";
 
 function served(changes: Partial<ServedCallers>): () => void {

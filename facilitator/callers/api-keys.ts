@@ -1,8 +1,8 @@
 import { hash, timingSafeEqual } from "node:crypto";
-import type { Secret } from "#daemon/secret.ts";
+import type { Secret } from "#daemon/secrets/secret.ts";
 import { isLoopback } from "#daemon/http/address.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
-import { StartupError } from "#daemon/startup-error.ts";
+import { StartupError } from "#daemon/process/startup-error.ts";
 import type { FacilitatorSettings } from "../settings.ts";
 
 /** The keys of the sellers that may call, kept as hashes. */

@@ -1,12 +1,12 @@
 import * as Value from "ox/Value";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { pause, poll } from "#daemon/time.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { Chain } from "./chain.ts";
 import { ChainError } from "./chain-error.ts";
 import type { FeeQuotes } from "./fees.ts";
-import { StartupError } from "#daemon/startup-error.ts";
+import { StartupError } from "#daemon/process/startup-error.ts";
 import type { AcceptedAsset } from "#x402/signed-payment.ts";
 import { domainSeparatorCall } from "./token.ts";
 

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
 import { WebSocketServer, type WebSocket } from "ws";
-import { createLog } from "#daemon/log.ts";
+import { createLog } from "#daemon/log/log.ts";
 import { followNewHeads } from "./new-heads.ts";
 
 /** Lets the event loop turn, and no time pass. */

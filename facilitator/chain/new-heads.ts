@@ -1,6 +1,6 @@
 import { WebSocket } from "ws";
 import { z } from "zod";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import { writeCall } from "#daemon/json-rpc.ts";
 import { createBackoff, pause as timedPause, type Pause } from "#daemon/time.ts";
 

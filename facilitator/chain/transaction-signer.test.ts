@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { keccak256 } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { expect, it } from "vitest";
-import { Secret } from "#daemon/secret.ts";
+import { Secret } from "#daemon/secrets/secret.ts";
 import type { Hex } from "#x402/hex.ts";
 import { createTransactionSigner } from "./transaction-signer.ts";
 

@@ -3,8 +3,8 @@ import * as Hash from "ox/Hash";
 import * as PublicKey from "ox/PublicKey";
 import * as TxEnvelopeEip1559 from "ox/TxEnvelopeEip1559";
 import secp256k1 from "secp256k1";
-import type { Secret } from "#daemon/secret.ts";
-import { StartupError } from "#daemon/startup-error.ts";
+import type { Secret } from "#daemon/secrets/secret.ts";
+import { StartupError } from "#daemon/process/startup-error.ts";
 import type { Hex } from "#x402/hex.ts";
 
 /** A transaction ready to be sent, with the hash by which the chain will know it. */

@@ -1,6 +1,6 @@
-import { createBoundedLog, boundOfSales } from "#daemon/bounded-log.ts";
+import { createBoundedLog, boundOfSales } from "#daemon/log/bounded-log.ts";
 import { traceFacts } from "#daemon/http/request-trace.ts";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import { answerValidUnless, type SettleAnswer } from "#x402/answer.ts";
 import type { Hex } from "#x402/hex.ts";
 import { namePayment, type Transfers } from "#x402/scheme.ts";

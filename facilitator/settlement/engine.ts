@@ -1,5 +1,5 @@
 import type { AuditLog } from "#daemon/audit/audit-log.ts";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { Chain } from "../chain/chain.ts";
 import type { FeeQuotes } from "../chain/fees.ts";

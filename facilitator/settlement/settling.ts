@@ -1,6 +1,6 @@
 import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
 import type { AuditLog } from "#daemon/audit/audit-log.ts";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { Chain } from "../chain/chain.ts";
 import type { FeeQuotes } from "../chain/fees.ts";
 import type { TransactionSigner } from "../chain/transaction-signer.ts";

@@ -1,4 +1,4 @@
-import { createLog } from "#daemon/log.ts";
+import { createLog } from "#daemon/log/log.ts";
 import type { Hex } from "#x402/hex.ts";
 import { toSettlement } from "../settlement/settler.ts";
 import { createMemoryDatabase, type MemoryDatabase, type Sabotage } from "./memory-database.ts";

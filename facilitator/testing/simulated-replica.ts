@@ -1,5 +1,5 @@
 import { StoreError } from "#daemon/sql/store.ts";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import { reason } from "#x402/reason.ts";
 import { ChainError } from "../chain/chain-error.ts";
 import type { Engine } from "../settlement/engine.ts";

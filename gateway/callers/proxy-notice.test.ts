@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createLog } from "#daemon/log.ts";
+import { createLog } from "#daemon/log/log.ts";
 import { createSettingNames } from "../settings/names.ts";
 import { logProxyNotices } from "./proxy-notice.ts";
 

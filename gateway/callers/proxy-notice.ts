@@ -1,5 +1,5 @@
 import type { ForwardedBy } from "#daemon/http/proxies/client-address.ts";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { SettingNames } from "../settings/names.ts";
 
 /** Is told of a request that is counted by its connection's own address, whether or not a trusted proxy has that address. */

@@ -5,7 +5,7 @@ import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { Registry } from "prom-client";
 import { afterAll, expect, it } from "vitest";
 import { createFilesInForce } from "#daemon/files/files-in-force.ts";
-import { createLog } from "#daemon/log.ts";
+import { createLog } from "#daemon/log/log.ts";
 import { createSettingNames } from "../settings/names.ts";
 import { gatewaySection } from "../settings/gateway.ts";
 import { createTokens } from "./tokens.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createLog } from "#daemon/log.ts";
+import { createLog } from "#daemon/log/log.ts";
 import { roomyMemory } from "../testing/roomy-memory.ts";
 import type { NodeCall } from "../upstream/node-call.ts";
 import { createNodeBatches } from "../upstream/node-batches.ts";

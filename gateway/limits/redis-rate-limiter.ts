@@ -1,5 +1,5 @@
 import { Redis, type RedisOptions } from "ioredis";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import { LatestEntries } from "./latest-entries.ts";
 import { RedisConnector } from "./redis-connector.ts";
 import type { RateDecision, RateLimiter, Rates } from "./rate-limiter.ts";

@@ -1,5 +1,5 @@
-import type { Logger } from "#daemon/log.ts";
-import type { Secret } from "#daemon/secret.ts";
+import type { Logger } from "#daemon/log/log.ts";
+import type { Secret } from "#daemon/secrets/secret.ts";
 import { createProcessRateLimiter, type RateLimiter } from "./rate-limiter.ts";
 
 /** Where rates are counted. */

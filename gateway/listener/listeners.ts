@@ -1,7 +1,7 @@
 import type { Registry } from "prom-client";
 import { createNamedHostCheck, isLoopback } from "#daemon/http/address.ts";
 import type { FilesInForce } from "#daemon/files/files-in-force.ts";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { ConnectionBudget } from "#daemon/http/connections/connection-budget.ts";
 import {
   findClientAddress,

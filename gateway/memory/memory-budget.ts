@@ -1,5 +1,5 @@
 import { getHeapStatistics } from "node:v8";
-import { processMemoryBytes } from "#daemon/process-memory.ts";
+import { processMemoryBytes } from "#daemon/process/process-memory.ts";
 
 /** Bounds of what is held for clients. */
 type MemoryBudgetOptions = Readonly<{ totalBytes: number; addressBytes: number; connectionBytes: number }>;

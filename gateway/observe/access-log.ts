@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { readTraceId } from "#daemon/http/request-trace.ts";
-import { createBoundedLog } from "#daemon/bounded-log.ts";
-import type { Logger } from "#daemon/log.ts";
+import { createBoundedLog } from "#daemon/log/bounded-log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { EndedCall, Meter } from "./meter.ts";
 
 /** Which calls are logged. */

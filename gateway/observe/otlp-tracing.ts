@@ -21,7 +21,7 @@ import {
   type SpanExporter,
 } from "@opentelemetry/sdk-trace-base";
 import { lookupName } from "#daemon/http/name-lookup.ts";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
 import type { CallOutcome, EndedCall } from "./meter.ts";
 import type { CallTrace, RunningTracing, TraceOrigin, TracingOptions } from "./tracing.ts";

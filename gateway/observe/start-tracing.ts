@@ -1,4 +1,4 @@
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { RunningTracing, TracingOptions } from "./tracing.ts";
 
 /** Starts tracing when settings name a collector; else OpenTelemetry's SDK is not even loaded. */

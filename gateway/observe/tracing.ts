@@ -1,4 +1,4 @@
-import type { Secret } from "#daemon/secret.ts";
+import type { Secret } from "#daemon/secrets/secret.ts";
 import type { Caller } from "../callers/caller.ts";
 import type { EndedCall } from "./meter.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { StartupError } from "#daemon/startup-error.ts";
+import { StartupError } from "#daemon/process/startup-error.ts";
 import { watchFile, type FileReading, type WatchedFileDependencies } from "#daemon/files/watched-file.ts";
 import { describeFileIssues } from "#daemon/settings/describe-issue.ts";
 import { createCatalogue, type Catalogue } from "../catalogue/catalogue.ts";

@@ -11,7 +11,7 @@ import {
   yesOrNo,
 } from "#daemon/settings/types.ts";
 import { connectionSettings, networks, proxySettings } from "#daemon/http/settings.ts";
-import { secret } from "#daemon/secret.ts";
+import { secret } from "#daemon/secrets/secret.ts";
 import { section } from "#daemon/settings/settings.ts";
 import { stackServices } from "#daemon/stack-services.ts";
 import { memorySection } from "./memory.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Registry } from "prom-client";
 import { createFilesInForce } from "#daemon/files/files-in-force.ts";
-import { createLog } from "#daemon/log.ts";
+import { createLog } from "#daemon/log/log.ts";
 import { pause, type Pause } from "#daemon/time.ts";
 import { startGateway, type Gateway } from "../gateway.ts";
 import type { NodeFitness } from "../chain/head.ts";

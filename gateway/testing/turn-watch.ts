@@ -1,5 +1,5 @@
 import { Registry } from "prom-client";
-import { createLog } from "#daemon/log.ts";
+import { createLog } from "#daemon/log/log.ts";
 import { createAnswerCache } from "../reads/cache/answer-cache.ts";
 import { createHead } from "../chain/head.ts";
 import { buildOpenRpcTexts } from "../calls/openrpc-texts.ts";

@@ -1,4 +1,4 @@
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
 import { LatestEntries } from "../limits/latest-entries.ts";
 import { BatchPiece, type BatchPieceOptions } from "./batch-piece.ts";

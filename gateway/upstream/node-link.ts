@@ -1,6 +1,6 @@
 import { WebSocket } from "ws";
 import { lookupName } from "#daemon/http/name-lookup.ts";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import { pauseWhileRunning, createBackoff } from "#daemon/time.ts";
 import { readObject } from "../json-rpc/read-object.ts";
 import type { NodeAnswer } from "../json-rpc/read-answer.ts";

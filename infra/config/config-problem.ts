@@ -1,5 +1,5 @@
 import { RunError } from "@pulumi/pulumi";
-import { maskCredentials } from "#daemon/mask.ts";
+import { maskCredentials } from "#daemon/secrets/mask.ts";
 import { formatForStack, maskParts, type ProblemParts } from "./problem-parts.ts";
 
 /** One thing that is wrong with a stack's configuration. */

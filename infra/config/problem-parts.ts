@@ -1,4 +1,4 @@
-import { maskCredentials } from "#daemon/mask.ts";
+import { maskCredentials } from "#daemon/secrets/mask.ts";
 
 /** What a command sets a key to: a value, or what a file holds; by default, whatever the reader puts in the place of `…`. */
 type Given = Readonly<{ value?: string; file?: string; secret?: boolean }>;

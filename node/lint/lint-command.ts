@@ -1,4 +1,4 @@
-import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
+import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import { readRegularFile, RegularFileError, explainUnreadable } from "#daemon/files/regular-file.ts";
 import { version as toolVersion } from "#daemon/version.ts";
 import { parseNodeVersion, type NodeVersion } from "../versions.ts";

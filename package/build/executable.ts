@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { rolldown } from "rolldown";
-import { listProgramFiles, programFolders } from "#daemon/program-files.ts";
+import { listProgramFiles, programFolders } from "#daemon/files/program-files.ts";
 import { writeLicences } from "./bundle.ts";
 
 /**

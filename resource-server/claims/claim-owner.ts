@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { SqlStore } from "#daemon/sql/store.ts";
 import { pauseInBackground } from "#daemon/time.ts";

@@ -7,9 +7,9 @@ import {
   type FacilitatorOptions,
 } from "#facilitator/facilitator.ts";
 import type { AuditLog } from "#daemon/audit/audit-log.ts";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
-import type { Secret } from "#daemon/secret.ts";
+import type { Secret } from "#daemon/secrets/secret.ts";
 import type { ServiceContext } from "#daemon/service.ts";
 import { answerTimeMs } from "../drain-time.ts";
 import { FacilitationError, type Facilitation, type PresentedPayment } from "./facilitation.ts";

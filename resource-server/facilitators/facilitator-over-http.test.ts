@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { Secret } from "#daemon/secret.ts";
-import { createLog } from "#daemon/log.ts";
+import { Secret } from "#daemon/secrets/secret.ts";
+import { createLog } from "#daemon/log/log.ts";
 import { createFacilitatorOverHttp } from "./facilitator-over-http.ts";
 import { offer, createPayload } from "../testing/payments.ts";
 import { settledAnswer } from "../testing/facilitation-stub.ts";

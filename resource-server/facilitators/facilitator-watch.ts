@@ -1,4 +1,4 @@
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { pauseInBackground, poll } from "#daemon/time.ts";
 import type { SupportedKinds } from "./facilitation.ts";

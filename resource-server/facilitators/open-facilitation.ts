@@ -1,9 +1,9 @@
 import type { Registry } from "prom-client";
 import type { AuditLog } from "#daemon/audit/audit-log.ts";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { ServiceContext } from "#daemon/service.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
-import { StartupError } from "#daemon/startup-error.ts";
+import { StartupError } from "#daemon/process/startup-error.ts";
 import type { Facilitation } from "./facilitation.ts";
 import { createFacilitatorOverHttp } from "./facilitator-over-http.ts";
 import { resourceServerSettings, type ResourceServerSettings } from "../settings.ts";

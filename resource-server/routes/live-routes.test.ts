@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Registry } from "prom-client";
 import { afterAll, expect, it } from "vitest";
 import { createFilesInForce } from "#daemon/files/files-in-force.ts";
-import { createLog } from "#daemon/log.ts";
+import { createLog } from "#daemon/log/log.ts";
 import { openLiveRoutes } from "./live-routes.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "live-routes-"));

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import "#daemon/settings/describe-issue.ts";
 import { Registry } from "prom-client";
 import { createFilesInForce } from "#daemon/files/files-in-force.ts";
-import { createLog } from "#daemon/log.ts";
+import { createLog } from "#daemon/log/log.ts";
 import { openLiveRoutes } from "./live-routes.ts";
 
 const folders: string[] = [];

@@ -1,6 +1,6 @@
-import type { BoundedLog } from "#daemon/bounded-log.ts";
+import type { BoundedLog } from "#daemon/log/bounded-log.ts";
 import { traceFacts, type RequestTrace } from "#daemon/http/request-trace.ts";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import { namePayment } from "#x402/scheme.ts";
 import type { Payment } from "./payment.ts";
 import type { SaleOutcome } from "./sale-outcome.ts";

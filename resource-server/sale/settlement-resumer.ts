@@ -1,4 +1,4 @@
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { ClaimLedger } from "../claims/claim-ledger.ts";
 import { pauseInBackground } from "#daemon/time.ts";
 import { resumeSettlement, type SaleDependencies } from "./sale.ts";

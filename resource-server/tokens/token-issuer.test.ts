@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { createLocalJWKSet, jwtVerify } from "jose";
 import { describe, expect, it } from "vitest";
-import { Secret } from "#daemon/secret.ts";
+import { Secret } from "#daemon/secrets/secret.ts";
 import { route } from "../testing/payments.ts";
 import { openTokenIssuer } from "./token-issuer.ts";
 

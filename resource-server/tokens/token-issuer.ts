@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, randomUUID, type KeyObject } from "node:crypto";
 import type { JSONWebKeySet } from "jose";
-import type { Secret } from "#daemon/secret.ts";
-import { StartupError } from "#daemon/startup-error.ts";
+import type { Secret } from "#daemon/secrets/secret.ts";
+import { StartupError } from "#daemon/process/startup-error.ts";
 import type { Route, TokenTerms } from "../routes/route.ts";
 import type { SoldResponse } from "../claims/payment-claim.ts";
 

@@ -1,6 +1,6 @@
 import type { Clock } from "#daemon/clock.ts";
 import { getJson, getText } from "#daemon/http/get.ts";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import { operatorPaths } from "#daemon/stack-services.ts";
 import { poll } from "#daemon/time.ts";
 import { createPaymentWatch, readPaymentCounts } from "./payment-figures.ts";

@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import type { Clock } from "#daemon/clock.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import { stackServices } from "#daemon/stack-services.ts";
 import type { GuardedNode } from "#gateway/guarded-node.ts";
 import type { DiskLook } from "#health/disk-watch.ts";

@@ -1,7 +1,7 @@
 import { extname } from "node:path";
 import { accepts } from "hono/accepts";
 import type { App } from "#daemon/http/app.ts";
-import { listProgramFiles, readProgramFile, type ProgramFolder } from "#daemon/program-files.ts";
+import { listProgramFiles, readProgramFile, type ProgramFolder } from "#daemon/files/program-files.ts";
 
 const types: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",

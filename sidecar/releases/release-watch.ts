@@ -3,7 +3,7 @@ import type { FilesInForce } from "#daemon/files/files-in-force.ts";
 import { watchFile } from "#daemon/files/watched-file.ts";
 import { createJsonRpcClient, NoJsonRpcAnswerError, type CallJsonRpc } from "#daemon/http/json-rpc-client.ts";
 import type { Clock } from "#daemon/clock.ts";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { NodeVersion } from "#node/versions.ts";

@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { z } from "zod";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import { createProgress } from "./progress.ts";
 import { RestoreError, readJson, type RestorePlace } from "./restore-place.ts";
 import type { RestoreSettings } from "./settings.ts";

@@ -1,4 +1,4 @@
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 
 /** Tells how far something of many bytes has come. */
 export type Progress = Readonly<{ add: (bytes: number) => void; doneBytes: () => number }>;

@@ -1,11 +1,11 @@
 import { dirname, join } from "node:path";
 import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
 import { openAuditLog, type AuditLog } from "#daemon/audit/audit-log.ts";
-import type { CommandOutput } from "#daemon/command-output.ts";
+import type { CommandOutput } from "#daemon/command-line/command-output.ts";
 import { readDiskSpace } from "#daemon/files/disk-space.ts";
 import { createFetch } from "#daemon/http/fetch.ts";
-import { createLog } from "#daemon/log.ts";
-import type { Mask } from "#daemon/mask.ts";
+import { createLog } from "#daemon/log/log.ts";
+import type { Mask } from "#daemon/secrets/mask.ts";
 import { SettingsError } from "#daemon/settings/problem.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
 import type { Environment } from "#daemon/settings/environment.ts";

@@ -3,7 +3,7 @@ import { open } from "node:fs/promises";
 import { PassThrough, type Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createZstdDecompress } from "node:zlib";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import { createProgress, type Progress } from "./progress.ts";
 import { RestoreError, type RestorePlace } from "./restore-place.ts";
 import type { RestoreSettings } from "./settings.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { bytes, filePath, milliseconds, nonNegativeInteger, port, seconds, yesOrNo } from "#daemon/settings/types.ts";
-import { secret } from "#daemon/secret.ts";
+import { secret } from "#daemon/secrets/secret.ts";
 import { section } from "#daemon/settings/settings.ts";
 import { cronExpression, timeZone } from "#daemon/settings/cron.ts";
 

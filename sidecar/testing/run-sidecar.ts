@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { createFilesInForce } from "#daemon/files/files-in-force.ts";
-import { createMask } from "#daemon/mask.ts";
+import { createMask } from "#daemon/secrets/mask.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { sidecar } from "../main.ts";
 import { sidecarSettings } from "../settings.ts";

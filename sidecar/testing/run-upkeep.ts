@@ -5,7 +5,7 @@ import { pino } from "pino";
 import { Registry } from "prom-client";
 import { readSettings } from "#daemon/settings/settings.ts";
 import type { Environment } from "#daemon/settings/environment.ts";
-import { createMask } from "#daemon/mask.ts";
+import { createMask } from "#daemon/secrets/mask.ts";
 import { systemClock, type Clock } from "#daemon/clock.ts";
 import { startHealth } from "#health/health.ts";
 import { sendRequest } from "#daemon/http/request.ts";

@@ -1,5 +1,5 @@
-import { ownCommand } from "#daemon/own-command.ts";
-import { quoteShellWord } from "#daemon/shell-word.ts";
+import { ownCommand } from "#daemon/command-line/own-command.ts";
+import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import type { SidecarSettings } from "../settings.ts";
 
 /** Commands that change a running sidecar. */

@@ -2,7 +2,7 @@ import { createTwoFilesPatch, FILE_HEADERS_ONLY } from "diff";
 import type { SidecarSettings } from "../settings.ts";
 import { createWriterLock } from "./config/writer-lock.ts";
 import { writeConfig } from "./config/config-writer.ts";
-import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
+import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import { createDesiredState } from "./plan/desired-state.ts";
 import { readConfigFile, type ConfigReading } from "./config/config-file.ts";
 import { findDataPath } from "#node/conf/data-path.ts";

@@ -1,5 +1,5 @@
-import type { Logger } from "#daemon/log.ts";
-import { waitForAbort } from "#daemon/stop-signal.ts";
+import type { Logger } from "#daemon/log/log.ts";
+import { waitForAbort } from "#daemon/process/stop-signal.ts";
 import { pause, pauseWhileRunning } from "#daemon/time.ts";
 import type { PassWatch } from "./pass-watch.ts";
 

@@ -1,7 +1,7 @@
 import type { ServiceContext } from "#daemon/service.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { Registry } from "prom-client";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import { bootTime, type Clock } from "#daemon/clock.ts";
 import { decideAuthority } from "./adoption/authority.ts";
 import { observeAdoption } from "./adoption/adoption-observation.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import type { CommandOutput } from "#daemon/command-output.ts";
-import { createLog, type Logger } from "#daemon/log.ts";
-import type { Mask } from "#daemon/mask.ts";
+import type { CommandOutput } from "#daemon/command-line/command-output.ts";
+import { createLog, type Logger } from "#daemon/log/log.ts";
+import type { Mask } from "#daemon/secrets/mask.ts";
 import type { Environment } from "#daemon/settings/environment.ts";
 import { SettingsError } from "#daemon/settings/problem.ts";
 import { readSettings } from "#daemon/settings/settings.ts";

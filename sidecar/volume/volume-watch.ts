@@ -2,7 +2,7 @@ import { Counter, type Registry } from "prom-client";
 import { readDiskSpace } from "#daemon/files/disk-space.ts";
 import { HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadline.ts";
 import { explainUnreadable } from "#daemon/files/regular-file.ts";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";

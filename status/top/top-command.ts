@@ -1,5 +1,5 @@
-import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
-import type { Mask } from "#daemon/mask.ts";
+import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
+import type { Mask } from "#daemon/secrets/mask.ts";
 import { pause } from "#daemon/time.ts";
 import { requestStatus } from "../request-status.ts";
 import { isRight } from "../status-shapes.ts";

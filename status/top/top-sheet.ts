@@ -1,4 +1,4 @@
-import { createPaint, type Paint } from "#daemon/paint.ts";
+import { createPaint, type Paint } from "#daemon/command-line/paint.ts";
 import { renderProblems } from "./problem-lines.ts";
 import { renderTrafficTable } from "./traffic-table.ts";
 import type { TopStatus } from "./top-status.ts";

@@ -1,6 +1,6 @@
 import { openAuditLog } from "#daemon/audit/audit-log.ts";
-import { createLog } from "#daemon/log.ts";
-import { createMask } from "#daemon/mask.ts";
+import { createLog } from "#daemon/log/log.ts";
+import { createMask } from "#daemon/secrets/mask.ts";
 
 /** Adds changes to the audit log that its argument names until it is killed, and prints each once it is said to be on the disk. */
 const [, , path = ""] = process.argv;

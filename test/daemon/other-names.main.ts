@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 import { createFetch } from "#daemon/http/fetch.ts";
-import { Secret } from "#daemon/secret.ts";
+import { Secret } from "#daemon/secrets/secret.ts";
 import { openPostgresStore } from "#daemon/sql/postgres-store.ts";
 import { createBatchingClient } from "#facilitator/chain/json-rpc-client.ts";
 import { createDockerEngine } from "#sidecar/upkeep/drivers/docker-engine.ts";

@@ -1,5 +1,5 @@
-import { createLog } from "#daemon/log.ts";
-import { endProcess } from "#daemon/end-process.ts";
+import { createLog } from "#daemon/log/log.ts";
+import { endProcess } from "#daemon/process/end-process.ts";
 
 /**
  * Logs lines of a kilobyte, as many as its argument says, without waiting for a reader, and says on standard error how much memory that left it

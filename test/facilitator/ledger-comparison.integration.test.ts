@@ -2,7 +2,7 @@ import { pino } from "pino";
 import type { Hex } from "viem";
 import { expect, test } from "vitest";
 import { createMetrics } from "#daemon/metrics.ts";
-import { Secret } from "#daemon/secret.ts";
+import { Secret } from "#daemon/secrets/secret.ts";
 import { createFacilitator, facilitatorDefaults } from "#facilitator/facilitator.ts";
 import { startPaymentChain, testAccount } from "../support/payment-chain.ts";
 import { generousMs, until } from "../support/until.ts";

@@ -14,7 +14,7 @@ import { describeResourceServerApi } from "#resource-server/resource-server-api.
 import { resourceServerSettings } from "#resource-server/settings.ts";
 import { describeSidecarApi } from "#sidecar/sidecar-api.ts";
 import { addGuardedControlRoutes } from "#sidecar/upkeep/control/listen-control.ts";
-import { Secret } from "#daemon/secret.ts";
+import { Secret } from "#daemon/secrets/secret.ts";
 import { createApiContract } from "./api-contract.ts";
 
 const sidecar = describeSidecarApi({ isControlled: true });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createLog } from "#daemon/log.ts";
+import { createLog } from "#daemon/log/log.ts";
 import { createClaimLedger, type ClaimLedger } from "#resource-server/claims/claim-ledger.ts";
 import { joinClaimOwners } from "#resource-server/claims/claim-owner.ts";
 import { postgresClaimMigrations } from "#resource-server/claims/claim-schema.ts";

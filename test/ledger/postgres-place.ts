@@ -1,6 +1,6 @@
-import { createLog } from "#daemon/log.ts";
+import { createLog } from "#daemon/log/log.ts";
 import { openPostgresStore } from "#daemon/sql/postgres-store.ts";
-import { Secret } from "#daemon/secret.ts";
+import { Secret } from "#daemon/secrets/secret.ts";
 import type { SqlStore } from "#daemon/sql/store.ts";
 import type { Migrations } from "#daemon/sql/sqlite.ts";
 

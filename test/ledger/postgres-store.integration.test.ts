@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createLog } from "#daemon/log.ts";
+import { createLog } from "#daemon/log/log.ts";
 import { openPostgresStore } from "#daemon/sql/postgres-store.ts";
-import { Secret } from "#daemon/secret.ts";
+import { Secret } from "#daemon/secrets/secret.ts";
 import type { Migrations } from "#daemon/sql/sqlite.ts";
 import { StoreError } from "#daemon/sql/store.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";

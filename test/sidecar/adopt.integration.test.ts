@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { ownCommand } from "#daemon/own-command.ts";
+import { ownCommand } from "#daemon/command-line/own-command.ts";
 import { createFakeNode, driftedConfig, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { buildEnvironment, startOwnedNode, waitUntilSettled, waitForReason } from "../support/owned-node.ts";
 import { runGatehouse } from "../support/run-command.ts";

@@ -10,7 +10,7 @@ const runOps = join(import.meta.dirname, "../../cli/stack/node-process.ts");
 /** Takes every descriptor of a process with few, and runs programs then and afterwards. */
 const program = `
   import { closeSync, openSync } from "node:fs";
-  import { runProcess } from "#daemon/bounded-process.ts";
+  import { runProcess } from "#daemon/process/bounded-process.ts";
   const { runOps } = await import(process.env.RUN_OPS);
   const options = { command: ["/bin/echo", "hello"], directory: "/", timeoutMs: 5_000, outputLimitBytes: 100, signal: new AbortController().signal };
   const taken = [];

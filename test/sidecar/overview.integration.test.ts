@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
-import { createMask } from "#daemon/mask.ts";
+import { createMask } from "#daemon/secrets/mask.ts";
 import { listenForOperations } from "#daemon/http/operations-listener.ts";
 import { createFacilitatorMetrics } from "#facilitator/facilitator-metrics.ts";
 import { findChromium, startChromium } from "../support/chromium.ts";

@@ -5,7 +5,7 @@ import { pino } from "pino";
 import type { Browser, Page } from "playwright-core";
 import { PNG } from "pngjs";
 import { afterAll, beforeAll, expect, test, type TestContext } from "vitest";
-import { createMask } from "#daemon/mask.ts";
+import { createMask } from "#daemon/secrets/mask.ts";
 import { startOverview } from "#sidecar/overview/overview.ts";
 import type { ShownTarget } from "#sidecar/overview/target-watch.ts";
 import { findChromium, startChromium } from "../support/chromium.ts";

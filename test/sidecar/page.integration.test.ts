@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ownCommand } from "#daemon/own-command.ts";
+import { ownCommand } from "#daemon/command-line/own-command.ts";
 import type { Browser } from "playwright-core";
 import { findChromium, startChromium } from "../support/chromium.ts";
 import { startDevnetWorkspace, type DevnetWorkspace } from "../support/devnet-workspace.ts";

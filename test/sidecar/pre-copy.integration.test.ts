@@ -18,7 +18,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { bootTime, systemClock } from "#daemon/clock.ts";
-import { runProcess } from "#daemon/bounded-process.ts";
+import { runProcess } from "#daemon/process/bounded-process.ts";
 import { until } from "#sidecar/testing/until.ts";
 import { isOnPath } from "#devnet/pushgateway/real-pushgateway.ts";
 import { showsChanges } from "../../sidecar/upkeep/upgrade/changed-files.ts";

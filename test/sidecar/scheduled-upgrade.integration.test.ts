@@ -6,7 +6,7 @@ import { systemClock } from "#daemon/clock.ts";
 import { makeRelease } from "#devnet/testing/new-version.ts";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import type { RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import { ownCommand } from "#daemon/own-command.ts";
+import { ownCommand } from "#daemon/command-line/own-command.ts";
 import { runCancelCommand } from "#sidecar/upkeep/control/upgrade-command.ts";
 import { startDevnetWorkspace, type DevnetWorkspace } from "../support/devnet-workspace.ts";
 import {

@@ -78,7 +78,8 @@ export const roomTable: Readonly<Record<string, Room>> = {
       // bytes, request: what answers a look before a deployment is no more trusted than what answers a service.
       // stack-services: a service is one row, wherever it runs.
       // markdown: the table of the stack's keys is printed as every other table of the docs is.
-      "daemon/{bytes,markdown,mask,stack-services,version}.ts",
+      "daemon/{bytes,markdown,stack-services,version}.ts",
+      "daemon/secrets/mask.ts",
       "daemon/http/{address,request}.ts",
       "{sidecar,sidecar/restore,sidecar/volume-snapshot,engine-proxy,facilitator,resource-server,devnet,devnet/upstream}/settings.ts",
       // token/address: what the devnet's overlay sells for is what its node holds.
@@ -129,7 +130,7 @@ export const roomTable: Readonly<Record<string, Room>> = {
     what: "What the npm package exports, and the builds of it and of the single executable",
     mayImport: [
       // Which files the executable has to bring along.
-      "daemon/program-files.ts",
+      "daemon/files/program-files.ts",
       "package.json",
       "client/{paying-fetch,payment-choice,token-reader}.ts",
       "node/lint/{lint-rules,lint-config}.ts",

@@ -1,6 +1,6 @@
 import { mnemonicToAccount } from "viem/accounts";
 import { bytesToHex, createPublicClient, erc20Abi, http, parseEther, toHex, type Address, type Hex } from "viem";
-import { createLog } from "#daemon/log.ts";
+import { createLog } from "#daemon/log/log.ts";
 import { startAnvil, type Anvil } from "#devnet/anvil/anvil.ts";
 import { tokenAddress } from "#devnet/token/address.ts";
 import { deployToken } from "#devnet/token/genesis.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { getJson } from "#daemon/http/get.ts";
-import { maskCredentials } from "#daemon/mask.ts";
+import { maskCredentials } from "#daemon/secrets/mask.ts";
 import { checkLimits } from "../answers.ts";
 import { createFindings, type Check } from "../check.ts";
 import type { Finding } from "../finding.ts";

@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { quoteShellWord } from "#daemon/shell-word.ts";
+import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import { createFindings, type Check } from "../check.ts";
 import type { Finding } from "../finding.ts";
 import type { GivenSecret } from "../known-service.ts";

@@ -1,5 +1,5 @@
 import { createJsonRpcClient, NoJsonRpcAnswerError } from "#daemon/http/json-rpc-client.ts";
-import { maskCredentials } from "#daemon/mask.ts";
+import { maskCredentials } from "#daemon/secrets/mask.ts";
 import { z } from "zod";
 import { checkLimits } from "../answers.ts";
 import { createFindings, type Check } from "../check.ts";

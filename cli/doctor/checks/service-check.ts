@@ -1,5 +1,5 @@
 import { isLoopback } from "#daemon/http/address.ts";
-import { ownCommand } from "#daemon/own-command.ts";
+import { ownCommand } from "#daemon/command-line/own-command.ts";
 import type { InspectedService } from "../answers.ts";
 import { createFindings, type Check } from "../check.ts";
 import { defaultSource } from "../find-services.ts";

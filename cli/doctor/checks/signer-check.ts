@@ -1,7 +1,7 @@
 import { formatUnits } from "viem/utils";
 import { privateKeyToAddress } from "viem/accounts";
 import { createJsonRpcClient, NoJsonRpcAnswerError } from "#daemon/http/json-rpc-client.ts";
-import { maskCredentials } from "#daemon/mask.ts";
+import { maskCredentials } from "#daemon/secrets/mask.ts";
 import { checkLimits, type InspectedService } from "../answers.ts";
 import { createFindings, type Check } from "../check.ts";
 import type { Finding } from "../finding.ts";

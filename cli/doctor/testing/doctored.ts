@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
-import { createMask } from "#daemon/mask.ts";
+import { createMask } from "#daemon/secrets/mask.ts";
 import { version } from "#daemon/version.ts";
 import { diagnose, type DiagnoseOptions } from "../diagnose.ts";
 import type { Finding } from "../finding.ts";

@@ -1,7 +1,7 @@
 import { performance } from "node:perf_hooks";
 import { getHeapStatistics } from "node:v8";
 import type { Registry } from "prom-client";
-import { processMemoryBytes } from "../../process-memory.ts";
+import { processMemoryBytes } from "../../process/process-memory.ts";
 import type { ConnectionSettings } from "../settings.ts";
 import { createConnectionMetrics } from "./connection-metrics.ts";
 import { type Descriptors, ownDescriptors } from "./descriptors.ts";

@@ -1,4 +1,4 @@
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { Hex } from "#x402/hex.ts";
 import { createLedgerWalk, type Mismatch, type WalkDependencies } from "./ledger-walk.ts";
 

@@ -1,6 +1,6 @@
 import type { SqlStore } from "#daemon/sql/store.ts";
 import type { Hex } from "#x402/hex.ts";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { Settlement } from "../settlement.ts";
 import { toSettlement } from "./rows.ts";
 import type { Ledger } from "./ledger.ts";

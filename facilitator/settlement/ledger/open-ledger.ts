@@ -1,4 +1,4 @@
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import { refuseBothLedgers, type PostgresSettings } from "#daemon/sql/postgres-settings.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";

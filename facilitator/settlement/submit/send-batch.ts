@@ -1,4 +1,4 @@
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { Chain } from "../../chain/chain.ts";
 import { ChainError, type SendOutcome } from "../../chain/chain-error.ts";
 import { type FeeQuotes, computeFeeLimit, raiseFees, type Fees } from "../../chain/fees.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createLog } from "#daemon/log.ts";
+import { createLog } from "#daemon/log/log.ts";
 import { sampleAttempt, sampleSettlement } from "../../testing/sample-settlement.ts";
 import { createInFlightBook } from "../in-flight.ts";
 import type { SentBatch } from "./send-batch.ts";

@@ -1,4 +1,4 @@
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { InFlight, InFlightBook } from "../in-flight.ts";
 import type { SentBatch, Job } from "./send-batch.ts";
 

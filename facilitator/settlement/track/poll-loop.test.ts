@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { createLog } from "#daemon/log.ts";
+import { createLog } from "#daemon/log/log.ts";
 import { pause } from "#daemon/time.ts";
 import { createPollLoop } from "./poll-loop.ts";
 

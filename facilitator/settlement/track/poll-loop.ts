@@ -1,4 +1,4 @@
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import { createBackoff, createWakeablePause, type Pause } from "#daemon/time.ts";
 
 /** How often to look. */

@@ -1,4 +1,4 @@
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import { doubleWait } from "#daemon/time.ts";
 import type { Chain, Receipt } from "../../chain/chain.ts";
 import type { Hex } from "#x402/hex.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ownCommand } from "#daemon/own-command.ts";
+import { ownCommand } from "#daemon/command-line/own-command.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
 import type { Condition, ConditionType } from "#status/condition.ts";

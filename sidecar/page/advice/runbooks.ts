@@ -1,4 +1,4 @@
-import { listProgramFiles, readProgramFile } from "#daemon/program-files.ts";
+import { listProgramFiles, readProgramFile } from "#daemon/files/program-files.ts";
 import type { Condition, ConditionType } from "#status/condition.ts";
 
 /** The page of `docs/runbooks/` for each side; `reason` decides where one side has two. */

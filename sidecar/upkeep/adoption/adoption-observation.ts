@@ -1,4 +1,4 @@
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import { createObservation, type Observation } from "#health/observation.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import type { SidecarSettings } from "../../settings.ts";

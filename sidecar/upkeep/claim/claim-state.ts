@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { Logger } from "#daemon/log.ts";
-import { StartupError } from "#daemon/startup-error.ts";
+import type { Logger } from "#daemon/log/log.ts";
+import { StartupError } from "#daemon/process/startup-error.ts";
 import { waitUntil } from "#daemon/time.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";

@@ -2,7 +2,7 @@ import { cp, rename, rm } from "node:fs/promises";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import { createConfigVersions } from "../config/config-versions.ts";
 import { parseConfig, type ConfigDocument } from "#node/conf/document.ts";
 import { dataTie, namesOwner, findOwnershipDifference, readTies } from "#node/conf/ties.ts";

@@ -1,7 +1,7 @@
 import { watch as watchDirectory, type FSWatcher as DirectoryWatcher } from "node:fs";
 import { basename, dirname } from "node:path";
 import { watch, type FSWatcher } from "chokidar";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 
 export type ConfigWatchOptions = Readonly<{
   path: string;

@@ -1,5 +1,5 @@
 import type { Clock } from "#daemon/clock.ts";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { HealthyProof, UpkeepState } from "../state/upkeep-state.ts";
 import { hashContent, type ConfigReading } from "./config-file.ts";
 import type { ConfigVersions } from "./config-versions.ts";

@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import { createWriterLock, type WriterLock } from "./writer-lock.ts";
 import { createFileDeadline, HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadline.ts";

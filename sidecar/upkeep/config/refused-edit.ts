@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { Clock } from "#daemon/clock.ts";
-import { runProcess } from "#daemon/bounded-process.ts";
+import { runProcess } from "#daemon/process/bounded-process.ts";
 import type { CommandWords } from "../command-words.ts";
 import { loadHealthyConfig } from "./healthy-config.ts";
 import { isJsonObject, parseConfig } from "#node/conf/document.ts";
@@ -9,7 +9,7 @@ import type { ConfigReading } from "./config-file.ts";
 import type { NodeVersion } from "#node/versions.ts";
 import type { LintRule } from "#node/lint/lint-rules.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import { doubleWait } from "#daemon/time.ts";
 import type { ObservedConfig } from "./config-observation.ts";
 import type { ConfigVersions } from "./config-versions.ts";

@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { ConfigVersions } from "./config-versions.ts";
 import { tidyBesideConfig } from "./config-writer.ts";
 import type { NodePlace } from "./node-place.ts";

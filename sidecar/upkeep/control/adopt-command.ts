@@ -1,4 +1,4 @@
-import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
+import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import { waitUntil } from "#daemon/time.ts";
 import { requestControl, ControlError, type ControlTarget } from "./request-control.ts";
 import { isAgreedTo, type Agreement } from "./agreement.ts";

@@ -1,4 +1,4 @@
-import type { CommandOutput } from "#daemon/command-output.ts";
+import type { CommandOutput } from "#daemon/command-line/command-output.ts";
 
 /** How a person agrees to what a command would have the sidecar do. */
 export type Agreement = Readonly<{

@@ -1,4 +1,4 @@
-import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
+import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import { checkWithinMs, ControlError, requestControl, type ControlTarget } from "./request-control.ts";
 import { isAgreedTo, type Agreement } from "./agreement.ts";
 import { upgradeAnswer, type UpgradeAnswer } from "./control-answers.ts";

@@ -1,4 +1,4 @@
-import { quoteShellWord } from "#daemon/shell-word.ts";
+import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 
 /** How a person names the sidecar that a command is for: by its URL, else its state directory, else its settings. */
 export type ControlOptions = Readonly<{

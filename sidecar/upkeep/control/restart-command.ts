@@ -1,4 +1,4 @@
-import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
+import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import { requestControl, ControlError, type ControlTarget } from "./request-control.ts";
 import { controlView, restartAnswer, type ControlView, type RestartAnswer } from "./control-answers.ts";
 import { isAgreedTo, type Agreement } from "./agreement.ts";

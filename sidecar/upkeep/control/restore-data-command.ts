@@ -1,4 +1,4 @@
-import type { CommandOutput } from "#daemon/command-output.ts";
+import type { CommandOutput } from "#daemon/command-line/command-output.ts";
 import type { ControlTarget } from "./request-control.ts";
 import { confirmPlan, type PlanAgreement } from "./confirm-plan.ts";
 import type { RestoreBody } from "./control-answers.ts";

@@ -1,4 +1,4 @@
-import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
+import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import { ControlError, requestControl, type ControlTarget } from "./request-control.ts";
 import { confirmPlan, type PlanAgreement } from "./confirm-plan.ts";
 import { cancelAnswer, type UpgradeAnswer, type UpgradeBody } from "./control-answers.ts";

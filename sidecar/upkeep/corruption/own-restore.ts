@@ -1,4 +1,4 @@
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import { createDesiredState, hashDesiredState } from "../plan/desired-state.ts";
 import { ownRestoresKept, type OwnRestore } from "../state/data-evidence.ts";
 import { beginUpgrade, type BeginUpgradeDependencies } from "../upgrade/begin-upgrade.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { runProcess } from "#daemon/bounded-process.ts";
+import { runProcess } from "#daemon/process/bounded-process.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 
 /** The commands of a compose deployment, and where its file is. */

@@ -1,4 +1,4 @@
-import { runProcess, type ProcessResult } from "#daemon/bounded-process.ts";
+import { runProcess, type ProcessResult } from "#daemon/process/bounded-process.ts";
 import { pause } from "#daemon/time.ts";
 import { type NodeCliRunner, explainExit } from "./node-cli.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { reportSuccess, takeFirstLine, type ProcessResult } from "#daemon/bounded-process.ts";
+import { reportSuccess, takeFirstLine, type ProcessResult } from "#daemon/process/bounded-process.ts";
 import { type NodeCliRunner, explainExit } from "./node-cli.ts";
 import { readEngineMessage, EngineTimeout, type DockerEngine, type EngineResponse } from "./docker-engine.ts";
 import { DriverError } from "./driver.ts";

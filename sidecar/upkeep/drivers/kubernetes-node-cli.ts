@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { WebSocket } from "ws";
 import { z } from "zod";
-import { reportSuccess, takeFirstLine, type ProcessResult } from "#daemon/bounded-process.ts";
+import { reportSuccess, takeFirstLine, type ProcessResult } from "#daemon/process/bounded-process.ts";
 import { type NodeCliRunner, explainExit } from "./node-cli.ts";
 import { DriverError } from "./driver.ts";
 import { readKubernetesMessage, readKubernetesResponse, type KubernetesApi } from "./kubernetes-api.ts";

@@ -1,5 +1,5 @@
 import { isAbsolute, join } from "node:path";
-import { type ProcessFailureReason, type ProcessResult, runProcess } from "#daemon/bounded-process.ts";
+import { type ProcessFailureReason, type ProcessResult, runProcess } from "#daemon/process/bounded-process.ts";
 import { parsePruneInfo, type PruneInfo } from "#node/prune-info.ts";
 
 /** Runs the node's command-line tool with arguments, wherever it is, within its limits. */

@@ -1,4 +1,4 @@
-import { runProcess, type ProcessResult } from "#daemon/bounded-process.ts";
+import { runProcess, type ProcessResult } from "#daemon/process/bounded-process.ts";
 import { findProcessesIn } from "./host-processes.ts";
 import { DriverError, StartFailed, type NodeDriver, type RestartReport } from "./driver.ts";
 

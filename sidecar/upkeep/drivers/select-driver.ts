@@ -1,4 +1,4 @@
-import { StartupError } from "#daemon/startup-error.ts";
+import { StartupError } from "#daemon/process/startup-error.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import { createLocalNodeCli, createNodeCli, type NodeCli, type NodeCliRunner } from "./node-cli.ts";
 import type { NodeLayout } from "#node/layout.ts";

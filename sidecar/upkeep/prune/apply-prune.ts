@@ -1,5 +1,5 @@
 import type { Clock } from "#daemon/clock.ts";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { NodeHealth } from "#health/node-health.ts";
 import type { Charts } from "#status/charts.ts";
 import { doneBySidecar, type EventLog } from "#status/event-log.ts";

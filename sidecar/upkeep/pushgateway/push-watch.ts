@@ -1,4 +1,4 @@
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import type { SendRequest } from "#daemon/http/request.ts";
 import { pause } from "#daemon/time.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "#daemon/clock.ts";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import { hasBeenPolled, isAtRest, type NodeHealth } from "#health/node-health.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { FailedRestart, HeldState, UpkeepState } from "../state/upkeep-state.ts";

@@ -1,5 +1,5 @@
 import { hasSameMeaning, deriveMeaning } from "#node/conf/meaning.ts";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import { doneBySidecar, type EventLog } from "#status/event-log.ts";
 import { readInstanceId, type NodeDriver } from "../drivers/driver.ts";

@@ -1,5 +1,5 @@
 import { deriveMeaning } from "#node/conf/meaning.ts";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import { isAnswering, type NodeFacts } from "#health/node-health.ts";
 import { hashContent } from "../config/config-file.ts";
 import { writeWithDeadline } from "../config/with-deadline.ts";

@@ -4,7 +4,7 @@ import { isAnswering } from "#health/node-health.ts";
 import { hasNodeBegun, type NodeBeganDependencies } from "./node-began.ts";
 import { hasSameMeaning, deriveMeaning } from "#node/conf/meaning.ts";
 import type { Clock } from "#daemon/clock.ts";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { HealthWatch } from "#health/health-watch.ts";
 import type { NodeVersion } from "#node/versions.ts";
 import type { ConfigObservation } from "../config/config-observation.ts";

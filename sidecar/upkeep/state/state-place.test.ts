@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { readSettings } from "#daemon/settings/settings.ts";
-import { findUserStateDirectory } from "#daemon/user-state-directory.ts";
+import { findUserStateDirectory } from "#daemon/files/user-state-directory.ts";
 import { sidecarSettings } from "../../settings.ts";
 import { chooseStatePlace, listStatePlaces } from "./state-place.ts";
 

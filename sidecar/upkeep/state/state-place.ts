@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { accessSync, constants, existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { StartupError } from "#daemon/startup-error.ts";
+import { StartupError } from "#daemon/process/startup-error.ts";
 import { identifyNode, type IdentitySettings } from "./node-identity.ts";
 import { upkeepStateFile } from "./upkeep-state.ts";
 

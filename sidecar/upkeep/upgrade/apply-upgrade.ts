@@ -1,7 +1,7 @@
 import { bootTime } from "#daemon/clock.ts";
 import { findDataPath } from "#node/conf/data-path.ts";
 import type { ServiceContext } from "#daemon/service.ts";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { EventLog } from "#status/event-log.ts";
 import { deriveMeaning } from "#node/conf/meaning.ts";
 import { readTies } from "#node/conf/ties.ts";

@@ -1,4 +1,4 @@
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { ScheduledUpgrade } from "../state/scheduled-upgrade.ts";
 import { readSituation, type RequestUpgradeDependencies } from "./request-upgrade.ts";
 import { beginUpgrade } from "./begin-upgrade.ts";

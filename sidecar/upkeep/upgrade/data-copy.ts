@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { runProcess } from "#daemon/bounded-process.ts";
+import { runProcess } from "#daemon/process/bounded-process.ts";
 import type { Clock } from "#daemon/clock.ts";
 import { within } from "#daemon/time.ts";
 import { syncDirectory } from "#daemon/files/atomic-file.ts";

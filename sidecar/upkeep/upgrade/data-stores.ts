@@ -1,7 +1,7 @@
 import { realpath, rm, stat, writeFile, readFile } from "node:fs/promises";
 import { basename, dirname, join, sep } from "node:path";
 import { randomUUID } from "node:crypto";
-import { runProcess } from "#daemon/bounded-process.ts";
+import { runProcess } from "#daemon/process/bounded-process.ts";
 import { readDiskSpace } from "#daemon/files/disk-space.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
 import { dataTie, readTies } from "#node/conf/ties.ts";

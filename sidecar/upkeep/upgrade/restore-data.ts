@@ -1,6 +1,6 @@
 import { mkdir, rename, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import { syncDirectory } from "#daemon/files/atomic-file.ts";
 import { clearTree } from "../../restore/restore-place.ts";

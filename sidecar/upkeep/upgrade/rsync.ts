@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { basename } from "node:path";
-import { sendSignal } from "#daemon/send-signal.ts";
-import { runProcess } from "#daemon/bounded-process.ts";
+import { sendSignal } from "#daemon/process/send-signal.ts";
+import { runProcess } from "#daemon/process/bounded-process.ts";
 import { waitUntil } from "#daemon/time.ts";
 
 /** Words of rsync that are kept for a message. */

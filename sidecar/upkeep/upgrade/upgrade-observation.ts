@@ -1,7 +1,7 @@
 import { createObservation, type Observation } from "#health/observation.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import type { CommandWords } from "../command-words.ts";
-import { quoteShellWord } from "#daemon/shell-word.ts";
+import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import type { ScheduledUpgrade } from "../state/scheduled-upgrade.ts";
 import {
   backwardStages,

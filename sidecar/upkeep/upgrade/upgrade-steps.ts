@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { rm } from "node:fs/promises";
 import type { BootTime } from "#daemon/clock.ts";
-import type { Logger } from "#daemon/log.ts";
-import { quoteShellWord } from "#daemon/shell-word.ts";
+import type { Logger } from "#daemon/log/log.ts";
+import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import { upgradeDirectories, type UpgradeRecord } from "../state/upgrade-record.ts";
 import { keepConfig, migrateConfig, putConfigBack, type ConfigStepDependencies } from "./config-for-version.ts";

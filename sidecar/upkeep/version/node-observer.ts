@@ -1,4 +1,4 @@
-import type { Logger } from "#daemon/log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import { hasBeenPolled, type NodeHealth } from "#health/node-health.ts";
 import { doubleWait, pause, poll } from "#daemon/time.ts";

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { Registry } from "prom-client";
 import { createFilesInForce } from "#daemon/files/files-in-force.ts";
-import { createLog } from "#daemon/log.ts";
+import { createLog } from "#daemon/log/log.ts";
 import { startGateway } from "#gateway/gateway.ts";
 import { createSettingNames } from "#gateway/settings/names.ts";
 import { gatewaySection } from "#gateway/settings/gateway.ts";

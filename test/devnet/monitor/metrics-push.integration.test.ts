@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { expect, onTestFinished, test } from "vitest";
-import { createLog } from "#daemon/log.ts";
+import { createLog } from "#daemon/log/log.ts";
 import { startStandIn } from "#devnet/pushgateway/stand-in.ts";
 import { createTestNode } from "#devnet/testing/test-node.ts";
 import { prepareWorkspace } from "#devnet/workspace/prepare-workspace.ts";

@@ -1,6 +1,6 @@
 import { Registry } from "prom-client";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { createLog } from "#daemon/log.ts";
+import { createLog } from "#daemon/log/log.ts";
 import { startStandIn } from "#devnet/pushgateway/stand-in.ts";
 
 async function startGateway(limits = { groups: 10, samples: 100 }) {

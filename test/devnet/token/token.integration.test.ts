@@ -1,7 +1,7 @@
 import { createPublicClient, createWalletClient, http, parseSignature, type Abi, type Hex } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { createLog } from "#daemon/log.ts";
+import { createLog } from "#daemon/log/log.ts";
 import { startAnvil } from "#devnet/anvil/anvil.ts";
 import { tokenAddress } from "#devnet/token/address.ts";
 import { deployToken } from "#devnet/token/genesis.ts";

@@ -5,7 +5,7 @@ import { PassThrough } from "node:stream";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freePorts } from "#daemon/testing/free-ports.ts";
-import { createLog } from "#daemon/log.ts";
+import { createLog } from "#daemon/log/log.ts";
 import { startFakeNode } from "#gateway/testing/fake-node.ts";
 import { post, startTestGateway, until } from "#gateway/testing/test-gateway.ts";
 import { createProcessRateLimiter } from "#gateway/limits/rate-limiter.ts";

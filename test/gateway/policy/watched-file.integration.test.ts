@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Registry } from "prom-client";
 import { createFilesInForce } from "#daemon/files/files-in-force.ts";
-import { createLog } from "#daemon/log.ts";
+import { createLog } from "#daemon/log/log.ts";
 import { until } from "#gateway/testing/test-gateway.ts";
 import { watchFile } from "#daemon/files/watched-file.ts";
 

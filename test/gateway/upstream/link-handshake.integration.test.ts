@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { createServer } from "node:net";
 import { expect, it } from "vitest";
 import { WebSocketServer } from "ws";
-import { createLog } from "#daemon/log.ts";
+import { createLog } from "#daemon/log/log.ts";
 import { until } from "#gateway/testing/test-gateway.ts";
 import { startNodeLink } from "#gateway/upstream/node-link.ts";
 

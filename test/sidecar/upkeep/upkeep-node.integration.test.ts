@@ -1,7 +1,7 @@
 import { chmod, mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ownCommand } from "#daemon/own-command.ts";
+import { ownCommand } from "#daemon/command-line/own-command.ts";
 import { createFakeNode, startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { until } from "#sidecar/testing/until.ts";

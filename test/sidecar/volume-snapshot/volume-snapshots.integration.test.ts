@@ -1,4 +1,4 @@
-import { createMask } from "#daemon/mask.ts";
+import { createMask } from "#daemon/secrets/mask.ts";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,6 +1,6 @@
-import { DeadlineError } from "./time.ts";
-import { SettingsError } from "./settings/problem.ts";
-import { StartupError } from "./startup-error.ts";
+import { DeadlineError } from "../time.ts";
+import { SettingsError } from "../settings/problem.ts";
+import { StartupError } from "../process/startup-error.ts";
 
 /** What a person can do about an error of the operating system. */
 const advice: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createLog } from "./log.ts";
-import { version } from "./version.ts";
+import { version } from "../version.ts";
 
 function written() {
   const lines: Readonly<Record<string, unknown>>[] = [];

@@ -1,4 +1,4 @@
 import { writeFile } from "node:fs/promises";
 import { printLogEvents } from "./reference.ts";
 
-await writeFile(new URL("../../docs/log-events.md", import.meta.url), printLogEvents());
+await writeFile(new URL("../../../docs/log-events.md", import.meta.url), printLogEvents());

@@ -4,10 +4,10 @@ import { expect, test } from "vitest";
 import { logEventChapters, logEvents } from "./log-events.ts";
 import { printLogEvents } from "./reference.ts";
 
-const root = join(import.meta.dirname, "../..");
+const root = join(import.meta.dirname, "../../..");
 const rooms = "{daemon,devnet,engine-proxy,facilitator,gateway,health,node,resource-server,sidecar,status}";
 const sources = globSync(`${rooms}/**/*.ts`, { cwd: root })
-  .filter((path) => !path.endsWith(".test.ts") && !path.includes("/testing/") && !path.startsWith("daemon/events/"))
+  .filter((path) => !path.endsWith(".test.ts") && !path.includes("/testing/") && !path.startsWith("daemon/log/events/"))
   .map((path) => readFileSync(join(root, path), "utf8"));
 
 // The other way round, a line of no event in the table does not compile.

@@ -4,7 +4,7 @@ import { createBoundedOutput, outlivesReader } from "./bounded-output.ts";
 import type { LogEvent } from "./events/log-events.ts";
 import { createBaseFields, neverLogged, toFields } from "./log-fields.ts";
 import { rewriteLines } from "./log-format.ts";
-import type { Mask } from "./mask.ts";
+import type { Mask } from "../secrets/mask.ts";
 
 /** Facts of an event that has a name, of a level. */
 export type EventFacts<Name extends LogEvent> = Readonly<{ event: Name; err?: unknown; [fact: string]: unknown }>;

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { DeadlineError, within } from "./time.ts";
+import { DeadlineError, within } from "../time.ts";
 import { StartupError } from "./startup-error.ts";
 
 /** What a service's start waits for now, oldest first. Held by the start alone, so that no step has to be handed one. */

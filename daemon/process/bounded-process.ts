@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { existsSync } from "node:fs";
-import { createRunningTimeout } from "./time.ts";
+import { createRunningTimeout } from "../time.ts";
 import { once } from "node:events";
 
 /** A program to run: no shell, an argument array, with limits on its time and output. */

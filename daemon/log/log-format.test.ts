@@ -17,7 +17,7 @@ describe("the format of a log", () => {
     expect(lines[0]).toContain('"url":"http://127.0.0.1:1"');
     expect(lines[0]).toContain("no answer");
     expect(lines[0]).toContain('"event":"rate-store-lost"');
-    expect(lines[0]).toContain("daemon/log-format.test.ts");
+    expect(lines[0]).toContain("daemon/log/log-format.test.ts");
     expect(lines[0]).not.toContain("\u001b[");
     expect(lines[0]).not.toMatch(/service|ecs|@timestamp/);
   });

@@ -5,7 +5,7 @@ import { quoteShellWord } from "./shell-word.ts";
 /** The words that run this very program again: the single executable, or Node and what `gatehouse` starts with, next to this room. */
 export const ownProgram: readonly [string, ...string[]] = isSea()
   ? [process.execPath]
-  : [process.execPath, join(import.meta.dirname, "../cli/gatehouse.js")];
+  : [process.execPath, join(import.meta.dirname, "../../cli/gatehouse.js")];
 
 /**
  * The beginning of a shell command that runs this very program again, on the Node that runs it now. Commands that Gatehouse shows begin so and

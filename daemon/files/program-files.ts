@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 // As a whole: the first releases of Node 24 have no `getAssetKeys`, and no executable is made of them.
 import * as sea from "node:sea";
 
-const root = join(import.meta.dirname, "..");
+const root = join(import.meta.dirname, "../..");
 
 /** Folders whose files are read while Gatehouse runs; the single executable has them in itself, under these paths. */
 export const programFolders = ["docs/runbooks", "sidecar/overview/assets", "sidecar/page/assets"] as const;

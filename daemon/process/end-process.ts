@@ -1,9 +1,9 @@
 import type { Writable } from "node:stream";
-import { outlivesReader } from "./bounded-output.ts";
-import { pause } from "./time.ts";
+import { outlivesReader } from "../log/bounded-output.ts";
+import { pause } from "../time.ts";
 import { inspect } from "node:util";
 import { setFlagsFromString } from "node:v8";
-import type { Mask } from "./mask.ts";
+import type { Mask } from "../secrets/mask.ts";
 
 /** How long the end of a process waits for readers of what it printed, and for calls that are under way. */
 const waitMs = 1_000;

@@ -1,5 +1,5 @@
 import type { DestinationStream } from "pino";
-import { parseJson } from "./json-rpc.ts";
+import { parseJson } from "../json-rpc.ts";
 
 /** How a log is written: one JSON object a line for programs, or lines for a person; auto takes the latter on a terminal. */
 export const logFormats = ["auto", "json", "pretty"] as const;

@@ -1,6 +1,6 @@
 import { stdSerializers } from "pino";
 import { logEvents, type LogEvent } from "./events/log-events.ts";
-import { version } from "./version.ts";
+import { version } from "../version.ts";
 
 /**
  * The fields of a line, named as the Elastic Common Schema does (https://www.elastic.co/docs/reference/ecs). Names are dotted and not nested, as its

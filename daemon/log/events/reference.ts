@@ -1,4 +1,4 @@
-import { formatTable } from "../markdown.ts";
+import { formatTable } from "../../markdown.ts";
 import type { LogEventRow } from "./log-event.ts";
 import { logEventChapters } from "./log-events.ts";
 
