@@ -62,6 +62,6 @@ describe("a program that is of no use is named with what is wrong", () => {
 
 test("a daemon that keeps the pipes open does not delay the end", async () => {
   const began = performance.now();
-  expect(words(await run("daemon", "#!/bin/sh\necho started\nsleep 3 &\n"))).toBe("started\n");
-  expect(performance.now() - began).toBeLessThan(2_500);
+  expect(words(await run("daemon", "#!/bin/sh\necho started\nsleep 12 &\n"))).toBe("started\n");
+  expect(performance.now() - began).toBeLessThan(10_000);
 });
