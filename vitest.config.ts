@@ -7,7 +7,8 @@ import { defineConfig } from "vitest/config";
  */
 const upkeepTests = [
   "test/sidecar/upkeep/*.{integration,long}.test.ts",
-  "test/sidecar/{adopt,another-node,faults,hard-places,killed-at-each-step,metrics-arriving,restarts-at-night,shared-job,upgrade,upkeep-of-devnet}.{integration,long}.test.ts",
+  "test/sidecar/{adopt,another-node,faults,hard-places,killed-at-each-step,metrics-arriving,restarts-at-night,shared-job,upkeep-of-devnet}.{integration,long}.test.ts",
+  "test/sidecar/upgrade/upgrade.integration.test.ts",
 ];
 
 /** Tests whose size the variables of `long` set: a slice in `npm test`, all of it in `npm run test:long`. */
@@ -23,9 +24,9 @@ export const sizedTests = [
   "test/ledger/replicas.integration.test.ts",
   "test/resource-server/hand-over/hand-over.integration.test.ts",
   "test/sidecar/hand-over/hand-over.integration.test.ts",
-  "test/sidecar/{corrupt-data,faults,few-descriptors,killed-at-each-step,killed-while-data-are-corrupt,killed-while-upgrading,slow-gateway}.integration.test.ts",
-  "test/sidecar/{page,page-actions,page-of-status,page-pictures,overview,restore-data,runbook-pages}.integration.test.ts",
-  "test/sidecar/{upgrade-command,upgrade-in-turn,upkeep-of-devnet}.integration.test.ts",
+  "test/sidecar/{corrupt-data,faults,few-descriptors,killed-at-each-step,killed-while-data-are-corrupt,slow-gateway,upkeep-of-devnet}.integration.test.ts",
+  "test/sidecar/page/{page,page-actions,page-of-status,page-pictures,overview,runbook-pages}.integration.test.ts",
+  "test/sidecar/upgrade/{killed-while-upgrading,restore-data,upgrade-command,upgrade-in-turn}.integration.test.ts",
 ];
 
 /** Tests that send as many generated messages as `GATEHOUSE_FUZZ_RUNS` says. */

@@ -23,7 +23,7 @@ import { watchLoopDelay, preferSpeed, withBusySignal } from "./observe/speed-whe
 import type { Traffic } from "./observe/traffic.ts";
 import { startTracing } from "./observe/start-tracing.ts";
 import { buildOpenRpcTexts } from "./calls/openrpc-texts.ts";
-import { startLivePolicy } from "./policy/policy.ts";
+import { startLivePolicy } from "./policy.ts";
 import type { SettingNames } from "./settings/names.ts";
 import type { GatewaySettings } from "./settings/gateway.ts";
 import { createNodeBatches } from "./upstream/node-batches.ts";

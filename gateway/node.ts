@@ -1,7 +1,7 @@
 import type { Logger } from "#daemon/log/log.ts";
 import type { AnswerCache } from "./reads/cache/answer-cache.ts";
 import type { Head } from "./chain/head.ts";
-import type { PolicySource } from "./policy/policy.ts";
+import type { PolicySource } from "./policy.ts";
 import type { GatewaySettings } from "./settings/gateway.ts";
 import { SubscriptionHub } from "./notifications/subscription-hub.ts";
 import type { SharedTurns } from "./wire/shared-turns.ts";

@@ -3,7 +3,7 @@ import { parseConfig } from "./stack-config.ts";
 import { deployStack } from "./deploy-stack.ts";
 import { readImageArchitecture } from "./docker/engine.ts";
 import { watchInterruptions } from "./interruption-watch.ts";
-import { confPath } from "./services/node-layout.ts";
+import { confPath } from "./services/node/node-layout.ts";
 import { findUnnamedImages } from "./services/stack-images.ts";
 import { ImageDependenciesError, installImageDependencies } from "./images/image-dependencies.ts";
 import { preflight } from "./preflight/preflight.ts";

@@ -6,7 +6,7 @@ import { operatorPaths, stackServices } from "#daemon/stack-services.ts";
 import type { StackConfig } from "./config/config-schema.ts";
 import { findPublicHosts } from "./config/public-way.ts";
 import type { DeploymentSecret } from "./config/deployment-secret.ts";
-import { devAccounts } from "./services/dev-accounts.ts";
+import { devAccounts } from "./services/node/dev-accounts.ts";
 import { deriveGrafanaPassword, listWatchers } from "./services/observability-args.ts";
 import { findRenderedValue } from "./services/rendered-settings.ts";
 

@@ -20,7 +20,7 @@ import { describeResourceServerApi } from "./resource-server-api.ts";
 import { resourceServerSettings, type ResourceServerSettings } from "./settings.ts";
 import { resumeSettlements } from "./sale/settlement-resumer.ts";
 import { createSoldWork, createUpstream } from "./upstream/upstream.ts";
-import { openTokenIssuer } from "./tokens/token-issuer.ts";
+import { openTokenIssuer } from "./token-issuer.ts";
 import { processConnections } from "#daemon/http/connections/connection-budget.ts";
 
 /** Sells protected routes by x402: verifies, forwards to the upstream, settles, delivers (specification, "x402 resource server"). */

@@ -3,7 +3,7 @@ import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { openLiveRoutes, type LiveRoutes } from "./routes/live-routes.ts";
 import type { Route } from "./routes/route.ts";
 import { resourceServerSettings, type ResourceServerSettings } from "./settings.ts";
-import { explainUnsignedTokens } from "./tokens/token-issuer.ts";
+import { explainUnsignedTokens } from "./token-issuer.ts";
 
 /** What a running server sells. */
 export type SoldRoutes = LiveRoutes &

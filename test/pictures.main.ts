@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Browser } from "playwright-core";
-import { findChromium, startChromium } from "./support/chromium.ts";
+import { findChromium, startChromium } from "./support/page/chromium.ts";
 import { until } from "./support/until.ts";
 
 /**

@@ -7,7 +7,7 @@ import { createFirstStage, formatWorkId } from "#sidecar/upkeep/upgrade/first-st
 import { checkStack, type StackCheck } from "./check-stack.ts";
 import type { Engine } from "./engine.ts";
 import type { StackQuestions } from "./node-status.ts";
-import type { PulumiCli } from "./pulumi-cli.ts";
+import type { PulumiCli } from "./pulumi/pulumi-cli.ts";
 import { Refused } from "./refused.ts";
 import { decideNewSide, readStackPlace, type RequestedVersion, type StackPlace } from "./stack-place.ts";
 import { formatStackPlan } from "./stack-plan.ts";

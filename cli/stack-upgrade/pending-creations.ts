@@ -1,6 +1,6 @@
 import type { Engine } from "./engine.ts";
-import type { PulumiCli } from "./pulumi-cli.ts";
-import { PulumiError } from "./pulumi-process.ts";
+import type { PulumiCli } from "./pulumi/pulumi-cli.ts";
+import { PulumiError } from "./pulumi/pulumi-process.ts";
 import { formatClearCommand, type CommandPlace } from "./stack-commands.ts";
 
 /**

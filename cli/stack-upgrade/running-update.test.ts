@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { waitUntil } from "#daemon/time.ts";
-import { createPulumiProcess } from "./pulumi-process.ts";
+import { createPulumiProcess } from "./pulumi/pulumi-process.ts";
 import { systemProcesses } from "./running-update.ts";
 
 let directory: string;

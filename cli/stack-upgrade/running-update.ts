@@ -2,9 +2,9 @@ import { sendSignal } from "#daemon/process/send-signal.ts";
 import type { Clock } from "#daemon/clock.ts";
 import type { Pause } from "#daemon/time.ts";
 import type { StepOutcome } from "./next-stage.ts";
-import { readProcessStart } from "./process-start.ts";
-import { endProcessTree } from "./process-tree.ts";
-import { interruptMs } from "./pulumi-process.ts";
+import { readProcessStart } from "./pulumi/process-start.ts";
+import { endProcessTree } from "./pulumi/process-tree.ts";
+import { interruptMs } from "./pulumi/pulumi-process.ts";
 import type { StackRecord } from "./stack-record.ts";
 
 /** The processes of this machine. */

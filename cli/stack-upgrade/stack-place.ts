@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { parseImageVersion, parseNodeVersion } from "#node/versions.ts";
-import type { ConfigChange, ConfigValues } from "./pulumi-cli.ts";
+import type { ConfigChange, ConfigValues } from "./pulumi/pulumi-cli.ts";
 import type { UpgradeSide } from "./stack-record.ts";
 
 /** A deployed stack as its configuration and outputs tell it. */

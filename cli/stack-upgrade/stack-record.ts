@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { z } from "zod";
 import { replaceFile, syncDirectory } from "#daemon/files/atomic-file.ts";
 import { readRegularText } from "#daemon/files/regular-file.ts";
-import { pulumiBackend } from "./pulumi-backend.ts";
+import { pulumiBackend } from "./pulumi/pulumi-backend.ts";
 import { formatContinueCommand } from "./stack-commands.ts";
 
 /** Steps to the new image, in order. */

@@ -4,7 +4,7 @@ import type { StepOutcome } from "./next-stage.ts";
 import { proveNode } from "./prove-node.ts";
 import { findDeadLock } from "./dead-lock.ts";
 import { describePendingCreations } from "./pending-creations.ts";
-import type { PulumiCli } from "./pulumi-cli.ts";
+import type { PulumiCli } from "./pulumi/pulumi-cli.ts";
 import { endUpdate, type EndUpdateDependencies } from "./running-update.ts";
 import type { AmendRecord, StackStep, StackSteps } from "./run-stack-upgrade.ts";
 import { formatDockerCommand, formatRefreshCommand } from "./stack-commands.ts";

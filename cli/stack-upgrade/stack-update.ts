@@ -2,8 +2,8 @@ import type { Clock } from "#daemon/clock.ts";
 import type { Pause } from "#daemon/time.ts";
 import type { Engine } from "./engine.ts";
 import type { StepOutcome } from "./next-stage.ts";
-import type { PulumiCli, PulumiUpdate } from "./pulumi-cli.ts";
-import { PulumiError } from "./pulumi-process.ts";
+import type { PulumiCli, PulumiUpdate } from "./pulumi/pulumi-cli.ts";
+import { PulumiError } from "./pulumi/pulumi-process.ts";
 import { formatCancelCommand, type CommandPlace } from "./stack-commands.ts";
 
 export type UpdateDependencies = Readonly<{

@@ -1,7 +1,7 @@
 import type { ListenerName, Audience, Method } from "../catalogue/method.ts";
 import type { Tier } from "../settings/policy.ts";
 import { buildAddedMethod } from "../catalogue/added-method.ts";
-import type { Policy } from "../policy/policy.ts";
+import type { Policy } from "../policy.ts";
 
 /** Who calls, and under which limits. */
 export type Caller = Readonly<{

@@ -1,7 +1,7 @@
 import { toAddressKey, type ClientAddress } from "#daemon/http/proxies/client-address.ts";
 import { memoize } from "#daemon/memoize.ts";
 import type { RequestFacts } from "./request-facts.ts";
-import type { PolicySource } from "../policy/policy.ts";
+import type { PolicySource } from "../policy.ts";
 import type { ApiKeys, KeyHolder } from "./api-keys.ts";
 import type { CallerIdentity } from "./caller.ts";
 import type { ListenerName } from "../catalogue/method.ts";

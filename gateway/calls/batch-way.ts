@@ -1,7 +1,7 @@
 import { fallbackTier, type Caller } from "../callers/caller.ts";
 import { isBad, type BadCall, type Call } from "../json-rpc/call.ts";
 import type { LoadGate } from "../limits/load-gate.ts";
-import type { Policy } from "../policy/policy.ts";
+import type { Policy } from "../policy.ts";
 import type { NodeBatch, NodeBatches } from "../upstream/node-batches.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
 import type { AnswerFlow } from "../answers/answer-sink.ts";

@@ -1,7 +1,7 @@
 import { fallbackTier, type Caller } from "../callers/caller.ts";
 import type { RateLimiter } from "../limits/rate-limiter.ts";
 import type { Meter } from "../observe/meter.ts";
-import type { PolicySource } from "../policy/policy.ts";
+import type { PolicySource } from "../policy.ts";
 import { largeBytes, priceBytes } from "./large-message.ts";
 
 /** What tells whether a caller can pay. */

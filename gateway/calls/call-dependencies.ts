@@ -4,7 +4,7 @@ import type { LoadGate } from "../limits/load-gate.ts";
 import type { RateLimiter } from "../limits/rate-limiter.ts";
 import type { RememberedChecks } from "../limits/checked-params.ts";
 import type { Meter } from "../observe/meter.ts";
-import type { Policy, PolicySource } from "../policy/policy.ts";
+import type { Policy, PolicySource } from "../policy.ts";
 import type { NodeReads } from "../reads/node-reads.ts";
 
 /** Parts that all calls of a gateway share. */

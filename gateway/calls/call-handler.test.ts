@@ -4,7 +4,7 @@ import type { CollectionFailure } from "../errors.ts";
 import { createHead } from "../chain/head.ts";
 import { createLoadGate } from "../limits/load-gate.ts";
 import { rememberChecks } from "../limits/checked-params.ts";
-import { createPolicy } from "../policy/policy.ts";
+import { createPolicy } from "../policy.ts";
 import { roomyMemory } from "../testing/roomy-memory.ts";
 import { testSettings } from "../testing/test-gateway.ts";
 import { finishedFlow } from "../answers/answer-sink.ts";

@@ -2,7 +2,7 @@ import { formatErrorJsonAnswer, formatResultAnswer } from "../json-rpc/read-answ
 import { callKey, isBad, type BadCall, type Call } from "../json-rpc/call.ts";
 import { methodNotFound, paramsTooLarge, rpcErrors } from "../errors.ts";
 import { checkParams } from "../limits/check-params.ts";
-import { findLogsCap, findTraceCap } from "../policy/policy.ts";
+import { findLogsCap, findTraceCap } from "../policy.ts";
 import { hashParts } from "../reads/cache/key-hash.ts";
 import { isOffChain, readInPieces, readOne, explainUnfit } from "./read-call.ts";
 import { finishedFlow, type AnswerFlow, type AnswerSink } from "../answers/answer-sink.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createHead } from "../chain/head.ts";
 import { createLoadGate } from "../limits/load-gate.ts";
 import { rememberChecks } from "../limits/checked-params.ts";
-import { createPolicy } from "../policy/policy.ts";
+import { createPolicy } from "../policy.ts";
 import { limitlessTier } from "../testing/limitless-tier.ts";
 import { roomyMemory } from "../testing/roomy-memory.ts";
 import { testSettings } from "../testing/test-gateway.ts";

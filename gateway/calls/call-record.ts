@@ -6,7 +6,7 @@ import { isBad, type BadCall, type Call } from "../json-rpc/call.ts";
 import type { LoadGate, LoadRefusal } from "../limits/load-gate.ts";
 import type { HeldBytes } from "../memory/connection-memory.ts";
 import type { CallOutcome } from "../observe/meter.ts";
-import type { Policy } from "../policy/policy.ts";
+import type { Policy } from "../policy.ts";
 import type { NodeRead, ReadOutcome } from "../reads/node-read.ts";
 import type { Tier } from "../settings/policy.ts";
 import type { NodeSender } from "../upstream/node-call.ts";

@@ -6,7 +6,7 @@ import { createLoadGate } from "../limits/load-gate.ts";
 import { rememberChecks } from "../limits/checked-params.ts";
 import { SharedTurns } from "../wire/shared-turns.ts";
 import { createProcessRateLimiter } from "../limits/rate-limiter.ts";
-import { createPolicy } from "../policy/policy.ts";
+import { createPolicy } from "../policy.ts";
 import { messageBytes } from "../testing/generated-messages.ts";
 import { roomyMemory } from "../testing/roomy-memory.ts";
 import { testSettings } from "../testing/test-gateway.ts";

@@ -3,7 +3,7 @@ import { createMessageReader } from "../json-rpc/known-messages.ts";
 import type { LoadGate } from "../limits/load-gate.ts";
 import type { Tracing } from "../observe/tracing.ts";
 import { HeldScope } from "../memory/held-scope.ts";
-import type { PolicySource } from "../policy/policy.ts";
+import type { PolicySource } from "../policy.ts";
 import type { NodeBatches } from "../upstream/node-batches.ts";
 import { discardedAnswer, finishedFlow, type AnswerFlow, type AnswerSink } from "../answers/answer-sink.ts";
 import { runBatch } from "./batch.ts";

@@ -1,6 +1,6 @@
 import type { ListenerName } from "../catalogue/method.ts";
 import { asBinary } from "../json-rpc/read-answer.ts";
-import type { Policy } from "../policy/policy.ts";
+import type { Policy } from "../policy.ts";
 import { buildOpenRpcDocument } from "../catalogue/openrpc.ts";
 
 /** Makes OpenRPC documents as JSON text, each once for a policy. */

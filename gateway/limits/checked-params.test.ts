@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createPolicy } from "../policy/policy.ts";
+import { createPolicy } from "../policy.ts";
 import { limitlessTier } from "../testing/limitless-tier.ts";
 import { testSettings } from "../testing/test-gateway.ts";
 import { type CheckedParams, rememberChecks, type CheckBasis, type RememberedChecks } from "./checked-params.ts";

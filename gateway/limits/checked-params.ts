@@ -3,7 +3,7 @@ import { readObject } from "../json-rpc/read-object.ts";
 import type { RpcError } from "../errors.ts";
 import type { Method } from "../catalogue/method.ts";
 import { callKey } from "../json-rpc/call.ts";
-import type { Policy } from "../policy/policy.ts";
+import type { Policy } from "../policy.ts";
 import type { Tier } from "../settings/policy.ts";
 import type { ChainHead } from "../chain/head.ts";
 

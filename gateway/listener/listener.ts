@@ -11,7 +11,7 @@ import type { Identify } from "../callers/identify.ts";
 import type { BodyAdmission } from "../calls/body-admission.ts";
 import type { MessageHandler } from "../calls/message-handler.ts";
 import type { Meter } from "../observe/meter.ts";
-import type { PolicySource } from "../policy/policy.ts";
+import type { PolicySource } from "../policy.ts";
 import type { MemoryBudget } from "../memory/memory-budget.ts";
 import { SlowReaders } from "../wire/slow-readers.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";

@@ -20,7 +20,7 @@ import type { BodyAdmission } from "../calls/body-admission.ts";
 import type { MessageHandler } from "../calls/message-handler.ts";
 import { createDropCounter, createSlowPathCounter } from "../observe/call-metrics.ts";
 import type { Meter } from "../observe/meter.ts";
-import type { PolicySource } from "../policy/policy.ts";
+import type { PolicySource } from "../policy.ts";
 import type { SettingNames } from "../settings/names.ts";
 import type { GatewaySettings } from "../settings/gateway.ts";
 import type { MemoryBudget } from "../memory/memory-budget.ts";

@@ -13,7 +13,7 @@ import { SharedTurns } from "../wire/shared-turns.ts";
 import { createProcessRateLimiter } from "../limits/rate-limiter.ts";
 import { rememberChecks } from "../limits/checked-params.ts";
 import { createPrometheusMeter } from "../observe/call-metrics.ts";
-import { createPolicy } from "../policy/policy.ts";
+import { createPolicy } from "../policy.ts";
 import { createNodeBatches } from "../upstream/node-batches.ts";
 import type { NodeCall } from "../upstream/node-call.ts";
 import { limitlessTier } from "./limitless-tier.ts";

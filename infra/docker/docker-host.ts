@@ -12,7 +12,7 @@ import { withoutProblems } from "../components/service.ts";
 import { dockerAddresses } from "../services/addresses.ts";
 import type { CommonArgs } from "../services/built-service.ts";
 import { enginePathInProxy, engineProxySpec } from "../services/engine-proxy-spec.ts";
-import { workspace } from "../services/node-layout.ts";
+import { workspace } from "../services/node/node-layout.ts";
 import {
   findFilesDirectory,
   listLiveFiles,
@@ -23,7 +23,7 @@ import {
   type ServiceSpec,
   type VolumeSpec,
 } from "../services/service-spec.ts";
-import { findBinDirectory } from "../services/node-conf.ts";
+import { findBinDirectory } from "../services/node/node-conf.ts";
 import type { Published } from "../services/published.ts";
 import type { RestartRoute } from "../services/sidecar-spec.ts";
 import { buildContainerArgs, labelPrefix, type Placement } from "./container-args.ts";

@@ -1,10 +1,10 @@
 import * as docker from "@pulumi/docker";
 import { RunError, type Input, type Output, type ProviderResource, type Resource } from "@pulumi/pulumi";
 import type { Attachment, NodeSpecs } from "../platform.ts";
-import { workspaceVolume, workspaceDirectory } from "../services/node-layout.ts";
+import { workspaceVolume, workspaceDirectory } from "../services/node/node-layout.ts";
 import { restoreTimeout } from "../services/restore-spec.ts";
 import type { ImageName, ServiceSpec, SeedSpec } from "../services/service-spec.ts";
-import { hostIpVariable, seedCommand, stagedBin } from "../services/node-conf.ts";
+import { hostIpVariable, seedCommand, stagedBin } from "../services/node/node-conf.ts";
 import { buildContainerArgs, labelPrefix } from "./container-args.ts";
 import type { ProgramVolumes } from "./node-volumes.ts";
 import { buildOneShot, type OneShotPlacement } from "./file-delivery.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { configSchema } from "../config/config-schema.ts";
-import { warnOfPeers } from "../services/peers.ts";
+import { warnOfPeers } from "../services/node/peers.ts";
 import { recordStack, findManifest, listManifests } from "../testing/deployed-stack.ts";
 
 const digest = `sha256:${"a".repeat(64)}`;

@@ -1,6 +1,6 @@
 import type { types } from "@pulumi/kubernetes";
 import type { HostAddress, SeedSpec } from "../services/service-spec.ts";
-import { hostIpVariable } from "../services/node-conf.ts";
+import { hostIpVariable } from "../services/node/node-conf.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { buildStackLabels } from "./labels.ts";
 

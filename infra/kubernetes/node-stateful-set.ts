@@ -1,8 +1,8 @@
 import type { types } from "@pulumi/kubernetes";
 import type { Input } from "@pulumi/pulumi";
 import type { NodeSpecs } from "../platform.ts";
-import { workspaceDirectory, workspaceVolume } from "../services/node-layout.ts";
-import { seedCommand, stagedBin } from "../services/node-conf.ts";
+import { workspaceDirectory, workspaceVolume } from "../services/node/node-layout.ts";
+import { seedCommand, stagedBin } from "../services/node/node-conf.ts";
 import type { ServiceSpec } from "../services/service-spec.ts";
 import { buildContainer, nameProgramsVolume, restricted } from "./container.ts";
 import { buildFilesInstaller, buildFilesVolumes } from "./files.ts";

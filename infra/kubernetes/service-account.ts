@@ -1,5 +1,5 @@
 import type { types } from "@pulumi/kubernetes";
-import { workspaceVolume } from "../services/node-layout.ts";
+import { workspaceVolume } from "../services/node/node-layout.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { buildStackLabels } from "./labels.ts";
 import { nodeAccount } from "./node-stateful-set.ts";

@@ -3,7 +3,7 @@ import type { StackConfig } from "../config/config-schema.ts";
 import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
 import type { ProblemParts } from "../config/problem-parts.ts";
 import { listWatchers } from "../services/observability-args.ts";
-import { choosePeerPort } from "../services/peers.ts";
+import { choosePeerPort } from "../services/node/peers.ts";
 import type { ImageName } from "../services/service-spec.ts";
 import { imageKeys, listImages, findUnnamedImages } from "../services/stack-images.ts";
 import type { EngineClient } from "./engine-client.ts";

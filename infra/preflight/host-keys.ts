@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { StackConfig } from "../config/config-schema.ts";
 import type { ConfigProblem } from "../config/config-problem.ts";
-import { keyFiles } from "../services/node-keys.ts";
+import { keyFiles } from "../services/node/node-keys.ts";
 
 /**
  * What is wrong with a node's keys in a directory of the Docker host, which is this machine: a key that is not there, belongs to another

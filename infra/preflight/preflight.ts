@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { secretKeys, type StackConfig } from "../config/config-schema.ts";
 import { ConfigError, describeProblem, type ConfigProblem } from "../config/config-problem.ts";
-import { findMissingKeys } from "../services/node-keys.ts";
+import { findMissingKeys } from "../services/node/node-keys.ts";
 import { findDockerProblems, probePort } from "./docker-preflight.ts";
 import { createEngineClient } from "./engine-client.ts";
 import { findHostKeyProblems } from "./host-keys.ts";

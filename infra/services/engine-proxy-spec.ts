@@ -1,6 +1,6 @@
 import { engineProxySettings } from "#engine-proxy/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
-import { nodeStopGraceSeconds } from "./node-layout.ts";
+import { nodeStopGraceSeconds } from "./node/node-layout.ts";
 import { engineSocketDirectory, engineSocketPath, engineSocketVolume } from "./sidecar-spec.ts";
 
 /** Arguments of {@link engineProxySpec}. */

@@ -1,7 +1,7 @@
 import { devnetSettings } from "#devnet/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
-import type { NodeKeys } from "./node-keys.ts";
+import type { NodeKeys } from "./node/node-keys.ts";
 import {
   chainDataVolume,
   confVolume,
@@ -10,8 +10,8 @@ import {
   nodeStopGraceSeconds,
   workspaceDirectory,
   workspace,
-} from "./node-layout.ts";
-import { buildDevnetConfSeed, buildNodeConfSeed, type NodeConfArgs, type ProgramPlace } from "./node-conf.ts";
+} from "./node/node-layout.ts";
+import { buildDevnetConfSeed, buildNodeConfSeed, type NodeConfArgs, type ProgramPlace } from "./node/node-conf.ts";
 import type { NetworkHealth } from "./health-spec.ts";
 import { oneReplica, type Edge, type PortSpec, type ServiceSpec, chooseNodeUser } from "./service-spec.ts";
 

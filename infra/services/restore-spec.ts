@@ -1,6 +1,6 @@
 import { restoreSettings } from "#sidecar/restore/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
-import { chainDataDirectory, workspace } from "./node-layout.ts";
+import { chainDataDirectory, workspace } from "./node/node-layout.ts";
 import { chooseNodeUser } from "./service-spec.ts";
 
 /** A snapshot that chain data are restored from before a node's first start. */

@@ -12,7 +12,7 @@ import {
   nodeStopGraceSeconds,
   workspaceDirectory,
   workspace,
-} from "./node-layout.ts";
+} from "./node/node-layout.ts";
 import { listOperatorHosts, type Published } from "./published.ts";
 import type { PushTarget } from "./push-target.ts";
 import type { AccessTokens } from "./resource-server-spec.ts";

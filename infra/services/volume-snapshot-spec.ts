@@ -1,6 +1,6 @@
 import { volumeSnapshotSettings } from "#sidecar/volume-snapshot/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
-import { workspace } from "./node-layout.ts";
+import { workspace } from "./node/node-layout.ts";
 
 /** When snapshots of a node's volume are taken, and how many are kept. */
 export type VolumeSnapshotArgs = CommonArgs &

@@ -15,7 +15,7 @@ import { alertmanagerSpec } from "../services/alertmanager-spec.ts";
 import { facilitatorSpec } from "../services/facilitator-spec.ts";
 import { resourceServerSpec } from "../services/resource-server-spec.ts";
 import { warnOfWatching } from "../services/observability-args.ts";
-import { warnOfPeers } from "../services/peers.ts";
+import { warnOfPeers } from "../services/node/peers.ts";
 import { stackArgs } from "../services/stack-specs.ts";
 import { warnOfTrustedProxies } from "../services/trusted-proxies.ts";
 import { toInputProblem } from "./input-problem.ts";

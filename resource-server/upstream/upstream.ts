@@ -3,7 +3,7 @@ import { BodyTooLargeError, readBody } from "#daemon/bytes.ts";
 import { buildForwardedHeaders, buildSoldHeaders, type RequestOrigin } from "./forwarded-headers.ts";
 import type { Route } from "../routes/route.ts";
 import type { SoldResponse } from "../claims/payment-claim.ts";
-import type { TokenIssuer } from "../tokens/token-issuer.ts";
+import type { TokenIssuer } from "../token-issuer.ts";
 
 /** A request that is forwarded once it is paid. */
 export type PaidRequest = Readonly<{

@@ -2,7 +2,7 @@ import { chmod, readFile, writeFile } from "node:fs/promises";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { startContainer, type TestContainer } from "../support/engine/container.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
-import { writeOwnedConfig } from "../support/owned-node.ts";
+import { writeOwnedConfig } from "../support/node/owned-node.ts";
 import { startService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
 

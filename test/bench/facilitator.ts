@@ -1,6 +1,6 @@
 import { createLedgerFolder, startFacilitator, type RunningFacilitator } from "../facilitator/running-facilitator.ts";
 import { signPayment, type PaymentBody } from "../facilitator/signed-payment.ts";
-import { startPaymentChain } from "../support/payment-chain.ts";
+import { startPaymentChain } from "../support/payments/payment-chain.ts";
 import { explainMissingPostgres, startPostgres } from "../support/postgres.ts";
 
 /** What one store did, in calls a second. */

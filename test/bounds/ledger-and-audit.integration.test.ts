@@ -19,7 +19,7 @@ import type { Hex } from "#x402/hex.ts";
 import { startRpcTap, type RpcTap } from "../facilitator/rpc-tap.ts";
 import { buildFacilitatorEnvironment } from "../facilitator/running-facilitator.ts";
 import { signPayment } from "../facilitator/signed-payment.ts";
-import { startPaymentChain, type PaymentChain } from "../support/payment-chain.ts";
+import { startPaymentChain, type PaymentChain } from "../support/payments/payment-chain.ts";
 import { generousMs, until } from "../support/until.ts";
 import { ask } from "./raw-call.ts";
 import { startSmallService } from "./small-service.ts";

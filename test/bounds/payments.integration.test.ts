@@ -10,7 +10,7 @@ import { startRpcTap, type RpcTap } from "../facilitator/rpc-tap.ts";
 import { signPayment, type PaymentBody } from "../facilitator/signed-payment.ts";
 import { payee, payer } from "../resource-server/shop.ts";
 import { startUpstream, type TestUpstream } from "../resource-server/test-upstream.ts";
-import { startPaymentChain, testAccount, type PaymentChain } from "../support/payment-chain.ts";
+import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
 import { isLong } from "../support/run-size.ts";
 import { generousMs, until } from "../support/until.ts";
 import { ask, openMany, openRaw } from "./raw-call.ts";

@@ -8,7 +8,7 @@ import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { answersRpc, goodAnswers, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
 import { runUpgradeCommand } from "#sidecar/upkeep/control/upgrade-command.ts";
 import { isLong } from "../support/run-size.ts";
-import { keepPrinted } from "../support/settled-devnet.ts";
+import { keepPrinted } from "../support/node/settled-devnet.ts";
 import { generousMs, until } from "../support/until.ts";
 import { startSmallService } from "./small-service.ts";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { digestSettings } from "#daemon/settings/digest.ts";
 import { gatewaySettings } from "#gateway/settings.ts";
-import { startBareAnvil } from "../support/bare-anvil.ts";
+import { startBareAnvil } from "../support/node/bare-anvil.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
 import { runGatehouse } from "../support/run-command.ts";
 import { startService, type ServiceProcess } from "../support/service-process.ts";

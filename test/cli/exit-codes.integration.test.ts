@@ -18,7 +18,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "pay 3": "test/cli/pay.integration.test.ts",
   "pay 4": "test/cli/pay.integration.test.ts",
   "pay 5": "test/cli/pay.integration.test.ts",
-  "dashboard 0": "test/sidecar/overview.integration.test.ts",
+  "dashboard 0": "test/sidecar/page/overview.integration.test.ts",
   "doctor 0": "test/cli/doctor.integration.test.ts",
   "doctor 2": "test/cli/doctor.integration.test.ts",
   "adopt 0": "test/sidecar/adopt.integration.test.ts",
@@ -31,7 +31,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "status 2": "status/status-command.test.ts",
   "top 0": "test/cli/top-on-a-terminal.integration.test.ts",
   "top 2": "status/top/top-command.test.ts",
-  "upgrade 0": "test/sidecar/upgrade-command.integration.test.ts",
+  "upgrade 0": "test/sidecar/upgrade/upgrade-command.integration.test.ts",
   "logs 0": "cli/logs/show-logs.test.ts",
   "services 0": "test/cli/gatehouse.integration.test.ts",
 };

@@ -5,13 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createPulumiCli } from "../../cli/stack-upgrade/pulumi-cli.ts";
-import { createPulumiProcess, type PulumiError } from "../../cli/stack-upgrade/pulumi-process.ts";
-import { readProcessStart } from "../../cli/stack-upgrade/process-start.ts";
+import { createPulumiCli } from "../../cli/stack-upgrade/pulumi/pulumi-cli.ts";
+import { createPulumiProcess, type PulumiError } from "../../cli/stack-upgrade/pulumi/pulumi-process.ts";
+import { readProcessStart } from "../../cli/stack-upgrade/pulumi/process-start.ts";
 import { generousMs, until } from "../support/until.ts";
 
 let directory: string;
-const process_ = fileURLToPath(new URL("../../cli/stack-upgrade/pulumi-process.ts", import.meta.url));
+const process_ = fileURLToPath(new URL("../../cli/stack-upgrade/pulumi/pulumi-process.ts", import.meta.url));
 const told = async () => (await readFile(join(directory, "told"), "utf8").catch(() => "")).trim().split("\n");
 
 /** A program in the place of Pulumi's. */

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
-import { nodeNeeded, findOldNode } from "../support/old-node.ts";
+import { nodeNeeded, findOldNode } from "../support/node/old-node.ts";
 import { runGatehouse } from "../support/run-command.ts";
 import { generousMs, until } from "../support/until.ts";
 

@@ -12,7 +12,7 @@ import { createUniqueName } from "../support/engine/container.ts";
 import { runDocker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
-import { readBalance, createClientFetch, payee } from "../support/paying.ts";
+import { readBalance, createClientFetch, payee } from "../support/payments/paying.ts";
 import { until } from "../support/until.ts";
 
 const found = await findEngine();

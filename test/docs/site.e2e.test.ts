@@ -10,7 +10,7 @@ import { getRequestListener } from "@hono/node-server";
 import { serveStatic } from "@hono/node-server/serve-static";
 import { Hono } from "hono";
 import { expect, it } from "vitest";
-import { findChromium, startChromium } from "../support/chromium.ts";
+import { findChromium, startChromium } from "../support/page/chromium.ts";
 import { generousMs } from "../support/until.ts";
 
 const root = join(import.meta.dirname, "../..");

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { startPaymentChain, testAccount, type PaymentChain } from "../support/payment-chain.ts";
+import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
 import { runToEnd } from "../support/service-process.ts";
 import { startRpcTap, type RpcTap } from "./rpc-tap.ts";
 import {

@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startPaymentChain, testAccount, type PaymentChain } from "../support/payment-chain.ts";
+import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
 import { takeSlice } from "../support/run-size.ts";
 import { generousMs, until } from "../support/until.ts";
 import { startRpcTap } from "./rpc-tap.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { testAccount } from "../support/payment-chain.ts";
+import { testAccount } from "../support/payments/payment-chain.ts";
 import { readResidentMiB } from "../support/stack-processes.ts";
 import { startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
 

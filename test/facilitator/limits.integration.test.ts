@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startPaymentChain, type PaymentChain } from "../support/payment-chain.ts";
+import { startPaymentChain, type PaymentChain } from "../support/payments/payment-chain.ts";
 import { openIdleConnections } from "../support/idle-connections.ts";
 import { generousMs, until } from "../support/until.ts";
 import { createLedgerFolder, startFacilitator } from "./running-facilitator.ts";

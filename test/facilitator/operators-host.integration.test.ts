@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { expect, onTestFinished, test } from "vitest";
-import { testAccount } from "../support/payment-chain.ts";
+import { testAccount } from "../support/payments/payment-chain.ts";
 import { startFacilitator } from "./running-facilitator.ts";
 
 /** The status of an answer to a page that has made its own name lead to this machine. */

@@ -10,7 +10,7 @@ import {
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { call, post } from "#gateway/testing/test-gateway.ts";
-import { startBareAnvil, type BareAnvil } from "../support/bare-anvil.ts";
+import { startBareAnvil, type BareAnvil } from "../support/node/bare-anvil.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
 import { runToEnd, startService, type ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "../support/until.ts";

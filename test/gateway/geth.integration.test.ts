@@ -1,7 +1,7 @@
 import { createPublicClient, http, webSocket, type Hex } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { call, post } from "#gateway/testing/test-gateway.ts";
-import { findGeth, gethChainId, startGeth, type Geth } from "../support/geth.ts";
+import { findGeth, gethChainId, startGeth, type Geth } from "../support/node/geth.ts";
 import { startService, type ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "../support/until.ts";
 

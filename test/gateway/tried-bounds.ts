@@ -106,7 +106,7 @@ export const triedBounds: TriedBounds = {
       Object.fromEntries(resources.map((resource) => [resource, resource])),
     ]),
   ),
-  "test/sidecar/pre-copy.integration.test.ts": {
+  "test/sidecar/upgrade/pre-copy.integration.test.ts": {
     "copy of the data by rsync, while the node runs": "a stop, and the end of the time, end rsync at once",
   },
   "test/gateway/memory-bounds.integration.test.ts": {

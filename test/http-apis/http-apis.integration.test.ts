@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { decodePaymentRequiredHeader, decodePaymentSignatureHeader } from "@x402/core/http";
 import { startStack, type RunningStack } from "../support/running-stack.ts";
-import { signPaymentHeader } from "../support/signed-payment.ts";
+import { signPaymentHeader } from "../support/payments/signed-payment.ts";
 import { readContractedService } from "./api-contract.ts";
 
 const token = "a-token-for-this-test-of-32-characters";

@@ -12,7 +12,7 @@ import {
 } from "../../infra/services/service-spec.ts";
 import { sidecarSpec } from "../../infra/services/sidecar-spec.ts";
 import { startCallers } from "../sidecar/hand-over/callers.ts";
-import { startDevnetWorkspace, type DevnetWorkspace } from "../support/devnet-workspace.ts";
+import { startDevnetWorkspace, type DevnetWorkspace } from "../support/node/devnet-workspace.ts";
 import { startService } from "../support/service-process.ts";
 import { generousMs, until } from "../support/until.ts";
 

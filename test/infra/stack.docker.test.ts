@@ -7,7 +7,7 @@ import { startBuyers } from "../resource-server/hand-over/buyers.ts";
 import { runDocker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { callRpc } from "../support/call-rpc.ts";
-import { readBalance, createClientFetch, payee } from "../support/paying.ts";
+import { readBalance, createClientFetch, payee } from "../support/payments/paying.ts";
 import { pushProtobuf } from "../support/pushed-protobuf.ts";
 import { generousMs, until } from "../support/until.ts";
 import { startCallers } from "../sidecar/hand-over/callers.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { sendCopies, startPublishedSeller } from "../facilitator/published-seller.ts";
-import { testAccount } from "../support/payment-chain.ts";
+import { testAccount } from "../support/payments/payment-chain.ts";
 import { explainMissingPostgres } from "../support/postgres.ts";
 import { isLong } from "../support/run-size.ts";
 import { createRandom } from "../support/seeded-random.ts";

@@ -7,7 +7,7 @@ import { decodePaymentRequiredHeader, encodePaymentSignatureHeader } from "@x402
 import type { PaymentRequirements } from "@x402/core/types";
 import { startUpstream, type TestUpstream } from "../resource-server/test-upstream.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
-import { startPaymentChain, testAccount, type PaymentChain } from "../support/payment-chain.ts";
+import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
 import { startPostgres, type PostgresServer } from "../support/postgres.ts";
 import { startService, type ServiceProcess } from "../support/service-process.ts";
 

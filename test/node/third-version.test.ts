@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { monitorSettings } from "#devnet/monitor/monitor-settings.ts";
 import { formatNodeConf } from "#devnet/workspace/node-conf-template.ts";
 import { locateWorkspace } from "#devnet/workspace/workspace.ts";
-import { buildDevnetConfSeed, buildNodeConfSeed } from "#infra/services/node-conf.ts";
+import { buildDevnetConfSeed, buildNodeConfSeed } from "#infra/services/node/node-conf.ts";
 import type { Desired } from "#node/conf/monitor-values.ts";
 import { parseConfig, type ConfigDocument } from "#node/conf/document.ts";
 import { isRightForSomeVersion } from "#node/conf/right-for-some-version.ts";

@@ -21,7 +21,7 @@ const index = readFileSync(join(folder, "README.md"), "utf8");
 
 const settings = readFileSync(join(root, "docs/settings.md"), "utf8");
 const commands = new Set(
-  globSync("cli/*.ts", { cwd: root })
+  globSync("cli/{*,commands/*}.ts", { cwd: root })
     .map((path) => readFileSync(join(root, path), "utf8"))
     .flatMap((text) => [...text.matchAll(/new Command\("([\w-]+)"\)/g)].map(([, name]) => name)),
 );

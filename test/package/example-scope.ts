@@ -6,7 +6,7 @@ import { DockerHost } from "../../package/pulumi-docker.ts";
 import { tokenAddress } from "#devnet/token/address.ts";
 import { createRecordingMocks, type Recorded } from "#infra/testing/recording-mocks.ts";
 
-export { client as account } from "../support/paying.ts";
+export { client as account } from "../support/payments/paying.ts";
 export { tokenAddress as token };
 
 /**

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, inject, it } from "vitest";
 import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
 import { until } from "#sidecar/testing/until.ts";
 import packageJson from "../../package.json" with { type: "json" };
-import { startBareAnvil } from "../support/bare-anvil.ts";
+import { startBareAnvil } from "../support/node/bare-anvil.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
 import { startService } from "../support/service-process.ts";
 import { root } from "../style/rooms.ts";

@@ -7,7 +7,7 @@ import { preProcessFile } from "typescript";
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
 import packageJson from "../../package.json" with { type: "json" };
-import { nodeNeeded, findOldNode } from "../support/old-node.ts";
+import { nodeNeeded, findOldNode } from "../support/node/old-node.ts";
 import { root } from "../style/rooms.ts";
 import { isBundled } from "../../package/build/bundled-packages.ts";
 import { measureInstalledBytes } from "./installed-size.ts";

@@ -1,7 +1,7 @@
 import { decodePaymentResponseHeader } from "@x402/core/http";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startRpcTap, type RpcTap, type TapRule } from "../facilitator/rpc-tap.ts";
-import { testAccount } from "../support/payment-chain.ts";
+import { testAccount } from "../support/payments/payment-chain.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "../support/until.ts";
 import {

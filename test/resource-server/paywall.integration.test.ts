@@ -12,7 +12,7 @@ import {
   findUrl,
   type Market,
 } from "./shop.ts";
-import { testAccount } from "../support/payment-chain.ts";
+import { testAccount } from "../support/payments/payment-chain.ts";
 
 let market: Market;
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;

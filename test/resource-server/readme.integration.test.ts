@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { locateStateDirectory } from "../../cli/stack/state-directory.ts";
-import { createStackCommand } from "../../cli/stack-command.ts";
+import { createStackCommand } from "../../cli/commands/stack-command.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
 import { readShellBlocks } from "../support/readme-blocks.ts";
 import { until } from "../support/until.ts";

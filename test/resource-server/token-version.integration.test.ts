@@ -2,7 +2,7 @@ import { decodePaymentRequiredHeader } from "@x402/core/http";
 import { createPublicClient, createWalletClient, erc20Abi, http, type Abi, type Address, type Hex } from "viem";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { compileToken, readTokenSource } from "#devnet/token/compiler.ts";
-import { testAccount } from "../support/payment-chain.ts";
+import { testAccount } from "../support/payments/payment-chain.ts";
 import { openMarket, payee, payer, signPaymentFor, createTemporaryFolder, findUrl, type Market } from "./shop.ts";
 
 let market: Market;

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { ownCommand } from "#daemon/command-line/own-command.ts";
 import { createFakeNode, driftedConfig, type FakeNode } from "#sidecar/testing/fake-node.ts";
-import { buildEnvironment, startOwnedNode, waitUntilSettled, waitForReason } from "../support/owned-node.ts";
+import { buildEnvironment, startOwnedNode, waitUntilSettled, waitForReason } from "../support/node/owned-node.ts";
 import { runGatehouse } from "../support/run-command.ts";
 import { startService } from "../support/service-process.ts";
 import { generousMs, until } from "../support/until.ts";

@@ -12,7 +12,7 @@ import {
   startOwnedNode,
   waitUntilSettled,
   waitForReason,
-} from "../support/owned-node.ts";
+} from "../support/node/owned-node.ts";
 import { runToEnd, startService } from "../support/service-process.ts";
 import { generousMs, until } from "../support/until.ts";
 

@@ -7,8 +7,8 @@ import { makeRelease } from "#devnet/testing/new-version.ts";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { serveNode } from "#sidecar/testing/watched-node.ts";
-import type { DevnetWorkspace } from "../support/devnet-workspace.ts";
-import { readHash, startSettledDevnet, upgradeDevnet } from "../support/settled-devnet.ts";
+import type { DevnetWorkspace } from "../support/node/devnet-workspace.ts";
+import { readHash, startSettledDevnet, upgradeDevnet } from "../support/node/settled-devnet.ts";
 import { until } from "../support/until.ts";
 
 /** A sidecar that starts a node which ended, and judges its data quickly. */

@@ -7,7 +7,7 @@ import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
 import { mayMount } from "#sidecar/testing/small-disk.ts";
 import type { Condition } from "#status/condition.ts";
 import type { Verdict } from "#status/verdict.ts";
-import { writeOwnedConfig } from "../support/owned-node.ts";
+import { writeOwnedConfig } from "../support/node/owned-node.ts";
 import { seed, takeSlice } from "../support/run-size.ts";
 import { generousMs, until } from "../support/until.ts";
 import { beginsAs, type Fault, type StruckNode } from "./faults/fault.ts";

@@ -4,8 +4,8 @@ import { Agent, request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { startDevnetWorkspace, type DevnetWorkspace } from "../support/devnet-workspace.ts";
-import { waitForReason } from "../support/owned-node.ts";
+import { startDevnetWorkspace, type DevnetWorkspace } from "../support/node/devnet-workspace.ts";
+import { waitForReason } from "../support/node/owned-node.ts";
 import { startService } from "../support/service-process.ts";
 import { generousMs, until } from "../support/until.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { mayMount, mountHangingDisk } from "#sidecar/testing/small-disk.ts";
-import { buildEnvironment, startOwnedNode, waitUntilSettled, waitForReason } from "../support/owned-node.ts";
+import { buildEnvironment, startOwnedNode, waitUntilSettled, waitForReason } from "../support/node/owned-node.ts";
 import { startService } from "../support/service-process.ts";
 
 const isPossible = await mayMount();

@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { isOnPath, startRealPushgateway } from "#devnet/pushgateway/real-pushgateway.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import { startDevnetWorkspace } from "../support/devnet-workspace.ts";
+import { startDevnetWorkspace } from "../support/node/devnet-workspace.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
 
 const program = "prometheus-pushgateway";

@@ -4,7 +4,7 @@ import { Agent, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { startDevnetWorkspace } from "../support/devnet-workspace.ts";
+import { startDevnetWorkspace } from "../support/node/devnet-workspace.ts";
 import { startService } from "../support/service-process.ts";
 import { generousMs, until } from "../support/until.ts";
 

@@ -4,7 +4,7 @@ import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { until } from "#sidecar/testing/until.ts";
 import type { Agreement } from "#sidecar/upkeep/control/agreement.ts";
 import { runRestartCommand } from "#sidecar/upkeep/control/restart-command.ts";
-import { keepPrinted, findControl } from "../support/settled-devnet.ts";
+import { keepPrinted, findControl } from "../support/node/settled-devnet.ts";
 
 async function restart(upkeep: RunningUpkeep, more: Partial<Agreement> = {}) {
   const { output, printed } = keepPrinted();

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { until } from "#sidecar/testing/until.ts";
-import { waitForReason } from "../support/owned-node.ts";
+import { waitForReason } from "../support/node/owned-node.ts";
 import { startService } from "../support/service-process.ts";
 import {
   another,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { startFakeNode } from "#gateway/testing/fake-node.ts";
 import { goodAnswers, risingHeight } from "#sidecar/testing/watched-node.ts";
-import { buildEnvironment, startOwnedNode, waitUntilSettled } from "../support/owned-node.ts";
+import { buildEnvironment, startOwnedNode, waitUntilSettled } from "../support/node/owned-node.ts";
 import { isLong } from "../support/run-size.ts";
 import { startService } from "../support/service-process.ts";
 import { generousMs, until } from "../support/until.ts";

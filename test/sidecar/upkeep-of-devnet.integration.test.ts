@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { until } from "#sidecar/testing/until.ts";
-import { startDevnetWorkspace } from "../support/devnet-workspace.ts";
+import { startDevnetWorkspace } from "../support/node/devnet-workspace.ts";
 import { takeSlice } from "../support/run-size.ts";
 
 const versions = [

@@ -68,7 +68,7 @@ const once = [
     home: "daemon/files/disk-space.ts",
     sign: /\bstatfs(?:Sync)?\(/,
     // Reads the kind of the file system.
-    except: ["sidecar/upkeep/upgrade/changed-files.ts"],
+    except: ["sidecar/upkeep/upgrade/data/changed-files.ts"],
   },
   {
     what: "default port of a service",

@@ -19,7 +19,7 @@ import type * as Table from "#x402/schemes.ts";
 import { startRpcTap, type RpcTap } from "../facilitator/rpc-tap.ts";
 import { buildFacilitatorEnvironment } from "../facilitator/running-facilitator.ts";
 import { startUpstream } from "../resource-server/test-upstream.ts";
-import { startPaymentChain, testAccount, type PaymentChain } from "../support/payment-chain.ts";
+import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
 import { generousMs, until } from "../support/until.ts";
 import { reads } from "./brief-scheme.ts";
 

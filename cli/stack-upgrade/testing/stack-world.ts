@@ -1,4 +1,4 @@
-import { identifyBackend } from "../pulumi-backend.ts";
+import { identifyBackend } from "../pulumi/pulumi-backend.ts";
 import type { StackRecord } from "../stack-record.ts";
 import { createKillSwitch } from "./kill-switch.ts";
 import { createWorldEngine } from "./world-engine.ts";

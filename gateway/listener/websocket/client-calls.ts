@@ -5,7 +5,7 @@ import { formatErrorAnswer } from "../../json-rpc/read-answer.ts";
 import { isBatch, readMessage } from "../../json-rpc/read-message.ts";
 import { collectionErrors, type CollectionFailure } from "../../errors.ts";
 import { HeldScope } from "../../memory/held-scope.ts";
-import type { PolicySource } from "../../policy/policy.ts";
+import type { PolicySource } from "../../policy.ts";
 import type { PolicySettings } from "../../settings/policy.ts";
 import type { ClientSubscriptions } from "./client-subscriptions.ts";
 import type { ConnectedClient } from "./connected-client.ts";

@@ -2,7 +2,7 @@ import type { RawData, WebSocket } from "ws";
 import { fallbackTier } from "../../callers/caller.ts";
 import type { MessageHandler } from "../../calls/message-handler.ts";
 import type { Meter } from "../../observe/meter.ts";
-import type { PolicySource } from "../../policy/policy.ts";
+import type { PolicySource } from "../../policy.ts";
 import type { SharedTurns } from "../../wire/shared-turns.ts";
 import type { SubscriptionHub } from "../../notifications/subscription-hub.ts";
 import { answerPings, watchLiveness } from "./client-liveness.ts";

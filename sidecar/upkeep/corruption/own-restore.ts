@@ -4,7 +4,7 @@ import { ownRestoresKept, type OwnRestore } from "../state/data-evidence.ts";
 import { beginUpgrade, type BeginUpgradeDependencies } from "../upgrade/begin-upgrade.ts";
 import { checkRestore, type RestoreCheck } from "../upgrade/check-restore.ts";
 import type { CheckUpgradeDependencies } from "../upgrade/check-upgrade.ts";
-import { identifySnapshot } from "../upgrade/snapshot-source.ts";
+import { identifySnapshot } from "../upgrade/data/snapshot-source.ts";
 import type { ObservedUpgrade } from "../upgrade/upgrade-observation.ts";
 import type { RestoreReadiness } from "./data-observation.ts";
 

@@ -2,7 +2,7 @@ import { isAbsolute } from "node:path";
 import { parseNodeCliVersion, parseNodeVersion, releaseOf, type NodeVersion } from "#node/versions.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import { createLocalNodeCli, createNodeCli } from "../drivers/node-cli.ts";
-import { findRealPath } from "./data-stores.ts";
+import { findRealPath } from "./data/data-stores.ts";
 import { listRelease, ReleaseError } from "./program-files.ts";
 
 /** What a person asks for. */

@@ -10,7 +10,7 @@ import {
   type UpgradeCheck,
 } from "./check-upgrade.ts";
 import { readReportedVersion } from "./prove-version.ts";
-import { findNoRoom, findSnapshot } from "./snapshot-source.ts";
+import { findNoRoom, findSnapshot } from "./data/snapshot-source.ts";
 import type { UpgradePlan } from "./upgrade-plan.ts";
 
 /** What was found, as of an upgrade, and the snapshot of each store; none where none can be used. */

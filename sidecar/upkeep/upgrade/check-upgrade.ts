@@ -15,9 +15,9 @@ import type { VersionResolution } from "../version/version-resolution.ts";
 import { readNodeBefore, findNodeWarnings, findObstacles, type CheckNodeDependencies } from "./check-node.ts";
 import { readRelease, findVersionProblems, type UpgradeRequest } from "./check-release.ts";
 import { createFirstStage, formatWorkId } from "./first-stage.ts";
-import { copyCost, findStores, type CopyCost, type FoundStores } from "./data-stores.ts";
-import { showsChanges } from "./changed-files.ts";
-import { explainNoRsync } from "./rsync.ts";
+import { copyCost, findStores, type CopyCost, type FoundStores } from "./data/data-stores.ts";
+import { showsChanges } from "./data/changed-files.ts";
+import { explainNoRsync } from "./data/rsync.ts";
 import { mayClone, planUpgrade, type UpgradePlan } from "./upgrade-plan.ts";
 
 /** What was found, and the record with which it begins; no record where problems speak against it. */

@@ -15,7 +15,7 @@ import { plan, writeOf } from "../plan/plan.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import type { StepOutcome } from "./next-stage.ts";
-import { isThere } from "./data-copy.ts";
+import { isThere } from "./data/data-copy.ts";
 
 export type ConfigStepDependencies = Readonly<{
   desired: (document: ConfigDocument) => Desired;

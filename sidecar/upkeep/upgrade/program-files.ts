@@ -4,7 +4,7 @@ import { chmod, chown, copyFile, lstat, mkdir, open, readdir, rename, rm, stat }
 import { dirname, join } from "node:path";
 import { syncDirectory } from "#daemon/files/atomic-file.ts";
 import type { ReleaseFile } from "../state/upgrade-record.ts";
-import { isThere } from "./data-copy.ts";
+import { isThere } from "./data/data-copy.ts";
 
 /** Files that a release may have, and their bytes together. */
 const filesMax = 1_000;

@@ -4,7 +4,7 @@ import type { NodeVersion } from "#node/versions.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { writeOf } from "../plan/plan.ts";
 import type { ReleaseFile, SnapshotMethod, UpgradeStore } from "../state/upgrade-record.ts";
-import type { CopyCost } from "./data-stores.ts";
+import type { CopyCost } from "./data/data-stores.ts";
 
 /** An upgrade as a person reads it before they agree. */
 export type UpgradePlan = Readonly<{

@@ -6,13 +6,13 @@ import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import { upgradeDirectories, type UpgradeRecord } from "../state/upgrade-record.ts";
 import { keepConfig, migrateConfig, putConfigBack, type ConfigStepDependencies } from "./config-for-version.ts";
-import { copyStores, putStoreBack, removeCopy } from "./data-copy.ts";
-import { finishCopies, copyRunningStores } from "./pre-copy.ts";
-import { copySnapshot, takeRestoreBack } from "./restore-data.ts";
+import { copyStores, putStoreBack, removeCopy } from "./data/data-copy.ts";
+import { finishCopies, copyRunningStores } from "./data/pre-copy.ts";
+import { copySnapshot, takeRestoreBack } from "./data/restore-data.ts";
 import type { StepOutcome } from "./next-stage.ts";
 import { isStopped, stopNode } from "./node-power.ts";
 import { installPrograms, keepPrograms, putProgramsBack } from "./program-files.ts";
-import { endWritersOf } from "./rsync.ts";
+import { endWritersOf } from "./data/rsync.ts";
 import { proveVersion, type ProofDependencies } from "./prove-version.ts";
 import type { UpgradeSteps } from "./run-upgrade.ts";
 

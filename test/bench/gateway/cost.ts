@@ -7,7 +7,7 @@ import { createLoadGate } from "#gateway/limits/load-gate.ts";
 import { rememberChecks } from "#gateway/limits/checked-params.ts";
 import { createProcessRateLimiter } from "#gateway/limits/rate-limiter.ts";
 import { createPrometheusMeter } from "#gateway/observe/call-metrics.ts";
-import { createPolicy } from "#gateway/policy/policy.ts";
+import { createPolicy } from "#gateway/policy.ts";
 import { roomyMemory } from "#gateway/testing/roomy-memory.ts";
 import { gatewaySection } from "#gateway/settings/gateway.ts";
 import { roomyTier } from "./roomy-tier.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
-import { startHeadsSocket } from "../../support/heads-socket.ts";
+import { startHeadsSocket } from "../../support/node/heads-socket.ts";
 import type { Measurement } from "../measurement.ts";
 import { startSidecar } from "./sidecar-under-test.ts";
 

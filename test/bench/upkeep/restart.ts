@@ -1,6 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { startDevnetWorkspace } from "../../support/devnet-workspace.ts";
+import { startDevnetWorkspace } from "../../support/node/devnet-workspace.ts";
 import { until } from "../../support/until.ts";
 import { quantile, type Measurement } from "../measurement.ts";
 import { startSidecar } from "./sidecar-under-test.ts";

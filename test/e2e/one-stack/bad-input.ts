@@ -3,7 +3,7 @@ import { decodePaymentRequiredHeader } from "@x402/core/http";
 import type { PaymentRequired } from "@x402/core/types";
 import { describe, expect, it } from "vitest";
 import type { RunningStack } from "../../support/running-stack.ts";
-import { signPaymentHeader } from "../../support/signed-payment.ts";
+import { signPaymentHeader } from "../../support/payments/signed-payment.ts";
 import { generousMs, until } from "../../support/until.ts";
 
 const at = (port: number, path = "/") => `http://127.0.0.1:${port}${path}`;

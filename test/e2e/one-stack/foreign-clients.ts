@@ -3,7 +3,7 @@ import { decodePaymentResponseHeader, wrapFetchWithPayment, x402Client } from "@
 import { JsonRpcProvider, WebSocketProvider } from "ethers";
 import { createPublicClient, createWalletClient, defineChain, http, parseEther, webSocket } from "viem";
 import { describe, expect, it } from "vitest";
-import { client, payee } from "../../support/paying.ts";
+import { client, payee } from "../../support/payments/paying.ts";
 import type { RunningStack } from "../../support/running-stack.ts";
 import { generousMs, until } from "../../support/until.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readBalance, client, createClientFetch, payee } from "../../support/paying.ts";
+import { readBalance, client, createClientFetch, payee } from "../../support/payments/paying.ts";
 import type { RunningStack } from "../../support/running-stack.ts";
 import { findStackProcesses } from "../../support/stack-processes.ts";
 import { generousMs, until } from "../../support/until.ts";

@@ -11,7 +11,7 @@ import { identifyByAddress } from "#gateway/callers/identify.ts";
 import { serveFastConnections } from "#gateway/listener/fast-connections.ts";
 import { createPeerAddress } from "#gateway/listener/listeners.ts";
 import { MemoryBudget } from "#gateway/memory/memory-budget.ts";
-import { createPolicy } from "#gateway/policy/policy.ts";
+import { createPolicy } from "#gateway/policy.ts";
 import { testSettings } from "#gateway/testing/test-gateway.ts";
 import { SharedTurns } from "#gateway/wire/shared-turns.ts";
 import { generousMs, until } from "../../support/until.ts";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { call } from "#gateway/testing/test-gateway.ts";
 import { hasPrometheus, startPrometheus, withoutPrometheus } from "../../observability/live/prometheus.ts";
-import { startBareAnvil } from "../../support/bare-anvil.ts";
+import { startBareAnvil } from "../../support/node/bare-anvil.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
 import { startService, type ServiceProcess } from "../../support/service-process.ts";
 import { generousMs, until } from "../../support/until.ts";

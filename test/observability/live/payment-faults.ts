@@ -3,7 +3,7 @@ import { parseEther } from "viem";
 import { tokenAddress } from "#devnet/token/address.ts";
 import { signPayment, type PaymentChanges } from "../../facilitator/signed-payment.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
-import { testAccount } from "../../support/payment-chain.ts";
+import { testAccount } from "../../support/payments/payment-chain.ts";
 import { startPostgres, type PostgresServer } from "../../support/postgres.ts";
 import { startService, type ServiceProcess } from "../../support/service-process.ts";
 import { startFaultyRpc, type FaultyRpc, type NodeTrouble } from "./fault-proxies.ts";

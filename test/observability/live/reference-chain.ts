@@ -1,6 +1,6 @@
 import { toHex } from "viem";
 import { callRpc } from "../../support/call-rpc.ts";
-import { startBareAnvil } from "../../support/bare-anvil.ts";
+import { startBareAnvil } from "../../support/node/bare-anvil.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
 
 /** Another endpoint of the node's chain, to compare heights with. */

@@ -1,7 +1,7 @@
 import { mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { ruleGroups } from "#infra/observability/rules/all.ts";
-import { findChromium, startChromium } from "../../support/chromium.ts";
+import { findChromium, startChromium } from "../../support/page/chromium.ts";
 import type { StackPorts } from "../../support/running-stack.ts";
 import { compressRules } from "../live/compressed-rules.ts";
 import type { ScrapedJobs } from "../live/prometheus.ts";

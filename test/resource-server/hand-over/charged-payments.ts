@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { price } from "../../ledger/replicated-market.ts";
-import { testAccount } from "../../support/payment-chain.ts";
+import { testAccount } from "../../support/payments/payment-chain.ts";
 import { generousMs, until } from "../../support/until.ts";
 import type { Supervised, SupervisedMarket } from "./supervised-market.ts";
 

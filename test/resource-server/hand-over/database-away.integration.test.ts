@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { startPaymentChain, testAccount } from "../../support/payment-chain.ts";
+import { startPaymentChain, testAccount } from "../../support/payments/payment-chain.ts";
 import { explainMissingPostgres, startPostgres } from "../../support/postgres.ts";
 import { generousMs, until } from "../../support/until.ts";
 import { startUpstream } from "../test-upstream.ts";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { freePorts } from "#daemon/testing/free-ports.ts";
-import { startPaymentChain, testAccount, type PaymentChain } from "../../support/payment-chain.ts";
+import { startPaymentChain, testAccount, type PaymentChain } from "../../support/payments/payment-chain.ts";
 import { startService, type ServiceProcess } from "../../support/service-process.ts";
 import { readSettingsInForce } from "../../support/settings-in-force.ts";
 import { startUpstream, type TestUpstream } from "../test-upstream.ts";

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { until } from "#sidecar/testing/until.ts";
 import { mountHangingDisk, mountSmallDisk, type SmallDisk } from "#sidecar/testing/small-disk.ts";
 import { createWriterLock } from "#sidecar/upkeep/config/writer-lock.ts";
-import { writeOwnedConfig } from "../../support/owned-node.ts";
+import { writeOwnedConfig } from "../../support/node/owned-node.ts";
 import type { Fault, StruckNode } from "./fault.ts";
 
 const run = promisify(execFile);

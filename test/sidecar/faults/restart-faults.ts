@@ -1,5 +1,5 @@
 import { writeFile } from "node:fs/promises";
-import { writeOwnedConfig } from "../../support/owned-node.ts";
+import { writeOwnedConfig } from "../../support/node/owned-node.ts";
 import type { Fault, StruckNode } from "./fault.ts";
 
 /** A change by hand that the node has to be restarted for. */

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { callRpc } from "../../support/call-rpc.ts";
-import { startDevnetWorkspace, type DevnetWorkspace } from "../../support/devnet-workspace.ts";
+import { startDevnetWorkspace, type DevnetWorkspace } from "../../support/node/devnet-workspace.ts";
 import { takeSlice } from "../../support/run-size.ts";
 import { startService, type ServiceProcess } from "../../support/service-process.ts";
 import { generousMs, until } from "../../support/until.ts";

@@ -2,7 +2,7 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { until } from "#sidecar/testing/until.ts";
-import { startDevnetWorkspace, type DevnetWorkspace } from "../../support/devnet-workspace.ts";
+import { startDevnetWorkspace, type DevnetWorkspace } from "../../support/node/devnet-workspace.ts";
 
 export const version = "0.16.2";
 export const patient = {

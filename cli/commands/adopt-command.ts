@@ -1,0 +1,27 @@
+import { Command } from "@commander-js/extra-typings";
+import type { Mask } from "#daemon/secrets/mask.ts";
+import { askToConfirm, createTerminalOutput } from "../terminal.ts";
+import { findControlTarget, addControlOptions } from "./control-target.ts";
+
+/** Creates `gatehouse adopt`: shows what a sidecar would change at a node that it meets for the first time, and lets it. */
+export function createAdoptCommand({ mask }: Readonly<{ mask: Mask }>) {
+  const command = new Command("adopt")
+    .summary("Show what the sidecar would change at a node that is new to it, and let it act")
+    .description(
+      "Asks the running sidecar for its plan, shows it, and lets the sidecar act on this node from now on once you agree. Exits 0 when it may act.",
+    );
+  return addControlOptions(command)
+    .option("--yes", "agree without asking for confirmation", false)
+    .option(
+      "--json",
+      "one JSON document, { result, view }: the sidecar, its plan and what became of it; asks for no confirmation",
+      false,
+    )
+    .action(async ({ yes, json, ...options }) => {
+      const target = findControlTarget("adopt", options, { mask });
+      if (target === undefined) return;
+      const { runAdoptCommand: run } = await import("#sidecar/upkeep/control/adopt-command.ts");
+      const confirm = process.stdin.isTTY ? askToConfirm : undefined;
+      process.exitCode = await run(target, { yes, json, confirm }, createTerminalOutput({ mask }));
+    });
+}

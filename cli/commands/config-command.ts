@@ -1,0 +1,25 @@
+import { Argument, Command } from "@commander-js/extra-typings";
+import type { Mask } from "#daemon/secrets/mask.ts";
+import { serviceNames } from "../service-names.ts";
+import { createTerminalOutput } from "../terminal.ts";
+
+/** Creates `gatehouse config`, whose `dump` shows what a service would start with and why. */
+export function createConfigCommand({ mask }: Readonly<{ mask: Mask }>) {
+  const dump = new Command("dump")
+    .summary("Show every setting of a service with its value and where that came from")
+    .description(
+      "Reads the settings as the service would, from this environment and the settings file, and prints each with its origin: default, the file and line, or the variable. A secret is shown as [secret]. Exits 1 when the service would refuse them.",
+    )
+    .addArgument(new Argument("<service>", "whose settings").choices(serviceNames))
+    .option("--settings <file>", "JSON5 file with the settings; environment variables win over it")
+    .option("--changed", "only what is not by default", false)
+    .option("--json", "one JSON document: [{ key, value, origin }]", false)
+    .action(async (service, { settings: file, changed, json }) => {
+      const { printConfigDump } = await import("../config-dump.ts");
+      process.exitCode = printConfigDump(
+        { service, file, changed, json },
+        { mask, output: createTerminalOutput({ mask }) },
+      );
+    });
+  return new Command("config").summary("Show what a service's settings come to").addCommand(dump);
+}

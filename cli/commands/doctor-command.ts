@@ -1,0 +1,110 @@
+import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
+import type { Mask } from "#daemon/secrets/mask.ts";
+import { createTerminalOutput } from "../terminal.ts";
+
+type ByService = Readonly<Record<string, string>>;
+
+/** Creates `gatehouse doctor`: looks at what runs, and changes nothing. */
+export function createDoctorCommand({ mask }: Readonly<{ mask: Mask }>) {
+  return new Command("doctor")
+    .summary("Look at everything that runs, and say what is wrong and how to mend it; changes nothing")
+    .description(
+      "Looks at settings, keys, ports, services, versions, clocks, node, Pushgateway, Prometheus, facilitator, signer and certificates. Services are found by this environment, by --settings and --url, and those of `gatehouse stack` by its folder. " +
+        "With --drift it asks the running services of a deployed stack for what Pulumi's refresh can't see. Exits 0 when nothing is wrong, 2 when something is, 1 when it could not look at something.",
+    )
+    .option("--settings <service=file>", "settings file of a service; may be repeated", collectFile, {})
+    .option(
+      "--url <service=url>",
+      "where a service's listener for operators is asked, e.g. sidecar=http://127.0.0.1:9600; may be repeated",
+      collectUrl,
+      {},
+    )
+    .option("--prometheus <url>", "Prometheus to look at, e.g. http://127.0.0.1:9090", parseUrl)
+    .option(
+      "--public <url>",
+      "where clients come in, e.g. https://rpc.example, to look at its certificate; may be repeated",
+      collectPublicUrl,
+      [],
+    )
+    .option("--state-dir <path>", "folder of a `gatehouse stack` on this machine", ".gatehouse")
+    .option("--bundle <file>", "also write all of it to a new tar.gz for a bug report, without secrets")
+    .option("--log <file>", "log file whose end goes into the bundle; may be repeated", collect, [])
+    .option(
+      "--drift",
+      "compare the running services of a deployed stack with what it gave them, and nothing else",
+      false,
+    )
+    .option("--outputs <file>", 'with --drift: what "pulumi stack output --json" prints; - is standard input')
+    .option("--json", "print JSON for machines", false)
+    .action(
+      async ({ drift, outputs, url: urls, settings, json, prometheus, stateDir, bundle, log: logs, ...named }) => {
+        const output = createTerminalOutput({ mask });
+        const { diagnose, diagnoseDrift } = await import("../doctor/diagnose.ts");
+        if (drift) {
+          process.exitCode = await diagnoseDrift({ outputs: outputs ?? "-", urls, json }, output);
+          return;
+        }
+        const problem = misuse({ outputs, urls, settings, bundle, logs });
+        if (problem !== undefined) {
+          output.error(`doctor: ${problem}\n`);
+          process.exitCode = 1;
+          return;
+        }
+        const places = { urls, settings, stateDirectory: stateDir, env: process.env, publicUrls: named.public };
+        const options = { ...places, json, prometheusUrl: prometheus, bundle, logs };
+        process.exitCode = await diagnose(options, { ...output, mask, clock: Date.now });
+      },
+    );
+}
+
+type Given = Readonly<{
+  outputs: string | undefined;
+  urls: ByService;
+  settings: ByService;
+  bundle: string | undefined;
+  logs: readonly string[];
+}>;
+
+const looked = ["sidecar", "gateway", "facilitator", "resource-server"];
+
+/** What of the options does not go together. */
+function misuse({ outputs, urls, settings, bundle, logs }: Given): string | undefined {
+  if (outputs !== undefined) return "--outputs goes with --drift.";
+  if (logs.length > 0 && bundle === undefined) return "--log goes with --bundle.";
+  const unknownName = [...Object.keys(urls), ...Object.keys(settings)].find((service) => !looked.includes(service));
+  if (unknownName !== undefined)
+    return `there is no service ${unknownName} to look at; there are ${looked.join(", ")}.`;
+  return undefined;
+}
+
+function collect(text: string, before: readonly string[]): readonly string[] {
+  return [...before, text];
+}
+
+function collectUrl(text: string, before: ByService): ByService {
+  const [, name, url] = /^([a-z-]+)=(.+)$/.exec(text) ?? [];
+  if (name === undefined || url === undefined || !isHttp(url)) {
+    throw new InvalidArgumentError("expected <service>=<http or https URL>, e.g. sidecar=http://127.0.0.1:9600");
+  }
+  return { ...before, [name]: url };
+}
+
+function collectPublicUrl(text: string, before: readonly string[]): readonly string[] {
+  if (URL.parse(text)?.protocol === "https:") return [...before, text];
+  throw new InvalidArgumentError("expected an https URL, e.g. https://rpc.example");
+}
+
+function collectFile(text: string, before: ByService): ByService {
+  const [, name, file] = /^([a-z-]+)=(.+)$/.exec(text) ?? [];
+  if (name !== undefined && file !== undefined) return { ...before, [name]: file };
+  throw new InvalidArgumentError("expected <service>=<file>, e.g. facilitator=facilitator.json5");
+}
+
+function parseUrl(text: string): string {
+  if (isHttp(text)) return text;
+  throw new InvalidArgumentError("expected a URL such as http://127.0.0.1:9090");
+}
+
+function isHttp(url: string): boolean {
+  return /^https?:$/.test(URL.parse(url)?.protocol ?? "");
+}

@@ -1,0 +1,31 @@
+import { Command, Option } from "@commander-js/extra-typings";
+import type { Mask } from "#daemon/secrets/mask.ts";
+import { createTerminalOutput } from "../terminal.ts";
+
+/** Creates `gatehouse lint`: judges files of node.conf with no node at all. */
+export function createLintCommand({ mask }: Readonly<{ mask: Mask }>) {
+  return new Command("lint")
+    .summary("Judge a node.conf with no node at all")
+    .description(
+      "Prints what is wrong in each node.conf, with line, column and the fix: ports that clash, missing paths, a push address with a protocol, wrong types, metrics keys of another version, secrets. Exits 0 when there is nothing to mend, 2 when there is, 1 when a file can't be read.",
+    )
+    .argument("<node.conf...>", "the files to judge; - is standard input")
+    .option("--node-version <version>", "version of the node, to judge its metrics keys")
+    .addOption(
+      new Option("--format <format>", "text for a person, json, sarif for code scanning, github for a workflow's log")
+        .choices(["text", "json", "sarif", "github"])
+        .default("text" as const),
+    )
+    .addOption(new Option("--json", "the same as --format json").implies({ format: "json" }))
+    .option("--docs-url <url>", "where docs/ can be read, for the links of sarif", "https://gatehouse.example/docs")
+    .action(async (configPaths, { nodeVersion, format, docsUrl }) => {
+      const { runLintCommand: run } = await import("#node/lint/lint-command.ts");
+      // A workflow may change the directory; its runner takes paths from the checkout.
+      const repository = process.env["GITHUB_WORKSPACE"] || process.cwd();
+      const output = createTerminalOutput({ mask });
+      process.exitCode = await run(
+        { configPaths, nodeVersion, format, docsUrl, repository },
+        { output, stdin: process.stdin },
+      );
+    });
+}

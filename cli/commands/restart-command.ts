@@ -1,0 +1,27 @@
+import { Command } from "@commander-js/extra-typings";
+import type { Mask } from "#daemon/secrets/mask.ts";
+import { askToConfirm, createTerminalOutput } from "../terminal.ts";
+import { findControlTarget, addControlOptions } from "./control-target.ts";
+
+/** Creates `gatehouse restart`: has a sidecar restart its node, safely. */
+export function createRestartCommand({ mask }: Readonly<{ mask: Mask }>) {
+  const command = new Command("restart")
+    .summary("Have the sidecar restart its node, prove it, and roll back where it does not come back")
+    .description(
+      "Asks the running sidecar, which restarts the node as it does by itself: within the node's own grace, proved by a height that grows, and back to the node.conf that worked where it does not come back. It is made although the budget of restarts is used up. Exits 0 when the sidecar took it on, 1 when it did not or nobody agreed.",
+    );
+  return addControlOptions(command)
+    .option("--yes", "agree without asking for confirmation", false)
+    .option(
+      "--json",
+      "one JSON document: { result: asked, shown, busy, held, waits, observes or no-driver, node }; asks for no confirmation",
+      false,
+    )
+    .action(async ({ yes, json, ...options }) => {
+      const target = findControlTarget("restart", options, { mask });
+      if (target === undefined) return;
+      const { runRestartCommand: run } = await import("#sidecar/upkeep/control/restart-command.ts");
+      const confirm = process.stdin.isTTY ? askToConfirm : undefined;
+      process.exitCode = await run(target, { yes, json, confirm }, createTerminalOutput({ mask }));
+    });
+}

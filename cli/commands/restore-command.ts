@@ -1,0 +1,64 @@
+import { resolve } from "node:path";
+import { Command } from "@commander-js/extra-typings";
+import { endProcess } from "#daemon/process/end-process.ts";
+import type { Mask } from "#daemon/secrets/mask.ts";
+import { stopSignal } from "#daemon/process/stop-signal.ts";
+import { restoreSettings } from "#sidecar/restore/settings.ts";
+import type { ControlOptions } from "#sidecar/upkeep/control/control-options.ts";
+import { askToConfirm, createTerminalOutput } from "../terminal.ts";
+import { findControlTarget } from "./control-target.ts";
+import { formatSettingsHelp } from "../settings-help.ts";
+
+/** Creates `gatehouse restore`: fills an empty data directory before a node's first start, or has a sidecar restore the data of its node. */
+export function createRestoreCommand({ mask }: Readonly<{ mask: Mask }>) {
+  return new Command("restore")
+    .summary("Fill a node's empty data directory from a snapshot, or restore the data of a node that has a sidecar")
+    .description(
+      "Downloads an archive with a checksum, unpacks it next to the data directory and puts it in place at once. A run that was ended at any instant is continued by the next one; a directory that holds anything is left as it is. Exits 0 when there are data, 1 when they could not be restored. " +
+        "With --snapshot it asks the running sidecar instead: to stop its node, put a copy of the snapshot in the place of the data, start and prove it, and to take it back otherwise.",
+    )
+    .option(
+      "--settings <file>",
+      "JSON5 file with the settings (with --snapshot those of the sidecar); environment variables win over it",
+    )
+    .option(
+      "--snapshot [path]",
+      "restore a node's data from a directory or a tar archive on the sidecar's machine; without a path: from the copy that the last upgrade kept",
+    )
+    .option("--dry-run", "with --snapshot: show the steps, and do nothing", false)
+    .option("--yes", "with --snapshot: agree without asking for confirmation", false)
+    .option(
+      "--json",
+      "one JSON document at the end: { result, dataPath }, or with --snapshot { result, plan, node, upgrade }; asks for no confirmation",
+      false,
+    )
+    .option("--state-directory <path>", "with --snapshot: the sidecar's state directory, as its page and log name it")
+    .option("--url <url>", "with --snapshot: the sidecar's status listener, where upkeep.controlToken is set")
+    .option("--token-file <path>", "file with that token; default: GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN")
+    .addHelpText("after", () => formatSettingsHelp(restoreSettings, "all"))
+    .action(async ({ snapshot, dryRun, yes, json, ...options }) => {
+      if (snapshot !== undefined) {
+        const path = snapshot === true ? undefined : resolve(snapshot);
+        process.exitCode = await restoreData({ snapshot: path, dryRun, yes, json }, options, mask);
+        return;
+      }
+      const { runRestoreCommand: run } = await import("#sidecar/restore/restore-command.ts");
+      const signal = stopSignal();
+      const { out, error } = createTerminalOutput({ mask });
+      const sources = { env: process.env, settingsFile: options.settings };
+      // A download that was given up may still hold a connection open.
+      await endProcess(await run({ ...sources, json }, { signal, out, error, mask }));
+    });
+}
+
+async function restoreData(
+  choices: Readonly<{ snapshot: string | undefined; dryRun: boolean; yes: boolean; json: boolean }>,
+  options: ControlOptions,
+  mask: Mask,
+): Promise<number> {
+  const target = findControlTarget("restore", options, { mask });
+  if (target === undefined) return 1;
+  const { runRestoreDataCommand: run } = await import("#sidecar/upkeep/control/restore-data-command.ts");
+  const confirm = process.stdin.isTTY ? askToConfirm : undefined;
+  return run(target, { ...choices, confirm }, createTerminalOutput({ mask }));
+}

@@ -1,0 +1,21 @@
+import { Command } from "@commander-js/extra-typings";
+import type { Mask } from "#daemon/secrets/mask.ts";
+import { findControlTarget, addControlOptions } from "./control-target.ts";
+import { createTerminalOutput } from "../terminal.ts";
+
+/** Creates `gatehouse resume`: lets the sidecar act again after a node that did not come back. */
+export function createResumeCommand({ mask }: Readonly<{ mask: Mask }>) {
+  const command = new Command("resume")
+    .summary("Lift the hold that the sidecar set when the node did not come back")
+    .description(
+      "Tells the running sidecar, once the cause is mended. Exits 0 only when that sidecar said that the hold is lifted, or that none is in force.",
+    );
+  return addControlOptions(command)
+    .option("--json", "one JSON document: { result: lifted, none or busy, hold, next, node }", false)
+    .action(async ({ json, ...options }) => {
+      const target = findControlTarget("resume", options, { mask });
+      if (target === undefined) return;
+      const { runResumeCommand: run } = await import("#sidecar/upkeep/control/resume-command.ts");
+      process.exitCode = await run(target, createTerminalOutput({ mask }), { json });
+    });
+}

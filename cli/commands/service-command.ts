@@ -1,0 +1,72 @@
+import type { Command } from "@commander-js/extra-typings";
+import type { z } from "zod";
+import { endProcess } from "#daemon/process/end-process.ts";
+import type { Mask } from "#daemon/secrets/mask.ts";
+import { toEnvironmentName } from "#daemon/settings/leaf.ts";
+import type { Service } from "#daemon/service.ts";
+import { formatSettingsHelp } from "../settings-help.ts";
+
+/** How a long-running service appears on the command line. */
+export type ServiceCommand<Schema extends z.ZodObject> = Readonly<{
+  /** The subcommand, which is also the service's name. */
+  name: string;
+  summary: string;
+  /** Loads the service; only the command that is run pays for its imports and its settings' schema. */
+  load: () => Promise<Service<Schema>>;
+  /**
+   * Whether a new process can take the place of a running one while it serves; "or-serves-on" where the running one has work left if no new one can start, and
+   * says what it does not do. A sidecar has not: nobody would look after its node.
+   */
+  handsOver?: "or-ends" | "or-serves-on";
+}>;
+
+/** Adds `gatehouse <service>`: runs the service until SIGINT or SIGTERM; its `--help` begins with the settings that matter. */
+export function addServiceCommand<Schema extends z.ZodObject>(
+  program: Command,
+  { name, summary, load, handsOver }: ServiceCommand<Schema>,
+  { mask }: Readonly<{ mask: Mask }>,
+): void {
+  const loaded: { service?: Service<Schema> } = {};
+  const service = async () => (loaded.service ??= await load());
+  // Help can't wait, so the settings are loaded before it is asked for. What hands over needs none of them, and stays small.
+  program.hook("preSubcommand", async (_, chosen) => {
+    if (chosen.name() === name && !process.argv.includes("--hand-over")) await service();
+  });
+  const command = program
+    .command(name)
+    .summary(summary)
+    .description(summary)
+    .option("--settings <file>", "JSON5 file with the settings; the environment wins over it")
+    .option("--all", "with --help: explain every setting");
+  if (handsOver !== undefined) {
+    command.option("--hand-over", "follow the settings file by new processes, without a gap");
+  }
+  command
+    .addHelpText("after", () =>
+      loaded.service === undefined
+        ? `\n"gatehouse ${name} --help" lists the settings.`
+        : formatSettingsHelp(loaded.service.definition, command.opts().all === true ? "all" : "essential"),
+    )
+    .action(async ({ settings, all }) => {
+      if (all === true) command.error(`${name}: --all goes with --help: gatehouse ${name} --help --all`);
+      const { handOver } = command.opts() as Readonly<{ handOver?: true }>;
+      if (handOver === true) {
+        const settingsPath = settings ?? process.env[toEnvironmentName(name, ["settingsPath"])];
+        if (settingsPath === undefined) {
+          return command.error(`${name}: --hand-over needs a settings file; name one by --settings`);
+        }
+        const { superviseService } = await import("#daemon/hand-over/supervisor.ts");
+        const supervised = {
+          service: name,
+          settingsPath,
+          environment: process.env,
+          servesOn: handsOver === "or-serves-on",
+        };
+        await endProcess(await superviseService(supervised));
+      }
+      // Only here, so that no other command loads the log, the metrics and their libraries.
+      const { runService } = await import("#daemon/service.ts");
+      // Whatever a library still holds open, the process ends when its service has.
+      await endProcess(await runService(await service(), { settingsFile: settings }, { mask }));
+    });
+}

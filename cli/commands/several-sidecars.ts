@@ -1,0 +1,153 @@
+import type { CommandOutput } from "#daemon/command-line/command-output.ts";
+import { exitStatus } from "#daemon/command-line/command-output.ts";
+import type { Mask } from "#daemon/secrets/mask.ts";
+import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
+import { stopSignal } from "#daemon/process/stop-signal.ts";
+import { isTarget, parseTargets, TargetError, type Target } from "#sidecar/overview/targets.ts";
+import type { Agreement } from "#sidecar/upkeep/control/agreement.ts";
+import { readControlToken } from "./control-target.ts";
+import { readTargets } from "../target-list.ts";
+import { NamedValueError, assignValues } from "../upgrade-in-turn/named-values.ts";
+import type { TurnCommands } from "../upgrade-in-turn/turn-report.ts";
+
+/** What a person typed for several sidecars, as it was typed. */
+export type TypedSidecars = Readonly<{
+  url?: readonly string[] | undefined;
+  targets?: readonly string[] | undefined;
+  tokenFile?: readonly string[] | undefined;
+  stateDirectory?: string | undefined;
+  settings?: string | undefined;
+  at?: unknown;
+  cancel: boolean;
+  eachWithin?: number | undefined;
+}>;
+
+/** Whether more than one sidecar is meant, or a list of them. Pure. */
+export function isForSeveral({ url = [], targets }: Pick<TypedSidecars, "url" | "targets">): boolean {
+  return targets !== undefined || url.length > 1;
+}
+
+/** What of the options does not go together, in words; undefined where all do. Pure. */
+export function findSeveralMisuse(typed: TypedSidecars): string | undefined {
+  const { url, targets, tokenFile = [], stateDirectory, settings, at, cancel, eachWithin } = typed;
+  if (!isForSeveral(typed)) {
+    if (tokenFile.length > 1) return "--token-file is given twice for one sidecar.";
+    if (eachWithin !== undefined)
+      return "--each-within goes with several sidecars: --targets, or --url again and again.";
+    return undefined;
+  }
+  if (url !== undefined && targets !== undefined) return "name the sidecars by --url or by --targets, not by both.";
+  if (stateDirectory !== undefined || settings !== undefined) {
+    return "--state-directory and --settings name one sidecar; name several by --url or --targets.";
+  }
+  if (cancel) return "--cancel withdraws the upgrade of one sidecar; say it for each.";
+  if (at !== undefined && at !== "now") {
+    return "--at with a time or a height has each sidecar begin by itself, so that two nodes could be down at once; with several, only --at now is possible.";
+  }
+  return undefined;
+}
+
+/** The upgrade of several, as it was typed. */
+export type SeveralSidecars = TypedSidecars &
+  Agreement &
+  Readonly<{
+    /** Absolute path of the directory with the new programs. */
+    source: string;
+    version: string | undefined;
+    dryRun: boolean;
+  }>;
+
+const defaultEachWithinMs = 21_600_000;
+
+/** Has several sidecars upgrade their nodes, one after the other; returns the exit status. */
+export async function upgradeSidecars(
+  options: SeveralSidecars,
+  { output, mask }: Readonly<{ output: CommandOutput; mask: Mask }>,
+): Promise<number> {
+  try {
+    const found = findTargets(options);
+    const tokens = found.targets.map(({ name }) =>
+      readControlToken("upgrade", { what: name, file: found.tokenFiles.get(name) }, { mask }),
+    );
+    const { createSidecarMember } = await import("../upgrade-in-turn/sidecar-member.ts");
+    const { upgradeInTurn } = await import("../upgrade-in-turn/upgrade-in-turn.ts");
+    const { source, version, at, eachWithin } = options;
+    const withinMs = eachWithin === undefined ? defaultEachWithinMs : eachWithin * 1_000;
+    const upgrade = { source, version, at: at === "now" ? "now" : "now-if-open", withinMs } as const;
+    const members = found.targets.flatMap((target, index) => {
+      const token = tokens[index];
+      if (token === undefined) return [];
+      const control = { kind: "url", url: originOf(target), token } as const;
+      return [createSidecarMember(target.name, control, upgrade)];
+    });
+    // What is wrong with a token was printed.
+    if (members.length < found.targets.length) return exitStatus.error;
+    const commands = formatCommands(options, found);
+    return await upgradeInTurn({ ...options, members, commands }, { output, signal: stopSignal() });
+  } catch (error) {
+    if (!(error instanceof TargetError || error instanceof NamedValueError)) throw error;
+    output.error(`upgrade: ${error.message}\n`);
+    return exitStatus.error;
+  }
+}
+
+type Found = Readonly<{ targets: readonly Target[]; tokenFiles: ReadonlyMap<string, string> }>;
+
+function findTargets({ url = [], targets, tokenFile = [] }: SeveralSidecars): Found {
+  const found = targets === undefined ? parseTargets(url) : readTargets(targets);
+  const twice = found.find(({ shownUrl }, at) => found.findIndex((other) => other.shownUrl === shownUrl) < at);
+  if (twice !== undefined) throw new TargetError(`${twice.shownUrl} is named twice.`);
+  const words = { option: "--token-file", words: tokenFile, isShared: true };
+  return {
+    targets: found,
+    tokenFiles: assignValues(
+      words,
+      found.map(({ name }) => name),
+    ),
+  };
+}
+
+/** The commands that go on, without credentials. Pure. */
+export function formatCommands(
+  { source, version, at, eachWithin, ...typed }: SeveralSidecars,
+  found: Found,
+): TurnCommands {
+  const common = [
+    "gatehouse",
+    "upgrade",
+    source,
+    ...(version === undefined ? [] : ["--node-version", version]),
+    ...(at === undefined ? [] : ["--at", "now"]),
+    ...(eachWithin === undefined ? [] : ["--each-within", String(eachWithin)]),
+  ];
+  const join = (...words: readonly string[]) => [...common, ...words].map(quoteShellWord).join(" ");
+  const tokens = (typed.tokenFile ?? []).flatMap((word) => ["--token-file", word]);
+  const where =
+    typed.targets === undefined
+      ? (typed.url ?? []).flatMap((word) => ["--url", wordOf(word)])
+      : ["--targets", ...typed.targets.map(wordOf)];
+  return {
+    again: join(...tokens, ...where),
+    only: (names) => {
+      const targets = found.targets.filter(({ name }) => names.includes(name));
+      const own = names.flatMap((name) => {
+        const file = found.tokenFiles.get(name);
+        return file === undefined ? [] : ["--token-file", `${name}=${file}`];
+      });
+      return join(...own, "--targets", ...targets.map(({ name, ...target }) => `${name}=${originOf(target)}`));
+    },
+  };
+}
+
+/** What was typed, without the credentials of a URL; a file as it is. */
+function wordOf(word: string): string {
+  if (!isTarget(word)) return word;
+  const [target] = parseTargets([word]);
+  if (target === undefined) return word;
+  const origin = originOf(target);
+  return URL.parse(origin)?.host === target.name ? origin : `${target.name}=${origin}`;
+}
+
+function originOf({ shownUrl }: Pick<Target, "shownUrl">): string {
+  return shownUrl.replace(/\/$/, "");
+}

@@ -1,0 +1,58 @@
+import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import { createPaint } from "#daemon/command-line/paint.ts";
+import { hasColors } from "../terminal.ts";
+
+/** Creates `gatehouse stack`, which `npm start` runs. */
+export function createStackCommand() {
+  return new Command("stack")
+    .summary("Run the whole system on this machine and buy one request")
+    .description(
+      "Starts the embedded stack, each part its own process: devnet node, Pushgateway, sidecar, facilitator, a sample upstream and the resource server. Then a client buys GET /data. Stays up until Ctrl-C. Every service's settings may be given as environment variables; see each service's --help.",
+    )
+    .option("--once", "stop after the payment; exit 0, or 1 if any step fails", false)
+    .option("--fresh", "forget what an earlier stack left", false)
+    .addOption(
+      new Option("--observe [port]", "also run Prometheus with the alerts over it, where `prometheus` is on PATH")
+        .preset("9490")
+        .argParser(portNumber),
+    )
+    .addOption(
+      new Option("--overview [port]", "also serve one page that shows how the services are, and the payments")
+        .preset("9610")
+        .argParser(portNumber),
+    )
+    .option("--verbose", "print the decoded headers of the payment", false)
+    .option(
+      "--json",
+      "one JSON document once the request is bought, { parts, overview, purchase, paidAfterMs }; all else on standard error",
+      false,
+    )
+    .option("--state-dir <path>", "folder for everything that the stack keeps", ".gatehouse")
+    .action(async (options) => {
+      const output = options.json ? process.stderr : process.stdout;
+      const paint = createPaint(hasColors(output));
+      // Before the rest of the program is loaded, so that a person sees at once that something goes on.
+      output.write(`${paint("dim", "preparing the node's workspace and the local chain")}\n`);
+      const { runStack } = await import("../stack/stack.ts");
+      process.exitCode = await runStack(
+        {
+          once: options.once,
+          fresh: options.fresh,
+          verbose: options.verbose,
+          json: options.json,
+          stateDirectory: options.stateDir,
+          observe: options.observe,
+          overview: options.overview,
+          env: process.env,
+        },
+        { stdout: process.stdout, stderr: process.stderr, paint },
+      );
+    });
+}
+
+/** @throws {InvalidArgumentError} for what is no port. */
+function portNumber(text: string): number {
+  const port = Number(text);
+  if (Number.isInteger(port) && port >= 1 && port <= 65_535) return port;
+  throw new InvalidArgumentError("expected a port, a whole number from 1 to 65535.");
+}

@@ -1,0 +1,136 @@
+import { resolve } from "node:path";
+import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
+import type { Mask } from "#daemon/secrets/mask.ts";
+import { askToConfirm, createTerminalOutput } from "../terminal.ts";
+import { addSeveralControlOptions, collect, findControlTarget } from "./control-target.ts";
+import { isForSeveral, findSeveralMisuse, upgradeSidecars } from "./several-sidecars.ts";
+import {
+  findStackMisuse,
+  parseImage,
+  parseLongSeconds,
+  parseSeconds,
+  parseStack,
+  upgradeStacks,
+} from "./stack-upgrade-options.ts";
+
+/** Creates `gatehouse upgrade`: has a sidecar take its node to another version, and back if that can't be proved. */
+export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
+  const command = new Command("upgrade")
+    .summary("Take a node to another version, prove it, and go back to the old one with its data otherwise")
+    .description(
+      "Asks the running sidecar to stop its node, copy the data, put the programs of a directory in place, migrate node.conf, start and prove the new version. What fails is rolled back: data, programs and node.conf. Shows every step first and asks. Exits 0 when the new version is proved, 1 otherwise. " +
+        "With --stack it takes the node of a stack on Docker to another image, where pulumi up is run: stop, copy of the data, the image in the configuration, pulumi up, proof; what fails is rolled back: image, data and configuration. " +
+        "Several sidecars (--targets, or --url again and again) or several stacks are all checked and shown first, and then upgraded one after the other; the first that is not proved is the last, and the same command goes on.",
+    );
+  return addOptions(command).action(async (directory, typed) => {
+    const {
+      nodeVersion: version,
+      at,
+      cancel,
+      dryRun,
+      yes,
+      json,
+      url,
+      tokenFile,
+      targets,
+      eachWithin: _,
+      ...options
+    } = typed;
+    const [onlyUrl] = url ?? [];
+    const [onlyTokenFile] = tokenFile ?? [];
+    const several = { ...typed, directory };
+    const misuse = findStackMisuse(several) ?? (options.stack === undefined ? findSeveralMisuse(several) : undefined);
+    if (misuse !== undefined) command.error(`upgrade: ${misuse}`);
+    const output = createTerminalOutput({ mask });
+    if (options.stack !== undefined) {
+      process.exitCode = await upgradeStacks({ ...options, stack: options.stack, url, version, dryRun, yes }, output);
+      return;
+    }
+    if ((directory === undefined) !== cancel) {
+      const order = targets === undefined ? "" : " Name the directory before --targets.";
+      command.error(`upgrade: expected a directory with the new programs, or --cancel alone.${order}`);
+    }
+    const confirm = process.stdin.isTTY ? askToConfirm : undefined;
+    if (directory !== undefined && isForSeveral(typed)) {
+      const work = { ...typed, source: resolve(directory), version, confirm };
+      process.exitCode = await upgradeSidecars(work, { output, mask });
+      return;
+    }
+    const target = findControlTarget("upgrade", { ...options, url: onlyUrl, tokenFile: onlyTokenFile }, { mask });
+    if (target === undefined) return;
+    const { runUpgradeCommand: run, runCancelCommand } = await import("#sidecar/upkeep/control/upgrade-command.ts");
+    if (directory === undefined) {
+      process.exitCode = await runCancelCommand(target, output, { json });
+      return;
+    }
+    const source = resolve(directory);
+    process.exitCode = await run(target, { source, version, at, dryRun, yes, json, confirm }, output);
+  });
+}
+
+function addOptions(command: Command) {
+  return addSeveralControlOptions(command)
+    .argument("[directory]", "directory with the new version's programs (ops, node_cli, …), on the sidecar's machine")
+    .option("--node-version <version>", "the new version, where its node_cli does not tell it")
+    .option(
+      "--at <when>",
+      "begin by itself then: a time such as 2027-01-05T02:00:00Z, a height of the chain, or now; default: in upgrade.window, without one now",
+      parseStart,
+    )
+    .option(
+      "--each-within <seconds>",
+      "with several sidecars: how long one node's upgrade is followed before the command stops; default: 21600",
+      parseSeconds,
+    )
+    .option("--cancel", "withdraw the upgrade that has not begun yet", false)
+    .option(
+      "--stack <name>",
+      "upgrade the node of this Pulumi stack, whose version is its image; repeat it for several, upgraded one after the other",
+      parseStack,
+    )
+    .option("--node-image <reference>", "with --stack: the new image, with a digest", parseImage)
+    .option("--continue", "with --stack: go on with the upgrade that was interrupted or stranded", false)
+    .option(
+      "--cwd <directory>",
+      "with --stack: directory of the Pulumi program; default: this one; of several, stack=directory is that of one",
+      collect,
+    )
+    .option(
+      "--config-file <file>",
+      "with --stack: the stack's configuration; default: Pulumi.<stack>.yaml there; of several, stack=file is that of one",
+      collect,
+    )
+    .option(
+      "--prove-within <seconds>",
+      "with --stack: how long the new version may take to be proved; default: 1800",
+      parseLongSeconds,
+    )
+    .option(
+      "--copy-within <seconds>",
+      "with --stack: how long the copy of the data may take; default: 14400",
+      parseSeconds,
+    )
+    .option(
+      "--update-within <seconds>",
+      "with --stack: how long one pulumi up may take; default: 1800",
+      parseLongSeconds,
+    )
+    .option("--dry-run", "show the steps, and do nothing", false)
+    .option("--yes", "agree without asking for confirmation", false)
+    .option(
+      "--json",
+      "one JSON document at the end, { result, plan, node, upgrade } (of several: { result, nodes }): what was shown or begun, and how it ended; asks for no confirmation",
+      false,
+    );
+}
+
+/** A time without an offset would be the local one of this machine, which may not be the sidecar's. */
+const momentShape = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/;
+
+function parseStart(text: string) {
+  if (text === "now") return text;
+  if (/^\d{1,15}$/.test(text)) return { kind: "height", height: Number(text) } as const;
+  const atMs = momentShape.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(atMs)) return { kind: "time", atMs } as const;
+  throw new InvalidArgumentError("expected a time with its offset such as 2027-01-05T02:00:00Z, a height, or now");
+}

@@ -1,0 +1,30 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { createMask } from "#daemon/secrets/mask.ts";
+import { commandExamples, listCommands } from "../command-examples.ts";
+import { printCommandReference } from "./command-reference.ts";
+import { createProgram } from "../program.ts";
+
+const program = createProgram({ mask: createMask() });
+const commands = new Map(listCommands(program).map(({ name, command }) => [name, command]));
+const read = (page: string) => readFileSync(new URL(`../../docs/${page}`, import.meta.url), "utf8");
+
+test("docs/command-line.md is what the commands say of themselves, as `npm run docs` prints it", () => {
+  const page = read("command-line.md");
+  expect(page).toBe(printCommandReference(program, read("exit-codes.md")));
+  for (const name of commands.keys()) expect(page).toMatch(new RegExp(`^## ${name}$`, "m"));
+  for (const section of page.split(/^## /m).slice(1)) expect(section).toMatch(/^\| 0 +\| ./m);
+});
+
+test("every command has an example, and takes the options that it shows", () => {
+  expect(Object.keys(commandExamples).toSorted()).toEqual([...commands.keys()].toSorted());
+  for (const [name, examples] of Object.entries(commandExamples)) {
+    const known = commands.get(name)?.options.flatMap(({ long, short }) => [long, short]) ?? [];
+    for (const example of examples) {
+      const [, typed = ""] = example.split(`gatehouse ${name}`);
+      expect(example).toContain(`gatehouse ${name}`);
+      const options = typed.split(" ").filter((word) => word.startsWith("-"));
+      expect([example, options.filter((option) => !known.includes(option))]).toEqual([example, []]);
+    }
+  }
+});

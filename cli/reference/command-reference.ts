@@ -1,0 +1,84 @@
+import type { Command, Option } from "commander";
+import { escapeCell, formatTable } from "#daemon/markdown.ts";
+import { commandExamples, listCommands } from "../command-examples.ts";
+import { serviceDefinitions } from "../service-definitions.ts";
+
+/** What an exit status of a command means, as docs/exit-codes.md has it. */
+type ExitCode = Readonly<{ command: string; code: string; meaning: string }>;
+
+/**
+ * Prints the commands of the docs, Markdown: each with its usage, options, exit codes and examples.
+ *
+ * @param exitCodes text of docs/exit-codes.md, which a test compares with what the commands do.
+ */
+export function printCommandReference(program: Command, exitCodes: string): string {
+  const codes = readExitCodes(exitCodes);
+  return [
+    "# Command line",
+    "",
+    "Every command of `gatehouse`, as its `--help` describes it; printed by `npm run docs` from the same definitions. Settings are environment variables or stand in a file:",
+    "[settings](settings.md) has them by service. [Exit codes](exit-codes.md) has what holds for all commands, and what `--json` prints.",
+    "",
+    ...listCommands(program).flatMap(({ name, command }) => sectionOf(name, command, codes)),
+  ].join("\n");
+}
+
+/** Reads the table of docs/exit-codes.md. */
+function readExitCodes(page: string): readonly ExitCode[] {
+  return [...page.matchAll(/^\| `?([a-z-]+)`? +\| (\d) +\| (.*?) +\|$/gm)].map(
+    ([, command = "", code = "", meaning = ""]) => ({ command, code, meaning }),
+  );
+}
+
+function sectionOf(name: string, command: Command, codes: readonly ExitCode[]): readonly string[] {
+  const [first = ""] = name.split(" ");
+  const isSet = Object.hasOwn(serviceDefinitions, name);
+  const own = codes.filter((code) => code.command === first);
+  // A service that is not listed by itself ends as every service does.
+  const listed = own.length === 0 ? codes.filter((code) => code.command === "services") : own;
+  return [
+    `## ${name}`,
+    "",
+    escapeCell(command.description()),
+    "",
+    `Usage: \`gatehouse ${name} ${command.usage()}\`${isSet ? `; its settings: [\`gatehouse ${name}\`](settings.md#gatehouse-${name})` : ""}`,
+    "",
+    ...argumentLines(command),
+    ...optionTable(command),
+    ...formatTable(
+      ["exit", "meaning"],
+      listed.map(({ code, meaning }) => [code, meaning]),
+    ),
+    "",
+    ...(commandExamples[name] ?? []).map((example) => `- \`${example}\``),
+    "",
+  ];
+}
+
+function argumentLines({ registeredArguments }: Command): readonly string[] {
+  const lines = registeredArguments.map(
+    (argument) => `- \`${argument.name()}\`: ${escapeCell(argument.description)}${choicesOf(argument.argChoices)}`,
+  );
+  return lines.length === 0 ? [] : [...lines, ""];
+}
+
+function optionTable(command: Command): readonly string[] {
+  const shown = command.options.filter(({ hidden }) => !hidden);
+  if (shown.length === 0) return [];
+  const rows = shown.map((option) => [
+    `\`${option.flags.replaceAll("|", "\\|")}\``,
+    escapeCell(option.description) + choicesOf(option.argChoices),
+    option.mandatory ? "required" : defaultOf(option),
+  ]);
+  return [...formatTable(["option", "what it is for", "default"], rows), ""];
+}
+
+function choicesOf(choices: readonly string[] | undefined): string {
+  return choices === undefined ? "" : `; one of ${choices.map((choice) => `\`${choice}\``).join(", ")}`;
+}
+
+/** What an option is where it is not given, or is given without its value; nothing for a switch, and for one that gathers what is given. */
+function defaultOf({ defaultValue, presetArg }: Option): string {
+  if (presetArg !== undefined) return `none; alone: \`${String(presetArg)}\``;
+  return typeof defaultValue === "string" || typeof defaultValue === "number" ? `\`${defaultValue}\`` : "";
+}

@@ -1,0 +1,41 @@
+import type { Hex } from "viem";
+import { validatorAddresses } from "../../anvil/validators.ts";
+import type { BlockState } from "../block-state.ts";
+import type { CallFrame } from "./call-frame.ts";
+import { runCall, type ChainCall } from "./chain-call.ts";
+import { withGethHalts } from "./halt-tracer.ts";
+import type { Node } from "../method.ts";
+
+/** What a call touches besides itself (EIP-2930), and what it costs. */
+type AccessList = Readonly<{
+  accessList: readonly Readonly<{ address: Hex; storageKeys: readonly Hex[] }>[];
+  /** Why the call fails; absent when it does not. */
+  error?: string;
+  gasUsed: Hex;
+}>;
+
+/** Precompiled contracts up to Cancun have the addresses 1 to 10. */
+const precompiledLast = 10n;
+
+/** Anvil has no list for a call that fails; geth answers it with the reason. */
+export async function createAccessList(node: Node, chainCall: ChainCall): Promise<AccessList> {
+  const frame = await traceCall<CallFrame>(node, chainCall, "callTracer");
+  if (frame.error === undefined) return runCall<AccessList>(node, "eth_createAccessList", chainCall);
+  const { call, block, ...overrides } = chainCall;
+  const { error = frame.error } = await withGethHalts(node, frame, { call, block, overrides });
+  const touched = await traceCall<BlockState>(node, chainCall, "prestateTracer");
+  return { accessList: listOf(touched, frame), error, gasUsed: frame.gasUsed };
+}
+
+async function traceCall<T>(node: Node, { call, block, ...overrides }: ChainCall, tracer: string): Promise<T> {
+  return node.anvil.request<T>("debug_traceCall", [call, block, { tracer, ...overrides }]);
+}
+
+/** Sender, receiver, proposer and precompiled contracts are known to every call: they are listed for their storage only. */
+function listOf(touched: BlockState, { from, to }: CallFrame): AccessList["accessList"] {
+  const known = new Set([from, to, ...validatorAddresses]);
+  return Object.entries(touched)
+    .map(([address, { storage = {} }]) => ({ address: address as Hex, storageKeys: Object.keys(storage) as Hex[] }))
+    .filter(({ address, storageKeys }) => storageKeys.length > 0 || !known.has(address))
+    .filter(({ address }) => BigInt(address) > precompiledLast);
+}

@@ -1,0 +1,99 @@
+import { AnvilRequestError } from "../../anvil/anvil-request.ts";
+import { needsPlace, type HaltPlace, toGethHalt } from "./evm-halt.ts";
+import type { Node } from "../method.ts";
+import { PrunedStateError } from "./pruned-state.ts";
+import type { CallFrame } from "./call-frame.ts";
+
+/** Steps that are followed; a longer run keeps the text without the instruction. */
+const stepsMax = 200_000;
+
+/** What a frame failed with, and its last instruction, in the order in which the frames ended. */
+type FailedFrame = readonly [error: string, last: readonly [opcode: number, stackItems: number] | null];
+
+/** Runs in anvil, in geth's interface for tracers (`step`, `enter`, `exit`, `result`). */
+const tracer = `{
+  depth: 0, steps: 0, last: [null], failed: [],
+  step: function (log) {
+    this.steps += 1;
+    if (this.steps > ${stepsMax}) throw "too long";
+    this.last[this.depth] = [log.op.toNumber(), log.stack.length()];
+  },
+  fault: function () {},
+  enter: function () { this.depth += 1; this.last[this.depth] = null; },
+  exit: function (frame) {
+    if (frame.getError()) this.failed.push([frame.getError(), this.last[this.depth]]);
+    this.depth -= 1;
+  },
+  result: function (context) {
+    if (context.error) this.failed.push([context.error, this.last[0]]);
+    return this.steps > ${stepsMax} ? [] : this.failed;
+  }
+}`;
+
+/** What is run again: a transaction of the chain, or a call with the arguments of `debug_traceCall`. */
+type Rerun =
+  | Readonly<{ transaction: string }>
+  | Readonly<{ call: object; block: unknown; overrides: Readonly<Record<string, unknown>> }>;
+
+/**
+ * Finds the instructions at which the frames of a run halted, those whose text needs it, in the order in which the frames
+ * ended. Empty where the run is too long to be followed or its state is pruned.
+ */
+async function haltPlaces(node: Node, rerun: Rerun): Promise<readonly (HaltPlace | undefined)[]> {
+  const failed = await runAgain(node, rerun);
+  return failed.filter(([error]) => needsPlace(haltName(error))).map(([, last]) => placeOf(last));
+}
+
+/** Where a run as a whole halted. */
+export async function haltPlace(node: Node, rerun: Rerun): Promise<HaltPlace | undefined> {
+  return (await haltPlaces(node, rerun)).at(-1);
+}
+
+async function runAgain({ anvil }: Node, rerun: Rerun): Promise<readonly FailedFrame[]> {
+  try {
+    const found =
+      "transaction" in rerun
+        ? await anvil.request("debug_traceTransaction", [rerun.transaction, { tracer }])
+        : await anvil.request("debug_traceCall", [rerun.call, rerun.block, { tracer, ...rerun.overrides }]);
+    return Array.isArray(found) ? (found as readonly FailedFrame[]) : [];
+  } catch (error) {
+    if (error instanceof AnvilRequestError || error instanceof PrunedStateError) return [];
+    throw error;
+  }
+}
+
+/** The outermost frame says `execution halted: StackUnderflow`. */
+function haltName(error: string): string {
+  return error.replace("execution halted: ", "");
+}
+
+function placeOf(last: FailedFrame[1]): HaltPlace | undefined {
+  return last === null ? undefined : { opcode: last[0], stackItems: last[1] };
+}
+
+/** Gives the failed frames of a trace geth's texts; the run is made again where a text names an instruction. */
+export async function withGethHalts(node: Node, frame: CallFrame, rerun: Rerun): Promise<CallFrame> {
+  const count = countUnplaced(frame);
+  if (count === 0) return rewrite(frame, []);
+  const places = await haltPlaces(node, rerun);
+  // A trace of the outermost call alone has none of the others.
+  return rewrite(frame, places.slice(Math.max(0, places.length - count)));
+}
+
+function countUnplaced({ error, calls = [] }: CallFrame): number {
+  const own = error !== undefined && needsPlace(error) ? 1 : 0;
+  return calls.reduce((sum, call) => sum + countUnplaced(call), own);
+}
+
+/** Takes `places` in the order in which the frames ended: inner ones before the one that made them. */
+function rewrite(outermost: CallFrame, places: readonly (HaltPlace | undefined)[]): CallFrame {
+  let next = 0;
+  const visit = (frame: CallFrame): CallFrame => {
+    const calls = frame.calls?.map(visit);
+    const { error } = frame;
+    const inner = calls === undefined ? {} : { calls };
+    if (error === undefined) return { ...frame, ...inner };
+    return { ...frame, ...inner, error: toGethHalt(error, needsPlace(error) ? places[next++] : undefined) };
+  };
+  return visit(outermost);
+}

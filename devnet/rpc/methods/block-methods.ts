@@ -1,0 +1,117 @@
+import { z } from "zod";
+import type { Hex } from "viem";
+import { resolveNumber } from "../block-reader.ts";
+import { checkRange, rangedLogFilter, type RangedLogFilter } from "../log-filter.ts";
+import type { MethodGroup, Node } from "../method.ts";
+import { blockIdOrObject, blockNumberOrTag, hash, quantity64, readParams } from "../params.ts";
+import { errorCode, RpcError } from "../rpc-error.ts";
+
+/** Blocks, transactions, receipts and logs. */
+export function createBlockMethods(node: Node): MethodGroup {
+  const { anvil } = node;
+  const pass =
+    <const Schemas extends readonly z.ZodType[]>(method: string, schemas: Schemas) =>
+    async (params: readonly unknown[]) =>
+      anvil.request(method, readParams(schemas, params));
+  const block = async (method: string, params: readonly unknown[]) => {
+    const found = await anvil.request<AnvilBlock | null>(method, params);
+    return found === null ? null : wireBlock(found);
+  };
+  const transaction =
+    <const Schemas extends readonly z.ZodType[]>(method: string, schemas: Schemas) =>
+    async (params: readonly unknown[]) => {
+      const found = await anvil.request<Record<string, unknown> | null>(method, readParams(schemas, params));
+      return found === null ? null : wireTransaction(found);
+    };
+  return {
+    eth_blockNumber: pass("eth_blockNumber", []),
+    eth_chainId: pass("eth_chainId", []),
+    eth_syncing: pass("eth_syncing", []),
+    eth_getBlockByHash: (params) => block("eth_getBlockByHash", readParams([hash, z.boolean()], params)),
+    eth_getBlockByNumber: (params) =>
+      block("eth_getBlockByNumber", readParams([blockNumberOrTag, z.boolean()], params)),
+    eth_getBlockReceipts: async (params) => {
+      const [id] = readParams([blockIdOrObject], params);
+      const receipts = await anvil.request<readonly Record<string, unknown>[] | null>("eth_getBlockReceipts", [id]);
+      return receipts?.map(wireReceipt) ?? null;
+    },
+    eth_getBlockTransactionCountByHash: pass("eth_getBlockTransactionCountByHash", [hash]),
+    eth_getBlockTransactionCountByNumber: async (params) => {
+      const [id] = readParams([blockNumberOrTag], params);
+      const found = await anvil.request<AnvilBlock | null>("eth_getBlockByNumber", [id, false]);
+      return found === null ? null : `0x${found.transactions.length.toString(16)}`;
+    },
+    eth_getTransactionByHash: transaction("eth_getTransactionByHash", [hash]),
+    eth_getTransactionByBlockHashAndIndex: transaction("eth_getTransactionByBlockHashAndIndex", [hash, quantity64]),
+    eth_getTransactionByBlockNumberAndIndex: transaction("eth_getTransactionByBlockNumberAndIndex", [
+      blockNumberOrTag,
+      quantity64,
+    ]),
+    eth_getTransactionReceipt: async (params) => {
+      const [transactionHash] = readParams([hash], params);
+      const receipt = await anvil.request<Record<string, unknown> | null>("eth_getTransactionReceipt", [
+        transactionHash,
+      ]);
+      return receipt === null ? null : wireReceipt(receipt);
+    },
+    eth_getLogs: async (params) => {
+      const [filter] = readParams([rangedLogFilter], params);
+      checkRange(filter);
+      await checkBeginning(node, filter);
+      return anvil.request("eth_getLogs", [filter]);
+    },
+  };
+}
+
+async function checkBeginning(node: Node, { fromBlock }: RangedLogFilter): Promise<void> {
+  if (typeof fromBlock !== "string" || !fromBlock.startsWith("0x")) return;
+  if (BigInt(fromBlock) <= BigInt(await resolveNumber(node, "latest"))) return;
+  throw new RpcError(errorCode.invalidParams, "block range extends beyond current head block");
+}
+
+/** An object of the chain, as anvil or as the node answers it. */
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A block as anvil gives it, as far as it is looked at. */
+type AnvilBlock = Fields & Readonly<{ size: Hex; transactions: readonly unknown[] }>;
+
+const blobTransaction = "0x3";
+
+/**
+ * A block as the execution API has it. Anvil still gives the total difficulty, which ended with proof of work, and forgets the
+ * empty list of withdrawals (EIP-4895) when it counts the block's bytes.
+ */
+export function wireBlock(block: AnvilBlock): Fields {
+  const { totalDifficulty: _, ...rest } = block;
+  return { ...rest, size: withOneByteMore(block.size) };
+}
+
+/** A transaction as the execution API and geth have it: one that waits for a block says so in each of the block's fields. */
+export function wireTransaction(transaction: Fields): Fields {
+  return { blockTimestamp: null, ...transaction };
+}
+
+/**
+ * A receipt as the execution API has it. Anvil adds the block's time, and that as a decimal number, and tells the price of blob
+ * gas to transactions without blobs.
+ */
+export function wireReceipt(receipt: Fields): Fields {
+  const { blockTimestamp: _, ...timeless } = receipt;
+  if (receipt["type"] === blobTransaction) return timeless;
+  const { blobGasPrice: __, blobGasUsed: ___, ...withoutBlobs } = timeless;
+  return withoutBlobs;
+}
+
+/** The length of an RLP list whose content grows by a byte, which can make its prefix longer too. */
+function withOneByteMore(size: Hex): Hex {
+  const content = [2, 3, 4, 5]
+    .map((prefix) => Number(size) - prefix)
+    .find((length) => listLength(length) === Number(size));
+  if (content === undefined) throw new RangeError(`no block has ${size} bytes`);
+  return `0x${listLength(content + 1).toString(16)}`;
+}
+
+/** Bytes of an RLP list whose content has more than 55 bytes: a byte, the length's own bytes, the content. */
+function listLength(content: number): number {
+  return 1 + Math.ceil(content.toString(16).length / 2) + content;
+}

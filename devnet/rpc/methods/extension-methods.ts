@@ -1,0 +1,96 @@
+import type { Hex } from "viem";
+import { findProposer, validatorAddresses } from "../../anvil/validators.ts";
+import { readBlock, requireBlock, type Block, type Receipt } from "../block-reader.ts";
+import { readStates, listStateKeys, readWrittenStates } from "../block-state.ts";
+import type { MethodGroup, Node } from "../method.ts";
+import { blockNumberOrTag, hash, readParams } from "../params.ts";
+
+/**
+ * What the specification adds to Ethereum's methods. It does not show the objects' fields: those here are devnet values, all
+ * made from the chain's own data.
+ */
+export function createExtensionMethods(node: Node): MethodGroup {
+  const read = async (params: readonly unknown[]): Promise<Block> => {
+    const [id] = readParams([blockNumberOrTag], params);
+    return requireBlock(node, id);
+  };
+  const tell = numberForm(node);
+  const identity = ({ number, hash: blockHash }: Block) => ({ blockNumber: tell(Number(number)), blockHash });
+  return {
+    eth_getProposerByTxHash: async (params) => {
+      const [transaction] = readParams([hash], params);
+      const receipt = await node.anvil.request<Receipt | null>("eth_getTransactionReceipt", [transaction]);
+      const block = receipt === null ? null : await readBlock(node, receipt.blockHash);
+      if (block === null) return null;
+      const validatorIndex = tell(validatorAddresses.indexOf(block.miner));
+      return { transactionHash: transaction, ...identity(block), proposer: block.miner, validatorIndex };
+    },
+    eth_getProposersByBlockNumber: async (params) => proposers(await read(params)),
+    debug_getValidatorInfo: async (params) => {
+      const [id] = readParams([blockNumberOrTag.optional()], params);
+      const block = await requireBlock(node, id ?? "latest");
+      return { ...identity(block), ...(await validatorInfo(Number(block.number), tell)) };
+    },
+    debug_getBlockProof: async (params) => {
+      const { proveBlock } = await import("../block-proof.ts");
+      const block = await read(params);
+      return { ...identity(block), ...proveBlock(block) };
+    },
+    debug_getBlockReadStates: async (params) => {
+      const block = await read(params);
+      return { ...identity(block), states: await readStates(node, block) };
+    },
+    debug_getBlockWriteStates: async (params) => {
+      const block = await read(params);
+      return { ...identity(block), states: await readWrittenStates(node, block) };
+    },
+    debug_getBlockWriteSetKeys: async (params) => listStateKeys(await readWrittenStates(node, await read(params))),
+    debug_protocolVersion: async (params) => {
+      readParams([], params);
+      const stable = await requireBlock(node, "finalized");
+      return protocolVersion(node, tell(Number(stable.number)));
+    },
+  };
+}
+
+type NumberForm = (value: number) => Hex | number;
+
+function numberForm({ numbers = "hexadecimal" }: Node): NumberForm {
+  return numbers === "decimal" ? (value) => value : (value) => `0x${value.toString(16)}`;
+}
+
+/** The one proposer of a block; nobody proposed the genesis block. */
+function proposers(block: Block): readonly Hex[] {
+  return Number(block.number) === 0 ? [] : [block.miner];
+}
+
+async function validatorInfo(height: number, tell: NumberForm) {
+  const { deriveBlsPublicKey } = await import("../block-proof.ts");
+  return {
+    nextProposer: findProposer(height + 1),
+    validators: validatorAddresses.map((address, index) => ({
+      index: tell(index),
+      address,
+      blsPublicKey: deriveBlsPublicKey(address),
+      votingPower: tell(1),
+      proposedBlocks: tell(proposedBlocks(height, index)),
+    })),
+  };
+}
+
+/** Blocks that a validator proposed from block 1 to `height`. */
+function proposedBlocks(height: number, index: number): number {
+  const upTo = Math.floor((height - index + validatorAddresses.length) / validatorAddresses.length);
+  return index === 0 ? upTo - 1 : Math.max(0, upTo);
+}
+
+/** Devnet has one specification version, which never changes; the stable block is the newest final one. */
+function protocolVersion({ version }: Node, currentStableBlock: Hex | number) {
+  return {
+    binaryVersion: version,
+    currentSpecVersion: 1,
+    currentStableBlock,
+    higherSpecVersions: [],
+    protocolVersion: 1,
+  };
+}

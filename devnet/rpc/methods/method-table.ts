@@ -1,0 +1,48 @@
+import { createBlockMethods } from "./block-methods.ts";
+import { createExtensionMethods } from "./extension-methods.ts";
+import { createFeeMethods } from "./fee-methods.ts";
+import type { MethodTable, Node } from "../method.ts";
+import { createNetworkMethods } from "./network-methods.ts";
+import { createRawMethods } from "./raw-methods.ts";
+import { createStateMethods } from "./state-methods.ts";
+import { createSubscriptionMethods } from "./subscription-methods.ts";
+import { createTraceMethods } from "./trace-methods.ts";
+import type { MethodGroup } from "../method.ts";
+
+/**
+ * Every method of the node (specification, "JSON-RPC interface"). What is not here, the four batch methods among it, is
+ * METHOD_NOT_FOUND.
+ */
+export function createMethodTable(node: Node): MethodTable {
+  const groups = [
+    createFeeMethods(node),
+    createBlockMethods(node),
+    createStateMethods(node),
+    createNetworkMethods(node),
+    createRawMethods(node),
+    createTraceMethods(node),
+    createExtensionMethods(node),
+    createPlaceholderMethods(),
+    createSubscriptionMethods(),
+  ];
+  return new Map(groups.flatMap((group) => Object.entries(group)));
+}
+
+/** What is left of proof of work: constants, whatever the parameters (specification, "Placeholder methods"). */
+const constants: Readonly<Record<string, unknown>> = {
+  eth_coinbase: "0x0",
+  eth_mining: false,
+  eth_hashrate: "0x0",
+  eth_accounts: [],
+  eth_pendingTransactions: [],
+  eth_getCompilers: [],
+  eth_getUncleCountByBlockHash: null,
+  eth_getUncleCountByBlockNumber: null,
+  eth_getUncleByBlockHashAndIndex: null,
+  eth_getUncleByBlockNumberAndIndex: null,
+};
+
+/** The ten placeholders. */
+function createPlaceholderMethods(): MethodGroup {
+  return Object.fromEntries(Object.entries(constants).map(([name, value]) => [name, async () => value]));
+}

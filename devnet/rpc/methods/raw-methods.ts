@@ -1,0 +1,34 @@
+import type { Hex } from "viem";
+import { readReceipts, requireBlock, type Block } from "../block-reader.ts";
+import type { MethodGroup, Node } from "../method.ts";
+import { blockId, hash, readParams } from "../params.ts";
+
+/** Blocks, receipts and transactions as bytes; anvil has only the last of them. */
+export function createRawMethods(node: Node): MethodGroup {
+  const read = async (params: readonly unknown[]): Promise<Block> => {
+    const [id] = readParams([blockId], params);
+    return requireBlock(node, id);
+  };
+  return {
+    debug_getRawHeader: async (params) => (await encoding()).encodeHeader(await read(params)),
+    debug_getRawBlock: async (params) => {
+      const block = await read(params);
+      const transactions: Hex[] = [];
+      for (const transaction of block.transactions) {
+        transactions.push(await node.anvil.request<Hex>("debug_getRawTransaction", [transaction]));
+      }
+      return (await encoding()).encodeBlock(block, transactions);
+    },
+    debug_getRawReceipts: async (params) => {
+      const receipts = await readReceipts(node, await read(params));
+      return receipts.map((await encoding()).encodeReceipt);
+    },
+    debug_getRawTransaction: async (params) =>
+      node.anvil.request("debug_getRawTransaction", readParams([hash], params)),
+  };
+}
+
+/** Loaded with the first use, to keep the node's start short. */
+function encoding() {
+  return import("../raw-encoding.ts");
+}

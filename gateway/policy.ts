@@ -1,0 +1,114 @@
+import { z } from "zod";
+import { StartupError } from "#daemon/process/startup-error.ts";
+import { watchFile, type FileReading, type WatchedFileDependencies } from "#daemon/files/watched-file.ts";
+import { describeFileIssues } from "#daemon/settings/describe-issue.ts";
+import { createCatalogue, type Catalogue } from "./catalogue/catalogue.ts";
+import { type PolicySettings, type Tier, policyShape } from "./settings/policy.ts";
+import type { SettingNames } from "./settings/names.ts";
+
+/** What every decision of the gateway rests on. Replaced as a whole when settings change; a call keeps the one it began with. */
+export type Policy = Readonly<{ settings: PolicySettings; catalogue: Catalogue; tiers: ReadonlyMap<string, Tier> }>;
+
+/** The policy in force; read it once for each call. */
+export type PolicySource = () => Policy;
+
+/** Creates the policy that settings describe. */
+export function createPolicy(settings: PolicySettings): Policy {
+  return {
+    settings,
+    catalogue: createCatalogue(settings.methods),
+    tiers: new Map(Object.entries(settings.tiers)),
+  };
+}
+
+/** Blocks that one eth_getLogs of a tier may cover (specification, Limits). */
+export function findLogsCap({ settings }: Policy, tier: Tier): number {
+  if (!settings.rateLimit.enabled) return settings.ranges.logsFallbackBlocks;
+  return tier.logsBlocks ?? settings.ranges.logsBlocks;
+}
+
+/** Blocks that one trace_filter of a tier may cover (specification, Limits). */
+export function findTraceCap({ settings }: Policy, tier: Tier): number {
+  return tier.traceBlocks ?? settings.ranges.traceBlocks;
+}
+
+/** The policy as it changes while the gateway runs. */
+export type LivePolicy = AsyncDisposable & Readonly<{ current: PolicySource }>;
+
+/** The policy's settings, the file that changes them, and the tiers that listeners give to all their callers. */
+export type LivePolicySettings = PolicySettings &
+  Readonly<{
+    policyPath?: string | undefined;
+    public: Readonly<{ enabled: boolean; tier: string }>;
+    internal: Readonly<{ enabled: boolean; tier: string }>;
+  }>;
+
+/** Any of the policy's sections; what a section leaves out has its default, what the file leaves out its setting. */
+const fileSchema = z.strictObject(policyShape).partial();
+
+/**
+ * Makes the policy from the settings and, when there is one, from the file that is read again whenever it changes.
+ *
+ * @throws {StartupError} when the file can't be used at the start, or a listener names an unknown tier.
+ */
+export function startLivePolicy(
+  settings: LivePolicySettings,
+  { settingNames, ...dependencies }: WatchedFileDependencies & Readonly<{ settingNames: SettingNames }>,
+): LivePolicy {
+  const { policyPath, tiers, methods, unknownMethods, rateLimit, ranges, limits, overload, behind, accessLog } =
+    settings;
+  const base: PolicySettings = {
+    tiers,
+    methods,
+    unknownMethods,
+    rateLimit,
+    ranges,
+    limits,
+    overload,
+    behind,
+    accessLog,
+  };
+  const state: { policy: Policy } = { policy: createPolicy(base) };
+  const missing = missingTier(state.policy, settings, settingNames);
+  if (missing !== undefined && policyPath === undefined) throw new StartupError(missing);
+  const watcher =
+    policyPath === undefined
+      ? undefined
+      : watchFile(
+          {
+            path: policyPath,
+            setting: settingNames.key("policyPath"),
+            read: (content) => {
+              const reading = readPolicyFile(content, base);
+              if (!reading.ok) return reading;
+              const problem = missingTier(reading.value, settings, settingNames);
+              return problem === undefined ? reading : { ok: false, problems: [problem] };
+            },
+            take: (policy: Policy) => {
+              state.policy = policy;
+            },
+          },
+          dependencies,
+        );
+  return { current: () => state.policy, [Symbol.asyncDispose]: async () => watcher?.[Symbol.asyncDispose]() };
+}
+
+/** What is wrong when a listener names an unknown tier. */
+function missingTier({ tiers }: Policy, settings: LivePolicySettings, { key }: SettingNames): string | undefined {
+  for (const listener of ["public", "internal"] as const) {
+    const { enabled, tier } = settings[listener];
+    if (!enabled || tiers.has(tier)) continue;
+    return `${key(`${listener}.tier`)} is "${tier}", which is not one of the tiers (${[...tiers.keys()].join(", ")}); add it to ${key("tiers")} or name another.`;
+  }
+  return undefined;
+}
+
+function readPolicyFile(content: unknown, base: PolicySettings): FileReading<Policy> {
+  if (typeof content !== "object" || content === null) {
+    return { ok: false, problems: ["expected one object with sections of the policy."] };
+  }
+  const parsed = fileSchema.safeParse(content);
+  if (!parsed.success) return { ok: false, problems: describeFileIssues(parsed.error.issues) };
+  const given = Object.entries(parsed.data).filter(([name]) => Object.hasOwn(content, name));
+  return { ok: true, value: createPolicy({ ...base, ...Object.fromEntries(given) }) };
+}

@@ -1,0 +1,123 @@
+import { posix } from "node:path";
+import { nodeReleases, releaseOfText, type NodeReleases } from "#node/versions.ts";
+import { chainDataDirectory, confPath, keysDirectory, nodePorts, deriveProgramDirectory } from "./node-layout.ts";
+import { keyFiles } from "./node-keys.ts";
+import type { HostAddress, SeedSpec, ServiceSpec } from "../service-spec.ts";
+
+/** What a node's first configuration is made from. */
+export type NodeConfArgs = Readonly<{
+  version: string;
+  /** Address that the node announces to its peers. */
+  host: HostAddress;
+  /** TCP port that peers connect to; the node listens on the port that it announces. */
+  peerPort: number;
+  jobName: string;
+  pushAddress: string;
+  pushPort: number;
+  pushIntervalSeconds: number;
+}>;
+
+/** Directory of the node inside the workspace in the layout before v0.11; the sidecar's default. */
+const defaultNodeDirectory = "node";
+
+/** What a stack says of where its node's image has its programs. */
+export type ProgramPlace = Readonly<{
+  /** Directory of the programs; default: by the node's version. */
+  binDirectory?: string | undefined;
+  nodeDirectory?: string | undefined;
+}>;
+
+/** The devnet's first `node.conf`, where its version looks for it (specification, "Versioning", 1). */
+export function buildDevnetConfSeed(args: NodeConfArgs, releases: NodeReleases = nodeReleases): SeedSpec {
+  const { layout } = releaseOfText(args.version, releases);
+  const path = `${deriveProgramDirectory(layout, defaultNodeDirectory)}/node.conf`;
+  return { path, content: nodeConf(args, releases), host: args.host };
+}
+
+/** The directory of a node's container with its programs, whichever node it is. */
+export function findBinDirectory({ seed }: Pick<ServiceSpec, "seed">): string | undefined {
+  return seed === undefined ? undefined : (seed.places?.bin ?? posix.dirname(seed.path));
+}
+
+/** A real node's first `node.conf`, and where its container has what. */
+export function buildNodeConfSeed(
+  args: NodeConfArgs,
+  { binDirectory, nodeDirectory = defaultNodeDirectory }: ProgramPlace,
+  releases: NodeReleases = nodeReleases,
+): SeedSpec {
+  const bin = binDirectory ?? deriveProgramDirectory(releaseOfText(args.version, releases).layout, nodeDirectory);
+  const standard = releases.toReversed().map(({ layout }) => deriveProgramDirectory(layout, nodeDirectory));
+  const formerConf = [...new Set([bin, ...standard])].map((directory) => `${directory}/node.conf`);
+  const places = { bin, data: chainDataDirectory, keys: keysDirectory, formerConf };
+  return { path: confPath, content: nodeConf(args, releases), host: args.host, places };
+}
+
+/**
+ * Renders a node's first `node.conf` (specification, "Node configuration file"), with the metrics keys of the node's version
+ * ("Versioning", 2). An address that only the place knows is filled in there.
+ */
+function nodeConf(args: NodeConfArgs, releases: NodeReleases): string {
+  const { monitorKeys: keys } = releaseOfText(args.version, releases);
+  const configuration = {
+    chain: {
+      monitor_config: {
+        [keys.enabled]: true,
+        [keys.jobName]: args.jobName,
+        [keys.pushAddress]: args.pushAddress,
+        [keys.pushIntervalSeconds]: args.pushIntervalSeconds,
+        [keys.pushPort]: args.pushPort,
+      },
+      secret_config: {
+        domain_key_path: `${keysDirectory}/${keyFiles.domainKey}`,
+        stabilizing_key_path: `${keysDirectory}/${keyFiles.stabilizingKey}`,
+      },
+      startup_config: {
+        init_config: {
+          meta_path: `${chainDataDirectory}/meta`,
+          host_ip: args.host.kind === "fixed" ? args.host.address : "127.0.0.1",
+          http_port: String(nodePorts.http),
+          rpc_port: String(nodePorts.rpc),
+          tcp_port: String(args.peerPort),
+          ws_port: String(nodePorts.webSocket),
+        },
+      },
+    },
+    storage: { mygrid_conf: {}, mygrid_env: { storage_data_path: chainDataDirectory } },
+  };
+  return `${JSON.stringify(configuration, undefined, 2)}\n`;
+}
+
+/** The program in the image that puts the node's first configuration where it is missing. */
+const seedProgram = "/app/infra/images/seed-node-conf.ts";
+
+/** The variable in which it finds the address that the node announces to its peers. */
+export const hostIpVariable = "HOST_IP";
+
+/** Where that program finds the directory that the node is going to run in. */
+export const stagedBin = "/run/gatehouse/bin";
+
+/**
+ * The arguments of Node that run it.
+ *
+ * @param from the node's first configuration.
+ * @param programs where a target shows it the image's programs, if it is to copy them.
+ */
+export function seedCommand(seed: SeedSpec, from: string, programs?: string): string[] {
+  const { path, places } = seed;
+  if (places === undefined) return [seedProgram, from, path];
+  return [
+    seedProgram,
+    from,
+    path,
+    ...places.formerConf.flatMap((former) => ["--adopt", former]),
+    "--link",
+    `${stagedBin}/node.conf`,
+    ...(programs === undefined ? [] : ["--programs", programs]),
+    "--bin",
+    places.bin,
+    "--data",
+    places.data,
+    "--keys",
+    places.keys,
+  ];
+}

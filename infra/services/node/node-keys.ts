@@ -1,0 +1,97 @@
+import type { StackConfig } from "../../config/config-schema.ts";
+import { describeProblem, type ConfigProblem } from "../../config/config-problem.ts";
+import type { ProblemParts } from "../../config/problem-parts.ts";
+import type { DeploymentSecret } from "../../config/deployment-secret.ts";
+import type { FileSpec, ForeignFiles } from "../service-spec.ts";
+
+/** A real node's keys (specification, `secret_config`), by where they come from; each ends as a file of mode 0400 of the node's user. */
+export type NodeKeys = Readonly<{
+  /** Keys that Pulumi keeps encrypted. */
+  files: readonly FileSpec[];
+  /** Keys that stand ready: in a Secret of the namespace, or in a directory of the Docker host. */
+  foreign: ForeignFiles | undefined;
+}>;
+
+/** Names of the files, as node.conf's `domain_key_path` and `stabilizing_key_path` end. */
+export const keyFiles = { domainKey: "domain.key", stabilizingKey: "stabilizing.key" } as const;
+
+const keyNames = ["domainKey", "stabilizingKey"] as const;
+
+/** A stack's keys of its node; the devnet has none. */
+export function readNodeKeys(config: StackConfig, secret: (text: string) => DeploymentSecret): NodeKeys {
+  const names = Object.values(keyFiles);
+  const { nodeKeysSecret, nodeKeysDirectory } = config;
+  if (config.nodeImage === undefined) return { files: [], foreign: undefined };
+  if (nodeKeysSecret !== undefined) return { files: [], foreign: { kind: "secret", name: nodeKeysSecret, names } };
+  if (nodeKeysDirectory !== undefined) {
+    return { files: [], foreign: { kind: "host", directory: nodeKeysDirectory, names } };
+  }
+  const files = keyNames.flatMap((key) => {
+    const content = config[key];
+    return content === undefined ? [] : [{ name: keyFiles[key], content: secret(content).value, secret: true }];
+  });
+  return { files, foreign: undefined };
+}
+
+/** What is wrong with how a stack names its node's keys: each from one place, and a place that its target has. */
+export function findNodeKeyProblems(config: StackConfig): readonly ConfigProblem[] {
+  const given = keyNames.filter((key) => config[key] !== undefined);
+  const { nodeImage, nodeKeysSecret, nodeKeysDirectory, target } = config;
+  const ready = [
+    ...(nodeKeysSecret === undefined ? [] : (["nodeKeysSecret"] as const)),
+    ...(nodeKeysDirectory === undefined ? [] : (["nodeKeysDirectory"] as const)),
+  ];
+  const [one = "", another] = [...ready, ...given];
+  if (nodeImage === undefined) {
+    const wrong = "found without nodeImage; the devnet node has no keys.";
+    const remedy = ["Remove it", { kind: "remove" }, "."] as const;
+    return [...ready, ...given].map((key) => describeProblem(key, { wrong, remedy }));
+  }
+  const foreignTarget = target === "docker" ? "nodeKeysSecret" : "nodeKeysDirectory";
+  if (ready.includes(foreignTarget)) {
+    const wrong = `found together with target ${target}, which has no such thing.`;
+    return [
+      describeProblem(foreignTarget, { wrong, remedy: ["Remove it", { kind: "remove", key: foreignTarget }, "."] }),
+    ];
+  }
+  if (ready.length > 0 && another !== undefined) {
+    const wrong = `found together with ${another}; the keys come from one place.`;
+    return [describeProblem(one, { wrong, remedy: ["Remove one of the two", { kind: "remove" }, "."] })];
+  }
+  return [];
+}
+
+/** What a real node can't be without, told with every way to give it. */
+export function findMissingKeys(config: StackConfig): readonly ConfigProblem[] {
+  if (config.nodeImage === undefined) return [];
+  if (config.nodeKeysSecret !== undefined || config.nodeKeysDirectory !== undefined) return [];
+  return keyNames
+    .filter((key) => config[key] === undefined)
+    .map((key) =>
+      describeProblem(key, {
+        wrong: `missing; expected the node's key that node.conf names as ${confField[key]}.`,
+        remedy: ["Set it", { kind: "set", key, secret: true, file: keyFiles[key] }, ", or ", ...elsewhere(config), "."],
+      }),
+    );
+}
+
+const confField = {
+  domainKey: "chain.secret_config.domain_key_path",
+  stabilizingKey: "chain.secret_config.stabilizing_key_path",
+} as const;
+
+function elsewhere({ target, namespace, nodeUser }: StackConfig): ProblemParts["remedy"] {
+  if (target === "docker") {
+    const files = Object.values(keyFiles).join(" and ");
+    const owner = nodeUser ?? "nodeUser";
+    return [
+      `put ${files} into a directory of the Docker host, mode 0400, owned by user ${owner}, and `,
+      { kind: "set-to", said: "", key: "nodeKeysDirectory", value: "/that/directory" },
+    ];
+  }
+  const literals = Object.values(keyFiles).map((file) => `--from-file=${file}`);
+  return [
+    `make a Secret with \`kubectl -n ${namespace} create secret generic node-keys ${literals.join(" ")}\` and `,
+    { kind: "set-to", said: "", key: "nodeKeysSecret", value: "node-keys" },
+  ];
+}

@@ -1,0 +1,75 @@
+import type { StackConfig } from "../../config/config-schema.ts";
+import { describeProblem, type ConfigProblem } from "../../config/config-problem.ts";
+import { nodePorts } from "./node-layout.ts";
+import type { HostAddress } from "../service-spec.ts";
+
+/** Ports that Kubernetes gives to Services of type NodePort, unless the cluster is configured otherwise. */
+const nodePortRange = { first: 30_000, last: 32_767 } as const;
+
+/** The peers' port where Kubernetes exposes it as a NodePort and the stack names none. */
+const defaultNodePort = 30_900;
+
+/**
+ * The TCP port that peers connect to. A node announces the port that it listens on, so both are one number: with NodePort
+ * it lies in that range.
+ */
+export function choosePeerPort({ peerPort: given, target, peers }: StackConfig): number {
+  return given ?? (target === "kubernetes" && peers === "node-port" ? defaultNodePort : nodePorts.peers);
+}
+
+/** The address that the node announces to its peers, where the stack names none: what is right for how it is exposed. */
+export function chooseHostAddress({ hostIp, target, peers }: StackConfig): HostAddress {
+  if (hostIp !== undefined) return { kind: "fixed", address: hostIp };
+  if (target === "docker" || peers === "load-balancer") return { kind: "fixed", address: "127.0.0.1" };
+  return { kind: peers === "none" ? "pod" : "machine" };
+}
+
+/**
+ * What a person should know of how peers reach the node before it is deployed; `undefined` when there is nothing. The Pod Security
+ * Standards forbid host ports at `baseline` already, and a namespace can't make an exception for one pod.
+ */
+export function warnOfPeers({ target, peers, namespace }: StackConfig): ConfigProblem | undefined {
+  if (target !== "kubernetes" || peers !== "host-port") return undefined;
+  return describeProblem("peers", {
+    wrong: `found host-port, which Pod Security admission allows at the level privileged only, so the namespace ${namespace} lets in any pod.`,
+    remedy: [
+      "Prefer node-port or load-balancer, which keep it at restricted; else let nobody but this program make pods there.",
+    ],
+  });
+}
+
+/** What is wrong with how peers are to reach the node. */
+export function findPeerProblems(config: StackConfig): readonly ConfigProblem[] {
+  const port = choosePeerPort(config);
+  const { first, last } = nodePortRange;
+  const taken = Object.entries(nodePorts).find(([name, number]) => name !== "peers" && number === port);
+  const outside = config.target === "kubernetes" && config.peers === "node-port" && (port < first || port > last);
+  return [
+    ...(needsHostIp(config) && config.hostIp === undefined ? [missingHostIp(config)] : []),
+    ...(outside
+      ? [wrongPort(`found ${port}; expected a port from ${first} to ${last}, because peers is node-port.`)]
+      : []),
+    ...(taken === undefined
+      ? []
+      : [wrongPort(`found ${port}, which is the node's own ${taken[0]} port; expected another one.`)]),
+  ];
+}
+
+function wrongPort(wrong: string): ConfigProblem {
+  const key = "peerPort";
+  return describeProblem(key, { wrong, remedy: ["Correct it", { kind: "set", key }, "."] });
+}
+
+/** Nothing in a container knows the address of a Docker host's uplink or of a load balancer. */
+function needsHostIp({ target, nodeImage, peers }: StackConfig): boolean {
+  return target === "docker" ? nodeImage !== undefined : peers === "load-balancer";
+}
+
+function missingHostIp({ target }: StackConfig): ConfigProblem {
+  const whose = target === "docker" ? "the Docker host" : "the load balancer";
+  const key = "hostIp";
+  return describeProblem(key, {
+    wrong: `missing; expected the IP address at which peers reach ${whose}, because the node tells it to them.`,
+    remedy: ["Set it", { kind: "set", key }, "."],
+  });
+}

@@ -1,0 +1,52 @@
+import { generateKeyPairSync } from "node:crypto";
+import { createLocalJWKSet, jwtVerify } from "jose";
+import { describe, expect, it } from "vitest";
+import { Secret } from "#daemon/secrets/secret.ts";
+import { route } from "./testing/payments.ts";
+import { openTokenIssuer } from "./token-issuer.ts";
+
+const clock = () => Date.now();
+const pem = (key: { export: (options: { type: "pkcs8"; format: "pem" }) => string | Buffer }) =>
+  new Secret(String(key.export({ type: "pkcs8", format: "pem" })));
+
+describe("a token issuer", () => {
+  it.each([
+    ["ES256", generateKeyPairSync("ec", { namedCurve: "P-256" })],
+    ["EdDSA", generateKeyPairSync("ed25519")],
+  ])("signs by %s tokens that its key set verifies", async (alg, { privateKey }) => {
+    const options = { privateKey: pem(privateKey), issuer: "https://shop.test", audience: "rpc" };
+    const issuer = await openTokenIssuer([], options, { clock });
+    const { headers, body } = await issuer!.issue("0xABcd", { tier: "paid", seconds: 60 });
+    const { token, tier, expiresAt } = JSON.parse(new TextDecoder().decode(body)) as Record<string, string>;
+    const { payload, protectedHeader } = await jwtVerify(token!, createLocalJWKSet(issuer!.keySet), {
+      issuer: "https://shop.test",
+      audience: "rpc",
+    });
+    expect(protectedHeader.alg).toBe(alg);
+    expect([payload.sub, payload["tier"], tier]).toEqual(["0xabcd", "paid", "paid"]);
+    expect(payload.exp! - payload.iat!).toBe(60);
+    expect(Date.parse(expiresAt!)).toBe(payload.exp! * 1_000);
+    expect(Object.fromEntries(headers)["cache-control"]).toBe("no-store");
+    expect(JSON.stringify(issuer!.keySet)).not.toContain('"d"');
+  });
+
+  it("is needed where a route sells tokens", async () => {
+    const options = { privateKey: undefined, issuer: undefined, audience: undefined };
+    const seller = { ...route, key: "POST /access", upstream: undefined, token: { tier: "paid", seconds: 60 } };
+    expect(await openTokenIssuer([route], options, { clock })).toBeUndefined();
+    await expect(openTokenIssuer([route, seller], options, { clock })).rejects.toThrow(
+      /^POST \/access: sells a token, and GATEHOUSE_RESOURCE_SERVER_ACCESS_TOKENS_PRIVATE_KEY is not set/,
+    );
+  });
+
+  it("says what is wrong with a key and never shows it", async () => {
+    const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-384" });
+    const options = { issuer: undefined, audience: undefined };
+    await expect(openTokenIssuer([], { ...options, privateKey: new Secret("my-secret") }, { clock })).rejects.toThrow(
+      /^GATEHOUSE_RESOURCE_SERVER_ACCESS_TOKENS_PRIVATE_KEY: it can't be read; expected a private key in PEM/,
+    );
+    await expect(openTokenIssuer([], { ...options, privateKey: pem(privateKey) }, { clock })).rejects.toThrow(
+      "it is of the type secp384r1",
+    );
+  });
+});

@@ -1,0 +1,152 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, readdir, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { runProcess } from "#daemon/process/bounded-process.ts";
+import type { Clock } from "#daemon/clock.ts";
+import { within } from "#daemon/time.ts";
+import { syncDirectory } from "#daemon/files/atomic-file.ts";
+import { syncTree } from "../../../restore/sync-tree.ts";
+import type { SnapshotMethod, UpgradeStore } from "../../state/upgrade-record.ts";
+
+/** What `cp` (GNU coreutils) is told for each method; of `rsync`, for a snapshot that is restored: nothing writes to that. */
+const reflink: Readonly<Record<SnapshotMethod, string>> = {
+  auto: "auto",
+  reflink: "always",
+  copy: "never",
+  rsync: "auto",
+};
+
+/** Words of `cp` that are kept for a message. */
+const outputLimitBytes = 65_536;
+
+/** A copy of the data that could not be made. */
+export class CopyFailed extends Error {
+  override readonly name = "CopyFailed";
+  readonly code = "copy_failed";
+}
+
+/** How data are copied; `timeoutMs` bounds all of it. */
+export type CopyOptions = Readonly<{ method: SnapshotMethod; timeoutMs: number; signal: AbortSignal }>;
+
+/**
+ * Copies the directories of a node that does not run, with owners, modes, times and holes. A copy has its name only once all of it is on the disk, so
+ * one that a kill left half made is recreated.
+ *
+ * @throws {CopyFailed} when they can't be copied, and be on the disk, within the time.
+ */
+export async function copyStores(
+  stores: readonly UpgradeStore[],
+  { method, timeoutMs, signal }: CopyOptions,
+  { clock }: Readonly<{ clock: Pick<Clock, "monotonicMs"> }>,
+): Promise<void> {
+  const leftMs = limitCopies({ timeoutMs, setting: copySetting }, clock);
+  for (const store of stores) await copyStore(store, { method, leftMs: () => leftMs(store.path), signal });
+}
+
+const copySetting = "upgrade.copyTimeoutMs";
+
+/**
+ * Says how much of a time limit for the copies of all data is left.
+ *
+ * @throws {CopyFailed} (what it returns) once nothing is.
+ */
+export function limitCopies(
+  { timeoutMs, setting }: Readonly<{ timeoutMs: number; setting: string }>,
+  { monotonicMs }: Pick<Clock, "monotonicMs">,
+): (path: string) => number {
+  const untilMs = monotonicMs() + timeoutMs;
+  return (path) => {
+    const left = untilMs - monotonicMs();
+    if (left > 0) return left;
+    throw new CopyFailed(`${path} could not be copied: the ${timeoutMs} ms for all data are over (${setting})`);
+  };
+}
+
+async function copyStore(
+  { path, copy }: UpgradeStore,
+  { method, leftMs, signal }: Readonly<{ method: SnapshotMethod; leftMs: () => number; signal: AbortSignal }>,
+): Promise<void> {
+  if (await isThere(copy)) return;
+  await mkdir(dirname(copy), { recursive: true, mode: 0o700 });
+  await removeParts(copy);
+  // A separate name: the copying program of a sidecar that was killed may still be at work.
+  const part = `${copy}${partEnd}${randomUUID()}`;
+  const command = ["cp", "-a", `--reflink=${reflink[method]}`, "--", path, part] as const;
+  const timeoutMs = leftMs();
+  const result = await runProcess({ command: [...command], directory: "/", timeoutMs, outputLimitBytes, signal });
+  if (!result.ok) throw new CopyFailed(`${path} could not be copied to ${copy}: ${result.message}`);
+  await syncWithin(part, { withinMs: leftMs(), setting: copySetting, signal });
+  await namePart(part, copy);
+}
+
+/** Gives a copy that is whole its name. */
+export async function namePart(part: string, copy: string): Promise<void> {
+  await rename(part, copy);
+  await syncDirectory(dirname(copy));
+}
+
+/** A disk may take longer to write than the copying program did to hand it over. */
+export async function syncWithin(
+  part: string,
+  { withinMs, setting, signal }: Readonly<{ withinMs: number; setting: string; signal: AbortSignal }>,
+): Promise<void> {
+  const over = new AbortController();
+  const what = `writing ${part} to the disk (${setting})`;
+  try {
+    await within(what, withinMs, syncTree(part, AbortSignal.any([signal, over.signal])));
+  } finally {
+    over.abort();
+  }
+}
+
+/**
+ * Puts the copy of the data in the place of what the new version made of them, which is put aside. Two renames, and nothing to do where there is no
+ * copy any more: then they were put back before.
+ */
+export async function putStoreBack({ path, copy, aside }: UpgradeStore): Promise<void> {
+  if (!(await isThere(copy))) return;
+  if (await isThere(path)) {
+    await rename(path, await freeName(aside));
+    await syncDirectory(dirname(path));
+  }
+  await rename(copy, path);
+  await syncDirectory(dirname(copy));
+  await syncDirectory(dirname(path));
+}
+
+/** Removes the copy of the data, whole or half made. */
+export async function removeCopy({ copy }: UpgradeStore): Promise<void> {
+  await rm(copy, { recursive: true, force: true });
+  await removeParts(copy);
+}
+
+/** What stands between a copy's name and what tells one part from another. */
+export const partEnd = ".part-";
+
+/** Removes copies that were begun and not ended, but for one. */
+export async function removeParts(copy: string, kept?: string): Promise<void> {
+  const directory = dirname(copy);
+  const names = (await isThere(directory)) ? await readdir(directory) : [];
+  const parts = names.filter((each) => each.startsWith(`${basename(copy)}${partEnd}`));
+  for (const part of parts.map((name) => join(directory, name))) {
+    if (part !== kept) await rm(part, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+/** Whether anything has a name. */
+export async function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return false;
+      throw error;
+    },
+  );
+}
+
+/** A second name is needed only where somebody recreated the data directory between the two renames. */
+export async function freeName(name: string): Promise<string> {
+  let free = name;
+  for (let number = 2; await isThere(free); number += 1) free = `${name}-${number}`;
+  return free;
+}

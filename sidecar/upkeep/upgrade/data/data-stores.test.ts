@@ -1,0 +1,77 @@
+import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { parseConfig } from "#node/conf/document.ts";
+import { readRelease } from "../check-release.ts";
+import { findStores } from "./data-stores.ts";
+
+let root: string;
+
+beforeEach(async () => {
+  root = await realpath(await mkdtemp(join(tmpdir(), "gatehouse-stores-")));
+  for (const name of ["bin", "data/chain", "elsewhere"]) await mkdir(join(root, name), { recursive: true });
+  await writeFile(join(root, "data", "chain", "1"), "block");
+});
+
+afterEach(() => rm(root, { recursive: true }));
+
+const signal = new AbortController().signal;
+
+/** Finds the data of a node.conf that names `path`. */
+function find({ path = join(root, "data"), others = [] as readonly string[], mounts = "" } = {}) {
+  const text = JSON.stringify({ chain: { monitor_config: {} }, storage: { mygrid_env: { storage_data_path: path } } });
+  const parsed = parseConfig(Buffer.from(text));
+  if (!parsed.ok) throw new Error("the text of this test is no node.conf");
+  const mountsPath = join(root, "mountinfo");
+  const options = { configPath: join(root, "bin", "node.conf"), id: "1", others };
+  return writeFile(mountsPath, mounts).then(() =>
+    findStores(parsed.document, options, { timeoutMs: 20_000, signal, mountsPath }),
+  );
+}
+
+test("data in one place, with links inside them and one to nothing, can be put back as a whole", async () => {
+  await symlink("1", join(root, "data", "chain", "latest"));
+  await symlink("nowhere", join(root, "data", "chain", "gone"));
+  expect(await find()).toMatchObject({ ok: true, stores: [{ path: join(root, "data") }] });
+});
+
+test("a link that leads out of the data refuses it: what it leads to would not be put back", async () => {
+  await symlink(join(root, "elsewhere"), join(root, "data", "chain", "ancient"));
+  const words = `${join(root, "data", "chain", "ancient")} leads out of the data directory`;
+  expect(await find()).toMatchObject({ ok: false, problem: expect.stringContaining(words) });
+});
+
+test.each([
+  ["", "is its own mount"],
+  ["/chain", "is mounted in the data directory"],
+])("a mount at or below the data refuses it, on the same device, too: %s", async (below, words) => {
+  const mounts = `22 1 8:1 / / rw - ext4 /dev/sda1 rw\n23 22 8:1 /x ${join(root, "data")}${below} rw - ext4 /dev/sda1 rw\n`;
+  expect(await find({ mounts })).toMatchObject({ ok: false, problem: expect.stringContaining(words) });
+});
+
+test("a mount whose name has a space is told by its escape", async () => {
+  const path = join(root, "my data");
+  await mkdir(path);
+  const mounts = `23 22 8:1 /x ${root}/my\\040data rw - ext4 /dev/sda1 rw\n`;
+  expect(await find({ path, mounts })).toMatchObject({ ok: false });
+});
+
+test("a directory that lies in the data by way of a link is found there", async () => {
+  await mkdir(join(root, "data", "state"));
+  await symlink(join(root, "data", "state"), join(root, "state"));
+  expect(await find({ others: [join(root, "state")] })).toMatchObject({
+    ok: false,
+    problem: expect.stringContaining(`${join(root, "data", "state")} lies in the data directory`),
+  });
+});
+
+test("the bin directory itself is no release", async () => {
+  await symlink(join(root, "bin"), join(root, "release"));
+  const settings = { nodeCli: { command: "node_cli" } } as Parameters<typeof readRelease>[1]["settings"];
+  const told = await readRelease(
+    { source: join(root, "release") },
+    { settings, binDirectory: join(root, "bin"), signal },
+  );
+  expect(told).toContain("is the node's bin directory");
+});

@@ -1,0 +1,182 @@
+import { realpath, rm, stat, writeFile, readFile } from "node:fs/promises";
+import { basename, dirname, join, sep } from "node:path";
+import { randomUUID } from "node:crypto";
+import { runProcess } from "#daemon/process/bounded-process.ts";
+import { readDiskSpace } from "#daemon/files/disk-space.ts";
+import type { ConfigDocument } from "#node/conf/document.ts";
+import { dataTie, readTies } from "#node/conf/ties.ts";
+import type { UpgradeStore } from "../../state/upgrade-record.ts";
+
+/** Directory next to the data, on the same disk, in which upgrades work. */
+const workDirectory = ".gatehouse-upgrade";
+
+const metaTie = "chain.startup_config.init_config.meta_path";
+
+/** The directories that an upgrade copies, or why it can't. */
+export type FoundStores = Readonly<
+  { ok: true; stores: readonly UpgradeStore[]; directory: string } | { ok: false; problem: string }
+>;
+
+/**
+ * Finds the directories of a node's data, by its node.conf. Each is copied next to itself, so that it can be put back by a rename.
+ *
+ * @param others directories that may not lie in the data, because they are not put back with them.
+ */
+export async function findStores(
+  document: ConfigDocument,
+  { configPath, id, others }: Readonly<{ configPath: string; id: string; others: readonly string[] }>,
+  dependencies: DataBoundsDependencies,
+): Promise<FoundStores> {
+  const ties = readTies(document, configPath);
+  const named = [ties[dataTie], ties[metaTie]].filter((path) => path !== undefined);
+  if (ties[dataTie] === undefined)
+    return { ok: false, problem: `${configPath} does not say where the data are (${dataTie})` };
+  const paths: string[] = [];
+  for (const path of named) {
+    const real = await realpath(path).catch(() => undefined);
+    if (real === undefined) return { ok: false, problem: `the data directory ${path} is not there` };
+    if (!paths.some((known) => isInside(real, known))) paths.push(real);
+  }
+  const realOthers = await Promise.all(others.map(findRealPath));
+  for (const path of paths) {
+    const inside = realOthers.find((other) => isInside(other, path));
+    if (inside !== undefined) {
+      return {
+        ok: false,
+        problem: `${inside} lies in the data directory ${path}, which is put back as a whole; move it out of there`,
+      };
+    }
+    const [own, above] = await Promise.all([stat(path), stat(dirname(path))]);
+    if (own.dev !== above.dev) return { ok: false, problem: ownMountWords(path) };
+  }
+  const problem = await whyNotWhole(paths, dependencies);
+  if (problem !== undefined) return { ok: false, problem };
+  const stores = paths.map((path, index) => {
+    const directory = join(dirname(path), workDirectory, id);
+    const name = index === 0 ? "data" : `data-${index + 1}`;
+    return { path, copy: join(directory, name), aside: join(directory, `${name}-of-the-new-version`) };
+  });
+  const [first] = paths;
+  return { ok: true, stores, directory: join(dirname(first ?? "/"), workDirectory, id) };
+}
+
+/** Size of the data, room next to them, and whether the file system clones, so that a copy takes hardly any of it. */
+export type CopyCost = Readonly<{ bytes: number; freeBytes: number; isCloned: boolean }>;
+
+/** Measures a data directory (`du`) and the room next to it, and tries whether the file system clones. Undefined where it can't be measured in time. */
+export async function copyCost(
+  { path }: Pick<UpgradeStore, "path">,
+  { timeoutMs, signal }: Readonly<{ timeoutMs: number; signal: AbortSignal }>,
+): Promise<CopyCost | undefined> {
+  const command = ["du", "-s", "-B1", "--", path] as const;
+  const measured = await runProcess({
+    command: [...command],
+    directory: "/",
+    timeoutMs,
+    outputLimitBytes: 65_536,
+    signal,
+  });
+  if (!measured.ok) return undefined;
+  const { freeBytes } = await readDiskSpace(path);
+  return {
+    bytes: Number.parseInt(measured.output, 10),
+    freeBytes,
+    isCloned: await clones(path, signal),
+  };
+}
+
+async function clones(path: string, signal: AbortSignal): Promise<boolean> {
+  const probe = join(dirname(path), `.gatehouse-clone-${randomUUID()}`);
+  try {
+    await writeFile(probe, "x".repeat(4_096));
+    const command = ["cp", "--reflink=always", "--", probe, `${probe}.copy`] as const;
+    const tried = await runProcess({
+      command: [...command],
+      directory: "/",
+      timeoutMs: 5_000,
+      outputLimitBytes: 4_096,
+      signal,
+    });
+    return tried.ok;
+  } catch {
+    // Where nothing can be written next to the data, no copy can stand either: the copy itself says so.
+    return false;
+  } finally {
+    for (const file of [probe, `${probe}.copy`]) await rm(file, { force: true }).catch(() => undefined);
+  }
+}
+
+type DataBoundsDependencies = Readonly<{
+  timeoutMs: number;
+  signal: AbortSignal;
+  /** The mounts of this process, as Linux tells them (proc_pid_mountinfo(5)). */
+  mountsPath?: string;
+}>;
+
+/** Names of links that are looked at: a node's data have few, if any. */
+const linksBytesMax = 1_048_576;
+
+/** Whether a path is a directory or stands in it; both are real paths. Pure. */
+function isInside(path: string, directory: string): boolean {
+  return path === directory || path.startsWith(directory + sep);
+}
+
+/** Whether a path is the directory in which one upgrade or restore does its work. Pure. */
+export function isWorkPlace(path: string): boolean {
+  return basename(dirname(path)) === workDirectory;
+}
+
+/** The real path of what may not be there, to compare with another. */
+export async function findRealPath(path: string): Promise<string> {
+  return realpath(path).catch(() => path);
+}
+
+/**
+ * Why directories of data can't be copied and put back as a whole: another file system is mounted there, or a link leads out of them, to data that the new
+ * version would change and nobody would put back.
+ */
+async function whyNotWhole(
+  paths: readonly string[],
+  { timeoutMs, signal, mountsPath = "/proc/self/mountinfo" }: DataBoundsDependencies,
+): Promise<string | undefined> {
+  // Not on Linux: that the directory itself is a mount is told by its device.
+  const mounts = mountPoints(await readFile(mountsPath, "utf8").catch(() => ""));
+  for (const path of paths) {
+    const mount = mounts.find((point) => isInside(point, path));
+    if (mount === path) return ownMountWords(path);
+    if (mount !== undefined)
+      return `${mount} is mounted in the data directory ${path}, which is put back as a whole; keep all data on one file system`;
+    const command = ["find", path, "-type", "l", "-print0"] as const;
+    const found = await runProcess({
+      command: [...command],
+      directory: "/",
+      timeoutMs,
+      outputLimitBytes: linksBytesMax,
+      signal,
+    });
+    if (!found.ok) return `${path} can't be searched for links that lead out of it: ${found.message}`;
+    for (const link of found.output.split("\0").filter(Boolean)) {
+      // A link to nothing leads to no data.
+      const target = await realpath(link).catch(() => undefined);
+      if (target !== undefined && !paths.some((each) => isInside(target, each))) {
+        return `${link} leads out of the data directory ${path}, to ${target}, which is not copied; move that into the data directory`;
+      }
+    }
+  }
+  return undefined;
+}
+
+/** Why data that are a mount can't be put back. */
+function ownMountWords(path: string): string {
+  return `${path} is its own mount, so that no copy can be put in its place; keep the data in a directory below the mount`;
+}
+
+/** The fifth field of each line; what would part fields stands there as an octal escape. Pure. */
+function mountPoints(table: string): readonly string[] {
+  return table
+    .split("\n")
+    .flatMap((line) => line.split(" ")[4] ?? [])
+    .map((point) =>
+      point.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCodePoint(Number.parseInt(octal, 8))),
+    );
+}

@@ -1,0 +1,61 @@
+import { mkdir, rename, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { Logger } from "#daemon/log/log.ts";
+import type { Clock } from "#daemon/clock.ts";
+import { syncDirectory } from "#daemon/files/atomic-file.ts";
+import { clearTree } from "../../../restore/restore-place.ts";
+import { syncTree } from "../../../restore/sync-tree.ts";
+import { unpackArchive } from "../../../restore/unpack-archive.ts";
+import type { UpgradeRecord, UpgradeStore } from "../../state/upgrade-record.ts";
+import { copyStores, freeName, isThere, removeCopy, type CopyOptions } from "./data-copy.ts";
+
+/** Largest sum of files that an archive may unpack to, as of `gatehouse restore`. */
+const limitBytes = 8_796_093_022_208;
+const progressMs = 10_000;
+
+/**
+ * Makes a copy of a snapshot next to the data that it will replace: of a directory by copying, of a tar archive by unpacking. A copy has its name only
+ * once all of it is on the disk.
+ *
+ * @throws {Error} when it can't be made; the message says why.
+ */
+export async function copySnapshot(
+  { stores, restoredFrom = [] }: Pick<UpgradeRecord, "stores" | "restoredFrom">,
+  options: CopyOptions,
+  { clock, log }: Readonly<{ clock: Pick<Clock, "monotonicMs">; log: Logger }>,
+): Promise<void> {
+  for (const [index, store] of stores.entries()) {
+    const source = restoredFrom[index];
+    if (source === undefined) throw new Error(`there is no snapshot for ${store.path}`);
+    if (await isThere(store.copy)) continue;
+    if ((await stat(source)).isFile()) await unpackSnapshot(source, store, options, log);
+    else await copyStores([{ ...store, path: source }], options, { clock });
+  }
+}
+
+async function unpackSnapshot(
+  archive: string,
+  { copy }: UpgradeStore,
+  { timeoutMs, signal }: CopyOptions,
+  log: Logger,
+): Promise<void> {
+  const tree = `${copy}.unpacked`;
+  const place = { archive, tree };
+  const ends = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  await mkdir(dirname(copy), { recursive: true, mode: 0o700 });
+  await clearTree(place);
+  await unpackArchive({ archive: { strip: 0, limitBytes }, progressMs }, place, { log, signal: ends });
+  await syncTree(tree, ends);
+  await rename(tree, copy);
+  await syncDirectory(dirname(copy));
+}
+
+/** Puts the data from before a restore back, if they were put aside; what was restored, and may have been written to, is left next to them. */
+export async function takeRestoreBack(store: UpgradeStore): Promise<void> {
+  const { path, copy, aside } = store;
+  if (!(await isThere(aside))) return removeCopy(store);
+  if (await isThere(path)) await rename(path, await freeName(`${copy}-restored`));
+  await rename(aside, path);
+  await syncDirectory(dirname(aside));
+  await syncDirectory(dirname(path));
+}

@@ -1,0 +1,162 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { expect, test } from "vitest";
+import { createMask } from "#daemon/secrets/mask.ts";
+import { listenForOperations } from "#daemon/http/operations-listener.ts";
+import { createFacilitatorMetrics } from "#facilitator/facilitator-metrics.ts";
+import { findChromium, startChromium } from "../../support/page/chromium.ts";
+import { freePorts } from "#daemon/testing/free-ports.ts";
+import { servePage } from "../../support/page/served-page.ts";
+import { expectWellMade, openStatusPage } from "../../support/page/status-page.ts";
+import { generousMs, until } from "../../support/until.ts";
+
+const executablePath = findChromium();
+const looking = test.skipIf(executablePath === undefined);
+const skipped = executablePath === undefined ? " (skipped: no chromium on PATH)" : "";
+
+const program = join(import.meta.dirname, "../../../cli/gatehouse.js");
+
+/** A facilitator's listener for operators, with payments that were made up. */
+async function serveFacilitator() {
+  const metrics = new Registry();
+  const counted = createFacilitatorMetrics([metrics]);
+  const signer = { balance: 0.42 };
+  counted.watch({
+    inFlight: () => 3,
+    oldestMs: () => 0,
+    nextNonce: () => 1,
+    signerBalance: () => signer.balance,
+    comparison: () => undefined,
+  });
+  const settle = (outcome: string) => counted.startSettle()(outcome);
+  settle("settled");
+  const checks = { chain: { ok: true, message: "The chain answers." } };
+  const listener = await listenForOperations(
+    { host: "127.0.0.1", port: 0, setting: "-", requestTimeoutMs: 5_000, allowedHosts: [] },
+    {
+      log: pino({ level: "silent" }),
+      mask: createMask(),
+      metrics,
+      readiness: () => ({ ready: true, checks }),
+      api: { title: "Facilitator", description: "", operations: [] },
+    },
+  );
+  return { ...listener, settle, signer };
+}
+
+/** A node that serves and has come to a fault three minutes ago, as its sidecar tells it. */
+async function serveSidecar() {
+  const page = await servePage();
+  page.setRight(["RpcAnswering", "ChainIdExpected", "HeightAdvancing", "GatewayServing", "ConfigValid"]);
+  await page.live(180_000, (sinceMs) => ({ height: 1_000 + sinceMs / 1_000, latencyMs: 4 }));
+  return page;
+}
+
+/** `gatehouse dashboard` over a file of targets. */
+async function startDashboard(targets: string) {
+  const directory = await mkdtemp(join(tmpdir(), "gatehouse-overview-"));
+  await writeFile(join(directory, "targets"), targets);
+  const args = [program, "dashboard", "--targets", join(directory, "targets"), "--port", "0"];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  let output = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
+  const ended = once(child, "exit") as Promise<[number | null]>;
+  const url = await until("it says where it is", generousMs, () => /http:\S+/.exec(output)?.[0]);
+  return {
+    url,
+    stop: async () => {
+      child.kill("SIGTERM");
+      return (await ended)[0];
+    },
+    [Symbol.asyncDispose]: async () => {
+      child.kill("SIGKILL");
+      await ended;
+      await rm(directory, { recursive: true });
+    },
+  };
+}
+
+type Overview = Readonly<{ targets: readonly Readonly<{ name: string; state: string; cause: string }>[] }>;
+
+/** The status of an answer to a request with that Host header. */
+async function askAs(url: string, host: string): Promise<number | undefined> {
+  const [answer] = (await once(request(`${url}overview`, { headers: { host } }).end(), "response")) as [
+    { statusCode?: number; resume: () => void },
+  ];
+  answer.resume();
+  return answer.statusCode;
+}
+
+looking(
+  `one page about a sidecar, a facilitator and one that does not answer${skipped}`,
+  async () => {
+    await using sidecar = await serveSidecar();
+    await using served = new AsyncDisposableStack();
+    const facilitator = served.use(await serveFacilitator());
+    const [port] = await freePorts(1);
+    await using dashboard = await startDashboard(
+      [`node-7=${sidecar.url}`, `payments=${facilitator.url}`, `gone=http://reader:a-word@127.0.0.1:${port}`].join(
+        "\n",
+      ),
+    );
+    await using chromium = await startChromium(executablePath ?? "");
+    await using seen = await openStatusPage(chromium.browser, dashboard.url);
+    const { page } = seen;
+    const card = (name: string) =>
+      page.locator(".target").filter({ has: page.getByRole("link", { name, exact: true }) });
+    await page.getByText("1 of 3 is not right.").waitFor({ timeout: generousMs });
+    const node = await card("node-7").innerText();
+    expect(node).toContain("Healthy");
+    expect(node).toMatch(/Last block\s+1,180/);
+    expect(await card("node-7").getByRole("link").getAttribute("href")).toBe(`${sidecar.url}/`);
+    facilitator.settle("settled");
+    facilitator.settle("insufficient_funds");
+    await until("the payments of now are shown", generousMs, async () => {
+      const text = await card("payments").innerText();
+      return /Settled\s+1\b/.test(text) && /Refused\s+1\s+insufficient_funds 1/.test(text);
+    });
+    const payments = await card("payments").innerText();
+    expect(payments).toMatch(/Ready\s.*Its check passes\.\s/s);
+    expect(payments).toMatch(/Payments\s+3\s+pending/);
+    expect(payments).toMatch(/Signer\s+0\.42\s+for gas/);
+    facilitator.signer.balance = 0;
+    await until("an empty signer is shown", generousMs, async () =>
+      /Signer\s+0\s/.test(await card("payments").innerText()),
+    );
+    const gone = await card("gone").innerText();
+    expect(gone).toMatch(/No answer\s*since before .*, for more than \d+ s/);
+    expect(gone).toContain("It can't be queried (ECONNREFUSED).");
+    await expectWellMade(page, "overview");
+    const order = await page.locator(".target h2").allInnerTexts();
+    expect(order).toEqual(["gone", "node-7", "payments"]);
+
+    // The figures of one that falls silent stay, marked as old.
+    await served.disposeAsync();
+    await page.getByText("2 of 3 are not right.").waitFor({ timeout: generousMs });
+    expect(await card("payments").innerText()).toMatch(/No answer\s*since .*\n.*\n.*Payments\s*old\s+3\s+pending/s);
+    await expectWellMade(page, "overview-old");
+    expect(await page.content()).not.toContain("a-word");
+    expect(seen.complaints()).toEqual([]);
+  },
+  120_000,
+);
+
+test("only this machine's own names are answered, nothing of a password is told, and a signal ends it with 0", async () => {
+  const [port] = await freePorts(1);
+  await using dashboard = await startDashboard(`http://reader:a-word@127.0.0.1:${port}`);
+  const answer = await fetch(`${dashboard.url}overview`);
+  const text = await answer.text();
+  expect((JSON.parse(text) as Overview).targets).toMatchObject([{ name: `127.0.0.1:${port}` }]);
+  expect(text).not.toContain("a-word");
+  const html = await fetch(dashboard.url);
+  expect(html.headers.get("content-security-policy")).toContain("default-src 'none'");
+  expect(await askAs(dashboard.url, "status.example")).toBe(403);
+  expect(await askAs(dashboard.url, "localhost")).toBe(200);
+  expect(await dashboard.stop()).toBe(0);
+});

@@ -1,0 +1,121 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
+import { findChromium, startChromium } from "../../support/page/chromium.ts";
+import { buildEnvironment, waitUntilSettled, waitForReason } from "../../support/node/owned-node.ts";
+import { startService } from "../../support/service-process.ts";
+import { expectWellMade, openStatusPage } from "../../support/page/status-page.ts";
+import { generousMs, until } from "../../support/until.ts";
+
+const executablePath = findChromium();
+const looking = test.skipIf(executablePath === undefined);
+const skipped = executablePath === undefined ? " (skipped: no chromium on PATH)" : "";
+
+const token = "a-token-of-thirty-two-characters-or-more";
+const controlled = {
+  GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "node-7",
+  GATEHOUSE_SIDECAR_UPKEEP_MODE: "adopt",
+  GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: token,
+};
+
+/** Whether the sidecar has done anything to its node. */
+const isUntouched = async (node: FakeNode) =>
+  (await node.starts()) === 1 && !existsSync(join(node.workspace, "pruning"));
+
+const result = (page: Page) => page.locator("#action-result");
+
+const restart = (url: string | undefined, headers: Readonly<Record<string, string>>) =>
+  fetch(`${url}/control/restart`, { method: "POST", body: "{}", headers });
+
+/** Presses an action and agrees to it. */
+async function act(page: Page, label: string): Promise<void> {
+  await page.locator("#actions").getByRole("button", { name: label }).click();
+  await page.locator("#confirm-yes").click();
+}
+
+looking(
+  `adopt and restart from the page: only with the token, and only once a person agrees${skipped}`,
+  async () => {
+    await using node = await createFakeNode();
+    await node.start();
+    await using sidecar = await startService("sidecar", buildEnvironment(node, controlled));
+    const url = sidecar.urls["sidecar"] ?? "";
+    await waitForReason(url, "Adopted", "WaitingForAdopt");
+    await using chromium = await startChromium(executablePath ?? "");
+    await using seen = await openStatusPage(chromium.browser, url);
+    const { page } = seen;
+    const adopt = page.locator("#actions").getByRole("button", { name: "Let Gatehouse act" });
+    await adopt.click();
+    expect(await result(page).innerText()).toBe("Type the token first.");
+    await page.getByLabel("Token").fill("pasted with an ellipsis\u2026");
+    await adopt.click();
+    expect(await result(page).innerText()).toBe("The token is not the right one. Nothing was done.");
+    await page.getByLabel("Token").fill(`${token}-of-another`);
+    await adopt.click();
+    await page.getByRole("dialog", { name: "Let Gatehouse act: node-7?" }).waitFor();
+    await expectWellMade(page, "confirm");
+    await page.keyboard.press("Escape");
+    expect(await page.getByRole("dialog").isVisible()).toBe(false);
+    await act(page, "Let Gatehouse act");
+    await until("the token is refused", generousMs, async () =>
+      (await result(page).innerText()).startsWith("The token is not the right one."),
+    );
+    expect(await isUntouched(node)).toBe(true);
+
+    await page.getByLabel("Token").fill(token);
+    await adopt.click();
+    await page.getByRole("button", { name: "Cancel" }).click();
+    expect(await isUntouched(node)).toBe(true);
+    await act(page, "Let Gatehouse act");
+    await until("it is adopted", generousMs, async () =>
+      (await result(page).innerText()).startsWith("Gatehouse acts on this node from now on."),
+    );
+    await until("the plan's restart is made", generousMs, async () => (await node.starts()) === 2);
+    await waitUntilSettled(url);
+    await expectWellMade(page, "actions");
+    // The plan's own restart may not have ended yet.
+    await until("the restart is begun", generousMs, async () => {
+      await act(page, "Restart the node");
+      const answer = result(page).filter({ hasText: /about to be restarted|under way already/ });
+      return (await answer.innerText()).includes("about to be restarted");
+    });
+    await until("the node is restarted", generousMs, async () => (await node.starts()) === 3);
+    await page.locator("#changes li", { hasText: "a person asked for it" }).first().waitFor();
+    await waitUntilSettled(url);
+    expect(await node.starts()).toBe(3);
+    expect(seen.complaints().filter((text) => !text.includes("401"))).toEqual([]);
+  },
+  180_000,
+);
+
+test("no other site's page can act: only the token's header counts, and without a token there is nothing to ask", async () => {
+  await using node = await createFakeNode();
+  await node.start();
+  {
+    await using sidecar = await startService("sidecar", buildEnvironment(node, controlled));
+    const url = sidecar.urls["sidecar"];
+    await waitForReason(url, "Adopted", "WaitingForAdopt");
+    for (const headers of [
+      { "content-type": "text/plain" },
+      { cookie: `token=${token}; authorization=Bearer ${token}` },
+      { authorization: `Bearer ${token}x` },
+    ]) {
+      expect((await restart(url, headers)).status).toBe(401);
+    }
+    const preflight = await fetch(`${url}/control/restart`, {
+      method: "OPTIONS",
+      headers: { origin: "http://elsewhere.example", "access-control-request-headers": "authorization" },
+    });
+    expect([preflight.status, preflight.headers.get("access-control-allow-origin")]).toEqual([401, null]);
+    const waits = await restart(url, { authorization: `Bearer ${token}` });
+    expect(await waits.json()).toMatchObject({ result: "waits" });
+    expect(await isUntouched(node)).toBe(true);
+  }
+  const { GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: _, ...uncontrolled } = controlled;
+  await using sidecar = await startService("sidecar", buildEnvironment(node, uncontrolled));
+  expect((await restart(sidecar.urls["sidecar"], { authorization: `Bearer ${token}` })).status).toBe(404);
+  const status = (await (await fetch(`${sidecar.urls["sidecar"]}/status`)).json()) as object;
+  expect(status).not.toHaveProperty("actions");
+});

@@ -1,0 +1,225 @@
+import { existsSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { pino } from "pino";
+import type { Browser, Page } from "playwright-core";
+import { PNG } from "pngjs";
+import { afterAll, beforeAll, expect, test, type TestContext } from "vitest";
+import { createMask } from "#daemon/secrets/mask.ts";
+import { startOverview } from "#sidecar/overview/overview.ts";
+import type { ShownTarget } from "#sidecar/overview/target-watch.ts";
+import { findChromium, startChromium } from "../../support/page/chromium.ts";
+import { explainMissingFonts, takePicture, type PictureOptions } from "../../support/page/page-picture.ts";
+import {
+  otherStates,
+  secondMs,
+  serveDeadNode,
+  serveRightNode,
+  serveState,
+  serveWaitingNode,
+} from "../../support/page/page-states.ts";
+import { comparePictures, tolerance } from "../../support/page/picture.ts";
+import { takeSlice } from "../../support/run-size.ts";
+import { servePage } from "../../support/page/served-page.ts";
+import { waitForLevel } from "../../support/page/status-page.ts";
+import { root } from "../../style/rooms.ts";
+
+const accepted = join(import.meta.dirname, "pictures");
+/** Where a picture goes that is not like the accepted one. */
+const refused = join(root, "node_modules/.cache/pictures");
+const acceptCommand =
+  "GATEHOUSE_TEST_PICTURES=accept npx vitest run test/sidecar/page/page-pictures.integration.test.ts";
+const isAccepting = process.env["GATEHOUSE_TEST_PICTURES"] === "accept";
+
+/** On a machine that is busy. */
+const shownWithinMs = 60_000;
+
+const executablePath = findChromium();
+const looking = test.skipIf(executablePath === undefined);
+const skipped = executablePath === undefined ? " (skipped: no chromium on PATH)" : "";
+
+const resources = new AsyncDisposableStack();
+let browser: Browser;
+let missingFonts: string | undefined;
+
+beforeAll(async () => {
+  if (executablePath === undefined) return;
+  browser = resources.use(await startChromium(executablePath)).browser;
+  missingFonts = await explainMissingFonts(browser);
+});
+
+afterAll(() => resources.disposeAsync());
+
+const desk = { look: "desk", width: 1_280, colorScheme: "light" } as const;
+const phone = { look: "phone", width: 320, colorScheme: "dark" } as const;
+type Look = typeof desk | typeof phone;
+
+type ServedState = Pick<PictureOptions, "url" | "nowMs" | "ready" | "answers"> & AsyncDisposable;
+type State = Readonly<{ name: string; serve: () => Promise<ServedState>; looks?: readonly Look[] }>;
+
+type ServedNode = Awaited<ReturnType<typeof servePage>>;
+
+/** The status page of a node, to be taken once its verdict has that level. */
+function pageOf(node: Pick<ServedNode, "url" | "nowMs" | typeof Symbol.asyncDispose>, level: string): ServedState {
+  return {
+    url: node.url,
+    nowMs: node.nowMs(),
+    ready: (page) => waitForLevel(page, level, shownWithinMs),
+    [Symbol.asyncDispose]: () => node[Symbol.asyncDispose](),
+  };
+}
+
+const at = "2026-03-04T12:00:00.000Z";
+const target = {
+  page: "http://127.0.0.1:9600/",
+  answers: true,
+  since: "2026-03-04T11:00:00.000Z",
+  beganEarlier: false,
+};
+const targets: readonly ShownTarget[] = [
+  {
+    ...target,
+    name: "node-7",
+    level: "right",
+    state: "Healthy",
+    cause: "All 19 checks pass.",
+    figures: {
+      lastBlock: { height: 5_400_600, at, old: false },
+      rpc: { latencyMs: 3, at, old: false },
+      restarts: { left: 6, perHour: 6 },
+    },
+  },
+  {
+    ...target,
+    name: "payments",
+    level: "wrong",
+    state: "Ready, with a fault",
+    cause: "signer: The signer has 0.001 for gas, which lasts for some 20 settlements.",
+    figures: {},
+  },
+  {
+    ...target,
+    name: "gone",
+    level: "stale",
+    state: "No answer",
+    cause: "It can't be queried (ECONNREFUSED).",
+    answers: false,
+    figures: { lastBlock: { height: 5_399_100, at: target.since, old: true } },
+  },
+];
+
+async function serveOverview(): Promise<ServedState> {
+  const clock = { wallMs: () => Date.parse(at) };
+  const overview = await startOverview(
+    [],
+    { host: "127.0.0.1", port: 0, setting: "-", allowedHosts: [] },
+    { clock, log: pino({ level: "silent" }), mask: createMask() },
+  );
+  return {
+    url: overview.url,
+    nowMs: clock.wallMs(),
+    ready: (page) => page.getByText("2 of 3 are not right.").waitFor(),
+    answers: { "/overview": { at, targets } },
+    [Symbol.asyncDispose]: () => overview[Symbol.asyncDispose](),
+  };
+}
+
+/** A sidecar that goes away while its page is looked at. */
+async function serveOneThatGoes(): Promise<ServedState> {
+  const node = await serveRightNode();
+  const ready = async (page: Page) => {
+    await waitForLevel(page, "right", shownWithinMs);
+    await node[Symbol.asyncDispose]();
+    await waitForLevel(page, "stale", shownWithinMs);
+  };
+  return { ...pageOf(node, "stale"), ready };
+}
+
+async function serveRunbook(): Promise<ServedState> {
+  const node = await servePage();
+  return {
+    ...pageOf(node, ""),
+    url: `${node.url}/runbooks/node-down.md`,
+    ready: (page) => page.getByRole("button", { name: "Copy" }).first().waitFor(),
+  };
+}
+
+const states: readonly State[] = [
+  { name: "healthy", serve: async () => pageOf(await serveRightNode(), "right"), looks: [desk, phone] },
+  { name: "down", serve: async () => pageOf(await serveDeadNode(75 * secondMs), "down"), looks: [desk, phone] },
+  { name: "waiting", serve: async () => pageOf(await serveWaitingNode(), "waiting") },
+  ...otherStates.map((state) => ({
+    name: state.name,
+    serve: async () => pageOf(await serveState(state), state.level),
+  })),
+  { name: "knows-nothing", serve: async () => pageOf(await servePage({ watched: ["RpcAnswering"] }), "unknown") },
+  { name: "gone", serve: serveOneThatGoes },
+  { name: "overview", serve: serveOverview, looks: [desk, phone] },
+  { name: "runbook", serve: serveRunbook, looks: [desk, phone] },
+];
+const pictures = states.flatMap(({ name, serve, looks = [desk] }) => looks.map((look) => ({ name, serve, ...look })));
+
+/** Takes the picture of a state; skips the test, with the reason, where the fonts are others. */
+async function take(
+  { skip }: TestContext,
+  { serve, ...look }: State & Look,
+  changeStyle?: PictureOptions["changeStyle"],
+) {
+  if (missingFonts !== undefined) skip(missingFonts);
+  await using state = await serve();
+  return await takePicture(browser, { ...look, ...state, ...(changeStyle && { changeStyle }) });
+}
+
+async function readAccepted(file: string): Promise<PNG> {
+  if (!existsSync(join(accepted, file)))
+    throw new Error(`no picture ${file}; look at the page, and accept it by: ${acceptCommand}`);
+  return PNG.sync.read(await readFile(join(accepted, file)));
+}
+
+/** All are accepted at one time. */
+const lookedAt = isAccepting ? pictures : takeSlice(pictures, 3);
+
+looking.for(lookedAt)(`$name, $look: looks as it was accepted${skipped}`, async (picture, context) => {
+  const file = `${picture.name}-${picture.look}.png`;
+  const seen = await take(context, picture);
+  if (isAccepting) {
+    await mkdir(accepted, { recursive: true });
+    await writeFile(join(accepted, file), PNG.sync.write(seen, { colorType: 2 }));
+    return;
+  }
+  const { part, difference } = comparePictures(seen, await readAccepted(file));
+  if (part <= tolerance.part) return;
+  await mkdir(refused, { recursive: true });
+  await writeFile(join(refused, file), PNG.sync.write(seen));
+  await writeFile(join(refused, `difference-${file}`), PNG.sync.write(difference));
+  expect.fail(
+    `${(part * 100).toFixed(2)} % of the picture is off (${tolerance.part * 100} % may be): see ${refused}/{,difference-}${file}. If it is meant: ${acceptCommand}`,
+  );
+});
+
+/** The state with the most on its page. */
+const down = { name: "down", serve: async () => pageOf(await serveDeadNode(75 * secondMs), "down"), ...desk };
+
+const breaks = [
+  { what: "no stylesheet", change: () => "" },
+  { what: "a fault in green", change: (css: string) => css.replaceAll("#b3261e", "#0a6b3b") },
+  { what: "figures one below the other", change: (css: string) => css.replace("minmax(8.5rem, 1fr)", "100%") },
+  { what: "commands on white", change: (css: string) => css.replace(/--code: .*;/, "--code: #ffffff;") },
+  { what: "cards without their bar", change: (css: string) => css.replace("border-left: 6px", "border-left: 0") },
+  { what: "no room between sections", change: (css: string) => css.replace("1.8rem 0 0.5rem", "0") },
+];
+
+looking.for(takeSlice(breaks, 3))(
+  `a stylesheet that is broken is noticed: $what${skipped}`,
+  async ({ change }, context) => {
+    const broken = await take(context, down, change);
+    const { part } = comparePictures(broken, await readAccepted("down-desk.png"));
+    expect(part).toBeGreaterThan(2 * tolerance.part);
+  },
+);
+
+looking(`letters that are placed otherwise are not taken for a fault${skipped}`, async (context) => {
+  const seen = await take(context, down, (css) => `${css} * { text-rendering: geometricPrecision }`);
+  const { part } = comparePictures(seen, await readAccepted("down-desk.png"));
+  expect(part).toBeLessThanOrEqual(tolerance.part / 2);
+});

@@ -1,0 +1,77 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { findChromium, startChromium } from "../../support/page/chromium.ts";
+import { servePage } from "../../support/page/served-page.ts";
+import { expectWellMade, openStatusPage } from "../../support/page/status-page.ts";
+
+const executablePath = findChromium();
+const looking = test.skipIf(executablePath === undefined);
+const skipped = executablePath === undefined ? " (skipped: no chromium on PATH)" : "";
+
+const resources = new AsyncDisposableStack();
+let browser: Browser;
+let url: string;
+
+beforeAll(async () => {
+  ({ url } = resources.use(await servePage()));
+  if (executablePath !== undefined) browser = resources.use(await startChromium(executablePath)).browser;
+});
+
+afterAll(() => resources.disposeAsync());
+
+const html = "text/html; charset=utf-8";
+const text = "text/plain; charset=utf-8";
+
+test.each([
+  ["a browser", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", html],
+  ["curl", "*/*", text],
+  ["who wants text", "text/plain", text],
+  ["who would rather have text", "text/html;q=0.5,text/plain", text],
+  ["who wants neither", "application/json", text],
+])("a runbook for %s (%s) is %s", async (_, accept, type) => {
+  const answer = await fetch(`${url}/runbooks/node-down.md`, { headers: { Accept: accept } });
+  expect([answer.status, answer.headers.get("content-type"), answer.headers.get("vary")]).toEqual([
+    200,
+    type,
+    "Accept",
+  ]);
+  expect(answer.headers.get("content-security-policy")).toContain("script-src 'self'; style-src 'self'");
+  const first = (await answer.text()).slice(0, 18);
+  expect(first).toBe(type === html ? "<!doctype html>\n<h" : "# The node is down");
+});
+
+test("a runbook that there is not is not found", async () => {
+  for (const name of ["nothing.md", "..%2Ffaults.md"]) {
+    expect((await fetch(`${url}/runbooks/${name}`, { headers: { Accept: "text/html" } })).status).toBe(404);
+  }
+});
+
+looking(`a runbook is a page of the same look, with links and commands to copy${skipped}`, async () => {
+  await using seen = await openStatusPage(browser, `${url}/runbooks/node-down.md`);
+  const { page } = seen;
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  expect(await page.title()).toBe("The node is down · Gatehouse");
+  const command = `curl -s http://127.0.0.1:9600/status | jq '.conditions[] | select(.type == "RestartSettled")'`;
+  const block = page.locator(".command", { hasText: "RestartSettled" });
+  await block.getByRole("button", { name: "Copy" }).click();
+  await block.getByRole("button", { name: "Copied" }).waitFor();
+  expect(await page.evaluate("navigator.clipboard.readText()")).toBe(command);
+  await expectWellMade(page, "runbook");
+  await page.getByRole("link", { name: "runbooks", exact: true }).click();
+  await page.waitForURL(`${url}/runbooks/README.md#where-to-type-the-commands`);
+  expect(await page.locator("h2:target").innerText()).toBe("Where to type the commands");
+  await expectWellMade(page, "runbooks");
+  await page.getByRole("link", { name: "The watchdog" }).click();
+  await page.getByRole("heading", { name: "The watchdog" }).waitFor();
+  await page.getByRole("link", { name: "Node status" }).click();
+  await page.locator("#verdict").waitFor();
+  expect(seen.complaints()).toEqual([]);
+});
+
+looking(`a runbook can be read and its commands selected without JavaScript${skipped}`, async () => {
+  const context = await browser.newContext({ javaScriptEnabled: false });
+  await using _ = { [Symbol.asyncDispose]: () => context.close() };
+  const page = await context.newPage();
+  await page.goto(`${url}/runbooks/node-down.md`);
+  expect(await page.locator("pre").first().innerText()).toContain('select(.type == "RpcAnswering")');
+});

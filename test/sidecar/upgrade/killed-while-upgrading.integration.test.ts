@@ -1,0 +1,76 @@
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { isOnPath } from "#devnet/pushgateway/real-pushgateway.ts";
+import { createFakeNode } from "#sidecar/testing/fake-node.ts";
+import { isLong, seed } from "../../support/run-size.ts";
+import { until } from "../../support/until.ts";
+import { startUpgradeProcess } from "../../support/upgrade-process.ts";
+
+/** Upgrades of a run, each with up to three kills of the sidecar and of the node: about a hundred kills in a long run. */
+const rounds = isLong ? 60 : 2;
+
+/** More steps outside the process than an upgrade has; a kill that would come later does not come. */
+const stepsMax = 140;
+
+const withinMs = 120_000;
+
+const hasRsync = await isOnPath("rsync");
+
+/** Numbers below a bound, the same for the same seed (a linear congruential generator; Numerical Recipes' constants). */
+function randomOf(start: number) {
+  // Neighbouring seeds would begin alike.
+  let state = Math.imul(start, 2_654_435_761) >>> 0;
+  return (below: number) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+test.each(Array.from({ length: rounds }, (_, round) => seed + round))(
+  "sidecar and node are killed at random steps of an upgrade (seed %s): one of the two versions is proved in the end, with its data and node.conf",
+  async (roundSeed) => {
+    const random = randomOf(roundSeed);
+    const kind = roundSeed % 2 === 0 ? "good" : "corrupting";
+    const method = hasRsync && random(2) === 0 ? "rsync" : "auto";
+    await using node = await createFakeNode();
+    await node.install("0.15.0");
+    await writeFile(join(node.workspace, "data", "chain"), "old blocks");
+    await node.start();
+    const source = await node.release("0.16.2", kind);
+    let sidecar = startUpgradeProcess(node, { method });
+    await until("the node is right", withinMs, async () => (await sidecar.ask())?.isRight);
+    const before = await node.config();
+    const told = await sidecar.ask({ source, killAt: 1 + random(stepsMax) });
+    expect(told?.problems ?? []).toEqual([]);
+    for (let kills = 0; kills < 3; kills += 1) {
+      const how = await until("the upgrade has ended, or the sidecar", withinMs, async () => {
+        if (sidecar.hasEnded()) return "killed";
+        return (await sidecar.ask())?.end !== undefined && "ended";
+      });
+      if (how === "ended") break;
+      if (random(3) === 0) await node.kill();
+      const isLast = kills === 2;
+      sidecar = startUpgradeProcess(node, { method, killAt: isLast ? 0 : 1 + random(stepsMax) });
+    }
+    if (sidecar.hasEnded()) sidecar = startUpgradeProcess(node, { method });
+    const last = await until("the upgrade has ended", withinMs, async () => {
+      const state = await sidecar.ask();
+      return state === undefined || state.stage === undefined || state.end !== undefined ? { state } : undefined;
+    });
+    const { end, words } = last.state ?? {};
+    const isNew = end === "committed";
+    // One that was killed before it was agreed to was never begun; a node that was killed while its data were copied was never stopped.
+    expect([undefined, "committed", "rolled-back", ...(method === "rsync" ? ["given-up"] : [])], words).toContain(end);
+    if (kind === "corrupting") expect(isNew).toBe(false);
+    expect(await node.version()).toBe(isNew ? "0.16.2" : "0.15.0");
+    expect(await readFile(join(node.workspace, "data", "chain"), "utf8")).toBe("old blocks");
+    if (isNew) expect(await node.config()).toContain("storage_enable_cetina");
+    else expect(await node.config()).toBe(before);
+    expect((await readdir(node.binDirectory)).filter((name) => /\.tmp$|gatehouse-new$/.test(name))).toEqual([]);
+    if (end === "committed" || end === "given-up")
+      expect(await readdir(join(node.workspace, ".gatehouse-upgrade"))).toEqual([]);
+    await sidecar.kill();
+  },
+  600_000,
+);

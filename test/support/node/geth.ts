@@ -1,0 +1,50 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { freePorts } from "#daemon/testing/free-ports.ts";
+import { isExecutable } from "../is-executable.ts";
+import { generousMs, until } from "../until.ts";
+
+/** Chain that geth runs with `--dev`. */
+export const gethChainId = 1_337;
+
+/** A geth that makes a block a second. Disposing of it ends it at once. */
+export type Geth = AsyncDisposable & Readonly<{ url: string; webSocketUrl: string }>;
+
+/** The path of geth on PATH; undefined when there is none. */
+export function findGeth(): string | undefined {
+  const directories = (process.env["PATH"] ?? "").split(delimiter);
+  return directories.map((directory) => join(directory, "geth")).find(isExecutable);
+}
+
+/** Starts geth with its own new chain, HTTP and WebSocket on two ports of loopback, and waits until it answers. */
+export async function startGeth(program: string): Promise<Geth> {
+  const [http = 0, webSocket = 0] = await freePorts(2);
+  const folder = await mkdtemp(join(tmpdir(), "gatehouse-geth-"));
+  const apis = "eth,net,web3,debug";
+  const args = ["--dev", "--dev.period", "1", "--datadir", folder, "--ipcdisable", "--verbosity", "1"];
+  args.push("--http", "--http.port", String(http), "--http.api", apis);
+  args.push("--ws", "--ws.port", String(webSocket), "--ws.api", apis);
+  const child = spawn(program, args, { stdio: ["ignore", "inherit", "inherit"] });
+  const exited = once(child, "exit");
+  const url = `http://127.0.0.1:${http}`;
+  const stop = async () => {
+    child.kill("SIGKILL");
+    await exited;
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    await until("geth answers", generousMs, () =>
+      fetch(url, { signal: AbortSignal.timeout(1_000) }).then(
+        () => true,
+        () => false,
+      ),
+    );
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { url, webSocketUrl: `ws://127.0.0.1:${webSocket}`, [Symbol.asyncDispose]: stop };
+}

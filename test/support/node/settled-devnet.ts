@@ -1,0 +1,98 @@
+import type { Clock } from "#daemon/clock.ts";
+import type { Environment } from "#daemon/settings/environment.ts";
+import { runUpgradeCommand, type UpgradeOptions } from "#sidecar/upkeep/control/upgrade-command.ts";
+import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
+import { until } from "#sidecar/testing/until.ts";
+import { callRpc } from "../call-rpc.ts";
+import { startDevnetWorkspace, type DevnetWorkspace } from "./devnet-workspace.ts";
+
+/** Settings of a sidecar with quick intervals, next to a devnet node. */
+export const quickSidecar = {
+  // Without --force it waits for the node's end: one that is killed loses blocks that it has not saved.
+  GATEHOUSE_SIDECAR_OPS_STOP: '["./ops","stop"]',
+  GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS: "127.0.0.1",
+  GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "30000",
+  GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "20000",
+  GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "60",
+  GATEHOUSE_SIDECAR_PRUNE_INTERVAL_MS: "500",
+  GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "500",
+};
+
+/** Runs the upkeep of a devnet node with quick intervals. */
+export function runQuickUpkeep(
+  node: DevnetWorkspace,
+  environment: Environment = {},
+  options: Readonly<{ stateDirectory?: string; clock?: Clock }> = {},
+): Promise<RunningUpkeep> {
+  return runUpkeep(node, { ...quickSidecar, ...environment }, options);
+}
+
+/** Waits until an upkeep has nothing to do any more, and its node is some blocks high. */
+export async function waitUntilSettled(node: DevnetWorkspace, upkeep: RunningUpkeep): Promise<void> {
+  await upkeep.reason("AutoPruneOn", "On", 40_000);
+  await upkeep.reason("RestartSettled", "Idle", 40_000);
+  await upkeep.reason("ConfigCurrent", "AsDesired", 40_000);
+  await until(
+    () => readHeight(node),
+    (height) => height > 3,
+  );
+}
+
+/** Starts a node of 0.15.0 under an upkeep that has nothing to do any more. */
+export async function startSettledDevnet(environment: Environment = {}) {
+  const resources = new AsyncDisposableStack();
+  const node = resources.use(await startDevnetWorkspace("0.15.0"));
+  const upkeep = resources.use(await runQuickUpkeep(node, environment));
+  await waitUntilSettled(node, upkeep);
+  return { node, upkeep, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+}
+
+/** Runs `gatehouse upgrade` against an upkeep's own control. */
+export async function upgradeDevnet(
+  upkeep: RunningUpkeep,
+  source: string,
+  more: Partial<Pick<UpgradeOptions, "dryRun" | "yes" | "at" | "json">> = {},
+) {
+  const { output, printed } = keepPrinted();
+  const options = { source, version: undefined, at: undefined, dryRun: false, yes: true, confirm: undefined, ...more };
+  const status = await runUpgradeCommand(findControl(upkeep), options, output);
+  return { status, ...printed() };
+}
+
+/** Where an upkeep's control is asked. */
+export function findControl({ stateDirectory }: RunningUpkeep) {
+  return { kind: "socket", stateDirectories: [stateDirectory] } as const;
+}
+
+/** Keeps what a command prints. */
+export function keepPrinted() {
+  let printed = "";
+  let errors = "";
+  const output = {
+    out: (text: string) => void (printed += text),
+    error: (text: string) => void (errors += text),
+    isColored: false,
+  };
+  return { output, printed: () => ({ printed, errors }) };
+}
+
+async function call<Result>({ httpUrl }: DevnetWorkspace, method: string, params: readonly unknown[] = []) {
+  const { result, error } = await callRpc<Result>(httpUrl, method, params);
+  if (result === undefined) throw new Error(`${method}: ${error?.message}`);
+  return result;
+}
+
+/** Asks a devnet node for its version. */
+export async function readVersion(node: DevnetWorkspace): Promise<string> {
+  return (await call<{ binaryVersion: string }>(node, "debug_protocolVersion")).binaryVersion;
+}
+
+/** Asks a devnet node for a block's hash. */
+export async function readHash(node: DevnetWorkspace, number: number): Promise<string> {
+  return (await call<{ hash: string }>(node, "eth_getBlockByNumber", [`0x${number.toString(16)}`, false])).hash;
+}
+
+/** Asks a devnet node for its height. */
+export async function readHeight(node: DevnetWorkspace): Promise<number> {
+  return Number(await call<string>(node, "eth_blockNumber"));
+}

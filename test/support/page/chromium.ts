@@ -1,0 +1,20 @@
+import { delimiter, join } from "node:path";
+import { chromium, type Browser } from "playwright-core";
+import { isExecutable } from "../is-executable.ts";
+
+const names = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
+
+/** The path of a Chromium on PATH; undefined when there is none. */
+export function findChromium(): string | undefined {
+  const directories = (process.env["PATH"] ?? "").split(delimiter);
+  return directories.flatMap((directory) => names.map((name) => join(directory, name))).find(isExecutable);
+}
+
+/** Starts a browser without a window and with a fresh profile; the sandbox needs rights that containers lack, and imitating a GPU takes time. */
+export async function startChromium(executablePath: string): Promise<AsyncDisposable & Readonly<{ browser: Browser }>> {
+  const browser = await chromium.launch({
+    executablePath,
+    args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
+  });
+  return { browser, [Symbol.asyncDispose]: () => browser.close() };
+}

@@ -1,0 +1,87 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import axe, { type AxeResults } from "axe-core";
+import { expect } from "vitest";
+import type { Browser, Page } from "playwright-core";
+import { isLong } from "../run-size.ts";
+
+/** A status page in a browser, with what a person could not see: what the browser complains about. */
+export type StatusPage = AsyncDisposable & Readonly<{ page: Page; complaints: () => readonly string[] }>;
+
+/** The ways in which a page is looked at. */
+const looks = [
+  { name: "desktop-light", width: 1_280, colorScheme: "light" },
+  { name: "desktop-dark", width: 1_280, colorScheme: "dark" },
+  { name: "phone-light", width: 320, colorScheme: "light" },
+  { name: "phone-dark", width: 320, colorScheme: "dark" },
+] as const;
+
+/** Both widths and both schemes; all four pairs in a long run. */
+const looked = isLong ? looks : [looks[0], looks[3]];
+
+/** Smallest text that counts as readable on a phone. */
+const readablePx = 11;
+
+/** Opens a page and keeps the console's errors, those of the content security policy among them. */
+export async function openStatusPage(browser: Browser, url: string): Promise<StatusPage> {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
+  });
+  await page.goto(url);
+  return { page, complaints: () => complaints, [Symbol.asyncDispose]: () => context.close() };
+}
+
+/** Waits for the verdict's level; fails with what the page shows. */
+export async function waitForLevel(page: Page, level: string, withinMs = 30_000): Promise<void> {
+  try {
+    await page.locator(`#verdict[data-level=${level}]`).waitFor({ timeout: withinMs });
+  } catch (cause) {
+    throw new Error(`the verdict did not become ${level}:\n${await page.locator("body").innerText()}`, { cause });
+  }
+}
+
+/**
+ * Looks at the page on a desk and on a phone, in light and in dark: nothing to scroll sideways, no text too small, no finding of axe.
+ * Keeps pictures where GATEHOUSE_TEST_SCREENSHOTS names a folder.
+ */
+export async function expectWellMade(page: Page, state: string): Promise<void> {
+  const folder = process.env["GATEHOUSE_TEST_SCREENSHOTS"];
+  for (const { name, width, colorScheme } of looked) {
+    await page.setViewportSize({ width, height: width === 320 ? 740 : 900 });
+    await page.emulateMedia({ colorScheme });
+    const where = `${state}, ${name}`;
+    expect(await page.evaluate<number>("document.documentElement.scrollWidth"), where).toBeLessThanOrEqual(width);
+    expect(await page.evaluate<number>(smallestTextPx), where).toBeGreaterThanOrEqual(readablePx);
+    expect(await page.evaluate<readonly string[]>(brokenNumbers), where).toEqual([]);
+    expect(await axeFindings(page), where).toEqual([]);
+    if (folder !== undefined) {
+      await mkdir(folder, { recursive: true });
+      await page.screenshot({ path: join(folder, `${state}-${name}.png`), fullPage: true });
+    }
+  }
+}
+
+/** Height of the smallest text as it is drawn, the scale of drawings counted in. */
+const smallestTextPx = `Math.min(...[...document.querySelectorAll("main *, header *, footer *")]
+  .filter((each) => each.checkVisibility() && [...each.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== ""))
+  .map((each) => parseFloat(getComputedStyle(each).fontSize) * (each.getCTM?.().a ?? 1)))`;
+
+/** Numbers of tables that do not stand on one line. */
+const brokenNumbers = `[...document.querySelectorAll("td")].filter((cell) => {
+  if (!/^[0-9.,]+( [^ ]+)?$/.test(cell.textContent.trim())) return false;
+  const text = document.createRange();
+  text.selectNodeContents(cell);
+  return text.getClientRects().length > 1;
+}).map((cell) => cell.textContent)`;
+
+/** What axe finds, as a person reads it. */
+async function axeFindings(page: Page): Promise<readonly string[]> {
+  // Read once a page: the program is large.
+  if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(`${axe.source}; undefined`);
+  const { violations } = await page.evaluate<AxeResults>("axe.run()");
+  return violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).join(" | ")}`);
+}
