@@ -70,13 +70,17 @@ export async function beginUpgrade(
   const { output, clock, signal } = dependencies;
   const limits = { ...defaultLimits, ...options.limits };
   const shown = await lookAtStack(await findStack(options, dependencies), options, dependencies);
+  // Of several, whatever is said of one begins with its name.
+  const heading = options.agreed === undefined ? `${options.stack}: ` : "";
+  const show = ({ place, to, check }: StackLook) =>
+    output.out(`${heading}${formatStackPlan(place, to, check, limits)}`);
   const refuseAnother = (now: StackLook) => {
-    output.out(formatStackPlan(now.place, now.to, now.check, limits));
+    show(now);
     return new Refused("since you were asked it became what is shown above; nothing was changed: say it again");
   };
   let ready: ReadyStack;
   if (options.agreed === undefined) {
-    output.out(formatStackPlan(shown.place, shown.to, shown.check, limits));
+    show(shown);
     ready = requireReady(shown);
     if (dryRun) return exitStatus.clean;
     if (!(await isAgreedTo(question, options, output))) return exitStatus.error;

@@ -4,7 +4,7 @@ import { formatContinueCommand } from "./stack-commands.ts";
 import { namesOf, type StackPlace } from "./stack-place.ts";
 import type { StackRecord, UpgradeSide } from "./stack-record.ts";
 
-/** An upgrade of a stack as a person reads it before they agree. Pure. */
+/** An upgrade of a stack as a person reads it before they agree, after its name. Pure. */
 export function formatStackPlan(
   place: StackPlace,
   to: UpgradeSide,
@@ -28,7 +28,7 @@ export function formatStackPlan(
   const back =
     "If anything fails before pulumi up: start both again. If anything fails later: stop both, set the old image, put old data and old node.conf back, run pulumi up. Then prove the old version. Blocks that the new version took in are fetched again.";
   const lines = [
-    `${stack}: from ${from.version} (${from.image}) to ${to.version} (${to.image}).`,
+    `from ${from.version} (${from.image}) to ${to.version} (${to.image}).`,
     ...(problems.length > 0 ? [] : [...steps.map((step, index) => `  ${index + 1}. ${step}`), `  ${back}`]),
     ...warnings.map((warning) => `  warning: ${warning}`),
     ...problems.map((problem) => `  problem: ${problem}`),
