@@ -75,6 +75,7 @@ describe("upgradeInTurn", () => {
         "is a well?; is c well?; b begins; b ends; is a well?; is b well?; c begins; c ends",
     );
     expect(printed).toContain("a: the plan of a\nb: the plan of b\nc: the plan of c\na: it works\na: and works\n");
+    expect(printed).toContain("a: and works\na: Proved.\nb: it works\n");
     expect(printed).toContain("All of them have the new version:\n  a: proved: the end of a\n");
     expect(status).toBe(0);
   });

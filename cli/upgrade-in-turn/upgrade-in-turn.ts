@@ -94,7 +94,10 @@ function createCarryOut(say: (text: string) => void, { signal }: Pick<TurnDepend
       if (signal.aborted) return "it was ended by a signal";
       const end = await carryOut((text) => say(text.replaceAll(/^(?=.)/gm, `${name}: `)), signal);
       ended.set(name, end);
-      return end.kind === "proved" ? undefined : `${name} is not proved`;
+      if (end.kind !== "proved") return `${name} is not proved`;
+      // The others may take hours before the end says so of all.
+      say(`${name}: Proved.\n`);
+      return undefined;
     },
   };
 }
