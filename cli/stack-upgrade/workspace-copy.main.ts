@@ -1,10 +1,18 @@
-import { copyWorkspace, discardWork, lookAtWorkspace, removeCopy, putWorkspaceBack } from "./workspace-copy.ts";
+import {
+  copyWorkspace,
+  discardWork,
+  flushWorkspace,
+  lookAtWorkspace,
+  putWorkspaceBack,
+  removeCopy,
+  restoreWorkspace,
+} from "./workspace-copy.ts";
 
 /**
- * Works on a node's volume, in a container of an upgrade's own: `workspace-copy.main.ts look <volume>`, or `copy`, `restore`, `remove` or `discard
- * <volume> <id>`.
+ * Works on a node's volume, in a container of an upgrade's own: `workspace-copy.main.ts look <volume>`, or `flush <volume>`, or `copy`, `restore`, `remove` or
+ * `discard <volume> <id>`; with the place of a snapshot after that, `restore` takes the data from there.
  */
-const [action, volume, id] = process.argv.slice(2);
+const [action, volume, id, snapshot] = process.argv.slice(2);
 try {
   await act();
 } catch (error) {
@@ -15,15 +23,19 @@ try {
 async function act(): Promise<void> {
   if (volume !== undefined && action === "look") {
     process.stdout.write(`${JSON.stringify(await lookAtWorkspace(volume))}\n`);
+  } else if (volume !== undefined && action === "flush") {
+    await flushWorkspace(volume);
   } else if (volume !== undefined && id !== undefined && action === "copy") {
     await copyWorkspace(volume, id);
   } else if (volume !== undefined && id !== undefined && action === "restore") {
-    await putWorkspaceBack(volume, id);
+    await (snapshot === undefined ? putWorkspaceBack(volume, id) : restoreWorkspace(volume, id, snapshot));
   } else if (volume !== undefined && id !== undefined && action === "remove") {
     await removeCopy(volume, id);
   } else if (volume !== undefined && id !== undefined && action === "discard") {
     await discardWork(volume, id);
   } else {
-    throw new Error("usage: workspace-copy.main.ts look <volume> | copy|restore|remove|discard <volume> <id>");
+    throw new Error(
+      "usage: workspace-copy.main.ts look|flush <volume> | copy|restore|remove|discard <volume> <id> | restore <volume> <id> <snapshot>",
+    );
   }
 }

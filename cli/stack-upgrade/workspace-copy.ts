@@ -1,23 +1,19 @@
 import { randomUUID } from "node:crypto";
-import { constants, type Stats } from "node:fs";
-import {
-  chmod,
-  copyFile,
-  lchown,
-  lstat,
-  lutimes,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  readlink,
-  rename,
-  rm,
-  symlink,
-} from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { mkdir, rename, rm } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { hasRoomFor } from "#daemon/files/copy-room.ts";
 import { readDiskSpace } from "#daemon/files/disk-space.ts";
+import {
+  canClone,
+  copyTree,
+  flushTree,
+  isThere,
+  makeMark,
+  measureTree,
+  namesIn,
+  readIfThere,
+  syncDirectory,
+} from "./workspace-files.ts";
 
 /**
  * Copies what a node keeps on its volume, and puts it back; runs in a separate container, over the volume. Imports little more
@@ -48,8 +44,7 @@ export type WorkspaceLook = Readonly<{
 
 /** Measures what a copy would take, and what is there. Leaves nothing behind. */
 export async function lookAtWorkspace(volume: string): Promise<WorkspaceLook> {
-  let bytes = 0;
-  for (const name of kept) bytes += await measureTree(join(volume, name));
+  const bytes = await measureKept(volume);
   const { freeBytes } = await readDiskSpace(volume);
   const conf = await readIfThere(join(volume, "conf/node.conf"));
   const leftovers = await namesIn(join(volume, workDirectory));
@@ -67,23 +62,53 @@ export async function lookAtWorkspace(volume: string): Promise<WorkspaceLook> {
 
 /** Copies the directories of a node that does not run; a copy that a kill left half made is started over, and one that fails leaves nothing. */
 export async function copyWorkspace(volume: string, id: string): Promise<void> {
-  const { work, copy, done } = placesOf(volume, id);
+  const { work, done } = placesOf(volume, id);
   if (await isThere(done.copied)) return;
-  await rm(copy, { recursive: true, force: true });
-  await mkdir(copy, { recursive: true, mode: 0o700 });
   try {
-    for (const name of kept) {
-      if (await isThere(join(volume, name))) await copyTree(join(volume, name), join(copy, name));
-    }
+    await copyKept(volume, volume, id);
   } catch (error) {
     // The node is started again, and needs the room.
     await rm(work, { recursive: true, force: true });
     throw error;
   }
+}
+
+async function copyKept(from: string, volume: string, id: string): Promise<void> {
+  const { copy, done } = placesOf(volume, id);
+  await rm(copy, { recursive: true, force: true });
+  await mkdir(copy, { recursive: true, mode: 0o700 });
+  for (const name of kept) {
+    if (await isThere(join(from, name))) await copyTree(join(from, name), join(copy, name));
+  }
   await syncDirectory(copy);
-  await mark(done.copied);
+  await makeMark(done.copied);
   await syncDirectory(join(volume, workDirectory));
   await syncDirectory(volume);
+}
+
+/** Puts on the disk what a node that does not run has written, so that a snapshot of the disk has it. */
+export async function flushWorkspace(volume: string): Promise<void> {
+  for (const name of kept) await flushTree(join(volume, name));
+  await syncDirectory(volume);
+}
+
+/**
+ * Puts what stands on another volume, the snapshot of this one, in the place of what stands here, which is put aside; where both have no room, it is deleted first, because
+ * the snapshot stays. Goes on where a kill ended it.
+ */
+export async function restoreWorkspace(volume: string, id: string, snapshot: string): Promise<void> {
+  const { copy, done } = placesOf(volume, id);
+  if (!(await isThere(done.restored)) && !(await isThere(done.copied))) {
+    await rm(copy, { recursive: true, force: true });
+    const bytes = await measureKept(snapshot);
+    if (bytes === 0) throw new Error("the snapshot holds no data of a node");
+    const { freeBytes } = await readDiskSpace(volume);
+    if (!hasRoomFor({ bytes, freeBytes })) {
+      for (const name of kept) await empty(join(volume, name));
+    }
+    await copyKept(snapshot, volume, id);
+  }
+  await putWorkspaceBack(volume, id);
 }
 
 /**
@@ -96,10 +121,10 @@ export async function putWorkspaceBack(volume: string, id: string): Promise<void
   if (!(await isThere(done.copied))) throw new Error(`there is no whole copy ${id} on the volume`);
   if (!(await isThere(done.emptied))) {
     for (const name of kept) await moveEntries(join(volume, name), join(aside, name), join(aside, name));
-    await mark(done.emptied);
+    await makeMark(done.emptied);
   }
   for (const name of kept) await moveEntries(join(copy, name), join(volume, name), join(aside, name));
-  await mark(done.restored);
+  await makeMark(done.restored);
 }
 
 /** Removes the copy and the marks of an upgrade that is over; what a failed version made of the data stays. */
@@ -141,105 +166,15 @@ async function putAside(path: string, aside: string): Promise<void> {
   await syncDirectory(aside);
 }
 
-/** With owners, modes and times; sockets and pipes hold no data. */
-async function copyTree(from: string, to: string): Promise<void> {
-  const stats = await lstat(from);
-  if (stats.isDirectory()) {
-    await mkdir(to, { mode: 0o700 });
-    for (const name of await readdir(from)) await copyTree(join(from, name), join(to, name));
-    await own(to, stats);
-    await syncDirectory(to);
-  } else if (stats.isSymbolicLink()) {
-    await symlink(await readlink(from), to);
-    await lchown(to, stats.uid, stats.gid);
-  } else if (stats.isFile()) {
-    await copyContent(from, to, stats.size);
-    await own(to, stats);
-    await using file = await open(to, "r");
-    await file.sync();
-  }
-}
-
-/** Clones a file, or copies it where that is not possible and there is room: nobody has counted on it where files are cloned. */
-async function copyContent(from: string, to: string, bytes: number): Promise<void> {
-  try {
-    await copyFile(from, to, constants.COPYFILE_FICLONE_FORCE | constants.COPYFILE_EXCL);
-  } catch (error) {
-    if (!isNoClone(error)) throw error;
-    const { freeBytes } = await readDiskSpace(dirname(to));
-    if (!hasRoomFor({ bytes, freeBytes })) {
-      throw new Error(`${from} can't be cloned, and of the ${bytes} bytes that it takes ${freeBytes} are free`, {
-        cause: error,
-      });
-    }
-    await copyFile(from, to, constants.COPYFILE_EXCL);
-  }
-}
-
-async function own(path: string, { uid, gid, mode, atime, mtime }: Stats): Promise<void> {
-  await lchown(path, uid, gid);
-  await chmod(path, mode & 0o7777);
-  await lutimes(path, atime, mtime);
-}
-
-async function measureTree(path: string): Promise<number> {
-  const stats = await lstat(path).catch(absent);
-  if (stats === undefined) return 0;
-  if (!stats.isDirectory()) return stats.isFile() ? stats.size : 0;
+async function measureKept(volume: string): Promise<number> {
   let bytes = 0;
-  // The node runs meanwhile, and may remove a directory.
-  for (const name of await namesIn(path)) bytes += await measureTree(join(path, name));
+  for (const name of kept) bytes += await measureTree(join(volume, name));
   return bytes;
 }
 
-/** Tries it with a file, because no file system tells. */
-async function canClone(volume: string): Promise<boolean> {
-  const probe = join(volume, `.gatehouse-clone-${randomUUID()}`);
-  try {
-    await using file = await open(probe, "wx", 0o600);
-    await file.writeFile("probe");
-    await copyFile(probe, `${probe}.copy`, constants.COPYFILE_FICLONE_FORCE);
-    return true;
-  } catch (error) {
-    if (isNoClone(error)) return false;
-    throw error;
-  } finally {
-    await rm(probe, { force: true });
-    await rm(`${probe}.copy`, { force: true });
-  }
-}
-
-/** What a file system answers that can't clone a file, or not now: ZFS does not what it has not written yet. */
-const noClone: ReadonlySet<string> = new Set("ENOTSUP EOPNOTSUPP ENOSYS EXDEV EINVAL ENOTTY EAGAIN".split(" "));
-
-function isNoClone(error: unknown): boolean {
-  return noClone.has((error as NodeJS.ErrnoException).code ?? "");
-}
-
-async function mark(path: string): Promise<void> {
-  await using file = await open(path, "w", 0o600);
-  await file.sync();
-  await syncDirectory(dirname(path));
-}
-
-async function syncDirectory(path: string): Promise<void> {
-  await using directory = await open(path, "r");
-  await directory.sync();
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return (await lstat(path).catch(absent)) !== undefined;
-}
-
-async function namesIn(directory: string): Promise<readonly string[]> {
-  return (await readdir(directory).catch(absent)) ?? [];
-}
-
-async function readIfThere(path: string): Promise<Buffer | undefined> {
-  return await readFile(path).catch(absent);
-}
-
-function absent(error: NodeJS.ErrnoException): undefined {
-  if (error.code === "ENOENT") return undefined;
-  throw error;
+async function empty(directory: string): Promise<void> {
+  const names = await namesIn(directory);
+  if (names.length === 0) return;
+  for (const name of names) await rm(join(directory, name), { recursive: true, force: true });
+  await syncDirectory(directory);
 }

@@ -1,5 +1,17 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import {
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,9 +19,11 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
   copyWorkspace,
   discardWork,
+  flushWorkspace,
   lookAtWorkspace,
   removeCopy,
   putWorkspaceBack,
+  restoreWorkspace,
 } from "../../cli/stack-upgrade/workspace-copy.ts";
 
 const program = fileURLToPath(new URL("../support/workspace-process.main.ts", import.meta.url));
@@ -61,9 +75,9 @@ async function contentOf(directory: string): Promise<readonly string[]> {
 const live = async () => [...(await contentOf(join(volume, "data"))), ...(await contentOf(join(volume, "conf")))];
 
 /** Runs an action in a process that kills itself at a step; whether it got that far. */
-async function killed(action: "copy" | "restore", killAt: number): Promise<boolean> {
+async function killed(action: "copy" | "restore", killAt: number, ...more: readonly string[]): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<string | null>();
-  const child = execFile(process.execPath, [program, String(killAt), action, volume, id], (error) => {
+  const child = execFile(process.execPath, [program, String(killAt), action, volume, id, ...more], (error) => {
     resolve(error === null ? null : (error.signal ?? `status ${String(error.code)}: ${error.message}`));
   });
   const ended = await promise;
@@ -152,4 +166,81 @@ describe("the copy of a node's volume", () => {
       expect(killAt).toBeGreaterThan(10);
     },
   );
+});
+
+describe("a snapshot of a node's volume", () => {
+  let snapshot: string;
+
+  beforeEach(async () => {
+    snapshot = await mkdtemp(join(tmpdir(), "gatehouse-snapshot-"));
+    await fill(snapshot, "old");
+  });
+
+  afterEach(() => rm(snapshot, { recursive: true, force: true }));
+
+  test("is taken of what is on the disk: flushing leaves everything as it is", async () => {
+    const before = await contentOf(volume);
+    await flushWorkspace(volume);
+    expect(await contentOf(volume)).toEqual(before);
+  });
+
+  test("is put back, what the new version made of the data is kept aside, and that once", async () => {
+    const before = await live();
+    await ruin(volume);
+    await restoreWorkspace(volume, id, snapshot);
+    expect(await live()).toEqual(before);
+    await writeFile(join(volume, "data/chain"), "old blocks and more");
+    await restoreWorkspace(volume, id, snapshot);
+    expect(await readFile(join(volume, "data/chain"), "utf8")).toBe("old blocks and more");
+    await removeCopy(volume, id);
+    const aside = await contentOf(join(volume, ".gatehouse-upgrade", id, "aside"));
+    expect(aside.filter((line) => line.includes("ruined") || line.includes("/extra"))).toHaveLength(2);
+  });
+
+  test("is put back once more after what is remembered of that was removed", async () => {
+    const before = await live();
+    await restoreWorkspace(volume, id, snapshot);
+    await ruin(volume);
+    await removeCopy(volume, id);
+    await restoreWorkspace(volume, id, snapshot);
+    expect(await live()).toEqual(before);
+  });
+
+  test("takes the place of what has no room next to it", async () => {
+    const before = await live();
+    await ruin(volume);
+    const large = join(snapshot, "data/large");
+    await writeFile(large, "");
+    await truncate(large, 2 ** 42);
+    await expect(restoreWorkspace(volume, id, snapshot)).rejects.toThrow("are free");
+    expect(await live()).toEqual([]);
+    await rm(large);
+    await restoreWorkspace(volume, id, snapshot);
+    expect(await live()).toEqual(before);
+    await removeCopy(volume, id);
+    expect((await lookAtWorkspace(volume)).leftovers).toEqual([]);
+  });
+
+  test("is not put back where it holds nothing: what stands there stays", async () => {
+    await ruin(volume);
+    const before = await live();
+    await rm(snapshot, { recursive: true });
+    await mkdir(join(snapshot, "data"), { recursive: true });
+    await expect(restoreWorkspace(volume, id, snapshot)).rejects.toThrow("holds no data of a node");
+    expect(await live()).toEqual(before);
+  });
+
+  test("is put back whole after a kill, once it is asked again", { timeout: manyProcessesMs }, async () => {
+    const before = await live();
+    let killAt = 1;
+    // Each step from the whole copy on is one of the test above.
+    for (let isKilled = true; isKilled; killAt += 3) {
+      await ruin(volume);
+      isKilled = await killed("restore", killAt, snapshot);
+      await restoreWorkspace(volume, id, snapshot);
+      expect(await live()).toEqual(before);
+      await discardWork(volume, id);
+    }
+    expect(killAt).toBeGreaterThan(20);
+  });
 });

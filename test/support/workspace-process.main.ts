@@ -1,7 +1,9 @@
 import { armKillPoint } from "./kill-points.ts";
 
-/** Copies a node's volume or puts the copy back, and kills itself at a step. Arguments: the step, `copy` or `restore`, the volume, the copy's id. */
-const [killAt = "0", action = "", volume = "", id = ""] = process.argv.slice(2);
+/** Copies a node's volume or puts the copy or a snapshot back, and kills itself at a step. Arguments: the step, `copy` or `restore`, the volume, the copy's id, the snapshot. */
+const [killAt = "0", action = "", volume = "", id = "", snapshot] = process.argv.slice(2);
 await armKillPoint(Number(killAt));
-const { copyWorkspace, putWorkspaceBack } = await import("../../cli/stack-upgrade/workspace-copy.ts");
-await (action === "copy" ? copyWorkspace(volume, id) : putWorkspaceBack(volume, id));
+const { copyWorkspace, putWorkspaceBack, restoreWorkspace } = await import("../../cli/stack-upgrade/workspace-copy.ts");
+if (action === "copy") await copyWorkspace(volume, id);
+else if (snapshot === undefined) await putWorkspaceBack(volume, id);
+else await restoreWorkspace(volume, id, snapshot);

@@ -1,0 +1,137 @@
+import { randomUUID } from "node:crypto";
+import { constants, type Stats } from "node:fs";
+import {
+  chmod,
+  copyFile,
+  lchown,
+  lstat,
+  lutimes,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  readlink,
+  rm,
+  symlink,
+} from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { hasRoomFor } from "#daemon/files/copy-room.ts";
+import { readDiskSpace } from "#daemon/files/disk-space.ts";
+
+/** With owners, modes and times; sockets and pipes hold no data. */
+export async function copyTree(from: string, to: string): Promise<void> {
+  const stats = await lstat(from);
+  if (stats.isDirectory()) {
+    await mkdir(to, { mode: 0o700 });
+    for (const name of await readdir(from)) await copyTree(join(from, name), join(to, name));
+    await own(to, stats);
+    await syncDirectory(to);
+  } else if (stats.isSymbolicLink()) {
+    await symlink(await readlink(from), to);
+    await lchown(to, stats.uid, stats.gid);
+  } else if (stats.isFile()) {
+    await copyContent(from, to, stats.size);
+    await own(to, stats);
+    await using file = await open(to, "r");
+    await file.sync();
+  }
+}
+
+/** Clones a file, or copies it where that is not possible and there is room: nobody has counted on it where files are cloned. */
+async function copyContent(from: string, to: string, bytes: number): Promise<void> {
+  try {
+    await copyFile(from, to, constants.COPYFILE_FICLONE_FORCE | constants.COPYFILE_EXCL);
+  } catch (error) {
+    if (!isNoClone(error)) throw error;
+    const { freeBytes } = await readDiskSpace(dirname(to));
+    if (!hasRoomFor({ bytes, freeBytes })) {
+      throw new Error(`${from} can't be cloned, and of the ${bytes} bytes that it takes ${freeBytes} are free`, {
+        cause: error,
+      });
+    }
+    await copyFile(from, to, constants.COPYFILE_EXCL);
+  }
+}
+
+async function own(path: string, { uid, gid, mode, atime, mtime }: Stats): Promise<void> {
+  await lchown(path, uid, gid);
+  await chmod(path, mode & 0o7777);
+  await lutimes(path, atime, mtime);
+}
+
+/** The bytes of all files of a tree. */
+export async function measureTree(path: string): Promise<number> {
+  const stats = await lstat(path).catch(absent);
+  if (stats === undefined) return 0;
+  if (!stats.isDirectory()) return stats.isFile() ? stats.size : 0;
+  let bytes = 0;
+  // The node runs meanwhile, and may remove a directory.
+  for (const name of await namesIn(path)) bytes += await measureTree(join(path, name));
+  return bytes;
+}
+
+/** Puts on the disk what was written to a tree. */
+export async function flushTree(path: string): Promise<void> {
+  const stats = await lstat(path).catch(absent);
+  if (stats?.isDirectory() === true) for (const name of await namesIn(path)) await flushTree(join(path, name));
+  if (stats?.isDirectory() !== true && stats?.isFile() !== true) return;
+  await using opened = await open(path, "r");
+  await opened.sync();
+}
+
+/** Whether the file system of a directory clones files; tries it with one, because none tells. */
+export async function canClone(volume: string): Promise<boolean> {
+  const probe = join(volume, `.gatehouse-clone-${randomUUID()}`);
+  try {
+    await using file = await open(probe, "wx", 0o600);
+    await file.writeFile("probe");
+    await copyFile(probe, `${probe}.copy`, constants.COPYFILE_FICLONE_FORCE);
+    return true;
+  } catch (error) {
+    if (isNoClone(error)) return false;
+    throw error;
+  } finally {
+    await rm(probe, { force: true });
+    await rm(`${probe}.copy`, { force: true });
+  }
+}
+
+/** What a file system answers that can't clone a file, or not now: ZFS does not what it has not written yet. */
+const noClone: ReadonlySet<string> = new Set("ENOTSUP EOPNOTSUPP ENOSYS EXDEV EINVAL ENOTTY EAGAIN".split(" "));
+
+function isNoClone(error: unknown): boolean {
+  return noClone.has((error as NodeJS.ErrnoException).code ?? "");
+}
+
+/** Makes an empty file, the mark of something that is done, on the disk. */
+export async function makeMark(path: string): Promise<void> {
+  await using file = await open(path, "w", 0o600);
+  await file.sync();
+  await syncDirectory(dirname(path));
+}
+
+/** Puts on the disk what was renamed in a directory. */
+export async function syncDirectory(path: string): Promise<void> {
+  await using directory = await open(path, "r");
+  await directory.sync();
+}
+
+/** Whether something of that name is there, a link that leads nowhere too. */
+export async function isThere(path: string): Promise<boolean> {
+  return (await lstat(path).catch(absent)) !== undefined;
+}
+
+/** What stands in a directory; nothing where there is none. */
+export async function namesIn(directory: string): Promise<readonly string[]> {
+  return (await readdir(directory).catch(absent)) ?? [];
+}
+
+/** The bytes of a file; undefined where there is none. */
+export async function readIfThere(path: string): Promise<Buffer | undefined> {
+  return await readFile(path).catch(absent);
+}
+
+function absent(error: NodeJS.ErrnoException): undefined {
+  if (error.code === "ENOENT") return undefined;
+  throw error;
+}
