@@ -5,13 +5,14 @@ import type { Pause } from "#daemon/time.ts";
 import { isAgreedTo, type Agreement } from "#sidecar/upkeep/control/agreement.ts";
 import { createFirstStage, formatWorkId } from "#sidecar/upkeep/upgrade/first-stage.ts";
 import { checkStack, type StackCheck } from "./check-stack.ts";
-import type { Engine } from "./engine.ts";
 import type { StackQuestions } from "./node-status.ts";
 import type { PulumiCli } from "./pulumi/pulumi-cli.ts";
 import { Refused } from "./refused.ts";
 import { decideNewSide, readStackPlace, type RequestedVersion, type StackPlace } from "./stack-place.ts";
 import { formatStackPlan } from "./stack-plan.ts";
+import type { StackPlatform } from "./stack-platform.ts";
 import { defaultLimits, type StackLimits, type StackRecord, type UpgradeSide } from "./stack-record.ts";
+import type { StackTarget } from "./stack-target.ts";
 
 /** What is asked for, and how a person agrees. */
 export type BeginOptions = Readonly<{
@@ -31,8 +32,11 @@ export type BeginOptions = Readonly<{
 export type BeginDependencies = Readonly<{
   output: CommandOutput;
   pulumi: PulumiCli;
-  engine: (address: string) => Engine | undefined;
-  questions: (place: Readonly<{ statusUrl: string; rpcUrl: string }>) => StackQuestions;
+  /** What works where a stack runs. @throws {Refused} where that can't be from here. */
+  platform: (target: StackTarget) => StackPlatform;
+  questions: (target: StackTarget) => StackQuestions;
+  /** The kubeconfig's current context; undefined where there is none. */
+  currentContext: () => Promise<string | undefined>;
   clock: Pick<Clock, "wallMs">;
   pause: Pause;
   signal: AbortSignal;
@@ -45,13 +49,22 @@ export type BeginDependencies = Readonly<{
  */
 export async function findStack(
   { stack, statusUrl }: Pick<BeginOptions, "stack" | "statusUrl">,
-  { pulumi }: Pick<BeginDependencies, "pulumi">,
+  { pulumi, currentContext }: Pick<BeginDependencies, "pulumi" | "currentContext">,
 ): Promise<StackPlace> {
   const [config, outputs] = [await pulumi.readConfig(), await pulumi.readOutputs()];
-  try {
-    return readStackPlace(stack, { config, outputs, statusUrl });
-  } catch (error) {
-    throw new Refused((error as Error).message);
+  const place = readPlace();
+  const { target } = place;
+  if (target.kind === "docker" || target.context !== undefined) return place;
+  // The current context may be another one when the upgrade is gone on with.
+  const context = await currentContext();
+  return context === undefined ? place : { ...place, target: { ...target, context } };
+
+  function readPlace(): StackPlace {
+    try {
+      return readStackPlace(stack, { config, outputs, statusUrl });
+    } catch (error) {
+      throw new Refused((error as Error).message);
+    }
   }
 }
 
@@ -119,15 +132,13 @@ export type StackLook = Readonly<{ place: StackPlace; to: UpgradeSide; check: St
 export async function lookAtStack(
   place: StackPlace,
   { requested }: Pick<BeginOptions, "requested">,
-  { pulumi, engine: findEngine, questions, pause, signal }: Omit<BeginDependencies, "output" | "clock">,
+  { pulumi, platform, questions, pause, signal }: Omit<BeginDependencies, "output" | "clock" | "currentContext">,
 ): Promise<StackLook> {
   const to = decideNewSide(place, requested);
   if (to === undefined) throw new Refused(`the tag of ${requested.image} reports no version; say it by --node-version`);
-  const engine = findEngine(place.engine);
-  if (engine === undefined) {
-    throw new Refused(`the stack's engine is at ${place.engine}; run this on the machine where that engine is`);
-  }
-  const check = await checkStack(place, to, { pulumi, engine, questions: questions(place), pause, signal });
+  const { target } = place;
+  const work = { pulumi, platform: platform(target), questions: questions(target), pause, signal };
+  const check = await checkStack(place, to, work);
   return { place, to, check };
 }
 

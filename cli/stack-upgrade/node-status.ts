@@ -18,9 +18,15 @@ const statusShape = z.object({
 /** What a stack's sidecar says of its node now. */
 export type SidecarLook = Readonly<z.output<typeof statusShape>>;
 
+/** A look at a sidecar; one that gets no answer says why. */
+export const looked = z.discriminatedUnion("ok", [
+  z.object({ ok: z.literal(true), said: statusShape }),
+  z.object({ ok: z.literal(false), message: z.string() }),
+]);
+
 /** What is asked of a running stack; a look that gets no answer says why. */
 export type StackQuestions = Readonly<{
-  look: () => Promise<Readonly<{ ok: true; said: SidecarLook } | { ok: false; message: string }>>;
+  look: () => Promise<Readonly<z.output<typeof looked>>>;
   /** The hash of a block, through the gateway; undefined where it is not told. */
   blockHash: (number: number) => Promise<string | undefined>;
   peers: () => Promise<number | undefined>;

@@ -12,7 +12,7 @@ function expectOneOfTwo(world: StackWorld, { record }: RunResult): void {
   expect(world.state.live[0]).toBe(oldBlock);
   expect(world.state.live).not.toContain(torn);
   expect(world.state.config["gatehouse:nodeImage"]).toBe(world.image());
-  expect([world.state.copy, ...world.state.marks]).toEqual([undefined]);
+  expect([world.state.copy, ...world.state.marks, ...listLeft(world)]).toEqual([undefined]);
   if (record.end === "committed") expect(world.image()).toBe(newImage);
   else {
     expect([record.end, world.image()]).toEqual(["rolled-back", oldImage]);
@@ -22,9 +22,19 @@ function expectOneOfTwo(world: StackWorld, { record }: RunResult): void {
 
 const bad: readonly NewVersion[] = ["silent", "another version", "loses a block", "does not start"];
 
-describe("an upgrade of a stack", () => {
+/** What an upgrade may leave in a cluster: nothing. */
+function listLeft({ state: { cluster } }: StackWorld): readonly string[] {
+  return [
+    ...(cluster.snapshot === undefined ? [] : ["snapshot"]),
+    ...(cluster.hasCopyClaim ? ["claim"] : []),
+    ...(cluster.pod?.held === true ? ["held pod"] : []),
+    ...(cluster.isOwned ? ["field"] : []),
+  ];
+}
+
+describe.each(["docker", "kubernetes"] as const)("an upgrade of a stack on %s", (kind) => {
   it("ends with the new version proved, and without the copy", async () => {
-    const world = createStackWorld("good");
+    const world = createStackWorld("good", kind);
     const result = await runToEnd(world);
     expect(result.record.end).toBe("committed");
     expectOneOfTwo(world, result);
@@ -39,7 +49,7 @@ describe("an upgrade of a stack", () => {
   ] as const)(
     "takes back image, data and configuration of a version that is or does this: %s",
     async (newVersion, why) => {
-      const world = createStackWorld(newVersion);
+      const world = createStackWorld(newVersion, kind);
       const result = await runToEnd(world);
       expect(result.record.end).toBe("rolled-back");
       expect(result.record.failure).toContain(why);
@@ -51,12 +61,12 @@ describe("an upgrade of a stack", () => {
   it.each(["good", ...bad] as const)(
     "ends at one of the two versions with its data, wherever it is killed: %s",
     async (newVersion) => {
-      const whole = createStackWorld(newVersion);
+      const whole = createStackWorld(newVersion, kind);
       await runToEnd(whole);
       expect(whole.kills.changes()).toBeGreaterThan(15);
       for (let at = 1; at <= whole.kills.changes(); at += 1) {
         for (const isAfter of [false, true]) {
-          const world = createStackWorld(newVersion);
+          const world = createStackWorld(newVersion, kind);
           expectOneOfTwo(world, await runToEnd(world, [{ at, isAfter }]));
         }
       }
@@ -64,8 +74,8 @@ describe("an upgrade of a stack", () => {
   );
 
   it("does so when it is killed again and again, and gives the new version up in the end", async () => {
-    const world = createStackWorld("good");
-    const kills = Array.from({ length: interruptionsMax + 1 }, () => ({ at: 1, isAfter: true }));
+    const world = createStackWorld("good", kind);
+    const kills = Array.from({ length: interruptionsMax + 1 }, () => ({ inStage: "copying", changes: 1 }) as const);
     const result = await runToEnd(world, kills);
     expect(result.record.failure).toContain(`the command was ended ${interruptionsMax + 1} times`);
     expect(result.record.end).toBe("rolled-back");
@@ -73,7 +83,7 @@ describe("an upgrade of a stack", () => {
   });
 
   it("ends between two steps when it is told to, and goes on with the next one", async () => {
-    const world = createStackWorld("good");
+    const world = createStackWorld("good", kind);
     const stopping = new AbortController();
     const remembered: StackRecord[] = [];
     const dependencies = {

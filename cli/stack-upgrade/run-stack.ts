@@ -3,8 +3,9 @@ import type { CommandOutput } from "#daemon/command-line/command-output.ts";
 import { pause as pauseForReal, type Pause } from "#daemon/time.ts";
 import { beginUpgrade, findStack, type BeginOptions } from "./begin-upgrade.ts";
 import { findConfigFile } from "./config-file.ts";
-import { createEngine, EngineError, type Engine } from "./engine.ts";
-import { createStackQuestions, type StackQuestions } from "./node-status.ts";
+import type { StackQuestions } from "./node-status.ts";
+import { createPlatform, createQuestions } from "./platforms.ts";
+import { findCurrentContext } from "./kubernetes/kubectl.ts";
 import { explainOtherBackend } from "./pulumi/pulumi-backend.ts";
 import { createPulumiCli, type PulumiCli } from "./pulumi/pulumi-cli.ts";
 import { createPulumiProcess, PulumiError } from "./pulumi/pulumi-process.ts";
@@ -15,6 +16,7 @@ import { formatContinueCommand } from "./stack-commands.ts";
 import { lockStack } from "./stack-lock.ts";
 import type { RequestedVersion } from "./stack-place.ts";
 import { describeRecord } from "./stack-plan.ts";
+import { PlatformError, type StackPlatform } from "./stack-platform.ts";
 import {
   findRecordPath,
   readRecord,
@@ -24,6 +26,7 @@ import {
   type StackLimits,
   type StackRecord,
 } from "./stack-record.ts";
+import type { StackTarget } from "./stack-target.ts";
 import { createStackSteps, type StackStepsDependencies } from "./stack-steps.ts";
 
 /** What is asked, and how a person agrees. */
@@ -48,8 +51,9 @@ export type StackUpgradeDependencies = Readonly<{
   output: CommandOutput;
   signal: AbortSignal;
   pulumi?: (place: Readonly<{ stack: string; directory: string; configFile: string }>) => PulumiCli;
-  engine?: (address: string) => Engine | undefined;
-  questions?: (place: Readonly<{ statusUrl: string; rpcUrl: string }>) => StackQuestions;
+  platform?: (target: StackTarget) => StackPlatform;
+  questions?: (target: StackTarget) => StackQuestions;
+  currentContext?: () => Promise<string | undefined>;
   processes?: Processes;
   clock?: Clock;
   pause?: Pause;
@@ -62,7 +66,7 @@ const defaultProof = { everyMs: 2_000, steadyMs: 30_000 };
 
 /** What can't be done, with what a person can do about it. */
 export function isExpected(error: unknown): error is Error {
-  return [Refused, PulumiError, EngineError, RecordError].some((kind) => error instanceof kind);
+  return [Refused, PulumiError, PlatformError, RecordError].some((kind) => error instanceof kind);
 }
 
 /** All that does the work. */
@@ -73,8 +77,9 @@ export type StackWork = Required<Omit<StackUpgradeDependencies, "backLimits">> &
 export function buildWork(given: StackUpgradeDependencies): StackWork {
   return {
     pulumi: (place) => createPulumiCli(place, { run: createPulumiProcess(place.directory) }),
-    engine: createEngine,
-    questions: createStackQuestions,
+    platform: createPlatform,
+    questions: createQuestions,
+    currentContext: findCurrentContext,
     processes: systemProcesses,
     clock: systemClock,
     pause: pauseForReal,
@@ -100,7 +105,7 @@ export async function runStack(options: StackUpgradeOptions, work: StackWork): P
   if (known === undefined && requested === undefined) throw new Refused(nothing);
   const configFile = await findConfigFile(options, known);
   const pulumi = work.pulumi({ stack: known?.stack ?? stack, directory, configFile });
-  const place = known ?? (await findStack(options, { pulumi }));
+  const place = known ?? (await findStack(options, { ...work, pulumi }));
   using lock = lockStack(stateDirectory, place);
   if (lock === undefined) throw new Refused(explainBusy(place));
   // Whoever had the lock until now may have begun one, or ended it.
@@ -142,8 +147,9 @@ function agreeToGoOn(known: StackRecord, options: StackUpgradeOptions & Readonly
       `${describeRecord(known)}; go on with it: ${formatContinueCommand({ ...known, directory, configFile })}`,
     );
   }
-  const place = { directory, configFile, statusUrl: statusUrl ?? known.statusUrl };
-  return { ...known, ...place, limits: { ...known.limits, ...limits } };
+  const isElsewhere = statusUrl !== undefined && known.target.kind === "docker";
+  const target = isElsewhere ? { ...known.target, statusUrl } : known.target;
+  return { ...known, directory, configFile, target, limits: { ...known.limits, ...limits } };
 }
 
 /** A name without its organization stands for Pulumi's own choice of one. */
@@ -156,17 +162,15 @@ type CarryOutDependencies = Omit<StackWork, "pulumi"> &
 
 async function carryOut(
   begun: StackRecord,
-  { output, path, isResumed, engine: findEngine, questions, backLimits, ...rest }: CarryOutDependencies,
+  { output, path, isResumed, platform, questions, backLimits, ...rest }: CarryOutDependencies,
 ): Promise<RunResult> {
-  const engine = findEngine(begun.engine);
-  if (engine === undefined) throw new Refused(`no engine can be reached at ${begun.engine}`);
   const say = (line: string) => output.out(`${line}\n`);
   if (isResumed) say(`Goes on: ${describeRecord(begun)}.`);
   const common = { ...rest, say };
   const steps = createStackSteps({
     ...common,
-    engine,
-    questions: questions(begun),
+    platform: platform(begun.target),
+    questions: questions(begun.target),
     ...(backLimits === undefined ? {} : { backLimits }),
   });
   const remember = (record: StackRecord) => writeRecord(path, record);

@@ -30,6 +30,15 @@ export function formatDockerCommand(engine: string, ...words: readonly string[])
   return joinWords("docker", "--host", engine, ...words);
 }
 
+/** A command for kubectl, to the cluster and namespace of a stack whatever else it would ask by itself. Pure. */
+export function formatKubectlCommand(
+  { context, namespace }: Readonly<{ context?: string | undefined; namespace: string }>,
+  ...words: readonly string[]
+): string {
+  const place = [...(context === undefined ? [] : ["--context", context]), "-n", namespace];
+  return joinWords("kubectl", ...place, ...words);
+}
+
 function joinWords(...words: readonly string[]): string {
   return words.map(quoteShellWord).join(" ");
 }

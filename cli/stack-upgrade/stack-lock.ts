@@ -4,21 +4,22 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { keepPrivate } from "#daemon/files/atomic-file.ts";
 import { RecordError } from "./stack-record.ts";
+import type { StackTarget } from "./stack-target.ts";
 
 /** SQLite's result code SQLITE_BUSY, in the lowest byte. */
 const busy = 5;
 
 /**
- * Takes the right to work on a stack's containers, wherever its program lies and however the stack is spelled; the operating system gives it up when the process
+ * Takes the right to work on a stack, wherever its program lies and however the stack is spelled; the operating system gives it up when the process
  * ends, however it ends. The file stays: another process may have opened it just now. Undefined where another process of this user has the right.
  *
  * @throws {RecordError} where nothing can be locked.
  */
 export function lockStack(
   stateDirectory: string,
-  { prefix, engine }: Readonly<{ prefix: string; engine: string }>,
+  { prefix, target }: Readonly<{ prefix: string; target: StackTarget }>,
 ): Disposable | undefined {
-  const name = hash("sha256", `${prefix} ${findSocket(engine)}`).slice(0, 32);
+  const name = hash("sha256", `${prefix} ${identifyTarget(target)}`).slice(0, 32);
   const path = join(stateDirectory, `stack-upgrade-${name}.lock`);
   let database: DatabaseSync | undefined;
   try {
@@ -34,6 +35,11 @@ export function lockStack(
   }
   const held = database;
   return { [Symbol.dispose]: () => held.close() };
+}
+
+function identifyTarget(target: StackTarget): string {
+  if (target.kind === "docker") return findSocket(target.engine);
+  return `kubernetes ${target.context ?? ""} ${target.namespace}`;
 }
 
 /** One engine may have several addresses: /var/run is a link to /run on most machines. */

@@ -21,15 +21,38 @@ describe("where a stack runs", () => {
       stack: "acme/gatehouse/prod",
       project: "gatehouse",
       prefix: "gatehouse-prod",
-      engine: "unix:///var/run/docker.sock",
-      statusUrl: "http://127.0.0.1:9600",
-      rpcUrl: "http://127.0.0.1:8545",
+      target: {
+        kind: "docker",
+        engine: "unix:///var/run/docker.sock",
+        statusUrl: "http://127.0.0.1:9600",
+        rpcUrl: "http://127.0.0.1:8545",
+      },
       from: { image: "registry.example/node:0.16.2", version: "0.16.2" },
     });
   });
 
+  it("is read of a cluster as well, where nothing but the pod reaches the sidecar", () => {
+    const more = {
+      "gatehouse:target": "kubernetes",
+      "gatehouse:namespace": "pay",
+      "gatehouse:volumeSnapshots": '{"schedule":"@daily","className":"fast"}',
+    };
+    const told = { urls: { public: {}, operations: { status: "http://sidecar-status:9600/status" } } };
+    expect(read(more, told).target).toEqual({ kind: "kubernetes", namespace: "pay", snapshotClass: "fast" });
+    const named = { ...more, "gatehouse:kubernetesContext": "production" };
+    expect(read(named, told).target).toMatchObject({ context: "production" });
+    const asked = { config: { ...config, ...more }, outputs: told, statusUrl: "http://127.0.0.1:9600" };
+    expect(() => readStackPlace("prod", asked)).toThrow("--url is for stacks on Docker");
+  });
+
   it.each([
-    ["Kubernetes", { "gatehouse:target": "kubernetes" }, outputs, "on Kubernetes this command does nothing yet"],
+    [
+      "a stack whose YAML others apply",
+      { "gatehouse:target": "kubernetes", "gatehouse:renderTo": "out" },
+      outputs,
+      "is rendered to YAML",
+    ],
+    ["a stack on Kubernetes that was never deployed", { "gatehouse:target": "kubernetes" }, {}, "run pulumi up with"],
     ["the devnet node", { "gatehouse:nodeImage": "" }, outputs, "names no nodeImage"],
     [
       "an image that reports no version",

@@ -1,38 +1,31 @@
 import { z } from "zod";
+import { parseJson } from "#daemon/json-rpc.ts";
 import { parseImageVersion, parseNodeVersion } from "#node/versions.ts";
 import type { ConfigChange, ConfigValues } from "./pulumi/pulumi-cli.ts";
 import type { UpgradeSide } from "./stack-record.ts";
+import type { DockerTarget, KubernetesTarget, StackTarget } from "./stack-target.ts";
 
 /** A deployed stack as its configuration and outputs tell it. */
 export type StackPlace = Readonly<{
   stack: string;
   project: string;
   prefix: string;
-  engine: string;
-  statusUrl: string;
-  rpcUrl: string;
+  target: StackTarget;
   from: UpgradeSide;
 }>;
 
 /** The image and, where it was named, the version that a stack is to be upgraded to. */
 export type RequestedVersion = Readonly<{ image: string; version: string | undefined }>;
 
-const outputsShape = z.object({
+const dockerOutputs = z.object({
   urls: z.object({ public: z.object({ gateway: z.url() }), operations: z.object({ status: z.url() }) }),
 });
 
-const defaultEngine = "unix:///var/run/docker.sock";
+/** A stack on Kubernetes has its sidecar's address, though this machine does not reach it. */
+const kubernetesOutputs = z.object({ urls: z.object({ operations: z.object({ status: z.url() }) }) });
 
-/** What a stack's containers and volumes are called that an upgrade touches. */
-export function namesOf({ prefix }: Readonly<{ prefix: string }>) {
-  return {
-    node: `${prefix}-node`,
-    sidecar: `${prefix}-sidecar`,
-    job: `${prefix}-node-upgrade`,
-    look: `${prefix}-node-look`,
-    volume: `${prefix}-node-workspace`,
-  };
-}
+const defaultEngine = "unix:///var/run/docker.sock";
+const defaultNamespace = "gatehouse";
 
 /**
  * Reads where a stack runs.
@@ -46,31 +39,63 @@ export function readStackPlace(
 ): StackPlace {
   const project = projectOf(config);
   const value = (key: string) => config[`${project}:${key}`] || undefined;
-  if (value("target") === "kubernetes") throw new Error(onKubernetes);
   const image = value("nodeImage") ?? "";
   const nodeVersion = value("nodeVersion");
   const version = nodeVersion ?? parseImageVersion(image)?.text;
   if (version === undefined) throw new Error("the stack does not say which version its node is: set nodeVersion.");
-  const parsed = outputsShape.safeParse(outputs);
-  if (!parsed.success) {
-    throw new Error(
-      `the stack ${stack} has no outputs of a deployed Gatehouse; run pulumi up with this release first.`,
-    );
-  }
-  const { urls } = parsed.data;
+  const deployed = { stack, value, outputs };
+  const target =
+    value("target") === "kubernetes"
+      ? readKubernetesTarget(deployed, statusUrl)
+      : readDockerTarget(deployed, statusUrl);
   return {
     stack,
     project,
     prefix: `${project}-${stack.split("/").at(-1) ?? stack}`,
-    engine: value("dockerEngine") ?? defaultEngine,
-    statusUrl: statusUrl ?? new URL(urls.operations.status).origin,
-    rpcUrl: urls.public.gateway,
+    target,
     from: { image, version, ...(nodeVersion === undefined ? {} : { nodeVersion }) },
   };
 }
 
-const onKubernetes =
-  "on Kubernetes this command does nothing yet. Take a VolumeSnapshot of the node's claim (kubectl create job --from=cronjob/volume-snapshot where volumeSnapshots is set), then set nodeImage and run pulumi up; to go back, set the old image, run pulumi up, and restore the snapshot for the data.";
+type Deployed = Readonly<{ stack: string; value: (key: string) => string | undefined; outputs: unknown }>;
+
+function readDockerTarget({ stack, value, outputs }: Deployed, statusUrl: string | undefined): DockerTarget {
+  const { urls } = parseOutputs(dockerOutputs, stack, outputs);
+  return {
+    kind: "docker",
+    engine: value("dockerEngine") ?? defaultEngine,
+    statusUrl: statusUrl ?? new URL(urls.operations.status).origin,
+    rpcUrl: urls.public.gateway,
+  };
+}
+
+const snapshotsShape = z.object({ className: z.string().optional() });
+
+function readKubernetesTarget({ stack, value, outputs }: Deployed, statusUrl: string | undefined): KubernetesTarget {
+  if (value("renderTo") !== undefined) {
+    throw new Error(
+      "the stack is rendered to YAML (renderTo), which others apply: set nodeImage, render again and commit; docs/gitops.md says how to keep the data.",
+    );
+  }
+  if (statusUrl !== undefined) {
+    throw new Error("--url is for stacks on Docker: on Kubernetes the sidecar is asked in its pod, through kubectl.");
+  }
+  parseOutputs(kubernetesOutputs, stack, outputs);
+  const context = value("kubernetesContext");
+  const snapshotClass = snapshotsShape.safeParse(parseJson(value("volumeSnapshots") ?? "{}")).data?.className;
+  return {
+    kind: "kubernetes",
+    namespace: value("namespace") ?? defaultNamespace,
+    ...(context === undefined ? {} : { context }),
+    ...(snapshotClass === undefined ? {} : { snapshotClass }),
+  };
+}
+
+function parseOutputs<Shape>(shape: z.ZodType<Shape>, stack: string, outputs: unknown): Shape {
+  const parsed = shape.safeParse(outputs);
+  if (parsed.success) return parsed.data;
+  throw new Error(`the stack ${stack} has no outputs of a deployed Gatehouse; run pulumi up with this release first.`);
+}
 
 /** The namespace of the stack's keys: the project's name. */
 function projectOf(config: ConfigValues): string {

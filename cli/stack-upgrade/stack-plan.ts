@@ -1,7 +1,8 @@
 import type { StackCheck } from "./check-stack.ts";
 import { stageWords } from "./next-stage.ts";
 import { formatContinueCommand } from "./stack-commands.ts";
-import { namesOf, type StackPlace } from "./stack-place.ts";
+import { describePlatform } from "./platform-words.ts";
+import type { StackPlace } from "./stack-place.ts";
 import type { StackRecord, UpgradeSide } from "./stack-record.ts";
 
 /** An upgrade of a stack as a person reads it before they agree, after its name. Pure. */
@@ -12,24 +13,22 @@ export function formatStackPlan(
   { proveMs }: StackRecord["limits"],
 ): string {
   const { from, stack } = place;
-  const { node, sidecar, volume } = namesOf(place);
+  const { plan } = describePlatform(place);
   const set = [
     `nodeImage ${to.image}`,
     ...(to.nodeVersion === undefined || to.nodeVersion === from.nodeVersion ? [] : [`nodeVersion ${to.nodeVersion}`]),
   ];
   const steps = [
-    `Stop ${sidecar}, then ${node} within its grace. From here on the gateway is away.`,
-    `Copy the node's data and node.conf next to them in ${volume}: ${copyWords}.`,
+    plan.stop,
+    plan.copy(copyWords),
     `Set ${set.join(" and ")} in the configuration of ${stack}.`,
-    "Run pulumi up.",
+    plan.update,
     `Wait for proof for at most ${proveMs} ms: it answers as ${to.version}, is above the old height with the same blocks, node.conf is as it needs it, and it prunes and pushes metrics if it did.`,
-    "Once it is proved, remove the copy: from then on there is no way back to the old data.",
+    plan.clean,
   ];
-  const back =
-    "If anything fails before pulumi up: start both again. If anything fails later: stop both, set the old image, put old data and old node.conf back, run pulumi up. Then prove the old version. Blocks that the new version took in are fetched again.";
   const lines = [
     `from ${from.version} (${from.image}) to ${to.version} (${to.image}).`,
-    ...(problems.length > 0 ? [] : [...steps.map((step, index) => `  ${index + 1}. ${step}`), `  ${back}`]),
+    ...(problems.length > 0 ? [] : [...steps.map((step, index) => `  ${index + 1}. ${step}`), `  ${plan.back}`]),
     ...warnings.map((warning) => `  warning: ${warning}`),
     ...problems.map((problem) => `  problem: ${problem}`),
   ];
@@ -46,7 +45,8 @@ export function describeRecord({ stack, from, to, stage, end, beganMs }: StackRe
 export function formatEnd(record: StackRecord): string {
   const { stack, from, to, end, failure, note, reportedVersion } = record;
   const notes = note === undefined ? "" : `\n${note}`;
-  const proof = reportedVersion === true ? "as it says itself" : "by the id of its image alone: it reports no version";
+  const proof =
+    reportedVersion === true ? "as it says itself" : `${describePlatform(record).imageProof}: it reports no version`;
   switch (end) {
     case "committed":
       return `Proved: ${stack} runs ${to.version} (${to.image}), ${proof}. Commit its changed configuration.${notes}`;

@@ -5,6 +5,7 @@ import { replaceFile, syncDirectory } from "#daemon/files/atomic-file.ts";
 import { readRegularText } from "#daemon/files/regular-file.ts";
 import { pulumiBackend } from "./pulumi/pulumi-backend.ts";
 import { formatContinueCommand } from "./stack-commands.ts";
+import { stackTarget } from "./stack-target.ts";
 
 /** Steps to the new image, in order. */
 export const forwardStages = ["stopping", "copying", "configuring", "updating", "proving", "cleaning"] as const;
@@ -70,12 +71,10 @@ const recordShape = z.object({
   /** Where Pulumi has the stack's state. */
   backend: pulumiBackend,
   project: z.string(),
-  /** Begins the names of the stack's containers and volumes. */
+  /** Begins the names of the stack's containers and volumes; on Kubernetes, its objects are labelled with it. */
   prefix: z.string(),
-  engine: z.string(),
-  statusUrl: z.string(),
-  rpcUrl: z.string(),
-  /** Id of the image of Gatehouse that copies the data. */
+  target: stackTarget,
+  /** The image of Gatehouse that copies the data: its id on Docker, its reference on Kubernetes. */
   toolImage: z.string(),
   from: side,
   to: side,
@@ -92,7 +91,7 @@ const recordShape = z.object({
   newRan: z.boolean(),
   /** Whether the configuration may name the new image. */
   configured: z.boolean(),
-  /** When the node was last started, as the engine says after it was stopped; absent where there was no container. A later start was somebody else's. */
+  /** What tells the node's last start, as was seen after it was stopped; absent where there was no container. Whatever is seen later was a start of somebody else's. */
   lastStart: z.string().optional(),
   /** How far the old data were put back. */
   restored: z.enum(["begun", "whole"]).optional(),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { backAttempts, interruptionsMax } from "./next-stage.ts";
-import { describePendingCreations } from "./pending-creations.ts";
+import { describePendingCreations } from "./docker/pending-creations.ts";
 import { formatEnd } from "./stack-plan.ts";
 import type { StackRecord } from "./stack-record.ts";
 import { createStackWorld, type StackWorld } from "./testing/stack-world.ts";
@@ -125,7 +125,8 @@ describe("a creation that a killed update has left pending", () => {
 
   it("is not settled while Pulumi knows no such container", async () => {
     const engine = { inspect: async () => undefined };
-    const pulumi = { readState: async () => ({ containers: new Map<string, string>(), pendingCreations: [urn] }) };
+    const state = { containers: new Map(), statefulSets: new Map(), pendingCreations: [urn] };
+    const pulumi = { readState: async () => state };
     const place = { stack: "prod", directory: "/srv", configFile: "/srv/Pulumi.prod.yaml", names: [names.node] };
     expect(await describePendingCreations(place, { pulumi, engine })).toBeUndefined();
   });

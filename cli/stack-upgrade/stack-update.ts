@@ -1,14 +1,12 @@
 import type { Clock } from "#daemon/clock.ts";
 import type { Pause } from "#daemon/time.ts";
-import type { Engine } from "./engine.ts";
 import type { StepOutcome } from "./next-stage.ts";
 import type { PulumiCli, PulumiUpdate } from "./pulumi/pulumi-cli.ts";
 import { PulumiError } from "./pulumi/pulumi-process.ts";
 import { formatCancelCommand, type CommandPlace } from "./stack-commands.ts";
 
 export type UpdateDependencies = Readonly<{
-  pulumi: Pick<PulumiCli, "update" | "readState" | "removeLocks">;
-  engine: Pick<Engine, "inspect" | "stop" | "remove">;
+  pulumi: Pick<PulumiCli, "update" | "removeLocks">;
   say: (line: string) => void;
   clock: Pick<Clock, "monotonicMs">;
   pause: Pause;
@@ -27,14 +25,12 @@ const deadLocksMax = 3;
 
 /** A self-managed backend's words, and those of Pulumi's service. */
 const locked = /currently locked|update is currently in progress/i;
-/** What the engine says where a container is in the way: of its name, and of a volume that it has. */
-const inTheWay = /container name "[^"]+" is already in use|last state: 'in_use'/;
 
 export type UpdateOptions = Pick<CommandPlace, "stack" | "directory"> &
   Pick<PulumiUpdate, "withinMs" | "onBegin"> &
   Readonly<{
-    /** The containers that may be removed. */
-    names: readonly string[];
+    /** Removes what is in the way of an update, by what that one said; returns how much. */
+    removeStrays: (said: string) => Promise<number>;
     /** Is told when the stack is found locked, before it is waited for. */
     onLocked: () => Promise<void>;
     /** Finds the process of a lock that no update has any more, in Pulumi's words; see dead-lock.ts. */
@@ -42,12 +38,12 @@ export type UpdateOptions = Pick<CommandPlace, "stack" | "directory"> &
   }>;
 
 /**
- * Runs `pulumi up`, and gets past what a killed one has left: waits for one that still runs, removes the lock of one that this upgrade began, and containers of the node
- * that Pulumi does not know.
+ * Runs `pulumi up`, and gets past what a killed one has left: waits for one that still runs, removes the lock of one that this upgrade began, and what of the node is there that
+ * Pulumi does not know.
  */
 export async function updateStack(
-  { withinMs, names, onBegin, onLocked, findDeadLock, ...place }: UpdateOptions,
-  { pulumi, engine, say, clock, pause, signal }: UpdateDependencies,
+  { withinMs, removeStrays, onBegin, onLocked, findDeadLock, ...place }: UpdateOptions,
+  { pulumi, say, clock, pause, signal }: UpdateDependencies,
 ): Promise<StepOutcome> {
   const untilMs = clock.monotonicMs() + lockedWithinMs;
   for (let cleanings = 0, deadLocks = 0; ;) {
@@ -69,32 +65,12 @@ export async function updateStack(
         say("Another update of the stack is under way, or one was killed; waiting for it.");
         await pause(lookAgainMs, signal);
       } else {
-        const isInTheWay = inTheWay.test(error.said) && cleanings < cleaningsMax;
-        const removed = isInTheWay ? await removeStrays(names, { pulumi, engine, say }) : 0;
+        const removed = cleanings < cleaningsMax ? await removeStrays(error.said) : 0;
         if (removed === 0) return { kind: "failed", why: error.message };
         cleanings += 1;
       }
     }
   }
-}
-
-/** Removes the containers of these names that Pulumi does not know: an update that was killed has made them. Returns how many. */
-async function removeStrays(
-  names: readonly string[],
-  { pulumi, engine, say }: Pick<UpdateDependencies, "pulumi" | "engine" | "say">,
-): Promise<number> {
-  const known = new Set((await pulumi.readState()).containers.values());
-  let removed = 0;
-  for (const name of names) {
-    const found = await engine.inspect(name);
-    if (found === undefined || known.has(found.Id)) continue;
-    say(`An update that was ended has left ${name}, which Pulumi does not know; removing it.`);
-    // It may be the node, at work over the only data: to end it within its grace comes first.
-    await engine.stop(name);
-    await engine.remove(name);
-    removed += 1;
-  }
-  return removed;
 }
 
 function explainLock(place: Pick<CommandPlace, "stack" | "directory">): string {

@@ -44,10 +44,11 @@ async function type(more: Partial<StackUpgradeOptions> = {}) {
     ...more,
   };
   const { signal } = stopping;
-  const { engine, pulumi, questions, ...rest } = world.steps(signal);
+  const { platform, pulumi, questions, ...rest } = world.steps(signal);
   const status = await runStackUpgradeCommand(options, {
     ...rest,
-    engine: () => engine,
+    platform: () => platform,
+    currentContext: async () => "production",
     questions: () => questions,
     pulumi: ({ configFile }) => {
       configFiles.push(configFile);
@@ -57,6 +58,8 @@ async function type(more: Partial<StackUpgradeOptions> = {}) {
   });
   return { status, printed: printed.join("") };
 }
+
+const dockerAt = (engine: string) => ({ kind: "docker", engine, statusUrl: "", rpcUrl: "" }) as const;
 
 const again = { requested: undefined, isContinued: true } as const;
 const readRecordFile = async () =>
@@ -155,7 +158,7 @@ describe("gatehouse upgrade --stack", () => {
   });
 
   it("does not begin while another one is at work, wherever that was begun", async () => {
-    using _lock = lockStack(join(directory, "state"), { prefix, engine: "unix:///var/run/docker.sock" });
+    using _lock = lockStack(join(directory, "state"), { prefix, target: dockerAt("unix:///var/run/docker.sock") });
     const { status, printed } = await type();
     expect([status, printed]).toEqual([1, "upgrade: another gatehouse upgrade of gatehouse-prod is at work\n"]);
     expect(world.state.begun).toEqual([]);
@@ -221,7 +224,7 @@ describe("the right to work on a stack", () => {
     const [socket, link] = [join(directory, "engine.sock"), join(directory, "link.sock")];
     await writeFile(socket, "");
     await symlink(socket, link);
-    const lock = (path: string) => lockStack(join(directory, "state"), { prefix, engine: `unix://${path}` });
+    const lock = (path: string) => lockStack(join(directory, "state"), { prefix, target: dockerAt(`unix://${path}`) });
     const first = lock(socket);
     expect(first).toBeDefined();
     expect(lock(link)).toBeUndefined();

@@ -40,7 +40,8 @@ async function type(more: Partial<TurnOptions> = {}) {
   const output = { out: (text: string) => printed.push(text), error: (text: string) => printed.push(text) };
   const { signal } = stopping;
   const members = names.map((name) => {
-    const { engine, pulumi, questions, ...rest } = worlds[name].steps(signal);
+    const { platform: _, pulumi, questions, ...rest } = worlds[name].steps(signal);
+    const { engine, createPlatform } = worlds[name];
     const options = {
       // The worlds' containers are those of a stack `prod`.
       stack: `${name}/gatehouse/prod`,
@@ -54,7 +55,11 @@ async function type(more: Partial<TurnOptions> = {}) {
     // All are on one engine, which has the new image once one of them runs it.
     const isPulled = () => names.some((one) => worlds[one].image() === newImage);
     const findImage = async (image: string) => (image !== newImage || isPulled() ? engine.findImage(image) : undefined);
-    const doubles = { engine: () => ({ ...engine, findImage }), pulumi: () => pulumi, questions: () => questions };
+    const doubles = {
+      platform: () => createPlatform(undefined, { ...engine, findImage }),
+      pulumi: () => pulumi,
+      questions: () => questions,
+    };
     return createStackMember(options, { ...rest, ...doubles, output: { ...output, isColored: false } });
   });
   const commands = { again: "gatehouse again", only: (stacks: readonly string[]) => `gatehouse ${stacks.join(" ")}` };

@@ -11,9 +11,10 @@ import {
   type StackUpgradeOptions,
   type StackWork,
 } from "../stack-upgrade/run-stack.ts";
+import { describePlatform } from "../stack-upgrade/platform-words.ts";
 import { formatContinueCommand } from "../stack-upgrade/stack-commands.ts";
 import { lockStack } from "../stack-upgrade/stack-lock.ts";
-import { decideNewSide, namesOf, type RequestedVersion, type StackPlace } from "../stack-upgrade/stack-place.ts";
+import { decideNewSide, type RequestedVersion, type StackPlace } from "../stack-upgrade/stack-place.ts";
 import { describeRecord, formatEnd, formatStackPlan } from "../stack-upgrade/stack-plan.ts";
 import { defaultLimits, findRecordPath, readRecord, type UpgradeSide } from "../stack-upgrade/stack-record.ts";
 import { createMember, createSettle, type Member, type MemberEnd, type MemberLook, type MemberWork } from "./member.ts";
@@ -102,7 +103,7 @@ async function findPlace(options: StackMemberOptions, work: StackWork) {
   const { stack, directory } = options;
   const configFile = await findConfigFile(options, undefined);
   const pulumi = work.pulumi({ stack, directory, configFile });
-  return { place: await findStack(options, { pulumi }), pulumi };
+  return { place: await findStack(options, { ...work, pulumi }), pulumi };
 }
 
 /** Whether another run of the command has the right to work on it now. */
@@ -113,17 +114,14 @@ function isBusy({ stateDirectory }: StackMemberOptions, place: StackPlace): bool
 
 /** The configuration may name what was not deployed yet. */
 async function findOtherImage(place: StackPlace, to: UpgradeSide, work: StackWork): Promise<string | undefined> {
-  const engine = work.engine(place.engine);
-  if (engine === undefined) return `no engine can be reached at ${place.engine}; run this on the machine where it is`;
-  const { node } = namesOf(place);
-  const [found, wanted] = [(await engine.inspect(node))?.Image, await engine.findImage(to.image)];
-  return found !== undefined && found === wanted ? undefined : `${node} does not run that image; run pulumi up`;
+  if (await work.platform(place.target).runsImage(place, to.image)) return undefined;
+  return `${describePlatform(place).node} does not run that image; run pulumi up`;
 }
 
 async function findNodeTrouble(
   place: StackPlace,
   { questions, pause, signal }: StackWork,
 ): Promise<string | undefined> {
-  const { problems } = await lookAtNode(place, { questions: questions(place), pause, signal });
+  const { problems } = await lookAtNode(place, { questions: questions(place.target), pause, signal });
   return problems.length === 0 ? undefined : problems.join("; ");
 }

@@ -30,6 +30,7 @@ test("a stack's containers and its pending creations are those of its exported s
         { urn: "urn:pulumi:prod::gatehouse::pulumi:pulumi:Stack::gatehouse-prod", type: "pulumi:pulumi:Stack" },
         { urn: "urn:a", type: "docker:index/volume:Volume", id: "gatehouse-prod-node-data" },
         { urn: "urn:b", type: "docker:index/container:Container", id: "4ac1" },
+        { urn: "urn:d", type: "kubernetes:apps/v1:StatefulSet", id: "pay/node" },
       ],
       pending_operations: [
         { resource: { urn: "urn:b", custom: true, type: "docker:index/container:Container" }, type: "creating" },
@@ -43,7 +44,11 @@ test("a stack's containers and its pending creations are those of its exported s
     return exported;
   };
   const pulumi = createPulumiCli({ stack: "prod", configFile: "/srv/Pulumi.prod.yaml" }, { run });
-  expect(await pulumi.readState()).toEqual({ containers: new Map([["urn:b", "4ac1"]]), pendingCreations: ["urn:b"] });
+  expect(await pulumi.readState()).toEqual({
+    containers: new Map([["urn:b", "4ac1"]]),
+    statefulSets: new Map([["urn:d", "pay/node"]]),
+    pendingCreations: ["urn:b"],
+  });
   // Secrets stay encrypted.
   expect(asked.flat()).not.toContain("--show-secrets");
 });

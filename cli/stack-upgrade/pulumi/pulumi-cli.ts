@@ -23,8 +23,9 @@ export type PulumiUpdate = Readonly<Required<Pick<PulumiRun, "withinMs" | "onLin
 
 /** What of a stack's state an upgrade looks at. */
 export type PulumiState = Readonly<{
-  /** The engine's ids of the containers, by their URNs. */
+  /** The engine's ids of the containers, and the places of StatefulSets in their cluster (`namespace/name`), by their URNs. */
   containers: ReadonlyMap<string, string>;
+  statefulSets: ReadonlyMap<string, string>;
   /** URNs of what was being made when an update was killed. */
   pendingCreations: readonly string[];
 }>;
@@ -39,6 +40,8 @@ export type PulumiCli = Readonly<{
   preview: (change: ConfigChange) => Promise<readonly PreviewedStep[]>;
   setConfig: (change: ConfigChange) => Promise<void>;
   update: (options: PulumiUpdate) => Promise<void>;
+  /** Takes what really runs of these resources into the state. */
+  refresh: (urns: readonly string[], withinMs: number) => Promise<void>;
   readState: () => Promise<PulumiState>;
   /** Removes whatever lock the stack has: for one whose update is known to be no more. */
   removeLocks: () => Promise<void>;
@@ -105,13 +108,24 @@ export function createPulumiCli(
       const args = ["up", "--yes", "--skip-preview", "--config-file", configFile, ...common];
       await run({ args, ...options });
     },
+    refresh: async (urns, withinMs) => {
+      const targets = urns.flatMap((urn) => ["--target", urn]);
+      const args = ["refresh", "--yes", "--skip-preview", "--config-file", configFile, ...targets, ...common];
+      await run({ args, withinMs });
+    },
     readState: async () => {
       const args = ["stack", "export", ...common];
       const { deployment } = parse(exportShape, await run({ args, withinMs: shortMs }), "stack export");
-      const containers = deployment.resources.filter(({ type }) => type === "docker:index/container:Container");
+      const idsOf = (wanted: string) =>
+        new Map(
+          deployment.resources.flatMap(({ urn, id, type }) =>
+            type === wanted && id !== undefined ? [[urn, id] as const] : [],
+          ),
+        );
       const pending = deployment.pending_operations.filter(({ type }) => type === "creating");
       return {
-        containers: new Map(containers.flatMap(({ urn, id }) => (id === undefined ? [] : [[urn, id] as const]))),
+        containers: idsOf("docker:index/container:Container"),
+        statefulSets: idsOf("kubernetes:apps/v1:StatefulSet"),
         pendingCreations: pending.map(({ resource }) => resource.urn),
       };
     },

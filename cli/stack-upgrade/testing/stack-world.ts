@@ -1,6 +1,12 @@
 import { identifyBackend } from "../pulumi/pulumi-backend.ts";
 import type { StackRecord } from "../stack-record.ts";
+import { createDockerPlatform } from "../docker/docker-platform.ts";
+import type { Engine } from "../docker/engine.ts";
+import { createKubernetesPlatform } from "../kubernetes/kubernetes-platform.ts";
+import type { StackPlatform } from "../stack-platform.ts";
+import type { StackTarget } from "../stack-target.ts";
 import { createKillSwitch } from "./kill-switch.ts";
+import { createWorldCluster, endPod, scaleWorld } from "./world-cluster.ts";
 import { createWorldEngine } from "./world-engine.ts";
 import { createWorldProcesses, createWorldPulumi } from "./world-pulumi.ts";
 import { createWorldQuestions } from "./world-questions.ts";
@@ -23,32 +29,8 @@ import { createWorldTime } from "./world-time.ts";
  * A stack in memory: an engine with two containers and a volume, Pulumi with a configuration, and a node whose data tell which versions ran over them. A run can be
  * ended at any change that it makes; what it has begun in containers and processes goes on without it.
  */
-export function createStackWorld(newVersion: NewVersion) {
-  const state: WorldState = {
-    containers: new Map([
-      [names.node, { image: oldImage, running: true, starts: 1 }],
-      [names.sidecar, { image: "gatehouse:1", running: true, starts: 1 }],
-    ]),
-    live: [oldBlock],
-    copy: undefined,
-    marks: new Set(),
-    jobs: new Map(),
-    config: { "gatehouse:nodeImage": oldImage },
-    backend: "file:///srv/state",
-    pulumiKnows: oldImage,
-    isPulumiThere: true,
-    pendingCreations: [],
-    lockedBy: undefined,
-    processes: new Map(),
-    nextPid: 100,
-    looks: 0,
-    copyMs: 100,
-    updateMs: 200,
-    quietMs: 0,
-    isRemoveBroken: false,
-    nodeStartedMs: 0,
-    begun: [],
-  };
+export function createStackWorld(newVersion: NewVersion, kind: StackTarget["kind"] = "docker") {
+  const state = createState(kind);
   const kills = createKillSwitch();
   const time = createWorldTime();
   const met = new Map<WorldEvent, () => void>();
@@ -57,17 +39,33 @@ export function createStackWorld(newVersion: NewVersion) {
     met.delete(event);
     effect?.();
   };
-  const parts: WorldParts = { state, newVersion, kills, time, meet };
+  const parts: WorldParts = { state, newVersion, kind, kills, time, meet };
+  // A command can be killed while it waits, too.
+  const pause = (ms: number) => kills.change(() => time.advance(ms));
+  const engine = createWorldEngine(parts);
+  const createPlatform = (target: StackTarget = targets[kind], over: Engine = engine): StackPlatform =>
+    target.kind === "docker"
+      ? createDockerPlatform(target, { engine: over })
+      : createKubernetesPlatform(target, { cluster: createWorldCluster(parts), clock: time.clock, pause });
   return {
-    record: begunRecord,
+    record: { ...begunRecord, target: targets[kind] },
+    engine,
+    createPlatform,
     state,
     kills,
     time,
     /** Has something happen the next time that this is in its middle. */
     during: (event: WorldEvent, effect: () => void) => void met.set(event, effect),
     /** Somebody else starts the node. */
-    startNode: () => startContainer(parts, names.node, state.containers.get(names.node)?.image ?? ""),
-    stopNode: () => stopContainer(state, names.node),
+    startNode: () =>
+      kind === "docker"
+        ? startContainer(parts, names.node, state.containers.get(names.node)?.image ?? "")
+        : scaleWorld(parts, 1),
+    stopNode: () => {
+      if (kind === "docker") return stopContainer(state, names.node);
+      scaleWorld(parts, 0);
+      endPod(parts);
+    },
     image: () => state.containers.get(names.node)?.image,
     areRunning: () => [...state.containers.values()].every(({ running }) => running),
     /** Every update is killed in the middle, and leaves its lock. */
@@ -79,14 +77,13 @@ export function createStackWorld(newVersion: NewVersion) {
       for (const [pid, { task }] of state.processes) if (task === undefined) state.processes.delete(pid);
     },
     steps: (signal: AbortSignal) => ({
-      engine: createWorldEngine(parts),
+      platform: createPlatform(),
       pulumi: createWorldPulumi(parts),
       processes: createWorldProcesses(parts),
       questions: createWorldQuestions(parts),
       say: () => {},
       clock: time.clock,
-      // A command can be killed while it waits, too.
-      pause: (ms: number) => kills.change(() => time.advance(ms)),
+      pause,
       signal,
       proof: { everyMs: 1, steadyMs: 0 },
       backLimits: begunRecord.limits,
@@ -94,7 +91,61 @@ export function createStackWorld(newVersion: NewVersion) {
   };
 }
 
+/** A node of the old version that runs, and nothing else. */
+function createState(kind: StackTarget["kind"]): WorldState {
+  return {
+    containers: new Map([
+      [names.node, { image: oldImage, running: true, starts: 1 }],
+      [names.sidecar, { image: "gatehouse:1", running: true, starts: 1 }],
+    ]),
+    live: [oldBlock],
+    copy: undefined,
+    marks: new Set(),
+    jobs: new Map(),
+    config: { "gatehouse:nodeImage": oldImage, "gatehouse:target": kind, "gatehouse:namespace": "pay" },
+    backend: "file:///srv/state",
+    pulumiKnows: oldImage,
+    isPulumiThere: true,
+    pendingCreations: [],
+    lockedBy: undefined,
+    processes: new Map(),
+    nextPid: 100,
+    looks: 0,
+    copyMs: 100,
+    updateMs: 200,
+    quietMs: 0,
+    cluster: {
+      replicas: 1,
+      template: oldImage,
+      generation: 1,
+      isOwned: false,
+      pod: { uid: "pod 1", image: oldImage, held: false, deleting: false, ended: undefined },
+      pods: 1,
+      isStubborn: false,
+      isFlushed: false,
+      snapshot: undefined,
+      hasCopyClaim: false,
+      servesSnapshots: true,
+      classes: [{ name: "fast", driver: "csi.example", isDefault: true }],
+      forbidden: [],
+    },
+    isRemoveBroken: false,
+    nodeStartedMs: 0,
+    begun: [],
+  };
+}
+
 export type StackWorld = ReturnType<typeof createStackWorld>;
+
+const targets: Readonly<Record<StackTarget["kind"], StackTarget>> = {
+  docker: {
+    kind: "docker",
+    engine: "unix:///run/docker.sock",
+    statusUrl: "http://127.0.0.1:9600",
+    rpcUrl: "http://127.0.0.1:8545",
+  },
+  kubernetes: { kind: "kubernetes", context: "production", namespace: "pay" },
+};
 
 const begunRecord: StackRecord = {
   id: "2027-01-05",
@@ -104,9 +155,7 @@ const begunRecord: StackRecord = {
   backend: identifyBackend("file:///srv/state"),
   project: "gatehouse",
   prefix,
-  engine: "unix:///run/docker.sock",
-  statusUrl: "http://127.0.0.1:9600",
-  rpcUrl: "http://127.0.0.1:8545",
+  target: targets.docker,
   toolImage: "sha256:gatehouse",
   from: { image: oldImage, version: "0.16.2" },
   to: { image: newImage, version: "0.17.0" },

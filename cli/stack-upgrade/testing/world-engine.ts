@@ -1,4 +1,4 @@
-import { EngineError, ownerLabel, type Engine } from "../engine.ts";
+import { EngineError, ownerLabel, type Engine } from "../docker/engine.ts";
 import {
   names,
   prefix,

@@ -4,6 +4,7 @@ import type { PulumiCli } from "../pulumi/pulumi-cli.ts";
 import { PulumiError } from "../pulumi/pulumi-process.ts";
 import type { Processes } from "../running-update.ts";
 import { names, startContainer, tickMs, type WorldParts } from "./world-state.ts";
+import { deployWorld } from "./world-cluster.ts";
 import type { TaskStep } from "./world-time.ts";
 
 /** Creates Pulumi, whose updates are processes of their own. */
@@ -61,9 +62,11 @@ export function createWorldPulumi(parts: WorldParts): PulumiCli {
       const known = state.pulumiKnows === undefined ? [] : [...state.containers];
       return {
         containers: new Map(known.map(([name, { starts }]) => [urnOf(name), `${name} ${starts}`])),
+        statefulSets: new Map([[urnOf("set"), "pay/node"]]),
         pendingCreations: state.pendingCreations.map(urnOf),
       };
     },
+    refresh: () => change(() => void (state.pulumiKnows = state.cluster.template)),
     removeLocks: () => change(() => (state.lockedBy = undefined)),
   };
 }
@@ -91,20 +94,34 @@ function describeLock(pid: number): string {
 }
 
 /** It notes what it has done, and gives its lock up. */
-function interrupt({ state }: WorldParts, pid: number): void {
+function interrupt({ state, kind }: WorldParts, pid: number): void {
   state.processes.get(pid)?.task?.end();
-  state.pulumiKnows = state.containers.get(names.node)?.image;
+  state.pulumiKnows = kind === "docker" ? state.containers.get(names.node)?.image : state.cluster.template;
   if (state.lockedBy === pid) state.pendingCreations = state.pendingCreations.slice(0, -1);
   if (state.lockedBy === pid) state.lockedBy = undefined;
 }
 
 /** Pulumi reads the configuration once, and notes what it has made when that runs. */
 function listSteps(parts: WorldParts): readonly TaskStep[] {
-  const { state, meet } = parts;
+  const { state, meet, kind } = parts;
   const image = state.config["gatehouse:nodeImage"] ?? "";
   const at = (part: number, effect: () => void) => ({ afterMs: part * state.updateMs, effect });
   const unlock = at(1, () => (state.lockedBy = undefined));
   if (state.pulumiKnows === image && state.containers.has(names.node)) return [unlock];
+  if (kind === "kubernetes") {
+    return [
+      at(0.5, () => {
+        if (state.cluster.isOwned) {
+          state.lockedBy = undefined;
+          throw new Error('Apply failed with 1 conflict: conflict with "gatehouse-upgrade": .spec.replicas');
+        }
+        deployWorld(parts, image);
+        meet("update");
+      }),
+      at(0.75, () => (state.pulumiKnows = image)),
+      unlock,
+    ];
+  }
   return [
     at(0.25, () => {
       if (state.pulumiKnows !== undefined) state.containers.delete(names.node);

@@ -1,3 +1,4 @@
+import type { StackTarget } from "../stack-target.ts";
 import type { KillSwitch } from "./kill-switch.ts";
 import type { WorldTask, WorldTime } from "./world-time.ts";
 
@@ -26,6 +27,38 @@ export type WorldProcess = Readonly<{ task: WorldTask | undefined }>;
 /** What goes on by itself, and can be met in its middle. */
 export type WorldEvent = "copy" | "restore" | "update" | "look";
 
+/** The node's pod; `held`: by a finalizer. */
+export type WorldPod = Readonly<{
+  uid: string;
+  image: string;
+  held: boolean;
+  deleting: boolean;
+  ended: "by itself" | "killed" | undefined;
+}>;
+
+/** What a cluster has of a stack. */
+export type ClusterState = {
+  replicas: number;
+  /** The image of the StatefulSet's template. */
+  template: string;
+  generation: number;
+  /** Whether the upgrade owns the number of replicas, so that Pulumi may not set it. */
+  isOwned: boolean;
+  pod: WorldPod | undefined;
+  pods: number;
+  /** Whether the node outlives its grace. */
+  isStubborn: boolean;
+  /** Whether all that the node wrote is on the disk, of which a snapshot is taken. */
+  isFlushed: boolean;
+  snapshot: Readonly<{ object: object; task: WorldTask }> | undefined;
+  /** Whether a claim was made of the snapshot. */
+  hasCopyClaim: boolean;
+  /** What speaks against snapshots. */
+  servesSnapshots: boolean;
+  classes: readonly Readonly<{ name: string; driver: string; isDefault: boolean }>[];
+  forbidden: readonly string[];
+};
+
 /** What there is, apart from the command. */
 export type WorldState = {
   containers: Map<string, Container>;
@@ -34,7 +67,7 @@ export type WorldState = {
   copy: readonly string[] | undefined;
   /** What the directory of the copy says of it. */
   marks: Set<"half" | "copied" | "restored">;
-  jobs: Map<string, Readonly<{ owner: string; task: WorldTask }>>;
+  jobs: Map<string, Readonly<{ owner: string; task: WorldTask; action?: string }>>;
   config: Record<string, string | undefined>;
   /** Where Pulumi is logged in to. */
   backend: string;
@@ -54,6 +87,8 @@ export type WorldState = {
   copyMs: number;
   updateMs: number;
   quietMs: number;
+  /** What a cluster has besides; on Docker nobody looks at it. */
+  cluster: ClusterState;
   /** Whether the copy can't be removed. */
   isRemoveBroken: boolean;
   nodeStartedMs: number;
@@ -65,6 +100,8 @@ export type WorldState = {
 export type WorldParts = Readonly<{
   state: WorldState;
   newVersion: NewVersion;
+  /** Where the stack runs. */
+  kind: StackTarget["kind"];
   kills: KillSwitch;
   time: WorldTime;
   /** Tells that something is in its middle. */

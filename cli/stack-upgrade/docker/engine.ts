@@ -2,18 +2,13 @@ import { z } from "zod";
 import { BodyTooLargeError, readBody } from "#daemon/bytes.ts";
 import { requestFailureCode, sendRequest } from "#daemon/http/request.ts";
 import { parseJson } from "#daemon/json-rpc.ts";
+import { PlatformError } from "../stack-platform.ts";
+import { explainJobEnd } from "../workspace-program.ts";
 
 /** The engine refused, or could not be asked. */
-export class EngineError extends Error {
+export class EngineError extends PlatformError {
   override readonly name = "EngineError";
-  readonly code = "engine_error";
-  /** Whether it may go otherwise later, as with an engine that does not answer. */
-  readonly mayPass: boolean;
-
-  constructor(message: string, mayPass: boolean, options?: ErrorOptions) {
-    super(message, options);
-    this.mayPass = mayPass;
-  }
+  override readonly code = "engine_error";
 }
 
 const containerShape = z.object({
@@ -157,18 +152,10 @@ async function runJob(
     const { StatusCode: status } = read(z.object({ StatusCode: z.number() }), waited.body, name);
     const printed = joinFrames(logs.bytes);
     if (status === 0) return printed;
-    if (printed.includes(missingModule)) throw new EngineError(explainMissing(job), false);
-    throw new EngineError(`${name} ended with status ${status}: ${printed.trim().split("\n").at(-1) ?? ""}`, false);
+    throw new EngineError(explainJobEnd(name, { status, printed, program: job.command[0] ?? "" }), false);
   } finally {
     await remove(name);
   }
-}
-
-/** What Node says of a program that is not there. */
-const missingModule = "Cannot find module";
-
-function explainMissing({ command: [program] }: EngineJob): string {
-  return `the stack's image of Gatehouse is of an earlier release, without ${program}: run pulumi up with this release first`;
 }
 
 /** As root, because the data's owners and modes are kept, with no more of its rights than that takes, and no network. */

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { ownerLabel, type Engine } from "./engine.ts";
-import { formatDockerCommand } from "./stack-commands.ts";
-import { namesOf } from "./stack-place.ts";
+import { formatDockerCommand } from "../stack-commands.ts";
+import { volumePlace, workspaceProgram } from "../workspace-program.ts";
+import { namesOf } from "./docker-names.ts";
 
 /** What a job does to a node's volume. */
 export type WorkspaceAction = "copy" | "restore" | "remove" | "discard";
@@ -9,9 +10,6 @@ export type WorkspaceAction = "copy" | "restore" | "remove" | "discard";
 /** Whose volume, and which copy on it. */
 export type WorkspacePlace = Readonly<{ prefix: string; engine: string; toolImage: string; id: string }>;
 
-/** The program in Gatehouse's image that does it. */
-const program = "/app/cli/stack-upgrade/workspace-copy.main.ts";
-const mountedAt = "/volume";
 const lookMs = 300_000;
 
 /** Looks at the node's volume, whatever else is at work on it, and returns what the job printed. */
@@ -25,8 +23,8 @@ export function lookAtVolume(
     name: `${look}-${own}`,
     image: toolImage,
     labels: { "io.gatehouse.stack": prefix, [ownerLabel]: own },
-    command: [program, "look", mountedAt],
-    volumes: { [mountedAt]: volume },
+    command: [workspaceProgram, "look", volumePlace],
+    volumes: { [volumePlace]: volume },
     withinMs: lookMs,
   });
 }
@@ -42,8 +40,8 @@ export async function runWorkspaceJob(
     name,
     image: toolImage,
     labels: { "io.gatehouse.stack": prefix, [ownerLabel]: id },
-    command: [program, action, mountedAt, id],
-    volumes: { [mountedAt]: volume },
+    command: [workspaceProgram, action, volumePlace, id],
+    volumes: { [volumePlace]: volume },
     withinMs,
   });
 }
@@ -52,6 +50,6 @@ export async function runWorkspaceJob(
 export function formatDiscardCommand({ prefix, engine, toolImage, id }: WorkspacePlace): string {
   const { volume } = namesOf({ prefix });
   const options = ["--rm", "--network", "none", "--user", "0", "--entrypoint", "node", "--volume"];
-  const job = [toolImage, program, "discard", mountedAt, id];
-  return formatDockerCommand(engine, "run", ...options, `${volume}:${mountedAt}`, ...job);
+  const job = [toolImage, workspaceProgram, "discard", volumePlace, id];
+  return formatDockerCommand(engine, "run", ...options, `${volume}:${volumePlace}`, ...job);
 }

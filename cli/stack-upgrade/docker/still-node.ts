@@ -1,8 +1,8 @@
 import type { Engine } from "./engine.ts";
-import type { StepOutcome } from "./next-stage.ts";
-import type { AmendRecord } from "./run-stack-upgrade.ts";
-import { namesOf } from "./stack-place.ts";
-import type { StackRecord } from "./stack-record.ts";
+import type { StepOutcome } from "../next-stage.ts";
+import type { AmendRecord } from "../run-stack-upgrade.ts";
+import { namesOf } from "./docker-names.ts";
+import type { StackRecord } from "../stack-record.ts";
 import { runWorkspaceJob } from "./workspace-job.ts";
 
 type EngineAlone = Readonly<{ engine: Engine }>;

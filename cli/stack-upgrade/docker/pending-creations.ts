@@ -1,7 +1,7 @@
 import type { Engine } from "./engine.ts";
-import type { PulumiCli } from "./pulumi/pulumi-cli.ts";
-import { PulumiError } from "./pulumi/pulumi-process.ts";
-import { formatClearCommand, type CommandPlace } from "./stack-commands.ts";
+import type { PulumiCli } from "../pulumi/pulumi-cli.ts";
+import { PulumiError } from "../pulumi/pulumi-process.ts";
+import { formatClearCommand, type CommandPlace } from "../stack-commands.ts";
 
 /**
  * Says how to end Pulumi's warning of creations in which an update of this upgrade was killed: Pulumi keeps them, because it can't know what became of them, until a person

@@ -1,0 +1,10 @@
+/** What a stack's containers and volumes are called that an upgrade touches. Pure. */
+export function namesOf({ prefix }: Readonly<{ prefix: string }>) {
+  return {
+    node: `${prefix}-node`,
+    sidecar: `${prefix}-sidecar`,
+    job: `${prefix}-node-upgrade`,
+    look: `${prefix}-node-look`,
+    volume: `${prefix}-node-workspace`,
+  };
+}

@@ -1,0 +1,108 @@
+import type { StepOutcome } from "../next-stage.ts";
+import type { Removed, StackPlatform, StrayDependencies } from "../stack-platform.ts";
+import type { StackRecord } from "../stack-record.ts";
+import type { DockerTarget } from "../stack-target.ts";
+import { namesOf } from "./docker-names.ts";
+import { EngineError, type Engine } from "./engine.ts";
+import { lookAtDocker } from "./look-at-docker.ts";
+import { describePendingCreations } from "./pending-creations.ts";
+import { copyStill, putBackStill, stopNode, stopToGoBack } from "./still-node.ts";
+import { formatDiscardCommand, runWorkspaceJob } from "./workspace-job.ts";
+
+const done = { kind: "done" } as const;
+
+/** What removing a copy may take. */
+const removeMs = 600_000;
+
+/** What the engine says where a container is in the way: of its name, and of a volume that it has. */
+const inTheWay = /container name "[^"]+" is already in use|last state: 'in_use'/;
+
+/** Creates what an upgrade does with a Docker engine: containers are stopped and started, and a separate container copies the data. */
+export function createDockerPlatform(
+  { engine: address }: Pick<DockerTarget, "engine">,
+  { engine }: Readonly<{ engine: Engine }>,
+): StackPlatform {
+  const discard = (record: StackRecord) => formatDiscardCommand({ ...record, engine: address });
+  return {
+    look: ({ prefix }, { image }) => lookAtDocker({ prefix, address }, image, engine),
+    stop: (record, amend) => stopNode(record, { engine }, amend),
+    copy: (record) => copyStill(record, { engine }),
+    stopToGoBack: (record, amend) => stopToGoBack(record, { engine }, amend),
+    putBack: (record, amend) => putBackStill(record, { engine }, amend),
+    start: (record) => startBoth(record, engine),
+    removeCopy: (record) => removeCopy(record, { engine, discard }),
+    runsImage: async (place, image) => {
+      const [found, wanted] = [(await engine.inspect(namesOf(place).node))?.Image, await engine.findImage(image)];
+      return found !== undefined && found === wanted;
+    },
+    removeStrays: async (record, said, dependencies) =>
+      inTheWay.test(said) ? await removeStrays(listMadeContainers(record), { engine, ...dependencies }) : 0,
+    listForgotten: async () => [],
+    describeLeftovers: async (record, { pulumi }) => {
+      const isKept = record.newRan && record.failure !== undefined;
+      const pending = await describePendingCreations(
+        { ...record, names: listMadeContainers(record) },
+        { pulumi, engine },
+      );
+      return [
+        ...(isKept
+          ? [
+              `What the new version made of the data is kept on the node's volume. Remove it once nobody needs it: ${discard(record)}`,
+            ]
+          : []),
+        ...(pending === undefined ? [] : [pending]),
+      ];
+    },
+  };
+}
+
+/** The containers that an update of an upgrade makes. */
+function listMadeContainers(record: StackRecord): readonly string[] {
+  const { node, sidecar } = namesOf(record);
+  const deliveries = ["files", "live", "secrets"].map((kind) => `${sidecar}-${kind}`);
+  return [node, `${node}-prime`, `${node}-conf`, sidecar, ...deliveries];
+}
+
+/** Pulumi leaves containers alone that it knows unchanged, though they were stopped. */
+async function startBoth(record: StackRecord, engine: Engine): Promise<StepOutcome> {
+  const { node, sidecar } = namesOf(record);
+  for (const name of [node, sidecar]) {
+    const container = await engine.inspect(name);
+    if (container === undefined) return { kind: "failed", why: `the engine has no container ${name}` };
+    if (!container.State.Running) await engine.start(name);
+  }
+  return done;
+}
+
+async function removeCopy(
+  record: StackRecord,
+  { engine, discard }: Readonly<{ engine: Engine; discard: (record: StackRecord) => string }>,
+): Promise<Removed> {
+  try {
+    await runWorkspaceJob(record, "remove", { engine, withinMs: removeMs });
+    return done;
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+    const note = `The copy of the data could not be removed (${error.message}). Remove it: ${discard(record)}`;
+    return { kind: "done", note };
+  }
+}
+
+/** Removes the containers of these names that Pulumi does not know: an update that was killed has made them. Returns how many. */
+async function removeStrays(
+  names: readonly string[],
+  { pulumi, engine, say }: StrayDependencies & Readonly<{ engine: Engine }>,
+): Promise<number> {
+  const known = new Set((await pulumi.readState()).containers.values());
+  let removed = 0;
+  for (const name of names) {
+    const found = await engine.inspect(name);
+    if (found === undefined || known.has(found.Id)) continue;
+    say(`An update that was ended has left ${name}, which Pulumi does not know; removing it.`);
+    // It may be the node, at work over the only data: to end it within its grace comes first.
+    await engine.stop(name);
+    await engine.remove(name);
+    removed += 1;
+  }
+  return removed;
+}

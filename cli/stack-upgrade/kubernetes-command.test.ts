@@ -1,0 +1,148 @@
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { StackUpgradeOptions } from "./run-stack.ts";
+import { runStackUpgradeCommand } from "./stack-upgrade-command.ts";
+import { createStackWorld, type StackWorld } from "./testing/stack-world.ts";
+import { newImage, oldImage, type WorldState } from "./testing/world-state.ts";
+
+let directory: string;
+let world: StackWorld;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "gatehouse-program-"));
+  await writeFile(join(directory, "Pulumi.prod.yaml"), "");
+  world = createStackWorld("good", "kubernetes");
+});
+
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+/** Types the command; what it printed, and its exit status. */
+async function type(more: Partial<StackUpgradeOptions> = {}) {
+  const printed: string[] = [];
+  const options: StackUpgradeOptions = {
+    stack: "prod",
+    requested: { image: newImage, version: undefined },
+    isContinued: false,
+    directory,
+    configFile: undefined,
+    statusUrl: undefined,
+    stateDirectory: join(directory, "state"),
+    limits: {},
+    dryRun: false,
+    yes: true,
+    confirm: undefined,
+    ...more,
+  };
+  const { platform: _, pulumi, questions, ...rest } = world.steps(new AbortController().signal);
+  const status = await runStackUpgradeCommand(options, {
+    ...rest,
+    platform: (target) => world.createPlatform(target),
+    currentContext: async () => "production",
+    questions: () => questions,
+    pulumi: () => pulumi,
+    output: { out: (text) => printed.push(text), error: (text) => printed.push(text), isColored: false },
+  });
+  return { status, printed: printed.join("") };
+}
+
+/** Changes what the cluster has of the stack. */
+function change(more: Partial<WorldState["cluster"]>): void {
+  Object.assign(world.state.cluster, more);
+}
+
+describe("gatehouse upgrade --stack on Kubernetes", () => {
+  it("shows its steps and changes nothing with --dry-run", async () => {
+    const { status, printed } = await type({ dryRun: true });
+    expect(printed).toBe(
+      `prod: from 0.16.2 (node:0.16.2) to 0.17.0 (node:0.17.0).
+  1. Scale the StatefulSet node of pay to 0: the node ends within its grace, the sidecar after it. From here on the gateway is away.
+  2. Take a VolumeSnapshot of node-workspace, and wait until it is ready to use: it is of 0.00 GiB of data.
+  3. Set nodeImage node:0.17.0 in the configuration of prod.
+  4. Run pulumi up, which scales it to 1 again.
+  5. Wait for proof for at most 1800000 ms: it answers as 0.17.0, is above the old height with the same blocks, node.conf is as it needs it, and it prunes and pushes metrics if it did.
+  6. Once it is proved, delete the VolumeSnapshot: from then on there is no way back to the old data.
+  If anything fails before pulumi up: scale it to 1 again. If anything fails later: scale it to 0, set the old image, copy old data and old node.conf back from the VolumeSnapshot, run pulumi up. Then prove the old version. Blocks that the new version took in are fetched again.
+`,
+    );
+    expect([status, world.image(), world.state.begun, world.state.jobs.size]).toEqual([0, oldImage, ["look"], 0]);
+  });
+
+  it("takes the stack to the new image, and leaves neither a record nor anything in the cluster", async () => {
+    const { status, printed } = await type();
+    expect(printed).toContain("Proved: prod runs 0.17.0 (node:0.17.0), as it says itself.");
+    expect([status, world.image(), world.state.cluster.snapshot]).toEqual([0, newImage, undefined]);
+    expect((await readdir(directory)).filter((name) => name.startsWith(".gatehouse"))).toEqual([]);
+  });
+
+  it("goes back, and says how to remove what was kept", async () => {
+    world = createStackWorld("silent", "kubernetes");
+    const { status, printed } = await type();
+    expect(printed).toContain("Rolled back: prod runs 0.16.2 (node:0.16.2) with the old data, and that is proved.");
+    expect(printed).toContain("kubectl --context production -n pay run node-upgrade-discard");
+    expect([status, world.image()]).toEqual([1, oldImage]);
+  });
+
+  it("refuses --url, which a person would have to forward", async () => {
+    const { printed } = await type({ statusUrl: "http://127.0.0.1:9600" });
+    expect(printed).toContain("upgrade: --url is for stacks on Docker");
+  });
+});
+
+describe("what keeps an upgrade on Kubernetes from its beginning", () => {
+  const slow = { name: "slow", driver: "csi.other", isDefault: true };
+  it.each<readonly [string, () => void, string]>([
+    ["no VolumeSnapshots", () => change({ servesSnapshots: false }), "the cluster knows no VolumeSnapshots"],
+    [
+      "no class of the volume's driver",
+      () => change({ classes: [slow] }),
+      "the cluster has no default VolumeSnapshotClass of the driver csi.example",
+    ],
+    [
+      "several classes of it",
+      () => change({ classes: ["a", "b"].map((name) => ({ name, driver: "csi.example", isDefault: true })) }),
+      "the cluster has several default VolumeSnapshotClasses of the driver csi.example",
+    ],
+    [
+      "a class that is not there",
+      () => void (world.state.config["gatehouse:volumeSnapshots"] = '{"className":"none"}'),
+      "volumeSnapshots names the VolumeSnapshotClass none, which the cluster does not have",
+    ],
+    [
+      "a class of another driver",
+      () => {
+        change({ classes: [slow] });
+        world.state.config["gatehouse:volumeSnapshots"] = '{"className":"slow"}';
+      },
+      "which is of the driver csi.other; the volume's driver is csi.example",
+    ],
+    [
+      "a right that is missing",
+      () => change({ forbidden: ["persistentvolumeclaims"] }),
+      "you may not create persistentvolumeclaims in the namespace pay of production",
+    ],
+    ["a node that is scaled to 0", () => world.stopNode(), "the StatefulSet node of pay is scaled to 0"],
+    [
+      "a pod that another upgrade holds",
+      () => change({ pod: { uid: "pod 1", image: oldImage, held: true, deleting: false, ended: undefined } }),
+      `kubectl --context production -n pay patch pod node-0 --type=merge '--patch={"metadata":{"finalizers":null}}'`,
+    ],
+    [
+      "a snapshot of another upgrade",
+      () => {
+        const object = { metadata: { name: "node-workspace-upgrade-1" } };
+        change({ snapshot: { object, task: world.time.begin([]) } });
+      },
+      "kubectl --context production -n pay delete volumesnapshot node-workspace-upgrade-1",
+    ],
+  ])("%s", async (_, spoil, words) => {
+    spoil();
+    const { status, printed } = await type();
+    expect(printed).toMatch(/^ {2}problem: /m);
+    expect(printed).toContain(words);
+    expect(printed).toContain("it can't be done now, for the reasons above; nothing was changed");
+    expect([status, world.state.config["gatehouse:nodeImage"]]).toEqual([1, oldImage]);
+    expect(world.state.begun).toEqual([]);
+  });
+});

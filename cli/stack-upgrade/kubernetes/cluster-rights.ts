@@ -1,0 +1,47 @@
+import { z } from "zod";
+import type { Cluster, ClusterObject } from "./cluster.ts";
+import { snapshotGroup } from "./kubernetes-names.ts";
+
+/** A right on objects of one kind; `scoped`: of the namespace, and not of the whole cluster. */
+type Right = Readonly<{
+  group: string;
+  resource: string;
+  subresource?: string;
+  verbs: readonly string[];
+  scoped: boolean;
+}>;
+
+/** All that an upgrade and its way back do: what is missing has to be known before the node is stopped. */
+const needed: readonly Right[] = [
+  { group: "apps", resource: "statefulsets", verbs: ["get", "patch"], scoped: true },
+  { group: "apps", resource: "statefulsets", subresource: "scale", verbs: ["patch"], scoped: true },
+  { group: "", resource: "pods", verbs: ["get", "create", "patch", "delete"], scoped: true },
+  { group: "", resource: "pods", subresource: "log", verbs: ["get"], scoped: true },
+  { group: "", resource: "pods", subresource: "exec", verbs: ["create"], scoped: true },
+  { group: "", resource: "persistentvolumeclaims", verbs: ["get", "create", "delete"], scoped: true },
+  { group: "", resource: "persistentvolumes", verbs: ["get"], scoped: false },
+  { group: snapshotGroup, resource: "volumesnapshots", verbs: ["get", "list", "create", "delete"], scoped: true },
+  { group: snapshotGroup, resource: "volumesnapshotclasses", verbs: ["list"], scoped: false },
+];
+
+const reviewShape = z.object({ status: z.object({ allowed: z.boolean() }) });
+
+/** The rights that an upgrade takes and whoever asks has not, as in "patch statefulsets". */
+export async function findMissingRights(namespace: string, cluster: Cluster): Promise<readonly string[]> {
+  const wanted = needed.flatMap(({ verbs, ...right }) => verbs.map((verb) => ({ ...right, verb })));
+  const reviews = wanted.map(({ group, resource, subresource, verb, scoped }): ClusterObject => {
+    const place = scoped ? { namespace } : {};
+    const attributes = { group, resource, verb, ...place, ...(subresource === undefined ? {} : { subresource }) };
+    return {
+      apiVersion: "authorization.k8s.io/v1",
+      kind: "SelfSubjectAccessReview",
+      spec: { resourceAttributes: attributes },
+    };
+  });
+  const answers = await cluster.review(reviewShape, reviews);
+  return wanted
+    .filter((_, at) => answers[at]?.status.allowed !== true)
+    .map(
+      ({ verb, resource, subresource }) => `${verb} ${resource}${subresource === undefined ? "" : `/${subresource}`}`,
+    );
+}

@@ -1,0 +1,47 @@
+import { z } from "zod";
+import { parseJson } from "#daemon/json-rpc.ts";
+import { looked, type StackQuestions } from "../node-status.ts";
+import { ClusterError, type Cluster } from "./cluster.ts";
+import { names } from "./kubernetes-names.ts";
+
+/** The program in Gatehouse's image that asks. */
+const program = "/app/cli/stack-upgrade/ask-node.main.ts";
+
+/**
+ * Creates the questions for a stack on Kubernetes: its sidecar is asked in its own pod, whatever the network policies of the namespace let in, and the node
+ * through the gateway there.
+ */
+export function createPodQuestions(cluster: Pick<Cluster, "exec">): StackQuestions {
+  const ask = async (...words: readonly string[]) => {
+    const printed = await cluster.exec({ pod: names.pod, container: names.sidecar }, ["node", program, ...words]);
+    return parseJson(printed);
+  };
+  const askIfThere = async <T>(shape: z.ZodType<T>, ...words: readonly string[]) => {
+    try {
+      return shape.safeParse(await ask(...words)).data;
+    } catch (error) {
+      if (!(error instanceof ClusterError)) throw error;
+      return undefined;
+    }
+  };
+  return {
+    look: async () => {
+      try {
+        const read = looked.safeParse(await ask("look"));
+        if (read.success) return read.data;
+        return { ok: false, message: `${program} answered something else than expected in the pod ${names.pod}` };
+      } catch (error) {
+        // A pod that is not there, or does not run yet, is no answer either.
+        if (error instanceof ClusterError) return { ok: false, message: explain(error) };
+        throw error;
+      }
+    },
+    blockHash: (number) => askIfThere(z.string(), "block", String(number)),
+    peers: () => askIfThere(z.number(), "peers"),
+  };
+}
+
+function explain({ message }: ClusterError): string {
+  if (!message.includes("Cannot find module")) return `the sidecar can't be queried in its pod: ${message}`;
+  return `the stack's image of Gatehouse is of an earlier release, without ${program}: run pulumi up with this release first`;
+}

@@ -1,0 +1,193 @@
+import { z } from "zod";
+import type { StackRecord } from "../stack-record.ts";
+import { explainJobEnd, volumePlace, workspaceProgram } from "../workspace-program.ts";
+import { ClusterError, type ClusterObject } from "./cluster.ts";
+import { names, upgradeLabel } from "./kubernetes-names.ts";
+import { lookAgainMs, type ScaleDependencies } from "./scale-node.ts";
+import { findNodeUser, requireWorkload } from "./workload.ts";
+
+/** What is done with the node's claim: arguments of the program, after the place of the claim. */
+export type WorkPod = Readonly<{
+  name: string;
+  /** Whose it is. */
+  owner: string;
+  action: string;
+  more: readonly string[];
+  /** Another claim that is read, by its place. */
+  source?: Readonly<{ claim: string; place: string }>;
+  /** Whether the node runs meanwhile: a claim of one machine is reached on that alone. */
+  besideNode: boolean;
+  withinMs: number;
+}>;
+
+export type WorkPlace = Readonly<{ prefix: string; toolImage: string; user: Readonly<{ uid: number; gid: number }> }>;
+
+const waiting = z.object({ reason: z.string().optional(), message: z.string().optional() });
+
+const podShape = z.object({
+  metadata: z.object({ labels: z.record(z.string(), z.string()).default({}) }),
+  status: z
+    .object({
+      phase: z.string().optional(),
+      conditions: z
+        .array(z.object({ type: z.string(), status: z.string(), message: z.string().optional() }))
+        .default([]),
+      containerStatuses: z
+        .array(
+          z.object({
+            state: z
+              .object({
+                waiting: waiting.optional(),
+                terminated: z.object({ exitCode: z.number() }).optional(),
+              })
+              .default({}),
+          }),
+        )
+        .default([]),
+    })
+    .default({ conditions: [], containerStatuses: [] }),
+});
+
+type Pod = z.output<typeof podShape>;
+
+const removedWithinMs = 120_000;
+const graceSeconds = 10;
+
+/** Where the claim is that the data are copied from. */
+export const sourcePlace = "/source";
+
+/** Runs a program over the node's claim in a separate pod, to its end, and removes that; returns what it printed. One at a time under one name. */
+export async function runWorkPod(
+  record: Pick<StackRecord, "prefix" | "toolImage">,
+  pod: WorkPod,
+  dependencies: ScaleDependencies,
+): Promise<string> {
+  const { cluster } = dependencies;
+  const user = findNodeUser(await requireWorkload(cluster));
+  if (user === undefined) {
+    throw new ClusterError(`the StatefulSet ${names.workload} does not say which user its node runs as`, false);
+  }
+  await makeWay(pod, dependencies);
+  if (!(await cluster.create(buildWorkPod({ ...record, user }, pod)))) {
+    throw new ClusterError(`the pod ${pod.name} was made by somebody else meanwhile`, true);
+  }
+  try {
+    return await waitForEnd(pod, dependencies);
+  } finally {
+    await cluster.remove("pod", pod.name);
+  }
+}
+
+/** A pod that a killed run has left may still be at work. */
+async function makeWay({ name, owner }: WorkPod, { cluster, clock, pause }: ScaleDependencies): Promise<void> {
+  const untilMs = clock.monotonicMs() + removedWithinMs;
+  for (let isRemoved = false; ; isRemoved = true) {
+    const left = await cluster.find(podShape, "pod", name);
+    if (left === undefined) return;
+    const theirs = left.metadata.labels[upgradeLabel];
+    if (theirs !== owner && !isOver(left)) {
+      throw new ClusterError(
+        `${name} is at work for another upgrade (${theirs ?? "not named"}); wait for its end`,
+        true,
+      );
+    }
+    if (!isRemoved) await cluster.remove("pod", name);
+    if (clock.monotonicMs() >= untilMs) {
+      throw new ClusterError(`the pod ${name} of an earlier run is not gone within ${removedWithinMs} ms`, true);
+    }
+    await pause(lookAgainMs);
+  }
+}
+
+async function waitForEnd({ name, withinMs }: WorkPod, { cluster, clock, pause }: ScaleDependencies): Promise<string> {
+  const untilMs = clock.monotonicMs() + withinMs;
+  for (;;) {
+    const found = await cluster.find(podShape, "pod", name);
+    if (found === undefined) throw new ClusterError(`the pod ${name} was removed before its end`, false);
+    if (isOver(found)) {
+      const printed = await cluster.readLogs(name);
+      if (found.status.phase === "Succeeded") return printed;
+      const status = found.status.containerStatuses[0]?.state.terminated?.exitCode ?? "unknown";
+      throw new ClusterError(explainJobEnd(name, { status, printed, program: workspaceProgram }), false);
+    }
+    if (clock.monotonicMs() >= untilMs) {
+      throw new ClusterError(`${name} did not end within ${withinMs} ms, and was ended${explainWait(found)}`, false);
+    }
+    await pause(lookAgainMs);
+  }
+}
+
+function isOver({ status }: Pod): boolean {
+  return status.phase === "Succeeded" || status.phase === "Failed";
+}
+
+function explainWait({ status }: Pod): string {
+  const unplaced = status.conditions.find(({ type, status: is }) => type === "PodScheduled" && is === "False");
+  const held = status.containerStatuses[0]?.state.waiting;
+  const why = unplaced?.message ?? [held?.reason, held?.message].filter((word) => word !== undefined).join(": ");
+  return why === "" ? "" : ` (${why})`;
+}
+
+/** The pod, as a namespace of the Pod Security Standard `restricted` lets it in: it works as the user that the node's files belong to. Pure. */
+export function buildWorkPod(place: WorkPlace, pod: WorkPod): ClusterObject {
+  const { prefix } = place;
+  const labels = {
+    "app.kubernetes.io/name": "gatehouse",
+    "app.kubernetes.io/instance": prefix,
+    [upgradeLabel]: pod.owner,
+  };
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: pod.name, labels },
+    spec: buildWorkSpec(place, pod),
+  };
+}
+
+/** What such a pod runs. Pure. */
+export function buildWorkSpec({ prefix, toolImage, user }: WorkPlace, pod: WorkPod) {
+  const { source, besideNode, withinMs } = pod;
+  const nodePods = { "app.kubernetes.io/instance": prefix, "app.kubernetes.io/component": "node" };
+  return {
+    restartPolicy: "Never",
+    activeDeadlineSeconds: Math.ceil(withinMs / 1_000),
+    terminationGracePeriodSeconds: graceSeconds,
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    securityContext: {
+      runAsNonRoot: true,
+      runAsUser: user.uid,
+      runAsGroup: user.gid,
+      fsGroup: user.gid,
+      fsGroupChangePolicy: "OnRootMismatch",
+      seccompProfile: { type: "RuntimeDefault" },
+    },
+    ...(besideNode ? { affinity: { podAffinity: besidePods(nodePods) } } : {}),
+    containers: [
+      {
+        name: "work",
+        image: toolImage,
+        command: ["node", workspaceProgram, pod.action, volumePlace, ...pod.more],
+        securityContext: {
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ["ALL"] },
+        },
+        resources: { limits: { cpu: "1", memory: "512Mi" }, requests: { cpu: "0.05", memory: "128Mi" } },
+        volumeMounts: [
+          { name: "volume", mountPath: volumePlace },
+          ...(source === undefined ? [] : [{ name: "source", mountPath: source.place, readOnly: true }]),
+        ],
+      },
+    ],
+    volumes: [
+      { name: "volume", persistentVolumeClaim: { claimName: names.claim } },
+      ...(source === undefined ? [] : [{ name: "source", persistentVolumeClaim: { claimName: source.claim } }]),
+    ],
+  };
+}
+
+function besidePods(matchLabels: Readonly<Record<string, string>>) {
+  const term = { labelSelector: { matchLabels }, topologyKey: "kubernetes.io/hostname" };
+  return { requiredDuringSchedulingIgnoredDuringExecution: [term] };
+}

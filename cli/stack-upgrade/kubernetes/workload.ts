@@ -1,0 +1,100 @@
+import { z } from "zod";
+import { ClusterError, type Cluster } from "./cluster.ts";
+import { names } from "./kubernetes-names.ts";
+
+const securityContext = z.object({ runAsUser: z.number().optional(), runAsGroup: z.number().optional() });
+
+const container = z.object({
+  name: z.string(),
+  image: z.string(),
+  securityContext: securityContext.optional(),
+  volumeMounts: z.array(z.object({ name: z.string(), subPath: z.string().optional() })).default([]),
+});
+
+const workloadShape = z.object({
+  metadata: z.object({
+    uid: z.string(),
+    /** Is raised by every change of its specification, also by one that is reverted later. */
+    generation: z.number(),
+    labels: z.record(z.string(), z.string()).default({}),
+    managedFields: z.array(z.object({ manager: z.string().optional() })).default([]),
+  }),
+  spec: z.object({
+    replicas: z.number().default(1),
+    template: z.object({
+      spec: z.object({
+        containers: z.array(container),
+        initContainers: z.array(container).default([]),
+        terminationGracePeriodSeconds: z.number().default(30),
+      }),
+    }),
+  }),
+});
+
+/** The node's StatefulSet, as far as an upgrade looks at it (Kubernetes API, apps/v1). */
+export type Workload = Readonly<z.output<typeof workloadShape>>;
+
+const containerStatus = z.object({
+  name: z.string(),
+  state: z
+    .object({
+      running: z.object({}).optional(),
+      terminated: z.object({ exitCode: z.number(), reason: z.string().optional() }).optional(),
+    })
+    .default({}),
+});
+
+const podShape = z.object({
+  metadata: z.object({
+    uid: z.string(),
+    deletionTimestamp: z.string().optional(),
+    /** What is left of its grace; 0 once its machine has ended it and unmounted its volumes. */
+    deletionGracePeriodSeconds: z.number().optional(),
+    finalizers: z.array(z.string()).default([]),
+  }),
+  spec: z.object({ containers: z.array(container) }),
+  status: z
+    .object({
+      phase: z.string().optional(),
+      containerStatuses: z.array(containerStatus).default([]),
+      initContainerStatuses: z.array(containerStatus).default([]),
+    })
+    .default({ containerStatuses: [], initContainerStatuses: [] }),
+});
+
+/** The node's pod, as far as an upgrade looks at it (Kubernetes API, v1). */
+export type NodePod = Readonly<z.output<typeof podShape>>;
+
+/** The node's StatefulSet; undefined where there is none. */
+export function findWorkload(cluster: Cluster): Promise<Workload | undefined> {
+  return cluster.find(workloadShape, "statefulset", names.workload);
+}
+
+/** The node's pod; undefined where there is none. */
+export function findNodePod(cluster: Cluster): Promise<NodePod | undefined> {
+  return cluster.find(podShape, "pod", names.pod);
+}
+
+/** @throws {ClusterError} where there is none. */
+export async function requireWorkload(cluster: Cluster): Promise<Workload> {
+  const found = await findWorkload(cluster);
+  if (found !== undefined) return found;
+  throw new ClusterError(`the cluster has no StatefulSet ${names.workload}`, false);
+}
+
+/** What tells whether the StatefulSet was changed since, and so whether the node may have been started. Pure. */
+export function identifyState({ metadata: { uid, generation } }: Workload): string {
+  return `${uid} ${generation}`;
+}
+
+/** The image of the node's container; undefined where there is no such container. Pure. */
+export function findNodeImage(containers: Workload["spec"]["template"]["spec"]["containers"]): string | undefined {
+  return containers.find(({ name }) => name === names.node)?.image;
+}
+
+/** Who owns the node's files. Pure. */
+export function findNodeUser({ spec }: Workload): Readonly<{ uid: number; gid: number }> | undefined {
+  const found = spec.template.spec.containers.find(({ name }) => name === names.node)?.securityContext;
+  if (found?.runAsUser === undefined || found.runAsGroup === undefined) return undefined;
+  return { uid: found.runAsUser, gid: found.runAsGroup };
+}

@@ -1,0 +1,9 @@
+import { describeDocker } from "./docker/docker-words.ts";
+import { describeKubernetes } from "./kubernetes/kubernetes-words.ts";
+import type { PlatformWords } from "./stack-platform.ts";
+import type { StackTarget } from "./stack-target.ts";
+
+/** The words for what an upgrade touches where a stack runs. Pure. */
+export function describePlatform({ prefix, target }: Readonly<{ prefix: string; target: StackTarget }>): PlatformWords {
+  return target.kind === "docker" ? describeDocker({ prefix, target }) : describeKubernetes(target);
+}

@@ -1,0 +1,29 @@
+import { createDockerPlatform } from "./docker/docker-platform.ts";
+import { createEngine } from "./docker/engine.ts";
+import { createKubectlCluster } from "./kubernetes/kubectl.ts";
+import { createKubernetesPlatform } from "./kubernetes/kubernetes-platform.ts";
+import { createPodQuestions } from "./kubernetes/pod-questions.ts";
+import { createStackQuestions, type StackQuestions } from "./node-status.ts";
+import { Refused } from "./refused.ts";
+import type { StackPlatform } from "./stack-platform.ts";
+import type { StackTarget } from "./stack-target.ts";
+
+/**
+ * Creates what works where a stack runs.
+ *
+ * @throws {Refused} for an engine that is elsewhere.
+ */
+export function createPlatform(target: StackTarget): StackPlatform {
+  if (target.kind === "kubernetes") {
+    return createKubernetesPlatform(target, { cluster: createKubectlCluster(target) });
+  }
+  const engine = createEngine(target.engine);
+  if (engine !== undefined) return createDockerPlatform(target, { engine });
+  throw new Refused(`the stack's engine is at ${target.engine}; run this on the machine where that engine is`);
+}
+
+/** Creates the questions for a stack: by its addresses on Docker, in the node's pod on Kubernetes. */
+export function createQuestions(target: StackTarget): StackQuestions {
+  if (target.kind === "docker") return createStackQuestions(target);
+  return createPodQuestions(createKubectlCluster(target));
+}

@@ -1,0 +1,197 @@
+import { z } from "zod";
+import {
+  ClusterError,
+  type Cluster,
+  type ClusterKind,
+  type ClusterObject,
+  type ClusterPatch,
+} from "../kubernetes/cluster.ts";
+import { podFinalizer, upgradeLabel } from "../kubernetes/kubernetes-names.ts";
+import { describeClass, findObject, lookAtClaim } from "./world-objects.ts";
+import { names, startContainer, stopContainer, torn, type WorldParts } from "./world-state.ts";
+import type { TaskStep } from "./world-time.ts";
+
+/** How long a node takes to end. */
+const endMs = 50;
+
+/** Somebody sets the number of the node's pods: the upgrade, or a person. */
+export function scaleWorld(parts: WorldParts, replicas: number): void {
+  const { cluster } = parts.state;
+  if (cluster.replicas === replicas) return;
+  cluster.replicas = replicas;
+  cluster.generation += 1;
+  reconcile(parts);
+}
+
+/** Pulumi applies what it knows of the StatefulSet. */
+export function deployWorld(parts: WorldParts, image: string): void {
+  const { cluster } = parts.state;
+  cluster.template = image;
+  cluster.replicas = 1;
+  cluster.generation += 1;
+  reconcile(parts);
+}
+
+/** The node's machine has ended its pod: it is gone, unless somebody holds it. */
+export function endPod({ state }: WorldParts): void {
+  const { cluster } = state;
+  if (cluster.pod === undefined) return;
+  for (const name of [names.node, names.sidecar]) stopContainer(state, name);
+  if (cluster.isStubborn) state.live = [...state.live, torn];
+  const ended = cluster.isStubborn ? "killed" : "by itself";
+  cluster.pod = cluster.pod.held ? { ...cluster.pod, ended } : undefined;
+}
+
+/** What the cluster's controllers do: one pod of the template's image, or none. */
+function reconcile(parts: WorldParts): void {
+  const { state, time } = parts;
+  const { cluster } = state;
+  const { pod } = cluster;
+  if (pod === undefined) {
+    if (cluster.replicas === 0) return;
+    cluster.pods += 1;
+    cluster.isFlushed = false;
+    const uid = `pod ${cluster.pods}`;
+    cluster.pod = { uid, image: cluster.template, held: false, deleting: false, ended: undefined };
+    startContainer(parts, names.sidecar, "gatehouse:1");
+    startContainer(parts, names.node, cluster.template);
+    return;
+  }
+  if (pod.deleting || (cluster.replicas === 1 && pod.image === cluster.template)) return;
+  cluster.pod = { ...pod, deleting: true };
+  const effect = () => {
+    if (cluster.pod?.uid !== pod.uid || cluster.pod.ended !== undefined) return;
+    endPod(parts);
+    reconcile(parts);
+  };
+  time.begin([{ afterMs: endMs, effect }]);
+}
+
+/** Creates the cluster of a world, with its controllers. */
+export function createWorldCluster(parts: WorldParts): Cluster {
+  const { state, kills } = parts;
+  const { cluster } = state;
+  return {
+    find: async (shape, kind, name) => {
+      const found = findObject(parts, kind, name);
+      return found === undefined ? undefined : shape.parse(found);
+    },
+    list: async (shape, kind) => {
+      const snapshots = cluster.snapshot === undefined ? [] : [cluster.snapshot.object];
+      return (kind === "volumesnapshot" ? snapshots : cluster.classes.map(describeClass)).map((each) =>
+        shape.parse(each),
+      );
+    },
+    serves: async () => cluster.servesSnapshots,
+    review: async (shape, reviews) =>
+      reviews.map(({ spec }) => {
+        const words = JSON.stringify(spec);
+        const allowed = !cluster.forbidden.some((resource) => words.includes(`"resource":"${resource}"`));
+        return shape.parse({ status: { allowed } });
+      }),
+    create: (object) => kills.change(() => createObject(parts, object)),
+    patch: (kind, _, patch) => kills.change(() => patchObject(parts, kind, patch)),
+    remove: (kind, name) => kills.change(() => removeObject(parts, kind, name)),
+    readLogs: async (name) => {
+      const job = state.jobs.get(name);
+      if (job?.action === "look") return JSON.stringify(lookAtClaim);
+      return job?.task.failure() ?? "";
+    },
+    exec: () => Promise.reject(new ClusterError("nobody is asked in this world", false)),
+  };
+}
+
+const jobShape = z.object({ containers: z.array(z.object({ command: z.array(z.string()) })) });
+
+function createObject(parts: WorldParts, object: ClusterObject): boolean {
+  const { state } = parts;
+  const { cluster } = state;
+  if (object.kind === "VolumeSnapshot") {
+    if (cluster.snapshot !== undefined) return false;
+    cluster.snapshot = { object, task: parts.time.begin(listSnapshotSteps(parts)) };
+    return true;
+  }
+  if (object.kind === "PersistentVolumeClaim") {
+    const isNew = !cluster.hasCopyClaim;
+    cluster.hasCopyClaim = true;
+    return isNew;
+  }
+  const name = object.metadata?.name ?? "";
+  if (state.jobs.has(name)) return false;
+  const action = jobShape.parse(object.spec).containers[0]?.command[2] ?? "";
+  state.begun.push(action);
+  const owner = object.metadata?.labels?.[upgradeLabel] ?? "";
+  state.jobs.set(name, { owner, action, task: parts.time.begin(listJobSteps(parts, action)) });
+  return true;
+}
+
+function patchObject(parts: WorldParts, kind: ClusterKind, patch: ClusterPatch): boolean {
+  const { cluster } = parts.state;
+  if (kind === "pod") {
+    if (cluster.pod === undefined) return false;
+    const held = JSON.stringify(patch.change).includes(podFinalizer);
+    const { pod } = cluster;
+    cluster.pod = pod.ended !== undefined && !held ? undefined : { ...pod, held };
+    reconcile(parts);
+    return true;
+  }
+  if (patch.type === "json") {
+    cluster.isOwned = false;
+    return true;
+  }
+  const { spec } = z.object({ spec: z.object({ replicas: z.number() }) }).parse(patch.change);
+  cluster.isOwned = true;
+  scaleWorld(parts, spec.replicas);
+  return true;
+}
+
+function removeObject({ state }: WorldParts, kind: ClusterKind, name: string): void {
+  const { cluster } = state;
+  if (kind === "pod") {
+    state.jobs.get(name)?.task.end();
+    state.jobs.delete(name);
+    return;
+  }
+  if (state.isRemoveBroken) throw new ClusterError(`kubectl delete ${kind} failed: Forbidden`, false);
+  if (kind === "persistentvolumeclaim") cluster.hasCopyClaim = false;
+  if (kind !== "volumesnapshot") return;
+  cluster.snapshot?.task.end();
+  cluster.snapshot = undefined;
+  state.copy = undefined;
+}
+
+/** A snapshot of a volume is torn that is written to meanwhile, or whose machine has not written all of it yet. */
+function listSnapshotSteps({ state, meet }: WorldParts): readonly TaskStep[] {
+  const [before, pods] = [state.live, state.cluster.pods];
+  const wasStill = state.cluster.pod === undefined && state.cluster.isFlushed;
+  return [
+    { afterMs: 0.5 * state.copyMs, effect: () => meet("copy") },
+    {
+      afterMs: state.copyMs,
+      effect: () => {
+        state.copy = wasStill && pods === state.cluster.pods ? before : [...before, torn];
+      },
+    },
+  ];
+}
+
+/** What a pod does to the claim, step by step, as workspace-copy.ts does. */
+function listJobSteps({ state, meet }: WorldParts, action: string): readonly TaskStep[] {
+  const { marks, cluster } = state;
+  const at = (part: number, effect: () => void) => ({ afterMs: part * state.copyMs, effect });
+  if (action === "flush") return [at(0.1, () => (cluster.isFlushed = true))];
+  if (action === "remove") return [at(0, () => marks.clear())];
+  if (action === "look" || marks.has("restored")) return [];
+  return [
+    at(0, () => {
+      if (state.copy === undefined || !cluster.hasCopyClaim) throw new Error("the snapshot holds no data of a node");
+      state.live = [];
+    }),
+    at(0.5, () => meet("restore")),
+    at(1, () => {
+      const isAlone = state.live.length === 0 && cluster.pod === undefined;
+      state.live = [...(state.copy ?? []), ...(isAlone ? [] : [torn])];
+      marks.add("restored");
+    }),
+  ];
+}

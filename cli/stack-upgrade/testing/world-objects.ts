@@ -1,0 +1,100 @@
+import type { ClusterKind } from "../kubernetes/cluster.ts";
+import { fieldManager } from "../kubernetes/kubectl.ts";
+import { names as objects, podFinalizer, upgradeLabel } from "../kubernetes/kubernetes-names.ts";
+import type { WorkspaceLook } from "../workspace-copy.ts";
+import { prefix, type ClusterState, type WorldParts, type WorldState } from "./world-state.ts";
+
+/** What a pod prints that looks at the claim. */
+export const lookAtClaim: WorkspaceLook = {
+  bytes: 1_000,
+  freeBytes: 1_000_000,
+  clones: false,
+  leftovers: [],
+  copies: [],
+  conf: Buffer.from("{}").toString("base64"),
+};
+
+/** An object as the API server answers it. */
+export function findObject(parts: WorldParts, kind: ClusterKind, name: string): object | undefined {
+  const { cluster } = parts.state;
+  switch (kind) {
+    case "statefulset":
+      return describeWorkload(cluster);
+    case "pod":
+      return name === objects.pod ? describePod(cluster) : describeJob(parts.state, name);
+    case "persistentvolumeclaim":
+      return name === objects.claim || cluster.hasCopyClaim ? claim : undefined;
+    case "persistentvolume":
+      return { spec: { csi: { driver: "csi.example" } } };
+    case "volumesnapshot": {
+      const { snapshot } = cluster;
+      const status = { readyToUse: snapshot?.task.isOver(), boundVolumeSnapshotContentName: "content" };
+      return snapshot === undefined ? undefined : { ...snapshot.object, status };
+    }
+    default:
+      return undefined;
+  }
+}
+
+const claim = {
+  spec: {
+    volumeName: "volume",
+    accessModes: ["ReadWriteOnce"],
+    resources: { requests: { storage: "500Gi" } },
+  },
+  status: { phase: "Bound", capacity: { storage: "512Gi" } },
+};
+
+function describeWorkload({ replicas, template, generation, isOwned }: ClusterState): object {
+  const user = { runAsUser: 1_000, runAsGroup: 10_001 };
+  const volumeMounts = [{ name: objects.claim, subPath: "data" }];
+  return {
+    metadata: {
+      uid: "set",
+      generation,
+      labels: { "app.kubernetes.io/instance": prefix },
+      managedFields: [{ manager: "pulumi" }, ...(isOwned ? [{ manager: fieldManager }] : [])],
+    },
+    spec: {
+      replicas,
+      template: {
+        spec: {
+          containers: [{ name: "node", image: template, securityContext: user, volumeMounts }],
+          initContainers: [{ name: "sidecar", image: "gatehouse:1" }],
+          terminationGracePeriodSeconds: 300,
+        },
+      },
+    },
+  };
+}
+
+function describePod({ pod }: ClusterState): object | undefined {
+  if (pod === undefined) return undefined;
+  const exitCode = pod.ended === "killed" ? 137 : 0;
+  const state = pod.ended === undefined ? { running: {} } : { terminated: { exitCode } };
+  return {
+    metadata: {
+      uid: pod.uid,
+      finalizers: pod.held ? [podFinalizer] : [],
+      ...(pod.deleting ? { deletionTimestamp: "2027-01-05T02:00:00Z" } : {}),
+    },
+    spec: { containers: [{ name: "node", image: pod.image }] },
+    status: { phase: pod.ended === undefined ? "Running" : "Succeeded", containerStatuses: [{ name: "node", state }] },
+  };
+}
+
+function describeJob({ jobs }: WorldState, name: string): object | undefined {
+  const job = jobs.get(name);
+  if (job === undefined) return undefined;
+  const ended = job.task.failure() === undefined ? "Succeeded" : "Failed";
+  return {
+    metadata: { labels: { [upgradeLabel]: job.owner } },
+    status: { phase: job.task.isOver() ? ended : "Running" },
+  };
+}
+
+/** A VolumeSnapshotClass as the API server answers it. */
+export function describeClass({ name, driver, isDefault }: ClusterState["classes"][number]): object {
+  const annotations = { "snapshot.storage.kubernetes.io/is-default-class": String(isDefault) };
+  return { metadata: { name, annotations }, driver };
+}
