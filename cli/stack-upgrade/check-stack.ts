@@ -50,7 +50,7 @@ export async function checkStack(
     ...lint.warnings,
     ...found.warnings,
     ...(before !== undefined && before.block === undefined ? [noBlock] : []),
-    ...(said?.node.answers === true && before?.tellsVersion === false ? [noVersion] : []),
+    ...(said?.node.answers === true && before?.tellsVersion === false ? [explainNoVersion(place)] : []),
     ...((await questions.peers()) === 0
       ? ["the node has no peer: whether the new version finds any is not known"]
       : []),
@@ -63,8 +63,9 @@ const nothing = { problems: [], warnings: [] } as const;
 const noBlock =
   "the node returns no block by its number (eth_getBlockByNumber): that the new version has the old data can't be proved";
 
-const noVersion =
-  "the node does not report its version: that the new one runs is known by the id of its container's image alone";
+function explainNoVersion(place: StackPlace): string {
+  return `the node does not report its version: that the new one runs is known ${describePlatform(place).imageProof}`;
+}
 
 function* versionProblems(from: UpgradeSide, to: UpgradeSide): Generator<string> {
   if (from.image === to.image && from.version === to.version) yield "the stack has this image and version already";

@@ -26,7 +26,7 @@ import {
   type StackLimits,
   type StackRecord,
 } from "./stack-record.ts";
-import type { StackTarget } from "./stack-target.ts";
+import { urlOnKubernetes, type StackTarget } from "./stack-target.ts";
 import { createStackSteps, type StackStepsDependencies } from "./stack-steps.ts";
 
 /** What is asked, and how a person agrees. */
@@ -147,9 +147,15 @@ function agreeToGoOn(known: StackRecord, options: StackUpgradeOptions & Readonly
       `${describeRecord(known)}; go on with it: ${formatContinueCommand({ ...known, directory, configFile })}`,
     );
   }
-  const isElsewhere = statusUrl !== undefined && known.target.kind === "docker";
-  const target = isElsewhere ? { ...known.target, statusUrl } : known.target;
-  return { ...known, directory, configFile, target, limits: { ...known.limits, ...limits } };
+  const { target } = known;
+  if (statusUrl !== undefined && target.kind === "kubernetes") throw new Refused(urlOnKubernetes);
+  return {
+    ...known,
+    directory,
+    configFile,
+    target: target.kind === "docker" ? { ...target, statusUrl: statusUrl ?? target.statusUrl } : target,
+    limits: { ...known.limits, ...limits },
+  };
 }
 
 /** A name without its organization stands for Pulumi's own choice of one. */

@@ -3,7 +3,7 @@ import { parseJson } from "#daemon/json-rpc.ts";
 import { parseImageVersion, parseNodeVersion } from "#node/versions.ts";
 import type { ConfigChange, ConfigValues } from "./pulumi/pulumi-cli.ts";
 import type { UpgradeSide } from "./stack-record.ts";
-import type { DockerTarget, KubernetesTarget, StackTarget } from "./stack-target.ts";
+import { urlOnKubernetes, type DockerTarget, type KubernetesTarget, type StackTarget } from "./stack-target.ts";
 
 /** A deployed stack as its configuration and outputs tell it. */
 export type StackPlace = Readonly<{
@@ -78,7 +78,7 @@ function readKubernetesTarget({ stack, value, outputs }: Deployed, statusUrl: st
     );
   }
   if (statusUrl !== undefined) {
-    throw new Error("--url is for stacks on Docker: on Kubernetes the sidecar is asked in its pod, through kubectl.");
+    throw new Error(urlOnKubernetes);
   }
   parseOutputs(kubernetesOutputs, stack, outputs);
   const context = value("kubernetesContext");

@@ -1,5 +1,5 @@
 import type { StepOutcome } from "./next-stage.ts";
-import type { PulumiCli } from "./pulumi-cli.ts";
+import type { PulumiCli } from "./pulumi/pulumi-cli.ts";
 import type { AmendRecord } from "./run-stack-upgrade.ts";
 import type { StackPlace } from "./stack-place.ts";
 import type { StackRecord, UpgradeSide } from "./stack-record.ts";

@@ -20,6 +20,10 @@ export const stackTarget = z.discriminatedUnion("kind", [
   }),
 ]);
 
+/** Why `--url` is refused of a stack on Kubernetes. */
+export const urlOnKubernetes =
+  "--url is for stacks on Docker: on Kubernetes the sidecar is queried in its pod, through kubectl.";
+
 export type StackTarget = Readonly<z.output<typeof stackTarget>>;
 export type DockerTarget = Extract<StackTarget, { kind: "docker" }>;
 export type KubernetesTarget = Extract<StackTarget, { kind: "kubernetes" }>;

@@ -35,7 +35,7 @@ export type Cluster = Readonly<{
   /** Undefined where there is none of that name. */
   find: <Shape>(shape: z.ZodType<Shape>, kind: ClusterKind, name: string) => Promise<Shape | undefined>;
   list: <Shape>(shape: z.ZodType<Shape>, kind: ClusterKind, label?: string) => Promise<readonly Shape[]>;
-  /** Whether the cluster knows kinds of this group. */
+  /** Whether the cluster knows this group and version. */
   serves: (group: string) => Promise<boolean>;
   /** Returns false where one of its name is there already. */
   create: (object: ClusterObject) => Promise<boolean>;

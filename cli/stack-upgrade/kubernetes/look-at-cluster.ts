@@ -99,7 +99,7 @@ const volumeShape = z.object({
 });
 
 async function snapshotProblems(place: KubernetesPlace, cluster: Cluster): Promise<readonly string[]> {
-  if (!(await cluster.serves(snapshotGroup))) {
+  if (!(await cluster.serves(`${snapshotGroup}/v1`))) {
     return [
       `the cluster knows no VolumeSnapshots (${snapshotGroup}), so the node's data can't be kept for the way back: install the snapshot controller with its definitions, and a driver that takes snapshots`,
     ];

@@ -18,6 +18,8 @@ export type ApiServer = ClusterClient &
     url: string;
     /** A directory as a pod of that account has it: token, namespace and ca.crt. */
     accountDirectory: (namespace: string, account: string) => Promise<string>;
+    /** A kubeconfig of the administrator, with one context: `test`. */
+    kubeconfig: string;
     /** The cluster as that account sees it. */
     as: (namespace: string, account: string) => Promise<ClusterClient>;
   }>;
@@ -61,6 +63,8 @@ export async function startApiServer(): Promise<ApiServer> {
     startDeadlineMs,
     async () => (await client.ask("GET", "/readyz")).status === 200,
   );
+  const kubeconfig = join(directory, "kubeconfig");
+  await writeFile(kubeconfig, JSON.stringify(describeAccess({ url, token, ca })));
   const running = started.move();
   const tokenOf = async (namespace: string, account: string): Promise<string> => {
     const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`;
@@ -71,6 +75,7 @@ export async function startApiServer(): Promise<ApiServer> {
   return {
     ...client,
     url,
+    kubeconfig,
     as: async (namespace, account) =>
       running.use(createClusterClient({ url, token: await tokenOf(namespace, account), ca })),
     accountDirectory: async (namespace, account) => {
@@ -81,6 +86,19 @@ export async function startApiServer(): Promise<ApiServer> {
       return own;
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+/** JSON is YAML, which a kubeconfig is. */
+function describeAccess({ url, token, ca }: Readonly<{ url: string; token: string; ca: string }>): object {
+  const cluster = { server: url, "certificate-authority-data": Buffer.from(ca).toString("base64") };
+  return {
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name: "test", cluster }],
+    users: [{ name: "admin", user: { token } }],
+    contexts: [{ name: "test", context: { cluster: "test", user: "admin" } }],
+    "current-context": "test",
   };
 }
 

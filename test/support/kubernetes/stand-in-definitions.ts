@@ -2,7 +2,7 @@ import type { ApiServer } from "./api-server.ts";
 import { until } from "../until.ts";
 
 /** A kind that a cluster learns from a controller that is installed into it. */
-type Kind = Readonly<{ group: string; version: string; kind: string; plural: string }>;
+type Kind = Readonly<{ group: string; version: string; kind: string; plural: string; isClusterWide?: true }>;
 
 export const httpRoutes: Kind = {
   group: "gateway.networking.k8s.io",
@@ -18,10 +18,18 @@ export const volumeSnapshots: Kind = {
   plural: "volumesnapshots",
 };
 
+export const volumeSnapshotClasses: Kind = {
+  group: "snapshot.storage.k8s.io",
+  version: "v1",
+  kind: "VolumeSnapshotClass",
+  plural: "volumesnapshotclasses",
+  isClusterWide: true,
+};
+
 const deadlineMs = 30_000;
 
 /** Lets an API server know a kind by name, without the rules of its fields: those are its controller's. */
-export async function define(cluster: ApiServer, { group, version, kind, plural }: Kind): Promise<void> {
+export async function define(cluster: ApiServer, { group, version, kind, plural, isClusterWide }: Kind): Promise<void> {
   const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
   const approved = { "api-approved.kubernetes.io": "unapproved, a stand-in of a test" };
   const refusal = await cluster.apply({
@@ -30,7 +38,7 @@ export async function define(cluster: ApiServer, { group, version, kind, plural 
     metadata: { name: `${plural}.${group}`, annotations: approved },
     spec: {
       group,
-      scope: "Namespaced",
+      scope: isClusterWide === true ? "Cluster" : "Namespaced",
       names: { kind, plural, singular: kind.toLowerCase() },
       versions: [{ name: version, served: true, storage: true, schema: { openAPIV3Schema: anything } }],
     },

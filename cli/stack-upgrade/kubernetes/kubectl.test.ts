@@ -1,0 +1,77 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { z } from "zod";
+import { ClusterError } from "./cluster.ts";
+import { createKubectlCluster, findCurrentContext } from "./kubectl.ts";
+
+let directory: string;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "gatehouse-kubectl-"));
+});
+
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+/** A stand-in for kubectl that notes its words and its input, and then does this. */
+async function stand(does: string) {
+  const program = join(directory, "kubectl");
+  const script = `#!/bin/sh\necho "$@" >${directory}/words\ncat >${directory}/input\n${does}\n`;
+  await writeFile(program, script, { mode: 0o755 });
+  return { program, runMs: 2_000 };
+}
+
+const shape = z.object({ kind: z.string() });
+const clusterOf = async (does: string) =>
+  createKubectlCluster({ context: "production", namespace: "pay" }, await stand(does));
+const readBack = (name: string) => readFile(join(directory, name), "utf8");
+
+it("asks the cluster and the namespace of the stack, whatever kubectl would take by itself", async () => {
+  const cluster = await clusterOf('echo \'{"kind":"Pod"}\'');
+  expect(await cluster.find(shape, "pod", "node-0")).toEqual({ kind: "Pod" });
+  expect(await readBack("words")).toBe(
+    "get pod node-0 --ignore-not-found --output=json --show-managed-fields --context production --namespace pay --request-timeout=30s\n",
+  );
+});
+
+it("tells what is not there from what can't be told", async () => {
+  expect(await (await clusterOf("exit 0")).find(shape, "pod", "node-0")).toBeUndefined();
+  const other = await clusterOf("echo something else");
+  await expect(other.find(shape, "pod", "node-0")).rejects.toThrow("what this version does not know");
+});
+
+it("hands objects over by standard input, and says where one of the name is there already", async () => {
+  const object = { apiVersion: "v1", kind: "Pod", metadata: { name: "node-look" }, spec: { restartPolicy: "Never" } };
+  expect(await (await clusterOf("exit 0")).create(object)).toBe(true);
+  expect(JSON.parse(await readBack("input"))).toEqual(object);
+  const taken = "echo 'Error from server (AlreadyExists): error when creating \"STDIN\": taken' >&2; exit 1";
+  expect(await (await clusterOf(taken)).create(object)).toBe(false);
+});
+
+it.each([
+  ["a refusal", 'echo "Warning: old"; echo "Error from server (Forbidden): pods is forbidden" >&2; exit 1', false],
+  ["a cluster out of reach", 'echo "The connection to the server 10.0.0.1:6443 was refused" >&2; exit 1', true],
+  ["somebody who has to log in again", 'echo "error: You must be logged in to the server" >&2; exit 1', true],
+  ["kubectl that hangs", "sleep 60", true],
+])("tells whether it may go otherwise later: %s", async (_, does, mayPass) => {
+  const failed = await (await clusterOf(does)).readLogs("node-look").catch((error: unknown) => error);
+  expect(failed).toBeInstanceOf(ClusterError);
+  expect(failed).toMatchObject({ mayPass });
+});
+
+it("shows what the API server said, and not the warnings before it", async () => {
+  const said = 'echo "Warning: deprecated" >&2; echo "Error from server (Forbidden): pods is forbidden" >&2; exit 1';
+  const failed = (await clusterOf(said)).readLogs("node-look");
+  await expect(failed).rejects.toThrow(
+    "kubectl logs node-look failed: Error from server (Forbidden): pods is forbidden",
+  );
+});
+
+it("says what to do where there is no kubectl, and has no context then", async () => {
+  const cluster = createKubectlCluster({ namespace: "pay" }, { program: join(directory, "none") });
+  await expect(cluster.serves("apps")).rejects.toThrow("is not on the PATH; install it");
+  const broken = await stand('echo "error: current-context is not set" >&2; exit 1');
+  expect(await findCurrentContext(broken)).toBeUndefined();
+  expect(await findCurrentContext(await stand("echo production"))).toBe("production");
+});
