@@ -5,7 +5,7 @@ import { judgeNodeFitness } from "./guarded-node.ts";
 
 const refused = { reason: "Refused", message: "Refused." } as const;
 const stalled = { reason: "Stalled", message: "Stalled." } as const;
-const behind = { reason: "Behind", message: "Behind." } as const;
+const behind = { reason: "Behind", message: "Behind.", blocks: 90 } as const;
 const clock = { monotonicMs: () => 10_000, wallMs: () => 0 };
 
 test.each<[string, NodeFacts, NodeFitness]>([

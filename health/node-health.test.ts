@@ -51,7 +51,7 @@ describe("what a look at the RPC finds", () => {
 describe("faults", () => {
   it("name the RPC itself first, and no chain", () => {
     const webSocket = { reason: "Closed", message: "Closed." } as const;
-    const lag = { reason: "Behind", message: "Behind." } as const;
+    const lag = { reason: "Behind", message: "Behind.", blocks: 90 } as const;
     const facts: NodeFacts = { webSocket, lag, chain: "another", rpc: { sinceMs: 0, fault: refused }, height: "quiet" };
     expect(findFaults(facts)).toEqual([refused, lag, webSocket]);
   });

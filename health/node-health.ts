@@ -56,10 +56,8 @@ export type ReferenceLook = Readonly<{ height: number | undefined; requestedAtMs
 
 /** What an answered look is judged by. */
 export type LookRules = Readonly<{
-  /** Time after which a block counts as missing. */
+  /** Time after which a block counts as missing, and a node that stays lower than it was is believed. */
   staleAfterMs: number;
-  /** Whether references say where the chain is. Without them, a node that stays lower than it was is believed after `staleAfterMs`. */
-  hasReferences: boolean;
 }>;
 
 /** Before the first look. */
@@ -78,7 +76,9 @@ export function countAnswer(
   const pace = advancePace(before.pace, { nowMs, wasAway: failure !== undefined, pauseMs }, rules.staleAfterMs);
   const isLower = height < (before.highest ?? height);
   const lowerSinceMs = isLower ? (lowerBefore ?? nowMs) : undefined;
-  const isBelieved = lowerSinceMs !== undefined && !rules.hasReferences && nowMs - lowerSinceMs > rules.staleAfterMs;
+  // References say themselves how far behind it is: one with older data catches up for hours, and has lost nothing more meanwhile.
+  const isUnjudged = before.reference !== undefined && before.reference.height === undefined;
+  const isBelieved = lowerSinceMs !== undefined && !isUnjudged && nowMs - lowerSinceMs > rules.staleAfterMs;
   return {
     ...rest,
     height,
@@ -123,6 +123,9 @@ type WatchedSide = "RpcAnswering" | "HeightAdvancing" | "HeightCurrent" | "WebSo
 /** What is wrong with one side of the node: one word for machines, one sentence for people. */
 export type NodeFault = Readonly<{ reason: ReasonOf<WatchedSide, "False">; message: string }>;
 
+/** A node that is behind its references, and by how many blocks. */
+export type Lag = NodeFault & Readonly<{ blocks: number }>;
+
 /**
  * What the watches of the node's interfaces found at their last looks; a side is absent until it was looked at. Decisions read these, and people
  * the conditions, which say the same.
@@ -133,7 +136,7 @@ export type NodeFacts = Readonly<{
   chain?: "expected" | "another";
   height?: "advancing" | "idle" | "quiet" | NodeFault;
   /** The height compared with that of the references; `unknown` when they gave none. */
-  lag?: "current" | "unknown" | NodeFault;
+  lag?: "current" | "unknown" | Lag;
   webSocket?: "answering" | NodeFault;
 }>;
 

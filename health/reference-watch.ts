@@ -35,6 +35,9 @@ export type ReferenceWatchDependencies = Readonly<{
 /** What one reference answered. */
 type ReferenceHeight = Readonly<{ url: string; height: number } | { url: string; failure: string }>;
 
+/** What a comparison found: the references' median and the node's distance to it, where both are known. */
+type ComparedHeight = Readonly<{ condition: ConditionReport<"HeightCurrent">; median?: number; lagBlocks?: number }>;
+
 /** Compares the node's height with other endpoints again and again. Settles when the watch has ended. */
 export async function watchReferences(
   options: ReferenceWatchOptions,
@@ -62,7 +65,7 @@ export async function watchReferences(
       if (signal.aborted) return;
       dependencies.compared({ height: compared.median, requestedAtMs });
       lag.set(compared.lagBlocks);
-      noteLag(compared.condition, facts);
+      noteLag(compared, facts);
       board.set(compared.condition);
     },
     { log },
@@ -75,9 +78,10 @@ function heightNow({ height, failure }: NodeHealth): number | undefined {
 }
 
 /** While the node is silent, what was found last holds: one that was behind is not fit because of one slow answer. */
-function noteLag(condition: ConditionReport<"HeightCurrent">, facts: ObservedNode): void {
+function noteLag({ condition, lagBlocks: blocks = 0 }: ComparedHeight, facts: ObservedNode): void {
   if (condition.reason === "NoHeight") return;
-  facts.note({ lag: findFault(condition) ?? (condition.status === "True" ? "current" : "unknown") });
+  const fault = findFault(condition);
+  facts.note({ lag: fault ? { ...fault, blocks } : condition.status === "True" ? "current" : "unknown" });
 }
 
 async function ask(
@@ -100,7 +104,7 @@ export function compareHeights(
   height: number | undefined,
   references: readonly ReferenceHeight[],
   maxBlocks: number,
-): Readonly<{ condition: ConditionReport<"HeightCurrent">; median?: number; lagBlocks?: number }> {
+): ComparedHeight {
   const type = "HeightCurrent";
   const heights = references
     .flatMap((reference) => ("height" in reference ? [reference.height] : []))

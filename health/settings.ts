@@ -74,8 +74,12 @@ export const lagSection = section({
   ...referencesShape,
   restart: yesOrNo
     .default(false)
-    .describe("Whether a node that stalls or lags for lag.restartAfterMs is restarted, within the budget"),
-  restartAfterMs: milliseconds.default(300_000).describe("How long a node stalls or lags before it is restarted"),
+    .describe(
+      "Whether a node that stalls or lags for lag.restartAfterMs is restarted, within the budget; one that catches up is not",
+    ),
+  restartAfterMs: milliseconds
+    .default(300_000)
+    .describe("How long a node stalls, or is behind and comes no nearer to lag.references, before it is restarted"),
 });
 
 /** Certificates that clients see, of whatever ends TLS before this service. */

@@ -187,6 +187,37 @@ test("a height that stays is right while the references have no block more, and 
   await health.words("HeightAdvancing", "Stalled");
 });
 
+test("a node that was given older data lost blocks, and is then behind its references and advances", async () => {
+  await using node = await serveHeight(900);
+  let isAnswering = true;
+  await using reference = await serve((request, response) => {
+    if (isAnswering) answersRpc({ eth_blockNumber: () => "0x3e8" })(request, response);
+    else response.end("oops");
+  });
+  await using health = watch(node.url, {
+    GATEHOUSE_SIDECAR_LAG_REFERENCES: reference.url,
+    GATEHOUSE_SIDECAR_LAG_INTERVAL_MS: "20",
+  });
+  await health.words("HeightAdvancing", "Advancing");
+  node.state.height = 100;
+  expect(await health.words("HeightAdvancing", "WentBackwards")).toContain("from 900 to 100;");
+  const rise = setInterval(() => (node.state.height += 1), 50);
+  await health.words("HeightAdvancing", "Advancing");
+  await health.words("HeightCurrent", "Behind");
+  clearInterval(rise);
+  // Who could say where the chain is says nothing: it may have gone on from where the node was.
+  isAnswering = false;
+  await health.words("HeightCurrent", "NoReference");
+  node.state.height = 50;
+  await health.words("HeightAdvancing", "WentBackwards");
+  const { answers } = health.current();
+  await until(
+    () => health.current().answers,
+    (now) => now > answers + 40,
+  );
+  expect(health.board.get("HeightAdvancing")?.reason).toBe("WentBackwards");
+});
+
 test("a height that lags the references, one of which is wrong", async () => {
   await using node = await serve(answersRpc({ ...good, eth_blockNumber: () => "0x64" }));
   await using reference = await serve(answersRpc({ eth_blockNumber: () => "0x1f4" }));

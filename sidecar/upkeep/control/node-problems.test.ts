@@ -41,7 +41,7 @@ test.each<[string, NodeFacts, string]>([
   ["does not answer", { rpc: { sinceMs: 0, fault: { reason: "Refused", message: "refused" } } }, "refused"],
   ["is of another chain", { ...serving, chain: "another" }, "node.chainId"],
   ["stands still", { ...serving, height: fault("block 7 is old") }, "block 7 is old"],
-  ["is behind", { ...serving, lag: { reason: "Behind", message: "90 behind" } }, "90 behind"],
+  ["is behind", { ...serving, lag: { reason: "Behind", message: "90 behind", blocks: 90 } }, "90 behind"],
 ])("a node that %s does", (_, facts, words) => {
   expect(find(facts)).toEqual([expect.stringContaining(words)]);
 });

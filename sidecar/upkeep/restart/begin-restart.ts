@@ -71,7 +71,7 @@ export function beginRestart(
   })
     .catch((error: unknown) => log.error({ event: "restart-failed", err: error }, "the restart of the node failed"))
     .finally(() => {
-      process.note({ unwellSinceMs: undefined, silence: undefined });
+      process.note({ unwell: undefined, silence: undefined });
       restarts.note({ running: undefined, stage: undefined });
       wake();
     });

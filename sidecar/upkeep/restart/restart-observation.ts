@@ -64,6 +64,14 @@ export type Silence = Readonly<{
   portWasClosed: boolean;
 }>;
 
+/** A node that is unwell. */
+export type Unwell = Readonly<{
+  /** Since when (`HealthWatch.ranMs`). One that is behind its references and comes nearer is so since it last came nearer. */
+  sinceMs: number;
+  /** The fewest blocks that it was behind since; Infinity where it was not compared. */
+  nearestBlocks: number;
+}>;
+
 /** What is known of the node's process besides what its RPC answers. */
 export type ProcessObservation = Readonly<{
   /** When it was last asked (monotonic) since when the node runs, for a content and a start that was seen. */
@@ -78,8 +86,8 @@ export type ProcessObservation = Readonly<{
   missedAtMs: number | undefined;
   /** Until when a silent node may still be starting (wall clock). */
   startingUntilMs: number | undefined;
-  /** Since when the node has been unwell (`HealthWatch.ranMs`). */
-  unwellSinceMs: number | undefined;
+  /** That the node is unwell. */
+  unwell: Unwell | undefined;
 }>;
 
 export type ObservedProcess = Observation<ProcessObservation>;
@@ -93,7 +101,7 @@ export function observeProcess(): ObservedProcess {
     wasSeen: false,
     missedAtMs: undefined,
     startingUntilMs: undefined,
-    unwellSinceMs: undefined,
+    unwell: undefined,
   });
 }
 

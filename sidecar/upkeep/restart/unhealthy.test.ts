@@ -1,6 +1,6 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
-import { unknownHealth, type NodeFault } from "#health/node-health.ts";
+import { unknownHealth, type NodeFacts, type NodeFault } from "#health/node-health.ts";
 import { observeProcess } from "./restart-observation.ts";
 import { explainHung, explainUnhealthy } from "./unhealthy.ts";
 
@@ -37,4 +37,63 @@ test("a node that is silent for a day is unwell", async () => {
 
 test("a node whose name nobody resolves was not asked, so that it is neither unwell nor silent, and is not restarted", async () => {
   expect(await explainSilence("NameUnresolved")).toEqual({ explained: [undefined, undefined], silence: undefined });
+});
+
+/** A node that answers and is so many blocks behind its references. */
+const behind = (blocks: number): NodeFacts => ({
+  rpc: { sinceMs: 0, fault: undefined },
+  height: "advancing",
+  lag: { reason: "Behind", message: `It is ${blocks} blocks behind.`, blocks },
+});
+
+/** Of a node that is looked at each minute, and is restarted after five of them: the minutes at which a restart is due, and why. */
+async function explainEachMinute(looks: readonly NodeFacts[]) {
+  const process = observeProcess();
+  const due: (readonly [number, string])[] = [];
+  for (const [minute, facts] of looks.entries()) {
+    const health = { current: () => unknownHealth, facts: () => facts, ranMs: () => minute * 60_000 };
+    const dependencies = { health, driver: undefined, clock: systemClock, signal: new AbortController().signal };
+    const options = { isRestarted: true, restartAfterMs: 300_000, answersWithinMs: 0 };
+    const reason = await explainUnhealthy(process, options, dependencies);
+    if (reason !== undefined) due.push([minute, reason]);
+  }
+  return due;
+}
+
+const minutes = (count: number, facts: (minute: number) => NodeFacts) =>
+  Array.from({ length: count }, (_, at) => facts(at));
+
+describe("a node that is behind", () => {
+  test("and comes nearer to its references is left to it, for however long, also where it comes on by leaps", async () => {
+    expect(await explainEachMinute(minutes(600, (minute) => behind(100_000 - 60 * minute)))).toEqual([]);
+    expect(await explainEachMinute(minutes(600, (minute) => behind(100_000 - 900 * Math.floor(minute / 4))))).toEqual(
+      [],
+    );
+  });
+
+  test.each([
+    ["stands still", (minute: number) => behind(1_000 + 60 * minute)],
+    ["advances no faster than the chain", (minute: number) => behind(1_000 + (minute % 2))],
+  ])("and %s is restarted", async (_, facts) => {
+    const [first] = await explainEachMinute(minutes(10, facts));
+    expect(first).toEqual([5, expect.stringContaining("the node has been unwell for 300 s: Behind (It is 1")]);
+  });
+
+  test("and came nearer is restarted so long after it stopped doing so", async () => {
+    const due = await explainEachMinute(minutes(60, (minute) => behind(minute < 30 ? 5_000 - minute : 5_000)));
+    expect(due[0]?.[0]).toBe(34);
+  });
+
+  test("and comes nearer, but has another fault, is restarted for that one", async () => {
+    const webSocket = { reason: "Closed", message: "It is closed." } as const;
+    const due = await explainEachMinute(
+      minutes(60, (minute) => ({ ...behind(5_000 - minute), ...(minute < 30 ? {} : { webSocket }) })),
+    );
+    expect(due[0]).toEqual([34, expect.stringContaining("Closed (It is closed.)")]);
+  });
+});
+
+test("a node that lost blocks is not restarted for that: no restart brings them back", async () => {
+  const height = { reason: "WentBackwards", message: "Height went back." } as const;
+  expect(await explainEachMinute(minutes(60, () => ({ rpc: { sinceMs: 0, fault: undefined }, height })))).toEqual([]);
 });

@@ -1,9 +1,9 @@
 import type { Clock } from "#daemon/clock.ts";
 import type { HealthWatch } from "#health/health-watch.ts";
-import { findFaults } from "#health/node-health.ts";
+import { findFaults, type NodeFacts, type NodeFault } from "#health/node-health.ts";
 import { startPrecisionMs, type NodeDriver } from "../drivers/driver.ts";
 import { readNodeStart } from "./node-began.ts";
-import type { ObservedProcess, Silence } from "./restart-observation.ts";
+import type { ObservedProcess, Silence, Unwell } from "./restart-observation.ts";
 
 /** How the node and its process are seen. */
 export type HealthDependencies = Readonly<{
@@ -13,7 +13,10 @@ export type HealthDependencies = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** Why the node is to be restarted for its health, if that is allowed and it has been unwell for long enough. */
+/**
+ * Why the node is to be restarted for its health, if that is allowed and it has been unwell for long enough. One that is behind its references, and comes nearer
+ * to them, catches up: after a start with old data for hours, which a restart would only prolong.
+ */
 export async function explainUnhealthy(
   process: ObservedProcess,
   {
@@ -29,18 +32,37 @@ export async function explainUnhealthy(
   const startingUntilMs = await startupDeadline(process, { answersWithinMs, seesProcess: isRestarted }, dependencies);
   process.note({ startingUntilMs });
   // It has not been well or unwell before it answers.
-  if (wasStarting && process.now().silence === undefined) process.note({ unwellSinceMs: undefined });
-  const [first] = findFaults(health.facts());
+  if (wasStarting && process.now().silence === undefined) process.note({ unwell: undefined });
+  const facts = health.facts();
+  const { lag } = facts;
+  const faults = findFaults(facts).filter(mayBeMended);
+  const [first] = [...faults.filter((fault) => fault !== lag), ...faults];
   if (first === undefined) {
-    process.note({ unwellSinceMs: undefined });
+    process.note({ unwell: undefined });
     return undefined;
   }
-  const { unwellSinceMs = health.ranMs() } = process.now();
-  process.note({ unwellSinceMs });
-  const unwellForMs = health.ranMs() - unwellSinceMs;
+  const unwell = countUnwell(process.now().unwell, { lag, isOnlyBehind: first === lag, nowMs: health.ranMs() });
+  process.note({ unwell });
+  const unwellForMs = health.ranMs() - unwell.sinceMs;
   if (!isRestarted || unwellForMs < restartAfterMs) return undefined;
   if (startingUntilMs !== undefined) return undefined;
   return `the node has been unwell for ${Math.round(unwellForMs / 1_000)} s: ${first.reason} (${first.message})`;
+}
+
+/** Whether a restart may end a fault. Blocks that the node lost, it does not bring back. */
+function mayBeMended({ reason }: NodeFault): boolean {
+  return reason !== "WentBackwards";
+}
+
+/** Since when the node is unwell: one that is nothing but behind, only since it was last nearer to its references than ever before. */
+function countUnwell(
+  before: Unwell | undefined,
+  { lag, isOnlyBehind, nowMs }: Readonly<{ lag: NodeFacts["lag"]; isOnlyBehind: boolean; nowMs: number }>,
+): Unwell {
+  const { sinceMs = nowMs, nearestBlocks = Infinity } = before ?? {};
+  if (typeof lag !== "object" || lag.blocks >= nearestBlocks) return { sinceMs, nearestBlocks };
+  const isNearer = isOnlyBehind && nearestBlocks !== Infinity;
+  return { sinceMs: isNearer ? nowMs : sinceMs, nearestBlocks: lag.blocks };
 }
 
 /**
@@ -119,7 +141,7 @@ function noteProcess(
 /** Whether nobody can ask the node, as its name has no address: it is neither silent nor unwell as far as anybody knows. */
 function isUnasked(process: ObservedProcess, health: Pick<HealthWatch, "facts">): boolean {
   if (health.facts().rpc?.fault?.reason !== "NameUnresolved") return false;
-  process.note({ silence: undefined, unwellSinceMs: undefined });
+  process.note({ silence: undefined, unwell: undefined });
   return true;
 }
 

@@ -91,7 +91,7 @@ export function applyUpgrade(
       const agreedMs = isBefore && state.upgrade.get()?.stage === "stopping" ? record.beganMs : undefined;
       upgrade.note({ agreedMs, preCopying: undefined });
       if (!isBefore) {
-        process.note({ unwellSinceMs: undefined, silence: undefined });
+        process.note({ unwell: undefined, silence: undefined });
         restarts.note({ running: undefined, stage: undefined });
       }
       wake();

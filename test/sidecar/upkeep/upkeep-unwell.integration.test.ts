@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { until } from "#sidecar/testing/until.ts";
+import { answersRpc, serveNode } from "#sidecar/testing/watched-node.ts";
 
 const quick = {
   GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "300",
@@ -93,6 +94,26 @@ test("a node that lags the references whatever is done is restarted within the b
   await passes(upkeep, 10);
   // One of the three is kept for a roll-back; the first start was by hand.
   expect(await node.starts()).toBe(3);
+});
+
+test("a node that catches up with its references is left to it, and restarted once it stands still", async () => {
+  await using node = await createFakeNode();
+  // As a node with old data sees it: the references are far ahead, and it advances faster than they do.
+  const height = `0x${(Math.floor(Date.now() / 100) + 1_000_000).toString(16)}`;
+  await using reference = await serveNode(answersRpc({ eth_blockNumber: () => height }));
+  await using upkeep = await settled(node, {
+    ...allowed,
+    GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "2000",
+    GATEHOUSE_SIDECAR_LAG_REFERENCES: reference.url,
+  });
+  await upkeep.reason("HeightCurrent", "Behind");
+  const lag = async () => Number(/^gatehouse_node_lag_blocks (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
+  const before = await lag();
+  await until(lag, (now) => now < before - 80);
+  expect(await node.starts()).toBe(2);
+  expect(upkeep.board.get("RestartSettled")?.message).toBe("No restart is due.");
+  await node.stall();
+  await until(node.starts, (starts) => starts === 3);
 });
 
 test("a node that was started by hand and replays its log is left to it, and until when is told", async () => {
