@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { stat } from "node:fs/promises";
+import { dirname } from "node:path";
 import { readRegularFile, explainUnreadable } from "../files/regular-file.ts";
 
 /** A settings file and the files of secrets that belong to it, as they stood at one time. */
@@ -30,6 +31,25 @@ export async function lookAtFiles(paths: readonly string[]): Promise<string> {
     stat(path).then(({ ino, size, mtimeMs, ctimeMs }) => `${ino} ${size} ${mtimeMs} ${ctimeMs}`, explainUnreadable),
   );
   return (await Promise.all(looks)).join("\n");
+}
+
+/** Looks in a row that have to find the files the same: of one directory, and of several, which are brought one by one. */
+const looksAlone = 2;
+const looksApart = 11;
+
+/**
+ * Returns what judges, at each look, whether the files may be read. A stack's settings and secrets are brought apart, by a container each or by the cluster's
+ * agent: a change of both is one change, and the settings may be of no use without the secret.
+ */
+export function createSettling(paths: readonly string[]): (look: string) => boolean {
+  const needed = new Set(paths.map((path) => dirname(path))).size > 1 ? looksApart : looksAlone;
+  let last: string | undefined;
+  let same = 0;
+  return (look) => {
+    same = look === last ? same + 1 : 1;
+    last = look;
+    return same >= needed;
+  };
 }
 
 /** Reads the files; the first one is the settings file. */

@@ -7,6 +7,7 @@ import { findUserStateDirectory } from "../files/user-state-directory.ts";
 import { keepSettings, type KeptSettings } from "./kept-settings.ts";
 import { waitForRelease, startServiceProcess, type HeldSockets, type ServiceProcess } from "./service-process.ts";
 import {
+  createSettling,
   listSettingsFiles,
   lookAtFiles,
   readSettingsSource,
@@ -23,7 +24,7 @@ export type SupervisedService = Readonly<{
   servesOn: boolean;
 }>;
 
-/** Time between two looks at the files. They are read when they have been the same at two of them. */
+/** Time between two looks at the files. */
 const lookEveryMs = 500;
 
 /** Longer than any `shutdown.graceMs`, and than any request takes: what hangs beyond it would be there for ever. */
@@ -89,15 +90,13 @@ class Supervisor {
     const { first, isServing } = await this.#begin(source);
     if (!isServing) return (await first.ended) ?? 1;
     process.send?.({ type: "ready", urls: first.urls() });
-    let seen = look;
+    const isSettled = createSettling(this.#files);
     for (;;) {
       const { process: serving } = this.#inForce ?? { process: first };
       const status = await Promise.race([serving.ended, pause(lookEveryMs)]);
       if (status !== undefined) return status ?? 1;
       const now = await lookAtFiles(this.#files);
-      const isSettled = now === seen;
-      seen = now;
-      if (!isSettled || (now === look && this.#tries === 0) || this.#leaving.size > 0) continue;
+      if (!isSettled(now) || (now === look && this.#tries === 0) || this.#leaving.size > 0) continue;
       look = now;
       const found = await readSettingsSource(this.#files);
       if (found.stamp === source.stamp && this.#tries === 0) continue;

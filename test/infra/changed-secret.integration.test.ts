@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,6 +12,7 @@ import {
   type ServiceSpec,
 } from "../../infra/services/service-spec.ts";
 import { sidecarSpec } from "../../infra/services/sidecar-spec.ts";
+import { pause } from "#daemon/time.ts";
 import { startCallers } from "../sidecar/hand-over/callers.ts";
 import { startDevnetWorkspace, type DevnetWorkspace } from "../support/node/devnet-workspace.ts";
 import { startService } from "../support/service-process.ts";
@@ -29,7 +31,7 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync());
 
 /** The sidecar of a stack on Docker, at this machine's ports and folders. */
-function specWith(controlToken: string): ServiceSpec {
+function specWith(controlToken: string, rereadIntervalMs = 30_000): ServiceSpec {
   const { spec, problems } = sidecarSpec({
     chainId: 1_672,
     nodeVersion: "0.16.2",
@@ -45,7 +47,7 @@ function specWith(controlToken: string): ServiceSpec {
     settings: {
       node: { workspace: node.workspace, httpUrl: node.httpUrl, webSocketUrl: node.webSocketUrl },
       listen: { host: "127.0.0.1", port: 0 },
-      upkeep: { controlToken, stateDirectory: join(folder, "state") },
+      upkeep: { controlToken, rereadIntervalMs, stateDirectory: join(folder, "state") },
       restart: { driver: "none" },
       gateway: {
         public: { host: "127.0.0.1", port: 0 },
@@ -70,24 +72,31 @@ async function deliver(files: ServiceSpec["files"], directory: string): Promise<
   }
 }
 
+/** The sidecar of a specification, as the stack's container runs it. */
+async function startDeployed(spec: ServiceSpec) {
+  await deliver(spec.files, filesDirectory);
+  await deliver(spec.liveFiles ?? [], liveFilesDirectory);
+  await deliver(spec.liveSecrets ?? [], liveSecretsDirectory);
+  const environment = Object.fromEntries(
+    Object.entries(spec.environment).map(([name, value]) => [name, placeOf(value)]),
+  );
+  const state = { XDG_STATE_HOME: join(folder, "home") };
+  const [service = "", ...args] = spec.arguments ?? [];
+  const sidecar = await startService(service, { ...environment, ...state }, { args });
+  const statusBy = async (token: string) => {
+    const headers = { Authorization: `Bearer ${token}` };
+    return (await fetch(`${sidecar.urls["sidecar"]}/control`, { headers })).status;
+  };
+  return { ...sidecar, statusBy };
+}
+
 it(
   "a stack's secret that is rotated under calls fails none of them, and is in force",
   { timeout: 180_000 },
   async () => {
     const spec = specWith(before);
-    await deliver(spec.files, filesDirectory);
-    await deliver(spec.liveFiles ?? [], liveFilesDirectory);
-    await deliver(spec.liveSecrets ?? [], liveSecretsDirectory);
-    const environment = Object.fromEntries(
-      Object.entries(spec.environment).map(([name, value]) => [name, placeOf(value)]),
-    );
-    const state = { XDG_STATE_HOME: join(folder, "home") };
-    const [service = "", ...args] = spec.arguments ?? [];
-    await using sidecar = await startService(service, { ...environment, ...state }, { args });
-    const statusBy = async (token: string) => {
-      const headers = { Authorization: `Bearer ${token}` };
-      return (await fetch(`${sidecar.urls["sidecar"]}/control`, { headers })).status;
-    };
+    await using sidecar = await startDeployed(spec);
+    const { statusBy } = sidecar;
     await until("the old token opens", generousMs, async () => (await statusBy(before)) === 200);
     const callers = await startCallers(sidecar.urls["gateway"] ?? "", { requestsPerSecond: 100, webSockets: 5 });
 
@@ -104,3 +113,22 @@ it(
     expect(sidecar.output()).not.toMatch(new RegExp(`${before}|${after}`));
   },
 );
+
+it("a secret and a setting that change together hand the sidecar over once", { timeout: 180_000 }, async () => {
+  const spec = specWith(before);
+  await using sidecar = await startDeployed(spec);
+  await until("the old token opens", generousMs, async () => (await sidecar.statusBy(before)) === 200);
+  const changed = specWith(after, 20_000);
+  expect({ ...changed, liveSecrets: [], liveFiles: [] }).toEqual({ ...spec, liveSecrets: [], liveFiles: [] });
+  await deliver(changed.liveSecrets ?? [], liveSecretsDirectory);
+  // A container brings each, and the second ends later.
+  await pause(1_500);
+  await deliver(changed.liveFiles ?? [], liveFilesDirectory);
+  await until("the new token opens", generousMs, async () => (await sidecar.statusBy(after)) === 200);
+  const settings = (changed.liveFiles ?? []).find(({ name }) => name === "settings.json5");
+  const sha256 = hash("sha256", placeOf(String(settings?.content)));
+  await until("the changed setting is in force", generousMs, async () => {
+    return (await (await fetch(`${sidecar.urls["sidecar"]}/configuration`)).text()).includes(sha256);
+  });
+  expect(sidecar.output().match(/"service-ready"/g)).toHaveLength(2);
+});
