@@ -17,6 +17,7 @@ const right = {
     answers: true,
   },
   conditions: [{ title: "The RPC answers", status: "True", message: "It does.", since: "2026-01-01T11:00:00.000Z" }],
+  headline: { state: "Healthy", cause: "All 1 checks pass." },
   verdict: { level: "right", title: "The node is right", message: "Nothing to do." },
   events: [{ at: "2026-01-01T11:30:00.000Z", message: "Pruning was turned on." }],
 };
@@ -28,7 +29,8 @@ const down = {
     ...right.conditions,
     { title: "The disk is full", status: "False", message: "Free some.", since: "2026-01-01T11:55:00.000Z" },
   ],
-  verdict: { level: "down", title: "The node is down", message: "It serves nobody." },
+  headline: { state: "Node down", cause: "It serves nobody." },
+  verdict: { level: "down", title: "The node is down", message: "It is not fit for traffic." },
 };
 
 /** What the command prints about a listener that answers so, and its exit status. */
@@ -56,8 +58,8 @@ test("a node that is right is 0, in a few lines", async () => {
   expect(code).toBe(0);
   expect(out).toBe(
     [
-      "The node is right",
-      "Nothing to do.",
+      "Healthy",
+      "All 1 checks pass.",
       "",
       "node-7  http://127.0.0.1:18100  node/v0.16.2, block 300, answers in 3 ms",
       "",
@@ -70,9 +72,18 @@ test("a node that is right is 0, in a few lines", async () => {
   );
 });
 
+test("a sidecar of an earlier release, and a gateway alone, are told in the words that they have", async () => {
+  const { headline: _, ...earlier } = right;
+  const { verdict: __, ...gateway } = earlier;
+  const first = async (status: object) => (await shown(200, JSON.stringify(status))).out.split("\n\n")[0];
+  expect(await first(earlier)).toBe("The node is right\nNothing to do.");
+  expect(await first(gateway)).toBe("Nothing is wrong");
+});
+
 test("what is wrong is 2, and stands there with its age by the sidecar's own clock", async () => {
   const { out, code } = await shown(200, JSON.stringify(down));
   expect(code).toBe(2);
+  expect(out).toMatch(/^Node down\nIt serves nobody\.\n/);
   expect(out).toContain("last answer 1 minute ago");
   expect(out).toContain("WRONG The disk is full, since 2026-01-01T11:55:00.000Z (5 minutes ago)\n      Free some.");
 });
@@ -96,9 +107,9 @@ test("what a node says of itself can't steer the terminal", async () => {
   const node = { ...down.node, clientVersion: steering };
   const [first, second] = down.conditions;
   const conditions = [first, { ...second, title: steering, message: steering }];
-  const verdict = { level: "down", title: steering, message: steering };
+  const headline = { state: steering, cause: steering };
   const events = [{ at, message: steering }];
-  const { out } = await shown(200, JSON.stringify({ ...down, node, conditions, verdict, events }));
+  const { out } = await shown(200, JSON.stringify({ ...down, node, conditions, headline, events }));
   expect(out).toContain("v1");
   for (const character of ["\u001b", "\u009b", "\r", "\u202e"]) expect(out).not.toContain(character);
 });

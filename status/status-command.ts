@@ -4,7 +4,14 @@ import { createPaint, type Paint } from "#daemon/command-line/paint.ts";
 import { pause } from "#daemon/time.ts";
 import { requestStatus } from "./request-status.ts";
 import { formatPlain } from "./top/top-words.ts";
-import { isRight, statusCondition, statusNode, statusVerdict } from "./status-shapes.ts";
+import {
+  isRight,
+  readFirstWords,
+  statusCondition,
+  statusHeadline,
+  statusNode,
+  statusVerdict,
+} from "./status-shapes.ts";
 
 /** Which node's status is requested, and how the answer is shown. */
 export type StatusCommandOptions = Readonly<{
@@ -32,7 +39,8 @@ const statusShape = z.object({
     answeredAt: true,
   }),
   conditions: z.array(statusCondition.pick({ title: true, status: true, message: true, since: true })),
-  /** Of a sidecar; a gateway alone gives no verdict. */
+  /** Of a sidecar; a gateway alone gives neither. */
+  headline: statusHeadline.pick({ state: true, cause: true }).optional(),
   verdict: statusVerdict.optional(),
   events: z.array(z.object({ at: z.iso.datetime(), message: z.string() })).default([]),
 });
@@ -75,12 +83,12 @@ const colours = { True: "green", False: "red", Unknown: "yellow" } as const;
 
 /** What is wrong first, each with its time and what to do; what is right is counted. */
 function statusText(status: Status, isColored: boolean): string {
-  const { node, conditions, verdict, events } = status;
+  const { node, conditions, events } = status;
   const nowMs = Date.parse(status.at);
   const painted = createPaint(isColored);
   const paint: Paint = (format, text) => painted(format, formatPlain(text));
   const wrong = conditions.filter((condition) => condition.status !== "True");
-  const title = verdict?.title ?? (status.right ? "Nothing is wrong" : "Something is wrong");
+  const { state, cause } = readFirstWords(status);
   const figures = [
     node.clientVersion,
     node.height === undefined ? undefined : `block ${node.height}`,
@@ -92,8 +100,8 @@ function statusText(status: Status, isColored: boolean): string {
         : `last answer ${ago(node.answeredAt, nowMs)}`,
   ];
   const lines = [
-    paint(["bold", isRight(status) ? "green" : "red"], title),
-    ...(verdict === undefined ? [] : [formatPlain(verdict.message)]),
+    paint(["bold", isRight(status) ? "green" : "red"], state),
+    ...(cause === undefined ? [] : [formatPlain(cause)]),
     "",
     formatPlain(`${node.name}  ${node.rpc}  ${figures.filter((figure) => figure !== undefined).join(", ")}`),
     ...wrong.flatMap((condition) => [

@@ -52,6 +52,20 @@ export const statusFigures = z.object({
   disk: z.object({ freeRatio: z.number(), freeBytes: z.number(), ...dated }).optional(),
 });
 
+/** What a status says first, in the page's words. A sidecar of an earlier release gives a verdict alone, and a gateway that runs alone not even that. Pure. */
+export function readFirstWords({
+  right,
+  headline,
+  verdict,
+}: Readonly<{
+  right: boolean;
+  headline?: Readonly<{ state: string; cause: string }> | undefined;
+  verdict?: Readonly<{ title: string; message: string }> | undefined;
+}>): Readonly<{ state: string; cause: string | undefined }> {
+  const state = headline?.state ?? verdict?.title ?? (right ? "Nothing is wrong" : "Something is wrong");
+  return { state, cause: headline?.cause ?? verdict?.message };
+}
+
 /** Whether a person has nothing to do, by a `/status`. Pure. */
 export function isRight({
   right,

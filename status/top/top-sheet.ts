@@ -1,4 +1,5 @@
 import { createPaint, type Paint } from "#daemon/command-line/paint.ts";
+import { readFirstWords } from "../status-shapes.ts";
 import { renderProblems } from "./problem-lines.ts";
 import { renderTrafficTable } from "./traffic-table.ts";
 import type { TopStatus } from "./top-status.ts";
@@ -68,11 +69,10 @@ function nameLine({ node, at }: TopStatus, width: number): string {
 function headlineLines(status: TopStatus, nowMs: number, { width, paint }: Drawn): readonly string[] {
   const { headline, verdict } = status;
   const level = verdict?.level ?? (status.right ? "right" : "wrong");
-  const state = headline?.state ?? verdict?.title ?? (status.right ? "Nothing is wrong" : "Something is wrong");
+  const { state, cause = conditionCount(status) } = readFirstWords(status);
   const isTimed = timed.has(level) && headline?.since !== undefined;
   const more = headline?.beganEarlier === true ? "more than " : "";
   const lasted = isTimed ? ` for ${more}${formatDuration(nowMs - Date.parse(headline.since ?? status.at))}` : "";
-  const cause = headline?.cause ?? verdict?.message ?? conditionCount(status);
   return [paint(["bold", colours[level]], formatPlain(state) + lasted), ...wrap(cause, width)];
 }
 
