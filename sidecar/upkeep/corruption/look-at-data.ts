@@ -19,7 +19,7 @@ export type LookAtDataDependencies = Readonly<{
   settings: SidecarSettings;
   place: Pick<NodePlace, "layout" | "read" | "fileDeadline">;
   driver: NodeDriver | undefined;
-  health: Pick<HealthWatch, "current" | "facts">;
+  health: Pick<HealthWatch, "current" | "facts" | "look">;
   rpc: DataRpc;
   references: readonly Pick<DataRpc, "findBlock">[];
   holders: Pick<PortHolders, "now">;
@@ -39,14 +39,17 @@ export async function lookAtData({ mark }: DataEvidence, dependencies: LookAtDat
   const { health, rpc, driver, state, signal } = dependencies;
   const { height, reference, failure } = health.current();
   const facts = health.facts();
-  const isAnswering = facts.rpc !== undefined && facts.rpc.fault === undefined && failure === undefined;
+  const wasAnswering = facts.rpc !== undefined && facts.rpc.fault === undefined && failure === undefined;
   const isExpectedChain = facts.chain === "expected";
   const isMoving = facts.height === "advancing" || facts.height === "idle";
   const find = async (number: number | undefined) =>
-    isAnswering && number !== undefined ? rpc.findBlock(number, signal) : unknown;
+    wasAnswering && number !== undefined ? rpc.findBlock(number, signal) : unknown;
   const [block, genesis] = await Promise.all([find(mark?.block?.number), find(0)]);
   const elsewhere = mark?.block === undefined ? [] : askElsewhere(mark.block, block, height, dependencies);
   const [process] = await dependencies.holders.now();
+  // One that ended during the look would be remembered as well and without a process, as one that the sidecar can't see: nothing could be restored any more.
+  const hasEnded = wasAnswering && process === undefined && (await health.look(signal)).failure !== undefined;
+  const isAnswering = wasAnswering && !hasEnded;
   const healthy = state.healthy.get();
   const { reading, found, programs } = await lookAround(dependencies);
   return {
