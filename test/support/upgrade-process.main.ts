@@ -44,6 +44,11 @@ await using upkeep = await runUpkeep(
 process.on("message", (request: UpgradeProcessRequest) => void answer(request));
 await new Promise<void>((resolve) => process.once("disconnect", () => resolve()));
 
+function countRestoreStarts(): number {
+  const { database } = upkeep.state.store;
+  return database.prepare("SELECT 1 FROM restart WHERE reason = 'restore of the data'").all().length;
+}
+
 async function answer({ source, atMs, snapshot, killAt: step }: UpgradeProcessRequest): Promise<void> {
   if (step !== undefined) await armKillPoint(step);
   const { control } = upkeep.upkeep;
@@ -70,7 +75,9 @@ async function answer({ source, atMs, snapshot, killAt: step }: UpgradeProcessRe
     isRight: isRight && reason("DataSound") === "Sound",
     isKept: reason("RollBackReady") === "Kept",
     problems,
+    data: reason("DataSound"),
     ownRestores: upkeep.state.ownRestores.get()?.length ?? 0,
+    restoreStarts: countRestoreStarts(),
     isHeld: upkeep.state.hold.get() !== undefined,
     stage: upgrade?.stage,
     end: upgrade?.end,

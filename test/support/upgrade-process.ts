@@ -14,8 +14,11 @@ export type UpgradeProcessState = Readonly<{
   isKept: boolean;
   /** Why an upgrade that was asked for was refused. */
   problems: readonly string[];
-  /** Restores that the sidecar began by itself. */
+  /** What is said of the data (`DataSound`). */
+  data: string | undefined;
+  /** Restores that the sidecar began by itself, and starts for restores that the budget was charged with. */
   ownRestores: number;
+  restoreStarts: number;
   isHeld: boolean;
   stage?: string | undefined;
   end?: string | undefined;

@@ -21,7 +21,7 @@ import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { UpgradeRequest } from "./check-release.ts";
 import type { UpgradeCheck } from "./check-upgrade.ts";
-import { isRecordKept, runUpgrade } from "./run-upgrade.ts";
+import { isRecordKept, keepRecord, runUpgrade } from "./run-upgrade.ts";
 import { hasPower, type PowerDriver, type PortHolders } from "./node-power.ts";
 import type { NodeRpc } from "./node-rpc.ts";
 import { upgradeSubject, upgradeWords, type ObservedUpgrade } from "./upgrade-observation.ts";
@@ -113,9 +113,9 @@ async function carryOn(
   seen: ApplyUpgradeSeen,
   dependencies: ApplyUpgradeDependencies,
 ): Promise<void> {
-  const { events, log, wake, clock, signal } = dependencies;
+  const { state, events, log, wake, clock, signal } = dependencies;
   const remember = (now: UpgradeRecord) => {
-    dependencies.state.upgrade.set(now);
+    keepRecord(now, dependencies);
     seen.upgrade.note({ record: now });
     if (!isEarly(now.stage)) seen.restarts.note({ stage: upgradeWords(now) });
     if (now.end === undefined)
@@ -125,8 +125,7 @@ async function carryOn(
   const says = (blocked: string | undefined) => {
     if (blocked === seen.upgrade.now().blocked) return;
     seen.upgrade.note({ blocked });
-    if (blocked !== undefined)
-      log.error({ event: "upgrade-blocked", stage: dependencies.state.upgrade.get()?.stage }, blocked);
+    if (blocked !== undefined) log.error({ event: "upgrade-blocked", stage: state.upgrade.get()?.stage }, blocked);
   };
   const isBefore = isEarly(record.stage);
   const comes = record.preCopy !== undefined && !isBefore ? "comes to the node" : "begins";
@@ -144,7 +143,7 @@ async function carryOn(
     {
       steps,
       remember: (now) => finishOrRemember(now, remember, seen, dependencies),
-      isKept: () => isRecordKept({ ...dependencies, store: dependencies.state.store, blocked: says }),
+      isKept: () => isRecordKept({ ...dependencies, store: state.store, blocked: says }),
       clock,
       signal,
     },
@@ -203,7 +202,7 @@ function createStepsDependencies(
   seen: ApplyUpgradeSeen,
   dependencies: ApplyUpgradeDependencies,
 ): UpgradeStepsDependencies {
-  const { settings, place, health, budget, wake, state } = dependencies;
+  const { settings, place, health, wake, state } = dependencies;
   return {
     ...dependencies,
     driver,
@@ -219,7 +218,6 @@ function createStepsDependencies(
       seen.restarts.note({ stage });
       wake();
     },
-    charge: (reason) => budget.record(reason),
     readConfig: async () => {
       const reading = await place.read();
       if (!reading.ok) throw new Error(reading.problem.message);

@@ -67,6 +67,11 @@ export function isBackward(stage: UpgradeStage): stage is BackwardStage {
   return (backwardStages as readonly string[]).includes(stage);
 }
 
+/** Whether a stage starts the node, which charges the restart budget once. */
+export function isStart(stage: UpgradeStage): boolean {
+  return stage === "proving" || stage === "back-proving";
+}
+
 function afterEarly(record: UpgradeRecord, stage: EarlyStage, outcome: StepOutcome, nowMs: number): UpgradeRecord {
   // The node runs as it did: what could not be removed is told.
   if (stage === "giving-up") return { ...record, end: "given-up", note: outcome.ok ? outcome.note : outcome.why };

@@ -1,7 +1,13 @@
 import { expect, test } from "vitest";
 import { begunUpgrade } from "../../testing/begun-upgrade.ts";
-import { backwardStages, earlyStages, forwardStages, type UpgradeStage } from "../state/upgrade-record.ts";
-import { isRecordKept, runUpgrade, type UpgradeSteps } from "./run-upgrade.ts";
+import {
+  backwardStages,
+  earlyStages,
+  forwardStages,
+  type UpgradeRecord,
+  type UpgradeStage,
+} from "../state/upgrade-record.ts";
+import { isRecordKept, keepRecord, runUpgrade, type UpgradeSteps } from "./run-upgrade.ts";
 
 /** Steps that all work, and only note that they were made. */
 function notedSteps() {
@@ -66,4 +72,36 @@ test("a disk that never takes it is waited for no longer than half a minute, and
   expect(kept).toBe(false);
   expect(nowMs).toBeLessThanOrEqual(60_000);
   expect(said.at(-1)).toContain("It can't go on");
+});
+
+test("a start is charged in the write that enters its stage, and not again when it is gone on with or has ended", () => {
+  const writes: string[][] = [];
+  let stands: UpgradeRecord | undefined;
+  const state = {
+    atomically: (change: () => void) => {
+      writes.push([]);
+      change();
+    },
+    upgrade: {
+      get: () => stands,
+      set: (record: UpgradeRecord | undefined) => {
+        stands = record;
+        writes.at(-1)?.push(record?.stage ?? "");
+      },
+    },
+  };
+  const budget = { record: (reason: string) => void writes.at(-1)?.push(reason) };
+  const enter = (record: UpgradeRecord) => keepRecord(record, { state, budget });
+  enter({ ...begunUpgrade, stage: "migrating" });
+  enter({ ...begunUpgrade, stage: "proving" });
+  enter({ ...begunUpgrade, stage: "proving", interruptions: 1 });
+  enter({ ...begunUpgrade, stage: "back-proving", restoredFrom: ["/snapshot"] });
+  enter({ ...begunUpgrade, stage: "back-proving", end: "rolled-back" });
+  expect(writes).toEqual([
+    ["migrating"],
+    ["upgrade to 0.16.2", "proving"],
+    ["proving"],
+    ["restore of the data", "back-proving"],
+    ["back-proving"],
+  ]);
 });

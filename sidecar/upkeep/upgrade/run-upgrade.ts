@@ -2,7 +2,9 @@ import type { Clock } from "#daemon/clock.ts";
 import { waitUntil } from "#daemon/time.ts";
 import type { UpgradeRecord, UpgradeStage } from "../state/upgrade-record.ts";
 import type { StateStore } from "../state/state-store.ts";
-import { decideAfterInterruption, decideAfterStep, type StepOutcome } from "./next-stage.ts";
+import type { RestartBudget } from "../restart/restart-budget.ts";
+import type { UpkeepState } from "../state/upkeep-state.ts";
+import { decideAfterInterruption, decideAfterStep, isStart, type StepOutcome } from "./next-stage.ts";
 
 /**
  * Does what belongs to a stage. Each may be done again after it was done, or half done: an earlier sidecar may have been killed in it.
@@ -58,6 +60,25 @@ async function attempt(steps: UpgradeSteps, record: UpgradeRecord, isResumed: bo
   } catch (error) {
     return { ok: false, why: (error as Error).message };
   }
+}
+
+/**
+ * Remembers how far an upgrade is, and charges the restart budget where its next step starts the node, in one write: after a kill the step is gone on with, and not
+ * charged again.
+ */
+export function keepRecord(
+  record: UpgradeRecord,
+  {
+    state,
+    budget,
+  }: Readonly<{ state: Pick<UpkeepState, "atomically" | "upgrade">; budget: Pick<RestartBudget, "record"> }>,
+): void {
+  const isEntered = state.upgrade.get()?.stage !== record.stage;
+  state.atomically(() => {
+    const reason = record.restoredFrom === undefined ? `upgrade to ${record.to}` : "restore of the data";
+    if (isEntered && isStart(record.stage)) budget.record(reason);
+    state.upgrade.set(record);
+  });
 }
 
 export type KeptRecordDependencies = Readonly<{

@@ -89,7 +89,6 @@ function steps(lock?: WriterLock) {
     state: { auditedConfig: { get: () => undefined, set: () => undefined } },
     versions: createConfigVersions(root),
     readConfig: async () => undefined,
-    charge: () => undefined,
   };
   return upgradeSteps(dependencies);
 }

@@ -27,8 +27,6 @@ export type UpgradeStepsDependencies = ProofDependencies &
     waitForStop: (record: UpgradeRecord) => Promise<StepOutcome>;
     /** Is told that node.conf may be another now, before the node is proved with it. */
     readConfig: () => Promise<void>;
-    /** Charges the restart budget. */
-    charge: (reason: string) => void;
   }>;
 
 const done: StepOutcome = { ok: true };
@@ -44,8 +42,6 @@ export function upgradeSteps(dependencies: UpgradeStepsDependencies): UpgradeSte
       dependencies,
     );
   const start = async (version: string, record: UpgradeRecord, isResumed: boolean) => {
-    if (!isResumed)
-      dependencies.charge(record.restoredFrom === undefined ? `upgrade to ${record.to}` : "restore of the data");
     await readConfig();
     return prove(version, record, isResumed);
   };
