@@ -9,9 +9,9 @@ import { recordStack, listManifests, findManifest, type Manifest } from "#infra/
 import { createKubectlCluster } from "../../cli/stack-upgrade/kubernetes/kubectl.ts";
 import { createKubernetesPlatform } from "../../cli/stack-upgrade/kubernetes/kubernetes-platform.ts";
 import type { StackQuestions } from "../../cli/stack-upgrade/node-status.ts";
-import { identifyBackend } from "../../cli/stack-upgrade/pulumi-backend.ts";
-import type { PulumiCli } from "../../cli/stack-upgrade/pulumi-cli.ts";
-import { PulumiError } from "../../cli/stack-upgrade/pulumi-process.ts";
+import { identifyBackend } from "../../cli/stack-upgrade/pulumi/pulumi-backend.ts";
+import type { PulumiCli } from "../../cli/stack-upgrade/pulumi/pulumi-cli.ts";
+import { PulumiError } from "../../cli/stack-upgrade/pulumi/pulumi-process.ts";
 import type { StackUpgradeOptions } from "../../cli/stack-upgrade/run-stack.ts";
 import { runStackUpgradeCommand } from "../../cli/stack-upgrade/stack-upgrade-command.ts";
 import { createCertificateMaker, hasOpenssl, withoutOpenssl } from "../support/certificates.ts";
