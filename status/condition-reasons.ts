@@ -96,6 +96,7 @@ export const conditionReasons = {
       "Contested",
       "Held",
       "NoDriver",
+      "ProgramMissing",
       "ConfigUnusable",
       "EditRefused",
       "Observing",

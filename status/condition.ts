@@ -163,6 +163,7 @@ const reasonTitles: Readonly<Record<string, string>> = {
   "UpgradeProved NoneScheduled": "No upgrade is scheduled",
   "RestartSettled Running": "The node is being restarted",
   "RestartSettled Settling": "The node is about to be restarted",
+  "RestartSettled ProgramMissing": "The node can't be restarted",
 };
 
 /** A condition's title as the page shows it. It never reads as right while nobody knows. */

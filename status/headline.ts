@@ -101,6 +101,7 @@ const actions: Readonly<Record<string, string>> = {
   StateNotKept: "Gatehouse can't restart it while it can't keep its state.",
   Contested: "Gatehouse does not restart it while somebody else writes node.conf.",
   NoDriver: "Gatehouse can't restart it: restart.driver is none.",
+  ProgramMissing: "Gatehouse can't restart it: a program that does so is missing.",
   ConfigUnusable: "Gatehouse does not restart it with a node.conf that can't be used.",
   EditRefused: "Gatehouse does not restart it with this node.conf.",
   Observing: "Gatehouse only observes.",

@@ -87,6 +87,8 @@ export const upkeepAdvice: AdviceTable = {
   ],
   RestartSettled: ({ reason }, { start }) => {
     if (reason === "NoDriver") return [step("Restart the node by hand, or set restart.driver.", start)];
+    if (reason === "ProgramMissing")
+      return [step("Put the program that is named above where the sidecar finds it: it looks again by itself.")];
     if (reason === "BudgetExhausted") return [step("Read below what the restarts were for, and mend that first.")];
     if (reason === "EditRefused" || reason === "ConfigUnusable") return [step("Correct node.conf as named above.")];
     return [];

@@ -25,6 +25,8 @@ export type NodeDriver = Readonly<{
   processes?: () => Promise<readonly number[]>;
   /** Whether the node runs now, where its supervisor says that and nothing more. */
   runs?: (signal: AbortSignal) => Promise<boolean | "unknown">;
+  /** Why it could do nothing now, as far as that is seen without trying; without a full stop. */
+  problem?: () => Promise<string | undefined>;
   /** The id of the running instance, another after each restart: a sidecar that ended with the node sees by it whether the restart happened. */
   instanceId?: (signal: AbortSignal) => Promise<string | undefined>;
 }>;

@@ -1,3 +1,6 @@
+import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createOpsDriver } from "./ops-driver.ts";
 
@@ -15,5 +18,24 @@ it("names the program once that is not there to stop the node and to start it", 
 it("names what kept the node from stopping, where that is another thing", async () => {
   await expect(restart("./stop", "./start")).rejects.toThrow(
     /^\.\/start is not there; .* \(before that: \.\/stop is not there; .*\)$/,
+  );
+});
+
+it("says before it is needed which program is not there, or can't be run", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "gatehouse-ops-"));
+  await using _ = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
+  const problem = (stop: string, start: string) =>
+    createOpsDriver({ stop: [stop], start: [start], timeoutMs: 10_000 }, () => directory).problem?.();
+  expect(await problem("./ops", "./ops")).toBe(
+    `./ops (ops.stop, ops.start) is not there; put it into ${directory}, or name another program`,
+  );
+  await writeFile(join(directory, "ops"), "#!/bin/sh\n", { mode: 0o644 });
+  expect(await problem("./ops", "./ops")).toBe(
+    `./ops (ops.stop, ops.start) can't be run by this user; run chmod +x ${join(directory, "ops")}`,
+  );
+  await chmod(join(directory, "ops"), 0o755);
+  expect(await problem("./ops", "./ops")).toBeUndefined();
+  expect(await problem("true", "/nowhere/start")).toBe(
+    "/nowhere/start (ops.start) is not there; put it there, or name another program",
   );
 });

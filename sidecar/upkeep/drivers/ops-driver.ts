@@ -1,4 +1,5 @@
 import { runProcess, type ProcessResult } from "#daemon/process/bounded-process.ts";
+import { findProgramProblem, isThere } from "./program-problem.ts";
 import { findProcessesIn } from "./host-processes.ts";
 import { DriverError, StartFailed, type NodeDriver, type RestartReport } from "./driver.ts";
 
@@ -25,6 +26,7 @@ export function createOpsDriver(options: OpsDriverOptions, binDirectory: () => s
   };
   return {
     name: "ops",
+    problem: () => findMissingPrograms(options, binDirectory()),
     stop: (signal) => runOrThrow(options.stop, signal),
     start: (signal) => runOrThrow(options.start, signal),
     processes: () => findProcessesIn(binDirectory()),
@@ -38,6 +40,24 @@ export function createOpsDriver(options: OpsDriverOptions, binDirectory: () => s
       throw new DriverError(`${started.message}${before}`, { startStatus });
     },
   };
+}
+
+/** Says which of the programs could not be run. Where even their directory is not there, node.conf is gone as well, and is what is told. */
+async function findMissingPrograms(
+  { stop, start }: Pick<OpsDriverOptions, "stop" | "start">,
+  directory: string,
+): Promise<string | undefined> {
+  if (!(await isThere(directory))) return undefined;
+  const settings = new Map<string, string[]>();
+  for (const [name, [file = ""]] of Object.entries({ "ops.stop": stop, "ops.start": start }))
+    settings.set(file, [...(settings.get(file) ?? []), name]);
+  const problems = await Promise.all(
+    [...settings].map(async ([file, names]) => {
+      const problem = await findProgramProblem(file, directory);
+      return problem === undefined ? [] : [`${file} (${names.join(", ")}) ${problem}`];
+    }),
+  );
+  return problems.flat().join("; ") || undefined;
 }
 
 function reportOf(results: readonly ProcessResult[]): RestartReport {

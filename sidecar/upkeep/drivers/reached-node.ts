@@ -31,12 +31,16 @@ export function reachDriver(driver: NodeDriver, reach: NodeReach): NodeDriver {
     if (message !== undefined) throw new DriverError(message);
     return act();
   };
-  const { stop, start } = driver;
+  const { stop, start, problem } = driver;
   return {
     ...driver,
     restart: (signal, stopping) => reached(() => driver.restart(signal, stopping)),
     ...(stop === undefined ? {} : { stop: (signal) => reached(() => stop(signal)) }),
     ...(start === undefined ? {} : { start: (signal) => reached(() => start(signal)) }),
+    // That a file system hangs is told by ConfigValid.
+    ...(problem === undefined
+      ? {}
+      : { problem: async () => ((await whyOutOfReach(reach)) === undefined ? problem() : undefined) }),
   };
 }
 

@@ -65,6 +65,7 @@ export async function applyRestart(
       stage: restarts.now().stage,
       startingUntilMs: process.now().startingUntilMs,
       canRestart: driver !== undefined,
+      driverProblem: await driver?.problem?.(),
       isUnusable: !reading.ok && isUselessToNode(reading.problem.reason),
       isKept: state.store.failure() === undefined,
       settledForMs: isPruning() ? 0 : clock.monotonicMs() - config.now().contentSinceMs,

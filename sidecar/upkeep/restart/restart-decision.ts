@@ -29,6 +29,8 @@ export type RestartSituation = Readonly<{
   /** Until when a silent node may still be starting (wall clock). */
   startingUntilMs?: number | undefined;
   canRestart: boolean;
+  /** Why the driver could do nothing now, without a full stop. */
+  driverProblem?: string | undefined;
   /** Whether no node can start with what node.conf holds. */
   isUnusable: boolean;
   /** Whether a restart would be remembered, so that it counts against the budget and is ended after a crash. */
@@ -55,6 +57,7 @@ type RestartWait =
   | "WaitingForAdopt"
   | "Held"
   | "NoDriver"
+  | "ProgramMissing"
   | "ConfigUnusable"
   | "StateNotKept"
   | "Contested"
@@ -70,10 +73,14 @@ export function decideRestart(
   situation: RestartSituation,
   { budget, window }: Readonly<{ budget: RestartBudget; window: MaintenanceWindow }>,
 ): RestartDecision {
-  const { due, wallMs } = situation;
+  const { due, driverProblem, wallMs } = situation;
   if (situation.running)
     return wait("Running", ["The node is being restarted.", situation.stage].filter(Boolean).join(" "));
-  if (due === undefined) return wait("Idle", idle(situation.startingUntilMs));
+  if (due === undefined) {
+    const unable = situation.authority === "acts" ? driverProblem : undefined;
+    if (unable !== undefined) return wait("ProgramMissing", `The node can't be restarted: ${unable}.`);
+    return wait("Idle", idle(situation.startingUntilMs));
+  }
   const why = `A restart is due (${due.reason})`;
   if (situation.authority === "observes") {
     return wait("Observing", `${why}; upkeep.mode is observe, so restart it by hand.`);
@@ -81,6 +88,7 @@ export function decideRestart(
   if (situation.authority === "waits")
     return wait("WaitingForAdopt", `${why}; it waits for your word (Adopted says for which).`);
   if (!situation.canRestart) return wait("NoDriver", `${why}; restart.driver is none, so restart it by hand.`);
+  if (driverProblem !== undefined) return wait("ProgramMissing", `${why}; it waits, because ${driverProblem}.`);
   if (due.cause === "unverified") return { go: true, due };
   if (!situation.isKept && due.cause !== "interrupted") {
     return wait("StateNotKept", `${why}; it waits until the sidecar can keep its state (StateKept says why it can't).`);

@@ -1,4 +1,5 @@
-import { writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { writeOwnedConfig } from "../../support/node/owned-node.ts";
 import type { Fault, StruckNode } from "./fault.ts";
 
@@ -65,6 +66,17 @@ export const restartFaults: readonly Fault[] = [
       condition: ["RestartSettled", "NoDriver"],
       readyz: 200,
       reads: "A restart is due (…); restart.driver is none, so restart it by hand.",
+    },
+  },
+  {
+    what: "The program that stops and starts the node is not there",
+    settings: () => ({ GATEHOUSE_SIDECAR_RESTART_DRIVER: "ops" }),
+    strike: ({ node }) => rm(join(node.binDirectory, "ops")),
+    told: {
+      verdict: "wrong",
+      condition: ["RestartSettled", "ProgramMissing"],
+      readyz: 200,
+      reads: "The node can't be restarted: ./ops (ops.stop, ops.start) is not there",
     },
   },
   {
