@@ -1,4 +1,3 @@
-import { z } from "zod";
 import type { Cluster, ClusterObject } from "./cluster.ts";
 import { snapshotGroup } from "./kubernetes-names.ts";
 
@@ -14,7 +13,6 @@ type Right = Readonly<{
 /** All that an upgrade and its way back do: what is missing has to be known before the node is stopped. */
 const needed: readonly Right[] = [
   { group: "apps", resource: "statefulsets", verbs: ["get", "patch"], scoped: true },
-  { group: "apps", resource: "statefulsets", subresource: "scale", verbs: ["patch"], scoped: true },
   { group: "", resource: "pods", verbs: ["get", "create", "patch", "delete"], scoped: true },
   { group: "", resource: "pods", subresource: "log", verbs: ["get"], scoped: true },
   { group: "", resource: "pods", subresource: "exec", verbs: ["create"], scoped: true },
@@ -23,8 +21,6 @@ const needed: readonly Right[] = [
   { group: snapshotGroup, resource: "volumesnapshots", verbs: ["get", "list", "create", "delete"], scoped: true },
   { group: snapshotGroup, resource: "volumesnapshotclasses", verbs: ["list"], scoped: false },
 ];
-
-const reviewShape = z.object({ status: z.object({ allowed: z.boolean() }) });
 
 /** The rights that an upgrade takes and whoever asks has not, as in "patch statefulsets". */
 export async function findMissingRights(namespace: string, cluster: Cluster): Promise<readonly string[]> {
@@ -38,9 +34,9 @@ export async function findMissingRights(namespace: string, cluster: Cluster): Pr
       spec: { resourceAttributes: attributes },
     };
   });
-  const answers = await cluster.review(reviewShape, reviews);
+  const answers = await cluster.reviewRights(reviews);
   return wanted
-    .filter((_, at) => answers[at]?.status.allowed !== true)
+    .filter((_, at) => answers[at] !== true)
     .map(
       ({ verb, resource, subresource }) => `${verb} ${resource}${subresource === undefined ? "" : `/${subresource}`}`,
     );

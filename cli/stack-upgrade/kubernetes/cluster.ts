@@ -17,7 +17,7 @@ export type ClusterObject = Readonly<{
 
 /** A change to an object: a merge patch, or the operations of a JSON patch. */
 export type ClusterPatch = Readonly<
-  | { type: "merge"; change: object; subresource?: "scale" }
+  | { type: "merge"; change: object }
   | { type: "json"; change: readonly Readonly<{ op: string; path: string; value?: unknown }>[] }
 >;
 
@@ -39,8 +39,8 @@ export type Cluster = Readonly<{
   serves: (group: string) => Promise<boolean>;
   /** Returns false where one of its name is there already. */
   create: (object: ClusterObject) => Promise<boolean>;
-  /** Creates objects that the cluster answers and does not keep, such as reviews of rights. */
-  review: <Shape>(shape: z.ZodType<Shape>, objects: readonly ClusterObject[]) => Promise<readonly Shape[]>;
+  /** Whether whoever queries the cluster has each of these rights: SelfSubjectAccessReviews, which it answers and does not keep. */
+  reviewRights: (reviews: readonly ClusterObject[]) => Promise<readonly boolean[]>;
   /** Returns false where there is none of that name. */
   patch: (kind: ClusterKind, name: string, patch: ClusterPatch) => Promise<boolean>;
   /** Asks for its removal, and does not wait for it; one that is not there is left at that. */

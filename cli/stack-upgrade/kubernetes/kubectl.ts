@@ -68,14 +68,17 @@ export function createKubectlCluster(
       if (alreadyThere.test(ran.refused)) return false;
       throw explain(words, ran.refused);
     },
-    review: async (shape, objects) => {
-      const items = { apiVersion: "v1", kind: "List", items: objects };
-      const printed = await run(["create", "--filename=-", "--output=json"], items);
-      return read(z.object({ items: z.array(shape) }), printed, "what was asked").items;
+    reviewRights: async (reviews) => {
+      const items = { apiVersion: "v1", kind: "List", items: reviews };
+      // As JSON, kubectl prints the answers one after the other, and not as a list.
+      const printed = await run(["create", "--filename=-", '--output=jsonpath={.status.allowed}{"\\n"}'], items);
+      return printed
+        .trim()
+        .split("\n")
+        .map((line) => line === "true");
     },
     patch: async (kind, name, patch) => {
-      const subresource = "subresource" in patch ? [`--subresource=${patch.subresource}`] : [];
-      const change = [`--type=${patch.type}`, `--patch=${JSON.stringify(patch.change)}`, ...subresource];
+      const change = [`--type=${patch.type}`, `--patch=${JSON.stringify(patch.change)}`];
       const words = ["patch", kind, name, ...change, `--field-manager=${fieldManager}`];
       const ran = await tryTo(words);
       if (!("refused" in ran)) return true;

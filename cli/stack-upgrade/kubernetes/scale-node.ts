@@ -80,7 +80,6 @@ async function scale({ spec }: Workload, replicas: number, cluster: Cluster): Pr
     const isDone = await cluster.patch("statefulset", names.workload, {
       type: "merge",
       change: { spec: { replicas } },
-      subresource: "scale",
     });
     if (!isDone) throw new ClusterError(`the cluster has no StatefulSet ${names.workload} any more`, false);
   }

@@ -54,9 +54,11 @@ export async function startApiServer(): Promise<ApiServer> {
   started.use(run("kube-apiserver", apiServerOptions({ etcd, port, directory }), directory));
   const url = `https://127.0.0.1:${port}`;
   // The server signs a certificate for itself when it starts.
-  const ca = await until("the API server has a certificate", startDeadlineMs, () =>
-    readFile(join(directory, "apiserver.crt"), "utf8"),
-  );
+  const ca = await until("the API server has a certificate", startDeadlineMs, async () => {
+    const text = await readFile(join(directory, "apiserver.crt"), "utf8");
+    // Its own and its issuer's; a file that is being written has less.
+    return text.split("END CERTIFICATE").length > 2 ? text : undefined;
+  });
   const client = started.use(createClusterClient({ url, token, ca }));
   await until(
     "the API server is ready",
