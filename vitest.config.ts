@@ -81,7 +81,7 @@ const aloneOnEngine = ["test/attack/*.docker.test.ts"];
 const elsewhere = ["node_modules/**", ".gatehouse/**", "dist/**"];
 
 /**
- * A test file's name tells its cost: `*.test.ts` is a unit test and stands next to its code, or in test/ where it is about several files, `*.integration.test.ts`
+ * A test file's name says its cost: `*.test.ts` is a unit test and stands next to its code, or in test/ where it is about several files, `*.integration.test.ts`
  * starts real services on free ports, `*.e2e.test.ts` runs the commands that a person types, `*.docker.test.ts` needs a Docker
  * engine, `*.package.test.ts` packs and installs, and `*.long.test.ts` takes minutes. `npm test` runs the first three, and a few files of the upkeep next to a strict node
  * (`integration-strict`). `npm run test:long` runs the projects `long`, `long-fuzz` and `long-strict`: the long files, the

@@ -116,6 +116,6 @@ function fingerprint() {
       .map((name) => join(root, room, name)),
   );
   const stats = files.map((file) => statSync(file));
-  // npm gives every file of a package the same time: there the sizes tell one version from the next.
+  // npm gives every file of a package the same time: there the sizes distinguish one version from the next.
   return `${root} ${files.length} ${stats.reduce((sum, { mtimeMs, size }) => sum + mtimeMs + size, 0)}`;
 }

@@ -13,9 +13,9 @@ export type PayOptions = Readonly<{
   network: string;
   /** Contracts of the tokens that may be spent on it. Without any the price is shown and nothing is paid. */
   assets: readonly string[];
-  /** Decimals of these tokens, where the chain is not asked. */
+  /** Decimals of these tokens, where the chain is not queried. */
   decimals?: number;
-  /** JSON-RPC endpoint of the chain: tells decimals, balance, and what became of a payment. */
+  /** JSON-RPC endpoint of the chain: returns decimals, balance, and what became of a payment. */
   rpcUrl?: string;
   /** Largest single payment. Without it the price is shown and nothing is paid. */
   maxAmount?: string;

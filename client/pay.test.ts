@@ -109,7 +109,7 @@ describe("pay, before the price is named", () => {
       shop,
     );
     expect([status, stdout, shop.payments]).toEqual([0, "", []]);
-    const words = `0.01 of token ${asset.address} on eip155:1672 is asked for. Nothing was signed. Without --dry-run it is paid.`;
+    const words = `0.01 of token ${asset.address} on eip155:1672 is requested. Nothing was signed. Without --dry-run it is paid.`;
     expect(stderr).toContain(words);
   });
 
@@ -138,7 +138,7 @@ describe("pay, when nothing is delivered", () => {
     expect([status, stderr]).toEqual([1, `pay: ${url} can't be bought: fetch failed: connect ECONNREFUSED\n`]);
   });
 
-  it("ends with 1 when the server answers an error before it asks for payment", async () => {
+  it("ends with 1 when the server answers an error before it requests payment", async () => {
     const { status, stderr } = await run(caps, { fetch: async () => new Response("no", { status: 404 }) });
     const words = `pay: ${url} was not delivered: the server answered 404; no payment was signed.\n`;
     expect([status, stderr]).toEqual([1, expect.stringContaining(words)]);

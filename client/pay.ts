@@ -25,7 +25,7 @@ export type PayDependencies = Readonly<{
 }>;
 
 /**
- * Buys one resource and tells each step: the decoded PAYMENT-REQUIRED, what was signed (not the signature), the decoded
+ * Buys one resource and reports each step: the decoded PAYMENT-REQUIRED, what was signed (not the signature), the decoded
  * PAYMENT-RESPONSE. Without a cap and a token, and with `dryRun`, it shows the price and signs nothing. Returns the exit status; see
  * `exit-status.ts`.
  */

@@ -13,7 +13,7 @@ function buyer(shop: ReturnType<typeof createSeller>, change: Partial<PayingFetc
 }
 
 describe("payingFetch", () => {
-  it("pays what is asked and tells each step, without the signature", async () => {
+  it("pays what is asked and reports each step, without the signature", async () => {
     const shop = createSeller();
     const { buy, events } = buyer(shop);
     const response = await buy();
@@ -25,7 +25,7 @@ describe("payingFetch", () => {
     expect(JSON.stringify(events)).not.toContain(signature);
   });
 
-  it("passes a response through that asks for no payment", async () => {
+  it("passes a response through that requests no payment", async () => {
     const fetch = payingFetch(
       { account, assets: [asset], maxPerPayment: "1", maxTotal: "1" },
       { fetch: async () => new Response("free", { status: 203 }) },

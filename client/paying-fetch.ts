@@ -47,7 +47,7 @@ export type PayingFetchDependencies = Readonly<{
   tokens?: TokenReader;
   /** What it pays by. Default: all that are known. */
   schemes?: readonly PayingScheme[];
-  /** Told about each step of each payment. */
+  /** Called for each step of each payment. */
   onEvent?: (event: PaymentEvent) => void;
 }>;
 
@@ -87,7 +87,7 @@ export function payingFetch(options: PayingFetchOptions, dependencies: PayingFet
   return async (input, init) => {
     let chosen: ChosenPayment | undefined;
     let symbol: string | undefined;
-    // The SDK asks for a choice after the hook below has made it, or has thrown.
+    // The SDK requests a choice after the hook below has made it, or has thrown.
     const client = new x402Client(
       (_version, accepts) => accepts.find((offer) => offer === chosen?.offer) ?? unchosen(),
     );
@@ -103,7 +103,7 @@ export function payingFetch(options: PayingFetchOptions, dependencies: PayingFet
       if (tokens !== undefined) {
         const chain = { tokens, onEvent };
         const funds = requireFunds(chosen, options.account.address, chain);
-        // Where a chain did not tell the decimals, it was said once that it can't be read.
+        // Where a chain did not return the decimals, it was said once that it can't be read.
         [symbol] = await Promise.all([chosen.decimals === undefined ? undefined : readName(chosen, chain), funds]);
       }
       budget.take({ units: BigInt(chosen.offer.amount), decimals: chosen.decimals });

@@ -15,7 +15,7 @@ export type PaymentEvent = Readonly<
       accepted: PaymentRequirements;
       /** Decimals of the token, where they are known. */
       decimals: number | undefined;
-      /** What the token's contract calls it, where the chain was asked and told; the seller's word is not taken. */
+      /** What the token's contract calls it, where the chain was queried and answered; the seller's word is not taken. */
       symbol: string | undefined;
       authorization: SignedAuthorization;
     }

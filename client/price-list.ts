@@ -46,10 +46,10 @@ async function free(
   const body = await response.bytes();
   report.response(response, body);
   if (!response.ok) {
-    const message = `${url} was not delivered: the server answered ${response.status}; it asked for no payment.`;
+    const message = `${url} was not delivered: the server answered ${response.status}; it requested no payment.`;
     return { end: "not-delivered", message };
   }
-  return { end: "delivered", message: dryRun ? "the server asked for no payment." : await target.take(body) };
+  return { end: "delivered", message: dryRun ? "the server requested no payment." : await target.take(body) };
 }
 
 /** The limits that the options name; a token that is not named is any that is offered, an unnamed cap is no cap. */
@@ -79,7 +79,7 @@ function judged(
     const price = `${formatAmount(BigInt(offer.amount), decimals)} of token ${offer.asset} on ${offer.network}`;
     const isNamed = maxAmount !== undefined && assets.length > 0;
     const next = isNamed ? "Without --dry-run it is paid." : howToPay(offers.filter(isPastable));
-    return { end: dryRun ? "delivered" : "usage", message: `${price} is asked for. Nothing was signed. ${next}` };
+    return { end: dryRun ? "delivered" : "usage", message: `${price} is requested. Nothing was signed. ${next}` };
   } catch (error) {
     if (error instanceof PaymentRefusedError) return { end: "not-allowed", message: error.message };
     throw error;
@@ -105,9 +105,9 @@ function howToPay([offer]: readonly OfferView[]): string {
 type PriceAnswer = Readonly<{ kind: "price"; paymentRequired: PaymentRequired } | { kind: "free"; response: Response }>;
 
 /**
- * Asks for a resource once, without payment.
+ * Requests a resource once, without payment.
  *
- * @throws {Error} when the server can't be reached, or asks for a payment in no form of x402.
+ * @throws {Error} when the server can't be reached, or requests a payment in no form of x402.
  */
 async function askPrice(url: string, init: RequestInit, { fetch }: Readonly<{ fetch: Fetch }>): Promise<PriceAnswer> {
   const response = await bufferResponse(await fetch(url, init));

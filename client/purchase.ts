@@ -86,7 +86,7 @@ async function unanswered(url: string, error: unknown, { report, tokens }: Purch
   return { end: "perhaps-paid", message: `${said}. ${await describeUnfinishedPayment(signed, tokens)}` };
 }
 
-/** Why the server refused: the settlement's reason, else what it asks for payment with. */
+/** Why the server refused: the settlement's reason, else what it requests payment with. */
 function reasonOf(response: Response, report: PayReport): string {
   const header = response.headers.get("PAYMENT-REQUIRED");
   try {

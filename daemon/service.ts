@@ -78,7 +78,7 @@ type CommonSettings = Readonly<{
 export async function runService<Schema extends z.ZodObject>(
   service: Service<Schema>,
   options: Readonly<{ settingsFile?: string | undefined }>,
-  { mask }: Readonly<{ /** Is told what the settings hold. */ mask: Mask }>,
+  { mask }: Readonly<{ /** Learns what the settings hold. */ mask: Mask }>,
 ): Promise<number> {
   const left = new AbortController();
   const signal = AbortSignal.any([stopSignal(), left.signal]);
@@ -96,7 +96,7 @@ export async function runService<Schema extends z.ZodObject>(
     const unfinished = new Set<UnfinishedWork>();
     const finishes = (work: UnfinishedWork) => {
       unfinished.add(work);
-      // Whoever began it tells what failed.
+      // Whoever began it reports what failed.
       void work.done.catch(() => undefined).finally(() => unfinished.delete(work));
     };
     const stateHome = findUserStateDirectory(process.env);
@@ -140,7 +140,7 @@ export async function runService<Schema extends z.ZodObject>(
   }
 }
 
-/** Tells of the settings file as of every other file that is read again as it changes. */
+/** Reports the settings file like every other file that is read again as it changes. */
 function followSettings(handOver: HandOverPart, { files, log }: Pick<ServiceContext, "files" | "log">): void {
   const setting = "settingsPath";
   handOver.followSettings(({ path, sha256, refused }) => {

@@ -88,7 +88,7 @@ describe("poll", () => {
     expect(events).toEqual(["start", "end", "pause 70", "start", "end", "pause 70"]);
   });
 
-  it("asks for the interval after each run", async () => {
+  it("requests the interval after each run", async () => {
     const stop = new AbortController();
     const waited: number[] = [];
     let runs = 0;

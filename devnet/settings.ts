@@ -47,7 +47,7 @@ export const devnetSettings = defineSettings("devnet", essentials, {
       .string()
       .min(1)
       .default("127.0.0.1")
-      .describe("Address that a new node.conf tells to peers (host_ip)")
+      .describe("Address that a new node.conf gives to peers (host_ip)")
       .meta({ expected: "an IP address" }),
     httpPort: fixedPort
       .default(stackServices.node.ports.http)

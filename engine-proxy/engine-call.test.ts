@@ -36,7 +36,7 @@ describe("what passes the engine proxy", () => {
   });
 
   it.each([{}, { WorkingDir: "/data/bin" }])(
-    "is built from checked values, without rights nobody asked for: %j",
+    "is built from checked values, without rights nobody requested: %j",
     (more) => {
       const decision = decide("POST", "/containers/gh-node/exec", {
         Cmd: ["./node_cli", "--version"],

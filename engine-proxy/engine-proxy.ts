@@ -99,7 +99,7 @@ function boundsOf({ container, nodeCli, restartsPerHour, execsPerMinute }: Engin
     // Each is kept by the engine until it has run, and forgotten by nobody if it never does.
     "exec-create": {
       limit: callLimit({ most: execsPerMinute, withinMs: 60_000 }, monotonicMs),
-      reached: `${nodeCli} was asked for ${execsPerMinute} times within a minute (execsPerMinute)`,
+      reached: `${nodeCli} was requested ${execsPerMinute} times within a minute (execsPerMinute)`,
       noun: "run",
     },
   };
@@ -153,7 +153,7 @@ async function handle(proxy: Proxy, incoming: IncomingMessage, response: ServerR
   await forward(proxy, decision.call, response);
 }
 
-/** Asks the engine and answers what the caller may see of it: a program's output as it comes, all else cut ({@link showAnswer}). */
+/** Queries the engine and answers what the caller may see of it: a program's output as it comes, all else cut ({@link showAnswer}). */
 async function forward(proxy: Proxy, call: EngineCall, response: ServerResponse): Promise<void> {
   const answer = await ask(proxy, call, response);
   const status = answer.statusCode ?? 502;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { callLimit } from "./remembered-calls.ts";
 
-test("calls within a sliding window are bounded, and the oldest tells when the next one is allowed", () => {
+test("calls within a sliding window are bounded, and the oldest decides when the next one is allowed", () => {
   let nowMs = 5_000;
   const limit = callLimit({ most: 2, withinMs: 3_600_000 }, () => nowMs);
   expect(limit.take()).toBe(0);

@@ -50,7 +50,7 @@ export const engineProxySettings = defineSettings("engine-proxy", essentials, {
     .min(0)
     .max(3_600)
     .default(300)
-    .describe("Longest stop timeout that a caller may ask for at a restart")
+    .describe("Longest stop timeout that a caller may request at a restart")
     .meta({ expected: "seconds, a whole number from 0 to 3600" }),
   restartsPerHour: positiveInteger
     .max(3_600)

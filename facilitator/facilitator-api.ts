@@ -22,7 +22,7 @@ const question = z.object({
         .describe("Of the scheme: for exact, signature and authorization (EIP-3009)"),
     })
     .describe("What the client sent in PAYMENT-SIGNATURE, decoded"),
-  paymentRequirements: requirements.describe("What the seller asks for"),
+  paymentRequirements: requirements.describe("What the seller requests"),
 });
 
 const verdict = z.object({
@@ -48,7 +48,7 @@ const refusals: Readonly<Record<number, ApiAnswer>> = {
   415: { description: "The body is not JSON", body: errorBody },
   500: { description: "The chain can't be queried, which says nothing about the payment", body: errorBody },
   503: {
-    description: "Too much is under way, or the ledger can't be used; Retry-After says when to ask again",
+    description: "Too much is under way, or the ledger can't be used; Retry-After says when to try again",
     body: errorBody,
   },
 };

@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { LedgerComparison } from "./settlement/comparison/ledger-comparison.ts";
 import type { JsonRpcObserver } from "./chain/json-rpc-client.ts";
 
-/** State that is read when metrics are asked for. */
+/** State that is read when metrics are requested. */
 type MeteredState = Readonly<{
   inFlight: () => number;
   oldestMs: () => number;

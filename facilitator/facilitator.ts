@@ -74,7 +74,7 @@ export type Facilitator = AsyncDisposable &
      * Settles a payment, at most once however often and from wherever it is called for the same payment. The first caller owns it;
      * every other one gets `duplicate_settlement` with the transaction. `settlement_pending` with a `transaction` means that the
      * outcome is not known yet; call again with the same payment, as the same caller, to get it. It is never right to ask the
-     * client for another payment then. See `caller.ts` for what a caller is told twice.
+     * client for another payment then. See `caller.ts` for what a caller is answered twice.
      */
     settle: Operations["settle"];
     supported: Operations["supported"];

@@ -45,7 +45,7 @@ export const rpcErrors = {
   tooMuchHeld: {
     code: rpcCodes.limitExceeded,
     message:
-      "too much is held in memory for this client, or for all; take the answers that wait, ask for less at a time, or try again later",
+      "too much is held in memory for this client, or for all; take the answers that wait, request less at a time, or try again later",
   },
   overload: { code: rpcCodes.limitExceeded, message: "too much load; try again later" },
   tooManyUpstreamSubscriptions: {

@@ -34,7 +34,7 @@ import { SharedTurns } from "./wire/shared-turns.ts";
 export type GatewayDependencies = Readonly<{
   log: Logger;
   metrics: Registry;
-  /** The node behind the gateway, and what is known of it: asked for every call. */
+  /** The node behind the gateway, and what is known of it: requested every call. */
   node: Readonly<{
     httpUrl: string;
     webSocketUrl: string;
@@ -43,11 +43,11 @@ export type GatewayDependencies = Readonly<{
     linkOpened: () => void;
   }>;
   settingNames: SettingNames;
-  /** Told of the files that are read again as they change. */
+  /** Gets the files that are read again as they change. */
   files: FilesInForce;
   /** The connections that the process may hold. */
   connections: ConnectionBudget;
-  /** Waits while a stop tells clients to close their connections; absent: the machine's timer. */
+  /** Waits while a stop asks clients to close their connections; absent: the machine's timer. */
   pause?: Pause;
 }>;
 

@@ -104,7 +104,7 @@ export async function guardNode(
   const setGatewayCondition = () => {
     const filesCondition = deriveFilesCondition(files.list());
     if (filesCondition !== undefined) board.set(filesCondition);
-    // Before the node was asked once, nothing can be said of what stands before it.
+    // Before the node was queried once, nothing can be said of what stands before it.
     if (health.facts().rpc === undefined) return;
     const readiness = gateway.readiness();
     const now = clock.monotonicMs();
@@ -113,7 +113,7 @@ export async function guardNode(
     board.set(gatewayCondition(readiness, { fitness: fitness(), facts: health.facts(), isLate }));
   };
   const disownElsewhere = disownOnce(gateway, fitness);
-  const telling = poll(
+  const reporting = poll(
     { name: "gateway", intervalMs: gatewayIntervalMs, signal },
     async () => {
       disownElsewhere();
@@ -121,7 +121,7 @@ export async function guardNode(
     },
     { log },
   );
-  resources.defer(() => telling);
+  resources.defer(() => reporting);
   const readiness = () => {
     setGatewayCondition();
     return readNodeReadiness(board);
@@ -163,7 +163,7 @@ function namedListeners(urls: GatewayUrls): Record<string, string> {
 }
 
 /**
- * Says whether the gateway serves. While its node is unfit it does not, but what is wrong is the node, and told of it: then the gateway is
+ * Says whether the gateway serves. While its node is unfit it does not, but what is wrong is the node, which its own conditions report: then the gateway is
  * not known. Nor is it at the start and just after the node went away, before anybody can tell which of the two is at fault (`isLate`).
  */
 function gatewayCondition(

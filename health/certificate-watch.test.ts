@@ -13,7 +13,7 @@ function seen(origin: string, daysLeft: number, more: Partial<PeerCertificate> =
 
 const unseen: CertificateLook = { origin: "https://shop.example", seen: { ok: false, why: "ECONNREFUSED" } };
 
-test("certificates that hold are told with the days that are left", () => {
+test("certificates that hold are reported with the days that are left", () => {
   expect(judgeCertificates([seen("https://rpc.example", 60), seen("https://shop.example", 21)], times)).toEqual({
     type: "CertificateValid",
     status: "True",
@@ -25,9 +25,9 @@ test("certificates that hold are told with the days that are left", () => {
 test("the worst of all that is wrong is the reason, and the message names each with its URL", () => {
   const distrusted = { untrusted: "DEPTH_ZERO_SELF_SIGNED_CERT" };
   const looks = [seen("https://rpc.example", 20), seen("https://shop.example:8443", -1, distrusted), unseen];
-  const told = judgeCertificates(looks, times);
-  expect(told).toMatchObject({ status: "False", reason: "Expired" });
-  expect(told.message).toMatch(
+  const reported = judgeCertificates(looks, times);
+  expect(reported).toMatchObject({ status: "False", reason: "Expired" });
+  expect(reported.message).toMatch(
     /^https:\/\/rpc\.example: its certificate ends on 2027-01-21, in 20 days; .*https:\/\/shop\.example:8443: its certificate ended on 2026-12-31, .*DEPTH_ZERO.*https:\/\/shop\.example shows no certificate \(ECONNREFUSED\)/,
   );
 });

@@ -39,11 +39,11 @@ test.each([
     "1000 of 1024",
   ],
   [
-    "the system does not tell",
+    "the system does not report",
     { ...roomy, descriptors: { used: undefined, limit: 1_024 } },
     "Unknown",
     "NotCounted",
-    "does not tell",
+    "does not report",
   ],
 ] satisfies [string, ConnectionState, string, string, string][])("%s", (_, state, status, reason, words) => {
   const condition = deriveDescriptorCondition(state, setting);

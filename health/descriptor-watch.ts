@@ -6,7 +6,7 @@ import type { ConditionReport } from "#status/condition.ts";
 
 const intervalMs = 1_000;
 
-/** Tells whether the process has file descriptors and connections left, until it is disposed of. */
+/** Reports whether the process has file descriptors and connections left, until it is disposed of. */
 export function watchDescriptors(
   state: () => ConnectionState,
   { board, log, setting }: Readonly<{ board: ConditionBoard; log: Logger; setting: ConnectionSettingNames }>,
@@ -51,7 +51,7 @@ export function deriveDescriptorCondition(
   const { open, most, fullForMs, bound } = state;
   const { used, limit } = state.descriptors;
   if (used === undefined || limit === Number.POSITIVE_INFINITY) {
-    const message = `This system does not tell how many files the process may have open; ${open} connections are.`;
+    const message = `This system does not report how many files the process may have open; ${open} connections are.`;
     return { type, status: "Unknown", reason: "NotCounted", message };
   }
   const held = `${used} of ${limit} file descriptors are open, ${open} of at most ${most} connections.`;

@@ -24,7 +24,7 @@ export function rememberDiskUse(before: DiskHistory | undefined, path: string, n
 }
 
 /**
- * Tells when a disk will be full at the slope of what was seen of it (least squares, as PromQL's `predict_linear`). Undefined when it does
+ * Predicts when a disk will be full at the slope of what was seen of it (least squares, as PromQL's `predict_linear`). Undefined when it does
  * not fill, or was not seen for `minimumSeconds` yet: the slope of some minutes says nothing. Pure.
  */
 export function forecastDisk(

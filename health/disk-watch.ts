@@ -33,7 +33,7 @@ export type DiskWatchDependencies = Readonly<{
 
 const intervalMs = 60_000;
 
-/** Time until a path that is not known yet is asked for again. */
+/** Time until a path that is not known yet is requested again. */
 const unknownPathMs = 250;
 
 /** Watches the disk that the node's data lie on. Settles when the watch has ended. */

@@ -37,7 +37,7 @@ export function watchEventLoop({
   let totalMs = 0;
   const since = (nowMs: number) => Math.max(0, nowMs - tickedAtMs - tickMs);
 
-  const tell = () => board.set(conditionOf(delays.map(({ ms }) => ms)));
+  const report = () => board.set(conditionOf(delays.map(({ ms }) => ms)));
   const timer = setInterval(() => {
     const atMs = clock.monotonicMs();
     const ms = since(atMs);
@@ -46,10 +46,10 @@ export function watchEventLoop({
     late.inc(ms / 1_000);
     if (ms > 0) delays.push({ atMs, ms });
     while (delays[0] !== undefined && delays[0].atMs < atMs - windowMs) delays.shift();
-    tell();
+    report();
   }, tickMs);
   timer.unref();
-  tell();
+  report();
   return { lateMs: () => totalMs + since(clock.monotonicMs()), [Symbol.dispose]: () => clearInterval(timer) };
 }
 

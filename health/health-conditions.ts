@@ -106,7 +106,7 @@ function withoutAnswer({ height, answeredAtMs }: NodeHealth): ConditionReport<"H
 
 /**
  * Says what it means that no block comes. Where there are references they know whether one is missing. Without them the node is the only
- * word that there is: its calls are served, and a chain that was steady is told as one that stopped.
+ * word that there is: its calls are served, and a chain that was steady is reported as one that stopped.
  */
 function withoutBlocks(
   { height = 0, reference, rhythm }: NodeHealth,
@@ -125,6 +125,6 @@ function withoutBlocks(
     const message = `Blocks came steadily and come no more: ${words}. Calls are served. Look at the node's peers and its log; references (lag.references) would show whether the chain stands still.`;
     return { type, status: "False", reason: "NoNewBlock", message };
   }
-  const message = `No block comes: ${words}. Calls are served. Only references (lag.references) tell whether the chain makes none or the node misses them.`;
+  const message = `No block comes: ${words}. Calls are served. Only references (lag.references) show whether the chain makes none or the node misses them.`;
   return { type, status: "Unknown", reason: "Quiet", message };
 }

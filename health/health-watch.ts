@@ -29,7 +29,7 @@ export type HealthWatchOptions = Readonly<{
   /** Whether the node's height is compared with references, whose word then comes by `compared`. */
   hasReferences: boolean;
   /** Whether a refused connection shows that the node's process has ended. */
-  refusalTellsEnd: boolean;
+  refusalMeansEnd: boolean;
   signal: AbortSignal;
 }>;
 
@@ -45,7 +45,7 @@ export type HealthWatch = Readonly<{
   compared: (reference: ReferenceLook) => void;
   /** Monotonic time without that in which this process stood still: only in the rest could the node have been seen to answer. */
   ranMs: () => number;
-  /** Resolves when the RPC was asked for the first time, whatever it answered. */
+  /** Resolves when the RPC was requested the first time, whatever it answered. */
   looked: Promise<void>;
   /** Settles when the watch has ended. */
   done: Promise<void>;
@@ -89,8 +89,8 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
       const isFirst = health.answers === 0 || health.failure !== undefined;
       const answeredAtMs = clock.wallMs();
       const isDetailed = isFirst || (health.answers + 1) % looksBetweenDetails === 0;
-      // A restart, or another node in this one's place, may pass between two looks; the chain decides whether the gateway asks the node at all,
-      // and the version what is written: a node that tells it is asked each time.
+      // A restart, or another node in this one's place, may pass between two looks; the chain decides whether the gateway queries the node at all,
+      // and the version what is written: a node that reports it is queried each time.
       const { binaryVersion } = health;
       const [chainId, version] = await Promise.all([
         readChainId(rpc, options.url, signal),
@@ -150,8 +150,8 @@ function report(
   for (const condition of Object.values(conditions)) if (condition !== undefined) board.set(condition);
 }
 
-function failureOf(error: RpcFailure, { refusalTellsEnd }: HealthWatchOptions): RpcLookFailure {
-  return { reason: error.code, message: error.message, isPortClosed: refusalTellsEnd && error.isPortClosed };
+function failureOf(error: RpcFailure, { refusalMeansEnd }: HealthWatchOptions): RpcLookFailure {
+  return { reason: error.code, message: error.message, isPortClosed: refusalMeansEnd && error.isPortClosed };
 }
 
 /** A question that failed while this process stood still for a good part of its time is asked again: the fault may have been ours. */

@@ -51,7 +51,7 @@ export function startHealth({ node, health, lag, restart }: WatchedNode, depende
       url: node.httpUrl,
       chainId: node.chainId,
       hasReferences: lag.references.length > 0,
-      refusalTellsEnd: isRefusalAnEnd(node.httpUrl, restart?.driver),
+      refusalMeansEnd: isRefusalAnEnd(node.httpUrl, restart?.driver),
       signal,
     },
     {

@@ -23,7 +23,7 @@ describe("what a look at the RPC finds", () => {
     expect([third.rpc, isAnswering(third)]).toEqual([{ sinceMs: 3_000, fault: undefined }, true]);
   });
 
-  it("keeps what was known of the chain while the node does not tell it", () => {
+  it("keeps what was known of the chain while the node does not report it", () => {
     const known = look({ answers: 1, chainId: 8 }, {}, 0);
     expect(look({ answers: 1 }, known, 1).chain).toBe("another");
   });

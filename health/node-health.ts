@@ -106,7 +106,7 @@ export function countFailure(before: NodeHealth, failure: RpcLookFailure): NodeH
   };
 }
 
-/** Whether the RPC was asked at least once. */
+/** Whether the RPC was queried at least once. */
 export function hasBeenPolled({ answers, failure }: NodeHealth): boolean {
   return answers > 0 || failure !== undefined;
 }

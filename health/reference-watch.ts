@@ -28,7 +28,7 @@ export type ReferenceWatchDependencies = Readonly<{
   facts: ObservedNode;
   /** Looks at the node once more. */
   look: (signal: AbortSignal) => Promise<NodeHealth>;
-  /** Told what each look found. */
+  /** Called with what each look found. */
   compared: (reference: ReferenceLook) => void;
 }>;
 

@@ -29,7 +29,7 @@ export const rpcHealthShape = {
   staleAfterMs: milliseconds
     .default(30_000)
     .describe(
-      "Time without a new block from which it is told; with lag.references that have one, the node is no longer fit for traffic",
+      "Time without a new block from which it is reported; with lag.references that have one, the node is no longer fit for traffic",
     ),
   webSocket: yesOrNo.default(true).describe("Whether the WebSocket port is watched, too"),
   webSocketIntervalMs: milliseconds.default(5_000).describe("Time between two looks at the node's WebSocket"),
@@ -54,7 +54,7 @@ export const healthSection = section({
     .meta({ expected: "seconds, a whole number from 0 to 31536000" }),
   diskForecastAfterSeconds: seconds
     .default(10_800)
-    .describe("How long the data disk has to be seen before a forecast is told; what was seen outlasts restarts"),
+    .describe("How long the data disk has to be seen before there is a forecast; what was seen outlasts restarts"),
 });
 
 /** Comparison of a node's height with other endpoints. */

@@ -45,8 +45,8 @@ const uploadsSchema = z.array(z.object({ file: z.string(), content: z.string() }
 /**
  * Has a plain `pulumi preview` call out, as a warning at the resource, what would interrupt the node or drop data. To be called before
  * any resource is registered. Pulumi runs hooks in a preview too, and that before a creation for a replacement as well (Pulumi
- * documentation, "Resource hooks"); whether there is such a resource already, which that hook is not told, the outputs of the stack's last
- * update tell. A hook before the deletion would know, but `pulumi destroy` refuses a stack that has one unless it runs the program.
+ * documentation, "Resource hooks"); whether there is such a resource already, which that hook does not get, the outputs of the stack's last
+ * update show. A hook before the deletion would know, but `pulumi destroy` refuses a stack that has one unless it runs the program.
  */
 export function watchInterruptions({
   project,
@@ -87,7 +87,7 @@ type Subject = Readonly<{
   resource: Resource;
   name: string;
   deployed: Promise<readonly string[]>;
-  /** Names of the live files that are others than the stack's last update brought; undefined where that can't be told. */
+  /** Names of the live files that are others than the stack's last update brought; undefined where that can't be determined. */
   changedFiles: () => Promise<readonly string[] | undefined>;
 }>;
 
@@ -106,12 +106,12 @@ function findChangedFiles(
 
 function hooksOf({ what, resource, name, deployed, changedFiles }: Subject) {
   const hook = (moment: string, finding: (args: ResourceHookArgs) => Promise<Notice | undefined>) => {
-    const tell = async (args: ResourceHookArgs) => {
+    const report = async (args: ResourceHookArgs) => {
       const found = runtime.isDryRun() ? await finding(args) : undefined;
       // Not waited for: it waits until the resource is registered, which waits for this hook.
       if (found !== undefined) void log[found.level](found.text, resource);
     };
-    return new ResourceHook(`${name}-${moment}`, tell, { onDryRun: true, ignoreErrors: true });
+    return new ResourceHook(`${name}-${moment}`, report, { onDryRun: true, ignoreErrors: true });
   };
   return {
     beforeCreate: [

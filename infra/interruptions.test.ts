@@ -113,11 +113,11 @@ describe("what it says", () => {
   });
 
   it("of the sidecar's secrets: that a changed one hands it over, and no request fails", () => {
-    const told = [
+    const found = [
       describeReplacement("secrets", "gh-sidecar-secrets", { type: container }),
       findInterruptionByUpdate(secret, "gh-sidecar-secrets", { before: {}, after: {} }),
     ];
-    for (const notice of told) {
+    for (const notice of found) {
       expect(notice).toMatchObject({
         level: "info",
         text: expect.stringMatching(/^gh-sidecar-secrets brings .* hands the sidecar over: .*No request fails/),
@@ -126,11 +126,11 @@ describe("what it says", () => {
   });
 
   it("of files of which nobody knows what changed in them: both", () => {
-    const told = [
+    const found = [
       describeReplacement("live", "gh-sidecar-live", { type: container }),
       findInterruptionByUpdate(secret, "gh-sidecar-live", { before: {}, after: {} }),
     ];
-    for (const notice of told) {
+    for (const notice of found) {
       expect(notice).toMatchObject({
         level: "info",
         text: expect.stringMatching(/nothing stops.*settings\.json5 hands/),
@@ -167,12 +167,12 @@ describe("what it says", () => {
   });
 
   it("of a StatefulSet whose pod's template changes, with what changes in it", () => {
-    const told = (after: unknown) => findInterruptionByUpdate(statefulSet, "gh-node", { before: inputs("a"), after });
-    expect(warned(told(inputs("b")))).toMatch(
+    const found = (after: unknown) => findInterruptionByUpdate(statefulSet, "gh-node", { before: inputs("a"), after });
+    expect(warned(found(inputs("b")))).toMatch(
       /^gh-node would recreate its pod because of spec\.template\.spec\.containers\[0\]\.image: the node stops/,
     );
-    expect(told(inputs("a", 2))).toBeUndefined();
-    expect(told({ spec: { template: undefined } })?.text).toContain("because of spec.template:");
+    expect(found(inputs("a", 2))).toBeUndefined();
+    expect(found({ spec: { template: undefined } })?.text).toContain("because of spec.template:");
   });
 
   it("nothing of containers that are changed in place", () => {
@@ -184,7 +184,7 @@ describe("what it says", () => {
 describe("a stack of a release whose node ran from its volume", () => {
   const node = "gh-node";
 
-  it("is told once, before its node.conf moves, that nothing of it is lost", () => {
+  it("learns once, before its node.conf moves, that nothing of it is lost", () => {
     const notice = describeNewPlaceOfConf({ node, deployed: [node], published: undefined });
     expect(notice).toContain("the old one stays where it is and is read no more. Chain data stay in place");
     expect(describeNewPlaceOfConf({ node, deployed: [], published: undefined })).toBeUndefined();

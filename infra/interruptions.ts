@@ -189,7 +189,7 @@ function at(value: unknown, key: string): unknown {
 }
 
 /**
- * What a stack whose real node still keeps its programs and its node.conf on its volume is told before that changes.
+ * What a stack whose real node still keeps its programs and its node.conf on its volume learns before that changes.
  *
  * @param published what the stack's last update said of where node.conf is; earlier releases said nothing.
  */

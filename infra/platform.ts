@@ -32,7 +32,7 @@ export type Platform = Readonly<{
   restart: RestartRoute;
   /** Lets the services reach each other as their specifications say, and nothing else reach them. */
   allowEdges(specs: readonly ServiceSpec[]): void;
-  /** Tells whoever watches here of the services, where the stack is to fit into such a place. */
+  /** Shows the services to whoever watches here, where the stack is to fit into such a place. */
   announce(specs: readonly ServiceSpec[]): void;
   /** Deploys a service; what depends on it depends on what is returned. */
   deploy(spec: ServiceSpec, attachment: Attachment): Resource;

@@ -24,7 +24,7 @@ describe("parseConfig", () => {
     expect(parseConfig({ nodeImage: "", nodeUser: "0", dockerSocketGroup: "-1" }).nodeUser).toBeUndefined();
   });
 
-  it("tells all problems at once, each with its key, what was found and what is allowed", () => {
+  it("reports all problems at once, each with its key, what was found and what is allowed", () => {
     expect(problemsOf({ target: "nomad", gatewayPort: "99999", chainID: "1672", publishAddress: "here" })).toEqual([
       "target: found nomad; expected docker or kubernetes. Correct it with `pulumi config set target …`.",
       "publishAddress: found here; expected an IP address of the Docker host. Correct it with `pulumi config set publishAddress …`.",
@@ -53,7 +53,7 @@ describe("parseConfig", () => {
     );
   });
 
-  it("asks for the address that peers are told, where only a person knows it", () => {
+  it("requests the address that peers use, where only a person knows it", () => {
     const real = { nodeImage: "node:1@sha256:0", nodeUser: "1000", nodeVersion: "0.16.2" };
     expect(problemsOf(real)[0]).toMatch(
       /^hostIp: missing; expected the IP address at which peers reach the Docker host/,
@@ -89,19 +89,19 @@ describe("parseConfig", () => {
     ]);
   });
 
-  it("asks for the version of a real node whose image's tag does not tell it", () => {
+  it("requests the version of a real node whose image's tag does not name it", () => {
     const real = { nodeUser: "1000", hostIp: "203.0.113.10" };
     const untold = ["evm/node@sha256:0", "evm/node:latest", "evm/node:2026.11.1", "evm/node:stable-0.15.0"];
     for (const nodeImage of untold) {
       expect(problemsOf({ ...real, nodeImage })).toEqual([
-        "nodeVersion: missing; expected the version of the node's release, because the tag of nodeImage does not tell it and the first node.conf is made before the node can be asked. Set it with `pulumi config set nodeVersion …`, e.g. 0.16.2.",
+        "nodeVersion: missing; expected the version of the node's release, because the tag of nodeImage does not name it and the first node.conf is made before the node can be queried. Set it with `pulumi config set nodeVersion …`, e.g. 0.16.2.",
       ]);
       expect(problemsOf({ ...real, nodeImage, nodeVersion: "0.15.0" })).toEqual([]);
     }
     expect(problemsOf({ ...real, nodeImage: "evm/node:v0.15.0@sha256:0" })).toEqual([]);
   });
 
-  it("asks for the devnet's image on Kubernetes only where something of it runs", () => {
+  it("requests the devnet's image on Kubernetes only where something of it runs", () => {
     const real = { nodeImage: "evm/node:0.16.2@sha256:0", nodeUser: "1000", target: "kubernetes", gatehouseImage: "x" };
     const routes = JSON.stringify({ "GET /data": { upstream: "http://data.example" } });
     expect(problemsOf({ ...real, routes })).toEqual([]);
@@ -110,7 +110,7 @@ describe("parseConfig", () => {
     expect(problemsOf({ target: "kubernetes", gatehouseImage: "x", routes })).toEqual([missing]);
   });
 
-  it("asks for the user of a real node's image", () => {
+  it("requests the user of a real node's image", () => {
     expect(problemsOf({ nodeImage: "node:1@sha256:0", hostIp: "203.0.113.10" })[0]).toMatch(
       /^nodeUser: missing; expected the number of the user/,
     );

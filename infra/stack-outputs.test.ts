@@ -8,7 +8,7 @@ const dev = { devAccounts: "true", tokenAddress };
 const key = "0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6";
 const address = "0x90F79bf6EB2c4f870365E785982E1f101E93b906";
 
-describe("what a stack on Docker tells when it is up", () => {
+describe("what a stack on Docker prints when it is up", () => {
   it("names URLs by audience, and commands that ask them", () => {
     const { urls, tryThis } = buildDockerOutputs(
       parseConfig({ ...dev, gatewayPort: "18545", publishAddress: "192.0.2.1" }),
@@ -53,7 +53,7 @@ describe("what a stack on Docker tells when it is up", () => {
   });
 });
 
-describe("what a stack on Kubernetes tells", () => {
+describe("what a stack on Kubernetes prints", () => {
   const cluster = { ...dev, target: "kubernetes", gatehouseImage: "x", devnetImage: "y" };
 
   it("names the public hosts, or how to reach the services without any", () => {

@@ -6,7 +6,7 @@ import { allRules } from "#policies/rules/all-rules.ts";
  * `gatehouse-evm/policies`: what a deployment of Gatehouse may not do, for one's own policy pack. A pack that has these and
  * nothing else is the folder `dist/policies` of the package.
  *
- * @param now tells the day that exceptions are judged by.
+ * @param now returns the day that exceptions are judged by.
  *
  * @example
  * import { gatehousePolicies } from "gatehouse-evm/policies";

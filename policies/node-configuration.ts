@@ -30,12 +30,12 @@ export function lintNodeConfiguration(
   return [...linted, ...silentMetrics(text, known, releases)];
 }
 
-/** Whether a version is another release line than an image's tag tells; `undefined` when the tag tells none. */
+/** Whether a version is another release line than an image's tag names; `undefined` when the tag names none. */
 export function findImageDisagreement(version: string, image: string): string | undefined {
   const parsed = parseNodeVersion(version);
   const tagged = parseImageVersion(image);
   if (parsed === undefined || tagged === undefined || releaseLine(parsed) === releaseLine(tagged)) return undefined;
-  return `the sidecar is told that the node is ${version}, but its image is ${tagged.text}`;
+  return `the sidecar is set up for a node of version ${version}, but its image is ${tagged.text}`;
 }
 
 /** Major and minor number: what decides the node's keys and commands. */
@@ -59,7 +59,7 @@ function silentMetrics(text: string, version: NodeVersion, releases: NodeRelease
   ];
 }
 
-/** `chain.monitor_config` of a text; of one that can't be read the lint tells enough. */
+/** `chain.monitor_config` of a text; of one that can't be read the lint says enough. */
 function monitorOf(text: string): Readonly<Record<string, unknown>> | undefined {
   const parsed = parseConfig(Buffer.from(text));
   return parsed.ok ? readFields(parsed.document.chain["monitor_config"]) : undefined;

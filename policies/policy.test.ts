@@ -20,18 +20,18 @@ const clock = () => new Date("2026-11-21T00:00:00Z");
 
 function findings(rule: ResourceRule, props: Record<string, unknown>, config: Record<string, unknown> = {}): string[] {
   const policy = createPolicy(rule, clock) as ResourceValidationPolicy;
-  const told: string[] = [];
+  const reported: string[] = [];
   const { type, name } = sampleDockerContainer();
   const args = { type, name, urn: "urn", opts: { protect: false }, props, getConfig: () => config };
   const validate = policy.validateResource;
   if (typeof validate !== "function") throw new Error("one validation was expected");
-  void validate(args as unknown as ResourceValidationArgs, (message) => told.push(message));
-  return told;
+  void validate(args as unknown as ResourceValidationArgs, (message) => reported.push(message));
+  return reported;
 }
 
 describe("policyOf", () => {
   it.each(allRules)(
-    "makes $name stop a deployment, whatever its severity, which Pulumi and the README tell",
+    "makes $name stop a deployment, whatever its severity, which Pulumi and the README state",
     (rule) => {
       const { name, severity, enforcementLevel, description } = createPolicy(rule, clock);
       expect({ name, severity, enforcementLevel }).toEqual({
@@ -55,7 +55,7 @@ describe("policyOf", () => {
     expect(findings(nonRoot, { ...sampleDockerContainer().props, user: "root" }, { exceptions })).toEqual([]);
   });
 
-  it("tells when the exception is over", () => {
+  it("says when the exception is over", () => {
     const exceptions = [{ resource: "gh-facilitator", reason: "migration", expires: "2026-11-20" }];
     const [finding = ""] = findings(nonRoot, { ...sampleDockerContainer().props, user: "root" }, { exceptions });
     expect(finding).toContain("expired on 2026-11-20");

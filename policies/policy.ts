@@ -30,7 +30,7 @@ const configSchema = {
   },
 } as const;
 
-/** Creates a rule a Pulumi policy. `now` tells the day that exceptions are judged by. */
+/** Creates a rule a Pulumi policy. `now` returns the day that exceptions are judged by. */
 export function createPolicy(rule: Rule, now: () => Date): Policies[number] {
   const shared = {
     name: rule.name,
@@ -46,7 +46,7 @@ export function createPolicy(rule: Rule, now: () => Date): Policies[number] {
       validateResource: (args, report) => {
         const { exceptions, options } = configured(rule, args);
         for (const finding of rule.check(resourceOf(args), options)) {
-          tell({ rule, resource: args.name, finding, exceptions, now }, report);
+          reportFinding({ rule, resource: args.name, finding, exceptions, now }, report);
         }
       },
     };
@@ -58,7 +58,7 @@ export function createPolicy(rule: Rule, now: () => Date): Policies[number] {
       const { exceptions } = configured(rule, args);
       for (const { resource, message } of rule.check(args.resources.map(resourceOf))) {
         const urn = args.resources.find((candidate) => candidate.name === resource)?.urn;
-        tell({ rule, resource, finding: message, exceptions, now }, (text) => report(text, urn));
+        reportFinding({ rule, resource, finding: message, exceptions, now }, (text) => report(text, urn));
       }
     },
   };
@@ -93,7 +93,7 @@ type Found = Readonly<{
   now: () => Date;
 }>;
 
-function tell({ rule, resource, finding, exceptions, now }: Found, report: (text: string) => void): void {
+function reportFinding({ rule, resource, finding, exceptions, now }: Found, report: (text: string) => void): void {
   const { excused, note } = judgeException(exceptions, { rule: rule.name, resource, today: now() });
   if (excused) return;
   report(`${resource} ${finding}${note === undefined ? "" : ` (${note})`}. ${rule.remedy}`);

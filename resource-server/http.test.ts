@@ -107,7 +107,7 @@ describe("a route that is sold no more", () => {
     expect(shop.facilitation.asked).toEqual(["verify", "work", "settle", "settle"]);
   });
 
-  it("is not found, and tells a settlement that was refused meanwhile", async () => {
+  it("is not found, and reports a settlement that was refused meanwhile", async () => {
     const refusal: SettleResponse = { ...pendingAnswer, errorReason: "insufficient_funds", transaction: "" };
     shop.facilitation.settlements.splice(0, 1, refusal);
     const refused = await pay("/data?a=1", payment, { method: "POST", body: "one" });

@@ -62,7 +62,7 @@ export function addPaidRoutes(app: App, options: PaidRoutesOptions, dependencies
   });
 }
 
-/** What a client asks for: the method, and path with query as it sent them. */
+/** What a client requests: the method, and path with query as it sent them. */
 type Target = Readonly<{ method: Route["method"]; target: string }>;
 
 type Serving = PaidRoutesDependencies & Readonly<{ lines: SaleLines }>;
@@ -166,7 +166,7 @@ async function collect(
 
 type Ended = Readonly<{ outcome: SaleOutcome; options: PaidRoutesOptions; serving: Serving }>;
 
-/** Tells how a sale ended, and sees its delivery to its end. */
+/** Answers how a sale ended, and sees its delivery to its end. */
 function concludeSale(c: Context, facts: SaleFacts, { outcome, options, serving }: Ended): void {
   logOutcome(serving.lines, facts, outcome);
   if (outcome.kind !== "sold") return;

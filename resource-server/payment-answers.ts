@@ -4,7 +4,7 @@ import type { Route } from "./routes/route.ts";
 import type { SaleOutcome } from "./sale/sale-outcome.ts";
 import type { SoldResponse } from "./claims/payment-claim.ts";
 
-/** Seconds after which a client may ask again; a block takes about as long. */
+/** Seconds after which a client may try again; a block takes about as long. */
 const retryAfterSeconds = "1";
 /** A database, a facilitator or a node takes some seconds to come back. */
 const recoveryRetryAfterSeconds = "3";
@@ -12,7 +12,7 @@ const recoveryRetryAfterSeconds = "3";
 /**
  * The only place where the outcome of a payment becomes HTTP (specification, "States and transitions" and "Errors"; x402
  * version 2 headers). Nothing here shows a facilitator's own text. 402 means that this payment buys nothing, and invites another one; where
- * the server can't tell, the answer is another, so that no client pays a second time for what the first payment may yet buy.
+ * the server does not know, the answer is another, so that no client pays a second time for what the first payment may yet buy.
  *
  * | outcome | answer |
  * |---|---|
@@ -74,7 +74,7 @@ export function answerWithoutOffer(outcome: Exclude<SaleOutcome, { kind: "invali
   }
 }
 
-/** Asks for payment: 402 with every offer of the route. `error` says why, in the SDK's reason codes or in words. */
+/** Requests payment: 402 with every offer of the route. `error` says why, in the SDK's reason codes or in words. */
 export function requirePayment(route: Route, url: string, error: string, settlement?: SettleResponse): Response {
   const instructions: PaymentRequired = {
     x402Version: 2,

@@ -42,7 +42,7 @@ export const resourceServerSettings = defineSettings("resource-server", essentia
   publicUrl: httpUrl
     .optional()
     .describe(
-      "URL under which clients reach the server; payment instructions name it. Default: what the client asked for",
+      "URL under which clients reach the server; payment instructions name it. Default: what the client requested",
     ),
   routesPath: filePath.describe(
     "JSON5 file of the routes that are sold, keyed by `<METHOD> <path>`; takes effect as it changes",
@@ -70,7 +70,7 @@ export const resourceServerSettings = defineSettings("resource-server", essentia
     url: httpUrl.optional().describe("Facilitator that verifies and settles; absent: this process does it itself"),
     apiKey: secret(z.string().regex(/^[!-+\--~]{16,256}$/))
       .optional()
-      .describe("Key that the facilitator knows this server by, where it asks for one (its setting `apiKeys`)")
+      .describe("Key that the facilitator knows this server by, where it requests one (its setting `apiKeys`)")
       .meta({ expected: "a key of 16 to 256 visible characters without a comma" }),
     verifyTimeoutMs: milliseconds.default(10_000).describe("How long a verification may take"),
     settleTimeoutMs: milliseconds.default(60_000).describe("How long a request waits for its settlement"),

@@ -62,7 +62,7 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   keeping.use(watchReleases(settings, { version: upkeep.version, health, files, board, clock, log }));
   keeping.use(await listenControl(state.directory, upkeep.control, { log, mask }));
   context.yields(async () => {
-    // Who asks for it from now on is told that the sidecar is starting, and finds the next one.
+    // Whoever requests it from now on learns that the sidecar is starting, and finds the next one.
     upkeep = undefined;
     await endKeeping();
     state.release();

@@ -36,14 +36,14 @@ export function createSeries({ pointsKept, spanMs }: SeriesOptions): Series {
     add: (point) => {
       const past = points.filter(({ atMs }) => atMs <= point.atMs && point.atMs - atMs <= spanMs);
       const all = [...past, point];
-      points = all.length > pointsKept ? all.toSpliced(leastTelling(all), 1) : all;
+      points = all.length > pointsKept ? all.toSpliced(leastInformative(all), 1) : all;
     },
     list: () => points,
   };
 }
 
 /** The index of the point, neither first nor last, that lies nearest to the line through its neighbours, as the area between them. */
-function leastTelling(points: readonly SeriesPoint[]): number {
+function leastInformative(points: readonly SeriesPoint[]): number {
   const areas = points.slice(1, -1).map((point, index) => area(points[index], point, points[index + 2]));
   return areas.indexOf(Math.min(...areas)) + 1;
 }

@@ -54,7 +54,7 @@ export type EventLog = Readonly<{
   };
   /** Has the audit log say what is about to be done, its outcome `unknown`; no event that anybody sees. */
   begin: (kind: ChangeKind, message: string, why: string | undefined, change: BeginningChange) => void;
-  /** Has the audit log say that what was tried failed, and why; no event that anybody sees, whom a condition tells. */
+  /** Has the audit log say that what was tried failed, and why; no event that anybody sees, because a condition shows it. */
   fail: (kind: ChangeKind, message: string, why: string, change: BeginningChange) => void;
   list: () => readonly SidecarEvent[];
 }>;

@@ -97,7 +97,7 @@ test("what can't be looked at is its own incident kind, and a sidecar that has j
   expect(headline(...right, condition("UpkeepCurrent", "Failing"))).toMatch(/^Not looked after: The node serves\. /);
 });
 
-test("every reason that a cause is told by exists", () => {
+test("every reason that a cause names exists", () => {
   const unknown = causes.flatMap(({ type, reasons = [] }) => {
     const { True, False, Unknown } = conditionReasons[type];
     const known = new Set<string>([...True, ...False, ...Unknown]);

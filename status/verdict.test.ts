@@ -8,8 +8,8 @@ const since = "2026-01-01T00:00:00.000Z";
 const sides = ["RpcAnswering", "HeightAdvancing", "ConfigValid", "RestartSettled", "Unheld"] as const;
 
 /** The verdict where just those sides are watched. */
-function verdictOf(told: readonly Condition[], mode: UpkeepMode) {
-  return judge(told, { mode, watched: sides });
+function verdictOf(reported: readonly Condition[], mode: UpkeepMode) {
+  return judge(reported, { mode, watched: sides });
 }
 
 /** A right condition of each side, but for those that are wrong for the given reason. */
@@ -76,7 +76,7 @@ test("a node that does not answer because it is being restarted is not called do
   );
 });
 
-test("a node that serves, but is not right, is told apart from one that is down", () => {
+test("a node that serves, but is not right, is distinguished from one that is down", () => {
   expect(verdictOf(conditions({ ConfigValid: "Empty" }), "enforce").title).toBe(
     "The node serves, but one thing about it is not right",
   );
@@ -89,7 +89,7 @@ test("a node that serves, but is not right, is told apart from one that is down"
   );
 });
 
-test("a node that nobody looks after is not known, whatever was told of it before", () => {
+test("a node that nobody looks after is not known, whatever was reported of it before", () => {
   const failing: Condition = {
     type: "UpkeepCurrent",
     status: "False",
@@ -97,8 +97,12 @@ test("a node that nobody looks after is not known, whatever was told of it befor
     message: "The disk is gone. Each look since 03:41 has failed.",
     since,
   };
-  for (const told of [conditions(), conditions({ RestartSettled: "Running" }), conditions({ ConfigValid: "Empty" })]) {
-    const verdict = verdictOf([...told, failing], "enforce");
+  for (const reported of [
+    conditions(),
+    conditions({ RestartSettled: "Running" }),
+    conditions({ ConfigValid: "Empty" }),
+  ]) {
+    const verdict = verdictOf([...reported, failing], "enforce");
     expect([verdict.level, verdict.title]).toEqual(["unknown", "Not known: the node is not looked after"]);
     expect(verdict.message).toMatch(/^The disk is gone\. Each look since 03:41 has failed\./);
   }

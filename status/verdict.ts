@@ -22,7 +22,7 @@ export type VerdictScope = Readonly<{
   watched: readonly ConditionType[];
 }>;
 
-/** What has to be so before the node takes traffic; `/readyz` asks for the same. */
+/** What has to be so before the node takes traffic; `/readyz` requests the same. */
 export const neededForTraffic = ["RpcAnswering", "ChainIdExpected", "HeightAdvancing", "GatewayServing"] as const;
 
 /**

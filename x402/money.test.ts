@@ -34,7 +34,7 @@ describe("an amount", () => {
   });
 
   it.each(["bash.05", "-bash.05", "/bin/bash.05", "zsh.05", "sh.1", "/usr/bin/zsh", "bash", ".05", ""])(
-    "%j is told to be what a shell made of it",
+    "%j is reported as what a shell made of it",
     (text) => {
       expect(() => parseTokenAmount(text)).toThrow(
         `"${text}" is no amount; a shell replaces $ and the digit after it. Write the amount without $ (0.05), or in single quotes ('$0.05').`,

@@ -22,7 +22,7 @@ export type TokenAmount = Readonly<{ kind: "units"; units: bigint } | { kind: "t
 /**
  * Reads an amount: `"0.05"` and `"$0.05"` are in whole tokens (dollars, for a dollar's token), `"50000"` is in smallest units.
  *
- * @throws {TokenAmountError} when the text is neither; what a shell has made of `$0.05` is told apart.
+ * @throws {TokenAmountError} when the text is neither; what a shell has made of `$0.05` is reported separately.
  */
 export function parseTokenAmount(text: string): TokenAmount {
   if (wholeNumber.test(text)) return { kind: "units", units: BigInt(text) };

@@ -61,7 +61,7 @@ export type Scheme<Payment = unknown> = Readonly<{
   digest(payment: Payment): string;
   /** Unix seconds from which on the payment can't be settled. */
   expiresAt(payment: Payment): number;
-  /** What a seller's offer asks for at a price in dollars. */
+  /** What a seller's offer requests at a price in dollars. */
   quote(price: string, token: ChargedToken): Promise<Pick<PaymentRequirements, "amount" | "asset" | "extra">>;
   /** Says why a client pays no such offer, whatever its limits are, if so. */
   objectionTo(offer: PaymentRequirements): string | undefined;
@@ -99,7 +99,7 @@ export type Order<Payment> = Readonly<{
 }>;
 
 /**
- * What a facilitator does for its schemes on behalf of one caller: it knows who is served, what is on record and whose it is, asks the chain, and
+ * What a facilitator does for its schemes on behalf of one caller: it knows who is served, what is on record and whose it is, queries the chain, and
  * settles. A scheme finds out who signed what, and leaves the rest to it.
  */
 export type Transfers = Readonly<{

@@ -12,7 +12,7 @@ import type { Command } from "@commander-js/extra-typings";
 const tokenVariable = "GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN";
 
 /**
- * Tells where the sidecar is asked that a command is for: at its URL, in the state directory that is named, or where the settings have it.
+ * Finds the sidecar that a command is for: at its URL, in the state directory that is named, or where the settings have it.
  * What is wrong is printed and sets the exit status 1; the result is undefined then.
  */
 export function findControlTarget(command: string, typed: ControlOptions, { mask }: Readonly<{ mask: Mask }>) {

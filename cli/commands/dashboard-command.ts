@@ -17,7 +17,7 @@ export function createDashboardCommand({ mask }: Readonly<{ mask: Mask }>) {
     )
     .option("--host <address>", "address to listen at", "127.0.0.1")
     .option("--port <port>", "port to listen at; 0 takes a free one", parsePort, defaultPort)
-    .option("--allowed-host <name...>", "name by which it may be asked, besides addresses and localhost")
+    .option("--allowed-host <name...>", "name by which it may be queried, besides addresses and localhost")
     .action(async ({ targets, host, port, allowedHost = [] }) => {
       const { runDashboard } = await import("./run-dashboard.ts");
       const listen = { host, port, allowedHosts: allowedHost };

@@ -82,7 +82,7 @@ export function createPayCommand({ mask }: Readonly<{ mask: Mask }>) {
     });
 }
 
-/** The first SIGINT or SIGTERM gives up, so that a payment under way is told of; the second ends the process. */
+/** The first SIGINT or SIGTERM gives up, so that a payment under way is reported; the second ends the process. */
 function interruption() {
   const controller = new AbortController();
   let status: number | undefined;
@@ -109,7 +109,7 @@ function addressed(url: string, headers: Readonly<Record<string, string>>) {
 /** More than any key has. */
 const keyBytes = 65_536;
 
-/** The key, where one is given or needed, and the chain's endpoint. Tells what is wrong, and gives nothing then. */
+/** The key, where one is given or needed, and the chain's endpoint. Reports what is wrong, and gives nothing then. */
 function readEnvironment(keyFile: string | undefined, { needsKey, mask }: Readonly<{ needsKey: boolean; mask: Mask }>) {
   try {
     const { signer, chain } = readSettings(paySettings, { env: process.env });

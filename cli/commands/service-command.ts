@@ -28,7 +28,7 @@ export function addServiceCommand<Schema extends z.ZodObject>(
 ): void {
   const loaded: { service?: Service<Schema> } = {};
   const service = async () => (loaded.service ??= await load());
-  // Help can't wait, so the settings are loaded before it is asked for. What hands over needs none of them, and stays small.
+  // Help can't wait, so the settings are loaded before it is requested. What hands over needs none of them, and stays small.
   program.hook("preSubcommand", async (_, chosen) => {
     if (chosen.name() === name && !process.argv.includes("--hand-over")) await service();
   });

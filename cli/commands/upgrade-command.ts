@@ -71,7 +71,7 @@ export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
 function addOptions(command: Command) {
   return addSeveralControlOptions(command)
     .argument("[directory]", "directory with the new version's programs (ops, node_cli, …), on the sidecar's machine")
-    .option("--node-version <version>", "the new version, where its node_cli does not tell it")
+    .option("--node-version <version>", "the new version, where its node_cli does not report it")
     .option(
       "--at <when>",
       "begin by itself then: a time such as 2027-01-05T02:00:00Z, a height of the chain, or now; default: in upgrade.window, without one now",

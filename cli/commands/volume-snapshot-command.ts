@@ -10,7 +10,7 @@ export function createVolumeSnapshotCommand({ mask }: Readonly<{ mask: Mask }>) 
   return new Command("volume-snapshot")
     .summary("Take a snapshot of a node's volume on Kubernetes, and keep the last ones")
     .description(
-      "Asks the cluster for a VolumeSnapshot of a claim, and deletes the oldest that it made beyond the number that is kept. Exits 0 when it is taken, 1 when the API server refuses.",
+      "Requests a VolumeSnapshot of a claim from the cluster, and deletes the oldest that it made beyond the number that is kept. Exits 0 when it is taken, 1 when the API server refuses.",
     )
     .option("--settings <file>", "JSON5 file with the settings; environment variables win over it")
     .option("--json", "one JSON document: { result: taken, claim, name, deleted }", false)

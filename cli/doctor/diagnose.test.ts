@@ -14,7 +14,7 @@ import {
   listFindings,
 } from "./testing/doctored.ts";
 
-test("a sidecar that is right is 0; what nobody named is told as not asked", async () => {
+test("a sidecar that is right is 0; what nobody named is shown as not checked", async () => {
   const url = await startServiceThat({
     service: "sidecar",
     conditions: [{ type: "RpcAnswering", status: "True", message: "" }],
@@ -113,8 +113,8 @@ test.each([
     { eth_getBlockByNumber: { number: "0x10", timestamp: `0x${(nowMs / 1_000 + 60).toString(16)}` } },
     /^wrong: .*60 s in the future/,
   ],
-  ["no head", { eth_getBlockByNumber: null }, /^unknown: .* does not tell its latest block/],
-])("a node with %s is told", async (_, results, expected) => {
+  ["no head", { eth_getBlockByNumber: null }, /^unknown: .* does not report its latest block/],
+])("a node with %s is reported", async (_, results, expected) => {
   const run = await runDoctor({ env: facilitator(await startNodeThat(results)) });
   expect(listFindings(run, "node")[0]).toMatch(expected);
 });
@@ -171,7 +171,7 @@ test("a key's file that others can read is wrong, with the command that mends it
   expect(await look()).toEqual([expect.stringContaining(`\`chmod o= ${file}\``)]);
 });
 
-test("a facilitator is asked as the resource server does: key and chain have to fit", async () => {
+test("a facilitator is queried as the resource server does: key and chain have to fit", async () => {
   let [status, network] = [200, "eip155:1672"];
   const keys: unknown[] = [];
   const url = await serve(({ headers }, response) => {

@@ -62,7 +62,7 @@ async function runChecks(diagnosis: Diagnosis): Promise<readonly Finding[]> {
       try {
         return await check(diagnosis);
       } catch (error) {
-        // One look that fails is told as such, and hides none of the others.
+        // A check that fails is reported as such, and hides none of the others.
         return [
           { check: name, subject: "doctor", state: "unknown", message: `could not look: ${String(error)}` } as const,
         ];

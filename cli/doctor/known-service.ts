@@ -9,7 +9,7 @@ export const doctoredServices: readonly DoctoredService[] = listOperatedServices
 /** A gateway that runs alone is no service of a stack. */
 export type DoctoredService = OperatedService | "gateway";
 
-/** A service, as far as it is known before it is asked. */
+/** A service, as far as it is known before it is queried. */
 export type KnownService = Readonly<{
   service: DoctoredService;
   /** How it came to be known, e.g. `the environment`. */

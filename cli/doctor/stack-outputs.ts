@@ -14,7 +14,7 @@ const outputsSchema = z.object({
 /** What a stack gave a service: the digest of its settings, and of each file that it reads as it changes, by the file's name. */
 export type GivenConfiguration = Readonly<z.output<typeof expected>>;
 
-/** The services of a stack: what each was given, and where it is asked, where that is known. */
+/** The services of a stack: what each was given, and where it is queried, where that is known. */
 export type StackServices = Readonly<Record<string, GivenConfiguration & Readonly<{ url: string | undefined }>>>;
 
 /**

@@ -89,7 +89,7 @@ test("what is written later is followed, also after the log was cut, until the e
   expect(await status).toBe(0);
 });
 
-test("what there is not is told with what there is", async () => {
+test("a log that does not exist is reported with those that do", async () => {
   const stateDirectory = await stackFolder();
   const stranger = running({ stateDirectory, services: ["sidcar"] });
   expect(await stranger.status).toBe(1);
@@ -106,7 +106,7 @@ test("what there is not is told with what there is", async () => {
   expect(gone.printed.error).toMatch(/^logs: none\.log: tail ended with status 1: .*none\.log/);
 });
 
-test("containers and pods are asked by their own programs", async () => {
+test("containers and pods are queried by their own programs", async () => {
   const folder = await stackFolder();
   for (const name of ["docker", "kubectl"]) {
     await writeFile(join(folder, name), '#!/bin/sh\necho "${0##*/} $*"\n');

@@ -3,7 +3,7 @@ import { stackServices } from "#daemon/stack-services.ts";
 import { createStackQuestions } from "./node-status.ts";
 
 /**
- * Asks the sidecar of its own pod, and the node through the gateway there: `ask-node.main.ts look`, `block <number>` or `peers`. Prints the answer as JSON, and
+ * Queries the sidecar of its own pod, and the node through the gateway there: `ask-node.main.ts look`, `block <number>` or `peers`. Prints the answer as JSON, and
  * `null` where there is none.
  */
 const [question, number] = process.argv.slice(2);

@@ -14,7 +14,7 @@ import type { StackPlatform } from "./stack-platform.ts";
 import { defaultLimits, type StackLimits, type StackRecord, type UpgradeSide } from "./stack-record.ts";
 import type { StackTarget } from "./stack-target.ts";
 
-/** What is asked for, and how a person agrees. */
+/** What is requested, and how a person agrees. */
 export type BeginOptions = Readonly<{
   stack: string;
   /** Absolute. */

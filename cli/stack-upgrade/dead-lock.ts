@@ -11,7 +11,7 @@ type BegunUpdate = NonNullable<StackRecord["update"]>;
 
 /**
  * Finds the process that left the stack locked, in the words of a `pulumi up` that was refused: an update that this upgrade itself began on this machine, and that is no
- * more. Undefined where anybody else has a lock, or where it can't be told.
+ * more. Undefined where anybody else has a lock, or where that can't be determined.
  */
 export async function findDeadLock(
   said: string,

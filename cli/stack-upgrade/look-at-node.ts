@@ -30,7 +30,7 @@ export async function lookAtNode(
   }
 }
 
-/** What has to hold of a node that is worth comparing with: only of one that runs well can be told whether it is worse afterwards. */
+/** What has to hold of a node that is worth comparing with: only if it runs well now can it be judged worse afterwards. */
 const needed = ["RpcAnswering", "ConfigValid", "ConfigCurrent", "RestartSettled", "VersionAgreed", "Unheld"] as const;
 
 function* nodeProblems(said: SidecarLook, { from }: StackPlace): Generator<string> {

@@ -54,10 +54,10 @@ export function advanceRecord(
     : advanceForward(record, stage, outcome, nowMs);
 }
 
-/** Says how a step goes on that an earlier run began; one that stranded begins its way back again, because a person asks for it. Pure. */
+/** Says how a step goes on that an earlier run began; one that stranded begins its way back again, because a person requests it. Pure. */
 export function resumeRecord(record: StackRecord, nowMs: number): StackRecord {
   if (record.end === "stranded") {
-    // A person was told of what was begun, and wants it to be gone on with.
+    // A person knows what was begun, and wants it continued.
     const restored = record.restored === "whole" ? record.restored : undefined;
     return enter({ ...record, restored, end: undefined, note: undefined, attempts: 0 }, firstBack(record), nowMs);
   }
@@ -80,7 +80,7 @@ export function isBackward(stage: StackStage): stage is BackwardStage {
 type Ended = Exclude<StepOutcome, { kind: "waits" }>;
 
 function advanceForward(record: StackRecord, stage: ForwardStage, outcome: Ended, nowMs: number): StackRecord {
-  // The new version is proved by then: what could not be removed is told, and undoes nothing.
+  // The new version is proved by then: what could not be removed is reported, and undoes nothing.
   if (stage === "cleaning") {
     return { ...record, end: "committed", note: outcome.kind === "done" ? outcome.note : outcome.why };
   }

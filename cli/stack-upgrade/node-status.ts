@@ -27,7 +27,7 @@ export const looked = z.discriminatedUnion("ok", [
 /** What is asked of a running stack; a look that gets no answer says why. */
 export type StackQuestions = Readonly<{
   look: () => Promise<Readonly<z.output<typeof looked>>>;
-  /** The hash of a block, through the gateway; undefined where it is not told. */
+  /** The hash of a block, through the gateway; undefined where it is not returned. */
   blockHash: (number: number) => Promise<string | undefined>;
   peers: () => Promise<number | undefined>;
 }>;
@@ -78,7 +78,7 @@ export function hasCondition(look: SidecarLook, type: string): boolean {
   return findCondition(look, type)?.status === "True";
 }
 
-/** The version that the running node tells itself. Pure. */
+/** The version that the running node reports itself. Pure. */
 export function readReportedVersion({ node }: SidecarLook): NodeVersion | undefined {
   return node.answers && node.binaryVersion !== undefined ? parseBinaryVersion(node.binaryVersion) : undefined;
 }

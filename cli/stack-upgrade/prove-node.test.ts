@@ -24,9 +24,9 @@ function describeNode(missing: readonly string[] = []): SidecarLook {
   return { node: { answers: true, height: 150, binaryVersion: "0.17.0" }, conditions };
 }
 
-const tell = async () => "0xold";
+const report = async () => "0xold";
 
-/** Proves a node whose sidecar says this, look by look, the last again and again; tells how long it took, too. */
+/** Proves a node whose sidecar says this, look by look, repeating the last; returns how long it took, too. */
 async function prove(said: readonly SidecarLook[], blockHash: ProofDependencies["blockHash"]) {
   const { clock, advance } = createWorldTime();
   let looks = 0;
@@ -49,16 +49,16 @@ describe("the proof of a node", () => {
     });
   });
 
-  it("waits for an old block that is not told yet", async () => {
+  it("waits for an old block that is not returned yet", async () => {
     let asked = 0;
-    const tellLate = async () => ((asked += 1) > 2 ? "0xold" : undefined);
-    expect(await prove([describeNode()], tellLate)).toMatchObject({
+    const answerLate = async () => ((asked += 1) > 2 ? "0xold" : undefined);
+    expect(await prove([describeNode()], answerLate)).toMatchObject({
       kind: "done",
       tookMs: 200,
     });
   });
 
-  it("fails at its limit where that is never told", async () => {
+  it("fails at its limit where that is never returned", async () => {
     expect(await prove([describeNode()], async () => undefined)).toMatchObject({
       why: "within 1000 ms: its data are not known to be the old ones: block 37, which had the hash 0xold, is not returned",
     });
@@ -66,8 +66,8 @@ describe("the proof of a node", () => {
 
   it("waits for what the sidecar does not find right yet, and says at its limit what that was", async () => {
     const wrong = describeNode(["ConfigCurrent"]);
-    expect(await prove([wrong, wrong, describeNode()], tell)).toMatchObject({ kind: "done", tookMs: 200 });
-    expect(await prove([wrong], tell)).toMatchObject({
+    expect(await prove([wrong, wrong, describeNode()], report)).toMatchObject({ kind: "done", tookMs: 200 });
+    expect(await prove([wrong], report)).toMatchObject({
       why: "within 1000 ms: ConfigCurrent: what the sidecar says of ConfigCurrent",
     });
   });

@@ -25,7 +25,7 @@ export type ProofOptions = Readonly<{
 export type ProofDependencies = Pick<StackQuestions, "look" | "blockHash"> &
   Readonly<{ clock: Pick<Clock, "monotonicMs">; pause: Pause }>;
 
-/** Whether a node is proved, and whether it told its version itself. */
+/** Whether a node is proved, and whether it reported its version itself. */
 export type Proof = Readonly<{ kind: "done"; reportedVersion: boolean } | { kind: "failed"; why: string }>;
 
 /** What has to be said of the node by its sidecar, and what to read in case it is not. */

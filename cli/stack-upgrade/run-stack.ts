@@ -138,7 +138,7 @@ async function requireBackend(known: StackRecord, pulumi: PulumiCli): Promise<vo
   }
 }
 
-/** What an earlier run began is gone on with, by the same words or by --continue; nothing else is begun meanwhile. What may change is how long it takes, and where the sidecar is asked. */
+/** What an earlier run began is gone on with, by the same words or by --continue; nothing else is begun meanwhile. What may change is how long it takes, and where the sidecar is queried. */
 function agreeToGoOn(known: StackRecord, options: StackUpgradeOptions & Readonly<{ configFile: string }>): StackRecord {
   const { stack, directory, configFile, requested, isContinued, dryRun, limits, statusUrl } = options;
   const isSame = isContinued || requested?.image === known.to.image;

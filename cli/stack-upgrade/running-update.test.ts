@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
 describe("a process", () => {
-  it("is told apart by its start, and is gone once it has ended", async () => {
+  it("is identified by its start, and is gone once it has ended", async () => {
     const child = spawn(process.execPath, ["--eval", "setInterval(() => {}, 1000)"], { stdio: "ignore" });
     const { pid = 0 } = child;
     const startedAt = await systemProcesses.startOf(pid);
@@ -36,8 +36,8 @@ describe("a process", () => {
     const script = `const { pid } = require("node:child_process").spawn("sleep", ["1000"], { detached: true });
       process.stdout.write(String(pid));`;
     const child = spawn(process.execPath, ["--eval", script], { stdio: ["ignore", "pipe", "ignore"], detached: true });
-    const [told] = (await once(child.stdout, "data")) as [Buffer];
-    const started = Number(told.toString());
+    const [printed] = (await once(child.stdout, "data")) as [Buffer];
+    const started = Number(printed.toString());
     expect(await systemProcesses.startOf(started)).toBeDefined();
     await systemProcesses.kill(child.pid ?? 0);
     expect(await systemProcesses.startOf(started)).toBeUndefined();
@@ -48,7 +48,7 @@ describe("a process", () => {
 const touch = (name: string) => ({ args: [name], withinMs: generousMs });
 
 describe("a program that is let go", () => {
-  it("begins in the process that was told of, after that", async () => {
+  it("begins in the process that was reported, after that", async () => {
     const run = createPulumiProcess(directory, { program: "touch" });
     let seen: readonly string[] | undefined;
     let start: string | undefined;
@@ -65,17 +65,17 @@ describe("a program that is let go", () => {
 
   it("never begins where nobody can note it", async () => {
     const run = createPulumiProcess(directory, { program: "touch" });
-    let told = 0;
+    let printed = 0;
     const begun = run({
       ...touch("never"),
       onBegin: async (pid) => {
-        told = pid;
+        printed = pid;
         throw new Error("the disk is full");
       },
     });
     await expect(begun).rejects.toThrow("the disk is full");
     const gone = await waitUntil(
-      () => systemProcesses.startOf(told),
+      () => systemProcesses.startOf(printed),
       (start) => start === undefined,
       { everyMs: 10, withinMs: generousMs },
     );

@@ -47,7 +47,7 @@ function findSocket(engine: string): string {
   try {
     return realpathSync(engine.replace("unix://", ""));
   } catch {
-    // An engine that is not there is told when it is asked.
+    // A missing engine is reported when it is queried.
     return engine;
   }
 }

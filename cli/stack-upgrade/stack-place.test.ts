@@ -12,8 +12,8 @@ const config = {
   "gatehouse:nodeImage": "registry.example/node:0.16.2",
   "gatehouse:signerPrivateKey": undefined,
 };
-const read = (more: Readonly<Record<string, string>> = {}, told: unknown = outputs) =>
-  readStackPlace("acme/gatehouse/prod", { config: { ...config, ...more }, outputs: told, statusUrl: undefined });
+const read = (more: Readonly<Record<string, string>> = {}, reported: unknown = outputs) =>
+  readStackPlace("acme/gatehouse/prod", { config: { ...config, ...more }, outputs: reported, statusUrl: undefined });
 
 describe("where a stack runs", () => {
   it("is read from its configuration and outputs", () => {
@@ -37,11 +37,11 @@ describe("where a stack runs", () => {
       "gatehouse:namespace": "pay",
       "gatehouse:volumeSnapshots": '{"schedule":"@daily","className":"fast"}',
     };
-    const told = { urls: { public: {}, operations: { status: "http://sidecar-status:9600/status" } } };
-    expect(read(more, told).target).toEqual({ kind: "kubernetes", namespace: "pay", snapshotClass: "fast" });
+    const reported = { urls: { public: {}, operations: { status: "http://sidecar-status:9600/status" } } };
+    expect(read(more, reported).target).toEqual({ kind: "kubernetes", namespace: "pay", snapshotClass: "fast" });
     const named = { ...more, "gatehouse:kubernetesContext": "production" };
-    expect(read(named, told).target).toMatchObject({ context: "production" });
-    const asked = { config: { ...config, ...more }, outputs: told, statusUrl: "http://127.0.0.1:9600" };
+    expect(read(named, reported).target).toMatchObject({ context: "production" });
+    const asked = { config: { ...config, ...more }, outputs: reported, statusUrl: "http://127.0.0.1:9600" };
     expect(() => readStackPlace("prod", asked)).toThrow("--url is for stacks on Docker");
   });
 
@@ -61,8 +61,8 @@ describe("where a stack runs", () => {
       "set nodeVersion",
     ],
     ["a stack that was never deployed", {}, {}, "run pulumi up with this release first"],
-  ])("refuses %s, and says what to do", (_, more, told, words) => {
-    expect(() => read(more, told)).toThrow(words);
+  ])("refuses %s, and says what to do", (_, more, reported, words) => {
+    expect(() => read(more, reported)).toThrow(words);
   });
 });
 
@@ -89,7 +89,7 @@ describe("what the configuration says of the new version", () => {
       { image: "registry.example/node@sha256:00", version: "0.17.0", nodeVersion: "0.17.0" },
     ],
     ["nothing, where nothing shows it", {}, { image: "registry.example/node:next", version: undefined }, undefined],
-  ])("is told %s", (_, more, asked, side) => {
+  ])("learns %s", (_, more, asked, side) => {
     expect(decideNewSide(read(more), asked)).toEqual(side);
   });
 

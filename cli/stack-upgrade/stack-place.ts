@@ -5,7 +5,7 @@ import type { ConfigChange, ConfigValues } from "./pulumi/pulumi-cli.ts";
 import type { UpgradeSide } from "./stack-record.ts";
 import { urlOnKubernetes, type DockerTarget, type KubernetesTarget, type StackTarget } from "./stack-target.ts";
 
-/** A deployed stack as its configuration and outputs tell it. */
+/** A deployed stack as its configuration and outputs describe it. */
 export type StackPlace = Readonly<{
   stack: string;
   project: string;
@@ -30,7 +30,7 @@ const defaultNamespace = "gatehouse";
 /**
  * Reads where a stack runs.
  *
- * @param statusUrl where its sidecar is asked, if not where the stack says.
+ * @param statusUrl where its sidecar is queried, if not where the stack says.
  * @throws {Error} for a stack that can't be upgraded by this command, with what to do instead.
  */
 export function readStackPlace(
@@ -109,7 +109,7 @@ function projectOf(config: ConfigValues): string {
   );
 }
 
-/** What the stack is to say of the new version; undefined where nothing tells which version that is. Pure. */
+/** What the stack is to say of the new version; undefined where nothing shows which version that is. Pure. */
 export function decideNewSide(
   { from }: Pick<StackPlace, "from">,
   requested: RequestedVersion,

@@ -31,7 +31,7 @@ export type PlatformLook = Readonly<{
   clones: boolean;
 }>;
 
-/** Nothing else depends on it: what could not be removed is told. */
+/** Nothing else depends on it: what could not be removed is reported. */
 export type Removed = Readonly<{ kind: "done"; note?: string }>;
 
 /** How an upgrade's steps are described to a person before they agree. */

@@ -31,7 +31,7 @@ const end = z.enum(["committed", "rolled-back", "stranded"]);
 /** What a stack's configuration says of the node, and which version that is. */
 const side = z.object({
   image: z.string(),
-  /** The key nodeVersion; absent where the image's tag tells the version. */
+  /** The key nodeVersion; absent where the image's tag names the version. */
   nodeVersion: z.string().optional(),
   version: z.string(),
 });
@@ -41,7 +41,7 @@ export type UpgradeSide = Readonly<z.output<typeof side>>;
 /** What was known of the node before it was stopped, to prove either version by. */
 const nodeBefore = z.object({
   height: z.number(),
-  /** A block that no reorganization reaches any more; absent where the node would not tell it. */
+  /** A block that no reorganization reaches any more; absent where the node did not return it. */
   block: z.object({ number: z.number(), hash: z.string() }).optional(),
   tellsVersion: z.boolean(),
   autoPrune: z.boolean(),
@@ -100,7 +100,7 @@ const recordShape = z.object({
   earlierUpdates: z.array(runningUpdate).optional(),
   /** What the last run waited for in this stage: a lock that somebody else has on the stack, or something else. */
   waitsFor: z.enum(["lock", "other"]).optional(),
-  /** Whether the new version told what it is when it was proved. */
+  /** Whether the new version reported itself when it was proved. */
   reportedVersion: z.boolean().optional(),
   failure: z.string().optional(),
   end: end.optional(),

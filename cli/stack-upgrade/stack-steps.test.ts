@@ -169,7 +169,7 @@ describe("a node that somebody starts", () => {
     expect(world.state.copy).toBeUndefined();
   });
 
-  it("while its data are put back is told, and is not taken for well the next time by itself", async () => {
+  it("while its data are put back is reported, and is not taken for well the next time by itself", async () => {
     const world = createStackWorld("silent");
     world.during("restore", () => {
       world.startNode();
@@ -197,7 +197,7 @@ describe("a node that somebody starts", () => {
 
 const untold = (world: StackWorld) => ({ ...world.record, before: { ...world.record.before, tellsVersion: false } });
 
-describe("a version that the node does not tell", () => {
+describe("a version that the node does not report", () => {
   it("is proved by the image of the container that runs, and that is said", async () => {
     const world = createStackWorld("reports no version");
     const ended = await createTyping(world, untold(world)).type();
@@ -226,7 +226,7 @@ describe("a way back", () => {
     expect(ended?.record.note).toContain(`${names.node} is not one of ${oldImage}`);
   });
 
-  it("asks nothing of Pulumi where nothing was configured yet", async () => {
+  it("requests nothing of Pulumi where nothing was configured yet", async () => {
     const world = createStackWorld("good");
     world.state.isPulumiThere = false;
     world.state.copyMs = 5_000;

@@ -32,7 +32,7 @@ export type StackStepsDependencies = Omit<UpdateDependencies, "pulumi"> &
     platform: StackPlatform;
     questions: Pick<StackQuestions, "look" | "blockHash">;
     proof: ProofPace;
-    /** What the way back may take at least, whatever was asked for on the way there. */
+    /** What the way back may take at least, whatever was requested on the way there. */
     backLimits?: StackLimits;
   }>;
 
@@ -180,7 +180,7 @@ async function proveNew(
   return done;
 }
 
-/** Another command may have left another version here: one that tells none is known by its image alone. */
+/** Another command may have left another version here: one that reports none is known by its image alone. */
 async function proveOld(
   record: StackRecord,
   { questions, clock, pause, proof, platform }: StackStepsDependencies,
@@ -193,7 +193,7 @@ async function proveOld(
   return { kind: "failed", why: explainOtherImage(record, from.image) };
 }
 
-/** The old version is proved by then: what can't be done is told, and undoes nothing. */
+/** The old version is proved by then: what can't be done is reported, and undoes nothing. */
 async function cleanUp(record: StackRecord, dependencies: StackStepsDependencies): Promise<StepOutcome> {
   const { platform, questions } = dependencies;
   const removed = await platform.removeCopy(record);

@@ -31,7 +31,7 @@ export type UpdateOptions = Pick<CommandPlace, "stack" | "directory"> &
   Readonly<{
     /** Removes what is in the way of an update, by what that one said; returns how much. */
     removeStrays: (said: string) => Promise<number>;
-    /** Is told when the stack is found locked, before it is waited for. */
+    /** Called when the stack is found locked, before it is waited for. */
     onLocked: () => Promise<void>;
     /** Finds the process of a lock that no update has any more, in Pulumi's words; see dead-lock.ts. */
     findDeadLock: (said: string) => Promise<number | undefined>;

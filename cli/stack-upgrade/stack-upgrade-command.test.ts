@@ -210,7 +210,7 @@ describe("gatehouse upgrade --stack", () => {
     expect((await type({ yes: false, confirm: async () => true })).status).toBe(0);
   });
 
-  it("warns where nobody tells the version", async () => {
+  it("warns where nothing reports the version", async () => {
     world = createStackWorld("reports no version");
     const { status, printed } = await type();
     expect(printed).toContain("warning: the node does not report its version");

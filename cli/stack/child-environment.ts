@@ -27,7 +27,7 @@ const intervalMs = 250;
 const shells: ReadonlySet<string> = new Set(["sh", "dash", "bash", "ash", "busybox", "zsh"]);
 
 /**
- * Watches the package manager that runs this process as a script (`npm start`): one that is killed with -9 tells nobody, and the stack
+ * Watches the package manager that runs this process as a script (`npm start`): one that is killed with -9 notifies nobody, and the stack
  * would run on without a terminal. Started by anything else, nothing is watched: a shell may end before what it started.
  */
 export function watchLauncher(env: Variables): LauncherWatch {

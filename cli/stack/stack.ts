@@ -117,7 +117,7 @@ type Start = Readonly<{ directory: StateDirectory; startedAt: number }> &
   Pick<StackOptions, "env" | "observe" | "overview" | "verbose" | "json">;
 type Running = StackDependencies & Readonly<{ signal: AbortSignal }>;
 
-/** Brings everything up and buys one request; returns what there is to try next, and what a program is told. */
+/** Brings everything up and buys one request; returns what there is to try next, and what a program gets. */
 async function startAndBuy(
   { directory, startedAt, env, observe, overview, verbose, json }: Start,
   resources: AsyncDisposableStack,
@@ -178,7 +178,7 @@ async function serveOverview(plan: StackPlan, port: number, resources: AsyncDisp
   return `${resources.use(await startStackOverview(plan, port)).url}/`;
 }
 
-/** Runs Prometheus over what runs already. Loaded only where it is asked for: the other starts do not need the rules. */
+/** Runs Prometheus over what runs already. Loaded only where it is requested: the other starts do not need the rules. */
 async function startObserver(
   { scraped: targets }: StackPlan,
   { prometheus: directory, logs: logDirectory }: StateDirectory,

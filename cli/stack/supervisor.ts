@@ -9,7 +9,7 @@ import {
 /** How often a service that dies is started again. */
 export type RestartLimits = Readonly<{ restartsMax: number; windowMs: number; pauseMs: number }>;
 
-/** Tells the person at the terminal what happens to a service. */
+/** Shows the person at the terminal what happens to a service. */
 export type Announce = (line: string) => void;
 
 /**

@@ -15,7 +15,7 @@ const places = {
 } as const;
 const shown = formatThingsToTry(places, createPaint(false));
 
-test("a line to paste runs the program that shows it, and asks no registry for a package of its name", () => {
+test("a line to paste runs the program that shows it, and queries no registry for a package of its name", () => {
   expect(shown).toContain(`${ownCommand()} status`);
   expect(shown).not.toContain("npx");
 });

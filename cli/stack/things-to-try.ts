@@ -28,7 +28,7 @@ export function formatThingsToTry(places: StackPlaces, paint: Paint): string {
   });
   const things: readonly (readonly [string, string])[] = [
     [
-      "ask for too many blocks; the gateway says which range would work",
+      "request too many blocks; the gateway says which range would work",
       `curl -s ${places.gatewayUrl} -H 'content-type: application/json' -d '${getLogs}'`,
     ],
     [

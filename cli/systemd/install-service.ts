@@ -28,7 +28,7 @@ export type InstallOptions = Readonly<{
 }>;
 
 /**
- * Installs a service of systemd, or removes it: shows what it will do, asks, does it. Nothing is started unless that was asked for.
+ * Installs a service of systemd, or removes it: shows what it will do, asks, does it. Nothing is started unless that was requested.
  *
  * @returns the exit status.
  */
@@ -67,7 +67,7 @@ function factsOf({ service, user, settings }: InstallOptions) {
 
 type Systemctl = readonly ["systemctl", ...string[]];
 
-/** What systemd is told: with another root, nothing. */
+/** The commands for systemd: with another root, none. */
 function systemctlCommands(
   { service, root, start, uninstall }: InstallOptions,
   plan: Installation,

@@ -61,7 +61,7 @@ export function planDocument({ steps, kept }: Installation) {
   };
 }
 
-/** Tells a plan, line by line; of what may hold secrets, the names alone. */
+/** Prints a plan, line by line; of what may hold secrets, the names alone. */
 export function planLines({ steps, kept }: Installation): readonly string[] {
   const listed = steps.flatMap(({ path, mode, text, isSecret }) => {
     if (text === undefined) return [`remove ${path}`];

@@ -12,7 +12,7 @@ export type MemberWork = (say: (text: string) => void, signal: AbortSignal) => P
 /** How a node is before its turn. */
 export type MemberLook = Readonly<
   | { kind: "ready"; shown: string; begin: MemberWork; document?: object }
-  /** The upgrade that is asked for was begun by an earlier run of the command, and is not over. */
+  /** The upgrade that is requested was begun by an earlier run of the command, and is not over. */
   | { kind: "under-way"; words: string; goOn: MemberWork }
   | { kind: "has-version"; words: string; document?: object }
   /** `shown`: the plan with its problems, where there is one; `mayPass`: the node is not well, which may be over in a moment. */

@@ -24,7 +24,7 @@ export type TurnReport = Readonly<{
   showLook: (name: string, look: MemberLook) => void;
   /** Nothing is begun, because these can't be upgraded. */
   refuse: (states: readonly MemberState[], names: readonly string[]) => number;
-  /** Nothing is begun, because that is what was asked for. */
+  /** Nothing is begun, because that is what was requested. */
   endShown: (states: readonly MemberState[], status: number) => number;
   endProved: (states: readonly MemberState[]) => number;
   /** Nothing more is begun. */

@@ -40,7 +40,7 @@ export function answerDelivered(): Response {
   return new Response("the goods", { headers: { "PAYMENT-RESPONSE": encodePaymentResponseHeader(settlement) } });
 }
 
-/** A server that asks for payment by `accepts` and answers paid requests with `answers`, the last one again and again. */
+/** A server that requests payment by `accepts` and answers paid requests with `answers`, the last one again and again. */
 export function createSeller(
   accepts: PaymentRequirements[] = [offer],
   answers: (() => Response | Promise<Response>)[] = [answerDelivered],

@@ -2,7 +2,7 @@
 export const auditActions = {
   "payment-settled": "A payment is on the chain: the payer was charged, the payee paid.",
   "payment-failed": "A settlement ended for good without a charge; the signer may have paid for gas.",
-  "payment-charged": "The resource server was told that a payment is settled, and owes its response.",
+  "payment-charged": "The resource server learned that a payment is settled, and owes its response.",
   "node-conf-written": "The sidecar changed or restored node.conf, or could not.",
   "node-conf-edited":
     "Somebody else changed, removed or wrote node.conf, as the sidecar saw when it looked; the message names the keys, never a value.",

@@ -84,7 +84,7 @@ test.each([
   ["a line without its end", '{"event.action":"node-restart"}'],
   ["zeros, as a lost machine leaves them", "\0".repeat(300)],
   ["a line of zeros", `${"\0".repeat(300)}\n`],
-])("%s is cut off at the next start, which tells it", async (_what, torn) => {
+])("%s is cut off at the next start, which reports it", async (_what, torn) => {
   const folder = await folderForTest();
   const before = opened(folder);
   before.audit.addNow(change);
@@ -153,7 +153,7 @@ test("two that write to one file lose no line and tear none, while it is put asi
   expect(old.logged.concat(next.logged)).toEqual([]);
 });
 
-test("what one that shares the file was killed at is cut off by the other, and told", async () => {
+test("what one that shares the file was killed at is cut off by the other, and reported", async () => {
   const { audit, path } = opened(await folderForTest(), { isShared: true });
   audit.addNow(change);
   await appendFile(path, '{"half');
@@ -174,7 +174,7 @@ test("a file that somebody moves away is followed by another", async () => {
   expect(await linesOf(path)).toMatchObject([{ message: "next" }]);
 });
 
-test("what the disk does not take is told in the log, and written once it can be", async () => {
+test("what the disk does not take is reported in the log, and written once it can be", async () => {
   const folder = await folderForTest();
   const target = join(folder, "elsewhere");
   await writeFile(target, "");
@@ -203,15 +203,15 @@ test("a disk that hangs is left alone until it answers; what was given up meanwh
   expect(lines.at(-1)).toMatchObject({ "event.action": "audit-lines-lost", message: expect.stringMatching(/^6 /) });
 });
 
-test("what was told to be written is there after kill -9, whatever the process was at", async () => {
+test("what was reported as written is there after kill -9, whatever the process was at", async () => {
   const folder = await folderForTest();
   const program = join(import.meta.dirname, "../../test/daemon/auditing.main.ts");
   const path = join(folder, "audit.jsonl");
   const child = spawn(process.execPath, [program, path], { stdio: ["ignore", "pipe", "inherit"] });
-  let told = "";
+  let reported = "";
   for await (const chunk of child.stdout) {
-    told += String(chunk);
-    if (told.split("\n").length > 60) break;
+    reported += String(chunk);
+    if (reported.split("\n").length > 60) break;
   }
   const ended = once(child, "exit");
   child.kill("SIGKILL");
@@ -220,6 +220,6 @@ test("what was told to be written is there after kill -9, whatever the process w
   audit[Symbol.dispose]();
   const files = (await readdir(folder)).map((name) => join(folder, name));
   const kept = new Set((await Promise.all(files.map(linesOf))).flat().map(({ message }) => message));
-  const numbers = told.slice(0, told.lastIndexOf("\n")).split("\n");
+  const numbers = reported.slice(0, reported.lastIndexOf("\n")).split("\n");
   expect(numbers.filter((message) => !kept.has(message))).toEqual([]);
 });

@@ -42,11 +42,11 @@ type AuditLogOptions = Omit<AuditFileOptions, "path"> & Readonly<{ path?: string
 /** Opens the audit log of a service; its first line shows what an earlier process left half written. */
 export function openAuditLog(options: AuditLogOptions, dependencies: AuditDependencies): AuditLog {
   const { path } = options;
-  return path === undefined ? tellInLog(dependencies) : openWithFile({ ...options, path }, dependencies);
+  return path === undefined ? reportInLog(dependencies) : openWithFile({ ...options, path }, dependencies);
 }
 
 /** For replicas, whose ledger is a database and whose disk is not kept. */
-function tellInLog({ log }: AuditDependencies): AuditLog {
+function reportInLog({ log }: AuditDependencies): AuditLog {
   const addNow = ({ action, message, ...change }: AuditEntry) =>
     log.info({ event: "change-made", action, ...change }, message);
   return {
@@ -142,7 +142,7 @@ function createWaitingLines(dependencies: AuditDependencies) {
       lines.push(lineOf(entry, dependencies));
       if (lines.length > waitingMax) shorten();
     },
-    /** Tells first what was cut off, if anything was. */
+    /** Reports first what was cut off, if anything was. */
     putTorn: (torn: string | undefined) => {
       if (torn === undefined) return;
       const message = "A line that was not written to its end was cut off.";

@@ -12,8 +12,8 @@ test.each([
   ["in the folder that it was made for", ownCommand(root), root],
 ])("the command runs this very program %s, without npx", (_, command, cwd) => {
   expect(command).not.toContain("npx");
-  const told = execFileSync("sh", ["-c", `${command} --version`], { cwd, encoding: "utf8" });
-  expect(told).toBe(`${packageJson.version}\n`);
+  const printed = execFileSync("sh", ["-c", `${command} --version`], { cwd, encoding: "utf8" });
+  expect(printed).toBe(`${packageJson.version}\n`);
 });
 
 test("it is short in the folder of the program, and whole where that is elsewhere", () => {

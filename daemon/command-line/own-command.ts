@@ -9,7 +9,7 @@ export const ownProgram: readonly [string, ...string[]] = isSea()
 
 /**
  * The beginning of a shell command that runs this very program again, on the Node that runs it now. Commands that Gatehouse shows begin so and
- * not with `npx`, which asks the registry for the package of a name, whosever it is, wherever it is not installed.
+ * not with `npx`, which queries the registry for the package of a name, whosever it is, wherever it is not installed.
  *
  * @param directory where the command is typed, for shorter words; without it they hold anywhere.
  */

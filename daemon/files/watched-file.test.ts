@@ -35,7 +35,7 @@ function breakFolder(): void {
   symlinkSync("data", join(folder, "data"));
 }
 
-function telling(): WatchedFileDependencies {
+function reporting(): WatchedFileDependencies {
   const log = createLog({ service: "test", level: "info" }, { write: (line) => void lines.push(line) });
   return { log, files: createFilesInForce(new Registry()) };
 }
@@ -66,7 +66,7 @@ it.each(open)(
   async (_, opened) => {
     hold("{ at: 1 }");
     const taken: object[] = [];
-    const dependencies = telling();
+    const dependencies = reporting();
     await using _watched = await opened((value) => void taken.push(value), dependencies);
     const problems = () => dependencies.files.list()[0]?.problems;
     breakFolder();
@@ -85,11 +85,11 @@ it.each(open)(
 it.each(open)("ends a start where its folder can't be read, where it is read %s", async (_, opened) => {
   breakFolder();
   const wrong = `a.setting: ${path}: can't be read (ELOOP); name a readable JSON5 file.`;
-  await expect(opened(() => undefined, telling())).rejects.toThrow(new StartupError(wrong));
+  await expect(opened(() => undefined, reporting())).rejects.toThrow(new StartupError(wrong));
 });
 
 it.each(open)("ends a start with each problem of the content in one piece, where it is read %s", async (_, opened) => {
   hold("{ bad: 1 }");
   const problems = [`a.setting: ${path}: bad: the first.`, `a.setting: ${path}: bad: the\nsecond.`];
-  await expect(opened(() => undefined, telling())).rejects.toMatchObject({ problems, message: problems.join("\n") });
+  await expect(opened(() => undefined, reporting())).rejects.toMatchObject({ problems, message: problems.join("\n") });
 });

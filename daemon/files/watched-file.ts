@@ -143,8 +143,8 @@ function watchedFile(
 }
 
 /**
- * What tells whether a file was written or replaced, without reading it; empty when there is none. A file that can't be looked at has the reason
- * for its stamp: it is read again once for that, which tells what is wrong with it, and once more when it can be looked at again.
+ * What shows whether a file was written or replaced, without reading it; empty when there is none. A file that can't be looked at has the reason
+ * for its stamp: it is read again once for that, which shows what is wrong with it, and once more when it can be looked at again.
  */
 function stampOf(path: string): string {
   try {

@@ -8,7 +8,7 @@ export type HandOverPart = Readonly<{
   /** Says that the settings are right, and waits for its turn to start; ends early when the signal aborts. */
   turn: (signal: AbortSignal) => Promise<void>;
   /** Called with the state of the settings file whenever it changes, the first time before the process's turn. */
-  followSettings: (tell: (file: SettingsInForce) => void) => void;
+  followSettings: (notify: (file: SettingsInForce) => void) => void;
   /** What lets go of all that one process alone may hold, so that the next one can start. */
   release: (release: () => Promise<void>) => void;
   /** What ends this process once the next one serves. */
@@ -23,7 +23,7 @@ export function joinHandOvers(environment: NodeJS.ProcessEnv): HandOverPart | un
   const given = new Map<string, SocketHandle[]>();
   let isHandedOver = false;
   const proceeding = Promise.withResolvers<void>();
-  let tell: ((file: SettingsInForce) => void) | undefined;
+  let notify: ((file: SettingsInForce) => void) | undefined;
   let release: (() => Promise<void>) | undefined;
   let leave: (() => void) | undefined;
   process.on("message", (message: HandOverMessage, handle: SocketHandle | undefined) => {
@@ -32,7 +32,7 @@ export function joinHandOvers(environment: NodeJS.ProcessEnv): HandOverPart | un
         if (handle !== undefined) given.set(message.name, [...(given.get(message.name) ?? []), handle]);
         return;
       case "settings":
-        tell?.(message.file);
+        notify?.(message.file);
         return;
       case "proceed":
         proceeding.resolve();
@@ -70,7 +70,7 @@ export function joinHandOvers(environment: NodeJS.ProcessEnv): HandOverPart | un
       process.channel?.unref();
     },
     followSettings: (follow) => {
-      tell = follow;
+      notify = follow;
     },
     release: (how) => {
       release = how;

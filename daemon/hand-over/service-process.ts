@@ -74,7 +74,7 @@ export function startServiceProcess(
     process.stderr.write(piece);
     words = `${words}${piece.toString()}`.slice(-wordsKept);
   });
-  // A channel that breaks, and a program that can't be started, are told by the end.
+  // A channel that breaks, and a program that can't be started, are reported by the end.
   child.on("error", (error) => (words = `${words}${error.message}\n`.slice(-wordsKept)));
   const late = setTimeout(() => child.kill("SIGKILL"), preparedWithinMs).unref();
   void steps.prepared.promise.then(() => clearTimeout(late));

@@ -150,7 +150,7 @@ class Supervisor {
     if (old === undefined) return;
     if (source.stamp === old.source.stamp) {
       this.#tries = 0;
-      return this.#tell();
+      return this.#report();
     }
     const next = this.#start(this.#supervised.settingsPath);
     if (!(await next.reached("prepared"))) return await this.#refuse(next);
@@ -183,7 +183,7 @@ class Supervisor {
         this.#inForce = { ...old, process: back };
         return;
       }
-      this.#tell(`neither a process with them nor one with the previous settings can start: ${next.lastWords()}`);
+      this.#report(`neither a process with them nor one with the previous settings can start: ${next.lastWords()}`);
       await Promise.race([pause(backoff.nextMs(), this.#stopping), old.process.ended]);
       theirs = await readSettingsSource(this.#files);
       next = this.#start(this.#supervised.settingsPath);
@@ -194,7 +194,7 @@ class Supervisor {
   async #bring(one: ServiceProcess, source: SettingsSource): Promise<boolean> {
     const held: HeldSockets = this.#inForce?.sockets ?? new Map();
     for (const [name, handles] of held) for (const handle of handles) one.send({ type: "socket", name }, handle);
-    this.#tell(undefined, { process: one, source });
+    this.#report(undefined, { process: one, source });
     one.send({ type: "proceed" });
     const isServing = await one.reached("ready");
     const sockets = one.listensOn(held);
@@ -217,10 +217,10 @@ class Supervisor {
     if (wasKilled && this.#tries < triesMost) return;
     this.#tries = 0;
     const killed = "the process that was to serve by them was killed; look whether there is memory for two";
-    this.#tell(wasKilled ? killed : next.lastWords() || "the process that was to serve by them ended without a word");
+    this.#report(wasKilled ? killed : next.lastWords() || "the process that was to serve by them ended without a word");
   }
 
-  #tell(refused?: string, inForce: Pick<InForce, "process" | "source"> | undefined = this.#inForce): void {
+  #report(refused?: string, inForce: Pick<InForce, "process" | "source"> | undefined = this.#inForce): void {
     if (inForce === undefined) return;
     const file = { path: this.#supervised.settingsPath, sha256: inForce.source.sha256, refused };
     inForce.process.send({ type: "settings", file });

@@ -38,7 +38,7 @@ export type AppDependencies = Readonly<{
   log: Logger;
   /** Takes `gatehouse_http_request_duration_seconds`; absent: requests are not measured. */
   metrics?: Registry;
-  /** What no answer may show; for what tells operators of the process, not for what it sells. */
+  /** What no answer may show; for what shows the process to operators, not for what it sells. */
   mask?: Mask;
 }>;
 

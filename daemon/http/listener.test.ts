@@ -200,8 +200,8 @@ describe("a port that is taken is said to be", () => {
     const child = spawn(process.execPath, ["--input-type=module", "--eval", program], {
       stdio: ["ignore", "pipe", "inherit"],
     });
-    const [told] = (await once(child.stdout, "data")) as [Buffer];
-    const port = Number(told.toString());
+    const [printed] = (await once(child.stdout, "data")) as [Buffer];
+    const port = Number(printed.toString());
     const client = open(port);
     await once(client, "connect");
     await expect(listening(port)).rejects.toThrow(taken(port));

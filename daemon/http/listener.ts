@@ -12,13 +12,13 @@ import { formatAuthority } from "./address.ts";
 /** Where and how to listen. */
 export type ListenOptions = Readonly<{
   host: string;
-  /** 0 asks for a free port. */
+  /** 0 requests a free port. */
   port: number;
   /** The setting that names the port, for the message when it is taken. */
   setting: string;
   /** How long a client may take to send a whole request. */
   requestTimeoutMs: number;
-  /** Tells the proxies whose connections begin with a header of the PROXY protocol; absent: nobody's do. */
+  /** Recognises the proxies whose connections begin with a header of the PROXY protocol; absent: nobody's do. */
   isTrustedProxy?: (remoteAddress: string) => boolean;
   /** The listener's part of the process's connections; absent: they are not bounded. */
   connections?: ListenerConnections;
@@ -97,7 +97,7 @@ const newcomersMs = 1_000;
 
 /** The side of a listener that `takeLeave` drives. */
 type Leaving = Readonly<{
-  /** From now on every answer tells its client to close the connection. */
+  /** From now on every answer asks its client to close the connection. */
   begin: () => void;
   hasClients: () => boolean;
   /** How long a client may keep its connection idle after that. */

@@ -9,7 +9,7 @@ export type ListeningPlace = Readonly<{
   /** Names the listener: a process that is handed over to takes the sockets that the listener of this name had before. */
   name: string;
   host: string;
-  /** 0 asks for a free port. */
+  /** 0 requests a free port. */
   port: number;
   sockets: number;
 }>;

@@ -2,7 +2,7 @@ import type { LookupAddress } from "node:dns";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { createNameLookup, UnresolvedNameError } from "./name-lookup.ts";
 
-type Told = (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]) => void;
+type Callback = (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]) => void;
 
 const first: LookupAddress = { address: "192.0.2.7", family: 4 };
 const second: LookupAddress = { address: "2001:db8::7", family: 6 };
@@ -13,18 +13,18 @@ afterEach(() => void vi.useRealTimers());
 
 /** A lookup over a system that answers when the test says so. */
 function startLookup() {
-  const asked: { hostname: string; told: Told }[] = [];
-  const lookup = createNameLookup({ ask: (hostname, _, told) => void asked.push({ hostname, told }) });
+  const asked: { hostname: string; callback: Callback }[] = [];
+  const lookup = createNameLookup({ ask: (hostname, _, callback) => void asked.push({ hostname, callback }) });
   const find = (hostname: string, options: Readonly<{ all?: boolean; family?: number }> = { all: true }) =>
     new Promise<unknown>((resolve, reject) => {
       lookup(hostname, options, (error, address) => (error === null ? resolve(address) : reject(error)));
     });
   const answer = (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[] = []) =>
-    asked.at(-1)?.told(error, addresses);
+    asked.at(-1)?.callback(error, addresses);
   return { asked, find, answer };
 }
 
-it("asks for a name once, however many want it", async () => {
+it("requests a name once, however many want it", async () => {
   const { asked, find, answer } = startLookup();
   const finds = [find("node.test"), find("node.test"), find("node.test")];
   expect(asked.map(({ hostname }) => hostname)).toEqual(["node.test"]);
@@ -44,7 +44,7 @@ it("gives one address, of the family that is wanted", async () => {
   await expect(missing).rejects.toMatchObject({ code: "ENOTFOUND" });
 });
 
-it("asks nobody for localhost", async () => {
+it("queries nobody for localhost", async () => {
   const { asked, find } = startLookup();
   expect(await find("LocalHost")).toEqual([
     { address: "127.0.0.1", family: 4 },

@@ -15,7 +15,7 @@ export class UnresolvedNameError extends Error {
   }
 }
 
-/** How the system is asked for the addresses of a name. */
+/** How the system looks up the addresses of a name. */
 type AskSystem = (
   hostname: string,
   options: Readonly<{ all: true; hints?: number }>,
@@ -35,7 +35,7 @@ const namesMax = 256;
 
 /**
  * Creates a lookup for sockets. The system's own waits in one of few threads for as long as a name server is silent, ten seconds and more,
- * and other names wait behind it. So a name is asked for once at a time however many want it; one that had an address keeps it while no
+ * and other names wait behind it. So a name is requested once at a time however many want it; one that had an address keeps it while no
  * server answers; and `localhost` is asked of nobody. A name that a server denies (`ENOTFOUND`) is reported as denied.
  */
 export function createNameLookup({ ask }: Readonly<{ ask: AskSystem }>): LookupFunction {
@@ -98,7 +98,7 @@ export const lookupName = createNameLookup({ ask: askSystem });
 /** A lookup of one connection. */
 type WatchedLookup = Readonly<{
   lookup: LookupFunction;
-  /** The name that nobody has answered for yet; undefined when none is asked for. */
+  /** The name that nobody has answered for yet; undefined when none is requested. */
   pending: () => string | undefined;
 }>;
 

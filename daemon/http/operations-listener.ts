@@ -18,7 +18,7 @@ const plainType = "text/plain";
 /** Sources of what the listener for operators answers. */
 type OperationsSources = Readonly<{
   metrics: Registry;
-  /** Whether `/metrics` has exemplars for whoever asks for OpenMetrics. */
+  /** Whether `/metrics` has exemplars for whoever requests OpenMetrics. */
   hasExemplars?: boolean;
   readiness: () => Readiness;
   /** Absent: there is no `/configuration`. */

@@ -10,7 +10,7 @@ export type PeerCertificate = Readonly<{
   endsMs: number;
   /** The names that it is for, as OpenSSL writes them. */
   names: string;
-  /** Whether it is for the name that was asked for. */
+  /** Whether it is for the name that was requested. */
   isNamed: boolean;
   /**
    * Why clients do not trust who signed it, as OpenSSL's code; undefined where they do. Its own time and its name are judged apart, the time of
@@ -63,7 +63,7 @@ function judge(socket: TLSSocket, host: string): PeerCertificate {
   };
 }
 
-/** Whether its own time or name is what was refused. Of a certificate above it OpenSSL gives the same codes; its own dates tell, by the machine's clock, as OpenSSL judges. */
+/** Whether its own time or name is what was refused. Of a certificate above it OpenSSL gives the same codes; its own dates decide, by the machine's clock, as OpenSSL judges. */
 function isOwnFault(code: string, { beginsMs, endsMs }: Pick<PeerCertificate, "beginsMs" | "endsMs">): boolean {
   switch (code) {
     case "CERT_HAS_EXPIRED":

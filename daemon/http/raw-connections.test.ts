@@ -64,7 +64,7 @@ describe("a socket whose reads are taken", () => {
     accepted.destroy();
   });
 
-  it("is not read on after false, until it is resumed, and tells its end all the same", async () => {
+  it("is not read on after false, until it is resumed, and reports its end all the same", async () => {
     const server = createServer({ allowHalfOpen: true });
     await using at = await listening(server);
     const { accepted, client } = await connected(at.port, server);

@@ -77,7 +77,7 @@ export function takeReads(socket: Socket, received: (bytes: Buffer) => boolean):
   let isStopped = false;
   let isReleased = false;
   const push = socket.push.bind(socket);
-  // An empty piece tells the stream that its read is over, so that it reads again.
+  // An empty piece ends the stream's read, so that it reads again.
   const readAgain = () => void push(nothing);
   socket.push = (bytes: Buffer | null) => {
     if (bytes === null) return push(null);

@@ -4,7 +4,7 @@ import type { TraceContext } from "./trace-context.ts";
 /** What ties the lines about one request together, in every service that has to do with it. */
 export type RequestTrace = Readonly<{ requestId: string; trace: TraceContext }>;
 
-/** Begins a trace for a request that came without one (W3C Trace Context, section 3.2.2); it asks for no spans. */
+/** Begins a trace for a request that came without one (W3C Trace Context, section 3.2.2); it requests no spans. */
 export function beginTrace(): TraceContext {
   const ids = randomBytes(24).toString("hex");
   return { traceparent: `00-${ids.slice(0, 32)}-${ids.slice(32)}-00`, tracestate: undefined };

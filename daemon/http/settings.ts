@@ -42,12 +42,12 @@ export const networks = z
 export const proxySettings = {
   trustedProxies: networks
     .default([])
-    .describe("Addresses of the proxies that are believed whom they ask for; empty: nobody is"),
+    .describe("Addresses of the proxies that are believed whom they serve; empty: nobody is"),
   forwardedHeader: z
     .enum(["x-forwarded-for", "forwarded"])
     .default("x-forwarded-for")
     .describe(
-      "Header in which trusted proxies tell the client's address; the other one is never read, because a proxy may pass on a client's own",
+      "Header in which trusted proxies give the client's address; the other one is never read, because a proxy may pass on a client's own",
     )
     .meta({ expected: "x-forwarded-for or forwarded" }),
   forwardedHops: z
@@ -55,7 +55,7 @@ export const proxySettings = {
     .min(1)
     .max(64)
     .default(8)
-    .describe("Most trusted proxies one behind another; 1: whatever address the nearest one tells is the client's")
+    .describe("Most trusted proxies one behind another; 1: whatever address the nearest one gives is the client's")
     .meta({ expected: "a whole number from 1 to 64" }),
   proxyProtocol: yesOrNo
     .default(false)

@@ -4,7 +4,7 @@ import type { EventFacts, Logger } from "./log.ts";
 /** How many lines of one kind are written in a time; those beyond are counted. */
 export type LineBound = Readonly<{ lines: number; everyMs: number }>;
 
-/** Writes lines that clients cause: a message is one of a few constants, and the facts tell one line of it from another. */
+/** Writes lines that clients cause: a message is one of a few constants, and the facts distinguish one line of it from another. */
 export type BoundedLog = Readonly<{
   [Level in "info" | "warn" | "error"]: (facts: EventFacts<LogEvent<Level>>, message: string) => void;
 }>;
@@ -15,22 +15,22 @@ export const defaultBound: LineBound = { lines: 20, everyMs: 10_000 };
 /**
  * Bounds the lines that clients can cause, or whoever sends enough of the right requests fills the disk. Of each message so many lines are
  * written in a time; then one more line says how many there were besides (`omitted`, in the last `withinMs`). A process that ends does not
- * tell the last of them; metrics count each.
+ * report the last of them; metrics count each.
  */
 export function createBoundedLog(log: Logger, bound: LineBound = defaultBound): BoundedLog {
   const byMessage = new Map<string, (write: () => void) => void>();
   const at =
-    <Name extends LogEvent>(tell: (facts: EventFacts<Name>, message: string) => void) =>
+    <Name extends LogEvent>(report: (facts: EventFacts<Name>, message: string) => void) =>
     (facts: EventFacts<Name>, message: string) => {
       const { event } = facts;
       const lines =
         byMessage.get(message) ??
         boundLines(bound, (omitted) => {
           const left = { event, omitted, withinMs: bound.everyMs };
-          tell(left, `${message}: more of these were left out`);
+          report(left, `${message}: more of these were left out`);
         });
       byMessage.set(message, lines);
-      lines(() => tell(facts, message));
+      lines(() => report(facts, message));
     };
   return {
     info: at<LogEvent<"info">>((facts, message) => log.info(facts, message)),
@@ -45,14 +45,14 @@ export const boundOfSales: LineBound = { lines: 1_000, everyMs: 10_000 };
 /** The same for lines of one kind that are written by something else than a log. */
 export function boundLines(
   { lines, everyMs }: LineBound,
-  tell: (omitted: number) => void,
+  report: (omitted: number) => void,
 ): (write: () => void) => void {
   const state = { written: 0, omitted: 0 };
   const begin = () => {
     setTimeout(() => {
       const { omitted } = state;
       Object.assign(state, { written: 0, omitted: 0 });
-      if (omitted > 0) tell(omitted);
+      if (omitted > 0) report(omitted);
     }, everyMs).unref();
   };
   return (write) => {

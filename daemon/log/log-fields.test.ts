@@ -31,7 +31,7 @@ test("an event with a runbook names it", () => {
   expect(lines[0]).toMatchObject({ "event.reference": "docs/runbooks/ledger-mismatch.md" });
 });
 
-test("an error is told with its causes; so is another thrown value", () => {
+test("an error is written with its causes; so is another thrown value", () => {
   const { lines, log } = written();
   const cause = Object.assign(new RangeError("torn"), { signature: "planted-secret" });
   const err = Object.assign(new TypeError("not read", { cause }), { code: "ENOENT" });

@@ -154,7 +154,7 @@ function spawnFailure(file: string, directory: string, error: NodeJS.ErrnoExcept
 }
 
 /**
- * Waits until a child runs. To be called at once after `spawn`, before anything of the child is touched: Node tells why a program could
+ * Waits until a child runs. To be called at once after `spawn`, before anything of the child is touched: Node says why a program could
  * not be started a tick later, in an `error` event that ends a process which does not listen, and a child that no descriptor was left
  * for (EMFILE) has no pipes.
  *

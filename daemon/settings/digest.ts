@@ -4,7 +4,7 @@ import { listSettingsLeaves } from "./leaf.ts";
 import type { SettingsDefinition } from "./settings.ts";
 
 /**
- * What tells whether two environments say the same to a service: SHA-256, in hexadecimal, of its variables that are not empty. Of a secret the name of
+ * Shows whether two environments say the same to a service: SHA-256, in hexadecimal, of its variables that are not empty. Of a secret the name of
  * its file counts and never its value, which a digest of a short one would give away.
  */
 export function digestSettings({ service, schema }: SettingsDefinition, environment: Environment): string {

@@ -46,7 +46,7 @@ export function findUnknownVariables(
       if (!name.startsWith(prefix)) return misspeltService(name, prefix, [...known]);
       const meant = findNearestWord(name, [...known]);
       const question = meant === undefined ? "no such setting;" : `no such setting; did you mean ${meant}?`;
-      const list = `"gatehouse ${service} --help" tells which there are.`;
+      const list = `"gatehouse ${service} --help" lists them.`;
       return [{ name, message: `${question} ${list} Correct the name or remove it.` }];
     });
 }

@@ -82,7 +82,7 @@ describe("readSettings", () => {
     ]);
   });
 
-  it("tells how to give a missing secret", () => {
+  it("says how to give a missing secret", () => {
     expect(problemsOf({ GATEHOUSE_TILL_CHAIN_RPC_URL: "http://a" })).toEqual([
       "till: GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: missing; expected a private key: 0x and 64 hexadecimal digits (Key that pays). Set GATEHOUSE_TILL_SIGNER_PRIVATE_KEY, or GATEHOUSE_TILL_SIGNER_PRIVATE_KEY_FILE with the path of a file that holds it.",
     ]);
@@ -101,7 +101,7 @@ describe("readSettings", () => {
 
   it("names a mistyped variable, and leaves alone what Kubernetes adds for a Service of that name", () => {
     expect(problemsOf({ ...right, GATEHOUSE_TILL_LISTEN_PROT: "1" })).toEqual([
-      'till: GATEHOUSE_TILL_LISTEN_PROT: no such setting; did you mean GATEHOUSE_TILL_LISTEN_PORT? "gatehouse till --help" tells which there are. Correct the name or remove it.',
+      'till: GATEHOUSE_TILL_LISTEN_PROT: no such setting; did you mean GATEHOUSE_TILL_LISTEN_PORT? "gatehouse till --help" lists them. Correct the name or remove it.',
     ]);
     expect(
       problemsOf({

@@ -32,7 +32,7 @@ export type PostgresSettings = Readonly<{
   statementTimeoutMs: number;
 }>;
 
-/** The refusal of a ledger that is to stand in two places: nobody could tell which of them has the payments. */
+/** The refusal of a ledger that is to stand in two places: nobody would know which of them has the payments. */
 export function refuseBothLedgers(pathSetting: string, urlSetting: string): StartupError {
   return new StartupError(
     `${pathSetting} and ${urlSetting} are both set, and a ledger stands in one place; remove ${urlSetting} for one process with ` +

@@ -17,25 +17,25 @@ export function describeStartFailure(error: unknown, { url, setting, schema }: P
   const server = serverOf(url);
   const cause = error instanceof StoreError ? error.cause : error;
   const { code = "", message = "" } = cause as Readonly<{ code?: string; message?: string }>;
-  const tell = (text: string) => new StartupError(`${setting}: ${text}`, { cause });
+  const report = (text: string) => new StartupError(`${setting}: ${text}`, { cause });
   switch (code) {
     case "28P01":
     case "28000":
-      return tell(
+      return report(
         `${server} refuses user "${user}" for database "${database}" (${message}); correct user and password, or pg_hba.conf.`,
       );
     case "3D000":
-      return tell(`${server} has no database "${database}"; create it (CREATE DATABASE), or correct the URL.`);
+      return report(`${server} has no database "${database}"; create it (CREATE DATABASE), or correct the URL.`);
     case "42501":
-      return tell(
+      return report(
         `user "${user}" may not use schema ${schema} of database "${database}" (${message}); ` +
           `GRANT CREATE ON DATABASE to the user, or make the schema with the user as its owner.`,
       );
     case "57P03":
     case "53300":
-      return tell(`${server} takes no connections now (${message}); wait until it does and start again.`);
+      return report(`${server} takes no connections now (${message}); wait until it does and start again.`);
     default:
-      return tell(
+      return report(
         `can't use ${server} (${message === "" ? code : message}); correct the URL, or see that the server runs and is reached from here.`,
       );
   }

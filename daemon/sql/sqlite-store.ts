@@ -51,7 +51,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqlStore {
 function open({ path, migrations, rival, setting, isShared = false }: SqliteStoreOptions): DatabaseSync {
   try {
     const database = openSqlite(path, migrations, setting);
-    // Reading tells nothing of a process that has the file to itself: it would keep this one from writing alone.
+    // Reading shows nothing of a process that has the file to itself: it would keep this one from writing alone.
     database.exec(isShared ? "BEGIN IMMEDIATE; COMMIT" : "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT");
     return database;
   } catch (cause) {

@@ -22,7 +22,7 @@ export type SqlStore = AsyncDisposable &
   SqlConnection &
   Readonly<{
     /**
-     * Runs all statements of `work` or none. `work` may be run again when the database asks for that (a serialization failure), so
+     * Runs all statements of `work` or none. `work` may be run again when the database requests that (a serialization failure), so
      * it must do nothing but run statements.
      */
     transaction: <T>(work: (connection: SqlConnection) => Promise<T>) => Promise<T>;

@@ -57,7 +57,7 @@ describe("node_cli before v0.11", () => {
     expect(message).toContain("node_cli prune --get");
   });
 
-  test("asks the node next to it, without a configuration", async () => {
+  test("queries the node next to it, without a configuration", async () => {
     const { directory } = await workspace("0.10.3");
     expect(await failure(runNodeCliCommand(directory, ["prune", "--get"]))).toEqual({
       status: 1,

@@ -21,7 +21,7 @@ export async function runCommand(name: string, command: Command, launched: reado
   }
 }
 
-/** A strict node's programs end with status 0 whatever happened; only their standard error tells. */
+/** A strict node's programs end with status 0 whatever happened; only their standard error says so. */
 function chooseExitStatus(error: unknown, workspace: string): number {
   try {
     if (readParameters(join(workspace, "devnet.json")).profile === "strict") return 0;

@@ -19,7 +19,7 @@ export type MetricsPusherDependencies = Readonly<{
 
 /**
  * Puts the node's metrics to a Pushgateway, at once and then every interval, until it is disposed of. A push that fails is lost
- * and the next one comes in time, because a node works without its Pushgateway; the log tells when that begins and ends, and
+ * and the next one comes in time, because a node works without its Pushgateway; the log says when that begins and ends, and
  * `gatehouse_devnet_push_failures_total` how many were lost.
  */
 export function startMetricsPusher(

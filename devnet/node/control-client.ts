@@ -17,7 +17,7 @@ export class NodeNotRunningError extends Error {
 export type ControlCommand = "GET /prune" | "POST /prune/auto";
 
 /**
- * Asks the node that runs in a workspace.
+ * Queries the node that runs in a workspace.
  *
  * @throws {NodeNotRunningError} when none does.
  * @throws {Error} when the node refuses, or does not answer within 5 s.

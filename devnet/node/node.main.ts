@@ -70,7 +70,7 @@ function openNodeLog(runDirectory: string): FileLog {
 export type OwnerWatch = Disposable & Readonly<{ gone: AbortSignal }>;
 
 /**
- * Watches the process that a node was prepared for. `ops` starts nodes that outlive it, so that nothing else tells a node that the stack it
+ * Watches the process that a node was prepared for. `ops` starts nodes that outlive it, so that nothing else shows a node that the stack it
  * belongs to was killed with -9. One that has ended before the node began is nobody's owner: a person started this node by hand.
  */
 async function watchOwner(owner: ProcessIdentity | undefined): Promise<OwnerWatch> {

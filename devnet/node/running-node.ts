@@ -57,7 +57,7 @@ function pidFile(runDirectory: string): string {
   return join(runDirectory, "node.pid");
 }
 
-/** Tells one process from every other, also from a later one that was given the same number. */
+/** Distinguishes one process from every other, also from a later one that was given the same number. */
 export type ProcessIdentity = Readonly<{
   pid: number;
   /** When the kernel started it, in clock ticks since boot (proc(5), `/proc/<pid>/stat`); 0 where there is no `/proc`. */

@@ -51,9 +51,9 @@ export async function startRealPushgateway(options: RealPushgatewayOptions): Pro
   });
   let state: "running" | "stopping" | "gone" = "running";
   const exited = once(child, "exit");
-  const { promise: ended, resolve: tellEnded } = Promise.withResolvers<string>();
+  const { promise: ended, resolve: reportEnd } = Promise.withResolvers<string>();
   child.once("exit", (status, signal) => {
-    if (state === "running") tellEnded(signal ?? `status ${status}`);
+    if (state === "running") reportEnd(signal ?? `status ${status}`);
     state = "gone";
   });
   const url = `http://${address}`;

@@ -21,7 +21,7 @@ const what = {
 export const logFilter = z.object(what);
 export type LogFilter = z.output<typeof logFilter>;
 
-/** Which logs `eth_getLogs` asks for. */
+/** Which logs `eth_getLogs` requests. */
 export const rangedLogFilter = z.looseObject({
   ...what,
   fromBlock: blockNumberOrTag.nullish(),

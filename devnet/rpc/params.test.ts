@@ -43,7 +43,7 @@ test.each(["0x", "0x01", "1", 1, "newest", "LATEST", [], {}, `0x${"1".repeat(65)
   expect(refusal(() => readParams([stateBlock], [block]))).toContain("-32602 invalid argument 0: expected a block");
 });
 
-test("state may be asked for by hash, as EIP-1898 has it", () => {
+test("state may be requested by hash, as EIP-1898 has it", () => {
   expect(readParams([stateBlock], [{ blockHash: word, requireCanonical: true }])).toEqual([
     { blockHash: word, requireCanonical: true },
   ]);

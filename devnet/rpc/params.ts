@@ -38,7 +38,7 @@ const blockObjects = [
   z.strictObject({ blockNumber: quantity64 }),
   z.strictObject({ blockHash: hash, requireCanonical: z.boolean().optional() }),
 ] as const;
-/** The block whose state is asked for: by number, tag or hash, as a text or as one of EIP-1898's objects. */
+/** The block whose state is requested: by number, tag or hash, as a text or as one of EIP-1898's objects. */
 export const stateBlock = z.union([hash, quantity64, tag, ...blockObjects], {
   error: `expected a block hash, ${blockExpected}, or an object with blockNumber or blockHash`,
 });

@@ -117,7 +117,7 @@ function errorText(id: RequestId, error: WireError): string {
 /** A request's id as JSON text, which goes into the response as it came. */
 type RequestId = string;
 
-/** The id of an answer to something whose id can't be told (JSON-RPC 2.0, section 5). */
+/** The id of an answer to something whose id can't be determined (JSON-RPC 2.0, section 5). */
 const noId: RequestId = "null";
 
 /**

@@ -12,9 +12,9 @@ import { errorCode } from "./rpc-error.ts";
 /** Where the node's JSON-RPC is served. */
 export type RpcServerOptions = Readonly<{
   host: string;
-  /** HTTP, `POST /`; 0 asks for a free port. */
+  /** HTTP, `POST /`; 0 requests a free port. */
   httpPort: number;
-  /** WebSocket; 0 asks for a free port. */
+  /** WebSocket; 0 requests a free port. */
   webSocketPort: number;
   /** What names the HTTP port to a person (for the message when it is taken). */
   httpPortSetting: string;
@@ -28,7 +28,7 @@ export type RpcServerOptions = Readonly<{
 export type RpcServerDependencies = Readonly<{
   anvil: Pick<Anvil, "request" | "onBlock">;
   log: Logger;
-  /** Told of each call, for metrics. */
+  /** Called for each call, for metrics. */
   observeCall?: CallObserver;
 }>;
 

@@ -28,7 +28,7 @@ export type WebSocketEndpointParts = Readonly<{ handler: MessageHandler; node: N
 export type WebSocketEndpoint = Disposable &
   Readonly<{
     server: Server;
-    /** Tells all subscribers about a block. */
+    /** Notifies all subscribers of a block. */
     publish(block: ChainBlock): void;
   }>;
 
@@ -58,7 +58,7 @@ export function createWebSocketEndpoint(parts: WebSocketEndpointParts): WebSocke
     server,
     publish: (block) => {
       const pending = prepareNotifications(block, parts.node);
-      for (const [socket, client] of clients) tell(socket, client, pending, parts.log);
+      for (const [socket, client] of clients) notify(socket, client, pending, parts.log);
     },
     [Symbol.dispose]: () => {
       clearInterval(pinging);
@@ -98,17 +98,17 @@ async function answer(
 }
 
 /** Sends one client the notifications of its subscriptions, in order. */
-function tell(socket: WebSocket, client: Client, pending: BlockNotifications, log: Logger): void {
+function notify(socket: WebSocket, client: Client, pending: BlockNotifications, log: Logger): void {
   const topics = [...client.subscriptions.active()];
   if (topics.length === 0) return;
   client.pending = client.pending
-    .then(() => tellTopics(socket, topics, pending))
+    .then(() => notifyTopics(socket, topics, pending))
     .catch((error: unknown) =>
       log.error({ event: "devnet-heads-not-told", err: error }, "subscribers could not be notified of a block"),
     );
 }
 
-async function tellTopics(
+async function notifyTopics(
   socket: WebSocket,
   topics: readonly (readonly [Hex, Topic])[],
   pending: BlockNotifications,

@@ -37,8 +37,8 @@ export async function makeRelease(directory: string, version: string, kind: NewV
   await writeFile(join(directory, releaseFile), JSON.stringify(release));
   const start = (beforeStart[kind] ?? []).map((line) => `  ${line}`);
   await writeProgram(directory, "ops", version, ['if [ "$1" = start ]; then', "  :", ...start, "fi"]);
-  const toldByTool = ['if [ "$1" = --version ]; then', `  echo "node_cli v${version}"`, "  exit 0", "fi"];
-  await writeProgram(directory, "node_cli", version, toldByTool);
+  const reportedByTool = ['if [ "$1" = --version ]; then', `  echo "node_cli v${version}"`, "  exit 0", "fi"];
+  await writeProgram(directory, "node_cli", version, reportedByTool);
   return directory;
 }
 

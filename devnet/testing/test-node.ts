@@ -20,7 +20,7 @@ export type TestNode = AsyncDisposable &
     workspace: Workspace;
     url: string;
     run(program: "ops" | "node_cli", ...words: string[]): Promise<CommandResult>;
-    /** Process id of the node as its own file tells. */
+    /** Process id of the node as its own file says. */
     pid(): Promise<number>;
     height(): Promise<bigint>;
     /** Waits until the chain has made this many more blocks. */

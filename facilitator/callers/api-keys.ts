@@ -20,18 +20,18 @@ export function readApiKeys(list: Secret): ApiKeys {
   return {
     sellerOf: (key) => {
       const digest = hashOf(key);
-      // All are compared, in constant time each, so that the time tells nothing about any of them.
+      // All are compared, in constant time each, so that the time reveals nothing about any of them.
       const isKnown = hashes.map((known) => timingSafeEqual(known, digest)).includes(true);
       return isKnown ? digest.toString("hex") : undefined;
     },
   };
 }
 
-/** Who calls by API key: nobody in particular where no key is asked for, or why the call is refused. */
+/** Who calls by API key: nobody in particular where no key is requested, or why the call is refused. */
 export type KnownSeller = Readonly<{ ok: true; seller: string | undefined } | { ok: false; key: "missing" | "wrong" }>;
 
 /**
- * Tells which seller calls, by `Authorization: Bearer <key>`, as `createAuthHeaders` of `@x402/core`'s client is documented, or by
+ * Identifies the seller that calls, by `Authorization: Bearer <key>`, as `createAuthHeaders` of `@x402/core`'s client is documented, or by
  * `X-API-Key: <key>`.
  */
 export function identifySeller(

@@ -15,12 +15,12 @@ export type CallerFacts = Readonly<{
 
 /**
  * Who calls, and so who may own a payment's settlement:
- * - `sale`: one sale of one seller, named by an `Idempotency-Key`. It is told the outcome as often as it asks.
- * - `seller`: known by an API key, or by the payment-identifier that the payer put into the payment. It may ask again, unless it
+ * - `sale`: one sale of one seller, named by an `Idempotency-Key`. It gets the outcome as often as it asks.
+ * - `seller`: known by an API key, or by the payment-identifier that the payer put into the payment. It may try again, unless it
  *   verified the payment more than once: a middleware that is sent one payment many times verifies each copy, and its calls look
- *   the same, so a success is told to one of them.
+ *   the same, so one of them gets a success.
  * - `upfront-seller`: the same for a payment flow that settles before the work and verifies nothing (`@x402/core`'s flows `upfront`
- *   and `escrow`). Its copies can't be told from its questions, so a success is told once.
+ *   and `escrow`). Its copies can't be distinguished from its questions, so a success is reported once.
  * - `call`: known by nothing. Each call is its own caller.
  */
 export type Caller = Readonly<{
@@ -37,10 +37,10 @@ const identifiedPayload = z.object({
   }),
 });
 
-/** Where the requirements say that another flow is asked for than verify, work, settle. */
+/** Where the requirements say that another flow is requested than verify, work, settle. */
 const otherFlow = z.object({ extra: z.object({ paymentFlow: z.string().refine((flow) => flow !== "authorization") }) });
 
-/** Tells who calls, by the strongest that there is: `Idempotency-Key`, API key, payment-identifier, nothing. */
+/** Identifies the caller, by the strongest that there is: `Idempotency-Key`, API key, payment-identifier, nothing. */
 export function identifyCaller(
   { seller, idempotencyKey }: CallerFacts,
   paymentPayload: unknown,

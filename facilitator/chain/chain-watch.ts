@@ -44,7 +44,7 @@ export async function startChainWatch(
   const rpc = new URL(options.rpcUrl).origin;
   const stop = new AbortController();
   let isRightChain = false;
-  let problem: string | undefined = "the chain was not asked yet";
+  let problem: string | undefined = "the chain was not queried yet";
   let balance: bigint | undefined;
   let settlementCost = 0n;
 

@@ -81,7 +81,7 @@ test.each([
   await expect(rpc.call("eth_chainId", [])).rejects.toMatchObject({ code: "chain_unavailable", fault });
 });
 
-test("a node that is not there is a fault of the chain, and its URL is told to nobody", async () => {
+test("a node that is not there is a fault of the chain, and its URL is shown to nobody", async () => {
   const node = await startNode(answerAll);
   await node[Symbol.asyncDispose]();
   await using rpc = client(node.url);

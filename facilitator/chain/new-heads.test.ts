@@ -25,12 +25,12 @@ async function startNode() {
 
 test("it subscribes, and announces blocks and nothing else", async () => {
   await using node = await startNode();
-  const told = Promise.withResolvers<void>();
+  const reported = Promise.withResolvers<void>();
   let heads = 0;
   const connecting = node.connection();
   const onHead = () => {
     heads += 1;
-    told.resolve();
+    reported.resolve();
   };
   await using _following = followNewHeads({ url: node.url }, { onHead, log });
   const connection = await connecting;
@@ -39,7 +39,7 @@ test("it subscribes, and announces blocks and nothing else", async () => {
   connection.send("no JSON");
   connection.send(JSON.stringify({ jsonrpc: "2.0", id: 1, result: "0x1" }));
   connection.send(JSON.stringify({ jsonrpc: "2.0", method: "eth_subscription", params: {} }));
-  await told.promise;
+  await reported.promise;
   expect(heads).toBe(1);
 });
 

@@ -8,7 +8,7 @@ import { createBackoff, pause as timedPause, type Pause } from "#daemon/time.ts"
 export type NewHeadsOptions = Readonly<{ url: string }>;
 
 export type NewHeadsDependencies = Readonly<{
-  /** Called for each new block; the block itself is asked for by whoever wants it. */
+  /** Called for each new block; the block itself is requested by whoever wants it. */
   onHead: () => void;
   log: Logger;
   pause?: Pause;

@@ -15,7 +15,7 @@ export const transferTopic = hashText("Transfer(address,address,uint256)");
 /** Topic of `AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)` (EIP-3009). */
 export const authorizationUsedTopic = hashText("AuthorizationUsed(address,bytes32)");
 
-/** Asks for the domain separator of the token's EIP-712 domain; most EIP-3009 tokens have the method, the EIP asks for it. */
+/** Requests the domain separator of the token's EIP-712 domain; most EIP-3009 tokens have the method, the EIP requires it. */
 export const domainSeparatorCall: Hex = selector("DOMAIN_SEPARATOR()");
 
 /** Asks what an account holds. */

@@ -34,7 +34,7 @@ export function createTransfers(
   { network, assets, payees }: TransferOptions,
   { engine, check, recent, clock, log }: TransferDependencies,
 ): (caller: Caller) => Transfers {
-  // Anybody can have the same payment refused, or its settlement told again, any number of times.
+  // Anybody can have the same payment refused, or its settlement reported again, any number of times.
   const refusals = createBoundedLog(log);
   const settlements = createBoundedLog(log, boundOfSales);
   const settled = async (payment: SignedPayment, caller: Caller): Promise<SettleAnswer> => {
@@ -79,7 +79,7 @@ export function createTransfers(
 
 /**
  * Says that a payee is not served, if so. It counts for settlements that are not begun: one on record comes to its end whoever is
- * served by now, and its owner is told.
+ * served by now, and its owner is notified.
  */
 function refusePayee(payTo: Hex, payees: ReadonlySet<string>): Refusal | undefined {
   if (payees.size === 0 || payees.has(payTo.toLowerCase())) return undefined;

@@ -49,10 +49,10 @@ export type Engine = AsyncDisposable &
     oldestMs: () => number;
     /** Nothing in a replica that does not settle now. */
     nextNonce: () => number | undefined;
-    /** Tells that there is a new block. */
+    /** Notifies of a new block. */
     onHead: () => void;
     /** Whether the ledger can be used, from state. */
     readiness: () => ReadinessCheck;
-    /** Leaves settling to another replica, at once and for good; what is asked for here is put on record for it, and its outcome told. */
+    /** Leaves settling to another replica, at once and for good; what is requested here is put on record for it, and its outcome reported. */
     yieldTerm: () => Promise<void>;
   }>;

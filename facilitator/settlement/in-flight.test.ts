@@ -24,7 +24,7 @@ test("one that ends a second time leaves the same payment alone, which is under 
   expect(book.hasRival(rival)).toBe(true);
 });
 
-test("the age of the oldest is told, however many younger ones end", () => {
+test("the age of the oldest is reported, however many younger ones end", () => {
   const book = createInFlightBook({ clock: () => 9_000 });
   expect(book.oldestMs()).toBe(0);
   const first = book.add({ ...sampleSettlement, begunAtMs: 1_000 }, []);
@@ -36,7 +36,7 @@ test("the age of the oldest is told, however many younger ones end", () => {
   expect(book.oldestMs()).toBe(0);
 });
 
-test("the age counts from when a settlement was asked for, whenever this process took it up and in whatever order", () => {
+test("the age counts from when a settlement was requested, whenever this process took it up and in whatever order", () => {
   const book = createInFlightBook({ clock: () => 700_000 });
   book.add({ ...rival, begunAtMs: 690_000 }, []);
   const old = book.add({ ...sampleSettlement, begunAtMs: 10_000 }, []);
@@ -45,7 +45,7 @@ test("the age counts from when a settlement was asked for, whenever this process
   expect(book.oldestMs()).toBe(10_000);
 });
 
-test("a settlement that a replica whose clock is ahead asked for is not younger than nothing", () => {
+test("a settlement that a replica whose clock is ahead requested is not younger than nothing", () => {
   const book = createInFlightBook({ clock: () => 1_000 });
   book.add({ ...sampleSettlement, begunAtMs: 5_000 }, []);
   expect(book.oldestMs()).toBe(0);

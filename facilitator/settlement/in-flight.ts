@@ -12,7 +12,7 @@ export type InFlight = {
   attempts: readonly Attempt[];
   /** When a node was last given one of the transactions; 0 if it was not since this process began. */
   sentAtMs: number;
-  /** Who is told a success; nobody for now where it is not there. */
+  /** Who gets a success; nobody for now where it is not there. */
   owner: string | undefined;
   /** Waits for the submitter, which will sign a transaction for it. */
   queued: boolean;

@@ -34,12 +34,12 @@ export type Attempt = Readonly<{
 }>;
 
 /**
- * What lasts of a settlement: a row of the ledger, and who owns it; nobody where there is no owner. What callers are told of it is another
+ * What lasts of a settlement: a row of the ledger, and who owns it; nobody where there is no owner. What callers are answered is another
  * union, `Answer` of `x402/answer.ts`.
  */
 export type Recorded = Readonly<(Begun | Outcome) & { owner: string | undefined }>;
 
-/** Under way; with its newest transaction where there is one and it was asked for. */
+/** Under way; with its newest transaction where there is one and it was requested. */
 type Begun = Readonly<{ state: "begun"; transaction?: Hex | undefined }>;
 
 /** How a settlement ended, for good. */

@@ -32,7 +32,7 @@ export type Settler = Readonly<{
   /**
    * @throws {ChainError} when the chain can't be queried; nothing was sent then, and nothing will be.
    * @throws {OverloadError} when too many settlements are under way.
-   * @throws {StoreError} when the ledger can't be used; settling the same payment again tells its outcome.
+   * @throws {StoreError} when the ledger can't be used; settling the same payment again returns its outcome.
    */
   settle: (payment: SignedPayment, caller: Caller) => Promise<SettleAnswer>;
 }>;
@@ -64,7 +64,7 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
     }
   };
 
-  /** Who owns what the ledger has: its owner, or else whoever asked for `entry`. */
+  /** Who owns what the ledger has: its owner, or else whoever requested `entry`. */
   const ownerAfter = async ({ owner }: Recorded, { settlement, owner: asking }: InFlight) => {
     if (owner !== undefined || asking === undefined) return owner;
     return (await ownership.take(settlement.id, asking)) ? asking : undefined;
@@ -108,7 +108,7 @@ async function adopt(entry: InFlight, { owner }: Caller, ownership: Ownership): 
   if (!(await ownership.take(entry.settlement.id, owner))) entry.owner = undefined;
 }
 
-/** A payment as it is written down, with who asks for it and when. */
+/** A payment as it is written down, with who requests it and when. */
 export function toSettlement(payment: SignedPayment, owner: string, begunAtMs: number): Settlement {
   const { id, asset, payer, payTo, amount, authorization, callData } = payment;
   const { nonce, validBefore } = authorization;

@@ -41,7 +41,7 @@ export type Settling = AsyncDisposable &
     book: InFlightBook;
     submitter: Pick<Submitter, "submit">;
     nextNonce: () => number;
-    /** Tells that there is a new block. */
+    /** Notifies of a new block. */
     onHead: () => void;
   }>;
 

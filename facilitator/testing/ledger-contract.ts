@@ -161,7 +161,7 @@ function testOwners(scene: Scene): void {
     expect([await take(settlement.id, "the second"), await take(settlement.id, owner)]).toEqual([false, true]);
   });
 
-  test("what nobody owns goes to one of many who ask for it", async () => {
+  test("what nobody owns goes to one of many who request it", async () => {
     await using ledger = await scene();
     const { take, release } = ledger.ownership;
     await ledger.begin([{ settlement, attempt }]);

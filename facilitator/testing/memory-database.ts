@@ -8,7 +8,7 @@ export type LeaseRow = { holder: object; term: number; expiresAtMs: number };
  * A fault that a test puts into the database, to see that it is found:
  * - `no guard`: a leader's writes are accepted whoever settles by then.
  * - `no lock`: another term may begin between a write's guard and the write.
- * - `no expiry`: a lease is given to whoever asks for it.
+ * - `no expiry`: a lease is given to whoever requests it.
  * - `requests get lost`: who settles does not find a request that is older than a second.
  */
 export type Sabotage = "no guard" | "no lock" | "no expiry" | "requests get lost";

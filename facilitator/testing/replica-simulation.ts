@@ -5,7 +5,14 @@ import { createMemoryDatabase, type MemoryDatabase, type Sabotage } from "./memo
 import { createScheduler, type Scheduler } from "./scheduler.ts";
 import { createSimulatedChain } from "./simulated-chain.ts";
 import { startSimulatedReplica, type SimulatedReplica } from "./simulated-replica.ts";
-import { checkEnd, samplePayments, createSale, settleUntilKnown, type Report, type Told } from "./simulated-sales.ts";
+import {
+  checkEnd,
+  samplePayments,
+  createSale,
+  settleUntilKnown,
+  type Report,
+  type Answered,
+} from "./simulated-sales.ts";
 import { causeTrouble } from "./simulated-trouble.ts";
 
 /** A run is decided by its seed alone. */
@@ -65,20 +72,20 @@ export async function simulateReplicas({ seed, sabotage }: SimulationOptions): P
   for (const name of ["a", "b", "c", "d"].slice(0, 2 + Math.floor(random() * 3))) start(name);
   void makeBlocks(scheduler, chain.mine);
   const trouble = causeTrouble({ scheduler, replicas, start, chain, isUnrest });
-  const told: Told[] = [];
+  const answered: Answered[] = [];
   const sales = payments.flatMap((payment, index) => {
     const sale = createSale(payment, `sale ${index}`);
     // Somebody may have a copy of the payment, and settle it for another sale.
     return random() < 0.3 ? [sale, createSale(payment, `copy of ${index}`)] : [sale];
   });
-  const asking = sales.map((sale) => settleUntilKnown(sale, { scheduler, replicas, told, report }));
+  const asking = sales.map((sale) => settleUntilKnown(sale, { scheduler, replicas, answered, report }));
   await runUntilDone(scheduler, [trouble, ...asking], startMs + horizonMs, (count) =>
     report(`${count} requests have no end`),
   );
   const stops = [...replicas.values()].map(({ stop }) => stop());
   await runUntilDone(scheduler, stops, nowMs() + stopMs, (count) => report(`${count} replicas do not stop`));
-  checkEnd({ payments, settlements, database, chain, told, report });
-  return { problems: [...problems], terms: database.lease?.term ?? 0, answers: told.length };
+  checkEnd({ payments, settlements, database, chain, answered, report });
+  return { problems: [...problems], terms: database.lease?.term ?? 0, answers: answered.length };
 }
 
 async function runUntilDone(

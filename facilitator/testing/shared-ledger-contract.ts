@@ -61,7 +61,7 @@ function testLease(open: () => Promise<SharedDatabase>): void {
 }
 
 function testRequests(open: () => Promise<SharedDatabase>): void {
-  test("a request is on record once, is found by who settles, and tells every replica its outcome", async () => {
+  test("a request is on record once, is found by who settles, and reports its outcome to every replica", async () => {
     await using database = await open();
     const [{ requests, lease, inTerm }, other] = [database.connect(), database.connect()];
     const asked = await Promise.all([
@@ -95,7 +95,7 @@ function testRequests(open: () => Promise<SharedDatabase>): void {
     await term.requests.decline(settlement.id, "the chain asks too much");
     expect(await requests.states([settlement.id])).toEqual(new Map());
     expect(await requests.unsentReason(settlement.id)).toBe("the chain asks too much");
-    expect(await requests.ask(settlement), "it can be asked for again").toBe(true);
+    expect(await requests.ask(settlement), "it can be requested again").toBe(true);
     await term.ledger.begin([{ settlement, attempt }]);
     await term.requests.decline(settlement.id, "too late");
     expect((await requests.states([settlement.id])).size).toBe(1);

@@ -28,7 +28,7 @@ export type SimulatedChain = Readonly<{
 const address: Hex = `0x${"51".repeat(20)}`;
 const gwei = 1_000_000_000n;
 
-/** Creates the chain for settlements that may be sent to it; `onSend` is told of each transaction that a node is given. */
+/** Creates the chain for settlements that may be sent to it; `onSend` is called for each transaction that a node is given. */
 export function createSimulatedChain(
   { settlements, nowMs }: Readonly<{ settlements: readonly Settlement[]; nowMs: () => number }>,
   { onSend }: Readonly<{ onSend: (hash: Hex) => void }>,

@@ -9,7 +9,7 @@ import type { SimulatedChain } from "./simulated-chain.ts";
 import type { SimulatedReplica } from "./simulated-replica.ts";
 
 /** An answer of `settle` that is for good. */
-export type Told = Readonly<{ id: Hex; owner: string; result: SettleAnswer }>;
+export type Answered = Readonly<{ id: Hex; owner: string; result: SettleAnswer }>;
 
 /** A payment, and who settles it. */
 export type Sale = Readonly<{ payment: SignedPayment; caller: Caller }>;
@@ -36,7 +36,7 @@ export function samplePayments(count: number, hasRival: boolean): readonly Signe
   });
 }
 
-/** A sale that settles a payment, and may ask again. */
+/** A sale that settles a payment, and may try again. */
 export function createSale(payment: SignedPayment, owner: string): Sale {
   return { payment, caller: { kind: "sale", owner } };
 }
@@ -47,14 +47,14 @@ const answerMaxMs = 40_000;
 type Asking = Readonly<{
   scheduler: Scheduler;
   replicas: ReadonlyMap<string, SimulatedReplica>;
-  told: Told[];
+  answered: Answered[];
   report: Report;
 }>;
 
-/** Asks one replica after another until it is told an outcome. */
+/** Asks one replica after another until it gets an outcome. */
 export async function settleUntilKnown(
   { payment, caller: who }: Sale,
-  { scheduler, replicas, told, report }: Asking,
+  { scheduler, replicas, answered, report }: Asking,
 ): Promise<void> {
   const { random, pick, nowMs } = scheduler;
   const pause = scheduler.pauseOf(scheduler.actor(who.owner));
@@ -65,11 +65,11 @@ export async function settleUntilKnown(
     try {
       const result = await Promise.race([engine.settle(payment, who), gone]);
       if (result.state !== "pending") {
-        told.push({ id: payment.id, owner: who.owner, result });
+        answered.push({ id: payment.id, owner: who.owner, result });
         return;
       }
     } catch {
-      // Nothing is known: what follows asks again, as a seller does.
+      // Nothing is known: what follows tries again, as a seller does.
     }
     const waitedMs = nowMs() - requestedAtMs;
     if (waitedMs > answerMaxMs) report(`${who.owner} waited ${waitedMs} ms for an answer`);
@@ -83,16 +83,16 @@ type End = Readonly<{
   settlements: readonly Settlement[];
   database: MemoryDatabase;
   chain: SimulatedChain;
-  told: readonly Told[];
+  answered: readonly Answered[];
 }>;
 
-/** Compares what callers were told with the ledger and the chain. */
-export function checkEnd({ payments, settlements, database, chain, told, report }: End): void {
+/** Compares what callers were answered with the ledger and the chain. */
+export function checkEnd({ payments, settlements, database, chain, answered, report }: End): void {
   const rivals = new Set(payments.map(({ authorization }) => authorization.nonce)).size < payments.length;
   for (const [index, settlement] of settlements.entries()) {
     const { id } = settlement;
     const row = database.tables.settlements.get(id);
-    const answers = told.filter((one) => one.id === id);
+    const answers = answered.filter((one) => one.id === id);
     if (row !== undefined && row.outcome === undefined) report(`${id} is begun for ever`);
     const transfers = chain.transfersOf(settlement);
     if (transfers.length > 1) report(`${id} was charged ${transfers.length} times`);
@@ -101,13 +101,13 @@ export function checkEnd({ payments, settlements, database, chain, told, report 
     for (const { owner, result } of answers) {
       const isOfRival = rivals && index < 2;
       if (result.state === "settled" && row?.outcome?.transaction !== result.transaction) {
-        report(`${owner} was told another transaction than the ledger has`);
+        report(`${owner} was answered with another transaction than the ledger has`);
       }
       if ((result.state === "refused" || result.state === "failed") && !isOfRival) {
-        report(`${owner} was told ${result.state}, and nobody else wanted the authorization`);
+        report(`${owner} was answered ${result.state}, and nobody else wanted the authorization`);
       }
       if (result.state === "settled" && transfers.length === 0)
-        report(`${owner} was told a success that the chain has not`);
+        report(`${owner} was answered with a success that the chain has not`);
     }
   }
   const charged = payments.filter(({ authorization: { nonce } }) =>

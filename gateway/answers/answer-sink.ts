@@ -22,7 +22,7 @@ export type AnswerSink = Readonly<{
   wantsWhole?: boolean;
   /**
    * A whole answer. It may be a part of a longer text: what is to stay for long is copied, or all of that stays. With `retryAfterSeconds` a
-   * limit made it: HTTP tells it with 429 and Retry-After.
+   * limit made it: HTTP says so with 429 and Retry-After.
    */
   text: (json: string, source: AnswerSource, retryAfterSeconds?: number) => void;
   /** A whole answer as the node sent it. The bytes hold until this returns: what is to stay is copied. */

@@ -88,8 +88,8 @@ function entryOf({ text, parts = 0 }: Entries[number]): Entry {
 }
 
 function expectedText(texts: readonly string[], { head, tail, empty }: OrderedWriterOptions): string {
-  const told = texts.filter((text) => text !== "");
-  return told.length === 0 ? empty : head + told.join(",") + tail;
+  const reported = texts.filter((text) => text !== "");
+  return reported.length === 0 ? empty : head + reported.join(",") + tail;
 }
 
 /** Puts the entries in the drawn order, and lets the reader go on whenever it waits and all is put. */
@@ -156,7 +156,7 @@ describe("an answer of several parts", () => {
     );
   });
 
-  it("tells one source when all its parts came from there, and mixed when they did not or it began before all was there", () => {
+  it("reports one source when all its parts came from there, and mixed when they did not or it began before all was there", () => {
     const frame = { places: 0, head: "[", tail: "]", empty: "" };
     const sourceOf = (given: Entries) => write(given, frame, 4).seen.source;
     expect(sourceOf([entry("1", "cache"), entry("2", "cache")])).toBe("cache");
@@ -165,17 +165,17 @@ describe("an answer of several parts", () => {
     expect(sourceOf([])).toBe("gateway");
   });
 
-  it("sends a long entry as it came, in parts that nothing copies, and tells the length where all is there", () => {
+  it("sends a long entry as it came, in parts that nothing copies, and reports the length where all is there", () => {
     const { sink, memory, seen } = startReader(100);
     const sent: Buffer[] = [];
-    let toldBytes: number | undefined;
+    let reportedBytes: number | undefined;
     const writer = new OrderedWriter(
       { places: 2, head: "[", tail: "]", empty: "" },
       {
         memory,
         sink: {
           ...sink,
-          begin: (lengthBytes) => (toldBytes = lengthBytes),
+          begin: (lengthBytes) => (reportedBytes = lengthBytes),
           chunk: (bytes) => {
             sent.push(bytes);
             return sink.chunk(bytes);
@@ -187,7 +187,7 @@ describe("an answer of several parts", () => {
     writer.put(1, "2", "node");
     writer.put(0, parts, "node");
     writer.flush();
-    expect([seen.text, toldBytes]).toEqual(['["longer",2]', 12]);
+    expect([seen.text, reportedBytes]).toEqual(['["longer",2]', 12]);
     expect(parts.every((part) => sent.includes(part))).toBe(true);
   });
 });

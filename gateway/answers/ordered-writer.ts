@@ -86,7 +86,7 @@ export class OrderedWriter {
     return this.#isHeld;
   }
 
-  /** Sets the entry of a place, empty for nothing, and where it came from; undefined when that is not to be told. */
+  /** Sets the entry of a place, empty for nothing, and where it came from; undefined when that is not reported. */
   put(place: number, entry: Entry, source: AnswerSource | undefined): void {
     if (place !== this.#turn) {
       const length = lengthOf(entry);

@@ -34,7 +34,7 @@ export function readApiKeys(content: unknown): FileReading<ApiKeys> {
 }
 
 /**
- * Digits of a hash that entries are looked up by. What a look-up's time tells is about the hash of what the caller sent, which
+ * Digits of a hash that entries are looked up by. What a look-up's time reveals is about the hash of what the caller sent, which
  * says nothing about any key; the rest is compared in constant time.
  */
 const lookupDigits = 32;

@@ -14,7 +14,7 @@ export type Identify = (facts: RequestFacts) => CallerIdentity | Promise<CallerI
 /** Identities that are kept to be handed out again, and the longest name that one is kept by; others are made again. */
 const kept = { most: 10_000, nameLength: 256 };
 
-/** A list of nothing but IPv4 addresses, as far as its characters tell. */
+/** A list of nothing but IPv4 addresses, as far as its characters show. */
 const plainList = /^[\d., ]+$/;
 
 /** Identifies callers by their address alone and gives all of them one tier. */

@@ -26,20 +26,20 @@ it("reports a proxy that the settings lack, once an hour", () => {
   notice(false, forwarded);
   notice(false, { ...plain, forwarded: "for=198.51.100.7" });
   expect(lines).toEqual([
-    "10.0.0.1 says whom it asks for and is not believed; if it is a proxy of yours, its clients share the limits of one address: add it to gateway.callers.trustedProxies",
+    "10.0.0.1 says whom it serves and is not believed; if it is a proxy of yours, its clients share the limits of one address: add it to gateway.callers.trustedProxies",
   ]);
   clock.now = 3_600_000;
   notice(false, forwarded);
   expect(lines).toHaveLength(2);
 });
 
-it("reports a trusted proxy that does not say whom it asks for, unless its connections do", () => {
+it("reports a trusted proxy that does not say whom it serves, unless its connections do", () => {
   const { notice, lines } = notices(false);
   notice(true, { ...plain, forwarded: "for=198.51.100.7" });
   expect(lines).toEqual([
     "the trusted proxy 10.0.0.1 sends requests without x-forwarded-for: its clients share the limits of one address; make it send that header, or name the one that it sends in gateway.callers.forwardedHeader",
   ]);
-  const told = notices(true);
-  told.notice(true, plain);
-  expect(told.lines).toEqual([]);
+  const reported = notices(true);
+  reported.notice(true, plain);
+  expect(reported.lines).toEqual([]);
 });

@@ -2,15 +2,15 @@ import type { ForwardedBy } from "#daemon/http/proxies/client-address.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { SettingNames } from "../settings/names.ts";
 
-/** Is told of a request that is counted by its connection's own address, whether or not a trusted proxy has that address. */
+/** Called for a request that is counted by its connection's own address, whether or not a trusted proxy has that address. */
 export type ProxyNotice = (isTrusted: boolean, facts: ForwardedBy & Readonly<{ remoteAddress: string }>) => void;
 
 /** Time between two lines of one kind: anybody can send such requests. */
 const pauseMs = 3_600_000;
 
 /**
- * Logs what looks like a proxy that the settings do not fit, because then all of its clients share the limits of one: a header that tells an
- * address, from a peer that is not trusted; a trusted proxy that tells none in the header that is read.
+ * Logs what looks like a proxy that the settings do not fit, because then all of its clients share the limits of one: a header that gives an
+ * address, from a peer that is not trusted; a trusted proxy that gives none in the header that is read.
  */
 export function logProxyNotices(
   { forwardedHeader, proxyProtocol }: Readonly<{ forwardedHeader: string; proxyProtocol: boolean }>,
@@ -22,13 +22,13 @@ export function logProxyNotices(
   return (isTrusted, { remoteAddress, forwardedFor, forwarded }) => {
     const kind = isTrusted ? "silent" : "untrusted";
     if (!isTrusted && forwardedFor === undefined && forwarded === undefined) return;
-    // A proxy that tells the address with the connection is silent when it speaks for itself, as in a health check.
+    // A proxy that gives the address with the connection is silent when it speaks for itself, as in a health check.
     if (isTrusted && proxyProtocol) return;
     if (now() < nextAt[kind]) return;
     nextAt[kind] = now() + pauseMs;
     const what = isTrusted
       ? `the trusted proxy ${remoteAddress} sends requests without ${forwardedHeader}: its clients share the limits of one address; make it send that header, or name the one that it sends in ${header}`
-      : `${remoteAddress} says whom it asks for and is not believed; if it is a proxy of yours, its clients share the limits of one address: add it to ${trusted}`;
+      : `${remoteAddress} says whom it serves and is not believed; if it is a proxy of yours, its clients share the limits of one address: add it to ${trusted}`;
     log.warn({ event: isTrusted ? "proxy-silent" : "proxy-not-trusted", remoteAddress }, what);
   };
 }

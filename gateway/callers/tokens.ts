@@ -26,7 +26,7 @@ const tokenLength = 8_192;
 const signatures = ["ES256", "ES384", "EdDSA", "RS256", "PS256"];
 
 /**
- * Creates the verifier that settings ask for; undefined when they name no key set.
+ * Creates the verifier that the settings configure; undefined when they name no key set.
  *
  * @throws {StartupError} when the key set's file can't be used.
  */

@@ -4,7 +4,7 @@ import type { Meter } from "../observe/meter.ts";
 import type { PolicySource } from "../policy.ts";
 import { largeBytes, priceBytes } from "./large-message.ts";
 
-/** What tells whether a caller can pay. */
+/** What shows whether a caller can pay. */
 export type BodyAdmissionDependencies = Readonly<{
   policy: PolicySource;
   limiter: Pick<RateLimiter, "waitFor">;

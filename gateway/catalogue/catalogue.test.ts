@@ -93,7 +93,7 @@ describe("the catalogue", () => {
     }
   });
 
-  it("asks the node again, when a connection was closed, for all but what it must not do twice", () => {
+  it("queries the node again, when a connection was closed, for all but what it must not do twice", () => {
     const once = specifiedMethods.filter(({ repeatable }) => !repeatable).map(({ name }) => name);
     expect(once).toEqual(["eth_sendRawTransaction", "eth_subscribe", "eth_unsubscribe"]);
     expect(createCatalogue({ eth_sendTransaction: {} }).get("eth_sendTransaction")?.repeatable).toBe(false);
@@ -123,7 +123,7 @@ describe("the catalogue", () => {
     expect(readFileSync("docs/rpc-methods.md", "utf8")).toBe(printMethodReference());
   });
 
-  it("tells in the docs what the settings' defaults are", () => {
+  it("shows the settings' defaults in the docs", () => {
     const defaults = policySchema.parse({});
     const { ranges, limits, rateLimit } = defaults;
     const others = printMethodReference({

@@ -32,7 +32,7 @@ export const searchedParamsBytes = 16_384;
 
 type Given = Pick<Method, "name" | "summary" | "params" | "result" | "cache" | "costUnits"> & Partial<Method>;
 
-/** A method that the node answers; public, a mere question and 10 seconds unless told otherwise. */
+/** A method that the node answers; public, a mere question and 10 seconds unless it says otherwise. */
 export function defineNodeMethod(given: Given): Method {
   return { audience: "public", answeredBy: "node", timeoutMs: 10_000, repeatable: true, ...given };
 }

@@ -27,7 +27,7 @@ export function printMethodReference(policy: PolicySettings = policySchema.parse
     "",
     "What the gateway knows about each method; printed from its catalogue by `npm run docs`. A method's audience is the widest",
     "listener that has it first: the public one has `public` methods, the private one `private` ones as well, the internal one all.",
-    "Settings (`gateway.methods`) move, change, remove (`audience: nobody`) and add methods. What is added is asked for once at most;",
+    "Settings (`gateway.methods`) move, change, remove (`audience: nobody`) and add methods. What is added is requested once at most;",
     "`eth_newFilter` has the cap of `eth_getLogs` then, and `debug_trace…` has to name `callTracer` in its last parameter.",
     "The parameters of a call may have as many bytes as stands under Params, else " +
       `${kib(limits.paramsBytes)} (\`gateway.limits.paramsBytes\`); an added method's ${kib(unknownParamsBytes)}.`,

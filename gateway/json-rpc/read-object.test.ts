@@ -18,7 +18,7 @@ describe("an element of an array", () => {
     );
   });
 
-  it("is told from what looks like one in a string", () => {
+  it("is distinguished from what looks like one in a string", () => {
     expect(findElement(String.raw` [ "a\\\",]" , {"b":["],"]} , "latest" ] `, 2)).toBe('"latest"');
     expect(findElement(String.raw`["\\","pending"]`, 1)).toBe('"pending"');
     expect(findElement("[]", 0)).toBe(undefined);

@@ -136,7 +136,7 @@ describe("trace_filter", () => {
       { fromBlock: "0x3e9", toBlock: "latest" },
       { fromBlock: "0x3e9", toBlock: "latest" },
     ],
-  ])("tells the node of no bound but in hexadecimal, if it is known and in order: %j", (given, passed) => {
+  ])("sends the node no bound but in hexadecimal, if it is known and in order: %j", (given, passed) => {
     expect(check("trace_filter", [given])).toEqual({ kind: "pass", params: JSON.stringify([passed]) });
   });
 

@@ -17,7 +17,7 @@ function basisOf(): CheckBasis {
   };
 }
 
-/** Asks for a check, and tells whether it was made. */
+/** Requests a check, and returns whether it was made. */
 function isChecked(checks: RememberedChecks, basis: CheckBasis, params: string, checked?: CheckedParams): boolean {
   let isMade = false;
   checks(basis, params, () => {

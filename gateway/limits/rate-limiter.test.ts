@@ -9,7 +9,7 @@ function limiterAt(start: number, clients = 10) {
 }
 
 describe("createProcessRateLimiter", () => {
-  it("admits a burst, then the rate, and tells the wait", () => {
+  it("admits a burst, then the rate, and returns the wait", () => {
     const { clock, limiter } = limiterAt(1_000);
     for (let call = 0; call < 3; call += 1) expect(limiter.take("a", 1, rates)).toBeUndefined();
     expect(limiter.take("a", 1, rates)).toBeCloseTo(100);
@@ -37,7 +37,7 @@ describe("createProcessRateLimiter", () => {
     expect(limiter.take("a", 500, rates)).toBeUndefined();
   });
 
-  it("tells how long units would have to be waited for, and charges nothing for it", () => {
+  it("returns how long units would have to be waited for, and charges nothing for it", () => {
     const { clock, limiter } = limiterAt(1_000);
     expect(limiter.waitFor("a", 100, rates)).toBeUndefined();
     expect(limiter.take("a", 60, rates)).toBeUndefined();

@@ -19,7 +19,7 @@ export class RedisConnector extends AbstractConnector {
 
   override async connect() {
     this.connecting = true;
-    // Who creates the client listens to what it tells only after that.
+    // Who creates the client listens to its events only after that.
     await Promise.resolve();
     if (!this.connecting) throw new Error("Connection is closed.");
     this.stream = this.#isSecure ? createTlsConnection(this.#place) : createConnection(this.#place);

@@ -68,7 +68,7 @@ export function createRedisRateLimiter(
   const refusals = new LatestEntries<Refusal>(clients);
   let isShared = false;
   let reported: boolean | undefined;
-  const tell = (shared: boolean, error?: unknown) => {
+  const report = (shared: boolean, error?: unknown) => {
     isShared = shared;
     if (shared === reported) return;
     reported = shared;
@@ -79,8 +79,8 @@ export function createRedisRateLimiter(
         "the rate store does not answer; rates are limited by this process alone",
       );
   };
-  redis.on("ready", () => tell(true));
-  redis.on("error", (error) => tell(false, error));
+  redis.on("ready", () => report(true));
+  redis.on("error", (error) => report(false, error));
   const take = async (key: string, costUnits: number, rates: Rates): Promise<RateDecision> => {
     try {
       const micros = await redis.gatehouseTake(
@@ -91,12 +91,12 @@ export function createRedisRateLimiter(
         rates.computeUnitBurst,
         costUnits,
       );
-      tell(true);
+      report(true);
       if (micros <= 0) return undefined;
       refusals.set(key, { costUnits, untilMs: now() + micros / 1_000 });
       return micros / 1_000;
     } catch (error) {
-      tell(false, error);
+      report(false, error);
       return fallback.take(key, costUnits, rates);
     }
   };
@@ -110,9 +110,9 @@ export function createRedisRateLimiter(
   const owe: RateLimiter["owe"] = (key, costUnits, rates) => {
     const unitMicros = 1e6 / rates.computeUnitsPerSecond;
     redis.gatehouseOwe(accountKey(key), unitMicros, rates.computeUnitBurst, costUnits).then(
-      () => tell(true),
+      () => report(true),
       (error: unknown) => {
-        tell(false, error);
+        report(false, error);
         fallback.owe(key, costUnits, rates);
       },
     );

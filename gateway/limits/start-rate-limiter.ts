@@ -6,7 +6,7 @@ import { createProcessRateLimiter, type RateLimiter } from "./rate-limiter.ts";
 export type RateStoreOptions = Readonly<{ redisUrl?: Secret | undefined; timeoutMs: number; clients: number }>;
 
 /**
- * Starts the limiter that settings ask for: shared between replicas when they name a store, else of this process. The store's client is
+ * Starts the limiter that the settings configure: shared between replicas when they name a store, else of this process. The store's client is
  * loaded only for the former, because it takes 5 MiB.
  */
 export async function startRateLimiter(

@@ -3,15 +3,15 @@ import type { AnswerSource } from "../answers/answer-sink.ts";
 /** Headers of an answer by name, in the order in which they are sent; node:http and the fast path send the same. */
 export type AnswerHeaders = readonly (readonly [name: string, value: string])[];
 
-/** Tells where an answer came from. */
+/** Says where an answer came from. */
 export const sourceHeader = "X-Gatehouse-Source";
 
-/** Tells how old the chain's latest block is that the node has, in whole seconds. */
+/** Says how old the chain's latest block is that the node has, in whole seconds. */
 export const headAgeHeader = "X-Gatehouse-Head-Age";
 
-/** Headers that follow an answer's own while the node's latest block is older than `tellAfterMs`. */
-export function buildHeadAgeHeaders(blockAgeMs: number | undefined, tellAfterMs: number): AnswerHeaders {
-  if (blockAgeMs === undefined || blockAgeMs <= tellAfterMs) return [];
+/** Headers that follow an answer's own while the node's latest block is older than `reportAfterMs`. */
+export function buildHeadAgeHeaders(blockAgeMs: number | undefined, reportAfterMs: number): AnswerHeaders {
+  if (blockAgeMs === undefined || blockAgeMs <= reportAfterMs) return [];
   return [[headAgeHeader, String(Math.floor(blockAgeMs / 1_000))]];
 }
 

@@ -83,7 +83,7 @@ export function createFastAnswerHeads(
     starts.set(source, { extraHeaders, start });
     return start;
   };
-  /** The head of a refusal up to the day: nearly always the same one is asked for. */
+  /** The head of a refusal up to the day: nearly always the same one is requested. */
   const refusalStart = (error: HttpError) => {
     if (refused.status !== error.status || refused.text !== error.text) {
       const start = `HTTP/1.1 ${formatStatus(error)}\r\n${formatHeaderLines(buildHeaders(error))}`;

@@ -31,6 +31,6 @@ export type FastConnectionDependencies = FastRequestRules &
     clock: () => number;
     /** Gives the connection, with bytes that were read but not answered, to node:http for good. */
     handOver: (socket: Socket, unread: Buffer) => void;
-    /** Told once, when it is closed or given away. */
+    /** Called once, when it is closed or given away. */
     closed: () => void;
   }>;

@@ -13,7 +13,7 @@ export type FastSinkDependencies = Readonly<{
   backlog: ClientBacklog;
   /** Of the request that is being answered. */
   context: () => FastAnswerContext;
-  /** Told when an answer is written to its end, and whether the connection ends with it. */
+  /** Called when an answer is written to its end, and whether the connection ends with it. */
   finish: (isLast: boolean) => void;
 }>;
 

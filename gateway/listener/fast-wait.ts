@@ -17,7 +17,7 @@ export function computeSweepIntervalMs({
 
 /**
  * How long a connection has waited for its client. The clock is that of the sweep, which stands still in between: a wait may be taken for
- * longer than it was by one interval, and so much is added before it counts as over. None ends before the time that its client was told.
+ * longer than it was by one interval, and so much is added before it counts as over. None ends before the time that its client was given.
  */
 export class FastWait {
   readonly #waits: FastConnectionWaits;

@@ -30,7 +30,7 @@ const server = createServer((request, response) => {
 beforeAll(() => once(server.listen(0, "127.0.0.1"), "listening"));
 afterAll(() => once(server.close(), "close"));
 
-/** What node:http answers, without the day, which a raw answer need not tell. */
+/** What node:http answers, without the day, which a raw answer need not have. */
 async function nodeAnswer(name: string): Promise<string> {
   const { port } = server.address() as AddressInfo;
   const socket = connect(port, "127.0.0.1");

@@ -31,7 +31,7 @@ export type HttpHandlerDependencies = Readonly<{
   isAllowedHost: (host: string | undefined) => boolean;
   /** Whether the connection ends with the answer, whatever the client wants; it may become so while the answer is waited for. */
   isLast: (request: IncomingMessage) => boolean;
-  /** Told of each request. */
+  /** Called for each request. */
   tookSlowPath: () => void;
 }>;
 
@@ -150,7 +150,7 @@ function answer(
   response: ServerResponse,
   { facts: { traceContext, requestId }, cors, body, memory, identity, dependencies }: Given,
 ): void {
-  // Who went while a token was looked up is not answered: nobody would tell the call that its reader is gone.
+  // Who went while a token was looked up is not answered: nothing would notify the call that its reader is gone.
   if (response.destroyed) return;
   if (identity.kind === "refused") {
     refuse(request, response, unauthorized(identity.message));

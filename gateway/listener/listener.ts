@@ -42,7 +42,7 @@ export type ListenerOptions = Readonly<{
   fastPath: boolean;
   /** Who may connect; absent: all may. */
   peers?: AdmittedPeers;
-  /** Tells the proxies whose connections begin with a header of the PROXY protocol; absent: nobody's do. */
+  /** Recognises the proxies whose connections begin with a header of the PROXY protocol; absent: nobody's do. */
   isTrustedProxy?: (remoteAddress: string) => boolean;
   webSocket: WebSocketClientsOptions;
 }>;
@@ -66,7 +66,7 @@ export type ListenerDependencies = Readonly<{
   isProxy?: (remoteAddress: string) => boolean;
   dropped: (reason: "slow" | "lost" | "silent" | "withdrawn") => void;
   limited: Meter["limited"];
-  /** Told of each request that node:http reads. */
+  /** Called for each request that node:http reads. */
   tookSlowPath: () => void;
   bodies: BodyAdmission;
   /** Waits while clients are told to close their connections. */

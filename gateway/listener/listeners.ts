@@ -49,7 +49,7 @@ export type ListenersDependencies = Readonly<{
   pause: Pause;
 }>;
 
-/** The listeners that settings ask for. */
+/** The listeners that the settings configure. */
 export type Listeners = AsyncDisposable &
   Readonly<{ urls: Readonly<Record<string, string>>; webSockets: () => number; subscriptions: () => number }>;
 
@@ -169,7 +169,7 @@ function corsHeaders(allowedOrigins: readonly string[]): (origin: string) => Ans
   };
 }
 
-/** What a client's memory is counted by: its address as trusted proxies tell it, an IPv6 client's by its /64. */
+/** What a client's memory is counted by: its address as trusted proxies give it, an IPv6 client's by its /64. */
 export function createPeerAddress(client: ClientAddress): (peer: PeerFacts) => string {
   return (peer) => toAddressKey(client.of(peer.remoteAddress, client.forwardedBy(peer)));
 }

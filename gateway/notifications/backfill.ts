@@ -4,7 +4,7 @@ import { readBlock, type RecentBlocks, type RememberedBlock } from "./recent-blo
 import { asRemoved } from "./sent-logs.ts";
 import type { SharedSubscription } from "./notification.ts";
 
-/** Asks the node; the JSON text of its result, undefined when there is none. */
+/** Queries the node; the JSON text of its result, undefined when there is none. */
 export type RequestNode = (method: string, params: string) => Promise<string | undefined>;
 
 /** What each subscription missed: JSON texts, in the order in which they are to be sent; undefined: not known. */

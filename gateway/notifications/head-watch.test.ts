@@ -54,7 +54,7 @@ describe("the watch of the head", () => {
     expect(state.resets).toBe(1);
   });
 
-  it("leaves a subscription alone that tells heads late", async () => {
+  it("leaves a subscription alone that sends heads late", async () => {
     const { state, watch } = startWatch();
     using _ = watch;
     watch.linkOpened();

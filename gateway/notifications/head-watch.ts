@@ -7,7 +7,7 @@ import type { SubscriptionHub } from "./subscription-hub.ts";
 /** How the head is watched. */
 export type HeadWatchOptions = Readonly<{ pollIntervalMs: number; timeoutMs: number }>;
 
-/** Silence of the newHeads subscription after which the head is asked for as well. */
+/** Silence of the newHeads subscription after which the head is requested as well. */
 const silentAfterMs = 2_000;
 /** Heads found by asking, one after another, from which the subscription counts as stalled. */
 const missedHeads = 3;
@@ -21,7 +21,7 @@ export type HeadWatchDependencies = Readonly<{
   head: Head;
   /** The subscription is open and misses heads. */
   resetLink: () => void;
-  /** The node answers again after it did not, and no connection was there to tell whether it is the same one. */
+  /** The node answers again after it did not, and no connection was there to show whether it is the same one. */
   returned: () => void;
 }>;
 
@@ -80,7 +80,7 @@ export function startHeadWatch(
   look();
   return {
     linkOpened: () => {
-      // From here on the connection tells whether the node was away.
+      // From here on the connection shows whether the node was away.
       state.isAway = false;
       heads.linkOpened();
     },

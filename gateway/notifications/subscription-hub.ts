@@ -32,7 +32,7 @@ export type HubDependencies = Readonly<{
   gapEnded: (outcome: "bridged" | "closed") => void;
 }>;
 
-/** What a subscription comes to: the right to end it, the node's error as JSON text, or why the node is not asked. */
+/** What a subscription comes to: the right to end it, the node's error as JSON text, or why the node is not queried. */
 export type Subscribed =
   | Readonly<{ kind: "subscribed"; unsubscribe: () => void }>
   | Readonly<{ kind: "error"; json: string }>

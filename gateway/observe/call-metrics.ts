@@ -26,7 +26,7 @@ export function createPrometheusMeter(metrics: Registry): Meter & Readonly<{ tra
   const node = createDurations(
     {
       name: "gatehouse_gateway_node_duration_seconds",
-      help: "Time from asking the node to the end of its answer, by method of the catalogue; shared and cached reads have none.",
+      help: "Time from querying the node to the end of its answer, by method of the catalogue; shared and cached reads have none.",
       labelNames: ["method"],
       buckets: durationBuckets,
     },
@@ -87,7 +87,7 @@ export function createPrometheusMeter(metrics: Registry): Meter & Readonly<{ tra
 
 type CallSeries = DurationSeries & Readonly<{ method: string; tier: string; outcome: CallOutcome }>;
 
-/** Shows where reads were answered from, by method. Summed up from the calls when it is asked for, so that no call pays for it. */
+/** Shows where reads were answered from, by method. Summed up from the calls when it is requested, so that no call pays for it. */
 function countReads(metrics: Registry, series: readonly CallSeries[]): void {
   metrics.registerMetric(
     new Counter({
@@ -122,7 +122,7 @@ export type GaugeSources = Readonly<{
   headNumber: () => number | undefined;
 }>;
 
-/** Shows the gateway's state as gauges, read when they are asked for. */
+/** Shows the gateway's state as gauges, read when they are requested. */
 export function registerGauges(metrics: Registry, sources: GaugeSources): void {
   const gauge = (name: string, help: string, read: () => number | undefined) =>
     new Gauge({

@@ -40,7 +40,7 @@ export type EndedCall = Readonly<{
 /** Counts and times what the gateway does. */
 export type Meter = Readonly<{
   call: (ended: EndedCall) => void;
-  /** The node answered, or failed to; counted from when it was asked, so that the gateway's own part can be told apart. */
+  /** The node answered, or failed to; counted from when it was queried, so that the gateway's own part can be told apart. */
   node: (method: string, seconds: number, sampledTraceId?: string) => void;
   /** A limit refused a call, a batch, a subscription or a connection. */
   limited: (limit: LimitName, tier: string) => void;

@@ -134,8 +134,8 @@ function contextOf(span: Span): TraceContext {
 }
 
 /**
- * Chooses the traces of which spans are made. A share of the public listener's, by trace id, whatever its callers ask for:
- * anyone could ask for all. The other listeners' callers may ask for a trace by the sampled flag of their `traceparent`.
+ * Chooses the traces of which spans are made. A share of the public listener's, by trace id, whatever its callers request:
+ * anyone could request all. The other listeners' callers may request a trace by the sampled flag of their `traceparent`.
  */
 function callSampler(sampleRatio: number): Sampler {
   const share = new TraceIdRatioBasedSampler(sampleRatio);

@@ -34,11 +34,11 @@ function endCalls(count: number, gapMs: number) {
 }
 
 describe("withBusySignal", () => {
-  it("tells once when a thousand calls end within a second", () => {
+  it("reports once when a thousand calls end within a second", () => {
     expect(endCalls(5_000, 0.5)).toEqual({ calls: 5_000, busyAfter: [1_000] });
   });
 
-  it("tells nothing of as many calls that take longer", () => {
+  it("reports nothing of as many calls that take longer", () => {
     expect(endCalls(5_000, 2)).toEqual({ calls: 5_000, busyAfter: [] });
   });
 });

@@ -7,7 +7,7 @@ const busyCalls = 1_000;
 const windowMs = 1_000;
 
 /**
- * Tells once when so many calls end within a second. Until then the code of a sidecar is kept small for the node's sake; a gateway that
+ * Reports once when so many calls end within a second. Until then the code of a sidecar is kept small for the node's sake; a gateway that
  * works wants it fast, which is a third less CPU for a call that is passed on.
  */
 export function withBusySignal(

@@ -1,7 +1,7 @@
 import { nodeFailureErrors, type NodeFailure } from "../errors.ts";
 import type { AnswerFlow, AnswerSink, AnswerSource } from "../answers/answer-sink.ts";
 import { CollectedAnswer } from "../upstream/collected-answer.ts";
-import { type NodeRead, PassThrough, tell, tellFailure } from "./node-read.ts";
+import { type NodeRead, PassThrough, notify, passFailure } from "./node-read.ts";
 import {
   formatCall,
   formatErrorJsonAnswer,
@@ -17,7 +17,7 @@ import type { HeldBytes } from "../memory/connection-memory.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
 import type { CacheScope } from "./cache/cache-scope.ts";
 
-/** For how long a read's answer may be used again, and what was known when it was asked for. */
+/** For how long a read's answer may be used again, and what was known when it was requested. */
 export type ReadMoment = Readonly<{
   scope: CacheScope;
   /** Of the head. */
@@ -80,7 +80,7 @@ export class CoalescedRead implements AnswerFlow, AnswerSink, NodeCall, ReadMome
     this.#owner = owner;
   }
 
-  /** Asks the node; to be called once, when others may join. */
+  /** Queries the node; to be called once, when others may join. */
   start(): void {
     const { sender = this.#owner.pool } = this.read;
     this.#flow = sender.send(this);
@@ -178,8 +178,8 @@ export class CoalescedRead implements AnswerFlow, AnswerSink, NodeCall, ReadMome
 
   #failed(failure: NodeFailure): void {
     const { first, joined } = this.#close();
-    if (first !== undefined) tellFailure(first, failure);
-    for (const { read } of joined) tellFailure(read, failure);
+    if (first !== undefined) passFailure(first, failure);
+    for (const { read } of joined) passFailure(read, failure);
   }
 
   #tooLong(): AnswerSink | undefined {
@@ -235,9 +235,9 @@ class JoinedRead implements AnswerFlow {
   }
 }
 
-/** Tells those that share an answer, each under its own id. */
+/** Answers those that share an answer, each under its own id. */
 function retell(answer: NodeAnswer | undefined, joined: Iterable<JoinedRead>): void {
-  for (const { read } of joined) tell(read, retold(answer, read.id), "coalesced", "coalesced");
+  for (const { read } of joined) notify(read, retold(answer, read.id), "coalesced", "coalesced");
 }
 
 function retold(answer: NodeAnswer | undefined, id: string): string {

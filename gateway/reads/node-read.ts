@@ -74,12 +74,12 @@ export class PassThrough implements AnswerSink {
 }
 
 /** Gives a read the text of its answer, and ends it. */
-export function tell(read: NodeRead, text: string, outcome: ReadOutcome, source: AnswerSource): void {
+export function notify(read: NodeRead, text: string, outcome: ReadOutcome, source: AnswerSource): void {
   read.done(outcome);
   read.sink.text(text, source);
 }
 
 /** Answers a read for a node that did not, and ends it. */
-export function tellFailure(read: NodeRead, failure: NodeFailure): void {
-  tell(read, formatErrorAnswer(read.id, nodeFailureErrors[failure]), failure, "gateway");
+export function passFailure(read: NodeRead, failure: NodeFailure): void {
+  notify(read, formatErrorAnswer(read.id, nodeFailureErrors[failure]), failure, "gateway");
 }

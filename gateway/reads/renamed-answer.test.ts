@@ -6,7 +6,7 @@ import { RenamedAnswer } from "./renamed-answer.ts";
 const id = '"<odd>"';
 
 function answerTo() {
-  const told: string[] = [];
+  const events: string[] = [];
   let text = "";
   let lengthBytes: number | undefined;
   const take = (bytes: string) => {
@@ -22,12 +22,12 @@ function answerTo() {
       take(bytes.toString("latin1"));
       return bytes.length < 100;
     },
-    end: () => told.push("end"),
-    fail: () => told.push("broken"),
+    end: () => events.push("end"),
+    fail: () => events.push("broken"),
   };
-  const done = (outcome: ReadOutcome) => void told.push(outcome);
+  const done = (outcome: ReadOutcome) => void events.push(outcome);
   const answer = new RenamedAnswer({ id, sink, memory: roomyMemory, done });
-  return { answer, told, text: () => text, lengthBytes: () => lengthBytes };
+  return { answer, events, text: () => text, lengthBytes: () => lengthBytes };
 }
 
 const usual = (result: string) => `{"jsonrpc":"2.0","id":1,"result":${result}}`;
@@ -39,7 +39,7 @@ const long = `"${"x".repeat(3_000_000)}"`;
 describe("an answer to an id that a node might write another way", () => {
   it("goes on as it comes, whatever its length and wherever it is cut", () => {
     for (const firstBytes of [1, 20, 23, 24, 25, 1_000]) {
-      const { answer, told, text, lengthBytes } = answerTo();
+      const { answer, events, text, lengthBytes } = answerTo();
       const bytes = Buffer.from(usual(long));
       answer.begin(bytes.length, "node");
       answer.chunk(bytes.subarray(0, firstBytes));
@@ -48,21 +48,21 @@ describe("an answer to an id that a node might write another way", () => {
       answer.chunk(bytes.subarray(1_000_000));
       answer.end();
       expect(text() === expected(long)).toBe(true);
-      expect([lengthBytes(), told]).toEqual([expected(long).length, ["answered", "end"]]);
+      expect([lengthBytes(), events]).toEqual([expected(long).length, ["answered", "end"]]);
     }
   });
 
   it("is broken off where the node's is", () => {
-    const { answer, told } = answerTo();
+    const { answer, events } = answerTo();
     answer.begin(undefined, "node");
     answer.chunk(Buffer.from(usual(long).slice(0, 100)));
     answer.fail("unavailable");
-    expect(told).toEqual(["unavailable", "broken"]);
+    expect(events).toEqual(["unavailable", "broken"]);
   });
 
   it("is read when it is written another way, up to a length", () => {
     for (const pieces of [1, 2]) {
-      const { answer, text, told } = answerTo();
+      const { answer, text, events } = answerTo();
       const bytes = written('"0x1"');
       if (pieces === 1) answer.bytes(bytes, "node");
       else {
@@ -71,17 +71,17 @@ describe("an answer to an id that a node might write another way", () => {
         answer.chunk(bytes.subarray(10));
         answer.end();
       }
-      expect([text(), told]).toEqual([expected('"0x1"'), ["answered"]]);
+      expect([text(), events]).toEqual([expected('"0x1"'), ["answered"]]);
     }
     for (const isWhole of [true, false]) {
-      const { answer, text, told } = answerTo();
+      const { answer, text, events } = answerTo();
       if (isWhole) answer.bytes(written(long), "node");
       else {
         answer.begin(undefined, "node");
         answer.chunk(written(long));
         answer.end();
       }
-      expect([text(), told]).toEqual([
+      expect([text(), events]).toEqual([
         `{"jsonrpc":"2.0","id":${id},"error":{"code":-32008,"message":"response too large"}}`,
         ["tooLarge"],
       ]);

@@ -87,7 +87,7 @@ describe("a range in pieces", () => {
     expect(tooLong.events).toEqual(["begin", "failed", "broken"]);
   });
 
-  it("fails as a whole with the first error, and asks for nothing more", () => {
+  it("fails as a whole with the first error, and requests nothing more", () => {
     const split = startSplit(5);
     split.readers.get("[1]")!.sink.text('{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no"}}', "node");
     split.answer(0, '["a"]');

@@ -10,7 +10,7 @@ import { createTextSink, type TextAnswer } from "../answers/text-sink.ts";
 /** A range in permitted pieces, each with its own parameters. */
 export type SplitOptions = Readonly<{
   pieces: readonly string[];
-  /** Pieces that are asked for at a time. */
+  /** Pieces that are requested at a time. */
   parallel: number;
   /** Bytes of the joined answer. */
   limitBytes: number;
@@ -23,7 +23,7 @@ const pieceId = "1";
 
 /**
  * Reads the pieces of a range and answers with their results, arrays, as one array in the range's order: short ones whole, long
- * ones streamed as they come. No piece is asked for that is further ahead than may be under way. The first piece that fails
+ * ones streamed as they come. No piece is requested that is further ahead than may be under way. The first piece that fails
  * fails the whole: with its error, or by breaking off what has begun to be sent. `done` is called once.
  */
 export function readSplit(

@@ -151,12 +151,12 @@ const headSection = section({
   staleAfterMs: milliseconds
     .default(30_000)
     .describe("Time without word of the head after which nothing is cached by it"),
-  timeoutMs: milliseconds.default(2_000).describe("How long the node may take to tell its head"),
+  timeoutMs: milliseconds.default(2_000).describe("How long the node may take to report its head"),
   tellAgeAfterMs: nonNegativeInteger
     .max(86_400_000)
     .default(30_000)
     .describe(
-      "Age of the node's latest block from which answers over HTTP tell it (X-Gatehouse-Head-Age), in milliseconds",
+      "Age of the node's latest block from which answers over HTTP report it (X-Gatehouse-Head-Age), in milliseconds",
     ),
 });
 
@@ -197,7 +197,7 @@ const tracingSection = section({
     .min(0)
     .max(1)
     .default(0.1)
-    .describe("Share of traces of which spans are made; private and internal callers may ask for theirs by traceparent")
+    .describe("Share of traces of which spans are made; private and internal callers may request theirs by traceparent")
     .meta({ expected: "a number from 0 to 1" }),
   queuedSpans: positiveInteger.max(1_000_000).default(4_096).describe("Spans that wait to be sent; more are dropped"),
   timeoutMs: milliseconds.default(5_000).describe("How long sending spans may take"),

@@ -139,7 +139,7 @@ const ranges = section({
     .default(rpcCodes.invalidParams)
     .describe(`JSON-RPC error code of a block range over its cap; some programs look for ${rpcCodes.limitExceeded}`)
     .meta({ expected: `a whole number from ${reservedCodes.lowest} to ${reservedCodes.highest}` }),
-  splitParallel: positiveInteger.max(64).default(4).describe("Pieces of one split range that are asked for at a time"),
+  splitParallel: positiveInteger.max(64).default(4).describe("Pieces of one split range that are requested at a time"),
 });
 
 const limits = section({

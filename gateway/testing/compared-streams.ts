@@ -20,7 +20,7 @@ export type ComparedStreamsOptions = Readonly<{
   seed: number;
   runs: number;
   atOnce: number;
-  /** Told after every stream; what the two answered is the same but for the date, or the stream is a finding. */
+  /** Called after every stream; what the two answered is the same but for the date, or the stream is a finding. */
   compared: (stream: GivenStream, one: string, other: string) => void;
 }>;
 

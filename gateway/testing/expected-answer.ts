@@ -6,7 +6,7 @@ import { isUtf8 } from "node:buffer";
  */
 export type ExpectedAnswer = Readonly<{ kind: "refused" | "nothing" | "one" } | { kind: "array"; entries: number }>;
 
-/** Brackets from which a text may nest deeper than is read, so that only looking at it tells. */
+/** Brackets from which a text may nest deeper than is read, so that only looking at it shows. */
 const deepBrackets = 200;
 
 /** Finds out what a message has to be answered with; undefined when it may be too deep. */

@@ -28,7 +28,7 @@ export type FakeNode = AsyncDisposable &
     batches: number[];
     /** How batches are answered from now on; undefined: as geth does. */
     answerBatches: (habit: BatchHabit | undefined) => void;
-    /** Makes a block the head, in place of those from its number on, and tells subscribers; by itself it bears no time. */
+    /** Makes a block the head, in place of those from its number on, and notifies subscribers; by itself it bears no time. */
     newHead: (number: number, hash?: string, fields?: Readonly<{ timestamp: string }>) => void;
     /** Sends a notification of every `logs` subscription. */
     newLog: (log: object) => void;

@@ -93,7 +93,7 @@ export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
       // What was left for the end of the turn.
       await undefined;
       const { user, system } = process.threadCpuUsage(used);
-      // On a busy machine the clock goes on while another process runs; the thread's own time is told a little late.
+      // On a busy machine the clock goes on while another process runs; the thread's own time is reported a little late.
       const ms = Math.min(now() - startedAt, (user + system) / 1_000);
       longestMs = Math.max(longestMs, ms);
       allMs += ms;

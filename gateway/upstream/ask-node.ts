@@ -8,7 +8,7 @@ const answerBytes = 8_388_608;
 /** Whose the gateway's own questions are, among callers; no listener has this name. */
 const ownCaller = "gateway";
 
-/** Asks the node something for the gateway itself; undefined when it does not answer or answers with an error. */
+/** Queries the node for the gateway itself; undefined when it does not answer or answers with an error. */
 export function requestNode(
   pool: Pick<NodePool, "send">,
   question: Readonly<{ method: string; params: string; timeoutMs: number }>,

@@ -87,7 +87,7 @@ describe("the node's long answer to a batch", () => {
     expect([texts, sent.length]).toEqual([[], 1]);
   });
 
-  it("is told to those who still wait when others went meanwhile", () => {
+  it("reaches those who still wait when others went meanwhile", () => {
     const { node, texts, flows, turn } = sendPiece(100);
     answerInParts(node);
     for (const flow of flows.slice(1)) flow.cancel();

@@ -63,7 +63,7 @@ export class BatchPiece implements AnswerSink {
     return entry;
   }
 
-  /** Asks the node; to be called once, when no more calls come. */
+  /** Queries the node; to be called once, when no more calls come. */
   send(): void {
     const left = this.#entries.filter(({ isOver }) => !isOver);
     this.#entries.splice(0, this.#entries.length, ...left);
@@ -109,7 +109,7 @@ export class BatchPiece implements AnswerSink {
   bytes(body: Buffer): void {
     const reading = this.#reading(body, false);
     while (reading.step() > 0);
-    this.#tell(reading);
+    this.#report(reading);
   }
 
   begin(lengthBytes: number | undefined): void {
@@ -148,7 +148,7 @@ export class BatchPiece implements AnswerSink {
     const reading = this.#reading(this.#parts?.joined() ?? Buffer.alloc(0), why !== undefined);
     const step = () => {
       const bytes = reading.step();
-      if (bytes === 0) this.#tell(reading, why);
+      if (bytes === 0) this.#report(reading, why);
       return bytes;
     };
     const { turns } = this.#dependencies;
@@ -166,7 +166,7 @@ export class BatchPiece implements AnswerSink {
     this.#parts?.release();
   }
 
-  #tell({ answers }: BatchAnswerReading, why?: PartsFailure): void {
+  #report({ answers }: BatchAnswerReading, why?: PartsFailure): void {
     this.#letGo();
     const cut = why !== undefined;
     if (answers === undefined && !cut) {

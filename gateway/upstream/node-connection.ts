@@ -22,7 +22,7 @@ const headBytes = 16_384;
 /** Pieces of a streamed body from this size on go on in the buffer they came in; smaller ones would waste most of it. */
 const ownBufferBytes = 16_384;
 
-/** What a connection has of its pool, and tells it. */
+/** What a connection has of its pool, and reports to it. */
 export type ConnectionDependencies = Readonly<{
   outbox: Outbox;
   turns: SharedTurns;
@@ -89,7 +89,7 @@ export class NodeConnection implements Disposable {
     const trace = call.traceContext === undefined ? "" : traceHeaders(call.traceContext);
     this.#ticket = ticket;
     this.#deadline = this.#limits.deadlineIn(this.#connected ? call.timeoutMs : this.#limits.connectTimeoutMs);
-    // A batch puts its body together each time that it is asked for.
+    // A batch puts its body together each time that it is requested.
     const { body } = call;
     const text = `${requestHead}${body.length}\r\n${trace}\r\n${body}`;
     this.#dependencies.outbox.write(this.#socket, text);
@@ -209,14 +209,14 @@ export class NodeConnection implements Disposable {
     this.#dependencies.held(this, false);
   }
 
-  #finish(head: ResponseHead, tell: () => void): void {
+  #finish(head: ResponseHead, notify: () => void): void {
     this.#ticket = undefined;
     this.#head = undefined;
     this.#sink = undefined;
     this.#body = undefined;
     this.#served += 1;
     this.#goOn();
-    tell();
+    notify();
     if (!head.keepAlive) this.#socket.destroy();
     else if (!this.#socket.destroyed) this.#dependencies.idle(this);
   }

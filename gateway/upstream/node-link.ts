@@ -43,7 +43,7 @@ export function startNodeLink(options: NodeLinkOptions, { events, log, random }:
   const calls = createLinkCalls(options.timeoutMs);
   const state: LinkState = { socket: undefined, timer: undefined, isOver: false };
   const backoff = createBackoff({ initialMs: options.reconnectMs, maxMs: options.reconnectMaxMs }, { random });
-  const tell = createLinkLogger(options.url, log);
+  const notify = createLinkLogger(options.url, log);
 
   const receive = (data: Buffer) => {
     const message = readObject(data.toString("latin1"));
@@ -69,25 +69,25 @@ export function startNodeLink(options: NodeLinkOptions, { events, log, random }:
     let wasOpen = false;
     const settled = new AbortController();
     void giveUpAfter(options.timeoutMs, settled.signal, (error) => {
-      if (!state.isOver) tell("unreachable", error);
+      if (!state.isOver) notify("unreachable", error);
       socket.terminate();
     });
     socket.on("open", () => {
       wasOpen = true;
       settled.abort();
-      tell("open");
+      notify("open");
       events.opened();
     });
     socket.on("message", receive);
     // Followed by "close".
     socket.on("error", (error) => {
-      if (!wasOpen && !state.isOver) tell("unreachable", error);
+      if (!wasOpen && !state.isOver) notify("unreachable", error);
     });
     socket.on("close", () => {
       settled.abort();
       state.socket = undefined;
       calls.dropAll();
-      if (wasOpen && !state.isOver) tell("lost");
+      if (wasOpen && !state.isOver) notify("lost");
       if (wasOpen) events.lost();
       if (!state.isOver) state.timer = setTimeout(connect, backoff.nextMs());
     });
@@ -134,7 +134,7 @@ function createLinkLogger(url: string, log: Logger): (word: LinkWord, error?: Er
     else {
       log.warn(
         { event: "node-link-unreachable", err: error, host },
-        "the node's WebSocket can't be reached; trying on, ever more slowly. Until then heads are asked for over HTTP and subscriptions refused; check node.webSocketUrl",
+        "the node's WebSocket can't be reached; trying on, ever more slowly. Until then heads are requested over HTTP and subscriptions refused; check node.webSocketUrl",
       );
     }
   };

@@ -52,7 +52,7 @@ export class NodePool implements Disposable {
   #sweepEveryMs = sweepMs;
   #sweptAt: number;
   /**
-   * What deadlines are counted in: milliseconds, advanced by the sweep alone so that no call asks for the time, and by little
+   * What deadlines are counted in: milliseconds, advanced by the sweep alone so that no call reads the clock, and by little
    * at once: time in which the whole process stood still is not held against the node.
    */
   #clockMs = 0;

@@ -9,7 +9,7 @@ type EntryPiece = Readonly<{
   joined: (caller: string) => void;
 }>;
 
-/** One call in a piece; when it is asked again alone, it steers that. */
+/** One call in a piece; when it is queried again alone, it steers that. */
 export class PieceEntry implements NodeFlow {
   readonly call: NodeCall;
   readonly #piece: EntryPiece;

@@ -32,7 +32,7 @@ type Element = Readonly<{ start: number; layout: "result" | "error" | "other" }>
 
 /**
  * Reads the node's answer to a batch of calls with these ids (JSON text), in steps. Elements without one of the ids that
- * were asked for are passed over when they name none (`null`: the node could not tell), and make the whole untrustworthy when
+ * were requested are passed over when they name none (`null`: the node did not know), and make the whole untrustworthy when
  * they name another, or one for the second time: `answers` is undefined. So is what is no JSON array, unless it was `cut`: then it is
  * read up to its last whole element.
  */

@@ -7,7 +7,7 @@ const answered = { status: 200, chunked: false, keepAlive: true };
 const about = (status: number, lengthBytes: number) => ({ ...answered, status, lengthBytes });
 
 describe("reading the heads of a node's responses", () => {
-  it("tells the length of each body, however often only the length changes", () => {
+  it("finds the length of each body, however often only the length changes", () => {
     const read = createResponseHeadReader();
     for (const length of ["4", "17", "0", "123456789", "1234567890", "4"]) {
       const bytes = head("Content-Type: application/json", `Content-Length: ${length}`, "Vary: Origin");

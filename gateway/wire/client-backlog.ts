@@ -13,7 +13,7 @@ const pieceBytes = 65_536;
 /** Most bytes that are written as they are when nothing waits. */
 const directBytes = 81_920;
 const nothing = Buffer.alloc(0);
-/** Bytes that wait from which on no more are asked for again. */
+/** Bytes that wait from which on no more are requested again. */
 const enoughBytes = 262_144;
 
 /**

@@ -23,12 +23,12 @@ function turnsByHand() {
 }
 
 /** A caller with so many pieces of work, each of which goes on for 1 ms at a time and says so. */
-function flood({ turns, work }: ReturnType<typeof turnsByHand>, caller: string, pieces: number, told: string[]) {
+function flood({ turns, work }: ReturnType<typeof turnsByHand>, caller: string, pieces: number, done: string[]) {
   for (let piece = 0; piece < pieces; piece += 1) {
     const goOn = () => {
       do {
         work(1);
-        told.push(caller);
+        done.push(caller);
       } while (!turns.isOver());
       turns.wait(caller, goOn);
     };
@@ -49,7 +49,7 @@ describe("SharedTurns", () => {
     expect(turns.isOver()).toBe(false);
   });
 
-  it("are taken only while there is something to wait or to ask for", () => {
+  it("are taken only while there is something to wait or to request", () => {
     const { turns, nextTurn } = turnsByHand();
     expect(nextTurn()).toBe(false);
     turns.isOver();
@@ -59,24 +59,24 @@ describe("SharedTurns", () => {
 
   it("give the thread to everything else after each turn, however much waits", () => {
     const hand = turnsByHand();
-    const told: string[] = [];
-    flood(hand, "a", 1_000, told);
+    const done: string[] = [];
+    flood(hand, "a", 1_000, done);
     for (let turn = 1; turn <= 20; turn += 1) {
       hand.nextTurn();
-      expect(told).toHaveLength(3 * turn);
+      expect(done).toHaveLength(3 * turn);
     }
   });
 
   it("serve callers one after the other: a thousand pieces of one delay another's by one", () => {
     const hand = turnsByHand();
-    const told: string[] = [];
-    flood(hand, "a", 1_000, told);
+    const done: string[] = [];
+    flood(hand, "a", 1_000, done);
     for (let turn = 0; turn < 5; turn += 1) hand.nextTurn();
-    hand.turns.wait("b", () => told.push("b"));
-    flood(hand, "c", 1, told);
-    const before = told.length;
+    hand.turns.wait("b", () => done.push("b"));
+    flood(hand, "c", 1, done);
+    const before = done.length;
     for (let turn = 0; turn < 4; turn += 1) hand.nextTurn();
-    expect(told.slice(before).join("")).toBe("aaabcccaaaccc");
+    expect(done.slice(before).join("")).toBe("aaabcccaaaccc");
   });
 
   it("begin no more than a few reads in one turn, whose work comes after it", () => {

@@ -48,7 +48,7 @@ export const kubernetesKeys = {
     .union([z.ipv4(), z.ipv6()])
     .optional()
     .meta({ expected: "the IP address that peers reach the node at" })
-    .describe("Address that the node tells to its peers; on Kubernetes default is the pod's or its machine's"),
+    .describe("Address that the node gives to its peers; on Kubernetes default is the pod's or its machine's"),
   gatewayApi: gatewayApiSchema
     .optional()
     .meta({ expected: "{name, namespace, gatewayHost, resourceServerHost, …}; see infra/README.md" })

@@ -57,7 +57,7 @@ export const nodeKeys = {
     .optional()
     .meta({ expected: "the node's version, such as 0.16.2" })
     .describe(
-      "Version of the node, which decides the names of its metrics keys; default is the tag of nodeImage, which has to tell it then, and 0.16.2 for the devnet node",
+      "Version of the node, which decides the names of its metrics keys; default is the tag of nodeImage, which has to name it then, and 0.16.2 for the devnet node",
     ),
   metricsPushIntervalSeconds: seconds.default(10).describe("Seconds between two pushes of the node's metrics"),
   chainId: chainId.default(1_672).describe("EIP-155 chain id"),

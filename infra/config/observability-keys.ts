@@ -23,7 +23,7 @@ const existing = z.strictObject({
     ),
   labels: labels
     .default({})
-    .describe("Labels of each PodMonitor and of the PrometheusRule, which the operator's selectors ask for"),
+    .describe("Labels of each PodMonitor and of the PrometheusRule, which the operator's selectors request"),
   rules: z
     .boolean()
     .default(true)
@@ -96,7 +96,9 @@ const observability = z.strictObject({
     ),
   existing: existing
     .optional()
-    .describe("Kubernetes: fits the stack into a Prometheus that the cluster has; absent: it is not told of the stack"),
+    .describe(
+      "Kubernetes: fits the stack into a Prometheus that the cluster has; absent: it does not know of the stack",
+    ),
   prometheus: prometheus.optional().describe("A Prometheus of the stack's own; absent: none"),
   alertmanager: alertmanager
     .optional()

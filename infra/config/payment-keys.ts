@@ -62,5 +62,5 @@ export const paymentKeys = {
     .url({ protocol: /^https?$/ })
     .optional()
     .meta({ expected: "an http:// or https:// URL" })
-    .describe("URL under which clients reach the resource server, where it is not what they ask for"),
+    .describe("URL under which clients reach the resource server, where it is not what they request"),
 };

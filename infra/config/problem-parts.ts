@@ -15,7 +15,7 @@ export type KeyChange =
 export type ProblemParts = Readonly<{
   /** What was found and what is allowed, with the mark that ends it; or that there is no such key. */
   wrong: string | Readonly<{ kind: "no-such-key" }>;
-  /** What to do: words, and the changes that they ask for. */
+  /** What to do: words, and the changes that they request. */
   remedy: readonly (string | KeyChange)[];
 }>;
 

@@ -49,7 +49,7 @@ export type DockerHostArgs = Readonly<{
   engineProxy?: CommonArgs | undefined;
   /** Whether chain data and ledgers are protected against deletion. */
   protectData: boolean;
-  /** Whether the engine asks for health at its own interval while a container starts (Engine API 1.44); default: not known. */
+  /** Whether the engine checks health at its own interval while a container starts (Engine API 1.44); default: not known. */
   startInterval?: boolean | undefined;
 }>;
 

@@ -140,7 +140,7 @@ describe("a Docker engine that is not there", () => {
 });
 
 describe("the stack on Docker, at preview", () => {
-  it("is made without knowing what only the engine can tell", async () => {
+  it("is made without knowing what only the engine knows", async () => {
     recorded = await recordStack(config, { preview: true });
     expect(containers().length).toBeGreaterThan(7);
   });

@@ -19,7 +19,7 @@ export async function createDockerHost(
   const path = findEngineSocket(config.dockerEngine);
   const { builder, startInterval } = await readEngineTraits(config);
   const here = scope && { parent: scope.parent };
-  // A program may have several components, which a URN tells apart by name alone.
+  // A program may have several components, which a URN distinguishes by name alone.
   const begin = scope === undefined ? "" : `${prefix}-`;
   const provider = scope?.provider ?? new docker.Provider(`${begin}engine`, { host: config.dockerEngine }, here);
   const images = new GatehouseImages(

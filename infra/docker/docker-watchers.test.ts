@@ -142,9 +142,9 @@ describe("a Docker stack that brings its own Prometheus, Alertmanager and Grafan
   });
 
   it("hands receivers to the Alertmanager as a file that Pulumi keeps secret", async () => {
-    const told = await recordStack({ ...brought, alertmanagerConfig: receivers }, { preview: false });
-    expect(uploaded(told, "alertmanager", "alertmanager.yaml")).toBe(receivers);
-    const uploads = containerOf(told, "alertmanager-files")["uploads"] as Record<string, unknown>;
+    const stack = await recordStack({ ...brought, alertmanagerConfig: receivers }, { preview: false });
+    expect(uploaded(stack, "alertmanager", "alertmanager.yaml")).toBe(receivers);
+    const uploads = containerOf(stack, "alertmanager-files")["uploads"] as Record<string, unknown>;
     expect(uploads[runtime.specialSigKey]).toBe(runtime.specialSecretSig);
   });
 

@@ -24,7 +24,7 @@ it.each([
   { api: "1.43", builder: "2", expected: { builder: "BuilderBuildKit", startInterval: false } },
   { api: "1.44", builder: "2", expected: { builder: "BuilderBuildKit", startInterval: true } },
   { api: "1.52", builder: "1", expected: { builder: "BuilderV1", startInterval: true } },
-])("an engine of API $api is asked for what it knows", async ({ api, builder, expected }) => {
+])("an engine of API $api is asked what it knows", async ({ api, builder, expected }) => {
   await using engine = await engineSaying({ "Api-Version": api, ...(builder && { "Builder-Version": builder }) });
   expect(await readEngineTraits({ imageBuilder: "auto", dockerEngine: engine.dockerEngine })).toEqual(expected);
 });
@@ -44,11 +44,11 @@ it("an engine on another machine is not asked, and gets no start interval", asyn
 
 describe("the processor that images are built for", () => {
   it.each([
-    { told: "arm64", expected: "arm64" },
-    { told: "amd64", expected: "amd64" },
-    { told: "s390x", expected: "amd64" },
-  ] as const)("is $expected for an engine on $told", async ({ told, expected }) => {
-    await using engine = await engineSaying({}, { Arch: told });
+    { answers: "arm64", expected: "arm64" },
+    { answers: "amd64", expected: "amd64" },
+    { answers: "s390x", expected: "amd64" },
+  ] as const)("is $expected for an engine on $answers", async ({ answers, expected }) => {
+    await using engine = await engineSaying({}, { Arch: answers });
     expect(await readImageArchitecture({ imageArchitecture: "auto", dockerEngine: engine.dockerEngine })).toBe(
       expected,
     );

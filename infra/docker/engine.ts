@@ -41,7 +41,7 @@ export type EngineTraits = Readonly<{
 const startIntervalMinor = 44;
 
 /**
- * Asks the engine at `/_ping` (Docker Engine API, "Ping") for the builder that it recommends, unless the configuration names one, and for its
+ * Queries the engine at `/_ping` (Docker Engine API, "Ping") for the builder that it recommends, unless the configuration names one, and for its
  * API version. Engines before 23 name no builder, and the classic one is their default. An engine that is not on this machine is not
  * asked: BuildKit, and no start interval.
  *

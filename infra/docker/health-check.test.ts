@@ -27,7 +27,7 @@ describe("a container's health check", () => {
     });
   });
 
-  it("leaves rest to Gatehouse's program on older engines, within its time limit, and asks other images every 5 s", () => {
+  it("leaves rest to Gatehouse's program on older engines, within its time limit, and queries other images every 5 s", () => {
     expect(buildHealthcheck(asked(daemonHealth))).toEqual({
       tests: ["CMD", "node", "/app/infra/images/health-check.mjs", "http", "http://127.0.0.1:4022/readyz"],
       startPeriod: "1m0s",

@@ -5,11 +5,11 @@ import { formatEngineDuration } from "./engine.ts";
 
 type Healthcheck = docker.types.input.ContainerHealthcheck;
 
-/** How a service is asked from within its container, which is all that an engine can do. */
+/** How a service is queried from within its container, which is all that an engine can do. */
 type InnerHealth = Exclude<HealthSpec, PortHealth>;
 
 /**
- * The properties of a container that say when its health is asked for. Changing one would replace the container, so a container that
+ * The properties of a container that say when its health is checked. Changing one would replace the container, so a container that
  * runs keeps its times, and gets the program's when something else replaces it.
  */
 export const healthTimeProperties: readonly string[] = ["interval", "startInterval", "timeout", "retries"].map(
@@ -20,7 +20,7 @@ export const healthTimeProperties: readonly string[] = ["interval", "startInterv
 const program = ["node", "/app/infra/images/health-check.mjs"] as const;
 
 /**
- * Translates how a service is asked; `undefined` where nothing in its container could be run.
+ * Translates how a service is queried; `undefined` where nothing in its container could be run.
  *
  * @param startInterval whether the engine knows an interval for the time of a start.
  */

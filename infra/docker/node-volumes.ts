@@ -11,7 +11,7 @@ export type ProgramVolumes = Readonly<{
 }>;
 
 /**
- * Creates the volumes of an image's programs. Their names tell the image, so that another image gets new ones: an engine fills an empty
+ * Creates the volumes of an image's programs. Their names contain the image, so that another image gets new ones: an engine fills an empty
  * volume alone, and would run a node's new version with the old one's programs.
  */
 export function createProgramVolumes(

@@ -48,7 +48,7 @@ describe("a stack that fits into a Prometheus of the cluster", { timeout: 60_000
     );
   });
 
-  it("brings the alerts with the labels that the operator's ruleSelector asks for", () => {
+  it("brings the alerts with the labels that the operator's ruleSelector requests", () => {
     const { metadata, spec } = findManifest(manifests, "PrometheusRule", "gatehouse");
     expect(metadata).toMatchObject({ namespace: "gatehouse", labels: { release: "kube-prometheus-stack" } });
     expect(spec).toEqual({ groups: renderGroups(ruleGroups, { runbookBaseUrl: "https://git.example/runbooks" }) });

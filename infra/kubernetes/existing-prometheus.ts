@@ -17,7 +17,7 @@ type Monitor = Readonly<{
 }>;
 
 /**
- * What tells an operator's Prometheus of the stack: a PodMonitor for each service with metrics, and the alerts. Pods, not Services, because
+ * What makes an operator's Prometheus scrape the stack: a PodMonitor for each service with metrics, and the alerts. Pods, not Services, because
  * each replica counts for itself, and because a sidecar whose node is not ready has to be seen above all. The job is `<namespace>/<service>`.
  */
 export function buildMonitors(specs: readonly ServiceSpec[], options: KubernetesOptions): readonly Monitor[] {

@@ -49,7 +49,7 @@ describe("the network policies of a stack", { timeout: 30_000 }, () => {
     });
   });
 
-  it("let the node's pod reach the API server at its own addresses where they are told, else its ports anywhere", async () => {
+  it("let the node's pod reach the API server at its own addresses where they are given, else its ports anywhere", async () => {
     const ports = [
       { port: 443, protocol: "TCP" },
       { port: 6_443, protocol: "TCP" },

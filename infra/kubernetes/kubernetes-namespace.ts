@@ -73,7 +73,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     this.#rendered = args.rendered;
     const exec = `kubectl exec -n ${args.namespace} ${nodePod} -c sidecar --`;
     this.restart = { driver: "kubernetes", strategy: args.restartStrategy, pod: nodePod, exec };
-    // Protection is Pulumi's; in rendered YAML, the object itself has to tell who applies it.
+    // Protection is Pulumi's; in rendered YAML, the object itself has to say who applies it.
     const kept = args.protectData && args.rendered;
     const namespace = buildNamespace(args);
     this.#namespace = new k8s.core.v1.Namespace(`${name}-namespace`, kept ? markUnpruned(namespace) : namespace, {

@@ -196,7 +196,7 @@ describe("a real node on Kubernetes", () => {
     ]);
   });
 
-  it("tells peers the port and the machine at which the NodePort is reached", () => {
+  it("gives peers the port and the machine at which the NodePort is reached", () => {
     const service = findManifest(manifests, "Service", "node-peers").spec;
     expect(service).toMatchObject({ type: "NodePort", ports: [{ port: 30_900, nodePort: 30_900 }] });
     expect(initConfig(manifests)["tcp_port"]).toBe("30900");
@@ -205,7 +205,7 @@ describe("a real node on Kubernetes", () => {
     ]);
   });
 
-  it("tells peers the load balancer's address where there is one, and its own within the cluster otherwise", async () => {
+  it("gives peers the load balancer's address where there is one, and its own within the cluster otherwise", async () => {
     const balanced = await deploy({ peers: "load-balancer", hostIp: "203.0.113.10" });
     expect(seedOf(balanced)?.env).toEqual([{ name: "HOST_IP", value: "203.0.113.10" }]);
     expect(initConfig(balanced)).toMatchObject({ host_ip: "203.0.113.10", tcp_port: "19000" });

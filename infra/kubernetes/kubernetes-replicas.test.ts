@@ -12,7 +12,7 @@ const example = parse(
   readFileSync(join(import.meta.dirname, "../examples/Pulumi.kubernetes-replicated.yaml"), "utf8"),
 ) as Readonly<{ config: Readonly<Record<string, unknown>> }>;
 
-/** The example's keys as Pulumi hands them to the program, with the secrets that it tells to set. */
+/** The example's keys as Pulumi hands them to the program, with the secrets that it says to set. */
 const config: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     Object.entries(example.config).map(([key, value]) => [

@@ -105,7 +105,7 @@ describe("the stack on Kubernetes", () => {
     ]);
   });
 
-  it("tells both public services whose word of a client's address they may take", () => {
+  it("says to both public services whose word of a client's address they may take", () => {
     const { containers } = podOf("Deployment", "resource-server") as unknown as { containers: readonly Container[] };
     const proxies = '["10.0.0.0/8","172.16.0.0/12","192.168.0.0/16","100.64.0.0/10","fc00::/7"]';
     const callers = { trustedProxies: JSON.parse(proxies) as unknown, forwardedHops: 1 };
@@ -151,7 +151,7 @@ describe("the stack on Kubernetes", () => {
 });
 
 describe("the stack on Kubernetes, at preview", () => {
-  it("is made without knowing what only the cluster can tell", async () => {
+  it("is made without knowing what only the cluster knows", async () => {
     expect(listManifests(await recordStack(config, { preview: true })).length).toBeGreaterThan(25);
   });
 });

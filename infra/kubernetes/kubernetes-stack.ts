@@ -62,7 +62,7 @@ export function createKubernetesNamespace(
   );
 }
 
-/** A program may have several components, which a URN tells apart by name alone. */
+/** A program may have several components, which a URN distinguishes by name alone. */
 function createProvider(
   { kubernetesContext, renderTo }: StackConfig,
   { prefix, scope }: Readonly<{ prefix: string; scope: Scope | undefined }>,

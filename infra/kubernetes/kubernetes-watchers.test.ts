@@ -92,7 +92,7 @@ describe("a Kubernetes stack that brings its own Prometheus, Alertmanager and Gr
     });
   });
 
-  it("makes nothing of it public, and tells where operators find it", () => {
+  it("makes nothing of it public, and says where operators find it", () => {
     const services = theirs().filter(({ kind }) => kind === "Service");
     expect(services.map(({ spec }) => spec["type"])).toEqual(Array.from({ length: 6 }, () => "ClusterIP"));
     expect(manifests.filter(({ kind }) => kind === "Ingress" || kind === "HTTPRoute")).toEqual([]);

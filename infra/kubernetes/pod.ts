@@ -5,7 +5,7 @@ import { findPort, serviceUser, type ServiceSpec } from "../services/service-spe
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { buildSelectorLabels, buildStackLabels, type Labels } from "./labels.ts";
 
-/** What all pods of a stack have in common: users, seccomp, no service account token unless asked for. */
+/** What all pods of a stack have in common: users, seccomp, no service account token unless requested. */
 export const podSecurity: types.input.core.v1.PodSecurityContext = {
   runAsNonRoot: true,
   runAsUser: serviceUser.uid,

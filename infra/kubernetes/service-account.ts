@@ -13,7 +13,7 @@ export type ServiceAccess = Readonly<{
   binding: types.input.rbac.v1.RoleBinding;
 }>;
 
-/** An account with its own role, all three of one name. No pod gets its token unless the pod's template asks for it. */
+/** An account with its own role, all three of one name. No pod gets its token unless the pod's template requests it. */
 export function buildServiceAccess(
   name: string,
   rules: readonly types.input.rbac.v1.PolicyRule[],

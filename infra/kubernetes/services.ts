@@ -13,7 +13,7 @@ export function buildKubernetesService(spec: ServiceSpec, options: KubernetesOpt
 
 /**
  * The Service that is no address of its own but a name of all pods of a service, so that a Prometheus of the stack's own scrapes each, ready or
- * not: why one is not ready is what its metrics tell. `undefined` where nobody asks for it.
+ * not: why one is not ready is what its metrics show. `undefined` where nobody requests it.
  */
 export function buildPodsService(spec: ServiceSpec, options: KubernetesOptions): Service | undefined {
   if (options.observability?.prometheus === undefined || spec.metrics === undefined) return;
@@ -75,7 +75,7 @@ function service({
         port: number,
         targetPort: number,
         protocol: "TCP",
-        // Peers are told the port that the node listens on, so the machines have to have the same one.
+        // Peers get the port that the node listens on, so the machines have to have the same one.
         ...(type === "NodePort" ? { nodePort: number } : {}),
       })),
       ...(type === "ClusterIP" ? {} : { externalTrafficPolicy: "Local" }),

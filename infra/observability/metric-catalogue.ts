@@ -3,13 +3,13 @@ import { counter, gauge, histogram, type MetricDefinition } from "./metric-defin
 /** What every service exposes at its listener for operators. */
 const everyService = {
   gatehouse_build_info: gauge(
-    "Always 1; the labels tell which service and version runs, and on which Node.",
+    "Always 1; the labels say which service and version runs, and on which Node.",
     "service",
     "version",
     "node",
   ),
   gatehouse_time_seconds: gauge(
-    "The clock of this machine at the scrape, seconds since 1970; compared with Prometheus's own clock it tells how far one of them is off.",
+    "The clock of this machine at the scrape, seconds since 1970; compared with Prometheus's own clock it shows how far one of them is off.",
   ),
   gatehouse_ready_check: gauge("What /readyz looks at: 1 where it is right, 0 where it is not.", "check"),
   gatehouse_file_in_force: gauge(
@@ -99,7 +99,7 @@ const gateway = {
     "outcome",
   ),
   gatehouse_gateway_node_duration_seconds: histogram(
-    "Time from asking the node to the end of its answer, by method of the catalogue; shared and cached reads have none.",
+    "Time from querying the node to the end of its answer, by method of the catalogue; shared and cached reads have none.",
     "method",
   ),
   gatehouse_gateway_limited_total: counter("What a limit refused, by limit and tier.", "limit", "tier"),
@@ -141,7 +141,7 @@ const gateway = {
 
 /** What a sidecar with `volume.claim` exposes besides. */
 const volume = {
-  gatehouse_volume_requested_bytes: gauge("Size that the claim of the node's volume asks for."),
+  gatehouse_volume_requested_bytes: gauge("Size that the claim of the node's volume requests."),
   gatehouse_volume_growths_total: counter("Times the claim was made to grow."),
 } as const satisfies Readonly<Record<string, MetricDefinition>>;
 

@@ -5,7 +5,7 @@ import { type RuleGroup, nameRunbookFile, type Alert } from "./alert.ts";
 const notice = " Made by `npm run docs` from infra/observability; do not edit.";
 
 /**
- * Writes the rules in each form that is asked for, by path: a rule file of Prometheus, a `PrometheusRule` for its operator, and the two
+ * Writes the rules in each form that is requested, by path: a rule file of Prometheus, a `PrometheusRule` for its operator, and the two
  * files of a compiled mixin. The same input gives the same bytes.
  */
 export function renderRuleFiles(
@@ -33,7 +33,7 @@ export function renderRuleFile(groups: readonly RenderedGroup[]): string {
 /**
  * The rules as Prometheus's operator takes them.
  *
- * @param labels what the operator's `ruleSelector` asks for, such as `release: kube-prometheus-stack`.
+ * @param labels what the operator's `ruleSelector` requests, such as `release: kube-prometheus-stack`.
  */
 export function buildPrometheusRule(groups: readonly RenderedGroup[], labels: Readonly<Record<string, string>> = {}) {
   return {

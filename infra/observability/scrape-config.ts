@@ -6,7 +6,7 @@ export const serviceLabel = "gatehouse";
 /** A listener that answers Prometheus. */
 export type ScrapeTarget = Readonly<{
   job: string;
-  /** Which service answers; alerts tell by it whose target does not, even one that never did. */
+  /** Which service answers; alerts find by it whose target does not, even one that never did. */
   service: string;
   host: string;
   port: number;
@@ -23,7 +23,7 @@ export type PrometheusOptions = Readonly<{
   ruleFile: string;
   /** `host:port` of an Alertmanager. */
   alertmanager?: string | undefined;
-  /** What tells this Prometheus's alerts and samples from another one's. */
+  /** What distinguishes this Prometheus's alerts and samples from another one's. */
   externalLabels: Readonly<Record<string, string>>;
 }>;
 

@@ -50,7 +50,7 @@ function readKubeconfig(path: string): readonly z.output<typeof kubeconfigSchema
     const parsed = kubeconfigSchema.safeParse(parse(readFileSync(path, "utf8")));
     return parsed.success ? [parsed.data] : [];
   } catch {
-    // Not there or no YAML: told by whoever finds no context at all.
+    // Not there or no YAML: reported by whoever finds no context at all.
     return [];
   }
 }

@@ -62,7 +62,7 @@ async function problemsOf(raw: Readonly<Record<string, string>>): Promise<string
 }
 
 describe("before anything is made on Docker", () => {
-  it("everything that is in the way is told at once", async () => {
+  it("everything that is in the way is reported at once", async () => {
     const { port } = taken.address() as AddressInfo;
     const found = await problemsOf({
       devAccounts: "false",

@@ -17,7 +17,7 @@ export type Surroundings = Readonly<{
 }>;
 
 /**
- * Looks whether a stack can be deployed at all, before Pulumi is told of anything: what is missing, an engine that does not answer,
+ * Looks whether a stack can be deployed at all, before Pulumi begins: what is missing, an engine that does not answer,
  * taken ports, images that are nowhere, a context that the kubeconfig does not have.
  *
  * @throws {ConfigError} with all of it at once, a line each.
@@ -56,7 +56,7 @@ async function targetProblems(
   return [...keys, ...(await findDockerProblems(config, { ask, probe: isHere ? probePort : undefined, prefix }))];
 }
 
-/** What a stack can't be without, told by the stack's own keys before the services' schemas would by theirs. */
+/** What a stack can't be without, reported by the stack's own keys before the services' schemas would by theirs. */
 export function findMissingValues(config: StackConfig): readonly ConfigProblem[] {
   const { devAccounts, signerPrivateKey, payTo, tokenAddress } = config;
   return [

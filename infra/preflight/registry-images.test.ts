@@ -46,7 +46,7 @@ it("an image that a registry does not show to everybody is left to the cluster",
   expect(asked).toEqual(["https://registry.example/v2/hidden/b/tags/list?n=1"]);
 });
 
-it("an image that the stack does not run is not asked for", async () => {
+it("an image that the stack does not run is not requested", async () => {
   const { fetch, asked } = registryOf({ guarded: false });
   const nodeImage = "registry.example/a/b:1";
   const routes = { "GET /data": { upstream: "http://data.example" } };

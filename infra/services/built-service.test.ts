@@ -21,8 +21,8 @@ it("is what a service started with that environment and those files reports", as
   const { settingsSha256, files } = describeGivenConfiguration(resourceServerSettings, spec);
   expect(settingsSha256).toBe(digestSettings(resourceServerSettings, { PATH: "/bin", ...spec.environment }));
   const digest = files["routes.json5"];
-  const told = await new Promise((resolve) => digest?.apply(resolve));
-  expect(told).toBe(hash("sha256", "{}\n"));
+  const resolved = await new Promise((resolve) => digest?.apply(resolve));
+  expect(resolved).toBe(hash("sha256", "{}\n"));
   const withSecret = { ...spec, liveSecrets: [{ name: "token", content: "short", secret: true }] };
   expect(describeGivenConfiguration(resourceServerSettings, withSecret).files).not.toHaveProperty("token");
   await runtime.disconnect();

@@ -83,7 +83,7 @@ export function buildService(outline: Outline, common: CommonArgs): BuiltService
   };
 }
 
-/** What a service was given, as it tells itself what it runs with: digests of the settings in its environment, and of the files that it reads as they change by their names. */
+/** What a service was given, as it reports what it runs with: digests of the settings in its environment, and of the files that it reads as they change by their names. */
 export type GivenConfiguration = Readonly<{
   settingsSha256: string;
   files: Readonly<Record<string, Output<string>>>;

@@ -41,7 +41,7 @@ export function renderApiKeys(keys: GatewayApiKeys = {}, settings: SettingsTree 
 /** The gateway would answer a holder of a tier that it does not have with an error. */
 function findUnknownTiers(keys: GatewayApiKeys, settings: SettingsTree): readonly ConfigProblem[] {
   const tiers = policyShape.tiers.safeParse(findRenderedValue(settings, ["gateway", "tiers"]));
-  // What is wrong with the tiers themselves is told of them.
+  // What is wrong with the tiers themselves is reported there.
   if (!tiers.success) return [];
   const known = Object.keys(tiers.data);
   return Object.entries(keys)

@@ -32,7 +32,7 @@ type SocketHealth = Readonly<{ kind: "socket"; socketPath: string; startWithinSe
 type CommandHealth = Readonly<{ kind: "command"; command: readonly string[]; startWithinSeconds: number }>;
 
 /**
- * How often a service is asked, in seconds; both targets take their times from here. Once it is well, seldom where asking starts a process in
+ * How often a service is queried, in seconds; both targets take their times from here. Once it is well, seldom where asking starts a process in
  * its container (Docker), more often where it is a connection from outside (Kubernetes).
  */
 export const healthTimes = {

@@ -24,7 +24,7 @@ export type NodeArgs = CommonArgs &
     imageUser: number | undefined;
     /** How the node reaches the Pushgateway. */
     pushEdge: Edge;
-    /** Command of the node's own image that tells whether the node is well. */
+    /** Command of the node's own image that shows whether the node is well. */
     healthCommand: readonly string[] | undefined;
     /** The node's first configuration; its peers' port is the one that is exposed. */
     conf: Omit<NodeConfArgs, "version">;
@@ -103,7 +103,7 @@ function devnetNode(args: NodeArgs): BuiltService {
 /** A node that replays its log answers late; one that is ended meanwhile would have to begin again. */
 const replayMaxSeconds = 86_400;
 
-/** The operator's image starts by its own entry point; what could be run in it to ask for its health, only the operator knows. */
+/** The operator's image starts by its own entry point; what could be run in it to check its health, only the operator knows. */
 function realNode(args: NodeArgs, uid: number): ServiceSpec {
   const seed = buildNodeConfSeed({ ...args.conf, version: args.version }, args.programs);
   return {

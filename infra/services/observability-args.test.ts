@@ -13,7 +13,7 @@ const warningsOf = (observability: object | undefined, more: Readonly<Record<str
   ).map(({ key, message }) => `${key}: ${message}`);
 
 describe("what a preview warns of", () => {
-  it("is nothing where nobody watches, or where all is told", () => {
+  it("is nothing where nobody watches, or where all is set", () => {
     const runbookBaseUrl = "https://git.example/runbooks";
     const alertmanagerConfig =
       'route: { receiver: a }\nreceivers: [{ name: a, webhook_configs: [{ url: "https://a.example" }] }]';
@@ -22,9 +22,9 @@ describe("what a preview warns of", () => {
     expect(warningsOf({ runbookBaseUrl, prometheus: {}, alertmanager: {} }, { alertmanagerConfig })).toEqual([]);
   });
 
-  it("is that alerts are told to nobody, and that their links lead nowhere", () => {
+  it("is that alerts notify nobody, and that their links lead nowhere", () => {
     expect(warningsOf({ prometheus: {} })).toEqual([
-      expect.stringMatching(/^observability\.prometheus: alerts fire in Prometheus and are told to nobody/),
+      expect.stringMatching(/^observability\.prometheus: alerts fire in Prometheus and notify nobody/),
       expect.stringMatching(
         /^observability\.runbookBaseUrl: not set, .*`pulumi config set --path observability\.runbookBaseUrl/,
       ),

@@ -144,7 +144,7 @@ export function findObservabilityProblems(config: StackConfig): readonly ConfigP
     refuse("alertmanagerConfig", "found without observability.alertmanager, which reads it; set both or remove it.");
   }
   if (grafanaPassword !== undefined && observability?.grafana === undefined) {
-    refuse("grafanaPassword", "found without observability.grafana, which asks for it; set both or remove it.");
+    refuse("grafanaPassword", "found without observability.grafana, which requests it; set both or remove it.");
   }
   return problems;
 }
@@ -174,13 +174,13 @@ function warnOfSilentAlerts({ observability, alertmanagerConfig }: StackConfig):
   if (observability.alertmanager === undefined) {
     const port = { key: "observability.alertmanager.port", value: String(stackServices.alertmanager.ports.http) };
     return describeProblem("observability.prometheus", {
-      wrong: "alerts fire in Prometheus and are told to nobody.",
+      wrong: "alerts fire in Prometheus and notify nobody.",
       remedy: ["For an Alertmanager, ", { kind: "set-to", said: "", ...port }, "."],
     });
   }
   const file = { key: "alertmanagerConfig", secret: true, file: "alertmanager.yml" };
   return describeProblem("observability.alertmanager", {
-    wrong: "no receiver is set, so that it shows alerts and tells nobody.",
+    wrong: "no receiver is set, so that it shows alerts and notifies nobody.",
     remedy: ["Write an alertmanager.yml, and ", { kind: "set-to", said: "", ...file }, "."],
   });
 }

@@ -7,7 +7,7 @@ const nobody = 65_534;
 type Shared = Pick<ServiceSpec, "name" | "image" | "environment" | "ports" | "health" | "user" | "replicas">;
 
 /**
- * What the servers of Prometheus's project have in common in their official images: a user, the paths that tell how they are, and of programs
+ * What the servers of Prometheus's project have in common in their official images: a user, the paths of their health, and of programs
  * busybox's `wget`.
  */
 export function buildPrometheusProject(name: "prometheus" | "alertmanager" | "pushgateway"): Shared {

@@ -11,7 +11,7 @@ import { filesDirectory, liveFilesDirectory, liveSecretsDirectory, type FileSpec
 export type RenderedSettings = Readonly<{
   environment: Readonly<Record<string, string>>;
   files: readonly FileSpec[];
-  /** What a service reads again as it changes, where it was asked for. */
+  /** What a service reads again as it changes, where it was requested. */
   liveFiles: readonly FileSpec[];
   /** Secrets of a service that is handed over by them as they change. */
   liveSecrets: readonly FileSpec[];
@@ -97,7 +97,7 @@ function beginsWithAny(path: readonly string[], beginnings: readonly (readonly s
   return beginnings.some((beginning) => beginning.every((part, index) => path[index] === part));
 }
 
-/** The file is there, if empty, before the first of its settings is set: the service is told of it at its start. */
+/** The file is there, if empty, before the first of its settings is set: the service gets its path at its start. */
 function liveFileOf(tree: SettingsTree, { at, keys, file }: LiveSettings): FileSpec {
   const found = keys.map((key) => [key, findRenderedValue(tree, [...at, key])] as const);
   const content = Object.fromEntries(found.filter(([, value]) => value !== undefined));

@@ -22,7 +22,7 @@ function problemsWith(routes: Readonly<Record<string, unknown>>): readonly strin
   return built(routes).problems.map(({ key, message }) => `${key}: ${message}`);
 }
 
-it("tells the resource server the version of the token's EIP-712 domain", () => {
+it("gives the resource server the version of the token's EIP-712 domain", () => {
   const { spec } = built({ "GET /data": { accepts: offer, upstream } }, "1");
   expect(spec.environment).toMatchObject({ GATEHOUSE_RESOURCE_SERVER_TOKEN_VERSION: "1" });
 });

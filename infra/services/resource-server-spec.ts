@@ -16,7 +16,7 @@ import type { Token } from "./facilitator-spec.ts";
 /** Routes that are sold, keyed by `<METHOD> <path>` (specification, "x402 route protection configuration"). */
 export type Routes = Readonly<Record<string, unknown>>;
 
-/** The tokens that the resource server sells and the gateway takes: both ends are told the same names. */
+/** The tokens that the resource server sells and the gateway takes: both ends get the same names. */
 export type AccessTokens = Readonly<{
   /** Key that signs them, PEM (PKCS #8), Ed25519. */
   privateKey: DeploymentSecret | undefined;
@@ -44,7 +44,7 @@ export type ResourceServerArgs = CommonArgs &
     /** The tokens that routes may sell, and what signs them. */
     accessTokens?: AccessTokens | undefined;
     routes: Routes;
-    /** URL under which clients reach the server, where it is not what they asked for. */
+    /** URL under which clients reach the server, where it is not what they requested. */
     publicUrl: string | undefined;
     /** The proxies before the server; absent where clients reach it themselves. */
     publicProxies: PublicProxies | undefined;

@@ -109,7 +109,7 @@ export type ServiceSpec = Readonly<{
   /** Directories besides `/tmp` that it writes to and nobody keeps. */
   scratchDirectories?: readonly string[];
   edges: readonly Edge[];
-  /** Where it answers `/metrics`; absent where it has none, or where nobody can ask for them. */
+  /** Where it answers `/metrics`; absent where it has none, or where nobody can request them. */
   metrics?: MetricsSpec;
   /** A configuration that has to be there before the first start; the node's. */
   seed?: SeedSpec;

@@ -35,7 +35,7 @@ export type SidecarArgs = CommonArgs &
   Readonly<{
     chainId: number;
     nodeVersion: string;
-    /** Image of the node where it is not the devnet's; its tag tells the version too. */
+    /** Image of the node where it is not the devnet's; its tag names the version too. */
     nodeImage: string | undefined;
     /** User that the node's own image runs as: the sidecar writes files that the node owns. Absent for the devnet. */
     nodeImageUser: number | undefined;

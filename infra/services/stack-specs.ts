@@ -166,7 +166,7 @@ function nodeArgs(
   };
 }
 
-/** Where the sidecar is told that the node's programs are, which is where the deployment has to put them. */
+/** Where the sidecar looks for the node's programs, which is where the deployment has to put them. */
 function programPlace({ settings }: StackConfig): ProgramPlace {
   const given = (path: readonly string[]) => {
     const value = findRenderedValue(settings.sidecar ?? {}, path);

@@ -14,7 +14,7 @@ export function parseServiceNamespace(host: string): string | undefined {
 }
 
 /**
- * The connections that routes need to reach their upstreams: to the namespace that a Service's name tells, to an address that stands in the
+ * The connections that routes need to reach their upstreams: to the namespace that a Service's name contains, to an address that stands in the
  * URL, else to the internet. A name without a dot is one of the stack's own services, whose edges their builders know.
  */
 export function listUpstreamEdges(routes: Readonly<Record<string, unknown>>): readonly Edge[] {

@@ -31,11 +31,11 @@ it.each([
     "Set the input `observability.prometheus.retentionDays` to `15`, or remove it.",
   ],
   [{ observability: '{"existing":{"namespace":"monitoring"}}' }, "Remove it, and have your Prometheus scrape"],
-])("advises what to do with an input, not with a stack's configuration: %j", (raw, told) => {
+])("advises what to do with an input, not with a stack's configuration: %j", (raw, advice) => {
   const before = problemsOf(raw);
   const after = before.map(toInputProblem).map(({ key, message }) => `${key}: ${message}`);
   expect(JSON.stringify(before)).toMatch(/pulumi config/i);
-  expect(after.join("\n")).toContain(told);
+  expect(after.join("\n")).toContain(advice);
   expect(after.join("\n")).not.toContain("pulumi config");
 });
 

@@ -263,12 +263,12 @@ it("words warnings for their reader, too", async () => {
   const texts = await textsOf(() => warnings);
   expect(texts).toMatchInlineSnapshot(`
     "
-    stack observability.prometheus: alerts fire in Prometheus and are told to nobody. For an Alertmanager, \`pulumi config set --path observability.alertmanager.port 9093\`.
-    input observability.prometheus: alerts fire in Prometheus and are told to nobody. For an Alertmanager, set the input \`observability.alertmanager.port\` to \`9093\`.
+    stack observability.prometheus: alerts fire in Prometheus and notify nobody. For an Alertmanager, \`pulumi config set --path observability.alertmanager.port 9093\`.
+    input observability.prometheus: alerts fire in Prometheus and notify nobody. For an Alertmanager, set the input \`observability.alertmanager.port\` to \`9093\`.
     stack observability.runbookBaseUrl: not set, so that the links of alerts and dashboards lead nowhere. With the URL of the folder docs/runbooks where your people read it, \`pulumi config set --path observability.runbookBaseUrl <URL>\`.
     input observability.runbookBaseUrl: not set, so that the links of alerts and dashboards lead nowhere. With the URL of the folder docs/runbooks where your people read it, set the input \`observability.runbookBaseUrl\` to \`<URL>\`.
-    stack observability.alertmanager: no receiver is set, so that it shows alerts and tells nobody. Write an alertmanager.yml, and \`pulumi config set --secret alertmanagerConfig < alertmanager.yml\`.
-    input observability.alertmanager: no receiver is set, so that it shows alerts and tells nobody. Write an alertmanager.yml, and set the input \`alertmanagerConfig\`.
+    stack observability.alertmanager: no receiver is set, so that it shows alerts and notifies nobody. Write an alertmanager.yml, and \`pulumi config set --secret alertmanagerConfig < alertmanager.yml\`.
+    input observability.alertmanager: no receiver is set, so that it shows alerts and notifies nobody. Write an alertmanager.yml, and set the input \`alertmanagerConfig\`.
     stack peers: found host-port, which Pod Security admission allows at the level privileged only, so the namespace gatehouse lets in any pod. Prefer node-port or load-balancer, which keep it at restricted; else let nobody but this program make pods there.
     input peers: found host-port, which Pod Security admission allows at the level privileged only, so the namespace gatehouse lets in any pod. Prefer node-port or load-balancer, which keep it at restricted; else let nobody but this program make pods there.
     stack ingress.trustedProxies: not set, so X-Forwarded-For is believed from every private address (10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10, fc00::/7). That is right where network policies are enforced, since they let in the pods of ingress-nginx alone, and where those pods have private addresses. Else write down the range that they have (\`kubectl get pods -n ingress-nginx -o wide\` shows it): \`pulumi config set --path 'ingress.trustedProxies[0]' 10.244.0.0/16\`.

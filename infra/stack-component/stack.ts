@@ -72,13 +72,13 @@ export class Stack extends ComponentResource<PublishedData | undefined> {
     this.#deployed = this.getData().then(() => undefined);
     // Of a stack's outputs only Grafana's password is a secret. A failure is reported by `deployed` alone.
     const published = unsecret(output(inputs)).apply(() => this.getData().catch(() => undefined));
-    const tell = <Value>(read: (data: PublishedData) => Value) =>
+    const report = <Value>(read: (data: PublishedData) => Value) =>
       published.apply((all) => all && read(all as PublishedData)) as Output<Value>;
-    this.urls = tell(({ urls }) => urls);
-    this.status = tell(({ urls }) => statusOf(urls));
-    this.tryThis = tell(({ tryThis }) => tryThis);
-    this.signer = tell(({ signer }) => signer);
-    this.configuration = tell(({ configuration }) => configuration);
+    this.urls = report(({ urls }) => urls);
+    this.status = report(({ urls }) => statusOf(urls));
+    this.tryThis = report(({ tryThis }) => tryThis);
+    this.signer = report(({ signer }) => signer);
+    this.configuration = report(({ configuration }) => configuration);
     this.grafana = published.apply((all) => output((all as PublishedData | undefined)?.grafana));
   }
 
@@ -145,7 +145,7 @@ async function settle(inputs: Inputs): Promise<Readonly<Record<string, unknown>>
   const seen = output(inputs).apply((values) => {
     known = values;
   });
-  // Told only when the output has been looked at, or passed over because it is not known.
+  // Reported only when the output has been looked at, or passed over because it is not known.
   await isSecret(seen);
   return known;
 }

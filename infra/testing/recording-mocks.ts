@@ -9,10 +9,10 @@ export type Recorded = Readonly<{
   provider: string;
 }>;
 
-/** Begins the place of a volume that no engine has told of; its name follows. */
+/** Begins the place of a volume that no engine has reported; its name follows. */
 export const mountpointOf = "/mountpoint-of/";
 
-/** Pulumi mocks that note down every resource in `recorded` and let each be made as it was asked for. */
+/** Pulumi mocks that note down every resource in `recorded` and let each be made as it was requested. */
 export function createRecordingMocks(recorded: Recorded[]): runtime.Mocks {
   return {
     newResource: ({ type, name, inputs, provider }) => {

@@ -11,7 +11,7 @@ export type ParsedText = Readonly<{
   /** The text with blanks in place of its comments, so that what stands between two values can be searched. */
   bare: string;
   value: unknown;
-  /** Undefined for the few forms of JSON5 whose places can't be told, such as `+.5` or `true` as a key. */
+  /** Undefined for the few forms of JSON5 whose places can't be determined, such as `+.5` or `true` as a key. */
   root: ValueNode | undefined;
 }>;
 
@@ -79,7 +79,7 @@ function parseJson5(text: string): ParseTextResult {
   return { ok: true, parsed: { format: "json5", text, bare, value, root: agrees ? root : undefined } };
 }
 
-/** What a parser makes of a text; undefined where it throws. Another parser, or its words, then tell what is wrong. */
+/** What a parser makes of a text; undefined where it throws. Another parser, or its words, then show what is wrong. */
 function attempt<T>(read: () => T): T | undefined {
   try {
     return read();

@@ -24,7 +24,7 @@ export type FoundProperty = FoundValue & Readonly<{ path: readonly string[]; key
 export type FoundComment = Readonly<{ written: string; position: TextPosition }>;
 
 /**
- * Makes a parsed text searchable. Of the rare forms of JSON5 whose places can't be told, the values are found, and all of them in line 1,
+ * Makes a parsed text searchable. Of the rare forms of JSON5 whose places can't be determined, the values are found, and all of them in line 1,
  * column 1.
  */
 export function buildConfigTree(parsed: ParsedText): ConfigTree {

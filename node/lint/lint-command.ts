@@ -107,7 +107,7 @@ function json(document: object): string {
   return `${JSON.stringify(document, null, 2)}\n`;
 }
 
-/** Findings for a person: a line each, with place and fix. A file that could not be read is told of elsewhere. */
+/** Findings for a person: a line each, with place and fix. A file that could not be read is reported elsewhere. */
 function textReport(files: readonly LintedFile[]): string {
   return files
     .filter(({ error }) => error === undefined)

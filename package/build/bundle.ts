@@ -24,7 +24,7 @@ export async function bundlePackages(root: string, dist: string): Promise<void> 
     input,
     cwd: root,
     platform: "node",
-    // OpenTelemetry's CommonJS, which `main` leads to, is bundled with all that nobody asks for.
+    // OpenTelemetry's CommonJS, which `main` leads to, is bundled with all that nobody requests.
     resolve: { mainFields: ["module", "main"] },
     external: [/^node:/, "@opentelemetry/api", "ws", "zod/v3"],
     plugins: [entries(root, names)],

@@ -44,7 +44,7 @@ async function bundleProgram(root: string, file: string): Promise<readonly strin
   return output.flatMap((part) => (part.type === "chunk" ? Object.keys(part.modules) : []));
 }
 
-/** The files that are read while Gatehouse runs, by the paths that `readProgramFile` asks for. */
+/** The files that are read while Gatehouse runs, by the paths that `readProgramFile` requests. */
 function findAssets(root: string): Readonly<Record<string, string>> {
   const paths = programFolders.flatMap((folder) => listProgramFiles(folder).map((name) => `${folder}/${name}`));
   return Object.fromEntries(paths.map((path) => [path, join(root, path)]));

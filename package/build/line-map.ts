@@ -3,7 +3,7 @@ import { decode, encode } from "@jridgewell/sourcemap-codec";
 type SourceMap = Readonly<{ mappings: string }>;
 
 /**
- * A source map that tells lines and no columns: a quarter of the size, and a trace leads to the line by it, which is what it is in the package for.
+ * A source map that has lines and no columns: a quarter of the size, and a trace leads to the line by it, which is what it is in the package for.
  *
  * @param json the map as the compiler wrote it.
  */

@@ -74,7 +74,7 @@ describe("node-configuration", () => {
 
   it("names a version that is not the image's", () => {
     const found = nodeConfiguration.check([sidecar("GATEHOUSE_SIDECAR_NODE_IMAGE=registry.example/node:0.15.1")]);
-    expect(found[0]?.message).toBe("the sidecar is told that the node is 0.16.2, but its image is 0.15.1");
+    expect(found[0]?.message).toBe("the sidecar is set up for a node of version 0.16.2, but its image is 0.15.1");
   });
 
   it("passes a rendered node.conf with the version's own keys", () => {

@@ -86,12 +86,12 @@ function findings(rule: Rule, subject: PolicyResource): number {
 }
 
 describe.each(allRules.map((rule) => [rule.name, rule] as const))("%s, at preview", (name, rule) => {
-  it("says nothing as long as what decides is unknown: Pulumi makes it advisory and asks again at the update", () => {
+  it("says nothing as long as what decides is unknown: Pulumi makes it advisory and evaluates it again at the update", () => {
     const { undecided } = cases[name]!;
     expect(() => findings(rule, atPreview(undecided))).toThrow(/can't be known during preview/);
   });
 
-  it("tells what it knows already, whatever else is unknown", () => {
+  it("reports what it knows already, whatever else is unknown", () => {
     const { broken } = cases[name]!;
     expect(findings(rule, atPreview(broken))).toBeGreaterThan(0);
   });

@@ -96,7 +96,7 @@ export async function joinClaimOwners({ store, log }: Readonly<{ store: SqlStore
       } catch (error) {
         log.warn(
           { event: "replicas-not-told", err: error },
-          "can't tell the other replicas of this end; they notice in a few seconds",
+          "can't notify the other replicas of this end; they notice in a few seconds",
         );
       }
     },

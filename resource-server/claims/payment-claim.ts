@@ -14,7 +14,7 @@ import type { PaymentKey } from "#x402/scheme.ts";
  * | state | what is true | after kill -9 |
  * |---|---|---|
  * | working | verified; the upstream may be running; nothing is charged | released; a retry does the work again |
- * | settling | the response is kept; the settlement may have been sent; its outcome is not known | the settlement is asked for again: it charges once (EIP-3009) and gives the same outcome |
+ * | settling | the response is kept; the settlement may have been sent; its outcome is not known | the settlement is requested again: it charges once (EIP-3009) and gives the same outcome |
  * | settled | charged; the response is kept until a client has got it | the same PAYMENT-SIGNATURE gets the response |
  * | delivered | charged; the response is gone; the payment buys nothing more | the same |
  *
@@ -37,7 +37,7 @@ export type NewClaim = Readonly<{
   payload: PaymentPayload;
   requirements: PaymentRequirements;
   /**
-   * Names this claim to the facilitator, each time that its settlement is asked for: whoever takes it up after kill -9 gets the
+   * Names this claim to the facilitator, each time that its settlement is requested: whoever takes it up after kill -9 gets the
    * outcome, and nobody else does. At random, so that a ledger that was copied or restored claims nothing for another.
    */
   idempotencyKey: string;

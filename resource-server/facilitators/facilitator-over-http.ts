@@ -13,7 +13,7 @@ import { watchFacilitator } from "./facilitator-watch.ts";
 /** Where a facilitator is, and how long it may take. */
 export type FacilitatorOverHttpOptions = Readonly<{
   url: string;
-  /** Sent with every call, where the facilitator asks for one. */
+  /** Sent with every call, where the facilitator requests one. */
   apiKey?: Secret | undefined;
   verifyTimeoutMs: number;
   settleTimeoutMs: number;
@@ -37,7 +37,7 @@ type FacilitatorRequest = Readonly<{ timeoutMs: number; body?: unknown; headers?
 
 /**
  * Uses a facilitator over HTTP (x402 version 2: `/verify`, `/settle`, `/supported`). The SDK's client is not used because it
- * reads answers of any size, hands the facilitator's raw text on, and does not tell a request that was never sent from one
+ * reads answers of any size, hands the facilitator's raw text on, and does not report a request that was never sent from one
  * whose outcome is unknown.
  */
 export function createFacilitatorOverHttp(

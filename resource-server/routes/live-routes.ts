@@ -40,7 +40,7 @@ const formerOffersMax = 64;
 /** An offer that a route made before a change, and until when it is taken. */
 type FormerOffer = Readonly<{ offer: PaymentRequirements; until: number }>;
 
-/** Whether two routes give the same for a payment, whatever each asks for it. */
+/** Whether two routes give the same for a payment, whatever each charges for it. */
 function giveTheSame({ accepts: _before, ...before }: Route, { accepts: _after, ...after }: Route): boolean {
   return isDeepStrictEqual(before, after);
 }

@@ -5,7 +5,7 @@ import { namePayment } from "#x402/scheme.ts";
 import type { Payment } from "./payment.ts";
 import type { SaleOutcome } from "./sale-outcome.ts";
 
-/** Lines about requests: anybody can have payments refused, and who has paid can ask for the same response again, any number of times. */
+/** Lines about requests: anybody can have payments refused, and who has paid can request the same response again, any number of times. */
 export type SaleLines = Readonly<{ sales: BoundedLog; others: BoundedLog; log: Logger }>;
 
 /** Facts that every line of one sale has, and that tie it to the lines of other services. */

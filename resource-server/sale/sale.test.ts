@@ -104,7 +104,7 @@ describe("sell", () => {
     expect(charged).toHaveLength(1);
   });
 
-  it("gives a payment that bought its response nothing more, and asks nobody", async () => {
+  it("gives a payment that bought its response nothing more, and queries nobody", async () => {
     const { buy, asked } = await shop();
     const paid = createPayment();
     await deliver(await buy(paid));
@@ -141,7 +141,7 @@ describe("sell", () => {
     expect(await buy(paid)).toMatchObject({ kind: "sold", response, settlement: settledAnswer });
   });
 
-  it("asks nobody about a payment that accepts no offer of the route", async () => {
+  it("queries nobody about a payment that accepts no offer of the route", async () => {
     const { buy, asked, offers } = await shop();
     offers.length = 0;
     expect(await buy(createPayment())).toEqual({ kind: "invalid", reason: "No matching payment requirements" });
@@ -279,7 +279,7 @@ describe("sell, when the facilitator does not settle at once", () => {
 });
 
 describe("sell, with a facilitator that tells callers apart", () => {
-  it("asks for one settlement by one name each time, whoever takes it up, and for another payment by another", async () => {
+  it("requests one settlement by one name each time, whoever takes it up, and for another payment by another", async () => {
     const { buy, facilitation, ledger, dependencies } = await shop();
     facilitation.settlements.unshift(pendingAnswer, pendingAnswer);
     const paid = createPayment();

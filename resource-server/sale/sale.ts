@@ -34,7 +34,7 @@ export type SaleDependencies = Readonly<{
   ledger: ClaimLedger;
   facilitation: Facilitation;
   owners: PaymentOwners;
-  /** Told once of each payment that was charged. */
+  /** Called once for each payment that was charged. */
   onSettled: (claim: PaymentClaim) => void;
   audit?: Pick<AuditLog, "add"> | undefined;
 }>;
@@ -179,7 +179,7 @@ async function record(
   if (settlement instanceof FacilitationError) return ledger.release(claim.key);
   switch (settleState(settlement)) {
     case "settled":
-      // Before the ledger: a kill in between has the outcome asked for, and told, once more.
+      // Before the ledger: a kill in between has the outcome requested, and reported, once more.
       await audit?.add([auditCharge(claim, settlement)]);
       await ledger.settled(claim.key, settlement);
       return onSettled(claim);

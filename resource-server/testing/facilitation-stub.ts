@@ -5,7 +5,7 @@ import type { Facilitation } from "../facilitators/facilitation.ts";
 export type FacilitationStub = Facilitation &
   Readonly<{
     asked: string[];
-    /** The `Idempotency-Key` of each settlement that was asked for. */
+    /** The `Idempotency-Key` of each settlement that was requested. */
     idempotencyKeys: string[];
     /** Answers of the next calls; then the last one repeats. An Error is thrown. */
     verdicts: (VerifyResponse | Error)[];

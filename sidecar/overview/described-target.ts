@@ -53,13 +53,13 @@ export const targetReadiness = z.object({
 });
 
 /** Words a sidecar or a gateway for its card. Pure. */
-export function tellNode(status: z.output<typeof targetStatus>, nowMs: number): DescribedTarget {
+export function describeNode(status: z.output<typeof targetStatus>, nowMs: number): DescribedTarget {
   const { headline, verdict } = status;
   const skewMs = nowMs - Date.parse(status.at);
   const shift = <Value extends Readonly<{ at: string }>>(value: Value | undefined) =>
     value && { ...value, at: new Date(Date.parse(value.at) + skewMs).toISOString() };
   if (headline === undefined || verdict === undefined || status.figures === undefined)
-    return tellGateway(status, shift);
+    return describeGateway(status, shift);
   const { lastBlock, rpc, gateway, disk, restarts } = status.figures;
   const { state, cause, since, beganEarlier } = headline;
   return {
@@ -73,7 +73,7 @@ export function tellNode(status: z.output<typeof targetStatus>, nowMs: number): 
 }
 
 /** A gateway alone gives no verdict: it is judged by its conditions. */
-function tellGateway(
+function describeGateway(
   { right, node, conditions }: z.output<typeof targetStatus>,
   shift: <Value extends Readonly<{ at: string }>>(value: Value | undefined) => Value | undefined,
 ): DescribedTarget {
@@ -100,7 +100,7 @@ const readyWords = {
 } as const;
 
 /** Words a service without a node for its card. Pure. */
-export function tellService(
+export function describeService(
   { status, checks }: z.output<typeof targetReadiness>,
   payments: PaymentFigures | undefined,
 ): DescribedTarget {

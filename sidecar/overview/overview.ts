@@ -11,11 +11,11 @@ import type { Target } from "./targets.ts";
 /** Where the overview listens. */
 export type OverviewOptions = Readonly<{
   host: string;
-  /** 0 asks for a free port. */
+  /** 0 requests a free port. */
   port: number;
   /** What names the port, for the message when it is taken. */
   setting: string;
-  /** Names besides addresses and `localhost` by which it may be asked. */
+  /** Names besides addresses and `localhost` by which it may be queried. */
   allowedHosts: readonly string[];
 }>;
 

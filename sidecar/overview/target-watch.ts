@@ -8,8 +8,8 @@ import type { Target } from "./targets.ts";
 import {
   targetReadiness,
   targetStatus,
-  tellNode,
-  tellService,
+  describeNode,
+  describeService,
   type TargetLevel,
   type DescribedTarget,
 } from "./described-target.ts";
@@ -99,7 +99,7 @@ async function lookAt(
   const status = await getJson(at("/status"), options);
   if (!status.ok) return { ok: false, why: `It can't be queried (${status.why}).` };
   const node = targetStatus.safeParse(status.body);
-  if (status.status === 200 && node.success) return { ok: true, described: tellNode(node.data, clock.wallMs()) };
+  if (status.status === 200 && node.success) return { ok: true, described: describeNode(node.data, clock.wallMs()) };
   if (status.status !== 404)
     return { ok: false, why: `It answered /status with HTTP ${status.status}, and no status.` };
   const ready = await getJson(at(operatorPaths.ready), options);
@@ -113,5 +113,5 @@ async function lookAt(
   }
   const metrics = await getText(at(operatorPaths.metrics), options);
   const counts = metrics.ok && metrics.status === 200 ? readPaymentCounts(metrics.body, clock.wallMs()) : undefined;
-  return { ok: true, described: tellService(readiness.data, counts && payments.add(counts)) };
+  return { ok: true, described: describeService(readiness.data, counts && payments.add(counts)) };
 }

@@ -3,7 +3,7 @@ import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 /** One service to look at: the listener for operators of a sidecar, gateway, facilitator or resource server. */
 export type Target = Readonly<{
   name: string;
-  /** As it is asked; it may hold credentials, so it is not shown. */
+  /** As it is queried; it may hold credentials, so it is not shown. */
   url: string;
   /** The same for people: without credentials, ends in `/`. */
   shownUrl: string;

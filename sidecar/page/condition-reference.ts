@@ -8,7 +8,7 @@ import { listSteps } from "./described-incidents.ts";
 import { buildDeployment } from "./advice/deployment.ts";
 import { findRunbook } from "./advice/runbooks.ts";
 
-/** Prints the conditions of the docs, Markdown: each with what can be wrong with it, and what the page tells a person to do. */
+/** Prints the conditions of the docs, Markdown: each with what can be wrong with it, and what the page advises a person to do. */
 export function printConditionReference(): string {
   return [
     "# Conditions",

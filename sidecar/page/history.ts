@@ -20,7 +20,7 @@ const steps = 120;
 /** Looks from which the rates of the last minute are computed. */
 const lookedBack = 60_000 / sampleEveryMs;
 
-/** What the history reads; none of it asks the node. */
+/** What the history reads; none of it queries the node. */
 export type HistorySources = Readonly<{
   clock: Pick<Clock, "wallMs" | "monotonicMs">;
   health: () => NodeHealth;

@@ -25,13 +25,13 @@ test("blocks per minute are those of the last minute; a height that stands still
   expect(blocksPerMinute.at(-1)).toBe(0);
 });
 
-test("no rate is told over a time in which the node gave no answer, nor over less than ten seconds", () => {
+test("no rate is shown over a time in which the node gave no answer, nor over less than ten seconds", () => {
   const { blocksPerMinute, rpcMs } = buildColumns(looks([100, 105, 110, undefined, 400, 405, 410]));
   expect(blocksPerMinute).toEqual([null, null, 60, null, null, null, 60]);
   expect(rpcMs).toEqual([3, 3, 3, null, 3, 3, 3]);
 });
 
-test("looks that lie further apart than a minute tell the blocks between two of them", () => {
+test("looks that lie further apart than a minute show the blocks between two of them", () => {
   const far = [0, 600, 1_200].map((height, index) => ({ ...looks([height])[0]!, monotonicMs: index * 720_000 }));
   expect(buildColumns(far).blocksPerMinute).toEqual([null, 50, 50]);
 });
@@ -42,7 +42,7 @@ test("a clock that was put back changes no rate, and a height that went back is 
   expect(buildColumns(looks([100, 90, 80])).blocksPerMinute).toEqual([null, null, 0]);
 });
 
-test("requests are told each second, and what nobody told is no value", () => {
+test("requests are shown each second, and what nobody reported is no value", () => {
   const calls = looks([1, 2, 3]).map((sample, index) => ({ ...sample, calls: index * 210, errors: index * 5 }));
   const columns = buildColumns(calls);
   expect(columns.requestsPerSecond).toEqual([null, 42, 42]);

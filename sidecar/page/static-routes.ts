@@ -30,7 +30,7 @@ function headersOf(type: string): Record<string, string> {
 const textType = "text/plain";
 const htmlType = "text/html";
 
-/** Adds a text that is HTML for whoever asks for that by name, as browsers do, and else plain, as a person with curl reads it. */
+/** Adds a text that is HTML for whoever requests that by name, as browsers do, and else plain, as a person with curl reads it. */
 export function addReadable(
   app: App,
   path: string,

@@ -32,17 +32,17 @@ test("a version is too old from a height on, will be so soon, or is new enough",
   expect(judge("0.17.0-rc.1")).toMatchObject({ status: "True", reason: "Sufficient" });
 });
 
-test("a height that is far away is told as right, one that nobody can tell the time of as not known", () => {
+test("a height that is far away is reported as right, one whose time nobody can estimate as not known", () => {
   expect(judge("0.16.2", { secondsPerBlock: day })).toMatchObject({ reason: "Sufficient" });
   expect(judge("0.16.2", { secondsPerBlock: (7 * day) / 500 })).toMatchObject({ reason: "TooOldSoon" });
   expect(judge("0.16.2", { secondsPerBlock: undefined })).toMatchObject({
     status: "Unknown",
     reason: "NotCompared",
-    message: expect.stringContaining("a time that can't be told"),
+    message: expect.stringContaining("a time that can't be estimated"),
   });
 });
 
-test("at the height itself, and past the newest row, it is told by the newest that is needed", () => {
+test("at the height itself, and past the newest row, it is judged by the newest that is needed", () => {
   expect(judge("0.16.2", { height: 2_000 })).toMatchObject({
     reason: "TooOld",
     message: expect.stringContaining("2000"),

@@ -69,7 +69,7 @@ function explainPassed(row: Needed, { version, height }: RunningNode): string {
 function explainComing(row: Needed, { version, height, nowMs }: RunningNode, leftSeconds: number | undefined): string {
   const when =
     leftSeconds === undefined
-      ? "at a time that can't be told, because the node has told no times of its blocks yet"
+      ? "at a time that can't be estimated, because the node has returned no times of its blocks yet"
       : leftSeconds > yearSeconds
         ? "in more than a year at the present rate"
         : `about ${roundedTime(nowMs + leftSeconds * 1_000)} at the present rate`;

@@ -16,7 +16,7 @@ import { watchReleases } from "./release-watch.ts";
 const height = 20_000;
 const day = 86_400;
 
-/** A node that makes a block a second, and tells the times of its blocks or does not answer. */
+/** A node that makes a block a second, and returns the times of its blocks or does not answer. */
 async function startNode() {
   const node = { answers: true, url: "" };
   const server = createServer(async (request, response) => {
@@ -54,7 +54,7 @@ async function watch(httpUrl: string) {
     log: pino({ level: "silent" }),
   });
   onTestFinished(() => watching[Symbol.asyncDispose]());
-  const told = async () => {
+  const reported = async () => {
     // The look that is under way may have begun before.
     const after = seen.reports.length + 2;
     await until(
@@ -63,24 +63,24 @@ async function watch(httpUrl: string) {
     );
     return seen.reports.at(-1);
   };
-  return { seen, told };
+  return { seen, reported };
 }
 
-test("a node that stops answering for a while has the old rate, so that nothing is told as soon", async () => {
+test("a node that stops answering for a while has the old rate, so that nothing is reported as soon", async () => {
   const node = await startNode();
-  const { seen, told } = await watch(node.url);
-  expect(await told()).toMatchObject({ status: "True", reason: "Sufficient" });
+  const { seen, reported } = await watch(node.url);
+  expect(await reported()).toMatchObject({ status: "True", reason: "Sufficient" });
   node.answers = false;
   seen.nowMs += 11 * 60_000;
-  expect(await told()).toMatchObject({ status: "True", reason: "Sufficient" });
+  expect(await reported()).toMatchObject({ status: "True", reason: "Sufficient" });
 });
 
-test("while the node never told the times of its blocks nothing is certain, and the first rate settles it", async () => {
+test("while the node never returned the times of its blocks nothing is certain, and the first rate settles it", async () => {
   const node = await startNode();
   node.answers = false;
-  const { seen, told } = await watch(node.url);
-  expect(await told()).toMatchObject({ status: "Unknown", reason: "NotCompared" });
+  const { seen, reported } = await watch(node.url);
+  expect(await reported()).toMatchObject({ status: "Unknown", reason: "NotCompared" });
   node.answers = true;
   seen.nowMs += 31_000;
-  expect(await told()).toMatchObject({ status: "True", reason: "Sufficient" });
+  expect(await reported()).toMatchObject({ status: "True", reason: "Sufficient" });
 });

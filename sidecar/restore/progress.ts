@@ -1,6 +1,6 @@
 import type { Logger } from "#daemon/log/log.ts";
 
-/** Tells how far something of many bytes has come. */
+/** Reports how far something of many bytes has come. */
 export type Progress = Readonly<{ add: (bytes: number) => void; doneBytes: () => number }>;
 
 /** Logs a line whenever `everyMs` have passed since the last one. `totalBytes` is absent where nobody knows it. */

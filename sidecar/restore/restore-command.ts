@@ -158,7 +158,7 @@ async function downloadWithRetries(
   }
 }
 
-/** The tree is at least as large as its archive: a disk that has no such room is told before hours of unpacking. */
+/** The tree is at least as large as its archive: a disk without such room is reported before hours of unpacking. */
 async function refuseFullDisk(place: RestorePlace): Promise<void> {
   const { freeBytes } = await readDiskSpace(dirname(place.tree));
   const neededBytes = await countDownloadedBytes(place);

@@ -3,7 +3,7 @@ import { auditSettings } from "#daemon/audit/audit-settings.ts";
 import { bytes, filePath, httpUrl, milliseconds, positiveInteger } from "#daemon/settings/types.ts";
 import { defineSettings, section } from "#daemon/settings/settings.ts";
 
-/** What a restore of chain data can be told. */
+/** The settings of a restore of chain data. */
 export const restoreSettings = defineSettings("restore", [], {
   archive: section({
     url: httpUrl.describe("URL of the snapshot: a tar archive, plain or packed with zstd or gzip"),

@@ -8,7 +8,7 @@ import { createProgress, type Progress } from "./progress.ts";
 import { RestoreError, type RestorePlace } from "./restore-place.ts";
 import type { RestoreSettings } from "./settings.ts";
 
-/** What bounds an archive, and how often its progress is told. */
+/** What bounds an archive, and how often its progress is reported. */
 type UnpackSettings = Pick<RestoreSettings, "progressMs"> &
   Readonly<{ archive: Pick<RestoreSettings["archive"], "strip" | "limitBytes"> }>;
 
@@ -71,7 +71,7 @@ function refusal(path: string, entry: ArchiveEntry, settings: UnpackSettings, pr
   return `the archive unpacks to more than ${limitBytes} bytes (GATEHOUSE_RESTORE_ARCHIVE_LIMIT_BYTES)`;
 }
 
-/** What undoes the archive's packing, told by its first bytes (RFC 8878, section 3.1.1; RFC 1952, section 2.3.1). */
+/** What undoes the archive's packing, recognised by its first bytes (RFC 8878, section 3.1.1; RFC 1952, section 2.3.1). */
 async function unpackerOf(path: string): Promise<Transform> {
   await using file = await open(path);
   const { buffer } = await file.read(Buffer.alloc(4), 0, 4, 0);

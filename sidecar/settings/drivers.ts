@@ -32,7 +32,7 @@ export const composeSection = section({
   ps: command('["docker","compose","ps","--all","--format","json"]')
     .default(["docker", "compose", "ps", "--all", "--format", "json"])
     .describe(
-      "Command that lists containers as JSON, whose last argument is the service; it tells whether the node's process has ended",
+      "Command that lists containers as JSON, whose last argument is the service; it shows whether the node's process has ended",
     ),
   service: name
     .optional()

@@ -24,20 +24,20 @@ export const nodeSection = section({
     .describe("Directory whose disk is watched; default: storage.mygrid_env.storage_data_path of the configuration"),
   version: nodeVersion
     .optional()
-    .describe("The node's version; default: what debug_protocolVersion, node_cli or the image tells"),
+    .describe("The node's version; default: what debug_protocolVersion, node_cli or the image says"),
   clientName: z
     .string()
     .regex(/^[\w.-]{1,100}$/)
     .optional()
     .describe(
-      "Name that the node's web3_clientVersion begins with; only then the version behind it counts, where nothing else tells one",
+      "Name that the node's web3_clientVersion begins with; only then the version behind it counts, where nothing else names one",
     )
     .meta({ expected: "the word before the first slash of the node's web3_clientVersion" }),
   image: z
     .string()
     .min(1)
     .optional()
-    .describe("Container image of the node; its tag tells the version when nothing else does")
+    .describe("Container image of the node; its tag names the version when nothing else does")
     .meta({ expected: "an image reference such as registry/node:0.16.2" }),
   httpUrl: httpUrl
     .default(`http://127.0.0.1:${stackServices.node.ports.http}`)

@@ -26,7 +26,7 @@ export const upgradeSection = section({
     .regex(/^(?:off|kept|\/.+)$/)
     .default("off")
     .describe(
-      "What the node's data are restored from by themselves, once, when they are found corrupt; off: nothing, it is told only; kept: the copy that the " +
+      "What the node's data are restored from by themselves, once, when they are found corrupt; off: nothing, it is only reported; kept: the copy that the " +
         "last upgrade kept; a path: the snapshot there, as of `gatehouse restore --snapshot`",
     )
     .meta({ expected: "off, kept or an absolute path" }),
@@ -47,24 +47,24 @@ export const upgradeSection = section({
   window: weeklyWindow
     .optional()
     .describe(
-      "Maintenance window in UTC in which `gatehouse upgrade` begins, where it is not told another time by --at; default: at once",
+      "Maintenance window in UTC in which `gatehouse upgrade` begins, where --at sets no other time; default: at once",
     ),
   lateMs: milliseconds
     .default(900_000)
     .describe(
-      "How long after its time an upgrade that was asked for by `--at <time>` may still begin, and after its data were copied by rsync the node be stopped",
+      "How long after its time an upgrade that was requested by `--at <time>` may still begin, and after its data were copied by rsync the node be stopped",
     ),
   lateBlocks: positiveInteger
     .default(1_000)
-    .describe("How many blocks after its height an upgrade that was asked for by `--at <height>` may still begin"),
+    .describe("How many blocks after its height an upgrade that was requested by `--at <height>` may still begin"),
   releasesPath: filePath
     .optional()
     .describe(
-      "JSON5 file with a list of releases, [{version, minVersionAt: height, note}]: whether the running version is new enough for the chain is told by it; read again as it changes",
+      "JSON5 file with a list of releases, [{version, minVersionAt: height, note}]: whether the running version is new enough for the chain is judged by it; read again as it changes",
     ),
   warnBeforeSeconds: positiveInteger
     .max(31_536_000)
     .default(604_800)
-    .describe("How long before a height that needs a newer version than the running one that is told")
+    .describe("How long before a height that needs a newer version than the running one a warning begins")
     .meta({ expected: "seconds, a whole number from 1 to 31536000" }),
 });

@@ -16,7 +16,7 @@ function problemsOf(env: Readonly<Record<string, string>>): readonly string[] {
 const cron = "GATEHOUSE_SIDECAR_RESTART_MAINTENANCE_CRON";
 const zone = "GATEHOUSE_SIDECAR_RESTART_MAINTENANCE_TIME_ZONE";
 
-test("a cron expression and a time zone that are wrong are told together with everything else", () => {
+test("a cron expression and a time zone that are wrong are reported together with everything else", () => {
   const found = problemsOf({ [cron]: "every night", [zone]: "Europe/Atlantis", GATEHOUSE_SIDECAR_LISTEN_PORT: "x" });
   expect(found).toEqual([
     expect.stringMatching(/^GATEHOUSE_SIDECAR_LISTEN_PORT: found "x"; expected a port number/),

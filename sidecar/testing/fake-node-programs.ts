@@ -3,9 +3,9 @@ import type { NodeProfile } from "./node-profile.ts";
 /** What the programs of a fake node are made for. */
 export type FakePrograms = Readonly<{ port: number; profile: NodeProfile }>;
 
-/** How long a strict node is at work before its port opens, and before it tells its protocol's version. */
+/** How long a strict node is at work before its port opens, and before it reports its protocol's version. */
 const strictOpensAfterMs = 400;
-const strictTellsAfterMs = 700;
+const strictReportsAfterMs = 700;
 
 /** The node: JSON-RPC with a height that rises by itself. It reads node.conf at its start only. */
 export const nodeProgram = ({ port, profile }: FakePrograms) => `
@@ -26,7 +26,7 @@ const advance = () => {
   if (!existsSync("../stalled")) height = Math.floor(Date.now() / 100) % 1e9;
   return height;
 };
-const told = () => (strict && performance.now() - beganMs < ${strictTellsAfterMs} ? undefined : { binaryVersion: version });
+const protocolVersion = () => (strict && performance.now() - beganMs < ${strictReportsAfterMs} ? undefined : { binaryVersion: version });
 const answers = {
   eth_blockNumber: () => "0x" + (frozen ? 5 : advance()).toString(16),
   eth_getBlockByNumber: ([asked]) => {
@@ -40,7 +40,7 @@ const answers = {
   eth_chainId: () => "0x688",
   eth_syncing: () => false,
   web3_clientVersion: () => (strict ? "Reth/v1.3.12-abc/x86_64-linux" : "fake/v" + version + "/test"),
-  debug_protocolVersion: told,
+  debug_protocolVersion: protocolVersion,
 };
 const server = createServer(async (request, response) => {
   let body = "";
@@ -59,7 +59,7 @@ setTimeout(open, Math.max(opensAfter, strict ? ${strictOpensAfterMs} : 0));
 
 /**
  * The start and stop of the node. A strict one does not wait until the node answers, and ends with status 0 even when it could do
- * nothing; its standard error alone tells.
+ * nothing; its standard error alone says so.
  */
 export const opsProgram = ({ port, profile }: FakePrograms) => `
 const { spawn } = require("node:child_process");

@@ -38,7 +38,7 @@ export type FakeNode = AsyncDisposable &
      * Makes a release next to the node, for `gatehouse upgrade`; returns its directory. A corrupting one ruins the data at its start, and ends.
      */
     release: (version: string, kind: "good" | "corrupting") => Promise<string>;
-    /** The version that the running, or next, node tells. */
+    /** The version that the running, or next, node reports. */
     version: () => Promise<string>;
     /** Ends the node by SIGKILL. */
     kill: () => Promise<void>;

@@ -22,9 +22,9 @@ export function startWatchedVolume(
   const stopping = new AbortController();
   const time = { ms: 10_000_000 };
   const clock = { wallMs: () => time.ms, monotonicMs: () => time.ms };
-  const told: string[] = [];
+  const reported: string[] = [];
   const events = {
-    add: (kind: string, message: string) => void told.push(`${kind}: ${message}`),
+    add: (kind: string, message: string) => void reported.push(`${kind}: ${message}`),
     begin: () => undefined,
     fail: () => undefined,
     list: () => [],
@@ -58,5 +58,5 @@ export function startWatchedVolume(
     stopping.abort();
     await done;
   };
-  return { time, told, fails, metrics, condition, until, [Symbol.asyncDispose]: end };
+  return { time, reported, fails, metrics, condition, until, [Symbol.asyncDispose]: end };
 }

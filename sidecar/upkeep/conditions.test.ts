@@ -222,7 +222,7 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     "UpgradeProved",
     "NotBegun",
     { upgrade: { record: { ...upgraded, stage: "giving-up", preCopy, failure: "the disk is full", end: "given-up" } } },
-    "did not begin: the disk is full. The node was not stopped for it. Ask for it again, or give it up: npx gatehouse-evm upgrade --cancel",
+    "did not begin: the disk is full. The node was not stopped for it. Request it again, or give it up: npx gatehouse-evm upgrade --cancel",
   ],
   [
     "UpgradeProved",
@@ -435,10 +435,10 @@ describe("conditions, from what the passes have found", () => {
   const named = cases.map(([type, reason, found, text]) => ({ type, reason, found, text }));
 
   it.each(named)("$type is $reason: $text", ({ type, reason, found, text }) => {
-    const told = conditions(found);
-    expect(told.map((condition) => [condition.type, condition.reason])).toEqual([[type, reason]]);
-    expect(told[0]?.message).toContain(text);
-    const status = told[0]?.status ?? "Unknown";
+    const reported = conditions(found);
+    expect(reported.map((condition) => [condition.type, condition.reason])).toEqual([[type, reason]]);
+    expect(reported[0]?.message).toContain(text);
+    const status = reported[0]?.status ?? "Unknown";
     expect(conditionReasons[type][status]).toContain(reason);
   });
 
@@ -453,8 +453,8 @@ describe("conditions, from what the passes have found", () => {
 });
 
 test("a sidecar that may act by its setting names no date", () => {
-  const told = conditions({ adoption: { plan, authority: "acts" } }, { ...words, mode: "enforce" });
-  expect(told).toEqual([
+  const reported = conditions({ adoption: { plan, authority: "acts" } }, { ...words, mode: "enforce" });
+  expect(reported).toEqual([
     {
       type: "Adopted",
       status: "True",
@@ -465,6 +465,6 @@ test("a sidecar that may act by its setting names no date", () => {
 });
 
 test("a node that another driver restarts is restarted by hand by that driver's tool", () => {
-  const told = conditions({ restarts: { settled: { refusedEdit: "no key." } } }, { ...words, driver: "docker" });
-  expect(told[0]?.message).toContain("by hand (by its own tool)");
+  const reported = conditions({ restarts: { settled: { refusedEdit: "no key." } } }, { ...words, driver: "docker" });
+  expect(reported[0]?.message).toContain("by hand (by its own tool)");
 });

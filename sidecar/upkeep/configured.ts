@@ -3,9 +3,9 @@ import type { Authority } from "./adoption/authority.ts";
 import { deriveConfigCurrent } from "./config/config-conditions.ts";
 import type { ConfigObservation } from "./config/config-observation.ts";
 
-/** Nothing but the started node can tell: held back for its version, it would be so for ever. */
-const tellsItself =
-  "The node's version is not known; node.conf is right for a node of some version, so it may start and tell. To have the names of the keys judged before, set node.version (GATEHOUSE_SIDECAR_NODE_VERSION).";
+/** Nothing but the started node can report it: held back for its version, it would be so for ever. */
+const reportsItself =
+  "The node's version is not known; node.conf is right for a node of some version, so it may start and report it. To have the names of the keys judged before, set node.version (GATEHOUSE_SIDECAR_NODE_VERSION).";
 const heldBack =
   "node.conf needs changes under the names of any version, so the node is held back where it waits for /startupz, and can't report its version itself.";
 
@@ -25,7 +25,7 @@ export function judgeConfigured({ passed, authority, isHeld, config }: StartSitu
   // A node that is held back until a person has said a word may never start: in a pod, the sidecar would be restarted meanwhile.
   if (authority === "waits") return { ok: true, message: "The sidecar changes nothing before gatehouse adopt is run." };
   if (isHeld) return { ok: true, message: "A hold is in force." };
-  if (config.mayReportVersion) return { ok: true, message: tellsItself };
+  if (config.mayReportVersion) return { ok: true, message: reportsItself };
   if (config.comparison === undefined) return { ok: false, message: "node.conf can't be used yet." };
   const { status, reason, message } = deriveConfigCurrent(config.comparison);
   if (reason === "VersionUnknown") return { ok: false, message: `${message} ${heldBack}` };

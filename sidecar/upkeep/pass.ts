@@ -81,10 +81,10 @@ export type PassProgress = {
 /** When the next pass is wanted, if sooner than the regular one. */
 export type PassResult = Readonly<{ wakeInMs?: number }>;
 
-/** When it is seen again whether the node has told its version, if nothing wakes the loop before. */
+/** When it is seen again whether the node has reported its version, if nothing wakes the loop before. */
 const lookAgainMs = 1_000;
 
-/** Nothing was learned of node.conf, so nothing that depends on it can be told or done. */
+/** Nothing was learned of node.conf, so nothing that depends on it can be reported or done. */
 class NothingSeen extends Error {
   override readonly name = "NothingSeen";
   readonly code = "nothing_seen";
@@ -107,7 +107,7 @@ export async function runPass(
   await lookAtState(seen.config.now().goodNotKept, seen.state, dependencies);
   const resolution = observer.version();
   const { version } = resolution;
-  // At the start nothing is said or done before the version had its chance to be told, by the node itself first.
+  // At the start nothing is said or done before the version had its chance to be reported, by the node itself first.
   if (!observer.hasHeardNode() || (version === undefined && !observer.hasLooked())) return { wakeInMs: lookAgainMs };
   const { moved, doubt: doubtOfPlace } = await place.follow(version);
   noteVersion(resolution, doubtOfPlace, seen.version, dependencies);
@@ -117,7 +117,7 @@ export async function runPass(
   const auditedThen = state.auditedConfig.get();
   const reading = await place.read();
   const isHanging = !reading.ok && reading.problem.reason === "Hanging";
-  // Watching again asks the file system without a time limit.
+  // Watching again queries the file system without a time limit.
   if (!moved && !isHanging) await watchAnew(reading, progress, seen.config, place);
   progress.step = `judging ${configPath}`;
   const judged = await judge(reading, { authority, auditedThen }, seen, dependencies);
@@ -145,7 +145,7 @@ export async function runPass(
   const isRestarting = seen.restarts.now().running !== undefined;
   const { stalledAfterMs } = settings.prune;
   applyPrune(planned, seen.prune, { idle, isRestarting, stalledAfterMs, signal: dependencies.signal }, dependencies);
-  progress.step = `asking the driver ${dependencies.driver?.name ?? "none"} about the node`;
+  progress.step = `querying the driver ${dependencies.driver?.name ?? "none"} about the node`;
   const isPruning = () => seen.prune.now().running !== undefined;
   const question = { planned, reading, version, desired, authority, isPruning };
   const restart = await applyRestart(question, seen, dependencies);

@@ -21,7 +21,7 @@ export type ReconcileLoopDependencies = Readonly<{
 
 /** A loop that brings the node nearer to what is desired, one pass at a time. */
 export type ReconcileLoop = Readonly<{
-  /** Asks for a pass; any number of calls before it begins are one. */
+  /** Requests a pass; any number of calls before it begins are one. */
   wake: () => void;
   done: Promise<void>;
 }>;
@@ -33,8 +33,8 @@ const retryMs = 1_000;
 const stopWithinMs = 2_000;
 
 /**
- * Runs passes: at once, whenever woken, and when the last pass asked for the next. Events only wake it, so that nothing is done
- * twice or inside an event callback. A pass that hangs is told after its deadline; no other begins alongside it, and a stop does not wait for it.
+ * Runs passes: at once, whenever woken, and when the last pass requested the next. Events only wake it, so that nothing is done
+ * twice or inside an event callback. A pass that hangs is reported after its deadline; no other begins alongside it, and a stop does not wait for it.
  */
 export function startReconcileLoop(
   { maxIdleMs, deadlineMs, signal }: ReconcileLoopOptions,

@@ -20,7 +20,7 @@ export type UpkeepMetrics = Readonly<{
   restartsInLastHour: (count: number) => void;
   /** The commands that change this sidecar, so that an alert can show them. */
   commands: (command: CommandWords) => void;
-  /** What the last query told; undefined when it told nothing. */
+  /** What the last query returned; undefined when it returned nothing. */
   pruneInfo: (info: PruneInfo | undefined) => void;
 }>;
 

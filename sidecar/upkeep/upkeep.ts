@@ -56,7 +56,7 @@ export type UpkeepDependencies = Readonly<{
   charts: Charts;
   board: ConditionBoard;
   health: HealthWatch;
-  /** Is told of each restart, so that a stop lets its command end. */
+  /** Called for each restart, so that a stop lets its command end. */
   finishes: ServiceContext["finishes"];
 }>;
 
@@ -76,7 +76,7 @@ export type Upkeep = AsyncDisposable &
     restarts: () => Readonly<{ used: number; perHour: number }>;
     /** Whether the sidecar may change anything now: it has been told to, and no hold is in force. */
     mayAct: () => boolean;
-    /** What a person may ask of it and tell it. */
+    /** What a person may request of it. */
     control: UpkeepControl;
   }>;
 
@@ -109,7 +109,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   const seen = observeAll(state, settings, command, board);
   const document = () => seen.config.now().document;
   const pushes = watchNodePushes(settings, document, { ...dependencies, version: observer.version, signal });
-  // Held from the start, so that no other sidecar begins alongside this one; what is wrong with it is told when it is needed.
+  // Held from the start, so that no other sidecar begins alongside this one; what is wrong with it is reported when it is needed.
   if (mode !== "observe") place.lock().acquire();
   const authority = () => decideAuthority(mode, state);
   const isHeld = () => state.hold.get() !== undefined;

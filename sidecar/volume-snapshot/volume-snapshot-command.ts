@@ -99,7 +99,7 @@ export async function takeSnapshot(
 
 type Listed = z.output<typeof listSchema>["items"];
 
-/** The names of the oldest, without the `keep` newest; those of one second by name, which tells the same time. */
+/** The names of the oldest, without the `keep` newest; those of one second by name, which gives the same time. */
 function beyond(items: Listed, keep: number): readonly string[] {
   const order = ({ metadata }: Listed[number]) => `${metadata.creationTimestamp} ${metadata.name}`;
   const newestFirst = items.toSorted((a, b) => order(b).localeCompare(order(a)));

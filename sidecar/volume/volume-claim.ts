@@ -5,7 +5,7 @@ import { readKubernetesMessage, type KubernetesApi } from "../upkeep/drivers/kub
 /** A PersistentVolumeClaim: how large it is to be, and is. */
 export type VolumeClaim = Readonly<{
   look: (signal: AbortSignal) => Promise<Readonly<{ requestedBytes: number; capacityBytes: number }>>;
-  /** Asks for another size; the cluster resizes the volume and its file system while it is in use. */
+  /** Requests another size; the cluster resizes the volume and its file system while it is in use. */
   resize: (gibibytes: number, signal: AbortSignal) => Promise<void>;
 }>;
 
@@ -50,7 +50,7 @@ export function createVolumeClaim(name: string, api: KubernetesApi): VolumeClaim
 export type VolumeState = Readonly<{
   /** Share of it that is free. */
   freeRatio: number;
-  /** What the claim asks for. */
+  /** What the claim requests. */
   requestedBytes: number;
   /** What it has. */
   capacityBytes: number;

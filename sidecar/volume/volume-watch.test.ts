@@ -8,7 +8,7 @@ const fileDeadline = createFileDeadline(
   { clock, onBack: () => undefined },
 );
 
-test("the free share of a volume is a number, or why nobody can tell it", async () => {
+test("the free share of a volume is a number, or why nobody knows it", async () => {
   expect(await freeRatioOf("/", fileDeadline)).toBeGreaterThanOrEqual(0);
   expect(await freeRatioOf("/nowhere", fileDeadline)).toBe(
     "The node's data directory /nowhere can't be looked at (ENOENT); set node.dataPath, or mount it for the sidecar.",

@@ -35,7 +35,7 @@ export async function watchVolume(options: VolumeWatchOptions, dependencies: Vol
   const { claim, board, events, clock, grownAt, log } = dependencies;
   const requested = createSampleGauge({
     name: "gatehouse_volume_requested_bytes",
-    help: "Size that the claim of the node's volume asks for.",
+    help: "Size that the claim of the node's volume requests.",
     registry: dependencies.metrics,
   });
   const growths = new Counter({

@@ -9,7 +9,7 @@ type Problem = NonNullable<TopStatus["incidents"]>[number];
 
 const colours: Readonly<Record<string, "red" | "yellow" | "blue">> = { critical: "red", working: "blue" };
 
-/** Draws what is not right, an entry for each root cause, with its steps. A gateway alone tells conditions and no causes. */
+/** Draws what is not right, an entry for each root cause, with its steps. A gateway alone reports conditions and no causes. */
 export function renderProblems(
   { incidents, conditions }: TopStatus,
   nowMs: number,

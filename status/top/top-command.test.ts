@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
-import { downStatus, rightStatus } from "../testing/told-status.ts";
+import { downStatus, rightStatus } from "../testing/sample-status.ts";
 import { printTop } from "./top-command.ts";
 
 /** What the command prints about a listener that answers so, and its exit status. */

@@ -44,7 +44,7 @@ export type TopDependencies = Readonly<{
 }>;
 
 /**
- * Shows the node until a person ends it, and gives the terminal back. A listener that stops answering is told as such over the last that was
+ * Shows the node until a person ends it, and gives the terminal back. A listener that stops answering is shown as such over the last that was
  * known; one that has never answered ends it at once. Returns the exit status: 0 it was watched, 1 nobody could be asked.
  */
 export async function watchTop(

@@ -16,7 +16,7 @@ export type Screen = Disposable &
     draw: (lines: readonly string[], lastLine: string) => void;
     /** Calls back when the terminal has another size. */
     onResize: (redraw: () => void) => void;
-    /** Aborts when a person asks for the end: q, Ctrl-C, or Ctrl-D. */
+    /** Aborts when a person requests the end: q, Ctrl-C, or Ctrl-D. */
     ended: AbortSignal;
   }>;
 

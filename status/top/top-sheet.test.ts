@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "vitest";
-import { downStatus, rightStatus } from "../testing/told-status.ts";
+import { downStatus, rightStatus } from "../testing/sample-status.ts";
 import { renderSheet } from "./top-sheet.ts";
 import { topStatus } from "./top-status.ts";
 
@@ -61,13 +61,13 @@ test("what a node says of itself can't steer the terminal", () => {
   expect(text).toContain("node");
 });
 
-test("a listener that is silent is told above what is known, which grows old", () => {
+test("a listener that is silent is shown above what is known, which grows old", () => {
   const lines = sheet(rightStatus, { silence: { why: "It can't be queried.", forMs: 75_000 } });
   expect(lines[0]).toBe("No answer for 1 min 15 s; what is below is old. It can't be queried.");
   expect(lines.join("\n")).toContain("1,234,567, 76 s ago");
 });
 
-test("a gateway alone tells no verdict, figures and traffic: what it does tell is shown", () => {
+test("a gateway alone reports no verdict, figures and traffic: what it does report is shown", () => {
   const { verdict: _, headline: __, incidents: ___, figures: ____, traffic: _____, ...alone } = downStatus;
   expect(sheet(alone).slice(2, 6)).toEqual([
     "Something is wrong",

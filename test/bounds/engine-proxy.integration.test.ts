@@ -74,7 +74,7 @@ it("bytes of a request to the engine proxy", async () => {
   expect([refused.status, refused.text]).toEqual([413, expect.stringContaining("the body is larger than 16384 bytes")]);
 });
 
-const tell =
+const report =
   (bytes: number): Answer =>
   (_, response) => {
     const whole = JSON.stringify({ State: { Status: "running", Running: true, StartedAt: "2026-01-02T03:04:05Z" } });
@@ -82,9 +82,9 @@ const tell =
   };
 
 it("bytes of the engine's answer to the engine proxy", async () => {
-  answer = tell(1_048_576);
+  answer = report(1_048_576);
   expect((await ask("GET", inspect)).status).toBe(200);
-  answer = tell(1_048_577);
+  answer = report(1_048_577);
   const refused = await ask("GET", inspect);
   expect([refused.status, refused.text]).toEqual([502, expect.stringContaining("answered inspect with another shape")]);
   // An answer without an end.
@@ -164,5 +164,5 @@ it("runs of the node's tool by the engine proxy", async () => {
   }
   expect(statuses.filter((status) => status === 201).length).toBeGreaterThanOrEqual(59);
   expect(statuses.at(-1)).toBe(429);
-  expect(last).toContain("node_cli was asked for 60 times within a minute (execsPerMinute)");
+  expect(last).toContain("node_cli was requested 60 times within a minute (execsPerMinute)");
 });

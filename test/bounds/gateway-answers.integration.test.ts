@@ -67,7 +67,7 @@ it("bytes of the cache", async () => {
   const bytes = await gateway.metric("gatehouse_gateway_cache_bytes");
   expect(bytes).toBeLessThanOrEqual(most);
   expect(bytes).toBeGreaterThan(most / 2);
-  // The others were forgotten, and are asked for again.
+  // The others were forgotten, and are requested again.
   const before = asked();
   for (const id of ids) await read(id);
   expect(asked() - before).toBeGreaterThan(ids.length - most / eachBytes - 1);
@@ -93,12 +93,12 @@ it("bytes of one batch's answers, or of one answer over WebSocket", async () => 
 it("bytes of one answer", async () => {
   const most = 134_217_728;
   const filler = Buffer.alloc(1_048_576, "z");
-  /** An answer of so many bytes, whose length is told or not. */
-  const answer = (bytes: number, isTold: boolean) =>
+  /** An answer of so many bytes, whose length is given or not. */
+  const answer = (bytes: number, isReported: boolean) =>
     gateway.node.answer(({ id, method }, response) => {
       if (method !== "eth_getStorageAt") return "0x1";
       const [start, end] = storageAnswer("_", id).split("_");
-      if (isTold) response.setHeader("Content-Length", bytes);
+      if (isReported) response.setHeader("Content-Length", bytes);
       response.write(start);
       let left = bytes - (start ?? "").length - (end ?? "").length;
       const more = () => {
@@ -117,7 +117,7 @@ it("bytes of one answer", async () => {
   expect((await read(3_000)).text).toHaveLength(most);
   answer(most + 1, true);
   expect(readErrorCode((await read(3_001)).text)).toBe(-32_008);
-  // Of one that tells no length the client has had a part.
+  // Of one that gives no length the client has had a part.
   answer(most + 1, false);
   await expect(read(3_002)).rejects.toThrow("aborted");
   gateway.node.answer(() => "0x1");
@@ -133,7 +133,7 @@ const change = (text: string) => {
   renameSync(`${policyPath}.new`, policyPath);
 };
 
-/** Why the policy's file is not in force, as operators are told. */
+/** Why the policy's file is not in force, as operators see it. */
 const refusal = async () => {
   const { files } = (await (await fetch(`${gateway.urls.operations}/configuration`)).json()) as {
     files: readonly { path: string; refused?: string }[];

@@ -164,9 +164,7 @@ it("time in which a request has to be whole", async () => {
   const clients = open(500, halfRequest);
   await have(gateway, 500);
   await gateway.expectOthersServed();
-  await until("all are told", generousMs, () =>
-    clients.every(({ received }) => received().startsWith("HTTP/1.1 408 ")),
-  );
+  await until("all have it", generousMs, () => clients.every(({ received }) => received().startsWith("HTTP/1.1 408 ")));
   expect(performance.now() - began).toBeGreaterThan(waitMs - 100);
   await gateway.expectOthersServed();
 });

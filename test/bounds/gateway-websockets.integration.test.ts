@@ -37,7 +37,7 @@ afterAll(() => gateway[Symbol.asyncDispose]());
 
 const subscribe = (params: readonly unknown[]) =>
   JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_subscribe", params });
-/** Subscribes to logs that nobody else is told. */
+/** Subscribes to logs that nobody else gets. */
 const subscribeOwn = (client: TestClient, at: number) =>
   client.ask(subscribe(["logs", { address: `0x${String(at).padStart(40, "0")}` }]));
 const from = (address: string, url = gateway.url) => connectTestClient(url, { "X-Forwarded-For": address });
@@ -129,15 +129,15 @@ it("bytes that wait for a WebSocket client besides answers", async () => {
   expect(await reader!.ask(ask)).toContain('"result":"0x');
   deaf!.socket.pause();
   const data = `0x${"ab".repeat(50_000)}`;
-  // Whoever reads is told all of it; the kernel takes some MiB for who does not.
-  let told = 0;
-  while ((await dropped()) === 0 && told < 400) {
+  // Whoever reads gets all of it; the kernel takes some MiB for who does not.
+  let reported = 0;
+  while ((await dropped()) === 0 && reported < 400) {
     for (let log = 0; log < 10; log += 1) gateway.node.newLog({ address: "0x1", data });
-    told += 10;
-    await until("the reader is told", generousMs, () => reader!.texts.length === told + 1);
+    reported += 10;
+    await until("the reader has it", generousMs, () => reader!.texts.length === reported + 1);
   }
   expect(await dropped()).toBe(1);
-  expect(told * data.length).toBeGreaterThan(4_194_304);
+  expect(reported * data.length).toBeGreaterThan(4_194_304);
   deaf!.socket.resume();
   expect((await deaf!.closed)[0]).toBe(1013);
   expect(reader!.socket.readyState).toBe(reader!.socket.OPEN);
@@ -162,9 +162,9 @@ it("blocks that a subscriber is sent after a gap", async () => {
     node.takeLinks(true);
     return client;
   };
-  await using told = await losesBlocks(64, 2_000);
-  await until("each is told", generousMs, () => told.texts.length === 1 + 64);
-  told.socket.terminate();
+  await using reported = await losesBlocks(64, 2_000);
+  await until("each has it", generousMs, () => reported.texts.length === 1 + 64);
+  reported.socket.terminate();
   await using closed = await losesBlocks(65, 3_000);
   expect((await closed.closed)[0]).toBe(1012);
   await until("the gateway follows the node again", generousMs, () => node.subscriptions() === 1);

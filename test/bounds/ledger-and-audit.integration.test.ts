@@ -95,7 +95,7 @@ async function startSmall(
 }
 
 /** What the facilitator's log says of an event. */
-const told = (output: string, event: string) => output.split("\n").filter((line) => line.includes(`"${event}"`));
+const reported = (output: string, event: string) => output.split("\n").filter((line) => line.includes(`"${event}"`));
 
 const lines = (path: string) =>
   readFileSync(path, "utf8")
@@ -136,7 +136,7 @@ it("changes that wait for the audit log's disk", async () => {
   await until("all have ended", generousMs, async () =>
     (await facilitator.metrics()).includes("gatehouse_facilitator_settlements_pending 0\n"),
   );
-  expect(told(facilitator.output(), "audit-not-written")).toHaveLength(1);
+  expect(reported(facilitator.output(), "audit-not-written")).toHaveLength(1);
   await facilitator.expectServing();
   rmSync(auditPath);
   await facilitator.settle();
@@ -150,7 +150,7 @@ it("changes that wait for the audit log's disk", async () => {
   await facilitator.expectServing();
 });
 
-/** The settlements by whose receipts the ledger is compared, in the order in which they were asked for, and the most at a time. */
+/** The settlements by whose receipts the ledger is compared, in the order in which they were requested, and the most at a time. */
 function watchReceipts() {
   const asked: number[] = [];
   let most = 0;
@@ -182,7 +182,7 @@ describe("a ledger whose settlements the chain has forgotten", () => {
   });
   afterEach(() => facilitator.expectServing());
 
-  it("receipts that one look of the comparison of ledger and chain asks for", async () => {
+  it("receipts that one look of the comparison of ledger and chain requests", async () => {
     await until("three looks were made", generousMs, () => seen.asked.length >= 500 + 600 + 400);
     expect(seen.asked.slice(0, 500)).toEqual(range(1, 500));
     // A hundred that are known to be mismatched, and the next of the hour.
@@ -194,6 +194,6 @@ describe("a ledger whose settlements the chain has forgotten", () => {
   it("mismatches of ledger and chain that are remembered", async () => {
     await until("five looks were made", generousMs, () => seen.asked.length >= 500 + 600 + 400 + 600 + 600);
     expect(await facilitator.metrics()).toContain("gatehouse_facilitator_ledger_mismatches 1000\n");
-    expect(told(facilitator.output(), "ledger-mismatch")).toHaveLength(1_000);
+    expect(reported(facilitator.output(), "ledger-mismatch")).toHaveLength(1_000);
   });
 });

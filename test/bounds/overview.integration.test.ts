@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { rightStatus } from "#status/testing/told-status.ts";
+import { rightStatus } from "#status/testing/sample-status.ts";
 import { generousMs, until } from "../support/until.ts";
 import { startSmallService } from "./small-service.ts";
 
@@ -52,10 +52,10 @@ async function startSmallOverview(
 ) {
   const { count = 64, ...more } = options;
   const args = ["--port", "0", "--targets", ...targets(count)];
-  const service = await startSmallService("dashboard", {}, { args, tells: readPlace, ...more });
+  const service = await startSmallService("dashboard", {}, { args, reports: readPlace, ...more });
   const shown = async () => {
-    const told = await (await fetch(`${service.urls["overview"]}overview`)).json();
-    return (told as Readonly<{ targets: readonly Shown[] }>).targets;
+    const reported = await (await fetch(`${service.urls["overview"]}overview`)).json();
+    return (reported as Readonly<{ targets: readonly Shown[] }>).targets;
   };
   return {
     ...service,
@@ -70,11 +70,11 @@ async function startSmallOverview(
   };
 }
 
-const tellCause = (cause: string) => JSON.stringify({ ...rightStatus, headline: { state: "Node down", cause } });
+const reportCause = (cause: string) => JSON.stringify({ ...rightStatus, headline: { state: "Node down", cause } });
 
 /** Answers with a status of so many bytes, most of them in the text that a card shows. */
 function sayStatus(bytes: number): RequestListener {
-  const body = tellCause("x".repeat(bytes - tellCause("").length));
+  const body = reportCause("x".repeat(bytes - reportCause("").length));
   return (_, response) => void response.end(body);
 }
 
@@ -141,7 +141,7 @@ it("what the overview remembers of a target's payments", async () => {
     (_, at) => `gatehouse_facilitator_chain_call_seconds_bucket{le="${at}",method="eth_call"} 1`,
   );
   let settled = 0;
-  const tellMetrics = () => {
+  const answerMetrics = () => {
     settled += 1;
     const refused = Array.from(
       { length: 200 },
@@ -157,7 +157,7 @@ it("what the overview remembers of a target's payments", async () => {
   answer = ({ url }, response) => {
     if (url === "/status") response.writeHead(404).end();
     else if (url === "/readyz") response.end(JSON.stringify({ status: "ok", checks: {} }));
-    else response.end(tellMetrics());
+    else response.end(answerMetrics());
   };
   await using overview = await startSmallOverview({ hastened: { clock: 180, waits: 180 } });
   let longest = 0;

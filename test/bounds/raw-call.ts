@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { Agent, request, type IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
 
-/** Who asks: the address that a proxy would tell, the machine's own address that it comes from, and what it says besides. */
+/** Who asks: the address that a proxy would give, the machine's own address that it comes from, and what it says besides. */
 export type Asker = Readonly<{
   address?: string;
   localAddress?: string;

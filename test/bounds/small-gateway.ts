@@ -7,7 +7,7 @@ import { startSmallService, type SmallService } from "./small-service.ts";
 /** How soon another's short call is answered on a machine that many tests share. */
 const shortCallMs = 10_000;
 
-/** A gateway in a small process before a node of the test's own process, whose callers tell their addresses by X-Forwarded-For. */
+/** A gateway in a small process before a node of the test's own process, whose callers give their addresses by X-Forwarded-For. */
 export type SmallGateway = AsyncDisposable &
   Readonly<{
     node: FakeNode;

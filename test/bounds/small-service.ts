@@ -20,8 +20,8 @@ type SmallOptions = Readonly<{
   /** Most files that it may open. */
   descriptors?: number;
   args?: readonly string[];
-  /** Where it is, of a command that tells it another way than a service does. */
-  tells?: (child: ChildProcess) => Promise<ReadyUrls>;
+  /** Where it is, of a command that reports it another way than a service does. */
+  reports?: (child: ChildProcess) => Promise<ReadyUrls>;
   /** How many times as fast its wall clock goes, and its waits of five seconds end; see `hastened-clock.ts`. */
   hastened?: Readonly<{ clock?: number; waits: number }>;
 }>;

@@ -21,7 +21,7 @@ describe("gatehouse", () => {
     expect([typo.status, typo.stderr]).toEqual([1, expect.stringContaining("Did you mean sidecar?")]);
   });
 
-  it("gives logs as JSON by --json, as every command that tells something", async () => {
+  it("gives logs as JSON by --json, as every command that prints something", async () => {
     const directory = await mkdtemp(join(tmpdir(), "gatehouse-logs-"));
     onTestFinished(() => rm(directory, { recursive: true }));
     const file = join(directory, "one.log");
@@ -195,7 +195,7 @@ describe("a service", () => {
   });
 });
 
-describe("a command that has not asked for signals", () => {
+describe("a command that has not requested signals", () => {
   it.each([
     ["SIGTERM", 143],
     ["SIGINT", 130],

@@ -102,7 +102,7 @@ describe.each(takeSlice(places, 2))("URLs with credentials, where %s", (_, place
     });
     const { operations = "", gateway: rpc = "", "gateway-private": privateRpc = "" } = gateway.urls;
     const said = [await call(rpc), await call(privateRpc, { Authorization: foreignToken })];
-    await until("what fails is told", generousMs, () => /reference|lag/i.test(gateway.output()));
+    await until("what fails is reported", generousMs, () => /reference|lag/i.test(gateway.output()));
     said.push(await answersOf(operatorsPaths.map((path) => `${operations}${path}`)), JSON.stringify(gateway.urls));
     await gateway.end("SIGTERM");
     expect(shownIn(said.join("\n"))).toEqual([]);
@@ -123,8 +123,10 @@ describe.each(takeSlice(places, 2))("URLs with credentials, where %s", (_, place
       GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: "control-token-of-the-test-000000000001",
     });
     const status = Object.entries(sidecar.urls).find(([name]) => !name.startsWith("gateway"))?.[1] ?? "";
-    const told = async () => (await fetch(`${status}/status`)).text();
-    await until("the Pushgateway's failure is told", generousMs, async () => /Pushgateway|push/i.test(await told()));
+    const reported = async () => (await fetch(`${status}/status`)).text();
+    await until("the Pushgateway's failure is reported", generousMs, async () =>
+      /Pushgateway|push/i.test(await reported()),
+    );
     const said = await answersOf(operatorsPaths.map((path) => `${status}${path}`));
     await sidecar.end("SIGTERM");
     expect(shownIn(said)).toEqual([]);

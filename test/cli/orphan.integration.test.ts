@@ -33,8 +33,8 @@ test("a service whose parent was killed, and with it the reader of its log, ends
     stdio: ["ignore", "pipe", "inherit"],
   });
   onTestFinished(() => void starter.kill("SIGKILL"));
-  const [told] = (await once(starter.stdout, "data")) as [Buffer];
-  const pid = Number(String(told));
+  const [reported] = (await once(starter.stdout, "data")) as [Buffer];
+  const pid = Number(String(reported));
   starter.kill("SIGKILL");
   await vi.waitFor(() => expect(isRunning(pid)).toBe(false), { timeout: 20_000, interval: 50 });
 });

@@ -120,7 +120,7 @@ it("says what a payment may yet cost when it is stopped after it has signed", as
   );
 });
 
-it("tells what a shell has made of the amount", async () => {
+it("says what a shell has made of the amount", async () => {
   const line = `"$NODE" "$PROGRAM" pay ${url} --max-amount "$0.05" --asset ${market.chain.token} --key-file ${payerFile}`;
   const env = { PATH: process.env["PATH"] ?? "", NODE: process.execPath, PROGRAM: program };
   const child = spawn("bash", ["-c", line], { env, stdio: ["ignore", "ignore", "pipe"] });
@@ -131,7 +131,7 @@ it("tells what a shell has made of the amount", async () => {
   ]);
 });
 
-it("tells every exit status in its help", async () => {
+it("lists every exit status in its help", async () => {
   const { stdout } = await runGatehouse(["pay", "--help"]);
   for (const status of [0, 1, 2, 3, 4, 5]) expect(stdout).toMatch(new RegExp(`^  ${status}  \\S`, "m"));
 });

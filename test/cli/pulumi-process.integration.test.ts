@@ -12,7 +12,7 @@ import { generousMs, until } from "../support/until.ts";
 
 let directory: string;
 const process_ = fileURLToPath(new URL("../../cli/stack-upgrade/pulumi/pulumi-process.ts", import.meta.url));
-const told = async () => (await readFile(join(directory, "told"), "utf8").catch(() => "")).trim().split("\n");
+const reported = async () => (await readFile(join(directory, "reported"), "utf8").catch(() => "")).trim().split("\n");
 
 /** A program in the place of Pulumi's. */
 async function standIn(script: string): Promise<string> {
@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
 describe("Pulumi's command line", () => {
-  test("is told arguments as they are, and its lines are told as they come", async () => {
+  test("gets arguments as they are, and its lines are passed on as they come", async () => {
     const run = createPulumiProcess(directory, { program: await standIn('printf "%s\\n" "$@"; printf "no end" >&2') });
     const lines: string[] = [];
     const printed = await run({
@@ -53,57 +53,57 @@ describe("Pulumi's command line", () => {
   });
 
   test("that takes too long is interrupted once, and may note what it has done", async () => {
-    const script = `trap 'echo interrupted >> told; exit 3' INT; while :; do sleep 0.1; done`;
+    const script = `trap 'echo interrupted >> reported; exit 3' INT; while :; do sleep 0.1; done`;
     const run = createPulumiProcess(directory, { program: await standIn(script) });
     const failed: unknown = await run({ args: ["up"], withinMs: 300 }).catch((error: unknown) => error);
     expect((failed as PulumiError).message).toContain("took longer than 300 ms");
-    expect(await told()).toEqual(["interrupted"]);
-    await rm(join(directory, "told"));
+    expect(await reported()).toEqual(["interrupted"]);
+    await rm(join(directory, "reported"));
   });
 
   test("that goes on after the interrupt is killed, with the plugins that it has in their own process groups", async () => {
-    const script = `trap '' INT; setsid sleep 1000 & echo $! >> told; while :; do sleep 0.1; done`;
+    const script = `trap '' INT; setsid sleep 1000 & echo $! >> reported; while :; do sleep 0.1; done`;
     const program = await standIn(script);
     const run = createPulumiProcess(directory, { program, notedMs: 100 });
     const began = Promise.withResolvers<number>();
     const ended = run({ args: ["up"], withinMs: 3_000, onBegin: async (pid) => began.resolve(pid) });
     const failed = expect(ended).rejects.toThrow("took longer than 3000 ms");
     const pid = await began.promise;
-    await until("its plugin has begun", generousMs, async () => (await told())[0] !== "");
-    const [plugged] = await told();
+    await until("its plugin has begun", generousMs, async () => (await reported())[0] !== "");
+    const [plugged] = await reported();
     expect(await readProcessStart(Number(plugged))).toBeDefined();
     await failed;
     expect([await readProcessStart(pid), await readProcessStart(Number(plugged))]).toEqual([undefined, undefined]);
-    await rm(join(directory, "told"));
+    await rm(join(directory, "reported"));
   });
 
   test("goes on to its end when the command is killed", async () => {
     const path = await standIn(
-      "echo begun >> told; while [ ! -e go ]; do sleep 0.1; echo more; done; echo ended >> told",
+      "echo begun >> reported; while [ ! -e go ]; do sleep 0.1; echo more; done; echo ended >> reported",
     );
     const program = `const { createPulumiProcess } = await import(${JSON.stringify(process_)});
       await createPulumiProcess(${JSON.stringify(directory)}, ${JSON.stringify({ program: path })})({ args: ["up"], withinMs: 60_000 });`;
     const child = spawn(process.execPath, ["--input-type=module", "--eval", program], { stdio: "ignore" });
-    await until("it has begun", generousMs, async () => (await told())[0] === "begun");
+    await until("it has begun", generousMs, async () => (await reported())[0] === "begun");
     child.kill("SIGKILL");
     await once(child, "exit");
     await writeFile(join(directory, "go"), "");
-    await until("it ends", generousMs, async () => (await told())[1] === "ended");
+    await until("it ends", generousMs, async () => (await reported())[1] === "ended");
   });
 
   test("is asked for a preview with its own configuration, and the stack's stays", async () => {
     const script = `for arg in "$@"; do [ "$before" = --config-file ] && file="$arg"; before="$arg"; done
       case "$1 $2" in
       "config set-all") echo "$4" >> "$file" ;;
-      "preview --json") cat "$file" >> told; echo '{ "steps": [{ "op": "same", "urn": "urn:x" }] }' ;;
+      "preview --json") cat "$file" >> reported; echo '{ "steps": [{ "op": "same", "urn": "urn:x" }] }' ;;
       esac`;
     const run = createPulumiProcess(directory, { program: await standIn(script) });
     const configFile = join(directory, "Pulumi.prod.yaml");
     await writeFile(configFile, "of the stack\n");
-    await rm(join(directory, "told"), { force: true });
+    await rm(join(directory, "reported"), { force: true });
     const pulumi = createPulumiCli({ stack: "prod", configFile }, { run });
     expect(await pulumi.preview({ "gatehouse:nodeImage": "b:2" })).toEqual([{ op: "same", urn: "urn:x" }]);
-    expect(await told()).toEqual(["of the stack", "gatehouse:nodeImage=b:2"]);
+    expect(await reported()).toEqual(["of the stack", "gatehouse:nodeImage=b:2"]);
     expect(await readFile(configFile, "utf8")).toBe("of the stack\n");
   });
 

@@ -13,7 +13,7 @@ import { generousMs, until } from "../support/until.ts";
 const program = join(import.meta.dirname, "../../cli/gatehouse.js");
 const old = findOldNode();
 test.skipIf(old === undefined)(
-  `an old Node is told so in one line${old === undefined ? " (skipped: no old Node on PATH)" : ""}`,
+  `an old Node is refused in one line${old === undefined ? " (skipped: no old Node on PATH)" : ""}`,
   async () => {
     const child = spawn(old!, [program, "sidecar"], { stdio: ["ignore", "pipe", "pipe"] });
     const [[status], said] = await Promise.all([once(child, "exit"), text(child.stderr)]);

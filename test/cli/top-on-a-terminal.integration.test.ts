@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { downStatus, rightStatus } from "#status/testing/told-status.ts";
+import { downStatus, rightStatus } from "#status/testing/sample-status.ts";
 import { generousMs, until } from "../support/until.ts";
 
 const program = join(import.meta.dirname, "../../cli/gatehouse.js");

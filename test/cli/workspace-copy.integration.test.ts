@@ -60,7 +60,7 @@ async function ruin(directory: string): Promise<void> {
 
 async function contentOf(directory: string): Promise<readonly string[]> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
-  const told = entries.map(async (entry) => {
+  const reported = entries.map(async (entry) => {
     const path = join(entry.parentPath, entry.name);
     const name = path.slice(directory.length);
     if (entry.isSymbolicLink()) return `${name} -> ${await readlink(path)}`;
@@ -69,7 +69,7 @@ async function contentOf(directory: string): Promise<readonly string[]> {
     const time = name.endsWith("index") ? mtimeMs : "";
     return `${name} ${(mode & 0o777).toString(8)} ${time} ${await readFile(path, "utf8")}`;
   });
-  return (await Promise.all(told)).toSorted();
+  return (await Promise.all(reported)).toSorted();
 }
 
 const live = async () => [...(await contentOf(join(volume, "data"))), ...(await contentOf(join(volume, "conf")))];
@@ -126,7 +126,7 @@ describe("the copy of a node's volume", () => {
     expect(await live()).toEqual(before);
   });
 
-  test("tells its size and node.conf before, and leaves no trace of looking", async () => {
+  test("reports its size and node.conf before, and leaves no trace of looking", async () => {
     const names = await readdir(volume);
     const { bytes, freeBytes, conf } = await lookAtWorkspace(volume);
     expect(bytes).toBe("old blocks".length + "old index".length + '{ "of": "old" }'.length);
@@ -150,7 +150,7 @@ describe("the copy of a node's volume", () => {
   });
 
   test(
-    "puts back all of it after a kill at any step of that, once it is asked again",
+    "puts back all of it after a kill at any step of that, once that is requested again",
     { timeout: manyProcessesMs },
     async () => {
       const before = await live();
@@ -230,7 +230,7 @@ describe("a snapshot of a node's volume", () => {
     expect(await live()).toEqual(before);
   });
 
-  test("is put back whole after a kill, once it is asked again", { timeout: manyProcessesMs }, async () => {
+  test("is put back whole after a kill, once that is requested again", { timeout: manyProcessesMs }, async () => {
     const before = await live();
     let killAt = 1;
     // Each step from the whole copy on is one of the test above.

@@ -49,9 +49,9 @@ test("a reader that takes nothing costs a bounded memory, and holds the end up f
   quiet.kill("SIGKILL");
   const { process: child, residentBytes } = await talking(100_000);
   expect(residentBytes - usual).toBeLessThan(60 * 1024 * 1024);
-  const toldAt = performance.now();
+  const reportedAt = performance.now();
   expect(await statusAfter(child, "SIGTERM")).toBe(3);
-  expect(performance.now() - toldAt).toBeLessThan(10_000);
+  expect(performance.now() - reportedAt).toBeLessThan(10_000);
 });
 
 test("lines that found no room are counted once the reader takes lines again", async () => {

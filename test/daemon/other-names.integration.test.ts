@@ -19,7 +19,7 @@ test.skipIf(nameServer === undefined)(
     resources.defer(() => rm(folder, { recursive: true, force: true }));
     const postgres = explainMissingPostgres() === undefined ? resources.use(await startPostgres()) : undefined;
     const databaseUrl = (await postgres?.createDatabase())?.replace(/@[^:/]+:/, "@node.test:") ?? "";
-    // The program has the name server's port at the next address, so that it sees for itself when it was asked.
+    // The program has the name server's port at the next address, so that it sees for itself when it was queried.
     const address = (nameServer?.address ?? "").replace(/53$/, "54");
     const [unshare = "", ...words] = await mountNames(folder, address);
     const program = join(import.meta.dirname, "other-names.main.ts");

@@ -57,7 +57,7 @@ const nameServer = createSocket("udp4", (message) => asked.add(message.subarray(
 nameServer.bind(53, address);
 await once(nameServer, "listening");
 for (const name of ["one", "two", "three", "four"]) lookup(`${name}-other.test`, () => undefined);
-// Two are as many as the system asks for at one time.
+// Two are as many as the system looks up at one time.
 while (asked.size < 2) await once(nameServer, "message");
 
 const outcomes = Object.entries(clients).map(async ([name, use]) => {

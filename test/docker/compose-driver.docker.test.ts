@@ -21,7 +21,7 @@ const service = (name: string) => `
     image: ${engine.nodeImage}
     network_mode: none
     command: ["node", "-e", "process.on('SIGTERM', () => { console.log('stopping'); process.exit(0); }); setInterval(() => {}, 1000); console.log('up');"]`;
-/** Prints where it runs and what it was told. */
+/** Prints where it runs and what it was given. */
 const nodeCli =
   '#!/bin/sh\n[ "$1" = fail ] && { echo "no such command: fail" >&2; exit 3; }\necho "$PWD $(hostname) $*"\n';
 /** Whether the node runs is not asked here. */

@@ -28,7 +28,7 @@ const run = promisify(execFile);
 
 let images: TestImages;
 
-/** What both files ask for; ports that are free now. */
+/** What both files request; ports that are free now. */
 async function variables(prefix: string) {
   const [gateway = 0, status = 0, shop = 0] = await freePorts(3);
   const env = {
@@ -162,7 +162,7 @@ describe.skipIf(command === undefined)(`the compose files of examples/compose${s
     try {
       expect(stdout).toContain(`${built.GATEHOUSE_IMAGE} and ${built.DEVNET_IMAGE} are built`);
       for (const image of Object.values(built)) {
-        const told = await runDocker(
+        const reported = await runDocker(
           "run",
           "--rm",
           "--network",
@@ -173,7 +173,7 @@ describe.skipIf(command === undefined)(`the compose files of examples/compose${s
           image,
           "--version",
         );
-        expect(told).toMatch(/^\d+\.\d+\.\d+$/);
+        expect(reported).toMatch(/^\d+\.\d+\.\d+$/);
       }
     } finally {
       await runDocker("image", "rm", ...Object.values(built));

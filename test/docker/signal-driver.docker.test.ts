@@ -65,7 +65,7 @@ describe.skipIf(!found.ok)(`the signal driver in a shared process namespace${ski
     );
   });
 
-  test("the node's start is told; a pod without any process of the node's container yet is not one of another name", async () => {
+  test("the node's start is reported; a pod without any process of the node's container yet is not one of another name", async () => {
     await using pod = await startPod();
     const seen = Number(await startSeenFrom(pod.shared, "node"));
     expect(Math.abs(seen - Date.parse(await started(pod.container)))).toBeLessThan(2_000);

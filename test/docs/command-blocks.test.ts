@@ -75,7 +75,7 @@ describe("findFirstDifference", () => {
     ["first\n…\nlast", "first\nsecond", "not printed: last"],
     ["", "an error", "printed, too: an error"],
     ["a.c", "abc", "not printed: a.c"],
-  ])("tells %j from what was printed as %j", (written, printed, difference) => {
+  ])("distinguishes %j from what was printed as %j", (written, printed, difference) => {
     expect(findFirstDifference(written, printed)).toBe(difference);
   });
 });

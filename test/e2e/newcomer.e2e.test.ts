@@ -38,7 +38,7 @@ describe("gatehouse stack", () => {
     expect(await Promise.all(Object.values(stack.ports).map(isListening))).not.toContain(true);
   });
 
-  it("never empties a folder that another stack runs on; killed, it leaves no process behind, and runs on from its state at its next start, which tells a program what runs where and was bought", async () => {
+  it("never empties a folder that another stack runs on; killed, it leaves no process behind, and runs on from its state at its next start, which reports to a program what runs where and was bought", async () => {
     await using killed = await startStack();
     await using second = await spawnStack(["--once", "--fresh", "--state-dir", killed.stateDirectory]);
     expect([await second.exited, second.output()]).toEqual([1, expect.stringContaining("another stack runs on")]);

@@ -20,7 +20,7 @@ function family(pid: number): readonly number[] {
   return [pid, ...children.flatMap(family)];
 }
 
-/** Whether a process runs; one that has ended and that nobody has asked for its status does not. */
+/** Whether a process runs; one that has ended and whose status nobody has collected does not. */
 function runs(pid: number): boolean {
   try {
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));

@@ -155,13 +155,13 @@ describe("the engine proxy", () => {
     expect(answer.status).toBe(429);
     expect(JSON.parse(answer.text)).toEqual({
       message: expect.stringMatching(
-        /^gatehouse engine-proxy: node_cli was asked for 3 times within a minute \(execsPerMinute\); the next run is allowed in [1-6]?\d s$/,
+        /^gatehouse engine-proxy: node_cli was requested 3 times within a minute \(execsPerMinute\); the next run is allowed in [1-6]?\d s$/,
       ) as string,
     });
     expect(execsMade()).toBe(execsPerMinute);
   });
 
-  it("answers what it refuses in the engine's error shape, and does not ask the engine", async () => {
+  it("answers what it refuses in the engine's error shape, and does not query the engine", async () => {
     const before = seen.length;
     const answer = await ask("POST", "/containers/create", { Image: "x" });
     expect(answer.status).toBe(403);

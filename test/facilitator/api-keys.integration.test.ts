@@ -51,14 +51,14 @@ test.each([
   expect((await chain.balanceOf(testAccount(2).address)) - before).toBe(0n);
 });
 
-test("what is supported is told without a key, and a wrong key is refused there too", async () => {
+test("what is supported is shown without a key, and a wrong key is refused there too", async () => {
   const supported = `${facilitator.url}/supported`;
   expect((await fetch(supported)).status).toBe(200);
   expect((await fetch(supported, { headers: sellerB })).status).toBe(200);
   expect((await fetch(supported, { headers: { Authorization: "Bearer the-key-of-seller-C" } })).status).toBe(401);
 });
 
-test("the seller that settled a payment first owns it; another one is told that it is a duplicate", async () => {
+test("the seller that settled a payment first owns it; another one is refused as a duplicate", async () => {
   const payment = await signPayment(chain.token);
   expect((await facilitator.as(sellerA).verify(payment)).body).toMatchObject({ isValid: true });
   const settled = await facilitator.as(sellerA).settle(payment);
@@ -69,7 +69,7 @@ test("the seller that settled a payment first owns it; another one is told that 
   expect((await facilitator.as(sellerA).verify(payment)).body, "no second sale").toMatchObject({ isValid: false });
 });
 
-test("a seller that verified two copies of a payment is told one success, however often it settles", async () => {
+test("a seller that verified two copies of a payment gets one success, however often it settles", async () => {
   const payment = await signPayment(chain.token);
   const { verify, settle } = facilitator.as(sellerA);
   const verdicts = await Promise.all([verify(payment), verify(payment)]);

@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync());
 beforeEach(() => tap.counts.clear());
 
-/** JSON-RPC calls that were made for payments; the facilitator asks for its balance by itself now and then. */
+/** JSON-RPC calls that were made for payments; the facilitator requests its balance by itself now and then. */
 function callsForPayments(): number {
   return (tap.counts.get("eth_call") ?? 0) + (tap.counts.get("eth_sendRawTransaction") ?? 0);
 }
@@ -97,7 +97,7 @@ test.each<[string, PaymentChanges, string]>([
   expect(callsForPayments()).toBe(0);
 });
 
-test("a payer who holds too little is told what is held and what is asked", async () => {
+test("a payer who holds too little learns what is held and what is asked", async () => {
   const payment = await signPayment(chain.token, { payer: testAccount(12) });
   expect((await facilitator.verify(payment)).body).toEqual({
     isValid: false,
@@ -205,7 +205,7 @@ test.each<[string, (payment: PaymentBody) => unknown, RegExp]>([
   expect(callsForPayments()).toBe(0);
 });
 
-test("text that is no JSON, another content type and a body too large are told apart", async () => {
+test("text that is no JSON, another content type and a body too large are distinguished", async () => {
   const post = facilitator.post;
   expect(await post("/verify", '{"paymentPayload": ')).toEqual({
     status: 400,

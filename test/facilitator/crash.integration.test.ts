@@ -12,7 +12,7 @@ const resources = new AsyncDisposableStack();
 let chain: PaymentChain;
 let ledgers: Awaited<ReturnType<typeof createLedgerFolder>>;
 const payee = testAccount(2).address;
-/** Who asks again after the crash has to say so. */
+/** Who tries again after the crash has to say so. */
 const sale = "a-sale";
 
 beforeAll(async () => {
@@ -41,7 +41,7 @@ async function mineUntil<T>(work: Promise<T>): Promise<T> {
   return work;
 }
 
-/** The age of its oldest settlement, as it tells Prometheus. */
+/** The age of its oldest settlement, as it reports to Prometheus. */
 async function oldestSeconds({ operationsUrl }: RunningFacilitator): Promise<number> {
   const metrics = await (await fetch(`${operationsUrl}/metrics`)).text();
   return Number(/^gatehouse_facilitator_oldest_settlement_seconds (.+)$/m.exec(metrics)?.[1]);
@@ -127,7 +127,7 @@ test("killed, and the node forgot the transaction: the same bytes are sent again
   expect((await chain.balanceOf(payee)) - before).toBe(amount);
 });
 
-test("stopped while a receipt is out: the caller is told settlement_pending, and the next process knows the outcome", async () => {
+test("stopped while a receipt is out: the caller gets settlement_pending, and the next process knows the outcome", async () => {
   const payment = await signPayment(chain.token);
   const before = await chain.balanceOf(payee);
   const first = await start("stopped", chain.url, { GATEHOUSE_FACILITATOR_SETTLEMENT_DRAIN_MS: "200" });
@@ -136,15 +136,15 @@ test("stopped while a receipt is out: the caller is told settlement_pending, and
 
   expect(await first.process.end("SIGTERM")).toBe(0);
 
-  const told = await waiting;
-  expect(told.body).toMatchObject({
+  const reported = await waiting;
+  expect(reported.body).toMatchObject({
     success: false,
     errorReason: "settlement_pending",
     transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
   });
   await using second = await start("stopped");
   const answer = await mineUntil(second.as(sale).settle(payment));
-  expect(answer.body).toMatchObject({ success: true, transaction: told.body.transaction });
+  expect(answer.body).toMatchObject({ success: true, transaction: reported.body.transaction });
   expect((await chain.balanceOf(payee)) - before).toBe(amount);
 });
 

@@ -57,11 +57,11 @@ test("a settlement that the chain forgets is counted and named in the log, until
   await chain.anvil.request("evm_revert", [snapshot]);
   await becomes("1");
   const notOnChain = "the ledger says that a payment is settled, and the chain does not have it";
-  const told = () =>
+  const reported = () =>
     lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ msg }) => msg === notOnChain);
   // Until the chain's head is newer than the settlement again, the log has another text.
-  await until("it is told", generousMs, () => told().length > 0);
-  expect(told()).toEqual([
+  await until("it is reported", generousMs, () => reported().length > 0);
+  expect(reported()).toEqual([
     expect.objectContaining({
       transaction,
       found: "no receipt",

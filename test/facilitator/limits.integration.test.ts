@@ -32,13 +32,13 @@ test("no receipt in time is settlement_pending; the payment stays good, and sett
   await using facilitator = await start("slow", { GATEHOUSE_FACILITATOR_SETTLEMENT_RECEIPT_TIMEOUT_MS: "300" });
   const payment = await signPayment(chain.token);
 
-  const told = await facilitator.settle(payment);
+  const reported = await facilitator.settle(payment);
 
-  expect(told).toMatchObject({ status: 200, body: { success: false, errorReason: "settlement_pending" } });
+  expect(reported).toMatchObject({ status: 200, body: { success: false, errorReason: "settlement_pending" } });
   expect((await facilitator.verify(payment)).body).toMatchObject({ isValid: true });
   const again = facilitator.settle(payment);
   await chain.anvil.mine();
-  expect((await again).body).toMatchObject({ success: true, transaction: told.body.transaction });
+  expect((await again).body).toMatchObject({ success: true, transaction: reported.body.transaction });
 });
 
 test("more settlements at once than allowed are answered 503, and nothing is done about them", async () => {
@@ -84,7 +84,7 @@ test("a chain that asks more for gas than allowed is an error of the operator, n
   });
 });
 
-test("connections that ask nothing give way to those that do", async () => {
+test("connections that send nothing give way to those that do", async () => {
   await using facilitator = await start("idle", { GATEHOUSE_FACILITATOR_LISTEN_CONNECTIONS: "4" });
   await using _ = await openIdleConnections(facilitator.url, 12);
   // They have a second to ask something.

@@ -36,7 +36,7 @@ test("one that nobody verified is simulated when it is settled", async () => {
   expect(simulations()).toBe(1);
 });
 
-test("a verdict that is old is asked for again", async () => {
+test("a verdict that is old is requested again", async () => {
   const payment = await signPayment(chain.token);
   const verifiedAtMs = Date.now();
   expect((await facilitator.verify(payment)).body).toMatchObject({ isValid: true });

@@ -16,7 +16,7 @@ async function statusFor(host: string, url: string): Promise<number | undefined>
   return response.statusCode;
 }
 
-test("what tells operators of a facilitator on loopback is for names that lead there alone; payments are for every name", async () => {
+test("what operators of a facilitator on loopback see is for names that lead there alone; payments are for every name", async () => {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-host-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   await using facilitator = await startFacilitator({

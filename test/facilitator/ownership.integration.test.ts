@@ -31,17 +31,17 @@ function identified(payment: PaymentBody, id: string): PaymentBody {
   return { ...payment, paymentPayload: { ...payment.paymentPayload, extensions } as PaymentPayload };
 }
 
-test("a hundred calls without a name: one is told the success, the others that it is not theirs", async () => {
+test("a hundred calls without a name: one gets the success, the others learn that it is not theirs", async () => {
   const payment = await signPayment(chain.token);
   const before = await chain.balanceOf(payee);
 
   const answers = await Promise.all(Array.from({ length: 100 }, () => facilitator.settle(payment)));
 
-  const told = answers.filter(({ body }) => body.success);
-  expect(told).toHaveLength(1);
-  const { transaction } = told[0]?.body ?? {};
+  const reported = answers.filter(({ body }) => body.success);
+  expect(reported).toHaveLength(1);
+  const { transaction } = reported[0]?.body ?? {};
   for (const { status, body } of [
-    ...answers.filter((answer) => answer !== told[0]),
+    ...answers.filter((answer) => answer !== reported[0]),
     await facilitator.settle(payment),
   ]) {
     expect({ status, body }).toMatchObject({ status: 200, body: { ...duplicate, transaction } });
@@ -86,20 +86,20 @@ test("a payment is invalid for everybody else from the moment when its settlemen
   });
 });
 
-test("a call without a name that is told settlement_pending owns it no longer: one of those who ask next gets the outcome", async () => {
+test("a call without a name that gets settlement_pending owns it no longer: one of those who ask next gets the outcome", async () => {
   await using slow = await startPaymentChain({ blockTimeSeconds: 3_600 });
   const env = { GATEHOUSE_FACILITATOR_SETTLEMENT_RECEIPT_TIMEOUT_MS: "300" };
   const place = { rpcUrl: slow.url, token: slow.token, ledgerPath: ledgers.path("pending"), env };
   await using other = await startFacilitator(place);
   const payment = await signPayment(slow.token);
-  const told = await other.settle(payment);
-  expect(told.body).toMatchObject({ success: false, errorReason: "settlement_pending" });
+  const reported = await other.settle(payment);
+  expect(reported.body).toMatchObject({ success: false, errorReason: "settlement_pending" });
   expect((await other.verify(payment)).body, "the client may come back with it").toMatchObject({ isValid: true });
   await slow.anvil.mine();
 
   const answers = await Promise.all([1, 2, 3, 4].map(() => other.settle(payment)));
 
-  const { transaction } = told.body;
+  const { transaction } = reported.body;
   const wins = answers.filter(({ body }) => body.success);
   expect(wins).toMatchObject([{ body: { transaction } }]);
   for (const { body } of answers.filter((answer) => !wins.includes(answer))) {
@@ -108,7 +108,7 @@ test("a call without a name that is told settlement_pending owns it no longer: o
   expect((await other.verify(payment)).body).toMatchObject({ isValid: false });
 });
 
-test("a payer's payment-identifier names a caller that may ask again", async () => {
+test("a payer's payment-identifier names a caller that may try again", async () => {
   const signed = await signPayment(chain.token);
   const payment = identified(signed, "pay_7d5d747be160e280504c099d984bcfe0");
   const settled = await facilitator.settle(payment);
@@ -118,7 +118,7 @@ test("a payer's payment-identifier names a caller that may ask again", async () 
   expect((await facilitator.settle(signed)).body).toMatchObject(duplicate);
 });
 
-test("copies of a payment with a payment-identifier, each verified as a middleware does, are told one success", async () => {
+test("copies of a payment with a payment-identifier, each verified as a middleware does, get one success", async () => {
   const payment = identified(await signPayment(chain.token), "pay_7d5d747be160e280504c099d984bcfe1");
   const copies = Array.from({ length: 10 }, async () => {
     const verdict = await facilitator.verify(payment);
@@ -127,7 +127,7 @@ test("copies of a payment with a payment-identifier, each verified as a middlewa
   expect((await Promise.all(copies)).filter(Boolean)).toHaveLength(1);
 });
 
-test("a ledger from before owners were known: what was settled is told to nobody, what is under way to who asks first", async () => {
+test("a ledger from before owners were known: what was settled is answered to nobody, what is under way to who asks first", async () => {
   const [old, open] = [await signPayment(chain.token), await signPayment(chain.token)];
   {
     await using first = await start("old");

@@ -140,7 +140,7 @@ test("the reference's client and the reference's HTTP client work unchanged", as
   expect(await client.settle(paymentPayload, paymentRequirements)).toMatchObject({ success: true });
 });
 
-test("health, readiness and metrics tell how it is, and nothing prints a signature", async () => {
+test("health, readiness and metrics show how it is, and nothing prints a signature", async () => {
   const payment = await signPayment(chain.token);
   await facilitator.settle(payment);
 

@@ -85,7 +85,7 @@ test("a payment whose receipt is late is delivered by the middleware's own retry
   await using late = await startFacilitator(place);
   await using shop = await startPublishedSeller({ framework: "hono", facilitatorUrl: late.url, token: slow.token });
   const buying = sendCopies(await shop.signPayment("/quick"), [shop.urlOf("/quick")], 1);
-  await until("the middleware was told settlement_pending", generousMs, async () => {
+  await until("the middleware got settlement_pending", generousMs, async () => {
     const metrics = await (await fetch(`${late.operationsUrl}/metrics`)).text();
     return /settle_duration_seconds_count\{outcome="settlement_pending"\} 1/.test(metrics);
   });

@@ -15,7 +15,7 @@ type Answer<Body> = Readonly<{ status: number; body: Body & Readonly<{ error?: s
 export type RunningFacilitator = AsyncDisposable &
   Readonly<{
     url: string;
-    /** Where it tells how it is. */
+    /** Where it reports how it is. */
     operationsUrl: string;
     process: ServiceProcess;
     post: (path: string, body: string, headers?: Headers) => Promise<Answer<Record<string, unknown>>>;

@@ -52,7 +52,7 @@ async function rawFrom(localAddress: string, url: string, bytes: string): Promis
   return text(socket);
 }
 
-/** Ways of telling the client's address: the proxy, the gateway's settings besides trustedProxies, and how the proxy is started. */
+/** Ways of giving the client's address: the proxy, the gateway's settings besides trustedProxies, and how the proxy is started. */
 const ways: readonly (readonly [string, object, StartProxy])[] = [
   ["nginx with X-Forwarded-For", {}, prepareNginx("proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;")],
   [
@@ -130,8 +130,8 @@ describe.each(ways)("the gateway behind %s", (_, callers, startProxy) => {
     it("never believes a peer that is no proxy of its", async () => {
       const statuses: number[] = [];
       for (let call = 0; call < 6; call += 1) {
-        const told = { "X-Forwarded-For": `198.51.100.${call}`, Forwarded: `for=198.51.100.${call}` };
-        statuses.push((await callFrom("127.0.0.4", gateway.url, told)).status);
+        const reported = { "X-Forwarded-For": `198.51.100.${call}`, Forwarded: `for=198.51.100.${call}` };
+        statuses.push((await callFrom("127.0.0.4", gateway.url, reported)).status);
       }
       expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
       const answer = await rawFrom(

@@ -14,7 +14,7 @@ export function buildHead(address: string): string {
   return `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nX-Forwarded-For: ${address}\r\n`;
 }
 
-/** Connects and reads nothing until the first bytes are asked for. */
+/** Connects and reads nothing until the first bytes are requested. */
 export function connectDeaf(url: string, first: string): DeafClient {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port) });

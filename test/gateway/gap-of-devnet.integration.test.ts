@@ -58,7 +58,7 @@ async function startWay(target: string) {
 async function follow(url: string, address: string) {
   const socket = new WebSocket(url);
   const ids: string[] = [];
-  const told = new Map<string, unknown[]>();
+  const reported = new Map<string, unknown[]>();
   socket.on("message", (data: Buffer) => {
     const message = JSON.parse(data.toString()) as {
       id?: number;
@@ -67,7 +67,10 @@ async function follow(url: string, address: string) {
     };
     if (message.params === undefined) ids[message.id!] = message.result!;
     else
-      told.set(message.params.subscription, [...(told.get(message.params.subscription) ?? []), message.params.result]);
+      reported.set(message.params.subscription, [
+        ...(reported.get(message.params.subscription) ?? []),
+        message.params.result,
+      ]);
   });
   await once(socket, "open");
   for (const [id, params] of [["newHeads"], ["logs", { address }]].entries()) {
@@ -75,13 +78,13 @@ async function follow(url: string, address: string) {
     await until("the subscription is there", generousMs, async () => ids[id] !== undefined);
   }
   return {
-    heads: () => told.get(ids[0]!) ?? [],
-    logs: () => told.get(ids[1]!) ?? [],
+    heads: () => reported.get(ids[0]!) ?? [],
+    logs: () => reported.get(ids[1]!) ?? [],
     [Symbol.dispose]: () => socket.terminate(),
   };
 }
 
-it("a client of the gateway is told the same by a node whose connection was cut as a client of the node itself", async () => {
+it("a client of the gateway gets the same from a node whose connection was cut as a client of the node itself", async () => {
   await using node = await startTestNode();
   const { contract, wallet } = await createSubject(node);
   await using way = await startWay(node.rpc.webSocketUrl);
@@ -100,15 +103,15 @@ it("a client of the gateway is told the same by a node whose connection was cut 
     await node.anvil.mine();
   };
   await mine();
-  await until("the first block is told", generousMs, async () => through.heads().length === 1);
+  await until("the first block arrives", generousMs, async () => through.heads().length === 1);
   way.shut();
   for (let blocks = 0; blocks < 3; blocks += 1) await mine();
   expect(through.heads()).toHaveLength(1);
   way.open();
   await until("the gap is bridged", generousMs, async () => through.heads().length === 4);
   await mine();
-  await until("all is told", generousMs, async () => through.heads().length === 5 && direct.heads().length === 5);
-  await until("all logs are told", generousMs, async () => through.logs().length === direct.logs().length);
+  await until("all has arrived", generousMs, async () => through.heads().length === 5 && direct.heads().length === 5);
+  await until("all logs have arrived", generousMs, async () => through.logs().length === direct.logs().length);
   expect(direct.logs()).toHaveLength(5);
   expect(through.heads()).toEqual(direct.heads());
   expect(through.logs()).toEqual(direct.logs());

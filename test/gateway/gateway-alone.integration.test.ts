@@ -93,12 +93,12 @@ describe("the gateway alone before a bare anvil", () => {
     expect(gateway.output()).not.toContain("at most 0 connections");
   });
 
-  it("tells viem of new blocks over WebSocket", async () => {
+  it("notifies viem of new blocks over WebSocket", async () => {
     const client = createPublicClient({ chain: chain(), transport: webSocket(url.replace("http", "ws")) });
     const seen: bigint[] = [];
     const stop = client.watchBlockNumber({ onBlockNumber: (number) => void seen.push(number) });
     // The subscription is made alongside the first block.
-    await until("a block is told", waitMs, async () => {
+    await until("a block arrives", waitMs, async () => {
       await pay();
       return seen.length > 0;
     });
@@ -181,9 +181,9 @@ it("does not take a node of another chain for fit", async () => {
     GATEHOUSE_GATEWAY_LISTEN_PORT: "0",
   });
   const readiness = async () => (await fetch(`${gateway.urls["operations"]}/readyz`)).text();
-  const text = await until("it is told", waitMs, async () => {
-    const told = await readiness();
-    return told.includes("correct node.httpUrl or node.chainId") && told;
+  const text = await until("it is reported", waitMs, async () => {
+    const reported = await readiness();
+    return reported.includes("correct node.httpUrl or node.chainId") && reported;
   });
   expect(text).toContain("The node answers chain id 31337, expected 1");
 });

@@ -85,7 +85,7 @@ describe("envelope over HTTP", () => {
     );
   });
 
-  it("answers the placeholders with their constants and asks nobody", async () => {
+  it("answers the placeholders with their constants and queries nobody", async () => {
     const before = node.requests.length;
     expect(await call(gateway.url, "eth_coinbase")).toEqual({ jsonrpc: "2.0", id: 1, result: "0x0" });
     expect(await call(gateway.url, "eth_getUncleCountByBlockNumber", ["0x1"])).toMatchObject({ result: null });

@@ -149,7 +149,7 @@ describe.skipIf(program === undefined)(`the gateway before geth${skipped}`, { ti
     }
   });
 
-  test("tells viem of each new block and of logs over WebSocket", async () => {
+  test("notifies viem of each new block and of logs over WebSocket", async () => {
     const client = createPublicClient({ transport: webSocket(url.replace("http", "ws")) });
     const blocks: bigint[] = [];
     const logs: unknown[] = [];

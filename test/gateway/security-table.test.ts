@@ -12,15 +12,15 @@ const defaults: unknown = { gateway: gatewaySection.parse({}) };
 const units: Readonly<Record<string, number>> = { KiB: 1_024, MiB: 1_048_576, GiB: 1_073_741_824, s: 1_000 };
 
 /** A setting that a row names, and what stands after it as its default. */
-type Named = Readonly<{ name: string; told: string }>;
+type Named = Readonly<{ name: string; stated: string }>;
 
 const named: readonly Named[] = [...table.matchAll(/`(gateway\.[\w.]+)`, ([^;|]*)/g)].map(
-  ([, name = "", told = ""]) => ({ name, told: told.trim() }),
+  ([, name = "", stated = ""]) => ({ name, stated: stated.trim() }),
 );
 
-/** The number that a default is told as, in the setting's own unit; undefined when it is told in words. */
-function numberIn(told: string): number | undefined {
-  const [, digits, unit] = /^(\d+)(?: (KiB|MiB|GiB|s)\b)?/.exec(told) ?? [];
+/** The number that a default is stated as, in the setting's own unit; undefined when it is stated in words. */
+function numberIn(stated: string): number | undefined {
+  const [, digits, unit] = /^(\d+)(?: (KiB|MiB|GiB|s)\b)?/.exec(stated) ?? [];
   return digits === undefined ? undefined : Number(digits) * (unit === undefined ? 1 : (units[unit] ?? Number.NaN));
 }
 
@@ -48,8 +48,8 @@ describe("the table of what is bounded", () => {
     expect(new Set(named.map(({ name }) => name)).size).toBe(named.length);
   });
 
-  it.each(named)("tells the default of $name as it is: $told", ({ name, told }) => {
-    const number = numberIn(told);
+  it.each(named)("states the default of $name as it is: $stated", ({ name, stated }) => {
+    const number = numberIn(stated);
     if (number === undefined) {
       // A default that follows from the machine: the setting exists, without one of its own.
       const [section = "", key = ""] = name.split(".").slice(1);
@@ -65,9 +65,9 @@ describe("the table of what is bounded", () => {
 
   it("names the file of each row's test", () => {
     const links = [...table.matchAll(/^\| (.+?) +\|.*\]\(\.\.\/(\S+)\) +\|$/gm)];
-    const told = links.map(([, resource, file]) => ({ resource, file }));
-    expect(told).toHaveLength(resources.length);
-    expect(told).toEqual(expect.arrayContaining(tried.map(({ resource, file }) => ({ resource, file }))));
+    const stated = links.map(([, resource, file]) => ({ resource, file }));
+    expect(stated).toHaveLength(resources.length);
+    expect(stated).toEqual(expect.arrayContaining(tried.map(({ resource, file }) => ({ resource, file }))));
   });
 
   it.each(tried)("is tried where it says $resource", ({ file, title }) => {

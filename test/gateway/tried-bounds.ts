@@ -81,7 +81,7 @@ const inSmallProcesses: Readonly<Record<string, readonly string[]>> = {
   "ledger-and-audit": [
     "the audit log",
     "changes that wait for the audit log's disk",
-    "receipts that one look of the comparison of ledger and chain asks for",
+    "receipts that one look of the comparison of ledger and chain requests",
     "mismatches of ledger and chain that are remembered",
   ],
   sidecar: [

@@ -30,7 +30,7 @@ export type Pipeline = AsyncDisposable &
     calls: () => Promise<readonly (readonly string[])[]>;
   }>;
 
-/** Records its words, a call a line, then prints and ends as it was told for `<program>-<words>`, whichever are the most. */
+/** Records its words, a call a line, then prints and ends as it was set for `<program>-<words>`, whichever are the most. */
 const standIn = `#!/usr/bin/env bash
 { printf '%s\\t' "$(basename "$0")" "$@"; printf '\\n'; } | tr -d '\\r' >>"$STAND_INS/calls"
 name=$(basename "$0")

@@ -10,11 +10,11 @@ const stacks = globSync("stacks/Pulumi.*.yaml", { cwd: template }).toSorted();
 const environments = stacks.map((path) => basename(path).split(".")[1]);
 
 describe("the workflows of examples/gitops", () => {
-  it.each(workflows)("$name gives no right to a job that did not ask for it", ({ permissions }) => {
+  it.each(workflows)("$name gives no right to a job that did not request it", ({ permissions }) => {
     expect(permissions).toEqual({});
   });
 
-  it.each(jobs)("$workflow $name asks for rights by name, and ends in time", ({ job }) => {
+  it.each(jobs)("$workflow $name requests rights by name, and ends in time", ({ job }) => {
     expect(job.permissions).toMatchObject({ contents: "read" });
     expect(job["timeout-minutes"]).toBeLessThanOrEqual(60);
   });
@@ -95,7 +95,7 @@ describe("the workflows of examples/gitops", () => {
     expect(readme).toContain("…:environment:drift` may only read");
   });
 
-  it("tells each environment of a matrix what is its own, not what all of them share", () => {
+  it("gives each environment of a matrix what is its own, not what all of them share", () => {
     const shared = new Set(["PULUMI_ORGANIZATION", "GATEHOUSE_RUNNER", "NODE_CONF_COMMAND"]);
     const inMatrix = jobs.filter(({ job }) => job["strategy"] !== undefined);
     const named = inMatrix.flatMap(({ job }) =>

@@ -4,10 +4,10 @@ import { createCertificateMaker, hasOpenssl, serveTls, withoutOpenssl } from "..
 import { startService } from "../support/service-process.ts";
 import { generousMs, until } from "../support/until.ts";
 
-type Told = Readonly<{ type: string; status: string; reason: string; message: string }>;
+type Reported = Readonly<{ type: string; status: string; reason: string; message: string }>;
 
 test.skipIf(!hasOpenssl)(
-  `a gateway tells what clients have against the certificate of the proxy before it, and serves on${withoutOpenssl}`,
+  `a gateway reports what clients have against the certificate of the proxy before it, and serves on${withoutOpenssl}`,
   async () => {
     await using certificates = await createCertificateMaker();
     const root = await certificates.make(400);
@@ -28,17 +28,17 @@ test.skipIf(!hasOpenssl)(
       GATEHOUSE_GATEWAY_CERTIFICATE_INTERVAL_MS: "100",
     });
     const operations = gateway.urls["operations"] ?? "";
-    const told = (reason: string) =>
+    const reported = (reason: string) =>
       until(`the certificate is ${reason}`, generousMs, async () => {
         const answer = await fetch(`${operations}/status`);
-        const { conditions } = (await answer.json()) as { conditions: readonly Told[] };
+        const { conditions } = (await answer.json()) as { conditions: readonly Reported[] };
         return conditions.find((condition) => condition.type === "CertificateValid" && condition.reason === reason);
       });
     const readEnd = async () => {
       const metrics = await (await fetch(`${operations}/metrics`)).text();
       return /^gatehouse_certificate_not_after_timestamp_seconds\{url="([^"]+)"\} (\S+)$/m.exec(metrics)?.slice(1);
     };
-    expect(await told("Valid")).toEqual(
+    expect(await reported("Valid")).toEqual(
       expect.objectContaining({ status: "True", message: `Certificates hold: ${url} for 59 days.` }),
     );
     const [shown, end] = (await readEnd()) ?? [];
@@ -46,11 +46,14 @@ test.skipIf(!hasOpenssl)(
     expect(Math.round((Number(end) - Date.now() / 1_000) / 86_400)).toBe(60);
 
     proxy.show([await certificates.make(5, root), root]);
-    expect(await told("ExpiresSoon")).toMatchObject({ status: "False", message: expect.stringContaining("in 4 days") });
+    expect(await reported("ExpiresSoon")).toMatchObject({
+      status: "False",
+      message: expect.stringContaining("in 4 days"),
+    });
     proxy.show([await certificates.make(60)]);
-    expect((await told("Untrusted")).message).toContain("SELF_SIGNED");
+    expect((await reported("Untrusted")).message).toContain("SELF_SIGNED");
     await proxy[Symbol.asyncDispose]();
-    expect(await told("NotSeen")).toMatchObject({
+    expect(await reported("NotSeen")).toMatchObject({
       status: "Unknown",
       message: expect.stringContaining(`${url} shows no certificate (ECONNREFUSED)`),
     });
@@ -58,6 +61,6 @@ test.skipIf(!hasOpenssl)(
     expect((await fetch(`${operations}/readyz`)).status).toBe(200);
 
     proxy = started.use(await serveTls([long, root], Number(new URL(url).port)));
-    expect(await told("Valid")).toMatchObject({ status: "True" });
+    expect(await reported("Valid")).toMatchObject({ status: "True" });
   },
 );

@@ -10,7 +10,7 @@ import {
   watchNode as watch,
 } from "#sidecar/testing/watched-node.ts";
 
-test("a node's own version counts from when it is told, is told late, and is old once the node was down", async () => {
+test("a node's own version counts from when it is reported, is reported late, and is old once the node was down", async () => {
   let version: unknown;
   let isDown = false;
   const answer = answersRpc({ ...good, eth_blockNumber: rising, debug_protocolVersion: () => version });
@@ -19,20 +19,20 @@ test("a node's own version counts from when it is told, is told late, and is old
     else answer(request, response);
   });
   await using health = watch(node.url);
-  const told = () => health.current().binaryVersion;
+  const reported = () => health.current().binaryVersion;
   await health.words("RpcAnswering", "Answering");
-  expect(told()).toBeUndefined();
+  expect(reported()).toBeUndefined();
   version = { binaryVersion: "0.15.2", protocolVersion: 1 };
-  expect(await until(told, (found) => found !== undefined)).toEqual({ text: "0.15.2", isCurrent: true });
+  expect(await until(reported, (found) => found !== undefined)).toEqual({ text: "0.15.2", isCurrent: true });
   version = { binaryVersion: 16 };
-  expect(await until(told, (found) => found?.isCurrent === false)).toEqual({ text: "0.15.2", isCurrent: false });
+  expect(await until(reported, (found) => found?.isCurrent === false)).toEqual({ text: "0.15.2", isCurrent: false });
   version = { binaryVersion: "0.15.2" };
-  await until(told, (found) => found?.isCurrent === true);
+  await until(reported, (found) => found?.isCurrent === true);
   isDown = true;
-  expect(await until(told, (found) => found?.isCurrent === false)).toEqual({ text: "0.15.2", isCurrent: false });
+  expect(await until(reported, (found) => found?.isCurrent === false)).toEqual({ text: "0.15.2", isCurrent: false });
   version = { binaryVersion: "0.16.0" };
   isDown = false;
-  expect(await until(told, (found) => found?.isCurrent === true)).toEqual({ text: "0.16.0", isCurrent: true });
+  expect(await until(reported, (found) => found?.isCurrent === true)).toEqual({ text: "0.16.0", isCurrent: true });
 });
 
 test.each([
@@ -77,6 +77,6 @@ test.each([
   await using node = await serve((_request, response) => response.writeHead(status).end(body));
   await using health = watch(node.url);
   expect(await health.words("RpcAnswering", "NotJsonRpc")).toBe(
-    `${words}, not JSON; is it the node's RPC port, and does node.httpUrl have what it asks for?`,
+    `${words}, not JSON; is it the node's RPC port, and does node.httpUrl have what it requests?`,
   );
 });

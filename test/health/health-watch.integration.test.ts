@@ -93,7 +93,7 @@ test("an RPC of another chain", async () => {
   );
 });
 
-test("another node may take the place of this one without a look that fails: each look asks for the chain", async () => {
+test("another node may take the place of this one without a look that fails: each look requests the chain", async () => {
   const asked = { heights: 0, chains: 0 };
   const eth_blockNumber = () => {
     asked.heights += 1;
@@ -126,7 +126,7 @@ test("a height that stays, goes on, and goes backwards: no reference says that a
   await using node = await serveHeight(16);
   await using health = watch(node.url);
   expect((await health.words("HeightAdvancing", "Quiet"))?.replace(since, "since then")).toBe(
-    "No block comes: height has been 16 for more than 0.3 s, since then. Calls are served. Only references (lag.references) tell whether the chain makes none or the node misses them.",
+    "No block comes: height has been 16 for more than 0.3 s, since then. Calls are served. Only references (lag.references) show whether the chain makes none or the node misses them.",
   );
   expect(health.board.get("HeightAdvancing")?.status).toBe("Unknown");
   expect(readiness(health.board).ready).toBe(true);

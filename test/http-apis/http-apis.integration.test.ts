@@ -41,7 +41,7 @@ it("a facilitator answers as its OpenAPI document says", async () => {
   expect(unseen()).toEqual([]);
 });
 
-it("what a facilitator tells operators is as its OpenAPI document says", async () => {
+it("what a facilitator shows operators is as its OpenAPI document says", async () => {
   const { ask } = await readContractedService(at(stack.ports.facilitatorOperations));
   for (const path of ["/livez", "/readyz", "/configuration", "/metrics", "/openapi.json"]) {
     expect([path, await ask("GET", path)]).toEqual([path, 200]);

@@ -1,6 +1,6 @@
 /**
  * Serves one file at every path, with byte ranges (RFC 9110, section 14): `archive-server.mjs <file> <port> <bytes a second>`. A whole
- * file is sent at that speed, a range at once. Prints the range that each request asks for.
+ * file is sent at that speed, a range at once. Prints the range that each request requests.
  */
 import { createReadStream, statSync } from "node:fs";
 import { createServer } from "node:http";
@@ -22,7 +22,7 @@ async function sendSlowly(response) {
 
 createServer((request, response) => {
   const { range = "whole" } = request.headers;
-  process.stdout.write(`asked for ${range}\n`);
+  process.stdout.write(`requested ${range}\n`);
   const from = Number(/^bytes=(\d+)-$/.exec(range)?.[1] ?? 0);
   const headers = { etag: '"1"', "content-length": size - from };
   if (from === 0) {

@@ -67,11 +67,11 @@ beforeAll(async () => {
 afterAll(() => engine?.[Symbol.asyncDispose]());
 
 describe("the plugin of the components", () => {
-  it("tells the engine the schema", async () => {
+  it("gives the engine the schema", async () => {
     expect(await engine.schema()).toBe(printPackageSchema());
   });
 
-  it("makes the whole system below one component, and tells where it is", async () => {
+  it("makes the whole system below one component, and says where it is", async () => {
     const { urn, state } = await engine.construct({ inputs: sandbox });
     const registered = engine.takeRegistered();
     expect(state).toMatchObject({
@@ -139,9 +139,9 @@ describe("the plugin of the components", () => {
 
   it("does not apply to a given provider's cluster what is to be rendered", async () => {
     const providers = { kubernetes: `${givenProvider.urn}::${givenProvider.id}` };
-    const told = await refusalOf({ inputs: sandbox, providers });
-    expect(told).toContain("renderTo");
-    expect(told).toContain("found together with a provider, given or inherited");
+    const refusal = await refusalOf({ inputs: sandbox, providers });
+    expect(refusal).toContain("renderTo");
+    expect(refusal).toContain("found together with a provider, given or inherited");
   });
 
   it("goes by the old names", async () => {
@@ -153,19 +153,19 @@ describe("the plugin of the components", () => {
 
   it("names each wrong input, and serves on", async () => {
     const wrong = { ...sandbox, chainId: 0, tokenAddress: "0x12", nodeRestart: "hope" };
-    const told = await refusalOf({ inputs: wrong });
-    expect(told).toContain("3 problems in the inputs of pay; nothing was changed");
-    for (const input of ["chainId", "tokenAddress", "nodeRestart"]) expect(told).toContain(input);
-    expect(told).not.toContain("pulumi config");
+    const refusal = await refusalOf({ inputs: wrong });
+    expect(refusal).toContain("3 problems in the inputs of pay; nothing was changed");
+    for (const input of ["chainId", "tokenAddress", "nodeRestart"]) expect(refusal).toContain(input);
+    expect(refusal).not.toContain("pulumi config");
     await engine.construct({ inputs: sandbox });
     expect(engine.takeRegistered().length).toBeGreaterThan(30);
   });
 
   it("shows no credentials of a URL that it refuses", async () => {
-    const told = await refusalOf({ inputs: { ...sandbox, pushgatewayUrl: "ftp://pusher:hunter2@metrics.example" } });
-    expect(told).toContain("pushgatewayUrl");
-    expect(told).toContain("metrics.example");
-    expect(told).not.toContain("hunter2");
+    const refusal = await refusalOf({ inputs: { ...sandbox, pushgatewayUrl: "ftp://pusher:hunter2@metrics.example" } });
+    expect(refusal).toContain("pushgatewayUrl");
+    expect(refusal).toContain("metrics.example");
+    expect(refusal).not.toContain("hunter2");
   });
 
   it("shows itself alone in a preview that does not know an input yet, and says how to go on", async () => {

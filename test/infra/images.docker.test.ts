@@ -112,9 +112,9 @@ describe.skipIf(!found.ok)(`the images${skipReason(found)}`, () => {
   });
 
   test("start from what Node compiled at the build", async () => {
-    const told = ["--env", "NODE_DEBUG_NATIVE=COMPILE_CACHE", gatehouse, "sidecar", "--settings", "/nowhere"];
+    const args = ["--env", "NODE_DEBUG_NATIVE=COMPILE_CACHE", gatehouse, "sidecar", "--settings", "/nowhere"];
     for (const user of ["10001:10001", `${testNodeUser}:10001`]) {
-      const { stderr } = await run("docker", ["run", "--rm", ...confined, "--user", user, ...told]).catch(
+      const { stderr } = await run("docker", ["run", "--rm", ...confined, "--user", user, ...args]).catch(
         (error: unknown) => error as { stderr: string },
       );
       expect(stderr, user).toContain("V8 code cache for ESM file:///app/sidecar/main.ts was accepted");
@@ -144,7 +144,7 @@ describe.skipIf(!found.ok)(`the images${skipReason(found)}`, () => {
     expect(shell).toContain("executable file not found");
   });
 
-  test("tell by the health check's status and words what is wrong", async () => {
+  test("show by the health check's status and words what is wrong", async () => {
     await expect(check("http", "http://127.0.0.1:1/readyz")).rejects.toThrow(/no answer from .*ECONNREFUSED/);
     await expect(check("socket", "/nowhere.sock")).rejects.toThrow(/no answer from \/nowhere.sock/);
     await expect(check("constructor", "x")).rejects.toThrow(/usage: health-check.mjs/);

@@ -86,9 +86,9 @@ async function start({ prefix, stack, resources }: Preparation, step: "restore" 
   };
 }
 
-/** The ranges that the server of the snapshot was asked for. */
+/** The ranges that were requested from the server of the snapshot. */
 const asked = async ({ prefix }: Preparation) =>
-  (await runDocker("logs", `${prefix}-snapshots`)).split("\n").filter((line) => line.startsWith("asked for"));
+  (await runDocker("logs", `${prefix}-snapshots`)).split("\n").filter((line) => line.startsWith("requested"));
 
 /** Every file and directory of the workspace's volume with its owner, seen by root. */
 async function filesOf({ prefix }: Preparation): Promise<readonly string[]> {
@@ -129,7 +129,7 @@ describe.skipIf(!found.ok)(`a restore of chain data on a real engine${skipReason
 
   afterAll(() => rm(directory, { recursive: true }));
 
-  test("goes on where a killed one ended, tells how far it is, and is done once", async () => {
+  test("goes on where a killed one ended, reports how far it is, and is done once", async () => {
     await using place = await prepare(sha256);
     const killed = await start(place, "restore");
     await until("a part is downloaded", 60_000, async () => /download: .* \(\d/.test(await killed.printed()));
@@ -140,7 +140,7 @@ describe.skipIf(!found.ok)(`a restore of chain data on a real engine${skipReason
     const resumed = await start(place, "restore");
     expect(await resumed.end(), await resumed.printed()).toBe(0);
     const [first, second, ...others] = await asked(place);
-    expect([first, others]).toEqual(["asked for whole", []]);
+    expect([first, others]).toEqual(["requested whole", []]);
     const from = Number(/bytes=(\d+)-$/.exec(second ?? "")?.[1]);
     expect(from).toBeGreaterThan(0);
     expect(await resumed.printed()).not.toContain("hush");

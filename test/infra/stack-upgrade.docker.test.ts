@@ -170,7 +170,7 @@ describe.skipIf(!found.ok)(`an upgrade of a stack on a real engine${skipReason(f
     expect(await starts()).not.toContain("0.17.4");
   });
 
-  test("proves a version that the node does not tell by its image, and says so", async () => {
+  test("proves a version that the node does not report by its image, and says so", async () => {
     const config = { ...(await readConfig()), nodeImage: await image("0.17.5", "secretive"), nodeVersion: "0.17.5" };
     await writeFile(configPath(), JSON.stringify(config));
     await pulumi("up", "--yes", "--skip-preview");

@@ -51,7 +51,7 @@ describe("the dashboards", () => {
     expect(stacks).toEqual(["gatehouse-prod", "gatehouse-prod", "monitoring/eu", "gatehouse"]);
   });
 
-  it("link to where logs are read, if that is told", () => {
+  it("link to where logs are read, if that is set", () => {
     const logsUrl = "https://logs.example/explore?stack=${stack}";
     const linked = renderDashboards(dashboards, { runbookBaseUrl: "https://git.example", logsUrl });
     for (const [name, text] of Object.entries(linked)) {

@@ -24,7 +24,7 @@ const ofOther = (name: SeriesName, values: string): InputSeries => [
 ];
 const job = { job: target.job };
 
-/** So many samples of a balance that nobody could ask for. */
+/** So many samples of a balance that nobody could query. */
 const unknown = (count: number) => Array.from({ length: count }, () => "NaN").join(" ");
 
 /** What the alerts on the money do. */
@@ -167,7 +167,7 @@ export const paymentCases: readonly AlertCase[] = [
     labels: { job: target.job, outcome: "invalid_exact_evm_payload_signature" },
     summary: `50% of the payments at ${target.job} are refused as invalid_exact_evm_payload_signature, three times what is usual.`,
     nearMiss: {
-      // Always a tenth; and nine of nine, which are too few to tell.
+      // Always a tenth; and nine of nine, which are too few to judge.
       series: [verified("valid", "0+9x600"), verified("invalid_exact_evm_insufficient_balance", "0+1x600")],
       silentAt: [300, 590],
     },

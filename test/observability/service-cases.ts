@@ -17,7 +17,7 @@ const labelled = (name: string, service: string) =>
 /** A target that can't be scraped has no series of its own. */
 const scrapedUntilTrouble = buildPhases("1", "_");
 
-/** What the alerts on processes, and on what they were told, do. */
+/** What the alerts on processes, and on what they were given, do. */
 export const serviceCases: readonly AlertCase[] = [
   {
     alert: "GatehouseSidecarDown",

@@ -53,7 +53,7 @@ describe.skipIf(!hasPromtool)(`what configures a stack's own Prometheus${without
     expect(checked.status).toBe(0);
   });
 
-  it("has the watchdog where that is asked for, and only there", () => {
+  it("has the watchdog where that is requested, and only there", () => {
     const watchdog = { prometheus: {}, alertmanager: { watchdog: true } };
     const observability = JSON.stringify(watchdog);
     const files = filesOf("prometheus", { observability });
@@ -116,7 +116,7 @@ describe.skipIf(!hasPromtool)(`the relabelling of pods that annotations find${wi
     ]);
   });
 
-  it("is what docs/observability.md tells to add", () => {
+  it("is what docs/observability.md says to add", () => {
     const page = readFileSync(join(import.meta.dirname, "../../docs/observability.md"), "utf8");
     const [, block = ""] = /```yaml\n(relabel_configs:[^`]*)```/.exec(page) ?? [];
     expect(parse(block)).toEqual(parse(renderPodRelabelling()));

@@ -31,7 +31,7 @@ const installed = Object.entries(lock.packages)
     script: hasInstallScript ? "yes" : "no",
   }));
 
-/** Names of the packages that come with those asked for, from package-lock.json as npm lays it out. */
+/** Names of the packages that come with those requested, from package-lock.json as npm lays it out. */
 function closure(asked: readonly string[]): ReadonlySet<string> {
   const seen = new Set<string>();
   const visit = (name: string, from: string): void => {
@@ -70,15 +70,15 @@ describe("docs/dependencies.md", () => {
     const asked = Object.keys(packageJson.dependencies);
     const installedBeside = closure(asked.filter((name) => !isBundled(name)));
     const bundled = [...closure(asked)].filter((name) => !installedBeside.has(name)).toSorted();
-    const [, told = ""] = /^- \*\*Bundled\*\*: (.*?)\. /ms.exec(page) ?? [];
-    expect([...told.matchAll(/`([^`]+)`/g)].map(([, name]) => name)).toEqual(bundled);
+    const [, stated = ""] = /^- \*\*Bundled\*\*: (.*?)\. /ms.exec(page) ?? [];
+    expect([...stated.matchAll(/`([^`]+)`/g)].map(([, name]) => name)).toEqual(bundled);
     expect(page).toContain(`**In the npm package: ${installedBeside.size} packages, `);
   });
 
-  it("tells their licences, and which of them run a script when they are installed", () => {
-    const told = new Map(explained.map(({ name, licence, script }) => [name, { licence, script }]));
+  it("lists their licences, and which of them run a script when they are installed", () => {
+    const stated = new Map(explained.map(({ name, licence, script }) => [name, { licence, script }]));
     const wrong = installed.filter(
-      ({ name, licence, script }) => told.get(name)?.licence !== licence || told.get(name)?.script !== script,
+      ({ name, licence, script }) => stated.get(name)?.licence !== licence || stated.get(name)?.script !== script,
     );
     expect(wrong).toEqual([]);
   });

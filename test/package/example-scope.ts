@@ -54,7 +54,7 @@ export async function isSecret(value: Input<unknown>): Promise<boolean> {
   return await isPulumiSecret(output(value));
 }
 
-/** Waits until Pulumi has made all that the examples asked for, and returns what that is, by type and name. */
+/** Waits until Pulumi has made all that the examples requested, and returns what that is, by type and name. */
 export async function finishDeployment(): Promise<readonly string[]> {
   await runtime.disconnect();
   return recorded.map(({ type, name }) => `${type} ${name}`);

@@ -40,8 +40,8 @@ const alone = { PATH: "" } as const;
 
 async function gatehouse(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
   try {
-    const told = await run(program, [...args], { cwd: empty, env: { ...alone, ...env }, timeout: 100_000 });
-    return { status: 0, ...told };
+    const printed = await run(program, [...args], { cwd: empty, env: { ...alone, ...env }, timeout: 100_000 });
+    return { status: 0, ...printed };
   } catch (error) {
     const { code, stdout, stderr } = error as Readonly<{ code?: unknown; stdout: string; stderr: string }>;
     if (typeof code !== "number") throw error;

@@ -38,7 +38,7 @@ describe("what is packed", () => {
     expect(paths.filter((path) => /(?<!\.d)\.m?ts$/.test(path))).toEqual([]);
   });
 
-  it("is told of by a README whose links lead to what is there", () => {
+  it("has a README whose links lead to what is there", () => {
     const readme = readFileSync(inPackage("README.md"), "utf8");
     const links = [...readme.matchAll(/\]\((?!https?:)([^)#]+)[^)]*\)/g)].map(([, link = ""]) => link);
     expect(links).toContain("LICENSE");
@@ -103,11 +103,11 @@ describe("what a release has besides the package", () => {
 describe("what is installed", () => {
   it("takes at most 60 MB without Node, and no more than docs/dependencies.md says", () => {
     const page = readFileSync(join(root, "docs/dependencies.md"), "utf8");
-    const told = Number(/npm package: \d+ packages, (\d+) MB/.exec(page)?.[1]) * megabytes;
+    const stated = Number(/npm package: \d+ packages, (\d+) MB/.exec(page)?.[1]) * megabytes;
     const measured = measureInstalledBytes(installed.directory);
     process.stdout.write(`installed without optional packages and peers: ${(measured / megabytes).toFixed(1)} MB\n`);
     expect(measured).toBeLessThanOrEqual(60 * megabytes);
-    expect(measured).toBeLessThanOrEqual(told * 1.05);
+    expect(measured).toBeLessThanOrEqual(stated * 1.05);
   });
 
   it("has the licence of everything that is bundled", () => {
@@ -128,7 +128,7 @@ describe("what is installed", () => {
 });
 
 describe("the installed command", () => {
-  it("tells the package's version under both of its names", async () => {
+  it("prints the package's version under both of its names", async () => {
     const version = `${packageJson.version}\n`;
     expect(await installed.gatehouse(["--version"])).toMatchObject({ status: 0, stdout: version });
     const other = join(installed.folder, "node_modules/.bin/gatehouse-evm");
@@ -178,7 +178,7 @@ describe("the installed command", () => {
 
   const old = findOldNode();
   it.skipIf(old === undefined)(
-    `tells an old Node so in one line${old === undefined ? " (skipped: no old Node on PATH)" : ""}`,
+    `refuses an old Node in one line${old === undefined ? " (skipped: no old Node on PATH)" : ""}`,
     async () => {
       const { status, stdout, stderr } = await installed.run(old!, [inPackage("cli/gatehouse.js"), "sidecar"]);
       expect({ status, stdout }).toEqual({ status: 1, stdout: "" });

@@ -30,8 +30,8 @@ describe("the installed library", () => {
     expect(
       await installed.compile("without-pulumi.mts", "--module", "esnext", "--moduleResolution", "bundler"),
     ).toEqual([]);
-    const told = await installed.compile("without-pulumi.mts", "--module", "node16", "--moduleResolution", "node16");
-    expect(told).toEqual([]);
+    const printed = await installed.compile("without-pulumi.mts", "--module", "node16", "--moduleResolution", "node16");
+    expect(printed).toEqual([]);
   });
 
   it("compiles for the example of a program with the component", async () => {
@@ -82,7 +82,7 @@ describe("the installed library", () => {
 });
 
 describe("the installed components", () => {
-  it("are there for every language: the plugin tells the schema, and makes the whole system", async () => {
+  it("are there for every language: the plugin gives the schema, and makes the whole system", async () => {
     await using engine = await startComponentEngine(inPackage("infra/plugin"));
     expect(JSON.parse(await engine.schema())).toEqual(buildPackageSchema());
     const inputs = {

@@ -31,7 +31,7 @@ const run = (program: string, args: readonly string[], env: NodeJS.ProcessEnv = 
   return { status, stdout, stderr };
 };
 
-/** A PATH on which docker and npm write down what they are told; that docker is an engine's on a processor, and its images run. */
+/** A PATH on which docker and npm write down what they are given; that docker is an engine's on a processor, and its images run. */
 function standIns({ architecture }: Readonly<{ architecture: string }>) {
   const place = mkdtempSync(join(directory, "programs-"));
   const calls = join(place, "calls");
@@ -40,8 +40,8 @@ function standIns({ architecture }: Readonly<{ architecture: string }>) {
     const program = `#!/bin/sh\necho "${name} $*" >>"${calls}"\n${name === "docker" ? answers : ""}\n`;
     writeFileSync(join(place, name), program, { mode: 0o755 });
   }
-  const told = () => readFileSync(calls, "utf8").replace(/^docker version .*\n/gm, "");
-  return { programs: `${place}:${process.env["PATH"]}`, told };
+  const recorded = () => readFileSync(calls, "utf8").replace(/^docker version .*\n/gm, "");
+  return { programs: `${place}:${process.env["PATH"]}`, recorded };
 }
 
 describe("the release workflow", () => {
@@ -142,35 +142,37 @@ describe(".ci/release", () => {
   it.each(["amd64", "arm64"])(
     "builds and pushes the images of an engine on %s, by names that end so",
     (architecture) => {
-      const { programs, told } = standIns({ architecture });
+      const { programs, recorded } = standIns({ architecture });
       const images = (env: NodeJS.ProcessEnv = {}) =>
         run(".ci/release", ["images", "registry.example", packageJson.version], { PATH: programs, ...env });
       expect(images(), images().stderr).toMatchObject({ status: 0 });
-      expect(told()).not.toContain("docker push");
+      expect(recorded()).not.toContain("docker push");
       expect(images({ GATEHOUSE_RELEASE_PUSH: "yes" })).toMatchObject({ status: 0 });
       const named = ["gatehouse", "gatehouse-devnet"].map(
         (name) => `registry.example/${name}:${packageJson.version}-${architecture}`,
       );
-      expect(told()).toContain(`npm run images:prepare -- ${architecture}`);
+      expect(recorded()).toContain(`npm run images:prepare -- ${architecture}`);
       for (const name of named) {
-        expect(told()).toMatch(new RegExp(`^docker build --platform linux/${architecture} .* --tag ${name} \\.$`, "m"));
-        expect(told()).toMatch(new RegExp(`^docker run .* ${name} --version$`, "m"));
-        expect(told()).toContain(`docker push ${name}`);
+        expect(recorded()).toMatch(
+          new RegExp(`^docker build --platform linux/${architecture} .* --tag ${name} \\.$`, "m"),
+        );
+        expect(recorded()).toMatch(new RegExp(`^docker run .* ${name} --version$`, "m"));
+        expect(recorded()).toContain(`docker push ${name}`);
       }
     },
   );
 
   it("gives the images of both processors one name", () => {
-    const { programs, told } = standIns({ architecture: "amd64" });
+    const { programs, recorded } = standIns({ architecture: "amd64" });
     expect(run(".ci/release", ["index", "registry.example", "1.2.3"], { PATH: programs })).toMatchObject({ status: 0 });
     const created = ["gatehouse", "gatehouse-devnet"].map((name) => {
       const reference = `registry.example/${name}:1.2.3`;
       return `docker buildx imagetools create --tag ${reference} ${reference}-amd64 ${reference}-arm64\n`;
     });
-    expect(told()).toBe(created.join(""));
+    expect(recorded()).toBe(created.join(""));
   });
 
-  it("tells what the changelog says of one version and no other", () => {
+  it("prints what the changelog says of one version and no other", () => {
     const file = join(directory, "CHANGELOG.md");
     writeFileSync(
       file,

@@ -75,7 +75,7 @@ describe("a resource server that settles by itself, while its node is down", () 
     expect((await market.chain.balanceOf(payee.address)) - before).toBe(10_000n);
   });
 
-  it("is told, and stays in the load balancer, which has no better server", async () => {
+  it("is reported, and stays in the load balancer, which has no better server", async () => {
     tap.rule(() => "hang");
     await until("it is degraded", generousMs, async () => {
       const answer = await fetch(`${findOperationsUrl(shop)}/readyz`);

@@ -71,7 +71,7 @@ async function askPrice(): Promise<void> {
   if (status !== 402) throw new Error(`an unpaid request got ${status}`);
 }
 
-/** Buys at a price that may have changed since it was asked for. */
+/** Buys at a price that may have changed since it was requested. */
 async function buy(): Promise<void> {
   const payment = await signPaymentFor(`${findUrl(shop)}/data`);
   await delay(changesEveryMs);

@@ -11,7 +11,7 @@ type ProxyFault =
 export type FacilitatorProxy = AsyncDisposable &
   Readonly<{
     url: string;
-    /** Paths that were asked for, in order. */
+    /** Paths that were requested, in order. */
     calls: string[];
     /** Settlements that the real facilitator answered; their answers may have been lost. */
     settled: () => number;

@@ -82,7 +82,7 @@ it("a taken operations port ends the start with its setting's name", async () =>
   expect([status, stderr]).toEqual([1, expect.stringContaining(words)]);
 });
 
-it("connections that ask nothing give way to those that do, and the operations port has its own", async () => {
+it("connections that send nothing give way to those that do, and the operations port has its own", async () => {
   await using state = await createTemporaryFolder();
   await using own = await market.openShop(state.path, { GATEHOUSE_RESOURCE_SERVER_LISTEN_CONNECTIONS: "4" });
   await using _ = await openIdleConnections(findUrl(own), 12);
@@ -95,7 +95,7 @@ it("connections that ask nothing give way to those that do, and the operations p
   expect(metrics).toMatch(/^gatehouse_connections\{listener="resource-server"\} [1-4]$/m);
 });
 
-it("without its facilitator it stays in the load balancer, tells so, names prices, and asks for the same payment later", async () => {
+it("without its facilitator it stays in the load balancer, says so, names prices, and requests the same payment later", async () => {
   await using state = await createTemporaryFolder();
   await using passing = await startFacilitatorProxy(market.facilitator.url);
   await using own = await market.openShop(state.path, { GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: passing.url });

@@ -80,12 +80,12 @@ export function findUrl(shop: ServiceProcess): string {
   return shop.urls["resource-server"] as string;
 }
 
-/** The URL at which a resource server tells how it is. */
+/** The URL at which a resource server reports how it is. */
 export function findOperationsUrl(shop: ServiceProcess): string {
   return shop.urls["resource-server-operations"] as string;
 }
 
-/** Asks for a resource without payment and signs what it costs: the header that pays for one request. */
+/** Requests a resource without payment and signs what it costs: the header that pays for one request. */
 export async function signPaymentFor(url: string, init?: RequestInit): Promise<string> {
   const unpaid = await fetch(url, init);
   const paymentRequired = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "");

@@ -145,7 +145,7 @@ test("a sidecar that acted before there was an adopt goes on acting after its up
   expect(adopted.message).toContain("it acted before");
 });
 
-test("resume fails where no sidecar answers, and by URL asks for the token", async () => {
+test("resume fails where no sidecar answers, and by URL requests the token", async () => {
   await using node = await startOwnedNode("node-7");
   const nobody = await runGatehouse(["resume"], firstContact(node));
   expect(nobody.status).toBe(1);

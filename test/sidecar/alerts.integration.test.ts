@@ -37,11 +37,11 @@ test.skipIf(!hasPromtool)(
       GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
       GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
     });
-    const scrape = await until("the node is told to be down, and was looked at", generousMs, async () => {
+    const scrape = await until("the node is reported down, and was looked at", generousMs, async () => {
       const text = await (await fetch(`${running.urls["sidecar"]}/metrics`)).text();
-      const isTold =
+      const isReported =
         text.includes('gatehouse_verdict{level="down"} 1') && /^gatehouse_upkeep_passes_total [1-9]/m.test(text);
-      return isTold && text;
+      return isReported && text;
     });
     const alerts = [
       {

@@ -122,14 +122,14 @@ async function untilSaid(upkeep: RunningUpkeep, reason: "Corrupt" | "InDoubt", w
   });
 }
 
-test("without the setting corrupt data are told only, with what is missing and the command", async () => {
+test("without the setting corrupt data are only reported, with what is missing and the command", async () => {
   await using fake = await startFake({ GATEHOUSE_SIDECAR_UPGRADE_AUTO_RESTORE: "off" });
   const { node, upkeep } = fake;
   await ruinFake(node);
-  const told = await untilSaid(upkeep, "InDoubt", "2 starts in a row");
-  expect(told.message).toContain("3 starts in a row that fail alike (there are 2)");
-  expect(told.message).toContain("Nothing is done by itself (upgrade.autoRestore is off)");
-  expect(told.message).toContain("restore --snapshot");
+  const condition = await untilSaid(upkeep, "InDoubt", "2 starts in a row");
+  expect(condition.message).toContain("3 starts in a row that fail alike (there are 2)");
+  expect(condition.message).toContain("Nothing is done by itself (upgrade.autoRestore is off)");
+  expect(condition.message).toContain("restore --snapshot");
   expect(upkeep.board.get("RestoreReady")).toBeUndefined();
   await upkeep.reason("Unheld", "Held");
   expect(upkeep.state.upgrade.get()).toBeUndefined();
@@ -165,8 +165,8 @@ test.each([
   const { node, upkeep } = fake;
   await ruinFake(node);
   await change(node);
-  const told = await untilSaid(upkeep, "InDoubt", missing);
-  expect(told.message).toContain("Nothing is done by itself while that is so");
+  const condition = await untilSaid(upkeep, "InDoubt", missing);
+  expect(condition.message).toContain("Nothing is done by itself while that is so");
   expect(upkeep.state.upgrade.get()).toBeUndefined();
   expect(upkeep.state.ownRestores.get()).toBeUndefined();
 });
@@ -192,7 +192,7 @@ test("a node.conf with which the node does not start is rolled back, and says no
   expect(unwell.state.upgrade.get()).toBeUndefined();
 });
 
-test("a setting that can't be carried out is told at the start, and nothing is begun when the data are corrupt", async () => {
+test("a setting that can't be carried out is reported at the start, and nothing is begun when the data are corrupt", async () => {
   await using fake = await startFake({
     GATEHOUSE_SIDECAR_UPGRADE_AUTO_RESTORE: "/nowhere/snapshot",
     GATEHOUSE_SIDECAR_LAG_RESTART: "true",
@@ -200,13 +200,13 @@ test("a setting that can't be carried out is told at the start, and nothing is b
   const { node, upkeep } = fake;
   expect((await upkeep.reason("RestoreReady", "NotReady")).message).toContain("/nowhere/snapshot is not there");
   await ruinFake(node);
-  const told = await untilSaid(upkeep, "Corrupt", "They can't be restored by themselves (RestoreReady says why)");
-  expect(told.message).toContain("4 starts in a row");
+  const condition = await untilSaid(upkeep, "Corrupt", "They can't be restored by themselves (RestoreReady says why)");
+  expect(condition.message).toContain("4 starts in a row");
   expect(await readChain(node)).toBe("ruined");
   expect(upkeep.state.upgrade.get()).toBeUndefined();
 });
 
-test("without lag.restart, or with a driver that can't stop the node, the setting is told as not ready", async () => {
+test("without lag.restart, or with a driver that can't stop the node, the setting is reported as not ready", async () => {
   await using fake = await startFake({ GATEHOUSE_SIDECAR_LAG_RESTART: "false" });
   expect((await fake.upkeep.reason("RestoreReady", "NotReady")).message).toContain("lag.restart is off");
   await using upkeep = await runUpkeep(fake.node, {
@@ -231,7 +231,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   response.end(JSON.stringify({ jsonrpc: "2.0", id, result: method === "eth_blockNumber" ? head : { hash } }));
 }
 
-test("a final block that became another is restored where another node of the chain has the old one, and told only where none says so", async () => {
+test("a final block that became another is restored where another node of the chain has the old one, and only reported where none says so", async () => {
   await using reference = await startReference();
   await using fake = await startFake({ GATEHOUSE_SIDECAR_LAG_REFERENCES: reference.url });
   await using alone = await startFake();

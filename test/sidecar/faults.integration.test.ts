@@ -32,8 +32,8 @@ const quick = {
   GATEHOUSE_SIDECAR_NODE_CLI_TIMEOUT_MS: "3000",
 };
 
-/** What a sidecar tells at one time, by each of the ways in which it can be asked. */
-async function toldBy(url: string | undefined) {
+/** What a sidecar reports at one time, by each of the ways in which it can be queried. */
+async function reportedBy(url: string | undefined) {
   const ask = async (path: string) => fetch(`${url}${path}`);
   const readyz = (await ask("/readyz")).status;
   const status = (await (await ask("/status")).json()) as { verdict: Verdict; conditions: readonly Condition[] };
@@ -60,35 +60,35 @@ async function startBeside(struck: StruckNode, settings: Readonly<Record<string,
   });
 }
 
-async function expectTold({ told, settings, prepare, strike }: Fault): Promise<void> {
+async function expectShown({ shown, settings, prepare, strike }: Fault): Promise<void> {
   const { resources, struck } = await struckNode();
   const own = (await settings?.(struck)) ?? {};
   await prepare?.(struck);
   await struck.node.start();
   const { urls } = resources.use(await startBeside(struck, own));
-  const tells = () => toldBy(urls["sidecar"]);
+  const shows = () => reportedBy(urls["sidecar"]);
   if (strike !== undefined) {
-    await untilTold(
+    await untilShown(
       "right",
-      tells,
+      shows,
       ({ verdict }) =>
         verdict.level === "right" ||
         (own["GATEHOUSE_SIDECAR_UPKEEP_MODE"] === "observe" && verdict.level !== "unknown"),
     );
     await strike(struck);
   }
-  const [type, reason] = told.condition;
-  const found = await untilTold(
-    JSON.stringify(told),
-    tells,
+  const [type, reason] = shown.condition;
+  const found = await untilShown(
+    JSON.stringify(shown),
+    shows,
     ({ verdict, conditions, readyz, metrics }) =>
-      verdict.level === told.verdict &&
-      beginsAs(expectVerdictWords(told)).test(formatVerdict(verdict)) &&
-      readyz === told.readyz &&
-      // A call that was under way when the node died is told first, in other words.
-      conditions.some((one) => one.type === type && one.reason === reason && beginsAs(told.reads).test(one.message)) &&
+      verdict.level === shown.verdict &&
+      beginsAs(expectVerdictWords(shown)).test(formatVerdict(verdict)) &&
+      readyz === shown.readyz &&
+      // A call that was under way when the node died is reported first, in other words.
+      conditions.some((one) => one.type === type && one.reason === reason && beginsAs(shown.reads).test(one.message)) &&
       metrics.includes(`gatehouse_condition_info{type="${type}",reason="${reason}"} 1`) &&
-      metrics.includes(`gatehouse_verdict{level="${told.verdict}"} 1`),
+      metrics.includes(`gatehouse_verdict{level="${shown.verdict}"} 1`),
   );
   expect(found.metrics.match(/^gatehouse_verdict\{.*\} 1$/gm)).toHaveLength(1);
   expect(found.metrics).toContain(
@@ -96,15 +96,15 @@ async function expectTold({ told, settings, prepare, strike }: Fault): Promise<v
   );
 }
 
-async function untilTold(
+async function untilShown(
   what: string,
-  tells: () => ReturnType<typeof toldBy>,
-  isRight: (told: Awaited<ReturnType<typeof toldBy>>) => boolean,
+  shows: () => ReturnType<typeof reportedBy>,
+  isRight: (shown: Awaited<ReturnType<typeof reportedBy>>) => boolean,
 ) {
-  let last: Awaited<ReturnType<typeof toldBy>> | undefined;
+  let last: Awaited<ReturnType<typeof reportedBy>> | undefined;
   try {
     return await until(what, withinMs, async () => {
-      last = await tells();
+      last = await shows();
       return isRight(last) ? last : undefined;
     });
   } catch (cause) {
@@ -124,7 +124,7 @@ const shares = 4;
 for (const fault of takeSlice(strikingFaults, shares)) {
   const isSkipped = fault.mounts === true && !isPossible;
   test.skipIf(isSkipped)(`${fault.what}${isSkipped ? " (skipped: this user may not mount a file system)" : ""}`, () =>
-    expectTold(fault),
+    expectShown(fault),
   );
 }
 
@@ -133,6 +133,6 @@ test.each(refusals)("$what: the sidecar does not start, and says why", async ({ 
   await expect(startBeside(struck, await settings(struck))).rejects.toThrow(beginsAs(reads));
 });
 
-test("docs/faults.md says of each fault what is told of it here", async () => {
+test("docs/faults.md says of each fault what is expected of it here", async () => {
   expect(await readFile(new URL("../../docs/faults.md", import.meta.url), "utf8")).toBe(printFaultsReference());
 });

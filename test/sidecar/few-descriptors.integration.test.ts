@@ -14,7 +14,7 @@ const descriptors = 160;
 const idleConnections = 400;
 /** How many edits are put right meanwhile, however slow the machine is. */
 const corrections = 3;
-/** How long they last at least: minutes in `npm run test:long`, and wherever somebody asks for them. */
+/** How long they last at least: minutes in `npm run test:long`, and wherever somebody requests them. */
 const seconds = Number(process.env["GATEHOUSE_TEST_DESCRIPTORS_SECONDS"] ?? 8);
 
 const call = '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber"}';
@@ -83,7 +83,7 @@ function ask(url: string, body?: string): Promise<Readonly<{ status: number; tex
 }
 
 test.skipIf(!existsSync("/proc/self/fd"))(
-  `at ${descriptors} descriptors and ${idleConnections} idle connections for ${seconds} s the sidecar lives, serves others, keeps its node right and tells`,
+  `at ${descriptors} descriptors and ${idleConnections} idle connections for ${seconds} s the sidecar lives, serves others, keeps its node right and says so`,
   { timeout: (seconds + 240) * 1_000 },
   async () => {
     await using node = await startDevnetWorkspace("0.16.2");

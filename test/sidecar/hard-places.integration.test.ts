@@ -33,7 +33,7 @@ const isPossible = await (async () => {
 })();
 const why = isPossible ? "" : " (skipped: this user may not mount a file system)";
 
-/** The sidecar of a node whose node.conf lies there; tells its condition as `/status` shows it. */
+/** The sidecar of a node whose node.conf lies there; returns its condition as `/status` shows it. */
 async function startBeside(configPath: string) {
   const resources = new AsyncDisposableStack();
   const node = resources.use(await createFakeNode());

@@ -22,7 +22,7 @@ const environmentOf = (node: FakeNode, state: string) => ({
   GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
 });
 
-/** Claims a state for a node in a process that is killed at a step; tells whether it got to the end. */
+/** Claims a state for a node in a process that is killed at a step; returns whether it got to the end. */
 async function claimedWhole(node: FakeNode, state: string, killAt: number): Promise<boolean> {
   try {
     const env = environmentOf(node, state);

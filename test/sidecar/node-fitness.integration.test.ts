@@ -55,7 +55,7 @@ const isDown = "the node does not answer; try again later";
 const isElsewhere = "the node is on another chain than this endpoint; try again later";
 const height = /^0x[0-9a-f]+$/;
 
-test("callers of a node that stalls while its references do not are told at once, and so are those of one that is gone", async () => {
+test("callers of a node that stalls while its references do not are refused at once, and so are those of one that is gone", async () => {
   await using node = await createFakeNode();
   await node.start();
   await using reference = await startReference();
@@ -100,7 +100,7 @@ test("callers of a node whose chain makes no block are served as long as no refe
   expect((await state("/metrics")).text).toMatch(/gatehouse_node_height_unchanged_seconds [\d.]+/);
 });
 
-test("callers of a node that is behind its references are told until it has caught up", async () => {
+test("callers of a node that is behind its references are refused until it has caught up", async () => {
   await using node = await createFakeNode();
   await node.start();
   await using reference = await startReference();

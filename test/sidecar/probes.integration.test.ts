@@ -24,7 +24,7 @@ async function hangingNode() {
   return { port: (server.address() as AddressInfo).port, asked: () => asked, [Symbol.asyncDispose]: close };
 }
 
-test("with a node, a node_cli and a Pushgateway that hang, every probe answers, and none of them asks the node", async () => {
+test("with a node, a node_cli and a Pushgateway that hang, every probe answers, and none of them queries the node", async () => {
   await using files = await createFakeNode();
   await using node = await hangingNode();
   await writeFile(join(files.binDirectory, "node_cli"), "#!/bin/sh\nexec sleep 600\n");

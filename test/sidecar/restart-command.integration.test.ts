@@ -35,9 +35,9 @@ test("gatehouse restart restarts the node once somebody agrees, and says who is 
   expect(questions).toEqual(Array(2).fill("It serves nobody while it restarts. Restart it now? [y/N] "));
   await until(node.starts, (starts) => starts === 3);
   await upkeep.reason("RestartSettled", "Idle");
-  expect(upkeep.events.list().map(({ message }) => message)).toContain("A person asked for a restart of the node.");
-  const told = await restart(upkeep, { json: true });
-  expect([told.status, JSON.parse(told.printed)]).toMatchObject([0, { result: "asked" }]);
+  expect(upkeep.events.list().map(({ message }) => message)).toContain("A person requested a restart of the node.");
+  const outcome = await restart(upkeep, { json: true });
+  expect([outcome.status, JSON.parse(outcome.printed)]).toMatchObject([0, { result: "asked" }]);
   await until(node.starts, (starts) => starts === 4);
 });
 
@@ -51,7 +51,7 @@ test.each([
   const starts = await node.starts();
   expect(await restart(upkeep)).toMatchObject({ status: 1, errors: expect.stringContaining(`restart: `) });
   expect((await restart(upkeep)).errors).toContain(words);
-  const told = await restart(upkeep, { json: true });
-  expect([told.status, JSON.parse(told.printed)]).toMatchObject([1, { result }]);
+  const outcome = await restart(upkeep, { json: true });
+  expect([outcome.status, JSON.parse(outcome.printed)]).toMatchObject([1, { result }]);
   expect(await node.starts()).toBe(starts);
 });

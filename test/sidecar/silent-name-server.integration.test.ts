@@ -71,7 +71,7 @@ async function serveCountedNode() {
 }
 
 test.skipIf(nameServer === undefined)(
-  `a node is asked on while no name server answers for other names${why}`,
+  `a node is queried on while no name server answers for other names${why}`,
   async () => {
     await using node = await serveCountedNode();
     const references = ["one", "two", "three"].map((label) => `http://${label}-reference.test:8545`);
@@ -84,7 +84,7 @@ test.skipIf(nameServer === undefined)(
       ["one-", "two-", "three-"].every((label) => nameServer?.wasAsked(label)),
     );
     const before = node.looks();
-    await until("the node is asked ten times more", withinMs, () => node.looks() >= before + 10);
+    await until("the node is queried ten times more", withinMs, () => node.looks() >= before + 10);
     expect(await sidecar.rpc()).toMatchObject({ reason: "Answering" });
   },
 );
@@ -99,7 +99,7 @@ test.skipIf(nameServer === undefined)(`a node whose name nobody resolves is not 
 });
 
 test.skipIf(nameServer === undefined)(
-  `why a node's WebSocket gives no answer is told once while nobody resolves its name${why}`,
+  `why a node's WebSocket gives no answer is reported once while nobody resolves its name${why}`,
   async () => {
     await using node = await serveCountedNode();
     await using sidecar = await startSidecar({
@@ -107,8 +107,8 @@ test.skipIf(nameServer === undefined)(
       GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: "ws://unknown-socket.test:18200",
       GATEHOUSE_SIDECAR_HEALTH_TIMEOUT_MS: "400",
     });
-    const told = await until("the sidecar has looked", generousMs, () => sidecar.condition("WebSocketAnswering"));
-    expect(told.message).toMatch(/^the name unknown-socket.test can't be resolved: no name server answers\. /);
+    const condition = await until("the sidecar has looked", generousMs, () => sidecar.condition("WebSocketAnswering"));
+    expect(condition.message).toMatch(/^the name unknown-socket.test can't be resolved: no name server answers\. /);
     const reasons = new Set<string | undefined>();
     const before = node.looks();
     await until("the node is looked at for some seconds", withinMs, async () => {

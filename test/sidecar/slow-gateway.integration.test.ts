@@ -64,8 +64,8 @@ test("a sidecar that stands still says that it was slow; it neither blames the n
   expect(words).toMatch(/^The gateway itself is slow: its event loop was late by up to [34]\d{3} ms, /);
   const ready = await read("/readyz");
   expect([ready.status, ready.text]).toEqual([200, expect.stringContaining("The gateway itself is slow")]);
-  const told = events.slice(0, events.length - eventsBefore).map(({ message }) => message);
-  expect(told.filter((line) => !line.startsWith("GatewayResponsive"))).toEqual([]);
+  const messages = events.slice(0, events.length - eventsBefore).map(({ message }) => message);
+  expect(messages.filter((line) => !line.startsWith("GatewayResponsive"))).toEqual([]);
   expect(await node.starts()).toBe(starts);
   const late = /^gatehouse_event_loop_late_seconds_total (\S+)/m.exec((await read("/metrics")).text)?.[1];
   expect(Number(late)).toBeGreaterThan((rounds * stoppedMs) / 1_000 - (rounds + 1) / 2);

@@ -17,6 +17,8 @@ const phrases = [
   { phrase: /\bof before\b(?!\)| ===)/, instead: "old, previous, earlier or former" },
   { phrase: /\bcan't be asked\b/, instead: "can't be queried" },
   { phrase: /\btaken back\b/, instead: "rolled back, reverted or withdrawn" },
+  { phrase: /\b(?:is|are|was|were) told (?:once|again|of|as|at|only)\b/, instead: "is reported, shown or returned" },
+  { phrase: /\b(?:does|do|did) not tell\b|\bnothing tells\b/, instead: "does not report, return or say" },
   { phrase: /\btells? no (?:version|height|block)\b/, instead: "reports no version" },
   {
     phrase: /^\/\*\* What [\w` '.-]+ (?:works? with|(?:is|are) made (?:with|of)|takes|needs)\. \*\/$/,

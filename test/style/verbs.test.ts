@@ -13,12 +13,12 @@ const verbs = new Set(
   expect explain explains fail fetch find finish fit flush follow forecast forget format free from gather get give
   grow guard halt hang has hash hold identify insert inspect install is join judge keep lift limit link lint list listen
   load locate lock log look looks make mark mask may measure memoize merge migrate monitor mount must name names
-  needs note observe offer on open outlives own parse pass pause pay pick place plan poll post prefer preflight
+  needs note notify observe offer on open outlives own parse pass pause pay pick place plan poll post prefer preflight
   prepare price print process prove prune purchase push put quote raise rank reach read recognize record redact
   refuse register release remember remove rename render repeat replace report request require resolve restart
   restore resume revert rewrite roll route run sample save scale schedule scrape see seed select sell sells send serialize
   serve serves set settle show shows shut sign simulate skip sort spawn split spread start steer stop store
-  strip suggest sum supervise sweep sync take tell test tidy to trace trim unpack update upgrade uses verify view wait
+  strip suggest sum supervise sweep sync take test tidy to trace trim unpack update upgrade uses verify view wait
   warn watch wire with without wrap write
 `
     .trim()

@@ -17,16 +17,26 @@ const words = [
     word: /^told(?![a-z])|Told(?![a-z])/,
     instead: "known, reported, shown or sent, or the noun: status, version, head",
   },
+  { word: /^tells?(?![a-z])/, instead: "report, notify, show, describe or answer" },
   { word: /^asked(?![a-z])|Asked(?![a-z])/, instead: "requested, or the noun: request, answer, reply" },
 ] as const;
 
-/** Keys of what the sidecar has stored, which a later release reads. */
+/** Keys of what is stored, which a later release reads, and of settings. */
 const stored = new Set([
+  "cli/stack-upgrade/check-stack.ts: tellsVersion",
+  "cli/stack-upgrade/prove-node.ts: tellsVersion",
+  "cli/stack-upgrade/stack-record.ts: tellsVersion",
+  "gateway/listener/listeners.ts: tellAgeAfterMs",
+  "gateway/settings/gateway.ts: tellAgeAfterMs",
   "sidecar/upkeep/restart/due-restart.ts: isAsked",
   "sidecar/upkeep/restart/hold.ts: isAsked",
   "sidecar/upkeep/state/scheduled-upgrade.ts: asked",
   "sidecar/upkeep/state/upkeep-state.ts: isAsked",
+  "sidecar/upkeep/state/upgrade-record.ts: tellsVersion",
   "sidecar/upkeep/upgrade/begin-scheduled.ts: asked",
+  "sidecar/upkeep/upgrade/check-node.ts: tellsVersion",
+  "sidecar/upkeep/upgrade/check-restore.ts: tellsVersion",
+  "sidecar/upkeep/upgrade/prove-version.ts: tellsVersion",
   "sidecar/upkeep/upgrade/request-upgrade.ts: asked",
 ]);
 

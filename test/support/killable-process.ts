@@ -21,7 +21,7 @@ export function startKillableProcess<Request extends object, State>(
     ask: async (request) => {
       if (!child.connected) return undefined;
       const answer = once(child, "message").then(([state]) => state as State);
-      // Without a callback, a message to a process that has just ended would be an error of the whole child; `ended` tells it.
+      // Without a callback, a message to a process that has just ended would be an error of the whole child; `ended` reports it.
       child.send(request ?? {}, () => undefined);
       return Promise.race([answer, ended.then(() => undefined)]);
     },

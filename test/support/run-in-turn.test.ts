@@ -13,18 +13,18 @@ async function lockFile(): Promise<string> {
 test("does one work after the other, and goes on after one that failed", async () => {
   const path = await lockFile();
   const { promise, resolve } = Promise.withResolvers<void>();
-  const told: string[] = [];
+  const events: string[] = [];
   const first = runInTurn(path, 10_000, async () => {
-    told.push("first begins");
+    events.push("first begins");
     await promise;
-    told.push("first ends");
+    events.push("first ends");
     throw new Error("no good");
   });
-  const second = runInTurn(path, 10_000, async () => void told.push("second"));
+  const second = runInTurn(path, 10_000, async () => void events.push("second"));
   resolve();
   await expect(first).rejects.toThrow("no good");
   await second;
-  expect(told).toEqual(["first begins", "first ends", "second"]);
+  expect(events).toEqual(["first begins", "first ends", "second"]);
 });
 
 test("does nothing when others have it for too long, and says by which file", async () => {

@@ -17,7 +17,7 @@ export type ReadyUrls = Readonly<Record<string, string>>;
 /** A service in its own process. Disposing of it sends SIGTERM and waits for the end. */
 export type ServiceProcess = AsyncDisposable &
   Readonly<{
-    /** URLs by name, as the service told when it was ready. */
+    /** URLs by name, as the service reported when it was ready. */
     urls: ReadyUrls;
     pid: number;
     /** What it has printed so far. */
@@ -39,7 +39,7 @@ export async function startService(
     descriptors,
     program = gatehouse,
     args: more = [],
-    tells = readyMessage,
+    reports = readyMessage,
     ...options
   }: Readonly<{
     cwd?: string;
@@ -48,8 +48,8 @@ export async function startService(
     program?: string;
     /** Options of the command. */
     args?: readonly string[];
-    /** Resolves with its URLs when it is ready; by default as a service tells its parent. */
-    tells?: (child: ChildProcess) => Promise<ReadyUrls>;
+    /** Resolves with its URLs when it is ready; by default as a service reports to its parent. */
+    reports?: (child: ChildProcess) => Promise<ReadyUrls>;
   }> = {},
 ): Promise<ServiceProcess> {
   const limit = descriptors === undefined ? [] : ["sh", "-c", `ulimit -n ${descriptors} && exec "$@"`, "sh"];
@@ -66,7 +66,7 @@ export async function startService(
     throw new Error(`${service} ended with status ${String(status)}:\n${output}`);
   });
   ended.catch(() => undefined);
-  const ready = await within(`the start of ${service}`, startDeadlineMs, Promise.race([tells(child), ended]));
+  const ready = await within(`the start of ${service}`, startDeadlineMs, Promise.race([reports(child), ended]));
   const end = async (signal: NodeJS.Signals, withinMs = stopDeadlineMs) => {
     child.kill(signal);
     return within(`the end of ${service}`, withinMs, exited);

@@ -3,16 +3,16 @@ import { fileURLToPath } from "node:url";
 import type { FakeNode } from "#sidecar/testing/fake-node.ts";
 import { startKillableProcess, type KillableProcess } from "./killable-process.ts";
 
-/** What the process is told: to upgrade its node to a release, now or at a time, or to restore its data, and at which step from now on to end itself. */
+/** What the process is given: to upgrade its node to a release, now or at a time, or to restore its data, and at which step from now on to end itself. */
 export type UpgradeProcessRequest = Readonly<{ source?: string; atMs?: number; snapshot?: string; killAt?: number }>;
 
 /** How the node and its upgrade are in the eyes of the upkeep. */
 export type UpgradeProcessState = Readonly<{
   /** node.conf, pruning and data are as desired, and no restart is due. */
   isRight: boolean;
-  /** The node is known to have advanced with its node.conf. Of one that nobody has restarted, its start and the file's last change may be too near to each other to tell. */
+  /** The node is known to have advanced with its node.conf. Of one that nobody has restarted, its start and the file's last change may be too close together to distinguish. */
   isKept: boolean;
-  /** Why an upgrade that was asked for was refused. */
+  /** Why an upgrade that was requested was refused. */
   problems: readonly string[];
   /** What is said of the data (`DataSound`). */
   data: string | undefined;

@@ -4,7 +4,7 @@ import type { FakeNode } from "#sidecar/testing/fake-node.ts";
 import { startKillableProcess, type KillableProcess } from "./killable-process.ts";
 import { until } from "./until.ts";
 
-/** What the process is told; `killAt`: the step at which it is to end itself, see `armKillPoint`. */
+/** What the process is given; `killAt`: the step at which it is to end itself, see `armKillPoint`. */
 export type UpkeepRequest = Readonly<{ killAt?: number }>;
 
 /** How the node is in the eyes of its upkeep. */

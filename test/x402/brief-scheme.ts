@@ -66,7 +66,7 @@ export const brief: Scheme<BriefPayment> = {
   authorization: ({ payer, until, nonce }) => ({
     from: String(payer),
     to: "whom the offer names",
-    value: "what the offer asks for",
+    value: "what the offer requests",
     validAfter: "0",
     validBefore: String(until),
     nonce: String(nonce),

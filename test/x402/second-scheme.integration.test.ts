@@ -39,7 +39,7 @@ const account = privateKeyToAccount(`0x${"11".repeat(32)}`);
 const log = pino({ level: "silent" });
 const word = "shibboleth";
 
-/** A line on a tab is no transfer: its scheme asks the facilitator for none. */
+/** A line on a tab is no transfer: its scheme queries the facilitator for none. */
 const noTransfers: Transfers = {
   assets: new Map(),
   isSigned: () => false,

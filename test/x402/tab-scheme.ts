@@ -15,8 +15,8 @@ type TabPayment = Readonly<z.output<typeof tabPayload>>;
 export type TabScheme = Readonly<{ tab: Scheme<TabPayment>; written: readonly string[]; reads: () => number }>;
 
 /**
- * Creates a scheme that was made up: an account pays by a line on its tab, and a word that only it knows. A seller asks for twice the price, for the
- * wait; a client writes one line after another; a facilitator lets whoever knows the word write what the requirements ask for.
+ * Creates a scheme that was made up: an account pays by a line on its tab, and a word that only it knows. A seller requests twice the price, for the
+ * wait; a client writes one line after another; a facilitator lets whoever knows the word write what the requirements request.
  */
 export function createTabScheme(word: string): TabScheme {
   let reads = 0;

@@ -5,7 +5,7 @@ const look = createFindings("clock");
 /** From when two clocks differ; payments are valid for minutes, and an authorization begins a few seconds in the past. */
 const toleratedMs = 5_000;
 
-/** Whether the clocks of the services agree with this machine's. Whose of the two is wrong is not known from here; a node's blocks tell more. */
+/** Whether the clocks of the services agree with this machine's. Whose of the two is wrong is not known from here; a node's blocks show more. */
 export const clockCheck: Check = async ({ services }) =>
   listAnswering(services).flatMap(({ service: { service, metric, requestedAtMs } }) => {
     const seconds = metric("gatehouse_time_seconds");
@@ -17,7 +17,7 @@ export const clockCheck: Check = async ({ services }) =>
       look(
         service,
         "wrong",
-        `its clock is ${Math.round(Math.abs(offMs) / 1_000)} s ${direction} this machine's: payments are refused as expired or not valid yet; \`timedatectl status\` on both machines tells which is not synchronised`,
+        `its clock is ${Math.round(Math.abs(offMs) / 1_000)} s ${direction} this machine's: payments are refused as expired or not valid yet; \`timedatectl status\` on both machines shows which is not synchronised`,
       ),
     ];
   });

@@ -53,7 +53,7 @@ async function stateOf(
     const latest = await call("eth_getBlockByNumber", ["latest", false]);
     const block = latest.ok ? head.safeParse(latest.result) : undefined;
     if (block?.success !== true)
-      return [look(service, "unknown", `${shown} is of chain ${chainId}, and does not tell its latest block`)];
+      return [look(service, "unknown", `${shown} is of chain ${chainId}, and does not report its latest block`)];
     return [judgeHead(service, shown, { ...block.data, staleAfterMs, nowMs: clock() })];
   } catch (error) {
     if (!(error instanceof NoJsonRpcAnswerError)) throw error;
@@ -76,7 +76,7 @@ function judgeHead(service: string, shown: string, { number, timestamp, staleAft
     return look(
       service,
       "wrong",
-      `${shown} has ${block}, which is ${Math.round(-ageMs / 1_000)} s in the future of this machine's clock; \`timedatectl status\` on both tells whose is wrong`,
+      `${shown} has ${block}, which is ${Math.round(-ageMs / 1_000)} s in the future of this machine's clock; \`timedatectl status\` on both shows whose is wrong`,
     );
   }
   if (ageMs > staleAfterMs) {

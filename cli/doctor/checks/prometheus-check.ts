@@ -76,7 +76,7 @@ function scrapes({ data }: z.output<typeof targets>, shown: string): readonly Fi
       look(
         "Prometheus",
         "wrong",
-        `${shown} scrapes no service of Gatehouse; docs/observability.md tells how it comes to`,
+        `${shown} scrapes no service of Gatehouse; docs/observability.md says how to add them`,
       ),
     ];
   const down = found.filter(({ health }) => health !== "up");

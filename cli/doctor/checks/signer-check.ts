@@ -29,7 +29,7 @@ async function stateOf(service: InspectedService): Promise<readonly Finding[]> {
   if (name !== "facilitator" || service.configuration === undefined) return [];
   const held = service.metric("gatehouse_facilitator_signer_balance_native");
   if (held === undefined || Number.isNaN(held))
-    return [look(name, "unknown", "what its signer holds is not known: neither its settings nor its metrics tell")];
+    return [look(name, "unknown", "what its signer holds is not known: neither its settings nor its metrics say")];
   if (held > 0) return [look(name, "right", `its signer holds ${held}`)];
   return [
     look(
@@ -56,7 +56,7 @@ async function checkBalance(service: string, payer: GasPayer): Promise<Finding> 
       return look(
         service,
         "unknown",
-        `${maskCredentials(rpcUrl)} does not tell what ${address} holds, or what gas costs`,
+        `${maskCredentials(rpcUrl)} does not report what ${address} holds, or what gas costs`,
       );
     }
     const most = BigInt(Math.round(maxFeePerGasGwei * gwei));

@@ -188,7 +188,7 @@ function jobBody({ image, labels, command, volumes }: EngineJob) {
 function read<Shape>(shape: z.ZodType<Shape>, body: unknown, what: string): Shape {
   const parsed = shape.safeParse(body);
   if (parsed.success) return parsed.data;
-  throw new EngineError(`the Docker engine told of ${what} what this version does not know`, false);
+  throw new EngineError(`the Docker engine reported ${what} what this version does not know`, false);
 }
 
 const headerBytes = 8;

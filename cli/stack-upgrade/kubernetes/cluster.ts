@@ -43,7 +43,7 @@ export type Cluster = Readonly<{
   reviewRights: (reviews: readonly ClusterObject[]) => Promise<readonly boolean[]>;
   /** Returns false where there is none of that name. */
   patch: (kind: ClusterKind, name: string, patch: ClusterPatch) => Promise<boolean>;
-  /** Asks for its removal, and does not wait for it; one that is not there is left at that. */
+  /** Requests its removal, and does not wait for it; one that is not there is left at that. */
   remove: (kind: ClusterKind, name: string) => Promise<void>;
   /** What the only container of a pod printed. */
   readLogs: (pod: string) => Promise<string>;

@@ -27,7 +27,7 @@ const clusterOf = async (does: string) =>
   createKubectlCluster({ context: "production", namespace: "pay" }, await stand(does));
 const readBack = (name: string) => readFile(join(directory, name), "utf8");
 
-it("asks the cluster and the namespace of the stack, whatever kubectl would take by itself", async () => {
+it("queries the cluster and the namespace of the stack, whatever kubectl would take by itself", async () => {
   const cluster = await clusterOf('echo \'{"kind":"Pod"}\'');
   expect(await cluster.find(shape, "pod", "node-0")).toEqual({ kind: "Pod" });
   expect(await readBack("words")).toBe(

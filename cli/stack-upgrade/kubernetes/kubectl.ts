@@ -117,7 +117,7 @@ function runKubectl(
             : `can't be run (${code ?? error.message})`;
       return reject(new ClusterError(`${program} ${words[0] ?? ""} ${why}`, true, { cause: error }));
     });
-    // One that has ended without reading it is told of by its exit status.
+    // One that has ended without reading it is reported by its exit status.
     child.stdin?.on("error", () => {});
     child.stdin?.end(input === undefined ? "" : JSON.stringify(input));
   });

@@ -8,7 +8,7 @@ import { names } from "./kubernetes-names.ts";
 const program = "/app/cli/stack-upgrade/ask-node.main.ts";
 
 /**
- * Creates the questions for a stack on Kubernetes: its sidecar is asked in its own pod, whatever the network policies of the namespace let in, and the node
+ * Creates the questions for a stack on Kubernetes: its sidecar is queried in its own pod, whatever the network policies of the namespace let in, and the node
  * through the gateway there.
  */
 export function createPodQuestions(cluster: Pick<Cluster, "exec">): StackQuestions {

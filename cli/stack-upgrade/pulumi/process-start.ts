@@ -13,7 +13,7 @@ const startField = 19;
 /**
  * When a process was started, in words that no other process with its number ever gets; undefined where it has ended.
  *
- * @throws {Error} where this machine does not tell.
+ * @throws {Error} where this machine does not say.
  */
 export async function readProcessStart(pid: number): Promise<string | undefined> {
   const { bootId } = bootTime();

@@ -6,7 +6,7 @@ import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 export const pulumiBackend = z.object({
   /** The address without user and options. */
   shown: z.string(),
-  /** Hash of what tells it from another one. */
+  /** Hash of what distinguishes it from another one. */
   sha256: z.string(),
 });
 

@@ -6,7 +6,7 @@ import { pause } from "#daemon/time.ts";
 import { endProcessTree } from "./process-tree.ts";
 import { openScratchFile, scratchBytesMax, type ScratchFile } from "./scratch-file.ts";
 
-/** Pulumi could not do what it was asked for; the message has its words, in which it hides secrets itself. */
+/** Pulumi could not do what was requested; the message has its words, in which it hides secrets itself. */
 export class PulumiError extends Error {
   override readonly name = "PulumiError";
   readonly code = "pulumi_error";
@@ -23,9 +23,9 @@ export class PulumiError extends Error {
 export type PulumiRun = Readonly<{
   args: readonly string[];
   withinMs: number;
-  /** Is told each line as it comes. */
+  /** Called with each line as it comes. */
   onLine?: (line: string) => void;
-  /** Is told of the process before the program begins in it; where that fails, or this process ends meanwhile, the program never begins. */
+  /** Called with the process before the program begins in it; where that fails, or this process ends meanwhile, the program never begins. */
   onBegin?: (pid: number) => Promise<void>;
 }>;
 
@@ -90,7 +90,7 @@ export function createPulumiProcess(
 async function openGate({ pid, stdio }: ChildProcess, onBegin: PulumiRun["onBegin"]): Promise<void> {
   const opening = stdio[3];
   if (onBegin === undefined || pid === undefined || !(opening instanceof Writable)) return;
-  // One that has ended meanwhile is told of by its exit status.
+  // One that has ended meanwhile is reported by its exit status.
   opening.on("error", () => {});
   try {
     await onBegin(pid);
@@ -108,7 +108,7 @@ type Following = Readonly<{
   onLine: PulumiRun["onLine"];
 }>;
 
-/** Tells the lines of a program until its end, and ends it at a limit; returns which one that was. */
+/** Passes on the lines of a program until its end, and ends it at a limit; returns which one that was. */
 async function followToEnd(
   child: ChildProcess,
   { files, withinMs, notedMs, onLine }: Following,

@@ -9,7 +9,7 @@ export type KillSwitch = Readonly<{
   spare: () => void;
 }>;
 
-type Kill = Readonly<{ at: number; isAfter: boolean; tell: () => void }>;
+type Kill = Readonly<{ at: number; isAfter: boolean; report: () => void }>;
 
 /** A process that was killed waits for nothing any more. */
 const forever = () => new Promise<never>(() => {});
@@ -27,14 +27,14 @@ export function createKillSwitch(): KillSwitch {
       try {
         if (now.isAfter) effect();
       } catch {
-        // Nobody is left to be told of it.
+        // Nobody is left to hear of it.
       }
-      now.tell();
+      now.report();
       return forever();
     },
     killAt: (nth, isAfter) =>
       new Promise((resolve) => {
-        kill = { at: changes + nth, isAfter, tell: () => resolve("killed") };
+        kill = { at: changes + nth, isAfter, report: () => resolve("killed") };
       }),
     spare: () => {
       kill = undefined;

@@ -26,7 +26,7 @@ import {
 import { createWorldTime } from "./world-time.ts";
 
 /**
- * A stack in memory: an engine with two containers and a volume, Pulumi with a configuration, and a node whose data tell which versions ran over them. A run can be
+ * A stack in memory: an engine with two containers and a volume, Pulumi with a configuration, and a node whose data show which versions ran over them. A run can be
  * ended at any change that it makes; what it has begun in containers and processes goes on without it.
  */
 export function createStackWorld(newVersion: NewVersion, kind: StackTarget["kind"] = "docker") {

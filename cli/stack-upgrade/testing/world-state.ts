@@ -104,7 +104,7 @@ export type WorldParts = Readonly<{
   kind: StackTarget["kind"];
   kills: KillSwitch;
   time: WorldTime;
-  /** Tells that something is in its middle. */
+  /** Notes that something is half done. */
   meet: (event: WorldEvent) => void;
 }>;
 

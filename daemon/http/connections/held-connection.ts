@@ -80,7 +80,7 @@ export class HeldConnection {
     const isWhole = this.#underWay > 1 || this.#request?.complete === true;
     // What is still on its way to the client is an answer under way, too.
     if ((isAsking && isWhole) || this.socket.writableLength > 0) return { kind: "busy", sinceMs: this.#idleSinceMs };
-    // Node tells nothing of a head that has begun, so that its age counts from the first look.
+    // Node reports nothing about a head that has begun, so that its age counts from the first look.
     if (isAsking || this.socket.bytesRead > this.#readAtWhole) {
       this.#begunAtMs ??= nowMs;
       return { kind: "unfinished", sinceMs: this.#begunAtMs };

@@ -20,7 +20,7 @@ export type ListenerRoom = Readonly<{
   hasRoom: () => boolean;
   /** Makes room in the process by closing idle connections of other listeners; false: there is none. */
   shedElsewhere: () => boolean;
-  /** Told that a connection was refused, or idle ones closed, for want of room. */
+  /** Called when a connection was refused, or idle ones were closed, for want of room. */
   wasFull: () => void;
   metrics: ConnectionMetrics;
   clock: () => number;

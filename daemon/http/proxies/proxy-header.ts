@@ -5,7 +5,7 @@ import { giveRead, putBefore, takeReads, type ServeConnection } from "../raw-con
 
 /**
  * What the first bytes of a proxy's connection are, as far as they have come: not whole yet, no header of the PROXY protocol, or one that
- * ends at `endsAt`. `source` is the client's address; absent where the proxy speaks for itself or can't tell (LOCAL, UNKNOWN).
+ * ends at `endsAt`. `source` is the client's address; absent where the proxy speaks for itself or does not know (LOCAL, UNKNOWN).
  */
 export type ProxyHeaderReading =
   | Readonly<{ kind: "partial" }>
@@ -57,7 +57,7 @@ function readVersion1(bytes: Buffer): ProxyHeaderReading {
   return isWhole ? { kind: "whole", endsAt, source } : malformed;
 }
 
-/** Families and transports by their byte, with the length of a source address and of all addresses; the others tell no address. */
+/** Families and transports by their byte, with the length of a source address and of all addresses; the others carry no address. */
 const addressed: ReadonlyMap<number, Readonly<{ source: number; all: number }>> = new Map([
   [0x11, { source: 4, all: 12 }],
   [0x21, { source: 16, all: 36 }],

@@ -28,7 +28,7 @@ export const gatewayEvents = {
   },
   "node-link-unreachable": {
     level: "warn",
-    means: "The node's WebSocket can't be reached: heads are asked for over HTTP, subscriptions are refused.",
+    means: "The node's WebSocket can't be reached: heads are requested over HTTP, subscriptions are refused.",
     act: "Check `node.webSocketUrl`.",
     runbook: "gateway-link-lost",
   },
@@ -45,12 +45,12 @@ export const gatewayEvents = {
   },
   "proxy-not-trusted": {
     level: "warn",
-    means: "A peer says whom it asks for and is not believed; if it is your proxy, all its clients share one limit.",
+    means: "A peer says whom it serves and is not believed; if it is your proxy, all its clients share one limit.",
     act: "Add it to `callers.trustedProxies`, if it is yours.",
   },
   "proxy-silent": {
     level: "warn",
-    means: "A trusted proxy does not say whom it asks for, so that all its clients share one limit.",
+    means: "A trusted proxy does not say whom it serves, so that all its clients share one limit.",
     act: "Make it send the header, or name the one that it sends in `callers.forwardedHeader`.",
   },
   "spans-sent-again": { level: "info", means: "Spans are sent to the collector again." },

@@ -5,7 +5,7 @@ export const paymentEvents = {
   sold: { level: "info", means: "A paid response goes to its client." },
   "sale-pending": {
     level: "warn",
-    means: "The response is ready, and the payment not yet on the chain: the client gets it when it asks again.",
+    means: "The response is ready, and the payment not yet on the chain: the client gets it when it tries again.",
     runbook: "settlement-stuck",
   },
   "sale-without-verdict": {
@@ -61,7 +61,7 @@ export const paymentEvents = {
   },
   "settlements-not-taken-up": {
     level: "error",
-    means: "Settlements that were begun before, or asked for by other replicas, can't be taken up; it is tried again.",
+    means: "Settlements that were begun before, or requested by other replicas, can't be taken up; it is tried again.",
     runbook: "settlement-stuck",
   },
   "facilitator-fit": { level: "info", means: "The facilitator answers and settles what is sold." },

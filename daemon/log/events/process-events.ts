@@ -72,6 +72,6 @@ export const processEvents = {
   "engine-call-refused": {
     level: "warn",
     means: "The engine proxy refused a call other than its three, or too many of them.",
-    act: "Find out who else uses the proxy's socket: a sidecar asks for no more than it may.",
+    act: "Find out who else uses the proxy's socket: a sidecar requests no more than it may.",
   },
 } as const satisfies LogEventTable;

@@ -12,7 +12,7 @@ function panic(code: bigint): Promise<string> {
   return revertMessage(encodeErrorResult({ abi, errorName: "Panic", args: [code] }));
 }
 
-test("Solidity's own errors tell their reason, in geth's words", async () => {
+test("Solidity's own errors give their reason, in geth's words", async () => {
   expect(await text("no funds")).toBe("execution reverted: no funds");
   expect(await text("")).toBe("execution reverted: ");
   expect(await panic(0x11n)).toBe("execution reverted: arithmetic underflow or overflow");

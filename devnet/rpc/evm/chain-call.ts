@@ -35,7 +35,7 @@ export async function runCall<T>(
   }
 }
 
-/** The error that geth answers for a revert; undefined for another error. Anvil tells errors that it can't know as text. */
+/** The error that geth answers for a revert; undefined for another error. Anvil returns errors that it can't know as text. */
 async function revertError(error: unknown): Promise<RpcError | undefined> {
   if (!(error instanceof AnvilRequestError) || error.code !== errorCode.reverted) return undefined;
   return new RpcError(error.code, await revertMessage(error.data as Hex), error.data);

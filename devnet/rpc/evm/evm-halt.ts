@@ -6,7 +6,7 @@ export type HaltPlace = Readonly<{ opcode: number; stackItems: number }>;
 /** Items that the stack may hold before one more is pushed. */
 const stackLimit = 1_024;
 
-/** A halt by a text that does not tell the instruction. */
+/** A halt by a text that does not report the instruction. */
 type Halt = string | ((place: HaltPlace | undefined) => string);
 
 const outOfGas = "out of gas";
@@ -127,7 +127,7 @@ export function haltOf(error: unknown): string | undefined {
   return /^EVM error (\w+)/.exec(error.message)?.[1];
 }
 
-/** Whether geth's text for a halt names the instruction, which the halt alone does not tell. */
+/** Whether geth's text for a halt names the instruction, which the halt alone does not report. */
 export function needsPlace(halt: string): boolean {
   return typeof byText.get(halt.toLowerCase()) === "function";
 }

@@ -92,7 +92,7 @@ export function wireTransaction(transaction: Fields): Fields {
 }
 
 /**
- * A receipt as the execution API has it. Anvil adds the block's time, and that as a decimal number, and tells the price of blob
+ * A receipt as the execution API has it. Anvil adds the block's time, and that as a decimal number, and gives the price of blob
  * gas to transactions without blobs.
  */
 export function wireReceipt(receipt: Fields): Fields {

@@ -14,22 +14,22 @@ export function createExtensionMethods(node: Node): MethodGroup {
     const [id] = readParams([blockNumberOrTag], params);
     return requireBlock(node, id);
   };
-  const tell = numberForm(node);
-  const identity = ({ number, hash: blockHash }: Block) => ({ blockNumber: tell(Number(number)), blockHash });
+  const answer = numberForm(node);
+  const identity = ({ number, hash: blockHash }: Block) => ({ blockNumber: answer(Number(number)), blockHash });
   return {
     eth_getProposerByTxHash: async (params) => {
       const [transaction] = readParams([hash], params);
       const receipt = await node.anvil.request<Receipt | null>("eth_getTransactionReceipt", [transaction]);
       const block = receipt === null ? null : await readBlock(node, receipt.blockHash);
       if (block === null) return null;
-      const validatorIndex = tell(validatorAddresses.indexOf(block.miner));
+      const validatorIndex = answer(validatorAddresses.indexOf(block.miner));
       return { transactionHash: transaction, ...identity(block), proposer: block.miner, validatorIndex };
     },
     eth_getProposersByBlockNumber: async (params) => proposers(await read(params)),
     debug_getValidatorInfo: async (params) => {
       const [id] = readParams([blockNumberOrTag.optional()], params);
       const block = await requireBlock(node, id ?? "latest");
-      return { ...identity(block), ...(await validatorInfo(Number(block.number), tell)) };
+      return { ...identity(block), ...(await validatorInfo(Number(block.number), answer)) };
     },
     debug_getBlockProof: async (params) => {
       const { proveBlock } = await import("../block-proof.ts");
@@ -48,7 +48,7 @@ export function createExtensionMethods(node: Node): MethodGroup {
     debug_protocolVersion: async (params) => {
       readParams([], params);
       const stable = await requireBlock(node, "finalized");
-      return protocolVersion(node, tell(Number(stable.number)));
+      return protocolVersion(node, answer(Number(stable.number)));
     },
   };
 }
@@ -64,16 +64,16 @@ function proposers(block: Block): readonly Hex[] {
   return Number(block.number) === 0 ? [] : [block.miner];
 }
 
-async function validatorInfo(height: number, tell: NumberForm) {
+async function validatorInfo(height: number, answer: NumberForm) {
   const { deriveBlsPublicKey } = await import("../block-proof.ts");
   return {
     nextProposer: findProposer(height + 1),
     validators: validatorAddresses.map((address, index) => ({
-      index: tell(index),
+      index: answer(index),
       address,
       blsPublicKey: deriveBlsPublicKey(address),
-      votingPower: tell(1),
-      proposedBlocks: tell(proposedBlocks(height, index)),
+      votingPower: answer(1),
+      proposedBlocks: answer(proposedBlocks(height, index)),
     })),
   };
 }

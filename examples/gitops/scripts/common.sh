@@ -21,7 +21,7 @@ gatehouse() {
   node "$gatehouse_directory/cli/gatehouse.js" "$@"
 }
 
-# Prints the environment that was asked for, once it is known that there is one.
+# Prints the environment that was requested, once it is known that there is one.
 environment_of() {
   [[ ${1-} =~ ^[a-z0-9][a-z0-9-]*$ ]] || die "which environment? One of: $(environments)"
   [ -f "$repository/stacks/Pulumi.$1.yaml" ] || die "no stacks/Pulumi.$1.yaml; there are: $(environments)"

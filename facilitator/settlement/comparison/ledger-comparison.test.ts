@@ -36,7 +36,7 @@ function comparedLedger() {
   });
   const state = { nowMs: sampleMs, isNodeDown: false, headMs: undefined as number | undefined, isSettler: true };
   const lost = new Set<Hex>();
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   let together = 0;
   const seen = { asked: 0, togetherMax: 0 };
   const chain = {
@@ -51,7 +51,7 @@ function comparedLedger() {
       return lost.has(hash) ? undefined : receiptOf(hash);
     },
   };
-  const log = pino({ level: "error" }, { write: (line: string) => void told.push(JSON.parse(line)) });
+  const log = pino({ level: "error" }, { write: (line: string) => void reported.push(JSON.parse(line)) });
   const compared = startLedgerComparison(
     { compareIntervalMs: minuteMs },
     {
@@ -66,7 +66,7 @@ function comparedLedger() {
   return {
     state,
     lost,
-    told,
+    reported,
     seen,
     comparison: compared.comparison,
     /** Notes as many settlements as were settled just now; the number of the first. */
@@ -99,7 +99,7 @@ function comparedLedger() {
   };
 }
 
-test("on a busy facilitator a mismatch is counted for an hour, and told once", async () => {
+test("on a busy facilitator a mismatch is counted for an hour, and reported once", async () => {
   await using ledger = comparedLedger();
   lose(ledger, await ledger.settle(1));
   const counts = [];
@@ -109,7 +109,7 @@ test("on a busy facilitator a mismatch is counted for an hour, and told once", a
     counts.push(ledger.comparison()?.mismatches);
   }
   expect(new Set(counts)).toEqual(new Set([1]));
-  expect(ledger.told).toHaveLength(1);
+  expect(ledger.reported).toHaveLength(1);
   for (let minute = 0; minute < 3; minute += 1) await ledger.minute();
   expect(ledger.comparison()?.mismatches).toBe(0);
 });
@@ -137,7 +137,7 @@ test("of a chain that has lost everything a thousand mismatches are remembered a
   for (let number = first; number < first + 1_300; number += 1) lose(ledger, number);
   for (let look = 0; look < 4; look += 1) await ledger.minute();
   expect(ledger.comparison()?.mismatches).toBe(1_000);
-  expect(ledger.told).toHaveLength(1_000);
+  expect(ledger.reported).toHaveLength(1_000);
 });
 
 test("what the chain has again is counted no more", async () => {
@@ -169,22 +169,22 @@ test("after a look that failed there is no count, and the time stays that of the
   expect(ledger.comparison(), "a replica that does not settle").toBeUndefined();
 });
 
-test("a settlement that is newer than the node's newest block is told as the node's lag, and once it has caught up as not paid", async () => {
+test("a settlement that is newer than the node's newest block is reported as the node's lag, and once it has caught up as not paid", async () => {
   await using ledger = comparedLedger();
   lose(ledger, await ledger.settle(1));
   ledger.state.headMs = sampleMs - minuteMs;
   await ledger.minute();
   await ledger.minute();
   expect(ledger.comparison()?.mismatches).toBe(1);
-  expect(ledger.told).toEqual([
+  expect(ledger.reported).toEqual([
     expect.objectContaining({ msg: expect.stringMatching(/: the node is behind$/), transaction: idOf(1) }),
   ]);
   ledger.state.headMs = undefined;
   await ledger.minute();
-  expect(ledger.told.slice(1)).toEqual([expect.objectContaining({ msg: notOnChain, transaction: idOf(1) })]);
+  expect(ledger.reported.slice(1)).toEqual([expect.objectContaining({ msg: notOnChain, transaction: idOf(1) })]);
 });
 
-test("receipts are asked for a few at a time, so that payments find room in the batch that they share", async () => {
+test("receipts are requested a few at a time, so that payments find room in the batch that they share", async () => {
   await using ledger = comparedLedger();
   await ledger.settle(250);
   await ledger.minute();

@@ -38,11 +38,11 @@ export function startLedgerComparison(
   const { log, isSettler } = dependencies;
   let walk = createLedgerWalk(dependencies);
   let last: LedgerComparison | undefined;
-  const tell = createTeller(log);
+  const report = createTeller(log);
   const look = async () => {
     try {
       const { mismatches, atMs } = await walk.look();
-      tell(mismatches);
+      report(mismatches);
       last = { mismatches: mismatches.length, atMs };
     } catch (error) {
       last = last && { ...last, mismatches: undefined };

@@ -96,7 +96,7 @@ export function startCandidate(options: SettlingOptions, dependencies: Candidate
   };
 }
 
-/** Asks the database, and notices whether it answers. */
+/** Queries the database, and notices whether it answers. */
 function createAsking({ log }: Pick<CandidateDependencies, "log">) {
   let state: ReadinessCheck = { ok: true, message: "answers" };
   /** What the work gives, or nothing when the database can't be used now. */

@@ -34,7 +34,7 @@ type Entry = {
 type OutcomeWatchDependencies = Pick<PollDependencies, "log" | "pause" | "random"> &
   Readonly<{ requests: Pick<Requests, "states"> }>;
 
-/** Creates a watch that asks nothing while nobody waits. */
+/** Creates a watch that sends nothing while nobody waits. */
 export function createOutcomeWatch(
   { intervalMs }: Readonly<{ intervalMs: number }>,
   { requests, ...dependencies }: OutcomeWatchDependencies,
@@ -51,7 +51,7 @@ export function createOutcomeWatch(
     entry.end(recorded ?? "gone");
   };
   const look = async (): Promise<void> => {
-    // Only those that were there before the question: what is asked for meanwhile may be too new for the answer.
+    // Only those that were there before the question: what is requested meanwhile may be too new for the answer.
     const requested = [...entries];
     const states = await requests.states(requested.map(([id]) => id));
     for (const [id, entry] of requested) if (entries.get(id) === entry) settle(id, entry, states.get(id));

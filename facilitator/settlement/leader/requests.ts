@@ -4,12 +4,12 @@ import { toAuthorizationKey, settlementColumns, toSettlementRow, toRecorded, toS
 import type { Recorded, Settlement } from "../settlement.ts";
 
 /**
- * The table of settlements as the place where replicas meet: any of them asks for a settlement and watches it, the one that settles
+ * The table of settlements as the place where replicas meet: any of them requests a settlement and watches it, the one that settles
  * finds it there. Any method throws `StoreError` when the database can't be used now.
  */
 export type Requests = Readonly<{
   /**
-   * Asks for a settlement, which makes the one who asks its owner; asking again changes nothing. False when another payment has the
+   * Requests a settlement, which makes the one who asks its owner; asking again changes nothing. False when another payment has the
    * same authorization nonce.
    */
   ask: (settlement: Settlement) => Promise<boolean>;
@@ -23,7 +23,7 @@ export type Requests = Readonly<{
 export type LeaderRequests = Readonly<{
   /** Settlements that were requested and have no transaction yet, oldest first. */
   waiting: (countMax: number) => Promise<readonly Settlement[]>;
-  /** Takes requests back that could not be sent, and says why. Nothing was sent, and nothing will be until it is asked for again. */
+  /** Takes requests back that could not be sent, and says why. Nothing was sent, and nothing will be until it is requested again. */
   decline: (id: Hex, message: string) => Promise<void>;
 }>;
 

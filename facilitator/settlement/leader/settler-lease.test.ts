@@ -24,7 +24,7 @@ function startDeadline() {
   return { ...deadline, passTime, passed: () => state.passed };
 }
 
-test("a lease is trusted from before it was asked for, and until it was not renewed in time", async () => {
+test("a lease is trusted from before it was requested, and until it was not renewed in time", async () => {
   const { claim, passTime, passed } = startDeadline();
   const first = claim();
   await passTime(1_000);

@@ -36,7 +36,7 @@ type TermGuard = Readonly<{
 export const termLifeMs = 4_000;
 
 /**
- * How long a replica trusts a renewal, by its own clock, from before it asked for it: less than the term's life, so that a leader
+ * How long a replica trusts a renewal, by its own clock, from before it requested it: less than the term's life, so that a leader
  * that can't renew has ended its term when another one begins. Holds for a process that runs, and whose clock is not slower than the
  * database's by an eighth. For one that was stopped there is the guard.
  */
@@ -72,7 +72,7 @@ export function createSettlerLease(
 
 /** One question to the database that begins or renews a term. */
 export type LeaseClaim = Readonly<{
-  /** The database agreed: the lease may be trusted from the moment at which it was asked. */
+  /** The database agreed: the lease may be trusted from the moment at which it was queried. */
   confirm: () => void;
   /** It did not, or nobody knows: what was trusted before is still. */
   drop: () => void;

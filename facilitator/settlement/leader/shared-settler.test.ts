@@ -54,7 +54,7 @@ function startReplica({ beforeStatement = pass as (what: string) => Promise<void
   return { settler, requests, lease, inTerm, watch, poll };
 }
 
-test("a sale whose request was declined is not told the success of the next one's", async () => {
+test("a sale whose request was declined does not get the success of the next one's", async () => {
   if (payment === undefined) throw new Error("no payment");
   const { settler, requests, lease, inTerm, watch, poll } = startReplica();
   await using _ = watch;
@@ -73,7 +73,7 @@ test("a sale whose request was declined is not told the success of the next one'
   expect(await second).toMatchObject({ state: "settled", transaction: sampleAttempt.hash });
 });
 
-test("a sale whose request is declined while it asks again, in a replica that stops, may still ask again", async () => {
+test("a sale whose request is declined while it tries again, in a replica that stops, may still ask again", async () => {
   if (payment === undefined) throw new Error("no payment");
   let onTake: () => Promise<void> = pass;
   const { settler, requests, lease, inTerm, watch } = startReplica({

@@ -26,7 +26,7 @@ export type SharedSettlerDependencies = Readonly<{
   ownership: Ownership;
   /** Whether the chain would take the payment now. */
   check: (payment: SignedPayment) => Promise<Refusal | undefined>;
-  /** Tells the part of this process that settles, if it does. */
+  /** Notifies the part of this process that settles, if it does. */
   onRequest: () => void;
   clock: () => number;
   pause: Pause;
@@ -35,7 +35,7 @@ export type SharedSettlerDependencies = Readonly<{
 }>;
 
 /**
- * Creates the settler of a replica: it judges a payment, puts it on record as asked for, and waits for the outcome to be on
+ * Creates the settler of a replica: it judges a payment, puts it on record as requested, and waits for the outcome to be on
  * record, whichever replica brings it about. What is on record is settled even if this process ends meanwhile, so a caller
  * who can't be given the outcome is answered `pending`.
  */
@@ -93,7 +93,7 @@ async function waitFor(
 }
 
 /**
- * Starts the engine of one of several replicas. Each takes payments, judges them and tells their outcome; one at a time settles for
+ * Starts the engine of one of several replicas. Each takes payments, judges them and reports their outcome; one at a time settles for
  * all, because the signer's nonces follow one another, and the next one takes over when it is gone. They meet in the database only.
  */
 export function startSharedEngine(

@@ -97,7 +97,7 @@ function writingBy(write: Write, ledger: Ledger): Ledger {
 type IntakeDependencies = LeaderTermDependencies &
   Readonly<{ settling: Settling; onFault: (error: unknown) => void; over: AbortSignal }>;
 
-/** Takes requests from the database into the queue of the signer, and tells the database of those that could not be sent. */
+/** Takes requests from the database into the queue of the signer, and reports to the database those that could not be sent. */
 function startIntake(options: SettlingOptions, dependencies: IntakeDependencies): AsyncDisposable & Pick<Term, "wake"> {
   const { requests, settling, onFault, over, log } = dependencies;
   const { book, submitter } = settling;

@@ -19,7 +19,7 @@ const foreignNoncesMax = 5;
 
 /**
  * Creates the function that signs, journals and sends a batch, in this order: whatever the process dies of afterwards, the journal
- * knows each transaction that may be on its way. It asks for another transaction where the nonce turned out to be taken.
+ * knows each transaction that may be on its way. It requests another transaction where the nonce turned out to be taken.
  *
  * @throws {ChainError} from the function when fees or nonce can't be had; nothing was signed then.
  */

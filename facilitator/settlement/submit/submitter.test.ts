@@ -30,7 +30,7 @@ test("receipts are looked for at once only when there is a new transaction", asy
   expect(wakes()).toBe(1);
 });
 
-test("a fault is told of once while it lasts, and again when it comes back", async () => {
+test("a fault is reported once while it lasts, and again when it comes back", async () => {
   let fault: string | undefined = "the chain asks too much";
   const { replace, errors } = submitterWith(async () => {
     if (fault !== undefined) throw new Error(fault);

@@ -6,7 +6,7 @@ export type SubmitterDependencies = Readonly<{
   book: InFlightBook;
   log: Logger;
   sendBatch: (jobs: readonly Job[]) => Promise<SentBatch>;
-  /** Told when transactions were sent, so that somebody looks for their receipts. */
+  /** Called when transactions were sent, so that somebody looks for their receipts. */
   onSent: () => void;
 }>;
 

@@ -43,7 +43,7 @@ test("a receipt with the transfer is a settlement", () => {
   });
 });
 
-test("it is final with the confirmations that were asked for, not before", () => {
+test("it is final with the confirmations that were requested, not before", () => {
   const deep = { ...options, confirmations: 3 };
   expect(decide(entry(), seen({ nextNonce: 6, receipt: receipt() }), deep)).toEqual({ kind: "wait" });
   const head = { number: 102, timestamp: 0, baseFeePerGas: 1n };

@@ -36,7 +36,7 @@ function receipt(...logs: EventLog[]): Receipt {
   return { status: 1, blockNumber: 1, transactionHash: `0x${"aa".repeat(32)}`, logs };
 }
 
-test("a transaction of ours is proven by the transfer, whatever else the token tells", () => {
+test("a transaction of ours is proven by the transfer, whatever else the token returns", () => {
   expect(showsTransfer(receipt(use(), transfer()), settlement)).toBe(true);
   expect(showsTransfer(receipt(transfer(payer)), settlement)).toBe(false);
   expect(showsTransfer(receipt(transfer(payTo, 1n)), settlement)).toBe(false);

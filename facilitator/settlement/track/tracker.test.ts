@@ -41,7 +41,7 @@ function startLost() {
   return { state, entry, lookFor };
 }
 
-test("a lost transaction that can't be sent again is looked for ever less often, and told of once", async () => {
+test("a lost transaction that can't be sent again is looked for ever less often, and reported once", async () => {
   const { state, lookFor } = startLost();
   await lookFor(180_000);
   expect(state.submits).toEqual([3_000, 4_000, 6_000, 10_000, 18_000, 34_000, 64_000, 94_000, 124_000, 154_000]);
@@ -49,7 +49,7 @@ test("a lost transaction that can't be sent again is looked for ever less often,
   expect(state.lines[0]).toContain("looking for what became of a settlement");
 });
 
-test("one that is lost again, after it was not, is told of again and looked for at once", async () => {
+test("one that is lost again, after it was not, is reported again and looked for at once", async () => {
   const { state, entry, lookFor } = startLost();
   await lookFor(60_000);
   entry.attempts = [...entry.attempts, { ...sampleAttempt, hash: `0x${"bb".repeat(32)}`, nonce: 6 }];

@@ -130,7 +130,7 @@ async function finish(
   { ledger, book, onOutcomes }: Pick<TrackerDependencies, "ledger" | "book" | "onOutcomes">,
 ): Promise<void> {
   if (outcomes.size === 0) return;
-  // Before the ledger: a kill in between has the outcome found, and told, once more.
+  // Before the ledger: a kill in between has the outcome found, and reported, once more.
   await onOutcomes?.(outcomes);
   await ledger.finish(new Map([...outcomes].map(([{ settlement }, outcome]) => [settlement.id, outcome])));
   for (const [entry, outcome] of outcomes) book.end(entry, outcome);

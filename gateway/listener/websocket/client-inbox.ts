@@ -49,7 +49,7 @@ export function createClientInbox({
       const message = waiting.shift();
       if (message === undefined) break;
       take(message);
-      // Messages come one by one, also those of one read: only the clock tells how many there are.
+      // Messages come one by one, also those of one read: only the clock shows how many there are.
       turn.waitIfOver(ofCaller);
     }
     isRunning = false;

@@ -59,7 +59,7 @@ it("closes a client with 1013 when too many notifications wait for it, and lets 
   expect(seen.isTerminated).toBe(true);
 });
 
-it("does not hold an answer against the client that asked for it, but no more than one of the longest", () => {
+it("does not hold an answer against the client that requested it, but no more than one of the longest", () => {
   const { seen, sender, notify } = startSender();
   sender.send("a".repeat(4_900));
   notify(500);

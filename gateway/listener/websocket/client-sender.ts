@@ -37,7 +37,7 @@ const tryAgainLater = 1013;
 const slowGraceMs = 1_000;
 
 /**
- * Creates the sender of a client, which is dropped when more waits for it than may. An answer that it asked for does not count as
+ * Creates the sender of a client, which is dropped when more waits for it than may. An answer that it requested does not count as
  * slowness, however long it is: as long as answers wait no more calls are read.
  */
 export function createClientSender(

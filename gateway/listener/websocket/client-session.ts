@@ -122,7 +122,7 @@ export type GracefulClose = Readonly<{
   hasBegun: () => boolean;
   /** Reads nothing more of the client, and closes it when nothing is under way. */
   begin: (callsUnderWay: number) => void;
-  /** Tells how many calls are still under way. */
+  /** Reports how many calls are still under way. */
   left: (callsUnderWay: number) => void;
   /** The client is gone by itself. */
   gone: () => void;

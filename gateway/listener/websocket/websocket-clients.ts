@@ -26,7 +26,7 @@ export type WebSocketClientsOptions = Readonly<{
   recheckMs?: number;
 }>;
 
-/** Who asks for an upgrade, and as part of which trace. */
+/** Who requests an upgrade, and as part of which trace. */
 export type UpgradeOrigin = Readonly<{
   identity: CallerIdentity;
   /** What its memory counts for. */
@@ -135,7 +135,7 @@ const maxFragments = 1_024;
 /** WebSocket servers by the largest message that their clients may send. */
 export type SizedServers = Disposable & Readonly<{ serverFor: (messageBytes: number) => WebSocketServer }>;
 
-/** Makes servers as sizes are asked for. Messages are never compressed, so none can grow when it is read; pings are the session's to answer. */
+/** Makes servers as sizes are requested. Messages are never compressed, so none can grow when it is read; pings are the session's to answer. */
 function sizedServers(): SizedServers {
   const servers = new Map<number, WebSocketServer>();
   return {

@@ -16,7 +16,7 @@ test("a new head drops what was read of the old one, and nothing else", () => {
   expect([cache.entries(), cache.bytes()]).toEqual([1, entryBytes]);
 });
 
-test("a result that was asked for before the cache was cleared is not kept", () => {
+test("a result that was requested before the cache was cleared is not kept", () => {
   const cache = createAnswerCache({ totalBytes: 100_000, entryBytes: 10_000 });
   const askedIn = cache.epoch();
   cache.clear();

@@ -2,7 +2,7 @@ import { ownText } from "../../json-rpc/read-answer.ts";
 import { createFrequencySketch, createSecondChanceStore, type SecondChanceStore } from "./second-chance-store.ts";
 
 /**
- * Entries, and the share of all bytes, below which everything is kept: what nobody asks for again costs nothing to speak of in a cache
+ * Entries, and the share of all bytes, below which everything is kept: what nobody requests again costs nothing to speak of in a cache
  * that is nearly empty.
  */
 const roomyEntries = 1_024;
@@ -26,9 +26,9 @@ export type AnswerCache = Readonly<{
   getLasting: (key: string) => string | undefined;
   /** Keeps a result while the head's generation is this one. Generations only grow. */
   putForHead: (key: string, json: string, generation: number) => void;
-  /** Counts how often the cache was cleared: what was asked for in one epoch is not kept in another. */
+  /** Counts how often the cache was cleared: what was requested in one epoch is not kept in another. */
   epoch: () => number;
-  /** Keeps a result that can't change, unless the cache was cleared since the epoch in which it was asked for. */
+  /** Keeps a result that can't change, unless the cache was cleared since the epoch in which it was requested. */
   putForEver: (key: string, json: string, requestedIn: number) => void;
   clear: () => void;
   /** Makes so many bytes free, if it has them. */

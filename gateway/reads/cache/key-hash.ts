@@ -17,7 +17,7 @@ let lastHash = hashOf(lastKey);
 
 /**
  * A hash of a key (FNV-1a, 31 of its bits), a binary string that is taken four characters at a time. Long keys that differ in the middle alone have the same: whoever uses it compares the keys as well, or
- * can bear to be wrong. A read asks for that of its key several times, one after another: the last one is remembered.
+ * can bear to be wrong. A read needs that of its key several times, one after another: the last one is remembered.
  */
 export function hashKey(key: string): number {
   if (key !== lastKey) {
@@ -28,7 +28,7 @@ export function hashKey(key: string): number {
 }
 
 /**
- * Hashes a key that was just put together, before anybody asks for it: its two parts stand in the message, and the key itself need not be made
+ * Hashes a key that was just put together, before anybody requests it: its two parts stand in the message, and the key itself need not be made
  * one piece of memory for it, which would be kept for as long as the call is under way.
  *
  * @param method What the key begins with; a space follows, and then `params`.

@@ -4,7 +4,7 @@ import { hashKey } from "./key-hash.ts";
 
 const middle = (text: string) => "a".repeat(256) + text + "b".repeat(256);
 
-test("tells how often a key came before", () => {
+test("counts how often a key came before", () => {
   const sketch = createFrequencySketch();
   expect([1, 2, 3, 4].map(() => sketch.count(hashKey("a")))).toEqual([0, 1, 2, 3]);
   expect(sketch.count(hashKey("b"))).toBe(0);

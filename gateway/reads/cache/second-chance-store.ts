@@ -24,7 +24,7 @@ export type SecondChanceStore = Readonly<{
 
 /**
  * Creates an empty store. It has no bound of its own: whoever puts into it calls `giveUp`. Entries stand by the hash of their key: a map of
- * strings would first put each key that it is asked for, of which most never come again, into V8's table of all strings.
+ * strings would first put each key that it is given, of which most never come again, into V8's table of all strings.
  */
 export function createSecondChanceStore(): SecondChanceStore {
   let entries = new Map<number, Entry>();
@@ -99,7 +99,7 @@ export type FrequencySketch = Readonly<{
 
 /**
  * Creates a sketch: a count-min sketch whose counts are halved as it grows full (TinyLFU: Einziger, Friedman and Manes, 2017). What
- * comes once is thereby told from what comes again, whatever the number of keys.
+ * comes once is thereby distinguished from what comes again, whatever the number of keys.
  */
 export function createFrequencySketch(): FrequencySketch {
   const counters = new Uint8Array(rows * width);

@@ -66,7 +66,7 @@ export function selected<N extends SeriesName>(name: N, matchers?: MatchersOf<N>
 /** What a series is called that each instance has one of. */
 export const each = "{{instance}}";
 
-/** A metric as each instance has it; `what` tells it from the panel's others. */
+/** A metric as each instance has it; `what` distinguishes it from the panel's others. */
 export function perInstance(name: SeriesName, what?: string): Query {
   return { expr: selected(name), legend: what === undefined ? each : `${what} ${each}` };
 }

@@ -66,7 +66,7 @@ const pruning: readonly Alert[] = [
 const disk: readonly Alert[] = [
   {
     name: "GatehouseDiskFullSoon",
-    // What was seen for less than six hours has no slope that a person should be told of.
+    // What was seen for less than six hours has no slope that a person should hear of.
     expr: `predict_linear(${free}[6h], ${diskDays} * 86400) < 0 and ${free} offset 6h and ${free} > 0`,
     for: "1h",
     severity: "warning",

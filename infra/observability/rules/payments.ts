@@ -48,7 +48,7 @@ const alerts: readonly Alert[] = [
   },
   {
     name: "GatehouseSignerEmpty",
-    // NaN, a balance that nobody could ask for, is no empty one.
+    // NaN, a balance that nobody could query, is no empty one.
     expr: `${balance} >= 0 and ${sameTarget} ${series("gatehouse_ready_check", { check: "signer" })} == 0`,
     for: "2m",
     severity: "critical",

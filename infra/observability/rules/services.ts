@@ -8,7 +8,7 @@ const clock = series("gatehouse_time_seconds");
 
 /**
  * Targets that answered within a week and do not now; those of a labelled service that answered nobody for a quarter of an hour, even if they never
- * did; and jobs all of whose targets are gone from the service discovery. The first two give one series, so that a service that stays away is told
+ * did; and jobs all of whose targets are gone from the service discovery. The first two give one series, so that a service that stays away is reported
  * of once, however long it takes.
  */
 function lost(service: Matcher): string {

@@ -32,7 +32,7 @@ const configuration: readonly Alert[] = [
     summary:
       "An upgrade of the node behind {{ $labels.instance }} has been under way for an hour and a half ({{ $labels.reason }}).",
     description:
-      "The node of {{ $labels.instance }} may stand still meanwhile, of which no other alert tells. The message of UpgradeProved says which step it is at; start the sidecar, not the node.",
+      "The node of {{ $labels.instance }} may stand still meanwhile, which no other alert reports. The message of UpgradeProved says which step it is at; start the sidecar, not the node.",
   },
   {
     name: "GatehouseDataCorrupt",

@@ -22,7 +22,7 @@ const missing = (raw: Readonly<Record<string, string>>) =>
 const refused = (raw: Readonly<Record<string, string>>) => () => parseConfig(raw);
 
 describe("the keys of a real node", () => {
-  it("are asked for before anything is made, with every way to give them on that target", () => {
+  it("are requested before anything is made, with every way to give them on that target", () => {
     expect(missing(real)).toEqual([
       "domainKey: missing; expected the node's key that node.conf names as chain.secret_config.domain_key_path. Set it with `pulumi config set --secret domainKey < domain.key`, or put domain.key and stabilizing.key into a directory of the Docker host, mode 0400, owned by user 1000, and `pulumi config set nodeKeysDirectory /that/directory`.",
       expect.stringMatching(

@@ -61,7 +61,7 @@ export function findNodeKeyProblems(config: StackConfig): readonly ConfigProblem
   return [];
 }
 
-/** What a real node can't be without, told with every way to give it. */
+/** What a real node can't be without, listed with every way to give it. */
 export function findMissingKeys(config: StackConfig): readonly ConfigProblem[] {
   if (config.nodeImage === undefined) return [];
   if (config.nodeKeysSecret !== undefined || config.nodeKeysDirectory !== undefined) return [];

@@ -69,7 +69,7 @@ function missingHostIp({ target }: StackConfig): ConfigProblem {
   const whose = target === "docker" ? "the Docker host" : "the load balancer";
   const key = "hostIp";
   return describeProblem(key, {
-    wrong: `missing; expected the IP address at which peers reach ${whose}, because the node tells it to them.`,
+    wrong: `missing; expected the IP address at which peers reach ${whose}, because the node gives it to them.`,
     remedy: ["Set it", { kind: "set", key }, "."],
   });
 }

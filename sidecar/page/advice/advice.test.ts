@@ -41,7 +41,7 @@ const waits = new Set([
   "WaitingForAdopt",
 ]);
 
-test("of whatever can be wrong it is told what to do, and there is a runbook", () => {
+test("for whatever can be wrong it says what to do, and there is a runbook", () => {
   const here = deployment({});
   const silent = wrong
     .filter((one) => listSteps(one, here).length === 0)
@@ -82,7 +82,7 @@ test("a node that only the sidecar reaches is asked from the sidecar's own place
   expect(askRpc).toBe(`${commandPrefix} doctor`);
 });
 
-test("of a node that hangs it is told what this deployment does", () => {
+test("for a node that hangs it says what this deployment does", () => {
   const hanging = wrong.find(({ type, reason }) => type === "RpcAnswering" && reason === "TimedOut")!;
   const lastStep = (driver: string) =>
     listSteps(

@@ -5,7 +5,7 @@ import type { CommandWords } from "../../upkeep/command-words.ts";
 
 /** The commands by which a person looks at this very node; one is absent where this deployment has none. */
 export type Deployment = Readonly<{
-  /** Asks the node's RPC: where the sidecar has its own place, from there, as only there the node's address leads to it. */
+  /** Queries the node's RPC: where the sidecar has its own place, from there, as only there the node's address leads to it. */
   askRpc: string;
   /** Whether the sidecar restarts a node that hangs. */
   restartsHung: boolean;

@@ -61,7 +61,7 @@ export const upkeepAdvice: AdviceTable = {
   SoleWriter: (_, { resume }) => [
     step("Find the other writer: a second sidecar, a configuration management run, a person."),
     step("Stop it, or change the setting here if it is right."),
-    step("Then tell Gatehouse that it has stopped.", resume),
+    step("Then let Gatehouse resume.", resume),
   ],
   VersionAgreed: () => [step("Set node.version to the version that runs, or finish the upgrade.")],
   VersionSufficient: () => [

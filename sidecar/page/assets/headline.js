@@ -41,7 +41,7 @@ export function showVerdict({ level, state, title, cause }, name) {
   find("link[rel=icon]").href = `data:image/svg+xml,${encodeURIComponent(dot)}`;
 }
 
-/** Shows which node this is. What the node told stands in quiet ink while it gives no answer. */
+/** Shows which node this is. What the node reported stands in quiet ink while it gives no answer. */
 export function showName({ name, rpc, chainId, clientVersion, answers }, mode, { live }) {
   setText(find("#name"), name);
   const isOld = !(live && answers);

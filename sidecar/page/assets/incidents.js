@@ -57,7 +57,7 @@ function incidentItem({ severity, type, reason, title, since, steps, runbook, co
   );
 }
 
-/** What a card is known by: its messages may tell a running time, and must not close what a reader has opened. */
+/** What a card is known by: its messages may contain a running time, and must not close what a reader has opened. */
 function keyOf({ severity, type, reason, since, steps, consequences }) {
   return JSON.stringify([severity, type, reason, since, steps, consequences.map((one) => [one.type, one.reason])]);
 }

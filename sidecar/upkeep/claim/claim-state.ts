@@ -111,7 +111,7 @@ async function identify(state: UpkeepState, found: NodeIdentity, claim: Claim): 
   state.atomically(() => {
     state.identity.set({ ...found, dataPath: found.dataPath ?? remembered?.dataPath, answeredChainId });
     if (taken === "unknown") {
-      // Whose these were can't be told: a drift from them might be one from another node's configuration.
+      // Whose these were can't be determined: a drift from them might be one from another node's configuration.
       state.nodeHas.set(undefined);
       state.restartInFlight.set(undefined);
     }
@@ -197,7 +197,7 @@ async function requireOnlyWriter({ upkeep }: SidecarSettings, configPath: string
   if (upkeep.mode === "observe") return;
   using lock = createWriterLock(configPath);
   const result = await retryWhileLocked(lock.acquire, signal);
-  // A directory that is not there yet, or can't be written, is told by a condition: it may come to be.
+  // A directory that is not there yet, or can't be written, is reported by a condition: it may come to be.
   if (result.ok || result.reason === "CannotLock") return;
   throw new StartupError(`${result.message} To look on without writing, set GATEHOUSE_SIDECAR_UPKEEP_MODE=observe.`);
 }

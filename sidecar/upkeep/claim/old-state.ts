@@ -70,7 +70,7 @@ export async function takeOldState(
   if (!existsSync(join(from, upkeepStateFile))) return;
   const match = await compareCopies(from, node);
   if (match.kind !== "same") {
-    const why = match.kind === "another" ? match.why : "nothing in it tells whose it is";
+    const why = match.kind === "another" ? match.why : "nothing in it shows whose it is";
     return log.info(
       { event: "old-state-ignored", from, why },
       "state in the current directory is ignored: it is not this node's",

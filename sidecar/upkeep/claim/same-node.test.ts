@@ -76,7 +76,7 @@ test("the layout of another version of the same workspace is the same node", () 
   expect(findNodeDifferences(remembered, node, facts).map(({ what }) => what)).toEqual(["node.conf"]);
 });
 
-test("two changes at once are told at once, and said at once", () => {
+test("two changes at once are found at once, and reported at once", () => {
   const found = { ...node, chainId: 7, dataPath: "/srv/b/data" };
   const differences = findNodeDifferences(node, found, facts);
   expect(differences).toEqual([

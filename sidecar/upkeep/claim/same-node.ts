@@ -3,7 +3,7 @@ import type { NodeHost, NodeIdentity } from "../state/node-identity.ts";
 /** By what two nodes differ, and what the remembered one has; `upkeep.movedFrom` names that value where it is the same node, moved. */
 export type NodeDifference = Readonly<{ what: "chain" | "data path" | "node.conf" | "host"; remembered: string }>;
 
-/** What tells a move from another node. */
+/** What distinguishes a move from another node. */
 export type MoveFacts = Readonly<{
   /** `upkeep.movedFrom`. */
   movedFrom: readonly string[];
@@ -14,7 +14,7 @@ export type MoveFacts = Readonly<{
 }>;
 
 /**
- * Tells by what a node is another than the one that is remembered: by nothing when it is the same. The same are: a machine or container with
+ * Finds by what a node differs from the one that is remembered: by nothing when it is the same. The same are: a machine or container with
  * another host name; a pod that its controller recreated; a node.conf behind a link that points elsewhere now, of the other
  * layout of the same workspace, or moved while its data stayed. Pure but for `isThere`.
  */

@@ -111,7 +111,7 @@ export async function compareConfig(
   }
 }
 
-/** A copy that can't be kept is told, and keeps nobody from ending a restart that left the node down. */
+/** A copy that can't be kept is reported, and keeps nobody from ending a restart that left the node down. */
 async function keepGood(
   { bytes, contentHash }: UsableReading,
   config: ObservedConfig,

@@ -6,7 +6,7 @@ import { createRecentEvents, type EventLog } from "#status/event-log.ts";
 import { openUpkeepState, type AuditedConfig, type UpkeepState } from "../state/upkeep-state.ts";
 import { hashContent, readConfigFile } from "./config-file.ts";
 import { createConfigVersions, type ConfigVersions } from "./config-versions.ts";
-import { createEditRate, noteWriting, noteWritten, tellEdit, type EditRate } from "./audited-config.ts";
+import { createEditRate, noteWriting, noteWritten, reportEdit, type EditRate } from "./audited-config.ts";
 
 const limitBytes = 10_000;
 const longMs = 60_000;
@@ -21,7 +21,7 @@ let edits: EditRate;
 
 beforeEach(() => {
   nowMs = 0;
-  directory = mkdtempSync(join(tmpdir(), "gatehouse-told-"));
+  directory = mkdtempSync(join(tmpdir(), "gatehouse-audited-"));
   path = join(directory, "node.conf");
   versions = createConfigVersions(join(directory, "state"));
   state = openUpkeepState(join(directory, "state"));
@@ -36,13 +36,13 @@ afterEach(() => {
 
 const save = (value: object) => writeFileSync(path, JSON.stringify({ chain: {}, ...value }));
 
-/** Looks at the file as a pass does; the messages of what was told until now, the newest first. */
+/** Looks at the file as a pass does; the messages of what was reported until now, the newest first. */
 async function look(
   options: Partial<Readonly<{ auditedThen: AuditedConfig | undefined; standsForMs: number }>> = {},
 ): Promise<readonly string[]> {
   const auditedThen = state.auditedConfig.get();
   const reading = await readConfigFile(path, limitBytes);
-  await tellEdit(
+  await reportEdit(
     reading,
     { path, auditedThen, standsForMs: longMs, lastUsable: undefined, ...options },
     { state, versions, events, edits },
@@ -55,7 +55,7 @@ const ownWrite = (value: object) => {
   return { path, content, expectedHash: state.auditedConfig.get()?.sha256 };
 };
 
-test("the first content ever seen is nobody's change; another one is told once, with the keys and no value", async () => {
+test("the first content ever seen is nobody's change; another one is reported once, with the keys and no value", async () => {
   save({ a: 1, kept: { b: "one" }, gone: true });
   expect(await look()).toEqual([]);
   await versions.remember(
@@ -86,7 +86,7 @@ test("what the sidecar wrote is nobody else's change, even where a kill left it 
   expect(await look()).toHaveLength(1);
 });
 
-test("a content that was read before the sidecar's own write ended is not told", async () => {
+test("a content that was read before the sidecar's own write ended is not reported", async () => {
   save({ a: 1 });
   await look();
   const auditedThen = state.auditedConfig.get();
@@ -94,7 +94,7 @@ test("a content that was read before the sidecar's own write ended is not told",
   expect(await look({ auditedThen })).toEqual([]);
 });
 
-test("what an editor leaves for a moment is not told; what stays broken, or away, is", async () => {
+test("what an editor leaves for a moment is not reported; what stays broken, or away, is", async () => {
   save({ a: 1 });
   await look();
   rmSync(path);

@@ -10,7 +10,7 @@ import { describeEdit } from "./edit-words.ts";
 
 type OwnWrite = Readonly<{ path: string; expectedHash: string | undefined; content: Uint8Array }>;
 
-/** Remembers what the sidecar is about to write, so that nobody else is told to have done it. */
+/** Remembers what the sidecar is about to write, so that nobody else is reported to have done it. */
 export function noteWriting(
   { path, expectedHash, content }: OwnWrite,
   { auditedConfig }: Pick<UpkeepState, "auditedConfig">,
@@ -59,7 +59,7 @@ export function createEditRate(clock: Pick<Clock, "monotonicMs">): EditRate {
 }
 
 /** What a look at node.conf takes to report a change by somebody else. */
-export type TellEditDependencies = Readonly<{
+export type ReportEditDependencies = Readonly<{
   state: Pick<UpkeepState, "auditedConfig" | "atomically">;
   versions: ConfigVersions;
   events: Pick<EventLog, "add">;
@@ -70,12 +70,12 @@ export type TellEditDependencies = Readonly<{
 const brokenForMs = 2_000;
 
 /**
- * Tells once of a content that the sidecar neither wrote nor reported earlier; one from before its own start, too. Nothing is told of the first content
+ * Reports once a content that the sidecar neither wrote nor reported earlier; one from before its own start, too. Nothing is reported of the first content
  * that it ever sees.
  *
- * @param auditedThen what was told when the content began to be read: the sidecar's own write may have come between.
+ * @param auditedThen what was reported when the content began to be read: the sidecar's own write may have come between.
  */
-export async function tellEdit(
+export async function reportEdit(
   reading: ConfigReading,
   {
     path,
@@ -84,7 +84,7 @@ export async function tellEdit(
     lastUsable,
   }: Readonly<{ path: string; auditedThen: AuditedConfig | undefined; standsForMs: number }> &
     Pick<ConfigObservation, "lastUsable">,
-  { state, versions, events, edits }: TellEditDependencies,
+  { state, versions, events, edits }: ReportEditDependencies,
 ): Promise<void> {
   const { contentHash: sha256 } = reading;
   // Of what can't be read nobody knows whether it was changed.
@@ -135,7 +135,7 @@ async function findContent(
   if (lastUsable?.contentHash === sha256) return lastUsable.bytes;
   const kept = [() => versions.recall("last-good"), () => versions.recall("healthy"), () => versions.newest()];
   for (const recall of kept) {
-    // A copy that can't be read costs the names of keys; the state directory's trouble is told by its own condition.
+    // A copy that can't be read costs the names of keys; the state directory's trouble is reported by its own condition.
     const bytes = await recall().catch(() => undefined);
     if (bytes !== undefined && hashContent(bytes) === sha256) return bytes;
   }

@@ -11,7 +11,7 @@ import type { ConfigVersions } from "./config-versions.ts";
 import type { ConfigWriteResult } from "./config-writer.ts";
 import type { NodePlace } from "./node-place.ts";
 import { writeWithDeadline } from "./with-deadline.ts";
-import { tellEdit, type EditRate } from "./audited-config.ts";
+import { reportEdit, type EditRate } from "./audited-config.ts";
 import { judgeRestorable } from "./restorable.ts";
 import { hasHeld, type ClockThen } from "../clock-then.ts";
 import type { Authority } from "../adoption/authority.ts";
@@ -59,7 +59,7 @@ const unreadableToNode: ReadonlySet<ConfigProblemReason> = new Set(["Vanished", 
  * Notes whether node.conf can be used. While it can't, the last good one stays in force; when it has not changed for
  * `upkeep.restoreAfterMs`, that one is written back, and the unusable content is kept among the versions: a node that starts by itself
  * meanwhile, after a crash say, would not come back with what stands there. A person who is at work on the file has that long after
- * each save, and is told when it ends. A node that the sidecar itself left down, because it was killed in the middle of a restart, does not wait
+ * each save, and is reported when it ends. A node that the sidecar itself left down, because it was killed in the middle of a restart, does not wait
  * for that.
  */
 export async function checkConfig(
@@ -74,7 +74,7 @@ export async function checkConfig(
   const standsForMs = clock.monotonicMs() - contentSinceMs;
   const { auditedThen } = options;
   const edit = { path: place.layout().configPath, auditedThen, standsForMs, lastUsable };
-  await tellEdit(reading, edit, dependencies);
+  await reportEdit(reading, edit, dependencies);
   metrics.configValid(reading.ok);
   const say = (validity: ConfigValidity) => config.note({ validity });
   if (reading.ok) {
@@ -95,7 +95,7 @@ export async function checkConfig(
   say({ ok: false, problem, next: { restoredAtMs: clock.wallMs() + Math.max(0, waitMs) } });
   if (waitMs > 0) return { again: false, wakeInMs: waitMs };
   // It may have stood there for long before the sidecar saw it, and is gone from here on.
-  await tellEdit(reading, { ...edit, standsForMs: Infinity }, dependencies);
+  await reportEdit(reading, { ...edit, standsForMs: Infinity }, dependencies);
   return writeBack(reading, good.content, { config, limitBytes: options.limitBytes }, dependencies);
 }
 

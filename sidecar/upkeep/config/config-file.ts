@@ -76,7 +76,7 @@ async function linksChangedAt(path: string): Promise<number> {
   for (let name = names.shift(); name !== undefined; name = names.shift()) {
     const here = join(walked, name);
     const stats = await lstat(here).catch(() => undefined);
-    // What is not there, or not to be looked at, is told by the reading itself.
+    // What is not there, or not to be looked at, is reported by the reading itself.
     if (stats === undefined || links > linksMax) return changedAtMs;
     if (!stats.isSymbolicLink()) {
       walked = here;

@@ -25,7 +25,7 @@ export type OtherWriter = Readonly<
 
 /**
  * What `restart.checkCommand` said of a content. What lets the content pass holds; a refusal, for which something else than node.conf may be the
- * cause, is asked for again.
+ * cause, is requested again.
  */
 export type CheckedEdit = Readonly<{
   contentHash: string;

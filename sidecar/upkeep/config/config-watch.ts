@@ -91,7 +91,7 @@ function besideFile(
     return watcher.on("error", onError);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? "";
-    // A directory that is not there yet is found by the periodic re-read; that watches are used up is told by chokidar, too.
+    // A directory that is not there yet is found by the periodic re-read; that watches are used up is reported by chokidar, too.
     if (code !== "ENOENT" && !exhausted.has(code)) onError(error);
     return undefined;
   }

@@ -27,12 +27,12 @@ test("beyond 300 a minute they slow down to one a second", () => {
 
 test("a program that writes the same thing each half hour is noticed at the third time, and forgotten after six hours", () => {
   const { time, rate } = rateWithClock();
-  const told = [0, 1, 2].map(() => {
+  const reported = [0, 1, 2].map(() => {
     rate.record("theirs");
     time.nowMs += 30 * minuteMs;
     return rate.repeated();
   });
-  expect(told).toEqual([false, false, true]);
+  expect(reported).toEqual([false, false, true]);
   expect(rate.contested()).toBe(false);
   time.nowMs += 6 * 60 * minuteMs;
   expect(rate.repeated()).toBe(false);

@@ -1,6 +1,6 @@
 import type { Clock } from "#daemon/clock.ts";
 
-/** How often node.conf had to be corrected lately: what tells a drift from a second writer that disagrees. */
+/** How often node.conf had to be corrected lately: what distinguishes a drift from a second writer that disagrees. */
 export type CorrectionRate = Readonly<{
   /** Notes a correction of a content, known by its hash. */
   record: (contentHash: string) => void;

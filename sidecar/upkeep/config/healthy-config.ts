@@ -21,7 +21,7 @@ export async function loadHealthyConfig({
   }
 }
 
-/** Keeps what the node runs well with, for a roll-back, and tells whether that worked. */
+/** Keeps what the node runs well with, for a roll-back, and returns whether that worked. */
 export async function saveHealthyConfig(
   bytes: Uint8Array,
   proof: HealthyProof,
@@ -33,7 +33,7 @@ export async function saveHealthyConfig(
   }: Readonly<{ versions: ConfigVersions; state: Pick<UpkeepState, "healthy">; clock: Clock; log: Logger }>,
 ): Promise<boolean> {
   try {
-    // First what it is: a kill in between leaves a copy that is not the one that is told of, and so counts for less, never for more.
+    // First what it is: a kill in between leaves a copy that is not the one that is reported, and so counts for less, never for more.
     state.healthy.set({ hash: hashContent(bytes), proof, atMs: clock.wallMs() });
     await versions.remember("healthy", bytes);
     return true;

@@ -59,7 +59,7 @@ export function findNode(
     fileDeadline,
     read: () => readWithDeadline(layout.configPath, configLimitBytes, fileDeadline),
     follow: async (version) => {
-      // What follows asks the file system without a time limit.
+      // What follows queries the file system without a time limit.
       const isHere = await isThere(layout.binDirectory);
       if (isHere === undefined) return { moved: false };
       const next = resolveNodeLayout(settings, version);

@@ -53,11 +53,11 @@ async function judge(script: string, timeoutMs = 20_000) {
 const counted = (script: string) => `echo >>runs; ${script}`;
 const runs = async () => (await readFile(join(directory, "runs"), "utf8")).length;
 
-test("what the check refuses is asked for again, ever more rarely, and passes once the cause is mended", async () => {
+test("what the check refuses is requested again, ever more rarely, and passes once the cause is mended", async () => {
   const check = counted("test -e key || { echo no key; exit 1; }");
   expect(await judge(check)).toEqual({
     words:
-      "restart.checkCommand refuses it: sh exited with status 1: no key; it is asked again at 2026-01-01T00:00:10.000Z, or at once by gatehouse resume.",
+      "restart.checkCommand refuses it: sh exited with status 1: no key; it runs again at 2026-01-01T00:00:10.000Z, or at once by gatehouse resume.",
     wakeInMs: 10_000,
   });
   nowMs = 4_000;

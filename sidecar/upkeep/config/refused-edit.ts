@@ -135,7 +135,7 @@ async function isMissing(path: string): Promise<boolean> {
   }
 }
 
-/** Forgets what `restart.checkCommand` refused, so that it is asked at once; false when it has refused nothing. */
+/** Forgets what `restart.checkCommand` refused, so that it runs at once; false when it has refused nothing. */
 export function forgetRefusal(config: ObservedConfig): boolean {
   if (config.now().checked?.refusal === undefined) return false;
   config.note({ checked: undefined });
@@ -164,7 +164,7 @@ async function dryStart(
   }
   const count = (before?.refusal?.count ?? 0) + 1;
   const wakeInMs = doubleWait(count, askAgain);
-  const again = `is asked again at ${new Date(clock.wallMs() + wakeInMs).toISOString()}, or at once by ${command("resume")}.`;
+  const again = `runs again at ${new Date(clock.wallMs() + wakeInMs).toISOString()}, or at once by ${command("resume")}.`;
   const said = result.said === undefined || result.said === "" ? "" : `: ${result.said}`;
   const words =
     result.exitStatus === undefined

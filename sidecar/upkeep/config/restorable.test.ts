@@ -23,7 +23,7 @@ function judge(copy: string, lastRan: string, over: Parameters<typeof judgeResto
 }
 
 test("a copy that names neither data nor keys may be any node's", () => {
-  expect(judge(nameless, nameless)).toBe("it names neither data nor keys, so nothing tells whether it is this node's");
+  expect(judge(nameless, nameless)).toBe("it names neither data nor keys, so nothing shows whether it is this node's");
 });
 
 test("what the node ran with until now is its own, whatever it names and whatever stands there now", () => {

@@ -42,6 +42,6 @@ function describeMismatch(
   configPath: string,
   standing: ConfigDocument | undefined,
 ): string | undefined {
-  if (!namesOwner(copy)) return "it names neither data nor keys, so nothing tells whether it is this node's";
+  if (!namesOwner(copy)) return "it names neither data nor keys, so nothing shows whether it is this node's";
   return standing === undefined ? undefined : findOwnershipDifference(copy, readTies(standing, configPath));
 }

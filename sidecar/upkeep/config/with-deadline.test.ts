@@ -16,8 +16,8 @@ const limitBytes = 10_000;
 const content = Buffer.from('{"b": 2}');
 let directory: string;
 let path: string;
-/** What the audit log was told, each with what node.conf held then. */
-let told: (AuditEntry & { held: string })[];
+/** What the audit log was given, each with what node.conf held then. */
+let reported: (AuditEntry & { held: string })[];
 let events: ReturnType<typeof auditEvents>;
 let state: UpkeepState;
 
@@ -25,9 +25,9 @@ beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), "gatehouse-write-"));
   path = join(directory, "node.conf");
   writeFileSync(path, '{"a": 1}');
-  told = [];
+  reported = [];
   state = openUpkeepState(join(directory, "state"));
-  const addNow = (entry: AuditEntry) => void told.push({ ...entry, held: readFileSync(path, "utf8") });
+  const addNow = (entry: AuditEntry) => void reported.push({ ...entry, held: readFileSync(path, "utf8") });
   events = auditEvents(createRecentEvents({ wallMs: () => 0, monotonicMs: () => 0 }), { addNow });
 });
 
@@ -51,7 +51,7 @@ test("a write of node.conf is in the audit log before the file is replaced, and 
   const before = { sha256: hashContent(readFileSync(path)) };
   expect(await write(before.sha256)).toEqual({ ok: true });
   const change = { action: "node-conf-written", by: "sidecar", before, after: { sha256: hashContent(content) } };
-  expect(told).toMatchObject([
+  expect(reported).toMatchObject([
     { ...change, outcome: "unknown", message: "Begun: node.conf: b is 2.", held: '{"a": 1}' },
     { ...change, outcome: "success", message: "node.conf: b is 2.", held: '{"b": 2}' },
   ]);
@@ -60,7 +60,7 @@ test("a write of node.conf is in the audit log before the file is replaced, and 
 
 test("a write that is called off leaves no line", async () => {
   expect(await write("another")).toMatchObject({ ok: false, reason: "ChangedMeanwhile" });
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
 });
 
 test("a write that fails has one line with the reason, however often it is tried", async () => {
@@ -69,7 +69,7 @@ test("a write that fails has one line with the reason, however often it is tried
   for (let count = 0; count < 2; count += 1) {
     expect(await write(sha256, versions)).toMatchObject({ ok: false, reason: "NotKept" });
   }
-  expect(told).toMatchObject([
+  expect(reported).toMatchObject([
     {
       action: "node-conf-written",
       outcome: "failure",
@@ -87,5 +87,5 @@ test("what begins again and again without an end is one line, until something el
   begin();
   events.add("volume", "The volume grows to 20 GiB.", undefined, { by: "sidecar", outcome: "success" });
   begin();
-  expect(told.map(({ outcome }) => outcome)).toEqual(["unknown", "success", "unknown"]);
+  expect(reported.map(({ outcome }) => outcome)).toEqual(["unknown", "success", "unknown"]);
 });

@@ -12,7 +12,7 @@ export type WriterLock = Disposable &
     /** Takes the right if nobody has it; cheap when this process has it already. */
     acquire: () => WriterLockResult;
     /**
-     * Takes the right once the file's directory has answered. {@link acquire} alone asks the file system in a blocking call: on one that hangs it would keep the
+     * Takes the right once the file's directory has answered. {@link acquire} alone queries the file system in a blocking call: on one that hangs it would keep the
      * process, where this keeps a call that has a time limit.
      */
     acquireOnceReached: () => Promise<WriterLockResult>;

@@ -13,7 +13,7 @@ export type Agreement = Readonly<{
 /** A question to a person, and how a message about a no begins: "adopt: nothing was changed". */
 export type AgreementQuestion = Readonly<{ question: string; refused: string }>;
 
-/** Whether the command was told `--yes`, or a person agrees now. Says so where nobody did, and how to agree without a terminal. */
+/** Whether the command was given `--yes`, or a person agrees now. Says so where nobody did, and how to agree without a terminal. */
 export async function isAgreedTo(
   { question, refused }: AgreementQuestion,
   { yes, confirm }: Agreement,

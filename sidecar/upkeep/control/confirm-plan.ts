@@ -105,7 +105,7 @@ async function confirmForProgram(
     print({ ...begun, upgrade });
     return upgrade.end === "committed" ? exitStatus.clean : exitStatus.error;
   } catch (error) {
-    // It goes on without this command: a program is told that it began.
+    // It goes on without this command: a program learns that it began.
     if (error instanceof ControlError) print(begun);
     throw error;
   }

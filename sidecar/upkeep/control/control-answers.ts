@@ -53,7 +53,7 @@ export const resumeAnswer = z.object({
 
 export type ResumeAnswer = Readonly<z.output<typeof resumeAnswer>>;
 
-/** What became of a restart that a person asked for: `asked`, or why it is not made. */
+/** What became of a restart that a person requested: `asked`, or why it is not made. */
 export const restartAnswer = z.object({ result: z.enum(restartRequestResults), node: controlView.shape.node });
 
 export type RestartAnswer = Readonly<z.output<typeof restartAnswer>>;
@@ -69,7 +69,7 @@ export const adoptAnswer = z.object({
 
 export type AdoptAnswer = Readonly<z.output<typeof adoptAnswer>>;
 
-/** An upgrade that is asked for. Without `digest` it is only shown; with that of what was shown it begins. */
+/** An upgrade that is requested. Without `digest` it is only shown; with that of what was shown it begins. */
 export const upgradeRequest = z.strictObject({
   source: z.string().min(1).max(4_096),
   version: z.string().max(64).optional(),
@@ -86,7 +86,7 @@ export const upgradeRequest = z.strictObject({
 
 export type UpgradeBody = Readonly<z.output<typeof upgradeRequest>>;
 
-/** A restore of the node's data that is asked for, from the copy that the last upgrade kept or from another; `digest` as of an upgrade. */
+/** A restore of the node's data that is requested, from the copy that the last upgrade kept or from another; `digest` as of an upgrade. */
 export const restoreRequest = z.strictObject({
   snapshot: z.string().min(1).max(4_096).optional(),
   digest: z.string().max(64).optional(),

@@ -7,7 +7,7 @@ import { controlPath } from "./control-answers.ts";
 import type { ControlOptions } from "./control-options.ts";
 import { findSocketPath, locateSocket } from "./control-socket.ts";
 
-/** Where a running sidecar is asked: by the socket in its state directory, or by its URL with its token. */
+/** Where a running sidecar is queried: by the socket in its state directory, or by its URL with its token. */
 export type ControlTarget = Readonly<
   ({ kind: "socket"; stateDirectories: readonly string[] } | { kind: "url"; url: string; token: string }) & {
     /** What a person typed to name it, for the commands that messages advise. */

@@ -47,7 +47,7 @@ function statusOf(result: string): number {
   return result === "asked" ? exitStatus.clean : exitStatus.error;
 }
 
-/** How to see what becomes of it. A status is asked by its URL, which a state directory does not tell. */
+/** How to see what becomes of it. A status is asked by its URL, which a state directory does not give. */
 function watchWords({ typed: { url } = {} }: ControlTarget): string {
   return url === undefined
     ? "gatehouse status shows how it goes; name its listener by --url where that is not the default one."

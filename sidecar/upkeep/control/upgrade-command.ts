@@ -3,7 +3,7 @@ import { ControlError, requestControl, type ControlTarget } from "./request-cont
 import { confirmPlan, type PlanAgreement } from "./confirm-plan.ts";
 import { cancelAnswer, type UpgradeAnswer, type UpgradeBody } from "./control-answers.ts";
 
-/** The upgrade that a person asks for, and how they agree. */
+/** The upgrade that a person requests, and how they agree. */
 export type UpgradeOptions = PlanAgreement &
   Readonly<{
     /** Absolute path of the directory with the new programs, as the sidecar sees it. */

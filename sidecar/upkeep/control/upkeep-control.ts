@@ -18,7 +18,7 @@ import { findNodeProblems } from "./node-problems.ts";
 import { createUpgradeControl, type UpgradeControl } from "./upgrade-control.ts";
 import type { AdoptAnswer, ControlView, RestartAnswer, ResumeAnswer } from "./control-answers.ts";
 
-/** What a person may ask of a running sidecar, and tell it. Each change is on disk when its call returns. */
+/** What a person may request of a running sidecar. Each change is on disk when its call returns. */
 export type UpkeepControl = UpgradeControl &
   Readonly<{
     look: () => ControlView;
@@ -47,7 +47,7 @@ export type ControlDependencies = HoldDependencies &
     state: Pick<UpkeepState, "requestedRestart">;
     driver: NodeDriver | undefined;
     rate: CorrectionRate;
-    /** Asks for a pass. */
+    /** Requests a pass. */
     wake: () => void;
   }>;
 

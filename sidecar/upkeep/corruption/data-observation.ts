@@ -12,7 +12,7 @@ export type RestoreReadiness = Readonly<
   | { kind: "used"; by: OwnRestore }
 >;
 
-/** A judgement, and what is done about it, or can be, as a sentence. They are told together: each next step belongs to its judgement. */
+/** A judgement, and what is done about it, or can be, as a sentence. They are noted together: each next step belongs to its judgement. */
 export type DataFinding = Readonly<{ judgement: DataJudgement; next: string | undefined }>;
 
 /** What is known about whether the node's data are whole. */
@@ -20,7 +20,7 @@ export type DataObservation = Readonly<{
   /** What the last look found; absent before the first. */
   found: DataFinding | undefined;
   readiness: RestoreReadiness;
-  /** The last restore that was begun by itself and is proved, while it is told. */
+  /** The last restore that was begun by itself and is proved, while it is reported. */
   restored: OwnRestore | undefined;
   /** A look that is under way. */
   looking: Promise<void> | undefined;
@@ -56,7 +56,7 @@ function dataSound(
     return { type, status: "Unknown", reason: "InDoubt", message };
   }
   if (restored !== undefined) {
-    const message = `The node's data were found corrupt, and were restored by themselves from ${restored.sources.join(" and ")} at ${new Date(restored.atMs).toISOString()}. UpgradeProved says where the old data are and how to go back to them. Look at the disk that they were on. This is told for a day.`;
+    const message = `The node's data were found corrupt, and were restored by themselves from ${restored.sources.join(" and ")} at ${new Date(restored.atMs).toISOString()}. UpgradeProved says where the old data are and how to go back to them. Look at the disk that they were on. This is reported for a day.`;
     return { type, status: "False", reason: "Restored", message };
   }
   if (judgement.kind === "sound") {

@@ -144,7 +144,7 @@ test.each([
     "a full disk",
     { ...down, place: { ...down.place, freeRatio: 0.01 } },
     three,
-    "1.0 % are free; health.diskFreeRatio asks for 10 %",
+    "1.0 % are free; health.diskFreeRatio requires 10 %",
   ],
   ["a disk that is gone", { ...down, place: { ...down.place, problem: "it is not there" } }, three, "it is not there"],
   ["a key that is gone", { ...down, place: { ...down.place, missingKeys: ["/k"] } }, three, "/k is not there"],
@@ -182,7 +182,7 @@ test.each([
     "another block there",
   ],
   ["a block that is gone while the node syncs", { ...gone, isSyncing: true }, [], "eth_syncing is true"],
-  ["a first block that is not told", { ...other, genesis: { kind: "unknown" } }, [], "that it is the same chain"],
+  ["a first block that is not returned", { ...other, genesis: { kind: "unknown" } }, [], "that it is the same chain"],
 ] as const)("with %s it is in doubt, and that is said", (_, look, starts, missing) => {
   const judged = judge(look, starts);
   expect(judged.kind).toBe("doubt");
@@ -198,7 +198,7 @@ test("of a node that was never seen well nothing is known to compare with", () =
   expect(words(judged)).toBe("how the node was when it was well (the sidecar has not seen it so)");
 });
 
-test("one more start is asked for only where nothing but starts is missing", () => {
+test("one more start is requested only where nothing but starts is missing", () => {
   expect(judge(down, [ended, ended])).toMatchObject({ kind: "doubt", needsStart: true });
   expect(judge({ ...down, programs: "others" }, [ended, ended])).toMatchObject({ kind: "doubt", needsStart: false });
 });

@@ -163,7 +163,7 @@ function* commonDoubts({ mark }: DataEvidence, look: DataLook, { diskFreeRatio }
   }
   if (place.problem !== undefined) yield place.problem;
   if (place.freeRatio !== undefined && place.freeRatio < diskFreeRatio)
-    yield `room on the disk of the data (${(place.freeRatio * 100).toFixed(1)} % are free; health.diskFreeRatio asks for ${diskFreeRatio * 100} %)`;
+    yield `room on the disk of the data (${(place.freeRatio * 100).toFixed(1)} % are free; health.diskFreeRatio requires ${diskFreeRatio * 100} %)`;
   if (place.missingKeys.length > 0) yield `the key files of node.conf (${place.missingKeys.join(", ")} is not there)`;
   if (mark.programs === undefined || programs !== mark.programs)
     yield "that the programs are those that the node last ran with";

@@ -45,7 +45,7 @@ function* findLimits({ settings }: Pick<OwnRestoreDependencies, "settings">): Ge
     yield `restart.budgetPerHour is ${restart.budgetPerHour}, which leaves no start for it`;
 }
 
-/** Begins a restore by itself: it is remembered that the snapshot is used, in the same write. Tells why it did not begin. */
+/** Begins a restore by itself: it is remembered that the snapshot is used, in the same write. Returns why it did not begin. */
 export function beginOwnRestore(
   { check, snapshot }: CheckedRestore,
   seen: Readonly<{ upgrade: ObservedUpgrade }>,

@@ -36,7 +36,7 @@ export type WatchDataSeen = Readonly<{ data: ObservedData; restarts: ObservedRes
 const lookEveryMs = 60_000;
 const checkEveryMs = 3_600_000;
 
-/** How long a restore that was begun by itself is told after its end, and after which a block that is another counts as the chain's where no reference tells. */
+/** How long a restore that was begun automatically is reported after its end, and after which a block that is another counts as the chain's where no reference says otherwise. */
 const dayMs = 86_400_000;
 
 /**

@@ -1,4 +1,4 @@
-/** A restart command that has ended well, as far as its status tells. */
+/** A restart command that has ended well, as far as its status shows. */
 export type RestartReport = Readonly<{
   /** What its programs wrote to their standard error all the same: some end with status 0 whatever happened. */
   complaint?: string;
@@ -10,7 +10,7 @@ export type NodeDriver = Readonly<{
   name: string;
   /**
    * Stops the node and starts it again; resolves when the new process was started. A driver that thereby ends the sidecar, too,
-   * resolves when `stopping` says so: the restart has been asked for, and what comes of it is for the next sidecar to see.
+   * resolves when `stopping` says so: the restart has been requested, and what comes of it is for the next sidecar to see.
    *
    * @throws {DriverError} when either did not work.
    */
@@ -42,7 +42,7 @@ export async function readInstanceId(driver: NodeDriver, signal: AbortSignal): P
   }
 }
 
-/** How much later than told a process may have started: Kubernetes tells a container's start in whole seconds. */
+/** How much later than reported a process may have started: Kubernetes reports a container's start in whole seconds. */
 export const startPrecisionMs = 1_000;
 
 /** When the node's process started. */

@@ -33,7 +33,7 @@ export function passOnEngineRequests(
     async collect() {
       const counts = await readCounts(socketPath).catch((err: unknown) => {
         // Whoever needs the engine says that it does not answer.
-        log.debug({ err }, "the engine proxy told no metrics");
+        log.debug({ err }, "the engine proxy returned no metrics");
         return [];
       });
       requests.reset();

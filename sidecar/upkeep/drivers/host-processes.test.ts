@@ -53,7 +53,7 @@ test.skipIf(process.platform !== "linux")("finds a socket of this machine", asyn
 /** For how long this process stands still at each turn of its event loop. */
 const stallMs = 150;
 
-/** Clock ticks, by which Linux tells a process's start and the machine's uptime. */
+/** Clock ticks, in which Linux reports a process's start and the machine's uptime. */
 const precisionMs = 25;
 
 test("a process is never taken for younger than it is, however long this one stands still while it asks", async () => {
@@ -61,9 +61,9 @@ test("a process is never taken for younger than it is, however long this one sta
   try {
     await new Promise((resolve) => child.once("spawn", resolve));
     const begun = { wallMs: Date.now(), monotonicMs: performance.now() };
-    const told = new AbortController();
-    const asked = processStart(child.pid ?? 0, systemClock).finally(() => told.abort());
-    while (!told.signal.aborted) {
+    const reported = new AbortController();
+    const asked = processStart(child.pid ?? 0, systemClock).finally(() => reported.abort());
+    while (!reported.signal.aborted) {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, stallMs);
       await new Promise((resolve) => setImmediate(resolve));
     }
@@ -76,7 +76,7 @@ test("a process is never taken for younger than it is, however long this one sta
   }
 });
 
-test("of a process that has ended nothing is told", async () => {
+test("of a process that has ended nothing is reported", async () => {
   const child = spawn("true");
   await new Promise((resolve) => child.once("exit", resolve));
   expect(await processStart(child.pid ?? 0, systemClock)).toBeUndefined();

@@ -87,14 +87,14 @@ async function isOwn(pid: string): Promise<boolean> {
   return Number(pid) === process.pid || Number(/^PPid:\s*(\d+)$/m.exec(status)?.[1]) === process.pid;
 }
 
-/** Clock ticks in a second, in which Linux tells a process's start to programs (`proc_pid_stat(5)`). */
+/** Clock ticks in a second, in which Linux reports a process's start to programs (`proc_pid_stat(5)`). */
 const ticksPerSecond = 100;
 
 /** When a process started, by both clocks, to about 20 ms. */
 type ProcessStart = Readonly<{ wallMs: number; monotonicMs: number }>;
 
 /**
- * When a process started; undefined when it has ended, or on another system than Linux. Linux tells it by the machine's uptime, which is
+ * When a process started; undefined when it has ended, or on another system than Linux. Linux reports it by the machine's uptime, which is
  * read at once after the clocks: were this process to stand still in between, the other would seem to be older, never younger than it is.
  */
 export async function processStart(pid: number, clock: Clock): Promise<ProcessStart | undefined> {
@@ -106,11 +106,11 @@ export async function processStart(pid: number, clock: Clock): Promise<ProcessSt
   return { wallMs: wallMs - ageMs, monotonicMs: monotonicMs - ageMs };
 }
 
-/** States of a process that has ended and whose parent has not asked for its status yet (`proc_pid_stat(5)`). */
+/** States of a process that has ended and whose parent has not collected its status yet (`proc_pid_stat(5)`). */
 const endedStates: ReadonlySet<string | undefined> = new Set(["Z", "X"]);
 
 /**
- * When a process started, in clock ticks since the machine did: with its id, what tells it from every other one. Undefined when it has ended, or on
+ * When a process started, in clock ticks since the machine did: with its id, what distinguishes it from every other one. Undefined when it has ended, or on
  * another system than Linux.
  */
 export async function startTicks(pid: number): Promise<number | undefined> {

@@ -38,7 +38,7 @@ type KubernetesContent = Readonly<{
   body?: unknown;
 }>;
 
-/** How the API server is told what a body is. */
+/** How the API server learns what a body is. */
 const contentTypes = {
   GET: undefined,
   DELETE: undefined,
@@ -106,7 +106,7 @@ export function createKubernetesApi(options: KubernetesApiOptions): KubernetesAp
   };
 }
 
-/** Reads an answer of the API server. @throws {Error} when it is larger than any that is asked for here. */
+/** Reads an answer of the API server. @throws {Error} when it is larger than any that is requested here. */
 export async function readKubernetesResponse(status: number, stream: Body): Promise<KubernetesResponse> {
   return { status, body: parse(await readText(stream, responseLimitBytes)) };
 }

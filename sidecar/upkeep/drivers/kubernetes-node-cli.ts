@@ -137,7 +137,7 @@ function statusOf(text: string): z.output<typeof execStatus> | undefined {
   try {
     return execStatus.safeParse(JSON.parse(text)).data;
   } catch {
-    // The stream ended before the status came, which the caller tells.
+    // The stream ended before the status came, which the caller reports.
     return undefined;
   }
 }

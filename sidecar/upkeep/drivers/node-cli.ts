@@ -13,7 +13,7 @@ export type NodeCliResult<T> = Readonly<
 /** The node's command-line tool (specification, "Node command line"). */
 export type NodeCli = Readonly<{
   pruneInfo: (signal: AbortSignal) => Promise<NodeCliResult<PruneInfo>>;
-  /** Answers with what the tool complained of, empty for nothing. Whether pruning is on now, only `pruneInfo` tells. */
+  /** Answers with what the tool complained of, empty for nothing. Whether pruning is on now, only `pruneInfo` shows. */
   enableAutoPrune: (signal: AbortSignal) => Promise<NodeCliResult<string>>;
   version: (signal: AbortSignal) => Promise<NodeCliResult<string>>;
 }>;
@@ -50,7 +50,7 @@ function complaintOf(result: ProcessResult): NodeCliResult<string> {
 }
 
 /**
- * What a program's end in a container means, told from its exit status and words. A container's runtime says 127 of a program that is
+ * What a program's end in a container means, judged by its exit status and words. A container's runtime says 127 of a program that is
  * not there and 126 of one that can't be executed, but older engines (Docker 20.10) say 126 for both, and only the words differ.
  */
 export function explainExit(name: string, exitCode: number | null, said: string): ProcessResult {

@@ -7,7 +7,7 @@ import { DriverError, type NodeDriver } from "./driver.ts";
 export type NodeReach = Readonly<{ directory: () => string; fileDeadline: () => FileDeadline }>;
 
 /**
- * Asks the file system of the node's directory before each run of `node_cli`: the system call that begins a program returns only when the
+ * Queries the file system of the node's directory before each run of `node_cli`: the system call that begins a program returns only when the
  * program has been read, and on a file system that hangs it would hold up the whole process for ever.
  */
 export function reachNodeCli(nodeCli: NodeCli, reach: NodeReach): NodeCli {
@@ -47,7 +47,7 @@ export function reachDriver(driver: NodeDriver, reach: NodeReach): NodeDriver {
 async function whyOutOfReach({ directory, fileDeadline }: NodeReach): Promise<string | undefined> {
   const path = directory();
   try {
-    // What is not there is told by the run itself.
+    // What is not there is reported by the run itself.
     await fileDeadline().call(`looking at ${path}`, () => stat(path).catch(() => undefined));
     return undefined;
   } catch (error) {

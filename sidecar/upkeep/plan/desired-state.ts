@@ -24,7 +24,7 @@ export function createDesiredState(settings: SidecarSettings, dataPath: string):
   };
 }
 
-/** Tells two desired states apart by what is set; the default job name depends on the file, and a change of that is no new wish. */
+/** Compares two desired states by what is set; the default job name depends on the file, and a change of that is no new wish. */
 export function hashDesiredState({ monitor, ...desired }: Desired): string {
   const { jobName: _, ...fallback } = monitor.fallback;
   return hash("sha256", JSON.stringify({ ...desired, monitor: { ...monitor, fallback } }));

@@ -8,7 +8,7 @@ export type PlanView = Readonly<{
   steps: readonly string[];
   /** What can't be planned, and why. */
   problems: readonly string[];
-  /** Tells this plan from another, so that what is carried out is what was read. */
+  /** Distinguishes this plan from another, so that what is carried out is what was read. */
   digest: string;
 }>;
 

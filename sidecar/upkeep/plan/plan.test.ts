@@ -239,7 +239,7 @@ describe("plan", () => {
     }
   });
 
-  test("of a version that nothing tells, nothing is written and nothing restarted", () => {
+  test("of a version that nothing reports, nothing is written and nothing restarted", () => {
     const planned = plan({ document: documentOf('{"chain":{}}'), nodeHas: "unknown" }, desired);
     expect(planned.actions).toEqual([]);
     expect(planned.problems).toMatchObject([{ reason: "VersionUnknown" }]);

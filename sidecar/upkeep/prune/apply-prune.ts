@@ -24,7 +24,7 @@ export type ApplyPruneDependencies = Readonly<{
   metrics: Readonly<{ pruneInfo: (info: PruneInfo | undefined) => void }>;
   clock: Clock;
   log: Logger;
-  /** Asks for another pass. */
+  /** Requests another pass. */
   wake: () => void;
 }>;
 

@@ -62,7 +62,7 @@ function autoPruneOn(found: AutoPrune): ConditionReport<"AutoPruneOn"> {
   switch (found.kind) {
     case "unknown": {
       const message =
-        "Whether auto-pruning is on is not known: node_cli prune --get has printed nothing yet that tells it (NodeCliWorking).";
+        "Whether auto-pruning is on is not known: node_cli prune --get has printed nothing yet that shows it (NodeCliWorking).";
       return { type, status: "Unknown", reason: "NoPruneInfo", message };
     }
     case "on":

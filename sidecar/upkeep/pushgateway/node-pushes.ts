@@ -29,7 +29,7 @@ export function watchNodePushes(
   return watchPushes({ ...pushgateway, url, signal }, { ...dependencies, identity });
 }
 
-/** What a node of a version pushes as; "unknown" where it can't be told, undefined when it pushes nothing. Pure. */
+/** What a node of a version pushes as; "unknown" where it can't be determined, undefined when it pushes nothing. Pure. */
 export function pushIdentity(
   document: ConfigDocument | undefined,
   version: NodeVersion | undefined,

@@ -10,7 +10,7 @@ type PushGroup = Readonly<{ job: string; labels: string; pushTimeSeconds: number
 /** What a Pushgateway holds, or why it could not be asked. */
 export type PushGroupsResult = Readonly<{ ok: true; groups: readonly PushGroup[] } | { ok: false; message: string }>;
 
-/** How the Pushgateway is asked. */
+/** How the Pushgateway is queried. */
 export type PushgatewayOptions = Readonly<{ url: string; timeoutMs: number; responseLimitBytes: number }>;
 
 /** Reads `push_time_seconds` of every group. */

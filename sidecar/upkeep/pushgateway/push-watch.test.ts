@@ -20,7 +20,7 @@ test("one node pushes once an interval", () => {
   expect(watched((interval) => [interval])).toBe(false);
 });
 
-test("two nodes under one job are told by twice as many pushes", () => {
+test("two nodes under one job are recognised by twice as many pushes", () => {
   expect(watched((interval) => [interval, interval + 0.5])).toBe(true);
 });
 

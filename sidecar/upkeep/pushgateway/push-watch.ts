@@ -165,7 +165,7 @@ export function countPush(
 }
 
 /**
- * Whether more pushes came than one node makes: two nodes under one job overwrite each other, and nothing else tells. Undefined
+ * Whether more pushes came than one node makes: two nodes under one job overwrite each other, and nothing else shows it. Undefined
  * as long as too few intervals have passed to say. Pure.
  */
 export function isShared(seen: PushesSeen, nowMs: number, intervalSeconds: number): boolean | undefined {

@@ -24,7 +24,7 @@ export type BeginRestartDependencies = Pick<
     /** Asks node_cli. */
     observer: Readonly<{ look: (signal: AbortSignal) => Promise<void> }>;
     finishes: ServiceContext["finishes"];
-    /** Asks for another pass. */
+    /** Requests another pass. */
     wake: () => void;
     signal: AbortSignal;
   }>;
@@ -78,7 +78,7 @@ export function beginRestart(
   restarts.note({ running });
   // A stop in the middle would leave the node down: its commands, a stop and a start, have their own time limits.
   finishes({ what: "the restart of the node", done: running, withinMs: 2 * timeoutMs });
-  // What node_cli tells is old after a restart, and the next regular look may be far.
+  // What node_cli says is old after a restart, and the next regular look may be far.
   running
     .then(() => observer.look(signal))
     .catch((error: unknown) =>

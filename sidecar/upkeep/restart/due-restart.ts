@@ -47,7 +47,7 @@ export async function findDueRestart(
   const retry = isRestarting ? undefined : retryOf(dependencies);
   if (retry !== undefined) {
     const reason = `${retry.why}, so what failed is tried again: ${retry.reason}`;
-    // A person's word is no storm that the budget has to end. A version that is told now so, now so, would be one.
+    // A person's word is no storm that the budget has to end. A version that alternates would be one.
     const isCharged = retry.isAsked === true;
     return { cause: "retried", reason, firstReason: retry.reason, urgent: true, isCharged };
   }
@@ -81,8 +81,8 @@ function retryOf({
 }
 
 /**
- * A restart that was asked for before this sidecar began, and has come about since, only lacks its proof. A sidecar in the pod that it
- * deletes always ends before it can see that: asked for again each time, the restart would never end.
+ * A restart that was requested before this sidecar began, and has come about since, only lacks its proof. A sidecar in the pod that it
+ * deletes always ends before it can see that: requested again each time, the restart would never end.
  */
 export async function recognizeMade({
   state,

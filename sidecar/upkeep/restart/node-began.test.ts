@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { readNodeStart } from "./node-began.ts";
 import { observeProcess } from "./restart-observation.ts";
 
-test("the driver is asked once a pass when the node started, and again in the next one", async () => {
+test("the driver is queried once a pass when the node started, and again in the next one", async () => {
   let asked = 0;
   const startedAt = () => Promise.resolve((asked += 1));
   const driver = { name: "docker" as const, restart: () => Promise.resolve({}), startedAt };

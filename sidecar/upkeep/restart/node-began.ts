@@ -9,10 +9,10 @@ import type { ConfigObservation } from "../config/config-observation.ts";
 import type { NodePlace } from "../config/node-place.ts";
 import type { ObservedProcess } from "./restart-observation.ts";
 
-/** A process reads its configuration a moment after its start, which is told to some 20 ms only. */
+/** A process reads its configuration a moment after its start, which is known to some 20 ms only. */
 const precisionMs = 100;
 
-/** What tells when a node began. */
+/** What shows when a node began. */
 export type NodeBeganDependencies = Readonly<{
   health: Readonly<{ current: () => NodeHealth }>;
   driver: NodeDriver | undefined;
@@ -28,7 +28,7 @@ export type NodeBeganDependencies = Readonly<{
 /**
  * Whether the running node began after node.conf had its content: because its port was seen closed since;
  * by its driver (docker, kubernetes); or by the process that listens on the node's port and runs in its bin directory. What the sidecar
- * has seen itself is told by the monotonic clock; what was before, by the file's and the process's times, unless the wall clock was set
+ * has seen itself is judged by the monotonic clock; what was before, by the file's and the process's times, unless the wall clock was set
  * meanwhile. It began before only where the file changed longer after its start than it may take to answer: what starts a node, a container's entry
  * point say, may write node.conf right before it is read.
  *
@@ -63,10 +63,10 @@ export async function hasNodeBegun(
   return started.monotonicMs > contentSinceMs ? "after" : judge(started.wallMs - precisionMs);
 }
 
-/** How long a driver may take to tell when the node started; a restart may take longer, a look not. */
+/** How long a driver may take to report when the node started; a restart may take longer, a look not. */
 const askWithinMs = 3_000;
 
-/** When the node's process started, as its driver tells: asked once a pass, however many of its steps want to know. */
+/** When the node's process started, as its driver reports: asked once a pass, however many of its steps want to know. */
 export function readNodeStart(
   process: ObservedProcess,
   { driver, signal }: Readonly<{ driver: NodeDriver | undefined; signal: AbortSignal }>,

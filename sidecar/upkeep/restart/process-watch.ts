@@ -1,7 +1,7 @@
 import { pause } from "#daemon/time.ts";
 import { startOf, startPrecisionMs, type NodeDriver, type NodeStart } from "../drivers/driver.ts";
 
-/** What a look at the node's process tells. */
+/** What a look at the node's process shows. */
 export type ProcessLook = NodeStart | "running";
 
 /** Looks at the process that was started. */
@@ -25,7 +25,7 @@ const lookIntervalMs = 500;
 
 /**
  * Looks again and again at when the node's process started: one that has run, and then does not or is another, has ended. Where
- * the driver can't tell, or sees none yet (a pod that waits for its machine), nothing is known.
+ * the driver does not know, or sees none yet (a pod that waits for its machine), nothing is known.
  */
 export function watchProcess(lookAt: LookAtProcess | undefined, { hasRun, signal }: ProcessWatchOptions): ProcessWatch {
   const closing = new AbortController();

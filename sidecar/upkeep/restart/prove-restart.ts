@@ -20,7 +20,7 @@ export type ProveRestartDependencies = VerificationDependencies &
   Readonly<{
     /** For calls of the file system that node.conf is on. */
     fileDeadline: FileDeadline;
-    /** Is told of each start, and how it ended: of several that fail something may be learned of the data. */
+    /** Called for each start with how it ended: of several that fail something may be learned of the data. */
     starts: StartRecorder;
   }>;
 

@@ -34,7 +34,7 @@ export type ReadAlreadyDependencies = NodeBeganDependencies &
   }>;
 
 /**
- * Whether the node has read what stands there, or will, so that a restart would be for nothing: as far as can be told, it
+ * Whether the node has read what stands there, or will, so that a restart would be for nothing: as far as is known, it
  * started after node.conf last changed, does not run yet, or has run since before a drift that was corrected.
  */
 export async function hasReadAlready(

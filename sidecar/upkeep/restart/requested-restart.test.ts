@@ -20,14 +20,14 @@ function keptWord(hold?: ReturnType<RequestRestartDependencies["state"]["hold"][
   return { state, clock, events, audited };
 }
 
-test("a restart that is asked for is due at once, and no budget bounds it", () => {
+test("a restart that is requested is due at once, and no budget bounds it", () => {
   const kept = keptWord();
   expect(findRequestedRestart(kept)).toBeUndefined();
   expect(requestRestart(able, kept)).toBe("asked");
   expect(findRequestedRestart(kept)).toMatchObject({ cause: "asked", urgent: true, isCharged: true });
 });
 
-test("after ten minutes, or with a clock that was put back, a word counts no more, and that is told", () => {
+test("after ten minutes, or with a clock that was put back, a request counts no more, and that is reported", () => {
   for (const laterMs of [600_001, -1]) {
     const kept = keptWord();
     requestRestart(able, kept);

@@ -32,12 +32,12 @@ export function requestRestart(
   if (isRestarting || isBetweenVersions(state)) return "busy";
   if (state.hold.get() !== undefined) return "held";
   const said = { by: "gatehouse restart", outcome: "unknown" } as const;
-  events.add("restart", "A person asked for a restart of the node.", undefined, said);
+  events.add("restart", "A person requested a restart of the node.", undefined, said);
   state.requestedRestart.set({ atMs: clock.wallMs() });
   return "asked";
 }
 
-/** The restart that a person asked for, while that word counts. No storm that the budget has to end. */
+/** The restart that a person requested, while that word counts. No storm that the budget has to end. */
 export function findRequestedRestart({
   state,
   clock,
@@ -49,11 +49,11 @@ export function findRequestedRestart({
   if (requested === undefined) return undefined;
   const ageMs = clock.wallMs() - requested.atMs;
   if (ageMs >= 0 && ageMs <= countsForMs) {
-    return { cause: "asked", reason: "a person asked for it", urgent: true, isCharged: true };
+    return { cause: "asked", reason: "a person requested it", urgent: true, isCharged: true };
   }
   events.add(
     "restart",
-    "The restart that a person asked for could not begin within 10 minutes, and is not made any more.",
+    "The restart that a person requested could not begin within 10 minutes, and is not made any more.",
     undefined,
     { by: "sidecar", outcome: "failure" },
   );

@@ -51,7 +51,7 @@ test.each([hourMs, -hourMs])(
   },
 );
 
-test("after a start of the machine the wall clock tells the age", () => {
+test("after a start of the machine the wall clock gives the age", () => {
   const { time, open } = budgetOf(6);
   open().record("drift");
   Object.assign(time, { bootId: "next", sinceBootMs: 1_000, wallMs: time.wallMs + hourMs / 2 });
@@ -70,7 +70,7 @@ test.each([hourMs, -hourMs])("a jump of the wall clock by %s ms neither forgives
   expect(budget.used()).toBe(0);
 });
 
-test("it tells when it allows one more", () => {
+test("it says when it allows one more", () => {
   const { time, open } = budgetOf(3);
   const budget = open();
   expect(budget.allowsAtMs("ordinary")).toBeUndefined();

@@ -62,7 +62,7 @@ function rollBackReady(found: RollBackFinding): ConditionReport<"RollBackReady">
     const message = `A restart that fails is rolled back to what the node advanced with, ${path}.`;
     return { type, status: "True", reason: "Kept", message };
   }
-  const message = `A restart that fails is rolled back to ${path}, which stood there while the node answered. Whether the node had started with it is not known: it changed after the node's start, or nothing tells when that was.`;
+  const message = `A restart that fails is rolled back to ${path}, which stood there while the node answered. Whether the node had started with it is not known: it changed after the node's start, or nothing shows when that was.`;
   return { type, status: "Unknown", reason: "Assumed", message };
 }
 

@@ -18,7 +18,7 @@ export type DueRestart = Readonly<{
   isCharged?: boolean;
 }>;
 
-/** All that `decideRestart` reads; it asks nothing itself. */
+/** All that `decideRestart` reads; it queries nothing itself. */
 export type RestartSituation = Readonly<{
   due: DueRestart | undefined;
   authority: Authority;
@@ -44,7 +44,7 @@ export type RestartSituation = Readonly<{
   monotonicMs: number;
 }>;
 
-/** Whether to restart now; `wakeInMs` tells when to ask again. */
+/** Whether to restart now; `wakeInMs` says when to try again. */
 export type RestartDecision = Readonly<
   { go: true; due: DueRestart } | { go: false; reason: RestartWait; message: string; wakeInMs?: number }
 >;

@@ -56,7 +56,7 @@ type UsableReading = Extract<ConfigReading, { ok: true }>;
 export type RestartAttempt = Readonly<{ verified: Verification; startedWith?: UsableReading | undefined }>;
 
 /**
- * Restarts the node and proves that it is back; tells what failed otherwise. Everything is on disk before it is done, so that a sidecar killed at
+ * Restarts the node and proves that it is back; returns what failed otherwise. Everything is on disk before it is done, so that a sidecar killed at
  * any point goes on where it was. A node.conf that another writer left half written meanwhile is put back, and the node started with it.
  */
 export async function runRestart(
@@ -108,7 +108,7 @@ function mayNotStart(reason: ConfigProblemReason): boolean {
 
 /**
  * Puts back what the node was to be started with, if another writer left node.conf unusable since: one that was killed at its work, say.
- * Tells whether there was anything to put back.
+ * Returns whether there was anything to put back.
  */
 async function putBack(
   incident: RestartIncident,

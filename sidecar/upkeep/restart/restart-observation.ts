@@ -47,12 +47,12 @@ export function observeRestarts(onChange?: () => void): ObservedRestarts {
   );
 }
 
-/** What was told when it was asked whether the node began with a content. */
+/** What was answered when it was asked whether the node began with a content. */
 export type RequestedStart = Readonly<{
   contentHash: string;
   startedAfterMs: number | undefined;
   atMs: number;
-  /** Absent until it is told. */
+  /** Absent until it is known. */
   began?: NodeBegan;
 }>;
 
@@ -76,7 +76,7 @@ export type Unwell = Readonly<{
 export type ProcessObservation = Readonly<{
   /** When it was last asked (monotonic) since when the node runs, for a content and a start that was seen. */
   requestedStart: RequestedStart | undefined;
-  /** When the node started, as its driver told in this pass. */
+  /** When the node started, as its driver reported in this pass. */
   started: Promise<NodeStart> | undefined;
   /** That the node has not answered. */
   silence: Silence | undefined;

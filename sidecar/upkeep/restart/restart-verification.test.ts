@@ -176,7 +176,7 @@ test("time in which the sidecar itself stood still is not the node's", async () 
   });
 });
 
-/** Restarts a node that begins to answer after a time and then makes blocks, or not; its driver tells when its process started. */
+/** Restarts a node that begins to answer after a time and then makes blocks, or not; its driver reports when its process started. */
 async function slowStart(
   node: Readonly<{ answersAfterMs: number; advances: boolean; startedAt?: () => NodeStart }>,
   withinMs: Readonly<{ answers: number; healthy: number }>,

@@ -33,11 +33,11 @@ export type VerificationOptions = Readonly<{
 export type VerificationDependencies = Readonly<{
   clock: Clock;
   look: (signal: AbortSignal) => Promise<NodeHealth>;
-  /** Asks for the node's last push; undefined when metrics are not checked. */
+  /** Requests the node's last push; undefined when metrics are not checked. */
   lastPush: ((signal: AbortSignal) => Promise<PushLook>) | undefined;
   /** Gets ready to look at the node's process, called before the restart; undefined where the driver can't. */
   beforeRestart?: (() => Promise<LookAtProcess | undefined>) | undefined;
-  /** Is told what is waited for and until when, at each change of it. */
+  /** Called with what is waited for and until when, at each change of it. */
   waitsFor?: ((stage: string) => void) | undefined;
 }>;
 
@@ -91,7 +91,7 @@ export async function restartAndVerify(
 
 /**
  * Waits until the height advanced or the time for it is over: first for an answer, which may take as long as a replay of the log
- * unless the process is known to have ended, then for the height. Tells which time that was, and how the start ended. Time in which this process stood
+ * unless the process is known to have ended, then for the height. Returns which time that was, and how the start ended. Time in which this process stood
  * still is not counted: what the node answered meanwhile was not read.
  */
 async function awaitHeight(
@@ -175,7 +175,7 @@ async function pushIsMissing(
     if (now.state === "notPushing") return false;
     // Another time than before, not a later one: the Pushgateway's clock may have been set back meanwhile.
     if (now.state === "pushed" && now.lastPushSeconds !== beforeSeconds) return false;
-    // A look that the time limit cut off tells nothing.
+    // A look that the time limit cut off shows nothing.
     if (!deadline.aborted) isMissing = now.state !== "unreachable";
     await pause(slowLookMs, deadline);
   }

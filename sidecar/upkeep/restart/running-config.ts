@@ -30,7 +30,7 @@ export type RunningConfigDependencies = NodeBeganDependencies &
     log: Logger;
   }>;
 
-/** How often it is asked when the node began, while that is not known or was before the last change of node.conf. */
+/** How often the driver is queried for when the node began, while that is not known or was before the last change of node.conf. */
 const askAgainMs = 30_000;
 
 /**

@@ -68,7 +68,7 @@ function countUnwell(
 /**
  * Why the node is to be restarted because it hangs: since its start it answered `eth_blockNumber` (specification, "Node command line"), and it
  * has not for `restart.hungAfterMs`. One that replays its log has not answered since its start, and is left to it, however long that
- * takes; so is one whose driver can't tell when it started.
+ * takes; so is one whose driver does not know when it started.
  */
 export async function explainHung(
   process: ObservedProcess,
@@ -89,7 +89,7 @@ export async function explainHung(
 
 /**
  * Until when (wall clock) a silent node may still be starting: it has not answered since it started, and `restart.answersWithinMs` is not
- * over. A node whose process is gone is not starting. Where the driver can't tell when that was, it counts from the first look without an answer, for a node that was never seen to
+ * over. A node whose process is gone is not starting. Where the driver does not know when that was, it counts from the first look without an answer, for a node that was never seen to
  * answer or whose port was closed meanwhile. Undefined when the node answers, does not run, or hangs.
  */
 async function startupDeadline(
@@ -138,7 +138,7 @@ function noteProcess(
   if (answeredAtMs !== undefined && answeredAtMs > missedAtMs) process.note({ wasSeen: false });
 }
 
-/** Whether nobody can ask the node, as its name has no address: it is neither silent nor unwell as far as anybody knows. */
+/** Whether nobody can query the node, as its name has no address: it is neither silent nor unwell as far as anybody knows. */
 function isUnasked(process: ObservedProcess, health: Pick<HealthWatch, "facts">): boolean {
   if (health.facts().rpc?.fault?.reason !== "NameUnresolved") return false;
   process.note({ silence: undefined, unwell: undefined });

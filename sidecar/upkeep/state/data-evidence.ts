@@ -1,6 +1,6 @@
 import type { ProcessMark } from "./upgrade-record.ts";
 
-/** A block by its number, as the node told it. */
+/** A block by its number, as the node returned it. */
 export type KnownBlock = Readonly<{ number: number; hash: string }>;
 
 /** What was so when the node was last seen to be well: a later look is compared with it. */
@@ -50,7 +50,7 @@ export type DataEvidence = Readonly<{
 
 /** A restore that the sidecar began by itself: one snapshot is used once. */
 export type OwnRestore = Readonly<{
-  /** What tells the snapshot from another one under its name. */
+  /** What distinguishes the snapshot from another one under its name. */
   snapshot: string;
   sources: readonly string[];
   /** Wall clock. */

@@ -25,11 +25,11 @@ export type NodeIdentity = Readonly<{
   host: NodeHost;
 }>;
 
-/** What of the settings tells which node is meant. */
+/** What of the settings says which node is meant. */
 export type IdentitySettings = Pick<SidecarSettings, "node" | "restart" | "docker" | "kubernetes">;
 
 /**
- * Tells which node a sidecar is pointed at. Without `realPath` the file system is asked for it, and a file system that hangs keeps this process:
+ * Identifies the node that a sidecar is pointed at. Without `realPath` the file system is asked for it, and a file system that hangs keeps this process:
  * only for what is done before the upkeep begins.
  */
 export function identifyNode(

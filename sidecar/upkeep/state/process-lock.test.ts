@@ -20,7 +20,7 @@ afterEach(() => {
   rmSync(directory, { recursive: true });
 });
 
-test("one has it at a time; the other is told who", () => {
+test("one has it at a time; the other learns who", () => {
   using first = createProcessLock(path, "/data/bin/node.conf");
   using second = createProcessLock(path, "/data/bin/node.conf");
   expect(first.acquire()).toEqual({ ok: true });

@@ -66,7 +66,7 @@ export function createProcessLock(lockPath: string, node: string): ProcessLock {
       database?.close();
       return lockFailure(cause as Error & { errcode?: number }, lockPath, holderPath);
     }
-    tellHolder(holderPath, node);
+    nameHolder(holderPath, node);
     return { ok: true };
   };
   const remove = () => {
@@ -81,7 +81,7 @@ export function formatHolder({ pid, host, since }: LockHolder): string {
   return `process ${pid} on host ${host}, since ${since},`;
 }
 
-function tellHolder(path: string, node: string): void {
+function nameHolder(path: string, node: string): void {
   const holder: LockHolder = { pid: process.pid, host: hostname(), since: new Date().toISOString(), node };
   try {
     // Anew: a named pipe in its place, which anybody who may write here can put there, would be waited at for ever.

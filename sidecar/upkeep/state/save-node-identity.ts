@@ -8,7 +8,7 @@ import { identifyNode, type IdentitySettings } from "./node-identity.ts";
 import type { UpkeepState } from "./upkeep-state.ts";
 
 /**
- * Remembers which node this is, as node.conf and the node's own answers tell: a sidecar that saw its node move keeps its state. At the first
+ * Remembers which node this is, as node.conf and the node's own answers say: a sidecar that saw its node move keeps its state. At the first
  * contact, the node is taken to run with what stands there.
  *
  * @throws {HangingFileSystem} when the file system of node.conf hangs.

@@ -12,7 +12,7 @@ export type ScheduledUpgrade = Readonly<{
   /** Of the plan that was agreed to: another one does not begin. */
   digest: string;
   start: UpgradeStart;
-  /** Wall clock; tells this one from an earlier one. */
+  /** Wall clock; distinguishes this one from an earlier one. */
   acceptedMs: number;
   /** Why it did not begin when its time came; it is not tried any more. */
   notBegun?: string | undefined;

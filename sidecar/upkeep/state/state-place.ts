@@ -5,7 +5,7 @@ import { StartupError } from "#daemon/process/startup-error.ts";
 import { identifyNode, type IdentitySettings } from "./node-identity.ts";
 import { upkeepStateFile } from "./upkeep-state.ts";
 
-/** What tells where the state of a node is. */
+/** What says where the state of a node is. */
 export type StatePlaceSettings = IdentitySettings &
   Readonly<{ upkeep: Readonly<{ stateDirectory?: string | undefined }> }>;
 

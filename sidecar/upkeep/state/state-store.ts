@@ -4,18 +4,18 @@ import type { ReasonOf } from "#status/condition.ts";
 /** Why what the sidecar remembers is not on the disk. `message` names the file and what to do. */
 export type StoreFailure = Readonly<{ reason: ReasonOf<"StateKept", "False">; message: string }>;
 
-/** A change of the database; `kept` is told once it is on the disk. */
+/** A change of the database; `kept` is called once it is on the disk. */
 export type StoreWrite = Readonly<{ run: () => void; kept?: () => void }>;
 
 /**
  * Writes to the sidecar's database. The memory of the process comes first: a disk that is full, read-only or gone costs the copy on the
- * disk, never what is told. What acts asks `failure` before, because a restart that nobody remembers counts against no budget.
+ * disk, never what is shown. What acts asks `failure` before, because a restart that nobody remembers counts against no budget.
  */
 export type StateStore = Readonly<{
   database: DatabaseSync;
   /** Writes now; while that can't be done, at a later `flush`. Of several writes of one name only the last is kept. */
   write: (name: string, write: StoreWrite) => void;
-  /** Writes at the next `flush`: for what is told at any time, also while the disk's file system hangs. */
+  /** Writes at the next `flush`: for what is shown at any time, also while the disk's file system hangs. */
   defer: (name: string, write: StoreWrite) => void;
   /** Makes the writes of `change` one: after a kill all of them are on disk, or none. */
   atomically: (change: () => void) => void;

@@ -7,7 +7,7 @@ import type { StateStore, StoreWrite } from "./state-store.ts";
 type StoredEvent = Readonly<{ event: SidecarEvent; atMs: number }>;
 
 /**
- * Keeps the last events in memory, and in the sidecar's state as far as that can be written: what tells must not depend on a disk. What was
+ * Keeps the last events in memory, and in the sidecar's state as far as that can be written: what reports must not depend on a disk. What was
  * not written for long is written with what is left of it, never more than is kept.
  */
 export function createStoredEventLog(store: StateStore, clock: Clock): EventLog {

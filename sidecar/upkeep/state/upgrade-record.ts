@@ -40,18 +40,18 @@ export type UpgradeStore = Readonly<{ path: string; copy: string; aside: string 
 /** A program that is put into the bin directory, relative to it; its content as it was when the plan was shown. */
 export type ReleaseFile = Readonly<{ name: string; sha256: string }>;
 
-/** A process, told from a later one with the same id by its start (clock ticks since the machine's). */
+/** A process, distinguished from a later one with the same id by its start (clock ticks since the machine's). */
 export type ProcessMark = Readonly<{ pid: number; startTicks: number }>;
 
 /** What was known of the node before it was stopped, to prove either version by. */
 export type NodeBefore = Readonly<{
   height: number;
-  /** A block that no reorganization reaches any more; absent where the node would not tell it. */
+  /** A block that no reorganization reaches any more; absent where the node did not return it. */
   block?: Readonly<{ number: number; hash: string }> | undefined;
   autoPrune: boolean;
   /** The process that answered on the node's port; absent where it can't be seen: of another user, or on another system than Linux. */
   process?: ProcessMark | undefined;
-  /** Whether the running node reports its version itself; node_cli is asked otherwise. */
+  /** Whether the running node reports its version itself; node_cli is queried otherwise. */
   tellsVersion: boolean;
 }>;
 
@@ -94,7 +94,7 @@ export type UpgradeRecord = Readonly<{
   interruptions: number;
   /** Whether the new version may have been started, by whomever, and so may have written to the data: its programs may be in place. */
   newRan: boolean;
-  /** Whether the way back, tried again because other things are desired now, waits for the restart budget: nobody has asked for it. */
+  /** Whether the way back, tried again because other things are desired now, waits for the restart budget: nobody has requested it. */
   waitsForBudget?: boolean | undefined;
   /** Why it went back. */
   failure?: string | undefined;
@@ -123,7 +123,7 @@ export function upgradeDirectories({
 
 /**
  * Says what becomes of a stranded upgrade once its hold is lifted: a node that is back was mended, and is left as it is; else the way back is tried again from
- * its beginning. One that nobody has asked for waits for the restart budget. Pure.
+ * its beginning. One that nobody has requested waits for the restart budget. Pure.
  */
 export function decideAfterHold(
   record: UpgradeRecord,

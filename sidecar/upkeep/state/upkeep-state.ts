@@ -23,7 +23,7 @@ type Hold = Readonly<{
 
 /**
  * A restart that failed, the height that the node had answered last, and whether it gave no answer any more, so that one that was mended by hand is
- * told.
+ * recognised.
  */
 export type FailedRestart = Readonly<{ reason: string; height?: number | undefined; isDown?: boolean }>;
 
@@ -56,7 +56,7 @@ export type Adoption = Readonly<{ by: "command" | "setting" | "earlier version";
 /** The content of node.conf that the audit log accounts for. */
 export type AuditedConfig = Readonly<{
   path: string;
-  /** What it held when the sidecar last wrote it, or told of it; absent where it was not there. */
+  /** What it held when the sidecar last wrote it, or reported it; absent where it was not there. */
   sha256?: string | undefined;
   /** What the sidecar was about to write; a kill after that, or a write that failed, leaves it. */
   writing?: string | undefined;
@@ -76,7 +76,7 @@ export type UpkeepState = Disposable &
     nodeTies: Fact<ConfigTies>;
     /** That the sidecar may act on this node, since when and by whose word; kept over restarts. */
     adopted: Fact<Adoption>;
-    /** Which content of node.conf the audit log accounts for, so that another one is told as somebody else's. */
+    /** Which content of node.conf the audit log accounts for, so that another one is reported as somebody else's. */
     auditedConfig: Fact<AuditedConfig>;
     /** Meaning of the configuration that the node has read (`deriveMeaning`); `unknown` when it may have read another. */
     nodeHas: Fact<string>;

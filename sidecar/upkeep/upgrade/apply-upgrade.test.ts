@@ -89,7 +89,7 @@ test("a stranded upgrade is held by what is desired when it ends, so that a chan
   expect(state.hold.get()).toMatchObject({ desired });
 });
 
-test("a way back that nobody asked for waits for the restart budget", async () => {
+test("a way back that nobody requested waits for the restart budget", async () => {
   const lifted = { isBack: false, byPerson: false };
   state.upgrade.set(decideAfterHold({ ...stranded, end: "stranded" }, lifted, 2));
   const seen = observed();

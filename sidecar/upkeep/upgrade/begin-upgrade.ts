@@ -4,7 +4,7 @@ import type { UpgradeCheck } from "./check-upgrade.ts";
 import type { ObservedUpgrade } from "./upgrade-observation.ts";
 import type { UpgradePlan } from "./upgrade-plan.ts";
 
-/** What became of an upgrade that was asked for; `refused` for the problems of its plan, `another` when it is not the one that was seen. */
+/** What became of an upgrade that was requested; `refused` for the problems of its plan, `another` when it is not the one that was seen. */
 export type BegunUpgrade = Readonly<{
   result: "shown" | "begun" | "refused" | "another";
   plan: UpgradePlan;
@@ -47,7 +47,7 @@ export function beginUpgrade(
       } as const;
       const why = isOwn
         ? "the node's data are found corrupt, and are restored"
-        : "a restore of the node's data was asked for";
+        : "a restore of the node's data was requested";
       events.add("hold", `The hold is lifted: ${why}.`, undefined, lifted);
     }
     state.hold.set(undefined);

@@ -37,7 +37,7 @@ const settledBlocks = 64;
 /**
  * Why the sidecar may not upgrade its node now, whatever the new version is.
  *
- * @param isRestore of its data, which a person asks for because restarts did not help: neither a hold nor the budget speaks against that.
+ * @param isRestore of its data, which a person requests because restarts did not help: neither a hold nor the budget speaks against that.
  * @param isPreCopied whether it is under way already, and the node's data are copied.
  */
 export function* findObstacles(

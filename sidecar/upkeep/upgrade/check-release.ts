@@ -5,7 +5,7 @@ import { createLocalNodeCli, createNodeCli } from "../drivers/node-cli.ts";
 import { findRealPath } from "./data/data-stores.ts";
 import { listRelease, ReleaseError } from "./program-files.ts";
 
-/** What a person asks for. */
+/** What a person requests. */
 export type UpgradeRequest = Readonly<{ source: string; version?: string | undefined }>;
 
 type CheckReleaseDependencies = Readonly<{

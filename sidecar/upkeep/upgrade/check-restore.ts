@@ -19,7 +19,7 @@ export type RestoreCheck = UpgradeCheck & Readonly<{ sources: readonly string[] 
 /**
  * Looks whether the node's data could be restored from a snapshot now, and what would be done. Changes nothing.
  *
- * @param own of a restore that the sidecar begins by itself: why the data are taken for corrupt. It asks for more: nobody looks on.
+ * @param own of a restore that the sidecar begins by itself: why the data are taken for corrupt. It requests more: nobody looks on.
  */
 export async function checkRestore(
   requested: string | undefined,
@@ -28,7 +28,7 @@ export async function checkRestore(
 ): Promise<RestoreCheck> {
   const { place, settings, observer, state, signal, health, holders } = dependencies;
   const mark = state.dataEvidence.get()?.mark;
-  // After a restart of the sidecar a node that is down has not told its version; whether its programs are others is looked at apart.
+  // After a restart of the sidecar a node that is down has not reported its version; whether its programs are others is looked at apart.
   const version = observer.version().version?.text ?? (own && mark?.version);
   const reading = await place.read();
   const found = reading.ok

@@ -105,7 +105,7 @@ export function createRecord(
   };
 }
 
-const noAnswer = "the node does not answer: only of one that runs well can be told whether it is worse afterwards";
+const noAnswer = "the node does not answer: only if it runs well now can it be judged worse afterwards";
 
 /** What becomes of node.conf, and what speaks against it. Pure. */
 function checkConfig(
@@ -151,7 +151,7 @@ async function findDoubts(
   const doubts = stores.map(async ({ path }) =>
     (await showsChanges(path))
       ? undefined
-      : `the file system of ${path} does not tell for sure which files have changed: while the node stands still, all its data are read again and compared`,
+      : `the file system of ${path} does not show for sure which files have changed: while the node stands still, all its data are read again and compared`,
   );
   const late =
     upgrade.window === undefined

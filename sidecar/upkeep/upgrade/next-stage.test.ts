@@ -12,7 +12,7 @@ import { decideAfterInterruption, decideAfterStep, backAttempts, interruptionsMa
 const at = (stage: UpgradeStage, more: Partial<UpgradeRecord> = {}): UpgradeRecord => ({ ...begun, stage, ...more });
 const fails = { ok: false, why: "it broke" } as const;
 
-/** Every stage from a record to its end, where each step comes out as told. */
+/** Every stage from a record to its end, where each step comes out as given. */
 function stagesFrom(record: UpgradeRecord, comesOut: (stage: UpgradeStage, step: number) => boolean) {
   const stages: UpgradeStage[] = [];
   let now = record;
@@ -58,7 +58,7 @@ describe("an upgrade whose data are copied while the node runs", () => {
     expect(next).toMatchObject({ stage: "stopping", before, stageSinceMs: 2 });
   });
 
-  it("is given up where that fails: no step touches the node, and what can't be removed is told", () => {
+  it("is given up where that fails: no step touches the node, and what can't be removed is reported", () => {
     const { stages, ended } = stagesFrom({ ...begun, ...copiedFirst }, (stage) => stage !== "pre-copying");
     expect(stages).toEqual(["pre-copying", "giving-up"]);
     expect(ended).toMatchObject({ end: "given-up", failure: "it broke", newRan: false });

@@ -73,14 +73,14 @@ export function isStart(stage: UpgradeStage): boolean {
 }
 
 function afterEarly(record: UpgradeRecord, stage: EarlyStage, outcome: StepOutcome, nowMs: number): UpgradeRecord {
-  // The node runs as it did: what could not be removed is told.
+  // The node runs as it did: what could not be removed is reported.
   if (stage === "giving-up") return { ...record, end: "given-up", note: outcome.ok ? outcome.note : outcome.why };
   if (!outcome.ok) return goBack(record, outcome.why, nowMs);
   return enter({ ...record, before: outcome.before ?? record.before }, "stopping", nowMs);
 }
 
 function afterForward(record: UpgradeRecord, stage: ForwardStage, outcome: StepOutcome, nowMs: number): UpgradeRecord {
-  // The new version is proved by then: what could not be removed is told, and undoes nothing.
+  // The new version is proved by then: what could not be removed is reported, and undoes nothing.
   if (stage === "cleaning") return { ...record, end: "committed", note: outcome.ok ? outcome.note : outcome.why };
   if (!outcome.ok) return goBack(record, outcome.why, nowMs);
   const next = forwardStages[forwardStages.indexOf(stage) + 1] ?? "cleaning";

@@ -1,13 +1,13 @@
 import { z } from "zod";
 import { createJsonRpcClient, NoJsonRpcAnswerError } from "#daemon/http/json-rpc-client.ts";
 
-/** What an upgrade asks the node besides its health; undefined where it gives no answer of use. */
+/** What an upgrade queries from the node besides its health; undefined where it gives no answer of use. */
 export type NodeRpc = Readonly<{
   blockHash: (number: number, signal: AbortSignal) => Promise<string | undefined>;
   peers: (signal: AbortSignal) => Promise<number | undefined>;
 }>;
 
-/** A block that was asked for by its number; `unknown`: there was no answer of use. */
+/** A block that was requested by its number; `unknown`: there was no answer of use. */
 export type BlockLook = Readonly<{ kind: "found"; hash: string } | { kind: "gone" | "unknown" }>;
 
 /** What a look at the data of a node asks; undefined where it gives no answer of use. */

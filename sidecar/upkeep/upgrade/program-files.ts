@@ -108,7 +108,7 @@ async function putFile(from: string, to: string, sha256?: string): Promise<void>
   await copyFile(from, temporary, constants.COPYFILE_FICLONE);
   if (sha256 !== undefined && (await hashOf(temporary)) !== sha256) {
     await rm(temporary, { force: true });
-    throw new ReleaseError(`${from} is another file than the one that was shown; ask for the upgrade again`);
+    throw new ReleaseError(`${from} is another file than the one that was shown; request the upgrade again`);
   }
   const made = await stat(temporary);
   if (made.uid !== owner.uid || made.gid !== owner.gid) await chown(temporary, owner.uid, owner.gid);

@@ -18,8 +18,8 @@ const options: ProofOptions = {
   isResumed: false,
 };
 
-/** What a node that was started tells. */
-type Told = Readonly<{
+/** What a node that was started reports. */
+type Reported = Readonly<{
   firstHeight?: number;
   /** How blocks came before: the node makes one more, and then none. */
   chain?: Pick<NodeHealth, "rhythm" | "restingAt">;
@@ -39,15 +39,15 @@ function node({
   version = "0.16.2",
   blockHash = hash,
   autoPrune = true,
-}: Told): ProofDependencies {
+}: Reported): ProofDependencies {
   let isStarted = false;
   let height = firstHeight;
   const health = (): NodeHealth => {
     if (!isStarted) return { answers: 0, failure: { reason: "Refused", message: "", isPortClosed: true } };
-    const told: NodeHealth = { answers: 1, height, ...chain };
+    const reported: NodeHealth = { answers: 1, height, ...chain };
     // Slower than a proof's time, so that its own chain does not catch up.
     height = chain === undefined ? height + 0.001 : firstHeight + 1;
-    return version === "" ? told : { ...told, binaryVersion: { text: version, isCurrent: true } };
+    return version === "" ? reported : { ...reported, binaryVersion: { text: version, isCurrent: true } };
   };
   const pruneInfo = { autoPrune } as Extract<
     Awaited<ReturnType<NonNullable<ProofDependencies["nodeCli"]>["pruneInfo"]>>,
@@ -73,16 +73,16 @@ function node({
   };
 }
 
-test("a version that tells its name, has the old block, is above its height and prunes is proved", async () => {
+test("a version that reports its name, has the old block, is above its height and prunes is proved", async () => {
   expect(await proveVersion(options, node({}))).toEqual({ ok: true });
 });
 
 test("a chain that makes a block now and then need not be above its old height", async () => {
-  const told: Told = { firstHeight: 9, chain: { rhythm: "irregular" } };
-  expect(await proveVersion(options, node(told))).toEqual({ ok: true });
+  const reported: Reported = { firstHeight: 9, chain: { rhythm: "irregular" } };
+  expect(await proveVersion(options, node(reported))).toEqual({ ok: true });
 });
 
-test.each<[string, Told, string]>([
+test.each<[string, Reported, string]>([
   ["runs as another version", { version: "0.15.0" }, "it runs as 0.15.0, not as 0.16.2"],
   ["does not report its version any more", { version: "" }, "it does not report its version, which has to be 0.16.2"],
   ["has another old block", { blockHash: "0x6" }, `block 2, which had the hash ${hash}, has the hash 0x6`],
@@ -94,6 +94,6 @@ test.each<[string, Told, string]>([
     "its height is 10, and was 10 before the upgrade",
   ],
   ["has stopped pruning", { autoPrune: false }, "auto-pruning was on, and is off"],
-])("a version that %s is not proved", async (_, told, why) => {
-  expect(await proveVersion(options, node(told))).toMatchObject({ ok: false, why: expect.stringContaining(why) });
+])("a version that %s is not proved", async (_, reported, why) => {
+  expect(await proveVersion(options, node(reported))).toMatchObject({ ok: false, why: expect.stringContaining(why) });
 });

@@ -76,7 +76,7 @@ async function isVersion(
   return printed.release === wanted?.release ? undefined : `it runs as ${printed.text}, not as ${version}`;
 }
 
-/** The version that a running node tells itself. */
+/** The version that a running node reports itself. */
 export function readReportedVersion(
   { failure, binaryVersion: binary, clientVersion: client }: NodeHealth,
   clientName: string | undefined,

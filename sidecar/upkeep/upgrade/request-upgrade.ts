@@ -9,7 +9,7 @@ import { describeScheduled, upgradeSubject, upgradeWords, type ObservedUpgrade }
 import { decideAfterWithdrawal } from "./next-stage.ts";
 import { checkRestore } from "./check-restore.ts";
 
-/** An upgrade that a person asks for; without the digest of a plan they only look. */
+/** An upgrade that a person requests; without the digest of a plan they only look. */
 export type RequestedUpgrade = UpgradeRequest & Readonly<{ digest?: string | undefined; at?: RequestedStart }>;
 
 /** What became of it; `scheduled`: it is accepted and begins by itself. `starts`: when, where that is not at once. */
@@ -124,7 +124,7 @@ function* findScheduled({ state, command }: Pick<RequestUpgradeDependencies, "st
   yield `an upgrade to ${scheduled.to} is accepted already and begins by itself; withdraw it first: ${command("upgrade --cancel")}`;
 }
 
-/** A restore of the node's data that a person asks for; without the digest of a plan they only look. */
+/** A restore of the node's data that a person requests; without the digest of a plan they only look. */
 export type RequestedRestore = Readonly<{ snapshot?: string | undefined; digest?: string | undefined }>;
 
 /** Shows a restore of the node's data, or begins it if it is still the one that was shown. */

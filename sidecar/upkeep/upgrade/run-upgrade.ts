@@ -83,7 +83,7 @@ export function keepRecord(
 
 export type KeptRecordDependencies = Readonly<{
   store: Pick<StateStore, "isWritable" | "failure">;
-  /** Is told why the next step does not begin, and that it does again. */
+  /** Called with why the next step does not begin, and when it does again. */
   blocked: (why: string | undefined) => void;
   clock: Pick<Clock, "monotonicMs">;
   signal: AbortSignal;

@@ -102,7 +102,7 @@ function deriveEarly(record: UpgradeRecord, trouble: string | undefined, command
       type,
       status: "False",
       reason: "NotBegun",
-      message: `${words} Ask for it again, or give it up: ${cancel}`,
+      message: `${words} Request it again, or give it up: ${cancel}`,
     };
   }
   const waits = trouble === undefined ? "" : ` The data are copied, and the node can't be stopped now: ${trouble}.`;
@@ -122,9 +122,9 @@ export function describeScheduled(
   const cancel = command("upgrade --cancel");
   const { from, to, notBegun, acceptedMs } = scheduled;
   const what = `The upgrade from ${from} to ${to}`;
-  const when = `asked for at ${new Date(acceptedMs).toISOString()}`;
+  const when = `requested at ${new Date(acceptedMs).toISOString()}`;
   if (notBegun !== undefined) {
-    return `${what}, ${when}, did not begin: ${notBegun}. Nothing was changed. Ask for it again, or give it up: ${cancel}`;
+    return `${what}, ${when}, did not begin: ${notBegun}. Nothing was changed. Request it again, or give it up: ${cancel}`;
   }
   const doubt = trouble === undefined ? "" : ` It could not begin now: ${trouble}.`;
   return `${what} begins by itself ${starts ?? "later"}; it was ${when}.${doubt} Withdraw it: ${cancel}`;
@@ -199,7 +199,7 @@ function restoreWords(record: UpgradeRecord): string {
   return `${what} ${way}: ${restoreStageWords[stage] ?? stageWords[stage]} since ${since}.${why}`;
 }
 
-/** How to go back to data that were replaced without a person's word; of one that a person asked for they know. */
+/** How to go back to data that were replaced without a person's word; of one that a person requested they know. */
 function goBackWords({ foundCorrupt, stores }: UpgradeRecord): string {
   if (foundCorrupt === undefined) return "";
   const asides = stores.map(({ path, aside }) => `put ${aside} in the place of ${path}`).join(", ");

@@ -15,7 +15,7 @@ export type UpgradePlan = Readonly<{
   problems: readonly string[];
   /** What does not keep from it, and should be known. */
   warnings: readonly string[];
-  /** Tells this upgrade from another, so that what is carried out is what was read. */
+  /** Distinguishes this upgrade from another, so that what is carried out is what was read. */
   digest: string;
 }>;
 

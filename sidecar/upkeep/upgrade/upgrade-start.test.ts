@@ -41,7 +41,7 @@ test("a window is waited for until it opens, and is over once the settings name 
   );
 });
 
-test("what is asked for begins at once, in the window, or when it says; what can't be is refused, what is odd is said", () => {
+test("what is requested begins at once, in the window, or when it says; what can't be is refused, what is odd is said", () => {
   const nothing = { problems: [], warnings: [] };
   expect(resolveStart(undefined, situation())).toEqual({ start: undefined, ...nothing });
   expect(resolveStart(undefined, situation({}, "Sat 02:00-03:00"))).toEqual({ start: undefined, ...nothing });

@@ -7,7 +7,7 @@ type StartSettings = Readonly<{
   upgrade: Pick<SidecarSettings["upgrade"], "window" | "lateMs" | "lateBlocks">;
 }>;
 
-/** What the start of an upgrade is judged by: the wall clock, and the head as it was last told. */
+/** What the start of an upgrade is judged by: the wall clock, and the head as it was last reported. */
 export type StartSituation = StartSettings & Readonly<{ nowMs: number; height: number | undefined }>;
 
 /** Whether an upgrade may begin now; `over`: its time came and went. */
@@ -15,13 +15,13 @@ export type StartJudgement = Readonly<
   { kind: "wait"; wakeInMs?: number } | { kind: "due" } | { kind: "over"; why: string }
 >;
 
-/** What a person asks for: now, now unless the window is closed, a time, or a height; undefined: when the settings say. */
+/** What a person requests: now, now unless the window is closed, a time, or a height; undefined: when the settings say. */
 export type RequestedStart = "now" | "now-if-open" | Exclude<UpgradeStart, { kind: "window" }> | undefined;
 
-/** How far ahead an upgrade may be asked for. */
+/** How far ahead an upgrade may be requested. */
 const aheadMaxMs = 366 * 86_400_000;
 
-/** When an upgrade begins that is asked for; undefined: at once. What speaks against it comes with it. Pure. */
+/** When an upgrade begins that is requested; undefined: at once. What speaks against it comes with it. Pure. */
 export function resolveStart(
   requested: RequestedStart,
   situation: StartSituation,

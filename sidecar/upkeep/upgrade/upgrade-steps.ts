@@ -25,7 +25,7 @@ export type UpgradeStepsDependencies = ProofDependencies &
     boot: () => BootTime;
     /** Waits until the node may be stopped, as it is agreed to. */
     waitForStop: (record: UpgradeRecord) => Promise<StepOutcome>;
-    /** Is told that node.conf may be another now, before the node is proved with it. */
+    /** Called when node.conf may be another now, before the node is proved with it. */
     readConfig: () => Promise<void>;
   }>;
 

@@ -16,9 +16,9 @@ export type NodeObserver = Readonly<{
   pruneInfo: () => PruneInfo | undefined;
   /** Asks node_cli now. */
   look: (signal: AbortSignal) => Promise<void>;
-  /** Whether the tool has been asked at least once. */
+  /** Whether the tool has been queried at least once. */
   hasLooked: () => boolean;
-  /** Whether the RPC had its chance to tell the version: it was asked, or takes too long to wait for. */
+  /** Whether the RPC had its chance to report the version: it was queried, or takes too long to wait for. */
   hasHeardNode: () => boolean;
   done: Promise<void>;
 }>;
@@ -56,7 +56,7 @@ const checkMs = 1_000;
 export function observeNode(options: NodeObserverOptions, dependencies: NodeObserverDependencies): NodeObserver {
   const { nodeCli, health, clock, board, onChange } = dependencies;
   let cliVersion: string | undefined;
-  // What node_cli said when the node last told its version: another one since then means another node.
+  // What node_cli said when the node last reported its version: another one since then means another node.
   let cliVersionThen: string | undefined;
   let lastSummary: string | undefined;
   let pruneInfo: PruneInfo | undefined;

@@ -9,7 +9,7 @@ export type VersionObservation = Readonly<{
   resolution: VersionResolution | undefined;
   /** Why the node's place does not fit the version. */
   doubtOfPlace: string | undefined;
-  /** The version that was last told. */
+  /** The version that was last reported. */
   text: string | undefined;
 }>;
 
@@ -38,7 +38,7 @@ export function noteVersion(
   seen.note({ resolution, doubtOfPlace, text });
 }
 
-/** Says which version the node has, and whether all that tell it agree, the node's place included. Pure. */
+/** Says which version the node has, and whether all that report it agree, the node's place included. Pure. */
 export function deriveVersionConditions({ resolution, doubtOfPlace }: VersionObservation): readonly ConditionReport[] {
   const type = "VersionAgreed";
   if (resolution === undefined) return [];

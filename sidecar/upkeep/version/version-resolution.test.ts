@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { resolveVersion, type VersionSources } from "./version-resolution.ts";
 
-const told = (text: string) => ({ text, isCurrent: true });
+const reported = (text: string) => ({ text, isCurrent: true });
 const sourceOf = (sources: VersionSources) => resolveVersion(sources).source;
 const last = (text: string) => ({ text, isCurrent: false });
 
 test("the node itself counts before the setting, node_cli and the image; who disagrees is named", () => {
   const all = {
-    binary: told("0.15.2"),
+    binary: reported("0.15.2"),
     setting: "0.15.3",
     nodeCli: "node_cli 0.15.0",
     image: "node:0.15.1",
@@ -33,12 +33,12 @@ test("the node itself counts before the setting, node_cli and the image; who dis
 });
 
 test("a setting that was left behind by an upgrade does not keep the node's own word from counting", () => {
-  const { version, doubt } = resolveVersion({ binary: told("0.16.2"), setting: "0.15.0" });
+  const { version, doubt } = resolveVersion({ binary: reported("0.16.2"), setting: "0.15.0" });
   expect([version?.release, doubt]).toEqual(["0.16.2", undefined]);
 });
 
 test("while node_cli is another version than the node that runs, no names are certain", () => {
-  const staged = { binary: told("0.15.2"), nodeCli: "node_cli 0.16.2" };
+  const staged = { binary: reported("0.15.2"), nodeCli: "node_cli 0.16.2" };
   expect(resolveVersion(staged).doubt).toBe(
     "debug_protocolVersion says 0.15.2, and node_cli --version says 0.16.2; restart the node to finish the upgrade",
   );
@@ -60,7 +60,7 @@ test("where nothing is a version of this node, what was heard is kept for the pe
   expect(resolveVersion({})).toEqual({ disagreements: [], heard: [] });
   expect(
     resolveVersion({
-      binary: told("unknown"),
+      binary: reported("unknown"),
       nodeCli: "\n",
       image: "evm/node:latest",
       clientVersion: "Reth/v1.3.12-abc/x86_64-linux",

@@ -9,9 +9,9 @@ import {
   type NodeVersion,
 } from "#node/versions.ts";
 
-/** Everything that may tell the node's version. */
+/** Everything that may give the node's version. */
 export type VersionSources = Readonly<{
-  /** `debug_protocolVersion.binaryVersion`, and whether the node told it since it last began to answer. */
+  /** `debug_protocolVersion.binaryVersion`, and whether the node reported it since it last began to answer. */
   binary?: ReportedVersion | undefined;
   setting?: string | undefined;
   /** What `node_cli --version` printed. */
@@ -38,7 +38,7 @@ type Candidate = Readonly<{ source: string; version: NodeVersion }>;
 
 /**
  * Takes the version from `debug_protocolVersion` (specification, "Protocol version info"), else from the setting, node_cli, the
- * image's tag, or a `web3_clientVersion` of a known name; names those that disagree. What the node told before it went down counts
+ * image's tag, or a `web3_clientVersion` of a known name; names those that disagree. What the node reported before it went down counts
  * as long as node_cli is still the same one, but decides no names of keys: it may come back as another version. Pure.
  */
 export function resolveVersion(sources: VersionSources): VersionResolution {

@@ -94,7 +94,7 @@ describe("the stand-in keeps the Pushgateway's semantics", () => {
     expect(answer.text).toContain(reason);
   });
 
-  test("limits are told, and what was kept stays", async () => {
+  test("limits are reported, and what was kept stays", async () => {
     const { call, metrics } = await startGateway({ groups: 2, samples: 20 });
     await call("PUT", "/metrics/job/j1", "a 1\n");
     const many = Array.from({ length: 21 }, (_, index) => `m{i="${index}"} 1\n`).join("");

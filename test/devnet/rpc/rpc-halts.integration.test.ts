@@ -119,7 +119,7 @@ test("a contract's own error is in the data, and not in the message", async () =
   });
 });
 
-test("a call with too little gas to begin is told so", async () => {
+test("a call with too little gas to begin is refused", async () => {
   for (const method of ["eth_call", "eth_createAccessList", "debug_traceCall"]) {
     expect(await node.refusal(method, { ...call, gas: "0x5207" }, "latest"), method).toEqual({
       code: -32000,
@@ -135,7 +135,7 @@ test("a traced call shows the gas that it was given", async () => {
   expect(await node.ask("debug_traceCall", { to, gas: "0x6000" }, "latest")).toMatchObject({ gas: "0x6000" });
 });
 
-test("the access list of a call that fails tells what it touched and why it failed", async () => {
+test("the access list of a call that fails shows what it touched and why it failed", async () => {
   const code: Hex = "0x60015450fe";
   const list = await node.ask<{ gasUsed: Hex }>("eth_createAccessList", call, "latest", overriding(code));
   expect(list).toEqual({

@@ -109,7 +109,7 @@ test("a transaction that can never be in a block is refused, not answered with a
   expect(await node.ask("eth_getTransactionReceipt", taken)).toMatchObject({ status: "0x1" });
 });
 
-test("the block's own data tells its proposer and what it read and wrote", async () => {
+test("the block's own data gives its proposer and what it read and wrote", async () => {
   const proposer = validatorAddresses[Number(subject.blockNumber) % 4];
   expect(await node.ask("eth_getProposersByBlockNumber", subject.blockNumber)).toEqual([proposer]);
   expect(await node.ask("eth_getProposerByTxHash", subject.transaction)).toMatchObject({
@@ -183,7 +183,7 @@ test("what is not there is null", async () => {
   }
 });
 
-test("a block is found by number, hash and EIP-1898's objects wherever a state or receipts are asked for", async () => {
+test("a block is found by number, hash and EIP-1898's objects wherever a state or receipts are requested", async () => {
   const { blockNumber, blockHash } = subject;
   const receipts = await node.ask("eth_getBlockReceipts", blockNumber);
   const balance = await node.ask("eth_getBalance", sender.address, blockNumber);

@@ -32,7 +32,7 @@ function check(name: ExecutionObject, value: unknown): void {
   expect(findMistakes(name, value)).toEqual([]);
 }
 
-/** Looks at a block and all that it holds, asked for in every way. */
+/** Looks at a block and all that it holds, requested in every way. */
 async function checkBlock(number: Hex): Promise<void> {
   const block = await node.ask<Block>("eth_getBlockByNumber", number, false);
   check("block", block);
@@ -168,15 +168,15 @@ test("ethers reads a pending block, a mined one, and what is in them", async () 
 test("subscribers get heads with what the block has", async () => {
   const socket = new WebSocket(node.rpc.webSocketUrl);
   const messages: { result?: Hex; params?: { result: Record<string, unknown> } }[] = [];
-  const told = Promise.withResolvers<void>();
+  const reported = Promise.withResolvers<void>();
   socket.on("message", (data) => {
     messages.push(JSON.parse(String(data)) as (typeof messages)[number]);
     if (messages.length === 1) void node.anvil.mine();
-    else told.resolve();
+    else reported.resolve();
   });
   await once(socket, "open");
   socket.send(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_subscribe", params: ["newHeads"] }));
-  await within("the head", 5_000, told.promise);
+  await within("the head", 5_000, reported.promise);
   socket.close();
   const head = messages[1]?.params?.result ?? {};
   const block = await node.ask<Record<string, unknown>>("eth_getBlockByHash", head["hash"], false);

@@ -38,7 +38,7 @@ function oldestKept(head: number): number {
   }
 }
 
-/** Asks for a state of each block, by number and by hash: the window's are right, those before it are missing. */
+/** Requests a state of each block, by number and by hash: the window's are right, those before it are missing. */
 async function checkStates(): Promise<void> {
   const head = Number(await node.ask<Hex>("eth_blockNumber"));
   const oldest = oldestKept(head);

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => node[Symbol.asyncDispose]());
 
-test("a strict node tells numbers in decimal where the specification does not show their form", async () => {
+test("a strict node writes numbers in decimal where the specification does not show their form", async () => {
   const { transaction, blockNumber, blockHash } = subject;
   const identity = { blockNumber: Number(blockNumber), blockHash };
   const proposal = await node.ask("eth_getProposerByTxHash", transaction);

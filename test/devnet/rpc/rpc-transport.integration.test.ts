@@ -70,7 +70,7 @@ test("what is no HTTP is answered 400 and closed", async () => {
   expect(text).toMatch(/^HTTP\/1.1 400 /);
 });
 
-test("the WebSocket port tells an HTTP client what it speaks", async () => {
+test("the WebSocket port says to an HTTP client what it speaks", async () => {
   const response = await fetch(node.rpc.webSocketUrl.replace("ws:", "http:"));
   expect(response.status).toBe(426);
   expect(await response.text()).toContain("WebSocket");

@@ -131,7 +131,7 @@ test("viem watches blocks", async () => {
   (await client.transport.getSocket()).close();
 });
 
-test("a client is told with 1001 that the node stops", async () => {
+test("a client learns by 1001 that the node stops", async () => {
   const other = await startTestNode();
   const socket = new WebSocket(other.rpc.webSocketUrl);
   await once(socket, "open");

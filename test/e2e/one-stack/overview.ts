@@ -17,8 +17,8 @@ export function testOverview(running: () => RunningStack, url: () => string): vo
     const stack = running();
     expect(stack.output()).toContain(`The overview of the services is at ${url()}\n`);
     const targets = await until("all are right", generousMs, async () => {
-      const told = (await (await fetch(`${url()}overview`)).json()) as Overview;
-      return told.targets.every(({ state }) => state === "Healthy" || state === "Ready") && told.targets;
+      const reported = (await (await fetch(`${url()}overview`)).json()) as Overview;
+      return reported.targets.every(({ state }) => state === "Healthy" || state === "Ready") && reported.targets;
     });
     expect(targets.map(({ name, state }) => [name, state])).toEqual([
       ["sidecar", "Healthy"],

@@ -149,13 +149,13 @@ describe("callers", () => {
   });
 
   /** What the log says of a file that has turned bad, as soon as it says it. */
-  const toldWrong = async (setting: string, problem: string) => {
+  const reportedWrong = async (setting: string, problem: string) => {
     const wanted = (line: string) => line.includes(`${setting}: `) && line.includes(problem);
-    await until(`${setting} is told to be wrong`, () => lines.some(wanted));
-    const told = lines.find(wanted) ?? "";
+    await until(`${setting} is reported as wrong`, () => lines.some(wanted));
+    const reported = lines.find(wanted) ?? "";
     lines.length = 0;
-    expect(told).toContain("what was read before stays in force");
-    expect(told).not.toContain(entry.sha256.slice(0, 8));
+    expect(reported).toContain("what was read before stays in force");
+    expect(reported).not.toContain(entry.sha256.slice(0, 8));
   };
 
   it("lose a WebSocket with the key that opened it", async () => {
@@ -179,7 +179,7 @@ describe("callers", () => {
       ["{ keys: [", "keys.json5"],
     ] as const) {
       await writeFile(join(folder, "keys.json5"), content);
-      await toldWrong("gateway.callers.keysPath", problem);
+      await reportedWrong("gateway.callers.keysPath", problem);
       expect((await privately(`Bearer ${key}`)).status).toBe(200);
     }
   });
@@ -190,7 +190,7 @@ describe("callers", () => {
     const good = await token({ tier: "paid" }, "1h");
     expect((await privately(`Bearer ${good}`)).status).toBe(200);
     await writeFile(path, '{"keys":5}');
-    await toldWrong("gateway.jwt.jwksPath", "no key set");
+    await reportedWrong("gateway.jwt.jwksPath", "no key set");
     expect((await privately(`Bearer ${good}`)).status).toBe(200);
     const { publicKey } = await generateKeyPair("ES256");
     await writeFile(path, JSON.stringify({ keys: [await exportJWK(publicKey)] }));
@@ -199,7 +199,7 @@ describe("callers", () => {
     await until("the token is good again", async () => (await privately(`Bearer ${good}`)).status === 200);
   });
 
-  it("are told by rpc.discover what their listener has", async () => {
+  it("learn from rpc.discover what their listener has", async () => {
     const discover = '{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}';
     const publicNames = namesOf(await post(gateway.urls["public"]!, discover));
     const privateNames = namesOf(await privately(`Bearer ${key}`, discover));
@@ -230,7 +230,7 @@ describe("callers", () => {
       ['{ ranges: { logsBlocks: 3 }, limits: { batchItems: "many" } }', "limits.batchItems"],
     ] as const) {
       await writeFile(join(folder, "policy.json5"), content);
-      await toldWrong("gateway.policyPath", problem);
+      await reportedWrong("gateway.policyPath", problem);
       expect((await call(gateway.urls["public"]!, "eth_getLogs", range)).error).toBeUndefined();
     }
     await expect(startTestGateway(node, { public: { tier: "gone" } })).rejects.toThrow(

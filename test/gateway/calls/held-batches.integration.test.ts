@@ -53,7 +53,7 @@ describe.each([
     const sent = addresses.map((address, at) => from(address, waitingBatch(at * calls)));
     const left = `calls_in_flight ${addresses.length}\n`;
     await until("the late answers alone are missing", async () => (await gateway.metrics.metrics()).includes(left));
-    await until("they are asked for", () => lateAnswers.length === addresses.length);
+    await until("they are requested", () => lateAnswers.length === addresses.length);
     return sent;
   };
 

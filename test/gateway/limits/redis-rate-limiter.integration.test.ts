@@ -75,7 +75,7 @@ describe.skipIf(!hasRedis)(`rate limits in a store${why}`, () => {
     expect(decisions.find((wait) => wait !== undefined)).toBeGreaterThan(1_000);
   });
 
-  it("tell, without asking the store, what it refused a moment ago would be refused again", async () => {
+  it("know, without querying the store, what it refused a moment ago would be refused again", async () => {
     using limiter = limiterAt(port);
     await until("the store is reached", () => limiter.isShared());
     expect(limiter.waitFor("poor", 1_000, rates)).toBeUndefined();
@@ -113,7 +113,7 @@ describe.skipIf(!hasRedis)(`a store that is lost while it is used${why}`, () => 
     const isAlone = "the rate store does not answer; rates are limited by this process alone";
     const lines: string[] = [];
     const written = new PassThrough().on("data", (line: Buffer) => lines.push(line.toString()));
-    const told = (message: string) => lines.filter((line) => line.includes(message)).length;
+    const reported = (message: string) => lines.filter((line) => line.includes(message)).length;
     const first = await startRedis(port);
     await using node = await startFakeNode();
     await using one = await startTestGateway(node, given, pino(written));
@@ -125,19 +125,19 @@ describe.skipIf(!hasRedis)(`a store that is lost while it is used${why}`, () => 
         all.push((await post(url, coinbase)).status);
       return all;
     };
-    await until("the store is reached", () => told(isHeld) === 1);
+    await until("the store is reached", () => reported(isHeld) === 1);
     await until("both have found their limit in it", async () => (await statuses()).every((status) => status === 429));
     await first[Symbol.asyncDispose]();
     expect(await statuses()).toEqual(Array.from({ length: 8 }, () => 200));
     await post(one.url, coinbase);
     expect((await post(one.url, coinbase)).status).toBe(429);
-    expect(told(isAlone)).toBe(1);
+    expect(reported(isAlone)).toBe(1);
 
     await using second = new AsyncDisposableStack();
     second.use(await startRedis(port));
-    await until("the store is reached again", () => told(isHeld) === 2);
+    await until("the store is reached again", () => reported(isHeld) === 2);
     await until("both have found their limit in it", async () => (await statuses()).every((status) => status === 429));
-    expect(told(isAlone)).toBe(1);
+    expect(reported(isAlone)).toBe(1);
   });
 });
 

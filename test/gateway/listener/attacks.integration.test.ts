@@ -48,7 +48,7 @@ describe("attacks on the listeners", () => {
     return { text, source: headers.get("x-gatehouse-source") };
   };
 
-  it("no tier gets from the cache what it may not ask for", async () => {
+  it("no tier gets from the cache what it may not request", async () => {
     node.answer(({ method }) => [method]);
     const wide = bodyOf("eth_getLogs", [{ fromBlock: "0x1", toBlock: "0x200" }]);
     const states = bodyOf("debug_getBlockReadStates", ["0x1"]);

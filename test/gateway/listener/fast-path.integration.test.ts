@@ -12,7 +12,7 @@ import { startTestGateway, type TestGateway } from "#gateway/testing/test-gatewa
 const runs = Number(process.env["GATEHOUSE_FUZZ_RUNS"] ?? 240);
 const atOnce = 60;
 const shownEvery = 10_000;
-/** The chain makes no block all the while, and the two would tell its age at different times. */
+/** The chain makes no block all the while, and the two would report its age at different times. */
 const dayMs = 86_400_000;
 
 const call = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';

@@ -34,11 +34,11 @@ describe.each([
     await until("the gateway has the head", () => gateway.readiness().message.endsWith(` ${number}`));
   };
 
-  it("is told by every answer while it is too high, and by a metric at any time", async () => {
+  it("is reported by every answer while it is too high, and by a metric at any time", async () => {
     expect(await ageOf(request(1, "eth_syncing"))).toBeNull();
     await newHead(1_001, 3_600);
     // The fast path takes note of it within a second.
-    await until("it is told", async () => (await ageOf(request(1, "eth_syncing"))) !== null);
+    await until("it is reported", async () => (await ageOf(request(1, "eth_syncing"))) !== null);
     for (const body of [request(1, "eth_syncing"), request(2, "eth_gasPrice"), `[${request(1, "eth_gasPrice")}]`]) {
       const age = Number(await ageOf(body));
       expect(age).toBeGreaterThanOrEqual(3_600);
@@ -46,7 +46,7 @@ describe.each([
     }
     expect(await gateway.metrics.metrics()).toMatch(/^gatehouse_gateway_head_age_seconds 36[0-5]\d/m);
     await newHead(1_002, 5);
-    await until("it is told no more", async () => (await ageOf(request(1, "eth_syncing"))) === null);
+    await until("it is reported no more", async () => (await ageOf(request(1, "eth_syncing"))) === null);
     expect(await gateway.metrics.metrics()).toMatch(/^gatehouse_gateway_head_age_seconds \d{1,2}(\.\d+)?$/m);
   });
 

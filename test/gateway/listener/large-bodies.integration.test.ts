@@ -69,7 +69,7 @@ describe.each([true, false])("a long body (fast path: %s)", (fastPath) => {
     expect(answer).toMatch(/^Connection: close\r$/m);
   });
 
-  it("is not asked for when it would be refused", async () => {
+  it("is not requested when it would be refused", async () => {
     const answer = await announce(gateway.url, bodyBytes + 1, { lines: ["Expect: 100-continue"] });
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
   });

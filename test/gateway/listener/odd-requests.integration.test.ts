@@ -24,7 +24,7 @@ const odd: [what: string, request: string][] = [
   ["a wrong key", post("/", "Authorization: Bearer wrong")],
   ["no key", post("/")],
   ["a query", post("/?app=a", `Authorization: Bearer ${key}`)],
-  ["a body that waits to be asked for", post("/", `Authorization: Bearer ${key}`, "Expect: 100-continue")],
+  ["a body that waits to be requested", post("/", `Authorization: Bearer ${key}`, "Expect: 100-continue")],
   ["several proxies' lines", post("/", `Authorization: Bearer ${key}`, "X-Forwarded-For: a", "X-Forwarded-For: b")],
   ["an option of the connection's", post("/", `Authorization: Bearer ${key}`, "Connection: keep-alive, X-Own")],
 ];
@@ -75,7 +75,7 @@ describe("a connection on the fast path", () => {
   let fast: TestGateway;
   let slow: TestGateway;
   const taken: string[] = [];
-  /** Told of every request that node:http takes in this process. */
+  /** Called for every request that node:http takes in this process. */
   const note = (message: unknown) => {
     const { request } = message as Readonly<{ request: IncomingMessage }>;
     taken.push(String(request.socket.localPort));

@@ -81,10 +81,10 @@ async function startFastPath(later: (run: () => void) => void = (run) => void se
       sockets.push(socket);
       await once(socket, "connect");
       return async (forwardedFor?: string) => {
-        const told = forwardedFor === undefined ? "" : `X-Forwarded-For: ${forwardedFor}\r\n`;
+        const reported = forwardedFor === undefined ? "" : `X-Forwarded-For: ${forwardedFor}\r\n`;
         const answered = once(socket, "data");
         socket.write(
-          `POST / HTTP/1.1\r\nHost: a\r\n${told}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+          `POST / HTTP/1.1\r\nHost: a\r\n${reported}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
         );
         await answered;
       };
@@ -111,7 +111,7 @@ describe("calls that come at the same moment", () => {
     expect(path.begun.indexOf("127.0.0.3")).toBeLessThan(connections / 2);
   });
 
-  it("are told apart behind a proxy by whom they come from", async () => {
+  it("are distinguished behind a proxy by whom they come from", async () => {
     await using path = await startFastPath();
     const sending = [];
     for (let at = 0; at <= connections; at += 1) sending.push(await path.connectFrom("127.0.0.9"));

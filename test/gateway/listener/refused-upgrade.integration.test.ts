@@ -34,7 +34,7 @@ describe("a WebSocket that is refused", () => {
       const first = open(upgradeOf("/", key));
       await until("the first is taken", () => first.text.includes("101 Switching Protocols"));
       const refused = open(request);
-      await until("the other is told", () => refused.text.startsWith(`HTTP/1.1 ${status}`));
+      await until("the other gets it", () => refused.text.startsWith(`HTTP/1.1 ${status}`));
       const connections = async () =>
         /gatehouse_connections\{listener="public"\} (\d+)/.exec(await gateway.metrics.metrics())?.[1];
       await until("only the first is left", async () => (await connections()) === "1");

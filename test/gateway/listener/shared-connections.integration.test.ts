@@ -76,7 +76,7 @@ describe.each(proxies)("the connection of %s", (_, startProxy) => {
 });
 
 describe("a client's own connection", () => {
-  it("is kept after a request that is out of the ordinary, and what it costs is told", async () => {
+  it("is kept after a request that is out of the ordinary, and what it costs is reported", async () => {
     await using node = await startFakeNode();
     await using gateway = await startTestGateway(node, { tiers: { public: limitlessTier } });
     using agent = new OwnAgent();

@@ -51,7 +51,7 @@ describe.concurrent.each(paths)("a listener that stops, on %s", (_, fastPath) =>
     const began = performance.now();
     await gateway[Symbol.asyncDispose]();
     expect(performance.now() - began).toBeLessThan(4_000);
-    await until("the client is told", () => client.isEnded);
+    await until("the client gets it", () => client.isEnded);
     if (sent === "") expect(client.text).toBe("");
     else expect(client.text).toMatch(/HTTP\/1\.1 408 Request Timeout\r\nConnection: close\r\n\r\n$/);
     client.socket.destroy();
@@ -96,7 +96,7 @@ describe.concurrent.each(paths)("a listener that stops, on %s", (_, fastPath) =>
 });
 
 describe("a connection that waits for its client", () => {
-  it("is kept for as long as its answers tell, and closed soon after", async () => {
+  it("is kept for as long as its answers say, and closed soon after", async () => {
     await using node = await startFakeNode();
     node.answer(() => false);
     await using gateway = await startTestGateway(node, { listener: { idleTimeoutMs: 2_000 } });
@@ -111,7 +111,7 @@ describe("a connection that waits for its client", () => {
     expect(keptMs).toBeLessThan(6_000);
   });
 
-  it("is told 408 when a request does not become whole within requestTimeoutMs, be that ever so short", async () => {
+  it("gets 408 when a request does not become whole within requestTimeoutMs, be that ever so short", async () => {
     await using node = await startFakeNode();
     await using gateway = await startTestGateway(node, { listener: { requestTimeoutMs: 200 } });
     let quickestMs = Number.POSITIVE_INFINITY;

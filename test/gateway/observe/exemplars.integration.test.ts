@@ -79,7 +79,7 @@ it.skipIf(!hasPrometheus)(
       const sent = new Set<string | undefined>(collector.spans().map(({ traceId }) => traceId));
       return named.every((traceId) => sent.has(traceId));
     });
-    // The format that it asks for is well-formed, and counts under the same names.
+    // The format that it requests is well-formed, and counts under the same names.
     expect((await prometheus.query("up == 1")).length).toBe(1);
     expect((await prometheus.query("gatehouse_gateway_reads_total")).length).toBeGreaterThan(0);
   },

@@ -33,7 +33,7 @@ describe("the metrics of the gateway", () => {
   });
   afterAll(() => node[Symbol.asyncDispose]());
 
-  it("tell where reads came from, by method", async () => {
+  it("show where reads came from, by method", async () => {
     await using gateway = await startTestGateway(node, { tiers: { public: tier } });
     await until("the gateway follows the node's heads", () => node.subscriptions() === 1);
     let finish: (() => void) | undefined;
@@ -43,7 +43,7 @@ describe("the metrics of the gateway", () => {
     });
     const together = [call(gateway.url, "eth_gasPrice"), call(gateway.url, "eth_gasPrice")];
     await until("both wait", async () => (await valueOf(gateway, "gatehouse_gateway_calls_in_flight")) === 2);
-    await until("the node was asked", () => finish !== undefined);
+    await until("the node was queried", () => finish !== undefined);
     finish?.();
     await Promise.all(together);
     await call(gateway.url, "eth_gasPrice");
@@ -54,7 +54,7 @@ describe("the metrics of the gateway", () => {
     expect(await valueOf(gateway, "gatehouse_gateway_node_duration_seconds_count", { method: "eth_gasPrice" })).toBe(1);
   });
 
-  it("tell the node's part of a call's time apart from the whole", async () => {
+  it("show the node's part of a call's time apart from the whole", async () => {
     await using gateway = await startTestGateway(node, {
       tiers: { public: { ...tier, splitBlocks: 1_000 } },
       limits: { batchParallel: 1 },
@@ -65,7 +65,7 @@ describe("the metrics of the gateway", () => {
       setTimeout(() => response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":"0x1"}`), waitMs);
       return byHand;
     });
-    // One after another: the third has waited for two others before the node is asked.
+    // One after another: the third has waited for two others before the node is queried.
     await post(gateway.url, `[${["a", "b", "c"].map((one) => body("eth_syncing", [one])).join(",")}]`);
     const whole = await valueOf(gateway, "gatehouse_gateway_call_duration_seconds_sum", { method: "eth_syncing" });
     const node_ = await valueOf(gateway, "gatehouse_gateway_node_duration_seconds_sum", { method: "eth_syncing" });

@@ -94,7 +94,7 @@ describe("traces", () => {
     ]);
   });
 
-  it("are not made because an anonymous caller asks for them", async () => {
+  it("are not made because an anonymous caller requests them", async () => {
     await using collector = await startCollector();
     const tracing = { otlpUrl: collector.url, sampleRatio: 0 };
     const gateway = await startTestGateway(node, { tracing, internal: { enabled: true } });
@@ -160,8 +160,8 @@ describe("traces", () => {
     await post(gateway.url, body, { ...asked, "X-Other": "1" });
     await using traced = await connectTestClient(gateway.url, asked);
     await traced.ask(body);
-    const told = traceparents.map((parent, at) => [parent, tracestates[at]]);
-    expect(told.filter(([parent, state]) => parent !== undefined || state !== undefined)).toEqual([
+    const reported = traceparents.map((parent, at) => [parent, tracestates[at]]);
+    expect(reported.filter(([parent, state]) => parent !== undefined || state !== undefined)).toEqual([
       [asked.traceparent, asked.tracestate],
       [asked.traceparent, undefined],
       [asked.traceparent, asked.tracestate],

@@ -69,7 +69,7 @@ describe("a watched file", () => {
     expect(lines.some((line) => line.includes("a.setting was read again"))).toBe(true);
   });
 
-  it("tells what is in force, and that what stands there now is not", async () => {
+  it("shows what is in force, and that what stands there now is not", async () => {
     await writeFile(path, "{ at: 1 }");
     await using file = watchIt();
     const [first] = file.files.list();

@@ -56,7 +56,7 @@ describe("saved reads", () => {
     }
   });
 
-  it("are asked for again after an error, of the node's or for want of it", async () => {
+  it("are requested again after an error, of the node's or for want of it", async () => {
     node.answer(({ id }, response) => {
       response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":{"code":-32000,"message":"header not found"}}`);
       return byHand;
@@ -82,7 +82,7 @@ describe("saved reads", () => {
     }
   });
 
-  it("are told of in the header of a batch, which names the one place that they all came from, or that they did not", async () => {
+  it("are reported in the header of a batch, which names the one place that they all came from, or that they did not", async () => {
     node.answer(() => "0x1");
     const chainId = body(1, "eth_chainId");
     const price = body(2, "eth_gasPrice");

@@ -69,7 +69,7 @@ describe.each([
     }
   });
 
-  it("is told to each call of a batch, to equal calls at a time, and over WebSocket", async () => {
+  it("reaches each call of a batch, to equal calls at a time, and over WebSocket", async () => {
     respond(500, answer("1"));
     const batch = `[${request("1")},${request("2")},${request('"x"', "eth_syncing", "[]")}]`;
     const all = `[${answer("1")},${answer("2")},${answer('"x"')}]`;

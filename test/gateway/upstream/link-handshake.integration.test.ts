@@ -51,7 +51,7 @@ it("a link gives up a handshake that nobody answers, says so once, and tries aga
   const { link, lines } = linkTo((silent.address() as AddressInfo).port);
   using _ = link;
   await until("it tried three times", () => sockets.length === 3);
-  const told = lines.filter((line) => line.includes("can't be reached"));
-  expect(told).toHaveLength(1);
-  expect(told[0]).toContain("no answer to the handshake within 200 ms");
+  const reported = lines.filter((line) => line.includes("can't be reached"));
+  expect(reported).toHaveLength(1);
+  expect(reported[0]).toContain("no answer to the handshake within 200 ms");
 });

@@ -103,7 +103,7 @@ describe("a client's batch at the node", () => {
     "an error about the batch to each": (entries) =>
       `[${entries.map((entry) => entry.replace(/"result":.*/, '"error":{"code":-32005,"message":"batch limit 10 exceeded"}}')).join(",")}]`,
     "all but some": (entries) => `[${entries.filter((_, at) => at % 3 > 0).join(",")}]`,
-    "ids that nobody asked for": (entries) => `[${entries.map(foreign).join(",")}]`,
+    "ids that nobody requested": (entries) => `[${entries.map(foreign).join(",")}]`,
     "an id twice": ([first, , ...rest]) => `[${[first, first, ...rest].join(",")}]`,
     "half of it": (entries) => `[${entries.join(",")}]`.slice(0, 400),
     "no JSON": () => "<h1>It works!</h1>",
@@ -145,7 +145,7 @@ describe("a client's batch at the node", () => {
     expect(await ask(balances(40))).toEqual(resultsOf(40));
   });
 
-  it("is read up to a bound; the calls whose answers are beyond it are asked alone, and the next pieces are smaller", async () => {
+  it("is read up to a bound; the calls whose answers are beyond it are queried alone, and the next pieces are smaller", async () => {
     await restart({ upstream: { batchResponseBytes: 1_000_000 } });
     const long = "x".repeat(300_000);
     node.answer(({ params }) => `${String(params[0])}${long}`);
@@ -174,7 +174,7 @@ describe("a client's batch at the node", () => {
     "a call that the node can't read": () =>
       node.answerBatches(() => '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}'),
   };
-  it.each(Object.keys(spoiling))("is no smaller for others because one caller asks for %s", async (name) => {
+  it.each(Object.keys(spoiling))("is no smaller for others because one caller requests %s", async (name) => {
     await restart({
       upstream: { batchResponseBytes: 1_000_000 },
       methods: { eth_getBalance: { timeoutMs: 500 } },

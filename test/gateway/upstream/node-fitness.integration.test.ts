@@ -66,7 +66,7 @@ describe.each([
     expect((await call(gateway.url, "eth_sendRawTransaction", ["0x02"])).result).toBe("eth_sendRawTransaction");
   });
 
-  it("is told of over WebSocket and in each call of a batch, too", async () => {
+  it("is reported over WebSocket and in each call of a batch, too", async () => {
     await using gateway = await start();
     await using client = await connectTestClient(gateway.url);
     fitness = "behind";
@@ -80,7 +80,7 @@ describe.each([
     expect(JSON.parse((await post(gateway.url, batch)).text)).toEqual(expected);
   });
 
-  it("is asked nothing while it is down, although it takes connections and would keep its callers waiting", async () => {
+  it("is sent nothing while it is down, although it takes connections and would keep its callers waiting", async () => {
     await using gateway = await start();
     await call(gateway.url, "eth_chainId");
     fitness = "down";
@@ -94,9 +94,9 @@ describe.each([
 
   it.each([
     ["is on another chain", "anotherChain", anotherChain],
-    ["has not told its chain yet", "chainUnknown", chainUnknown],
+    ["has not reported its chain yet", "chainUnknown", chainUnknown],
   ] as const)(
-    "is asked nothing while it %s, and nothing is said for it: no transaction lands there",
+    "is sent nothing while it %s, and nothing is said for it: no transaction lands there",
     async (_now, unfit, error) => {
       await using gateway = await start();
       await using client = await connectTestClient(gateway.url);

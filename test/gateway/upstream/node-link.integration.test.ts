@@ -59,7 +59,7 @@ describe("the link to a node whose WebSocket is missing", () => {
     await place[Symbol.asyncDispose]();
     await node[Symbol.asyncDispose]();
   });
-  const told = (text: string) => lines.filter((line) => line.includes(text)).length;
+  const reported = (text: string) => lines.filter((line) => line.includes(text)).length;
   const isLinked = async () => (await gateway.metrics.metrics()).includes("gatehouse_gateway_link_open 1");
 
   it("is tried for ever more slowly, says so once, and is there soon after the node's is", async () => {
@@ -69,12 +69,12 @@ describe("the link to a node whose WebSocket is missing", () => {
       const leastMs = Math.min(initialMs * 2 ** before, maxMs) / 2;
       expect(at - (attempts[before] ?? 0)).toBeGreaterThanOrEqual(leastMs - 1);
     });
-    expect(told("the node's WebSocket can't be reached")).toBe(1);
+    expect(reported("the node's WebSocket can't be reached")).toBe(1);
     expect(await isLinked()).toBe(false);
     expect((await call(gateway.url, "eth_syncing")).result).toBe("0x1");
     place.state.isThere = true;
     await until("it is there", isLinked);
-    expect([told("connected to the node's WebSocket"), told("can't be reached")]).toEqual([1, 1]);
+    expect([reported("connected to the node's WebSocket"), reported("can't be reached")]).toEqual([1, 1]);
     await using client = await connectTestClient(gateway.url);
     expect(await client.ask(subscribe)).toContain('"result":"0x');
   });
@@ -88,10 +88,12 @@ describe("the link to a node whose WebSocket is missing", () => {
     attempts.length = 0;
     node.cutLink();
     await until("it was tried again", () => attempts.length >= 6);
-    expect([told("lost the node's WebSocket"), told("can't be reached"), told("connected to")]).toEqual([1, 2, 1]);
+    expect([reported("lost the node's WebSocket"), reported("can't be reached"), reported("connected to")]).toEqual([
+      1, 2, 1,
+    ]);
     place.state.isThere = true;
     await until("it is there", isLinked);
-    expect(told("connected to the node's WebSocket")).toBe(2);
+    expect(reported("connected to the node's WebSocket")).toBe(2);
   });
 
   it("is tried at once when the node answers again after it did not, however long the wait is", async () => {

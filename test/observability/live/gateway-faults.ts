@@ -25,7 +25,7 @@ const burns = ["errors:ratio_rate30m > 0.006", "slow:ratio_rate30m > 0.06"].map(
 );
 const forgottenWithinMs = 120_000;
 
-/** Waits until the calls of an earlier fault are out of the shorter windows: with new calls, they would be told again. */
+/** Waits until the calls of an earlier fault are out of the shorter windows: with new calls, they would be reported again. */
 const forgetBurns = ({ prometheus }: WatchedStack) =>
   until("no earlier call is remembered", forgottenWithinMs, async () => {
     return (await prometheus.query(burns.join(" or "))).length === 0;
@@ -102,7 +102,7 @@ export const gatewayFaults: readonly LiveFault<WatchedStack>[] = [
   {
     alert: "GatehouseClockDrift",
     what: "a gateway whose clock is two minutes ahead",
-    // Another target of the sidecar's job: a job that loses its only one would be told as gone.
+    // Another target of the sidecar's job: a job that loses its only one would be reported as gone.
     strike: async ({ nodeUrl, nodeWebSocketUrl, alsoScrape }) => {
       const ahead = "const now = Date.now; Date.now = () => now() + 120_000;";
       const service = await startService("gateway", {

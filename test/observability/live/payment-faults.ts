@@ -86,7 +86,7 @@ type Replicated = WatchedStack &
     startReplica: () => Promise<void>;
   }>;
 
-/** Starts one next to the stack, scraped as its own job. It is the last to be done with a stack: the job is told as gone afterwards. */
+/** Starts one next to the stack, scraped as its own job. It is the last to be done with a stack: the job is reported as gone afterwards. */
 export async function startReplicated(stack: WatchedStack): Promise<Replicated> {
   await using started = new AsyncDisposableStack();
   const postgres = started.use(await startPostgres());

@@ -43,7 +43,7 @@ export type RunningPrometheus = AsyncDisposable &
     /** Scrapes these instead of what it scraped; takes a second or two. */
     scrape: (jobs: ScrapedJobs) => Promise<void>;
     alerts: () => Promise<readonly ActiveAlert[]>;
-    /** Asks for an expression's value now. */
+    /** Requests an expression's value now. */
     query: (expression: string) => Promise<readonly Sample[]>;
   }>;
 

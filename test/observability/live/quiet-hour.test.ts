@@ -18,7 +18,7 @@ function prometheusWith(looks: readonly (readonly ActiveAlert[])[], scraped = [u
   return { prometheus: { alerts, query: async () => scraped } };
 }
 
-test("an hour in which nothing fires is told with what was pending meanwhile", async () => {
+test("an hour in which nothing fires is reported with what was pending meanwhile", async () => {
   const seen = await seeQuietHour(prometheusWith([[alert("firing")], [], [alert("pending")], []]), scale);
   expect(seen.pendingMeanwhile).toEqual(["GatehouseNodeDown"]);
   expect(printQuietHour(seen, 31)).toMatch(

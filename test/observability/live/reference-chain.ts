@@ -13,7 +13,7 @@ export type ReferenceChain = AsyncDisposable &
     advance: (blocks: number) => Promise<void>;
   }>;
 
-/** Starts an endpoint that stands still but for what it is told. */
+/** Starts an endpoint that stands still but for what it is given. */
 export async function startReference(chainId: number): Promise<ReferenceChain> {
   const [port = 0] = await freePorts(1);
   const anvil = await startBareAnvil(port, chainId);

@@ -12,7 +12,7 @@ export function repeatAct(pauseMs: number, act: (round: number) => Promise<unkno
     }
   };
   const repeating = repeat();
-  // Told by whoever disposes of it.
+  // Reported by whoever disposes of it.
   repeating.catch(() => undefined);
   return {
     [Symbol.asyncDispose]: async () => {

@@ -20,9 +20,9 @@ const seen = (alert: string, firedAfterSeconds: number): SeenFault => ({
 
 describe("the table of faults that were made", () => {
   it("has a row for each alert on the page, or says why there is none", () => {
-    const told = (name: string) =>
+    const reported = (name: string) =>
       verified.includes(`\n| \`${name}\` `) || verified.includes(`\n- \`${name}\`: ${notMade[name]}.`);
-    expect(alerts.filter((name) => !told(name))).toEqual([]);
+    expect(alerts.filter((name) => !reported(name))).toEqual([]);
     expect(verified).not.toContain(notTried);
   });
 

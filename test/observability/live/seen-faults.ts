@@ -43,7 +43,7 @@ export function printSeenFaults(
 }
 
 /**
- * Says no where a page has rows that were measured at another scale: those that a run keeps would be told as measured at its own.
+ * Says no where a page has rows that were measured at another scale: those that a run keeps would be reported as measured at its own.
  *
  * @throws {Error} that says what to do.
  */

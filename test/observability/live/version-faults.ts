@@ -42,7 +42,7 @@ type UpgradedNode = WatchedStack &
     holdCopies: () => Promise<AsyncDisposable>;
   }>;
 
-/** Starts both next to the stack; its sidecar is another target of the stack's job, which would else be told as gone in the end. */
+/** Starts both next to the stack; its sidecar is another target of the stack's job, which would else be reported as gone in the end. */
 export async function startUpgradedNode(stack: WatchedStack): Promise<UpgradedNode> {
   await using started = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-upgraded-"));

@@ -144,7 +144,7 @@ export async function startWatchedStack(
       return {
         [Symbol.asyncDispose]: async () => {
           await prometheus.scrape((jobs = before));
-          // Else the target, ended next, would be told as down before Prometheus has heard that it is to be left alone.
+          // Else the target, ended next, would be reported as down before Prometheus has heard that it is to be left alone.
           await until(`Prometheus has forgotten ${target}`, stackDeadlineMs, async () => {
             return (await prometheus.query(`up{instance="${target}"}`)).length === 0;
           });

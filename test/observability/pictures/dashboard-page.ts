@@ -104,7 +104,7 @@ function drawLines(defaults: FieldDefaults, found: readonly DrawnSeries[], { dat
 
 function drawStat(defaults: FieldDefaults, series: readonly DrawnSeries[]): string {
   const tiles = series.flatMap(({ name, values }) => {
-    // A stat asks for the value now: what has ended is not shown.
+    // A stat requests the value now: what has ended is not shown.
     const now = values.at(-1);
     if (now === null || now === undefined) return [];
     const { text, color } = describeValue(defaults, now);

@@ -62,7 +62,7 @@ async function sendReads(url: string, round: number): Promise<void> {
   await sleep(90 + 60 * Math.sin(round / 60));
 }
 
-/** What comes back is what the metrics tell. */
+/** What comes back is what the metrics show. */
 async function post(url: string, body: string): Promise<void> {
   const headers = { "content-type": "application/json" };
   const signal = AbortSignal.timeout(20 * secondMs);

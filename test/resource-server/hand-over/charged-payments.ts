@@ -10,13 +10,13 @@ export type ChargedPayments = Readonly<{
   expectChargedOnce: (count: number, endStates?: readonly string[]) => Promise<void>;
   /** The facilitator's ledger has so many settlements, all settled. */
   expectSettled: (count: number) => void;
-  /** The audit logs of both tell so many. */
+  /** The audit logs of both have so many. */
   expectAudited: (count: number) => Promise<void>;
 }>;
 
 type Row = Readonly<{ nonce: string; state: string }>;
 
-/** Notes what was paid so far: what is expected is told of payments from now on. */
+/** Notes what was paid so far: expectations are about payments from now on. */
 export async function watchPayments({ chain, shop, facilitator }: SupervisedMarket): Promise<ChargedPayments> {
   const payee = testAccount(2).address;
   const listClaims = () => shop.rows("SELECT nonce, state FROM claims") as readonly Row[];
@@ -48,7 +48,7 @@ function statesOf(rows: readonly Row[], known: ReadonlySet<string> | undefined):
   return rows.flatMap(({ nonce, state }) => (known?.has(nonce) ? [] : [state]));
 }
 
-/** How many lines of the audit log are of an action, each of which tells one payment. */
+/** How many lines of the audit log are of an action, each of which is one payment. */
 async function countAudited({ audited }: Supervised, action: string): Promise<number> {
   return (await audited()).filter((line) => line["event.action"] === action).length;
 }

@@ -67,8 +67,8 @@ describe.skipIf(missing !== undefined)(`settings that change while the database 
       const [old] = await listChildren(supervised.supervisor()?.pid ?? 0);
       await place.postgres.stop();
       await supervised.write({ log: { level: "warn" } });
-      const told = await until("it is told that none can start", generousMs, supervised.refusal);
-      expect(told).toMatch(
+      const reported = await until("it reports that none can start", generousMs, supervised.refusal);
+      expect(reported).toMatch(
         /^neither a process with them nor one with the previous settings can start: .*PostgreSQL at /,
       );
       expect(await answers()).toBe(serving);

@@ -11,8 +11,8 @@ export type StruckNode = Readonly<{
   resources: AsyncDisposableStack;
 }>;
 
-/** What is to be told of a fault. In texts, `…` stands for anything. */
-export type Told = Readonly<{
+/** What is to be reported of a fault. In texts, `…` stands for anything. */
+export type Shown = Readonly<{
   verdict: VerdictLevel;
   condition: readonly [ConditionType, string];
   readyz: 200 | 503;
@@ -20,11 +20,11 @@ export type Told = Readonly<{
   reads: string;
 }>;
 
-/** One fault, and what is to be told of it. */
+/** One fault, and what is to be reported of it. */
 export type Fault = Readonly<{
   /** What has happened, as a person would say it. */
   what: string;
-  told: Told;
+  shown: Shown;
   /** Whether it needs the right to mount a file system. */
   mounts?: boolean;
   /** The sidecar's settings; a function where they are known only when the test runs. */

@@ -32,7 +32,7 @@ const drifted = (struck: StruckNode) => right(struck).replaceAll("storage_cetina
 const unusable = (what: string, reason: string, reads: string, strike: NonNullable<Fault["strike"]>): Fault => ({
   what,
   strike,
-  told: { verdict: "wrong", condition: ["ConfigValid", reason], readyz: 200, reads },
+  shown: { verdict: "wrong", condition: ["ConfigValid", reason], readyz: 200, reads },
 });
 
 const disks = new Map<string, SmallDisk>();
@@ -121,7 +121,7 @@ export const fileFaults: readonly Fault[] = [
         struck.node.configPath,
         drifted(struck).replace('"pamir_cetina_push_port"', '"pamir_cetina_push_port":1,"pamir_cetina_push_port"'),
       ),
-    told: {
+    shown: {
       verdict: "wrong",
       condition: ["ConfigCurrent", "EditRefused"],
       readyz: 200,
@@ -132,13 +132,13 @@ export const fileFaults: readonly Fault[] = [
   {
     what: "node.conf drifts, and has a byte order mark and CRLF line ends: it is corrected, and keeps both",
     strike: (struck) => writeFile(struck.node.configPath, `\uFEFF${drifted(struck).replaceAll(",", ",\r\n")}`),
-    told: { verdict: "wrong", condition: ["RestartSettled", "NoDriver"], readyz: 200, reads: "A restart is due (" },
+    shown: { verdict: "wrong", condition: ["RestartSettled", "NoDriver"], readyz: 200, reads: "A restart is due (" },
   },
   {
     what: "node.conf drifts, and the sidecar only observes",
     settings: () => ({ GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe", GATEHOUSE_SIDECAR_PRUNE_ENABLED: "false" }),
     prepare: (struck) => writeFile(struck.node.configPath, drifted(struck)),
-    told: {
+    shown: {
       verdict: "wrong",
       condition: ["ConfigCurrent", "Drift"],
       readyz: 200,
@@ -154,7 +154,7 @@ export const fileFaults: readonly Fault[] = [
       await disk?.fill();
       await writeFile(join(disk?.path ?? "", "node.conf"), drifted(struck));
     },
-    told: {
+    shown: {
       verdict: "wrong",
       condition: ["ConfigCurrent", "NotWritten"],
       readyz: 200,
@@ -166,7 +166,7 @@ export const fileFaults: readonly Fault[] = [
     mounts: true,
     settings: () => ({ GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none" }),
     strike: ({ node, resources }) => Promise.resolve(resources.use(mountHangingDisk(node.binDirectory))),
-    told: {
+    shown: {
       verdict: "unknown",
       condition: ["ConfigValid", "Hanging"],
       readyz: 200,
@@ -190,7 +190,7 @@ export const fileFaults: readonly Fault[] = [
         await writeFile(struck.node.configPath, index % 2 === 0 ? "" : right(struck));
       await writeFile(struck.node.configPath, drifted(struck));
     },
-    told: {
+    shown: {
       verdict: "wrong",
       condition: ["StateKept", "DiskFull"],
       readyz: 200,
@@ -205,7 +205,7 @@ export const fileFaults: readonly Fault[] = [
       struck.resources.defer(() => database.close());
       await writeFile(struck.node.configPath, "");
     },
-    told: {
+    shown: {
       verdict: "wrong",
       condition: ["StateKept", "InUse"],
       readyz: 200,
@@ -220,7 +220,7 @@ export const fileFaults: readonly Fault[] = [
       struck.resources.use(createWriterLock(configPath)).acquire();
       await struck.node.save(drifted(struck));
     },
-    told: {
+    shown: {
       verdict: "wrong",
       condition: ["SoleWriter", "Locked"],
       readyz: 200,
@@ -236,7 +236,7 @@ export const fileFaults: readonly Fault[] = [
         await corrected(struck);
       }
     },
-    told: {
+    shown: {
       verdict: "wrong",
       condition: ["SoleWriter", "Contested"],
       readyz: 200,

@@ -40,7 +40,7 @@ export const nodeFaults: readonly Fault[] = [
   {
     what: "The node's process is dead",
     strike: ({ node }) => node.stop(),
-    told: {
+    shown: {
       verdict: "down",
       condition: ["RpcAnswering", "Refused"],
       readyz: 503,
@@ -53,7 +53,7 @@ export const nodeFaults: readonly Fault[] = [
       await signalNode(struck, "SIGSTOP");
       struck.resources.defer(() => signalNode(struck, "SIGCONT"));
     },
-    told: {
+    shown: {
       verdict: "down",
       condition: ["RpcAnswering", "TimedOut"],
       readyz: 503,
@@ -63,7 +63,7 @@ export const nodeFaults: readonly Fault[] = [
   {
     what: "Another program answers at the node's port",
     settings: rpcIs((_, response) => response.end("<html>Welcome</html>")),
-    told: {
+    shown: {
       verdict: "down",
       condition: ["RpcAnswering", "NotJsonRpc"],
       readyz: 503,
@@ -73,7 +73,7 @@ export const nodeFaults: readonly Fault[] = [
   {
     what: "The node answers each call with an error",
     settings: rpcIs(answersRpc({})),
-    told: {
+    shown: {
       verdict: "down",
       condition: ["RpcAnswering", "RpcError"],
       readyz: 503,
@@ -83,7 +83,7 @@ export const nodeFaults: readonly Fault[] = [
   {
     what: "The node is on another chain",
     settings: () => ({ GATEHOUSE_SIDECAR_NODE_CHAIN_ID: "5" }),
-    told: {
+    shown: {
       verdict: "down",
       condition: ["ChainIdExpected", "AnotherChain"],
       readyz: 503,
@@ -93,12 +93,12 @@ export const nodeFaults: readonly Fault[] = [
   {
     what: "The chain makes no block, and no references are set",
     settings: rpcIs(answersRpc({ ...goodAnswers, ...blockAt(5) })),
-    told: {
+    shown: {
       verdict: "unknown",
       condition: ["HeightAdvancing", "Quiet"],
       readyz: 200,
       reads:
-        "No block comes: height has been 5 for more than … s, since …. Calls are served. Only references (lag.references) tell",
+        "No block comes: height has been 5 for more than … s, since …. Calls are served. Only references (lag.references) show",
     },
   },
   {
@@ -108,7 +108,7 @@ export const nodeFaults: readonly Fault[] = [
       GATEHOUSE_SIDECAR_LAG_REFERENCES: await serving(struck, farAhead),
       GATEHOUSE_SIDECAR_LAG_MAX_BLOCKS: "2147483640",
     }),
-    told: {
+    shown: {
       verdict: "down",
       condition: ["HeightAdvancing", "Stalled"],
       readyz: 503,
@@ -122,7 +122,7 @@ export const nodeFaults: readonly Fault[] = [
       let asked = 0;
       return rpcIs(answersRpc({ ...goodAnswers, eth_blockNumber: () => ((asked += 1) < 20 ? "0x64" : "0x5") }));
     })(),
-    told: {
+    shown: {
       verdict: "down",
       condition: ["HeightAdvancing", "WentBackwards"],
       readyz: 503,
@@ -133,7 +133,7 @@ export const nodeFaults: readonly Fault[] = [
   {
     what: "The node is behind its references",
     settings: async (struck) => ({ GATEHOUSE_SIDECAR_LAG_REFERENCES: await serving(struck, farAhead) }),
-    told: {
+    shown: {
       verdict: "down",
       condition: ["HeightCurrent", "Behind"],
       readyz: 503,
@@ -143,7 +143,7 @@ export const nodeFaults: readonly Fault[] = [
   {
     what: "No reference answers",
     settings: async () => ({ GATEHOUSE_SIDECAR_LAG_REFERENCES: await freeUrl("http") }),
-    told: {
+    shown: {
       verdict: "unknown",
       condition: ["HeightCurrent", "NoReference"],
       readyz: 200,
@@ -156,7 +156,7 @@ export const nodeFaults: readonly Fault[] = [
       GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "true",
       GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: await freeUrl("ws"),
     }),
-    told: {
+    shown: {
       verdict: "wrong",
       condition: ["WebSocketAnswering", "Refused"],
       readyz: 200,
@@ -173,7 +173,7 @@ export const nodeFaults: readonly Fault[] = [
       ),
     }),
     prepare: ({ node }) => writeFile(join(node.binDirectory, "node_cli"), "#!/bin/sh\nexit 3\n"),
-    told: {
+    shown: {
       verdict: "wrong",
       condition: ["VersionAgreed", "VersionUnknown"],
       readyz: 200,
@@ -183,7 +183,7 @@ export const nodeFaults: readonly Fault[] = [
   {
     what: "The node has another version than the setting says",
     settings: () => ({ GATEHOUSE_SIDECAR_NODE_VERSION: "0.17.0" }),
-    told: {
+    shown: {
       verdict: "wrong",
       condition: ["VersionAgreed", "Disagreement"],
       readyz: 200,

@@ -40,7 +40,7 @@ export const processFaults: readonly Fault[] = [
       while (performance.now() < end);
       return Promise.resolve();
     },
-    told: {
+    shown: {
       verdict: "wrong",
       condition: ["GatewayResponsive", "EventLoopDelayed"],
       readyz: 200,
@@ -60,7 +60,7 @@ export const processFaults: readonly Fault[] = [
       resources.use(takeDescriptors());
       return Promise.resolve();
     },
-    told: {
+    shown: {
       verdict: "wrong",
       condition: ["FileDescriptorsLeft", "Short"],
       readyz: 200,

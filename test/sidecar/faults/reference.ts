@@ -7,7 +7,7 @@ import { nodeFaults } from "./node-faults.ts";
 import { processFaults } from "./process-faults.ts";
 import { refusals } from "./refusals.ts";
 import { restartFaults } from "./restart-faults.ts";
-import { toldConditions, type ToldCondition } from "./told-conditions.ts";
+import { shownConditions, type ShownCondition } from "./shown-conditions.ts";
 import { upkeepFaults } from "./upkeep-faults.ts";
 import { expectVerdictWords } from "./verdict-words.ts";
 
@@ -23,7 +23,7 @@ export const strikingFaults: readonly Fault[] = [
 /** The page of faults: the very table that the tests strike a node with. */
 export function printFaultsReference(): string {
   return [
-    "# Faults, and what is told of them",
+    "# Faults, and how they are reported",
     "",
     "Printed by `npm run docs` from the table that the tests run, over a node of each devnet profile: each fault is brought about next to a real sidecar, and",
     "verdict, condition, `/readyz` and metrics have to say the same. Times are the tests'. `…` stands for what differs from node to node.",
@@ -42,7 +42,7 @@ export function printFaultsReference(): string {
     "What a node is called of which one condition alone is not right, for the reasons that no fault above has as its main one. A fault often has several:",
     "a node that does not answer has `RpcAnswering` False, and `HeightAdvancing` and `GatewayServing` Unknown.",
     "",
-    ...table(["what happened", "verdict", "condition", "`/readyz`", "metric"], toldConditions.map(conditionRow)),
+    ...table(["what happened", "verdict", "condition", "`/readyz`", "metric"], shownConditions.map(conditionRow)),
     "",
     "## Faults at which the sidecar does not start",
     "",
@@ -64,15 +64,15 @@ function section(title: string, faults: readonly Fault[]): readonly string[] {
   return [`## ${title}`, "", ...table(heads, faults.map(faultRow)), ""];
 }
 
-function faultRow({ what, told }: Fault): readonly string[] {
-  return [...toldCells(what, told), told.reads, expectVerdictWords(told)];
+function faultRow({ what, shown }: Fault): readonly string[] {
+  return [...shownCells(what, shown), shown.reads, expectVerdictWords(shown)];
 }
 
-function conditionRow({ what, ...told }: ToldCondition): readonly string[] {
-  return toldCells(what, told);
+function conditionRow({ what, ...shown }: ShownCondition): readonly string[] {
+  return shownCells(what, shown);
 }
 
-function toldCells(
+function shownCells(
   what: string,
   {
     verdict,

@@ -19,7 +19,7 @@ export const restartFaults: readonly Fault[] = [
     }),
     strike: ({ node }) =>
       node.save(writeOwnedConfig(node.workspace, "node-7").replace('"18100"', '"18100", "crash": 1')),
-    told: {
+    shown: {
       verdict: "held",
       condition: ["Unheld", "Held"],
       readyz: 200,
@@ -36,7 +36,7 @@ export const restartFaults: readonly Fault[] = [
       });
       return Promise.resolve();
     },
-    told: {
+    shown: {
       verdict: "right",
       condition: ["UpkeepCurrent", "Current"],
       readyz: 200,
@@ -50,7 +50,7 @@ export const restartFaults: readonly Fault[] = [
       await node.stop();
       await node.start();
     },
-    told: {
+    shown: {
       verdict: "wrong",
       condition: ["VersionAgreed", "Disagreement"],
       readyz: 200,
@@ -61,7 +61,7 @@ export const restartFaults: readonly Fault[] = [
   {
     what: "node.conf was edited, and no driver may restart the node",
     strike: edited,
-    told: {
+    shown: {
       verdict: "wrong",
       condition: ["RestartSettled", "NoDriver"],
       readyz: 200,
@@ -72,7 +72,7 @@ export const restartFaults: readonly Fault[] = [
     what: "The program that stops and starts the node is not there",
     settings: () => ({ GATEHOUSE_SIDECAR_RESTART_DRIVER: "ops" }),
     strike: ({ node }) => rm(join(node.binDirectory, "ops")),
-    told: {
+    shown: {
       verdict: "wrong",
       condition: ["RestartSettled", "ProgramMissing"],
       readyz: 200,
@@ -83,7 +83,7 @@ export const restartFaults: readonly Fault[] = [
     what: "node.conf was edited, and the restart budget is 0",
     settings: () => ({ GATEHOUSE_SIDECAR_RESTART_DRIVER: "ops", GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "0" }),
     strike: edited,
-    told: {
+    shown: {
       verdict: "wrong",
       condition: ["RestartSettled", "BudgetExhausted"],
       readyz: 200,
@@ -98,7 +98,7 @@ export const restartFaults: readonly Fault[] = [
       GATEHOUSE_SIDECAR_RESTART_MAINTENANCE_MS: "1000",
     }),
     strike: edited,
-    told: {
+    shown: {
       verdict: "wrong",
       condition: ["RestartSettled", "WaitingForWindow"],
       readyz: 200,
@@ -109,7 +109,7 @@ export const restartFaults: readonly Fault[] = [
     what: "node.conf was edited, and the sidecar only observes",
     settings: () => ({ GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe", GATEHOUSE_SIDECAR_PRUNE_ENABLED: "false" }),
     strike: edited,
-    told: {
+    shown: {
       verdict: "wrong",
       condition: ["RestartSettled", "Observing"],
       readyz: 200,
@@ -119,7 +119,7 @@ export const restartFaults: readonly Fault[] = [
   {
     what: "The sidecar meets the node for the first time",
     settings: () => ({ GATEHOUSE_SIDECAR_UPKEEP_MODE: "adopt" }),
-    told: {
+    shown: {
       verdict: "waiting",
       condition: ["Adopted", "WaitingForAdopt"],
       readyz: 200,

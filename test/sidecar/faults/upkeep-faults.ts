@@ -17,7 +17,7 @@ const toolIs =
 const tool = (what: string, reason: string, reads: string, strike: NonNullable<Fault["strike"]>): Fault => ({
   what,
   strike,
-  told: { verdict: "wrong", condition: ["NodeCliWorking", reason], readyz: 200, reads },
+  shown: { verdict: "wrong", condition: ["NodeCliWorking", reason], readyz: 200, reads },
 });
 
 /** A Pushgateway that answers so. */
@@ -36,7 +36,7 @@ const pushgateway =
 const pushes = (what: string, reason: string, reads: string, settings: NonNullable<Fault["settings"]>): Fault => ({
   what,
   settings,
-  told: { verdict: "wrong", condition: ["MetricsArriving", reason], readyz: 200, reads },
+  shown: { verdict: "wrong", condition: ["MetricsArriving", reason], readyz: 200, reads },
 });
 
 /** Faults of what the sidecar works with: node_cli, the Pushgateway, the disk of the data. */
@@ -80,7 +80,7 @@ export const upkeepFaults: readonly Fault[] = [
   {
     what: "node_cli claims to switch auto-pruning on, and does not",
     prepare: toolIs('echo "enable_auto_prune: 0"; echo "auto_prune_reserved_window: 100000"'),
-    told: {
+    shown: {
       verdict: "wrong",
       condition: ["AutoPruneOn", "NotSwitchedOn"],
       readyz: 200,
@@ -91,7 +91,7 @@ export const upkeepFaults: readonly Fault[] = [
   {
     what: "Auto-pruning is off, and the sidecar only observes",
     settings: () => ({ GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe" }),
-    told: {
+    shown: {
       verdict: "wrong",
       condition: ["AutoPruneOn", "Off"],
       readyz: 200,
@@ -131,7 +131,7 @@ export const upkeepFaults: readonly Fault[] = [
   {
     what: "The disk of the node's data is nearly full",
     settings: () => ({ GATEHOUSE_SIDECAR_HEALTH_DISK_FREE_RATIO: "1" }),
-    told: {
+    shown: {
       verdict: "wrong",
       condition: ["DiskSpaceLeft", "Low"],
       readyz: 200,
@@ -141,7 +141,7 @@ export const upkeepFaults: readonly Fault[] = [
   {
     what: "The node's data directory can't be looked at",
     settings: () => ({ GATEHOUSE_SIDECAR_NODE_DATA_PATH: "/nowhere" }),
-    told: {
+    shown: {
       verdict: "unknown",
       condition: ["DiskSpaceLeft", "NotReadable"],
       readyz: 200,

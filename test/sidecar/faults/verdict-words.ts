@@ -1,7 +1,7 @@
 import { findConditionTitle, type Condition } from "#status/condition.ts";
 import type { Verdict } from "#status/verdict.ts";
 import { findConditionStatus } from "./condition-status.ts";
-import type { Told } from "./fault.ts";
+import type { Shown } from "./fault.ts";
 
 /** The verdict as a person reads it: its headline, and what stands below. */
 export function formatVerdict({ title, message }: Verdict): string {
@@ -9,7 +9,7 @@ export function formatVerdict({ title, message }: Verdict): string {
 }
 
 /** How the verdict's text begins: the headline, and the fault's own side by its name. `…` stands for anything. */
-export function expectVerdictWords({ verdict, condition: [type, reason], reads }: Omit<Told, "readyz">): string {
+export function expectVerdictWords({ verdict, condition: [type, reason], reads }: Omit<Shown, "readyz">): string {
   const status = findConditionStatus(type, reason);
   // The tables tie each reason to its type, which the compiler loses here.
   const side = findConditionTitle({ type, status, reason } as Condition);

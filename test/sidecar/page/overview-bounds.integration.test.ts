@@ -5,7 +5,7 @@ import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
 import { watchTarget } from "#sidecar/overview/target-watch.ts";
-import { rightStatus } from "#status/testing/told-status.ts";
+import { rightStatus } from "#status/testing/sample-status.ts";
 import { generousMs, until } from "../../support/until.ts";
 
 /** A listener for operators that answers so. */

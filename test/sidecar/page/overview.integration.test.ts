@@ -50,7 +50,7 @@ async function serveFacilitator() {
   return { ...listener, settle, signer };
 }
 
-/** A node that serves and has come to a fault three minutes ago, as its sidecar tells it. */
+/** A node that serves and has come to a fault three minutes ago, as its sidecar reports it. */
 async function serveSidecar() {
   const page = await servePage();
   page.setRight(["RpcAnswering", "ChainIdExpected", "HeightAdvancing", "GatewayServing", "ConfigValid"]);
@@ -147,7 +147,7 @@ looking(
   120_000,
 );
 
-test("only this machine's own names are answered, nothing of a password is told, and a signal ends it with 0", async () => {
+test("only this machine's own names are answered, nothing of a password is shown, and a signal ends it with 0", async () => {
   const [port] = await freePorts(1);
   await using dashboard = await startDashboard(`http://reader:a-word@127.0.0.1:${port}`);
   const answer = await fetch(`${dashboard.url}overview`);

@@ -82,7 +82,7 @@ looking(
       return (await answer.innerText()).includes("about to be restarted");
     });
     await until("the node is restarted", generousMs, async () => (await node.starts()) === 3);
-    await page.locator("#changes li", { hasText: "a person asked for it" }).first().waitFor();
+    await page.locator("#changes li", { hasText: "a person requested it" }).first().waitFor();
     await waitUntilSettled(url);
     expect(await node.starts()).toBe(3);
     expect(seen.complaints().filter((text) => !text.includes("401"))).toEqual([]);

@@ -113,7 +113,7 @@ looking(
     expect(await page.evaluate("navigator.clipboard.readText()")).toBe(
       "docker ps --all --filter name=gatehouse-prod-node",
     );
-    // What is told again each time must not close the card, nor take the focus from its button.
+    // What is sent again each time must not close the card, nor take the focus from its button.
     node.set({ type: "MetricsArriving", status: "False", reason: "Stale", message: "The last push is 99 s old." });
     await card.locator(".consequences", { hasText: "99 s old" }).waitFor();
     expect(await card.locator("details").getAttribute("open")).toBe("");
@@ -123,7 +123,7 @@ looking(
 );
 
 looking(
-  `the values of the charts are told under the pointer and by the keyboard, all at one time${skipped}`,
+  `the values of the charts are shown under the pointer and by the keyboard, all at one time${skipped}`,
   async () => {
     await using node = await serveRightNode();
     node.events.add("restart", "Restarting the node (docker): node.conf was changed.", undefined, doneBySidecar);

@@ -133,7 +133,7 @@ test.each(["plain", "gzip", "zstd"] as const)("fills an empty data directory fro
   expect(here.server.seen).toHaveLength(1);
 });
 
-test("a program is told in one document what came of it; the log is elsewhere", async () => {
+test("a program gets in one document what came of it; the log is elsewhere", async () => {
   await using own = await scratch();
   await using here = await place(await snapshot(own.directory), own.directory);
   const results = async () => {
@@ -255,7 +255,7 @@ test("links, an archive that is too large and a file that is no archive are refu
   expect(existsSync(here.dataPath) || existsSync(none.dataPath)).toBe(false);
 });
 
-test("wrong settings are told all at once", async () => {
+test("wrong settings are reported all at once", async () => {
   await using own = await scratch();
   await using here = await place(Buffer.alloc(0), own.directory);
   const { status, said } = await here.run({

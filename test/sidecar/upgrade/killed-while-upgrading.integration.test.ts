@@ -41,8 +41,8 @@ test.each(Array.from({ length: rounds }, (_, round) => seed + round))(
     let sidecar = startUpgradeProcess(node, { method });
     await until("the node is right", withinMs, async () => (await sidecar.ask())?.isRight);
     const before = await node.config();
-    const told = await sidecar.ask({ source, killAt: 1 + random(stepsMax) });
-    expect(told?.problems ?? []).toEqual([]);
+    const outcome = await sidecar.ask({ source, killAt: 1 + random(stepsMax) });
+    expect(outcome?.problems ?? []).toEqual([]);
     for (let kills = 0; kills < 3; kills += 1) {
       const how = await until("the upgrade has ended, or the sidecar", withinMs, async () => {
         if (sidecar.hasEnded()) return "killed";

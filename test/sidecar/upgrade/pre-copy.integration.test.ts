@@ -79,15 +79,15 @@ async function rewrite(name: string, fill: string): Promise<void> {
 /** What rsync still finds to change, by content, attributes, links and what is there too much: nothing of equal directories. */
 async function listDifferences(): Promise<readonly string[]> {
   const words = ["-aHAXSni", "--delete", "--checksum", "--", `${data}/`, `${join(record.directory, "data")}/`];
-  const told = await runProcess({
+  const result = await runProcess({
     command: ["rsync", ...words],
     directory: "/",
     timeoutMs: 60_000,
     outputLimitBytes: 1e6,
     signal: options().signal,
   });
-  if (!told.ok) throw new Error(told.message);
-  return told.output.split("\n").filter(Boolean);
+  if (!result.ok) throw new Error(result.message);
+  return result.output.split("\n").filter(Boolean);
 }
 
 const listParts = async () => (await readdir(record.directory)).filter((name) => name.startsWith("data.part-"));

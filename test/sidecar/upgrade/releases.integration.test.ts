@@ -6,7 +6,7 @@ import { until } from "#sidecar/testing/until.ts";
 import { startDevnetWorkspace } from "../../support/node/devnet-workspace.ts";
 import { readHeight } from "../../support/node/settled-devnet.ts";
 
-type Told = Readonly<{ type: string; status: string; reason: string; message: string }>;
+type Reported = Readonly<{ type: string; status: string; reason: string; message: string }>;
 
 test("a release list says days ahead, and once it is so, that the node is too old for the chain; it is read again as it changes", async () => {
   await using node = await startDevnetWorkspace("0.15.0");
@@ -24,22 +24,22 @@ test("a release list says days ahead, and once it is so, that the node is too ol
     GATEHOUSE_SIDECAR_UPGRADE_RELEASES_PATH: path,
     GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "200",
   });
-  const tell = async (type: string, reason: string) => {
+  const report = async (type: string, reason: string) => {
     const find = async () => {
       const answer = await fetch(`${sidecar.urls["sidecar"]}/status`);
-      const { conditions } = (await answer.json()) as { conditions: readonly Told[] };
+      const { conditions } = (await answer.json()) as { conditions: readonly Reported[] };
       return conditions.find((condition) => condition.type === type);
     };
     return until(find, (condition) => condition?.reason === reason);
   };
-  expect(await tell("VersionSufficient", "Sufficient")).toMatchObject({ status: "True" });
+  expect(await report("VersionSufficient", "Sufficient")).toMatchObject({ status: "True" });
   await write(100_000);
-  expect(await tell("VersionSufficient", "TooOldSoon")).toMatchObject({
+  expect(await report("VersionSufficient", "TooOldSoon")).toMatchObject({
     status: "False",
     message: expect.stringMatching(/^The node is 0\.15\.0.*from block 100000 on \(about 2.*needs 0\.16\.0 \(a fork\)/),
   });
   await write('"soon"');
-  expect((await tell("FilesInForce", "Refused"))?.message).toContain("0.minVersionAt");
+  expect((await report("FilesInForce", "Refused"))?.message).toContain("0.minVersionAt");
   await write(1);
-  expect((await tell("VersionSufficient", "TooOld"))?.message).toContain("from block 1 on");
+  expect((await report("VersionSufficient", "TooOld"))?.message).toContain("from block 1 on");
 }, 120_000);

@@ -66,10 +66,10 @@ test("data are restored from the copy that an upgrade kept and from an archive; 
   await upkeep.reason("Unheld", "Held");
   const archive = join(node.workspace, "snapshot.tar.gz");
   await run("tar", ["-czf", archive, "-C", join(kept, name, "data"), "."]);
-  // A hold does not speak against it: that restarts did not help is why it is asked for.
-  const told = await restore(upkeep, archive, { json: true });
-  expect(told).toMatchObject({ status: 0, errors: expect.stringContaining("It has begun.") });
-  expect(JSON.parse(told.printed)).toMatchObject({ result: "begun", upgrade: { end: "committed" } });
+  // A hold does not speak against it: that restarts did not help is why it is requested.
+  const outcome = await restore(upkeep, archive, { json: true });
+  expect(outcome).toMatchObject({ status: 0, errors: expect.stringContaining("It has begun.") });
+  expect(JSON.parse(outcome.printed)).toMatchObject({ result: "begun", upgrade: { end: "committed" } });
   expect(await readHash(node, 2)).toBe(hash);
   await upkeep.reason("Unheld", "NoHold");
 }, 300_000);
@@ -85,8 +85,8 @@ test("a restore whose sidecar is killed at random steps ends with the data of th
   await writeFile(join(snapshot, "chain"), "blocks of the snapshot");
   let sidecar = startUpgradeProcess(node);
   await until("the node is right", 120_000, async () => (await sidecar.ask())?.isRight);
-  const told = await sidecar.ask({ snapshot, killAt: killAt(0) });
-  expect(told?.problems ?? []).toEqual([]);
+  const outcome = await sidecar.ask({ snapshot, killAt: killAt(0) });
+  expect(outcome?.problems ?? []).toEqual([]);
   for (let kills = 1; kills <= (isLong ? 5 : 2); kills += 1) {
     const how = await until("the restore has ended, or the sidecar", 120_000, async () => {
       if (sidecar.hasEnded()) return "killed";

@@ -71,8 +71,8 @@ test("an upgrade is accepted for a time, withdrawn, not begun after its time was
     const again = keepPrinted();
     expect(await runCancelCommand(findControl(upkeep), again.output, { json: true })).toBe(0);
     expect(JSON.parse(again.printed().printed)).toMatchObject({ result: "none" });
-    const told = await upgradeDevnet(upkeep, source, { at, json: true });
-    expect([told.status, JSON.parse(told.printed)]).toEqual([
+    const outcome = await upgradeDevnet(upkeep, source, { at, json: true });
+    expect([outcome.status, JSON.parse(outcome.printed)]).toEqual([
       0,
       expect.objectContaining({ result: "scheduled", starts: expect.stringContaining(new Date(atMs).toISOString()) }),
     ]);

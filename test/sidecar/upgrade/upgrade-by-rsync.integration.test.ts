@@ -55,8 +55,8 @@ describe.skipIf(!isThere)(`an upgrade whose data are copied by rsync${skipped}`,
     expect(done).toMatchObject({ status: 0, errors: "" });
     expect(await readHash(node, 2)).toBe(hash);
     expect(await readdir(workOf(node))).toEqual([]);
-    const told = upkeep.events.list().map(({ message }) => message);
-    expect(told).toContain("The upgrade from 0.15.0 to 0.16.2 comes to the node.");
+    const messages = upkeep.events.list().map(({ message }) => message);
+    expect(messages).toContain("The upgrade from 0.15.0 to 0.16.2 comes to the node.");
   });
 
   test("puts back the data that a new version ruined, as they were when the node was stopped", async () => {

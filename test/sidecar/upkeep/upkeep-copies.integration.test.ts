@@ -20,7 +20,7 @@ async function temporary() {
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
-test("a copy of what is right that can't be kept is told, and a node that an earlier sidecar left down is started all the same", async () => {
+test("a copy of what is right that can't be kept is reported, and a node that an earlier sidecar left down is started all the same", async () => {
   await using node = await startFakeNode();
   await using directory = await temporary();
   {

@@ -54,7 +54,7 @@ test.concurrent.each([
   ["a line for each container", (state: string) => `{"Service":"node","State":"${state}"}`],
   ["one array", (state: string) => `[{"Service":"node","State":"${state}"}]`],
 ])(
-  "compose, which lists %s: a container that ended after its restart is told by docker compose ps",
+  "compose, which lists %s: a container that ended after its restart is shown by docker compose ps",
   async (_, list) => {
     await using node = await startFakeNode();
     await putBefore(node, crashesLate);

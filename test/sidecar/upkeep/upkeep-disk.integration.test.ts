@@ -29,7 +29,7 @@ async function passesGoOn(upkeep: RunningUpkeep): Promise<void> {
 }
 
 mounting(
-  `the state's disk is full: it is named, all else is told, nothing is changed, and all is made good once there is room${why}`,
+  `the state's disk is full: it is named, all else is reported, nothing is changed, and all is made good once there is room${why}`,
   async () => {
     await using disk = await mountSmallDisk(2_048);
     await using node = await startFakeNode();
@@ -55,12 +55,12 @@ mounting(
     await passesGoOn(upkeep);
     expect(await node.config()).toBe(driftedConfig);
     expect(await metric(upkeep, "gatehouse_upkeep_pass_failures_total")).toBe(0);
-    // What changes is told from memory, and nobody is accused.
+    // What changes is reported from memory, and nobody is accused.
     await node.save("");
     await upkeep.reason("ConfigValid", "Empty");
     expect(upkeep.board.get("SoleWriter")?.reason).toBe("OnlyWriter");
-    const told = upkeep.events.list().find(({ message }) => message.startsWith("ConfigValid"));
-    expect(told?.message).toMatch(/^ConfigValid is False \(Empty\)/);
+    const reported = upkeep.events.list().find(({ message }) => message.startsWith("ConfigValid"));
+    expect(reported?.message).toMatch(/^ConfigValid is False \(Empty\)/);
     await node.save(driftedConfig);
     await disk.empty();
     await upkeep.reason("StateKept", "Kept");

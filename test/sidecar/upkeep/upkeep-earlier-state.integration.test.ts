@@ -88,7 +88,7 @@ describe.each(states)("the state that 0.1.0 left of a node of $version", (state)
     expect(upkeep.state.healthy.get()).toEqual(state.fact["healthy"]);
   });
 
-  test("still tells a node.conf that the node has not read, which is a reason to restart it", async () => {
+  test("still reports a node.conf that the node has not read, which is a reason to restart it", async () => {
     await using node = await startRecordedNode(state);
     const stateDirectory = await restoreState(state, node);
     const starts = await node.starts();

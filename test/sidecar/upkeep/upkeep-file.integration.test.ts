@@ -131,7 +131,7 @@ test("a second writer that disagrees ends in a condition, and in no restart", as
   expect((await node.starts()) - restarts).toBeLessThanOrEqual(6);
 });
 
-test("a program that writes the same drift now and then is told from a person, and the node not restarted each time", async () => {
+test("a program that writes the same drift now and then is distinguished from a person, and the node not restarted each time", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "ours" });
   await until(node.starts, (starts) => starts === 2);

@@ -54,7 +54,7 @@ async function watched(node: FakeNode, startedAt: string, hungAfter = hungAfterM
   };
 }
 
-test("a node that answered and then hangs with its port open is restarted, once, and the reason is told", async () => {
+test("a node that answered and then hangs with its port open is restarted, once, and the reason is reported", async () => {
   await using node = await createFakeNode(rightConfig);
   await using pod = await watched(node, longAgo);
   await pod.hang();
@@ -77,7 +77,7 @@ test("a node that has not answered since its start replays its log, and is left 
   expect(pod.deletions()).toBe(0);
 });
 
-test("a node that hangs is only told about where nothing says that it is to be restarted", async () => {
+test("a node that hangs is only reported where nothing says that it is to be restarted", async () => {
   await using node = await createFakeNode(rightConfig);
   await using pod = await watched(node, longAgo, 0);
   await pod.hang();

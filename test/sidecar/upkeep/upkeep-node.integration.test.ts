@@ -188,8 +188,8 @@ test("a state directory that can't keep the healthy configuration has a restart 
   await mkdir(join(stateDirectory, "healthy.conf"), { recursive: true });
   await using upkeep = await runUpkeep(node, {}, { stateDirectory });
   await until(node.starts, (starts) => starts === 2);
-  const told = () => upkeep.events.list().filter(({ message }) => message.includes("could not be kept"));
-  await until(told, (events) => events.length === 1);
+  const reported = () => upkeep.events.list().filter(({ message }) => message.includes("could not be kept"));
+  await until(reported, (events) => events.length === 1);
   await upkeep.reason("RestartSettled", "Idle");
   expect(upkeep.state.restartInFlight.get()).toBeUndefined();
   expect(await upkeep.metrics.metrics()).toContain('gatehouse_node_restarts_total{cause="unverified"} 0');

@@ -4,7 +4,7 @@ import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { startPodServer } from "#sidecar/testing/pod-server.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 
-/** What the next sidecar asks of the cluster and says, after one was ended by the restart that it had asked for of that pod. */
+/** What the next sidecar asks of the cluster and says, after one was ended by the restart that it had requested of that pod. */
 async function afterRestartOf(instanceId: string) {
   await using node = await createFakeNode();
   await node.install("0.15.0");

@@ -25,7 +25,7 @@ exit 0
 
 test.each([
   ["says nothing", "", ""],
-  ["tells an error", "error: the node is busy", " It said: error: the node is busy"],
+  ["reports an error", "error: the node is busy", " It said: error: the node is busy"],
 ])(
   "a node_cli that ends with status 0, switches nothing on and %s: NotSwitchedOn, until it does",
   async (_, complaint, said) => {

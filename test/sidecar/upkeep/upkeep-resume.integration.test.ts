@@ -37,7 +37,7 @@ test("gatehouse resume takes another writer of node.conf for stopped", async () 
 });
 
 test.each([
-  ["a person asked for is made although the budget is used up", true],
+  ["a person requested is made although the budget is used up", true],
   ["another version of the node led to waits for the budget, and ends when somebody starts the node", false],
 ])("a new try of a failed restart that %s", async (_, isAsked) => {
   await using node = await startFakeNode();

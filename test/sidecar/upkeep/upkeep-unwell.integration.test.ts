@@ -50,7 +50,7 @@ async function aheadReference() {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, [Symbol.asyncDispose]: close };
 }
 
-test("a node that stalls is restarted if that is allowed, and the reason is told", async () => {
+test("a node that stalls is restarted if that is allowed, and the reason is reported", async () => {
   await using node = await createFakeNode();
   await using upkeep = await settled(node, allowed);
   await upkeep.reason("RestartSettled", "Idle");
@@ -67,7 +67,7 @@ test("a node that stalls is restarted if that is allowed, and the reason is told
   expect(await upkeep.metrics.metrics()).toContain('gatehouse_node_restarts_total{cause="unwell"} 1');
 });
 
-test("a node that stalls is only told about if a restart is not allowed", async () => {
+test("a node that stalls is only reported if a restart is not allowed", async () => {
   await using node = await createFakeNode();
   await using upkeep = await settled(node, quick);
   await upkeep.reason("RestartSettled", "Idle");
@@ -116,7 +116,7 @@ test("a node that catches up with its references is left to it, and restarted on
   await until(node.starts, (starts) => starts === 3);
 });
 
-test("a node that was started by hand and replays its log is left to it, and until when is told", async () => {
+test("a node that was started by hand and replays its log is left to it, and until when is reported", async () => {
   await using node = await createFakeNode();
   await using upkeep = await settled(node, {
     ...allowed,

@@ -19,7 +19,7 @@ const pruneInfo = (real: number) =>
 test.each([
   ["registry.example:5000/evm/node:0.15.0@sha256:00", "0.15.0", '"pamir_cetina_job_name": "node-7"'],
   ["evm/node:v0.16.0-rc.1", "0.16.0-rc.1", '"storage_cetina_job_name": "node-7"'],
-])("where only the image %s tells the version, its tag decides", async (image, version, key) => {
+])("where only the image %s names the version, its tag decides", async (image, version, key) => {
   await using node = await createFakeNode();
   await nodeCliPrints(node, pruneInfo(1));
   await using upkeep = await runUpkeep(node, { ...noRestart, GATEHOUSE_SIDECAR_NODE_IMAGE: image });
@@ -28,7 +28,7 @@ test.each([
   expect(await node.config()).toContain(key);
 });
 
-test("where nothing tells the version, nothing is written, and what to set is said", async () => {
+test("where nothing reports the version, nothing is written, and what to set is said", async () => {
   await using node = await createFakeNode();
   await nodeCliPrints(node, pruneInfo(1));
   await using upkeep = await runUpkeep(node, { ...noRestart, GATEHOUSE_SIDECAR_NODE_IMAGE: "evm/node:latest" });
@@ -46,7 +46,7 @@ test("a node that alone can report its version is let start with a node.conf tha
   expect(upkeep.upkeep.configured()).toEqual({
     ok: true,
     message:
-      "The node's version is not known; node.conf is right for a node of some version, so it may start and tell. To have the names of the keys judged before, set node.version (GATEHOUSE_SIDECAR_NODE_VERSION).",
+      "The node's version is not known; node.conf is right for a node of some version, so it may start and report it. To have the names of the keys judged before, set node.version (GATEHOUSE_SIDECAR_NODE_VERSION).",
   });
   await node.start();
   await upkeep.reason("ConfigCurrent", "AsDesired");
@@ -68,7 +68,7 @@ test.each([
   expect(await node.config()).toBe(config);
 });
 
-test("pruning that is on but does not move while blocks come is told, until it moves", async () => {
+test("pruning that is on but does not move while blocks come is reported, until it moves", async () => {
   await using node = await createFakeNode();
   await nodeCliPrints(node, pruneInfo(500));
   await node.start();

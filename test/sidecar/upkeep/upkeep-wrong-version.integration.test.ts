@@ -12,8 +12,8 @@ const quick = {
 };
 
 /**
- * Puts a node_cli in place that alone tells the version, as where the node is down: 0.16.2, or what `lie` says as often as it says. Returns
- * how often it was asked.
+ * Puts a node_cli in place that alone reports the version, as where the node is down: 0.16.2, or what `lie` says as often as it says. Returns
+ * how often it was queried.
  */
 async function nodeCliThatLies(node: FakeNode) {
   const at = (name: string) => join(node.workspace, name);
@@ -31,7 +31,7 @@ cat '${at("lie")}'
   );
   const asked = async () => (await readFile(at("asked"), "utf8").catch(() => "")).length;
   return {
-    /** Has it answer wrongly for so often, and waits until it was asked often enough since to be right again. */
+    /** Has it answer wrongly for so often, and waits until it was queried often enough since to be right again. */
     lie: async (answer: string, times: number) => {
       await writeFile(at("lie"), `${answer}\n`);
       await writeFile(at("times"), String(times));
@@ -90,7 +90,7 @@ test("a first answer of node_cli that is wrong does not count either", async () 
   expect(upkeep.events.list().filter(({ kind }) => kind === "version")).toEqual([]);
 });
 
-test("a node_cli that goes on telling a version whose layout is not there leads nowhere, and is forgotten once it is right", async () => {
+test("a node_cli that goes on reporting a version whose layout is not there leads nowhere, and is forgotten once it is right", async () => {
   await using node = await createFakeNode();
   const cli = await nodeCliThatLies(node);
   await using upkeep = await runUpkeep(node, quick);

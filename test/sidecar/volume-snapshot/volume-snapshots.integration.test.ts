@@ -92,7 +92,7 @@ test("takes a snapshot of the claim, and keeps the newest that it made; those of
   expect(now).toMatch(/^node-workspace-2/);
 });
 
-test("a program is told what was taken and what was deleted in one document; the log is elsewhere", async () => {
+test("a program learns what was taken and what was deleted in one document; the log is elsewhere", async () => {
   await using cluster = await clusterOf([taken(1), taken(3)]);
   const { status, printed, said } = await cluster.run({ GATEHOUSE_VOLUME_SNAPSHOT_LOG_LEVEL: "info" }, { json: true });
   expect([status, JSON.parse(printed)]).toEqual([
@@ -116,7 +116,7 @@ test("a cluster without the snapshot controller is named, in the API server's wo
   });
 });
 
-test("wrong settings are told all at once", async () => {
+test("wrong settings are reported all at once", async () => {
   await using cluster = await clusterOf([]);
   const wrong = { GATEHOUSE_VOLUME_SNAPSHOT_CLAIM: "", GATEHOUSE_VOLUME_SNAPSHOT_KEEP: "0" };
   const { status, said } = await cluster.run(wrong);

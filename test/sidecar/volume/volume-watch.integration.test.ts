@@ -80,7 +80,7 @@ test("a volume that fills grows step by step, with a pause, to its ceiling and n
     message: expect.stringContaining("ceiling of 650 GiB"),
   });
   expect(cluster.patches).toEqual(["600Gi", "650Gi"]);
-  expect(watched.told).toContain("volume: The volume grows to 600 GiB; 10 % of it were free.");
+  expect(watched.reported).toContain("volume: The volume grows to 600 GiB; 10 % of it were free.");
 });
 
 test("a storage class that does not let volumes grow is named, with what to change, and grows once it lets", async () => {

@@ -54,7 +54,7 @@ export async function startComposeProject(
   };
 }
 
-/** Brings up the deployment of a compose file where it stands, with the variables that it asks for. */
+/** Brings up the deployment of a compose file where it stands, with the variables that it requests. */
 export async function startComposeFile(
   [program, ...first]: readonly [string, ...string[]],
   path: string,

@@ -52,7 +52,7 @@ const containerInputs = z.strictObject({
     })
     .optional(),
   uploads: z.array(z.strictObject({ file: z.string(), content: z.string(), permissions: z.string() })).default([]),
-  // How the provider itself waits and removes; no part of what the engine is asked for.
+  // How the provider itself waits and removes; no part of what is requested from the engine.
   attach: z.boolean().default(false),
   start: z.boolean().default(true),
   mustRun: z.boolean().default(true),
@@ -69,7 +69,7 @@ export function readContainerInputs(inputs: Readonly<Record<string, unknown>>): 
   return containerInputs.parse(inputs);
 }
 
-/** What the Docker provider asks the engine for with these arguments (Engine API, "Create a container"). */
+/** What the Docker provider queries the engine for with these arguments (Engine API, "Create a container"). */
 export function buildContainerBody(inputs: ContainerInputs): Readonly<Record<string, unknown>> {
   return {
     Image: inputs.image,

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { WebSocketServer, type WebSocket } from "ws";
 
-/** A node's WebSocket that tells a new head every second, as a node at rest does; a sidecar finds one wherever there is a node. */
+/** A node's WebSocket that sends a new head every second, as a node at rest does; a sidecar finds one wherever there is a node. */
 export type HeadsSocket = AsyncDisposable & Readonly<{ url: string }>;
 
 const blockMs = 1_000;

@@ -50,7 +50,7 @@ export function buildEnvironment(
   };
 }
 
-/** What `/status` tells. */
+/** What `/status` returns. */
 type Status = Readonly<{ conditions: readonly Readonly<{ type: string; reason: string; message: string }>[] }>;
 
 /** Waits until a condition has a reason. */

@@ -5,7 +5,7 @@ import { readPicture } from "./picture.ts";
 /** What a picture is taken of, and how. */
 export type PictureOptions = Readonly<{
   url: string;
-  /** The time that the page is told. */
+  /** The time that the page gets. */
   nowMs: number;
   width: number;
   colorScheme: "light" | "dark";

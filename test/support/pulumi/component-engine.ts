@@ -41,7 +41,7 @@ export type RegisteredResource = Readonly<{
   aliases: readonly string[];
 }>;
 
-/** What the engine asks for with a component. */
+/** What the engine requests with a component. */
 export type AskedComponent = Readonly<{
   type?: string;
   name?: string;
@@ -160,7 +160,7 @@ const invoke: Handler<ResourceInvokeRequest> = ({ request }, done) => {
   done(null, response);
 };
 
-/** A monitor that lets every resource be made as it was asked for. */
+/** A monitor that lets every resource be made as it was requested. */
 function monitorOf(registered: RegisteredResource[]): UntypedServiceImplementation {
   const registerResource: Handler<RegisterResourceRequest> = ({ request }, done) => {
     const [type, name] = [request.getType(), request.getName()];

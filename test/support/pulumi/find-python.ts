@@ -13,7 +13,7 @@ export type TestPython = Readonly<{ ok: true } | { ok: false; message: string }>
 /**
  * Looks for what Pulumi makes a Python program's environment with: `python3` with its modules venv and pip, and the index that pip asks.
  *
- * @param requirement a package that the program needs, as pip is asked for it.
+ * @param requirement a package that the program needs, as pip takes it.
  */
 export async function findPython(requirement: string): Promise<TestPython> {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-python-"));

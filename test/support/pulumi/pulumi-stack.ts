@@ -55,7 +55,7 @@ export async function createPulumiStack(name: string): Promise<PulumiStack> {
     return { status, output, seconds: Math.round((performance.now() - startedAt) / 100) / 10 };
   };
   const onStack = (args: readonly string[]) => [...args, "--stack", name, "--config-file", configFile];
-  // Pulumi puts the salt of the stack's secrets next to the project's file; a file of that name is all that it asks for.
+  // Pulumi puts the salt of the stack's secrets next to the project's file; a file of that name is all that it requests.
   await writeFile(join(directory, "Pulumi.yaml"), stringify({ name: project, runtime: "nodejs" }));
   const made = await run(["stack", "init", name, "--no-select"], directory);
   if (made.status !== 0) throw new Error(`pulumi stack init: ${made.output}`);

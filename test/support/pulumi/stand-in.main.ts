@@ -91,8 +91,11 @@ async function act(): Promise<void> {
   const [command, word, key = ""] = positionals;
   const config = command === "stack" || command === "whoami" ? {} : readConfig();
   if (command === "config" && word === undefined) {
-    const told = (each: string, value: string) => (secretKeys.has(each) ? { secret: true } : { value, secret: false });
-    print(Object.fromEntries(Object.entries(config).map(([each, value]) => [`${project}:${each}`, told(each, value)])));
+    const reported = (each: string, value: string) =>
+      secretKeys.has(each) ? { secret: true } : { value, secret: false };
+    print(
+      Object.fromEntries(Object.entries(config).map(([each, value]) => [`${project}:${each}`, reported(each, value)])),
+    );
   } else if (command === "config" && word === "set-all") {
     const set = plaintext.map((pair) => [nameOf(pair.slice(0, pair.indexOf("="))), pair.slice(pair.indexOf("=") + 1)]);
     writeFileSync(configFile, JSON.stringify({ ...config, ...Object.fromEntries(set) }));

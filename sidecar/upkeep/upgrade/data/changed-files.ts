@@ -53,7 +53,7 @@ function ifThere(error: NodeJS.ErrnoException): undefined {
 }
 
 /** File systems on a disk of this machine that set the time of change at each first write to a page, by their number (statfs(2)). */
-const tellingFileSystems: ReadonlyMap<number, string> = new Map([
+const reliableFileSystems: ReadonlyMap<number, string> = new Map([
   [0xef53, "ext2, ext3 and ext4"],
   [0x58465342, "XFS"],
   [0x9123683e, "Btrfs"],
@@ -61,9 +61,9 @@ const tellingFileSystems: ReadonlyMap<number, string> = new Map([
 ]);
 
 /**
- * Whether the times of files tell which were changed. Others may not: tmpfs sets none when a mapping is written, a network has another clock, and what an
+ * Whether the times of files show which were changed. Others may not: tmpfs sets none when a mapping is written, a network has another clock, and what an
  * overlay lies on is not seen.
  */
 export async function showsChanges(path: string): Promise<boolean> {
-  return tellingFileSystems.has((await statfs(path)).type);
+  return reliableFileSystems.has((await statfs(path)).type);
 }

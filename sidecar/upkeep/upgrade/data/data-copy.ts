@@ -8,7 +8,7 @@ import { syncDirectory } from "#daemon/files/atomic-file.ts";
 import { syncTree } from "../../../restore/sync-tree.ts";
 import type { SnapshotMethod, UpgradeStore } from "../../state/upgrade-record.ts";
 
-/** What `cp` (GNU coreutils) is told for each method; of `rsync`, for a snapshot that is restored: nothing writes to that. */
+/** What `cp` (GNU coreutils) is given for each method; of `rsync`, for a snapshot that is restored: nothing writes to that. */
 const reflink: Readonly<Record<SnapshotMethod, string>> = {
   auto: "auto",
   reflink: "always",
@@ -120,7 +120,7 @@ export async function removeCopy({ copy }: UpgradeStore): Promise<void> {
   await removeParts(copy);
 }
 
-/** What stands between a copy's name and what tells one part from another. */
+/** What stands between a copy's name and what distinguishes one part from another. */
 export const partEnd = ".part-";
 
 /** Removes copies that were begun and not ended, but for one. */

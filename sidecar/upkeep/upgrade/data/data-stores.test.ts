@@ -50,7 +50,7 @@ test.each([
   expect(await find({ mounts })).toMatchObject({ ok: false, problem: expect.stringContaining(words) });
 });
 
-test("a mount whose name has a space is told by its escape", async () => {
+test("a mount whose name has a space is recognised by its escape", async () => {
   const path = join(root, "my data");
   await mkdir(path);
   const mounts = `23 22 8:1 /x ${root}/my\\040data rw - ext4 /dev/sda1 rw\n`;
@@ -69,9 +69,9 @@ test("a directory that lies in the data by way of a link is found there", async 
 test("the bin directory itself is no release", async () => {
   await symlink(join(root, "bin"), join(root, "release"));
   const settings = { nodeCli: { command: "node_cli" } } as Parameters<typeof readRelease>[1]["settings"];
-  const told = await readRelease(
+  const reported = await readRelease(
     { source: join(root, "release") },
     { settings, binDirectory: join(root, "bin"), signal },
   );
-  expect(told).toContain("is the node's bin directory");
+  expect(reported).toContain("is the node's bin directory");
 });

@@ -109,7 +109,7 @@ async function clones(path: string, signal: AbortSignal): Promise<boolean> {
 type DataBoundsDependencies = Readonly<{
   timeoutMs: number;
   signal: AbortSignal;
-  /** The mounts of this process, as Linux tells them (proc_pid_mountinfo(5)). */
+  /** The mounts of this process, as Linux lists them (proc_pid_mountinfo(5)). */
   mountsPath?: string;
 }>;
 
@@ -139,7 +139,7 @@ async function whyNotWhole(
   paths: readonly string[],
   { timeoutMs, signal, mountsPath = "/proc/self/mountinfo" }: DataBoundsDependencies,
 ): Promise<string | undefined> {
-  // Not on Linux: that the directory itself is a mount is told by its device.
+  // Not on Linux: that the directory itself is a mount is recognised by its device.
   const mounts = mountPoints(await readFile(mountsPath, "utf8").catch(() => ""));
   for (const path of paths) {
     const mount = mounts.find((point) => isInside(point, path));

@@ -13,7 +13,7 @@ const preCopyMark = z.object({
   sinceMs: z.number(),
   bootId: z.string().optional(),
   sinceBootMs: z.number(),
-  /** Whether times of files tell nothing, because a clock was set since. */
+  /** Whether times of files show nothing, because a clock was set since. */
   isDoubted: z.boolean().optional(),
 });
 
@@ -22,7 +22,7 @@ export type PreCopyMark = Readonly<z.output<typeof preCopyMark>>;
 /** Clocks by which a mark is judged. */
 export type MarkClocks = Readonly<{ clock: Pick<Clock, "wallMs" | "monotonicMs">; boot: () => BootTime }>;
 
-/** A clock is corrected by less than this; one that is set by more tells nothing about files. */
+/** A clock is corrected by less than this; one that is set by more shows nothing about files. */
 const driftMs = 60_000;
 
 /** Begins copies: what was copied under another mark is not theirs. */
@@ -42,7 +42,7 @@ export async function readMark(directory: string): Promise<PreCopyMark | undefin
   return preCopyMark.safeParse(parseJson(text)).data;
 }
 
-/** Has the times of files tell nothing from now on: a clock that was set may be set back, and looks right then. */
+/** Has the times of files show nothing from now on: a clock that was set may be set back, and looks right then. */
 export async function markDoubted(directory: string, mark: PreCopyMark): Promise<void> {
   await replaceFile(pathIn(directory), JSON.stringify({ ...mark, isDoubted: true }));
 }

@@ -7,7 +7,7 @@ import { waitUntil } from "#daemon/time.ts";
 /** Words of rsync that are kept for a message. */
 const outputLimitBytes = 65_536;
 
-/** How long a program that only tells about itself may take, and a process that was killed to be gone. */
+/** How long a program that only describes itself may take, and a process that was killed to be gone. */
 const briefMs = 10_000;
 
 /** What rsync says of a run in which files vanished while it read (rsync(1), EXIT VALUES). */

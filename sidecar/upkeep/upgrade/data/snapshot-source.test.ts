@@ -74,7 +74,7 @@ test("the directory of an earlier upgrade gives its copy, and is refused without
   expect(await findSnapshot(earlier.directory, last.stores, last)).toMatchObject({ ok: true });
 });
 
-test("a path that is not there is told from one that can't be read", async () => {
+test("a path that is not there is distinguished from one that can't be read", async () => {
   const last = await work("1");
   expect(await findSnapshot(join(root, "none"), last.stores, last)).toMatchObject({
     problem: `${join(root, "none")} is not there`,
@@ -99,7 +99,7 @@ test("after a restore from the copy that an upgrade kept, that copy is still the
   expect(found).toMatchObject({ ok: false, problem: expect.stringContaining("no upgrade has kept a copy") });
 });
 
-test("a snapshot is told from another one that comes to stand under its name", async () => {
+test("a snapshot is distinguished from another one that comes to stand under its name", async () => {
   const path = join(root, "snapshot");
   await fill(path);
   const before = await identifySnapshot([path]);

@@ -116,7 +116,7 @@ async function unpackedCost(
   return data && { bytes: Math.max(size, data.bytes), isCloned: false };
 }
 
-/** What tells a snapshot from another one that comes to stand under its name. */
+/** What distinguishes a snapshot from another one that comes to stand under its name. */
 export async function identifySnapshot(sources: readonly string[]): Promise<string> {
   const found = sources.map(async (path) => {
     const seen = await stat(path);

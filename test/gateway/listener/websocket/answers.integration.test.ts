@@ -77,7 +77,7 @@ describe("answers over WebSocket", () => {
     expect(items.at(-1)?.error?.code).toBe(-32008);
   });
 
-  it("wait for a client that reads slowly, which is not dropped for what it asked for", async () => {
+  it("wait for a client that reads slowly, which is not dropped for what it requested", async () => {
     await start();
     const calls = 300;
     const resultBytes = 200_000;

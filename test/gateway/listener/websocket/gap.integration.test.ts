@@ -26,7 +26,7 @@ async function subscribe(client: TestClient, params: readonly unknown[]): Promis
   return (JSON.parse(await client.ask(request("eth_subscribe", params))) as { result: string }).result;
 }
 
-function told({ texts }: TestClient, subscription: string): readonly Record<string, unknown>[] {
+function reported({ texts }: TestClient, subscription: string): readonly Record<string, unknown>[] {
   return texts
     .filter((text) => text.includes(subscription) && text.includes("eth_subscription"))
     .map((text) => (JSON.parse(text) as Notification).params.result);
@@ -65,7 +65,10 @@ describe("a gap in the node's WebSocket", () => {
     const { one, other, heads, logs, equalLogs } = await startClients();
     node.newHead(1_002, hash(1_002));
     node.newLog(log(1_002, 0));
-    await until("both have what was live", () => told(one, heads).length === 1 && told(other, equalLogs).length === 1);
+    await until(
+      "both have what was live",
+      () => reported(one, heads).length === 1 && reported(other, equalLogs).length === 1,
+    );
     node.answer(({ method }) => (method === "eth_getLogs" ? [log(1_002, 0), log(1_002, 1), log(1_004, 0)] : "0x1"));
     node.takeLinks(false);
     node.cutLink();
@@ -74,14 +77,19 @@ describe("a gap in the node's WebSocket", () => {
     await until("the gap is bridged", () => gaps("bridged"));
     node.newHead(1_005, hash(1_005));
     node.newLog(log(1_005, 0));
-    await until("the live ones come", () => told(one, heads).length === 4 && told(other, equalLogs).length === 4);
-    expect(told(one, heads).map(({ hash: own }) => own)).toEqual([1_002, 1_003, 1_004, 1_005].map((at) => hash(at)));
+    await until(
+      "the live ones come",
+      () => reported(one, heads).length === 4 && reported(other, equalLogs).length === 4,
+    );
+    expect(reported(one, heads).map(({ hash: own }) => own)).toEqual(
+      [1_002, 1_003, 1_004, 1_005].map((at) => hash(at)),
+    );
     const expected = [log(1_002, 0), log(1_002, 1), log(1_004, 0), log(1_005, 0)];
     for (const [client, id] of [
       [one, logs],
       [other, equalLogs],
     ] as const)
-      expect(told(client, id)).toEqual(expected);
+      expect(reported(client, id)).toEqual(expected);
     const asked = node.requests.filter(({ method }) => method === "eth_getLogs");
     expect(asked.map(({ params }) => params)).toEqual([[{ fromBlock: "0x3ea", toBlock: "0x3ec", address }]]);
     expect(node.subscriptions()).toBe(2);
@@ -91,25 +99,25 @@ describe("a gap in the node's WebSocket", () => {
     }
   });
 
-  it("is bridged over a reorganisation: what does not stand any more is told as removed, the newest first", async () => {
+  it("is bridged over a reorganisation: what does not stand any more is sent as removed, the newest first", async () => {
     const { one, heads, logs, other } = await startClients();
     node.newHead(1_002, hash(1_002));
     node.newHead(1_003, hash(1_003));
     for (const entry of [log(1_002, 0), log(1_003, 0), log(1_003, 1)]) node.newLog(entry);
-    await until("all came", () => told(one, heads).length === 2 && told(one, logs).length === 3);
+    await until("all came", () => reported(one, heads).length === 2 && reported(one, logs).length === 3);
     node.answer(({ method }) => (method === "eth_getLogs" ? [log(1_002, 0), log(1_003, 0, "f")] : "0x1"));
     node.takeLinks(false);
     node.cutLink();
     for (const number of [1_003, 1_004]) node.newHead(number, hash(number, "f"));
     node.takeLinks(true);
     await until("the gap is bridged", () => gaps("bridged"));
-    await until("all came", () => told(one, heads).length === 4 && told(one, logs).length === 6);
+    await until("all came", () => reported(one, heads).length === 4 && reported(one, logs).length === 6);
     expect(
-      told(one, heads)
+      reported(one, heads)
         .map(({ hash: own }) => own)
         .slice(2),
     ).toEqual([hash(1_003, "f"), hash(1_004, "f")]);
-    expect(summary(told(one, logs)).slice(3)).toEqual([
+    expect(summary(reported(one, logs)).slice(3)).toEqual([
       [hash(1_003), "0x1", true],
       [hash(1_003), "0x0", true],
       [hash(1_003, "f"), "0x0", false],
@@ -121,7 +129,7 @@ describe("a gap in the node's WebSocket", () => {
   it("is bridged at the second attempt when the connection is lost again during the first", async () => {
     const { one, other, heads, logs } = await startClients();
     node.newHead(1_002, hash(1_002));
-    await until("the live one came", () => told(one, heads).length === 1);
+    await until("the live one came", () => reported(one, heads).length === 1);
     let finish: (() => void) | undefined;
     node.answer(({ id, method }, response) => {
       if (method !== "eth_getLogs" || finish !== undefined) return method === "eth_getLogs" ? [log(1_003, 0)] : "0x1";
@@ -138,14 +146,16 @@ describe("a gap in the node's WebSocket", () => {
     await until("the gap is bridged", () => gaps("bridged"));
     finish?.();
     node.newHead(1_005, hash(1_005));
-    await until("the live one comes", () => told(one, heads).length === 4);
-    expect(told(one, heads).map(({ hash: own }) => own)).toEqual([1_002, 1_003, 1_004, 1_005].map((at) => hash(at)));
-    expect(told(one, logs)).toEqual([log(1_003, 0)]);
+    await until("the live one comes", () => reported(one, heads).length === 4);
+    expect(reported(one, heads).map(({ hash: own }) => own)).toEqual(
+      [1_002, 1_003, 1_004, 1_005].map((at) => hash(at)),
+    );
+    expect(reported(one, logs)).toEqual([log(1_003, 0)]);
     one.socket.terminate();
     other.socket.terminate();
   });
 
-  it("closes clients when more blocks were missed than may be told, or none is known any more", async () => {
+  it("closes clients when more blocks were missed than may be sent, or none is known any more", async () => {
     const { one, other } = await startClients();
     node.takeLinks(false);
     node.cutLink();
@@ -157,7 +167,7 @@ describe("a gap in the node's WebSocket", () => {
     await using again = await connectTestClient(gateway.url);
     const heads = await subscribe(again, ["newHeads"]);
     node.newHead(1_020, hash(1_020));
-    await until("heads come", () => told(again, heads).length === 1);
+    await until("heads come", () => reported(again, heads).length === 1);
   });
 
   it("closes clients when the connection stays away, and refuses subscriptions meanwhile", async () => {

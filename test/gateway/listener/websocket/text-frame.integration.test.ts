@@ -32,8 +32,8 @@ it("messages of every length are read as they were meant, between those that the
   client.on("message", (data: Buffer, isBinary) => texts.push(isBinary ? "binary" : data.toString()));
   const short = lengths.filter((length) => isOneFrame(length + 12)).length;
   const expected = lengths.flatMap((length) => {
-    const told = `{"start":"${textOf(length)}`;
-    return isOneFrame(length + 12) ? [told, told, `own ${length}`] : [told, `own ${length}`];
+    const reported = `{"start":"${textOf(length)}`;
+    return isOneFrame(length + 12) ? [reported, reported, `own ${length}`] : [reported, `own ${length}`];
   });
   while (texts.length < 2 * lengths.length + short) await once(client, "message");
   expect(texts).toEqual(expected);

@@ -113,8 +113,8 @@ test("no answer shows credentials of the sidecar's URLs", async () => {
   const masking = createMask();
   masking.hide(url);
   const answer = { result: "none", node: { name: "node-7", words: `pushes to ${url}` } } as const;
-  const told = { ...control, resume: () => answer };
-  await using _ = await listenControl(directory, told, { log, mask: masking });
+  const answering = { ...control, resume: () => answer };
+  await using _ = await listenControl(directory, answering, { log, mask: masking });
   expect(await ask(directory)).toEqual({
     result: "none",
     node: { name: "node-7", words: "pushes to http://[masked]@push.example:9091" },

@@ -2,7 +2,7 @@ import type { VerdictLevel } from "#status/verdict.ts";
 import type { ConditionType, ReasonOf } from "#status/condition.ts";
 
 /** A condition that no fault of the other tables brings about as its main one, and what a node is called of which this alone is not right. */
-export type ToldCondition = {
+export type ShownCondition = {
   [T in ConditionType]: Readonly<{
     what: string;
     condition: readonly [T, ReasonOf<T, "False"> | ReasonOf<T, "Unknown">];
@@ -20,14 +20,14 @@ function rows<T extends ConditionType>(
     verdict: VerdictLevel,
     readyz?: 503,
   ])[],
-): readonly ToldCondition[] {
+): readonly ShownCondition[] {
   return list.map(
     // The parameters tie each reason to its type, which the compiler loses over the map.
-    ([what, reason, verdict, readyz = 200]) => ({ what, condition: [type, reason], verdict, readyz }) as ToldCondition,
+    ([what, reason, verdict, readyz = 200]) => ({ what, condition: [type, reason], verdict, readyz }) as ShownCondition,
   );
 }
 
-const node: readonly ToldCondition[] = [
+const node: readonly ShownCondition[] = [
   ...rows("RpcAnswering", [
     ["The node's port answers more than any node does", "TooLarge", "down", 503],
     ["No name server answers for the name in node.httpUrl, which was never resolved", "NameUnresolved", "down", 503],
@@ -58,7 +58,7 @@ const node: readonly ToldCondition[] = [
   ]),
 ];
 
-const files: readonly ToldCondition[] = [
+const files: readonly ShownCondition[] = [
   ...rows("StateKept", [
     ["The sidecar's state is on a file system that is mounted read-only", "ReadOnly", "wrong"],
     ["The sidecar's state can't be written for another reason", "NotWritten", "wrong"],
@@ -78,7 +78,7 @@ const files: readonly ToldCondition[] = [
   ]),
 ];
 
-const upkeep: readonly ToldCondition[] = [
+const upkeep: readonly ShownCondition[] = [
   ...rows("VersionSufficient", [
     [
       "A height comes within `upgrade.warnBeforeSeconds` for which the node's version is too old",
@@ -101,7 +101,7 @@ const upkeep: readonly ToldCondition[] = [
     ["node_cli prints without end while it switches auto-pruning on", "TooMuchOutput", "wrong"],
     ["node_cli prints something else than it should while it switches auto-pruning on", "Garbage", "wrong"],
     ["node_cli fails to switch auto-pruning on", "Failed", "wrong"],
-    ["node_cli has not told whether auto-pruning is on (`NodeCliWorking` says why)", "NoPruneInfo", "right"],
+    ["node_cli has not shown whether auto-pruning is on (`NodeCliWorking` says why)", "NoPruneInfo", "right"],
   ]),
   ...rows("PruneAdvancing", [
     ["Auto-pruning is on, and nothing is pruned", "PruningStalled", "wrong"],
@@ -116,7 +116,7 @@ const upkeep: readonly ToldCondition[] = [
   ...rows("DiskSpaceLeft", [["The disk of the node's data is full soon at its present slope", "FullSoon", "wrong"]]),
   ...rows("FileDescriptorsLeft", [
     ["As many connections are open as may be", "ConnectionsFull", "wrong"],
-    ["The system does not tell how many descriptors are open", "NotCounted", "right"],
+    ["The system does not report how many descriptors are open", "NotCounted", "right"],
   ]),
   ...rows("FilesInForce", [["A file that is read again as it changes can't be used", "Refused", "wrong"]]),
   ...rows("VolumeLargeEnough", [
@@ -126,7 +126,7 @@ const upkeep: readonly ToldCondition[] = [
   ]),
 ];
 
-const restarts: readonly ToldCondition[] = [
+const restarts: readonly ShownCondition[] = [
   ...rows("RestartSettled", [
     ["The node is being restarted", "Running", "working"],
     ["node.conf was edited a moment ago", "Settling", "working"],
@@ -166,4 +166,4 @@ const restarts: readonly ToldCondition[] = [
 ];
 
 /** Every reason of a condition that is False or Unknown has a row here, or a fault that a sidecar is struck with. */
-export const toldConditions: readonly ToldCondition[] = [...node, ...files, ...upkeep, ...restarts];
+export const shownConditions: readonly ShownCondition[] = [...node, ...files, ...upkeep, ...restarts];

@@ -11,7 +11,7 @@ import { judgeVerdict } from "#status/verdict.ts";
 import { findConditionStatus, metricValues } from "./condition-status.ts";
 import { beginsAs } from "./fault.ts";
 import { strikingFaults } from "./reference.ts";
-import { toldConditions } from "./told-conditions.ts";
+import { shownConditions } from "./shown-conditions.ts";
 import { formatVerdict, expectVerdictWords } from "./verdict-words.ts";
 
 /** A condition as the board has it; the tables tie each reason to its type and status, which the compiler loses here. */
@@ -38,23 +38,28 @@ function wordsOf(type: ConditionType, reason: string): string {
   return reason === "NotPassed" ? "The sidecar has just started" : `${type} in words.`;
 }
 
-test.each(toldConditions)("$what: $condition makes the verdict $verdict, and /readyz answer $readyz", async (told) => {
-  const [type, reason] = told.condition;
-  const { board, metrics } = boardOf(condition(type, reason));
-  const verdict = judgeVerdict(board.list(), { mode: "enforce", watched: [] });
-  const { ready } = readNodeReadiness(board);
-  showVerdict(metrics, () => verdict);
-  expect([verdict.level, ready ? 200 : 503]).toEqual([told.verdict, told.readyz]);
-  expect(formatVerdict(verdict)).toMatch(beginsAs(expectVerdictWords({ ...told, reads: wordsOf(type, reason) })));
-  const shown = await metrics.metrics();
-  expect(shown).toContain(`gatehouse_condition{type="${type}"} ${metricValues[findConditionStatus(type, reason)]}\n`);
-  expect(shown).toContain(`gatehouse_condition_info{type="${type}",reason="${reason}"} 1\n`);
-  expect(shown.match(/^gatehouse_verdict\{.*\} 1$/gm)).toEqual([`gatehouse_verdict{level="${told.verdict}"} 1`]);
-});
+test.each(shownConditions)(
+  "$what: $condition makes the verdict $verdict, and /readyz answer $readyz",
+  async (shown) => {
+    const [type, reason] = shown.condition;
+    const { board, metrics } = boardOf(condition(type, reason));
+    const verdict = judgeVerdict(board.list(), { mode: "enforce", watched: [] });
+    const { ready } = readNodeReadiness(board);
+    showVerdict(metrics, () => verdict);
+    expect([verdict.level, ready ? 200 : 503]).toEqual([shown.verdict, shown.readyz]);
+    expect(formatVerdict(verdict)).toMatch(beginsAs(expectVerdictWords({ ...shown, reads: wordsOf(type, reason) })));
+    const exposed = await metrics.metrics();
+    expect(exposed).toContain(
+      `gatehouse_condition{type="${type}"} ${metricValues[findConditionStatus(type, reason)]}\n`,
+    );
+    expect(exposed).toContain(`gatehouse_condition_info{type="${type}",reason="${reason}"} 1\n`);
+    expect(exposed.match(/^gatehouse_verdict\{.*\} 1$/gm)).toEqual([`gatehouse_verdict{level="${shown.verdict}"} 1`]);
+  },
+);
 
 test("every reason that is False or Unknown has a fault, and none has two rows", () => {
-  const struck = new Set(strikingFaults.map(({ told }) => told.condition.join(" ")));
-  const only = toldConditions.map((told) => told.condition.join(" "));
+  const struck = new Set(strikingFaults.map(({ shown }) => shown.condition.join(" ")));
+  const only = shownConditions.map((shown) => shown.condition.join(" "));
   const reasons = conditionTypes.flatMap((type) =>
     [...conditionReasons[type].False, ...conditionReasons[type].Unknown].map((reason) => `${type} ${reason}`),
   );
