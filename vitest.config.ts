@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { placeAmongPrograms, programsDirectory, programStarters } from "./test/support/programs/place.ts";
 
 /**
  * The upkeep's tests, which a node that is as rude as a node may be runs once more (`sidecar/testing/node-profile.ts`). Not
@@ -55,6 +56,23 @@ const compiled = { NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.
 
 /** The same for the packages that the tests themselves load. */
 const setupFiles = [join(import.meta.dirname, "test/support/compile-cache.setup.ts")];
+
+/**
+ * Integration and e2e tests start programs that were compiled before (test/support/programs/), those that this process starts by the code under test,
+ * too. The long projects start the repository's own files.
+ */
+const startsCompiled = {
+  globalSetup: ["test/support/programs/programs.setup.ts"],
+  env: { ...compiled, GATEHOUSE_TEST_PROGRAMS: programsDirectory },
+};
+
+const startCompiled = {
+  name: "gatehouse-start-compiled",
+  transform: (text: string, path: string) =>
+    programStarters.some((file) => path === join(import.meta.dirname, file))
+      ? placeAmongPrograms(text, path)
+      : undefined,
+};
 
 const strict = { GATEHOUSE_DEVNET_PROFILE: "strict" };
 const long = {
@@ -114,12 +132,13 @@ export default defineConfig({
         },
       },
       {
+        plugins: [startCompiled],
         test: {
           name: "integration",
           setupFiles,
           include: ["**/*.integration.test.ts"],
           exclude: [...elsewhere, ...unsharedIntegrationTests],
-          env: compiled,
+          ...startsCompiled,
           testTimeout: 120_000,
           hookTimeout: 120_000,
           // A separate process costs each file a second of CPU, most of it to load the same modules again.
@@ -127,33 +146,37 @@ export default defineConfig({
         },
       },
       {
+        plugins: [startCompiled],
         test: {
           name: "integration-isolated",
           setupFiles,
           include: unsharedIntegrationTests,
           exclude: elsewhere,
-          env: compiled,
+          ...startsCompiled,
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },
       },
       {
+        plugins: [startCompiled],
         test: {
           name: "integration-strict",
           setupFiles,
           include: ["test/sidecar/{upkeep/upkeep,upkeep-of-devnet}.integration.test.ts"],
-          env: { ...compiled, ...strict },
+          ...startsCompiled,
+          env: { ...startsCompiled.env, ...strict },
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },
       },
       {
+        plugins: [startCompiled],
         test: {
           name: "e2e",
           setupFiles,
           include: ["**/*.e2e.test.ts"],
           exclude: elsewhere,
-          env: compiled,
+          ...startsCompiled,
           testTimeout: 180_000,
           hookTimeout: 180_000,
         },

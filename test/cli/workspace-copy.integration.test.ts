@@ -14,7 +14,6 @@ import {
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
   copyWorkspace,
@@ -25,8 +24,9 @@ import {
   putWorkspaceBack,
   restoreWorkspace,
 } from "../../cli/stack-upgrade/workspace-copy.ts";
+import { findTestProgram } from "../support/programs/place.ts";
 
-const program = fileURLToPath(new URL("../support/workspace-process.main.ts", import.meta.url));
+const program = findTestProgram("workspace-process.main.ts");
 const id = "2027-01-05";
 /** Each kill takes a process, some forty in a row. */
 const manyProcessesMs = 600_000;

@@ -4,7 +4,6 @@ import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { pino } from "pino";
 import { expect, test } from "vitest";
@@ -12,8 +11,9 @@ import { readSettings } from "#daemon/settings/settings.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { claimState } from "#sidecar/upkeep/claim/claim-state.ts";
+import { findTestProgram } from "../support/programs/place.ts";
 
-const program = fileURLToPath(new URL("../support/claim-process.main.ts", import.meta.url));
+const program = findTestProgram("claim-process.main.ts");
 const stepsMax = 60;
 
 const environmentOf = (node: FakeNode, state: string) => ({

@@ -13,7 +13,7 @@ export async function armKillPoint(killAt: number): Promise<void> {
     steps += 1;
     if (steps === killAt) process.kill(process.pid, "SIGKILL");
   };
-  await using file = await promises.open(import.meta.filename, "r");
+  await using file = await promises.open("/dev/null", "r");
   const handle = Object.getPrototypeOf(file) as FileHandle;
   for (const name of ["mkdir", "rename", "rm", "unlink", "chmod", "chown"] as const) stepBefore(promises, name, step);
   for (const name of ["sync", "chmod", "chown", "truncate"] as const) stepBefore(handle, name, step);

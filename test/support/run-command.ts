@@ -1,11 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
+import { gatehouseProgram } from "./programs/place.ts";
 
 /** What a command printed and how it ended. */
 export type CommandResult = Readonly<{ status: number | null; stdout: string; stderr: string }>;
-
-const program = join(import.meta.dirname, "../../cli/gatehouse.js");
 
 /** Runs `gatehouse <args>` to its end, in this directory or that one, with a clean environment but for PATH and what is given. */
 export async function runGatehouse(
@@ -13,7 +11,7 @@ export async function runGatehouse(
   env: Readonly<Record<string, string>> = {},
   cwd?: string,
 ): Promise<CommandResult> {
-  const child = spawn(process.execPath, [program, ...args], {
+  const child = spawn(process.execPath, [gatehouseProgram, ...args], {
     env: { PATH: process.env["PATH"] ?? "", ...env },
     stdio: ["ignore", "pipe", "pipe"],
     cwd,

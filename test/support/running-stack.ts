@@ -4,6 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePorts } from "#daemon/testing/free-ports.ts";
+import { gatehouseProgram } from "./programs/place.ts";
 import { until } from "./until.ts";
 
 /** The ports of a stack under test, by part. */
@@ -38,8 +39,6 @@ export type RunningStack = AsyncDisposable &
     stop: () => Promise<number | null>;
   }>;
 
-const program = join(import.meta.dirname, "../../cli/gatehouse.js");
-
 /** Ports that are free now, as the environment variables that the stack's services read. */
 export async function findStackPorts(): Promise<Readonly<{ ports: StackPorts; env: Record<string, string> }>> {
   const free = await freePorts(10);
@@ -70,7 +69,7 @@ export async function spawnStack(
 ): Promise<RunningStack> {
   const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-stack-"));
   const { ports, env: portsEnv } = await findStackPorts();
-  const command = [process.execPath, program, "stack", "--state-dir", stateDirectory, ...args];
+  const command = [process.execPath, gatehouseProgram, "stack", "--state-dir", stateDirectory, ...args];
   // The umask that systems come with: what a process leaves to it, everybody may read.
   const child = spawn("sh", ["-c", 'umask 022; exec "$@"', "sh", ...command], {
     env: { ...process.env, ...portsEnv, ...env },

@@ -1,11 +1,11 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { text } from "node:stream/consumers";
 import { within } from "#daemon/time.ts";
+import { gatehouseProgram } from "./programs/place.ts";
 
-/** The command as a person runs it: by its own first line, with this Node. */
-const gatehouse = join(import.meta.dirname, "../../cli/gatehouse.js");
+// The command is run as a person runs it: by its own first line, with this Node.
 const path = `${dirname(process.execPath)}:${process.env["PATH"] ?? ""}`;
 /** The first start of all compiles. */
 const startDeadlineMs = 40_000;
@@ -37,7 +37,7 @@ export async function startService(
   env: Readonly<Record<string, string>>,
   {
     descriptors,
-    program = gatehouse,
+    program = gatehouseProgram,
     args: more = [],
     reports = readyMessage,
     ...options
@@ -83,7 +83,7 @@ export async function startService(
 
 /** Runs `gatehouse <service>` to its end: its exit status and what it printed. */
 export async function runToEnd(service: string, env: Readonly<Record<string, string>>) {
-  const child = spawn(gatehouse, [service], { env: { PATH: path, ...env } });
+  const child = spawn(gatehouseProgram, [service], { env: { PATH: path, ...env } });
   const printed = Promise.all([text(child.stdout), text(child.stderr)]);
   const [status] = (await within(`the end of ${service}`, startDeadlineMs, once(child, "close"))) as [number | null];
   const [stdout, stderr] = await printed;

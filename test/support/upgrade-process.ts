@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { FakeNode } from "#sidecar/testing/fake-node.ts";
 import { startKillableProcess, type KillableProcess } from "./killable-process.ts";
+import { findTestProgram } from "./programs/place.ts";
 
 /** What the process is given: to upgrade its node to a release, now or at a time, or to restore its data, and at which step from now on to end itself. */
 export type UpgradeProcessRequest = Readonly<{ source?: string; atMs?: number; snapshot?: string; killAt?: number }>;
@@ -28,7 +28,7 @@ export type UpgradeProcessState = Readonly<{
 /** The upkeep of a node in its own process, there to be killed in the middle of an upgrade. */
 export type UpgradeProcess = KillableProcess<UpgradeProcessRequest, UpgradeProcessState>;
 
-const program = fileURLToPath(new URL("upgrade-process.main.ts", import.meta.url));
+const program = findTestProgram("upgrade-process.main.ts");
 
 /**
  * Starts the process; its state stands in the node's workspace. `killAt`: the step at which it ends itself, 0 for never; `aheadMs`: how far

@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { FakeNode } from "#sidecar/testing/fake-node.ts";
 import { startKillableProcess, type KillableProcess } from "./killable-process.ts";
+import { findTestProgram } from "./programs/place.ts";
 import { until } from "./until.ts";
 
 /** What the process is given; `killAt`: the step at which it is to end itself, see `armKillPoint`. */
@@ -23,7 +23,7 @@ export type UpkeepProcess = KillableProcess<UpkeepRequest, UpkeepProcessState> &
     right: () => Promise<void>;
   }>;
 
-const program = fileURLToPath(new URL("upkeep-process.main.ts", import.meta.url));
+const program = findTestProgram("upkeep-process.main.ts");
 const rightWithinMs = 30_000;
 
 /** Starts the process; its state stands in the node's workspace. */

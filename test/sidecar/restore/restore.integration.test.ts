@@ -10,8 +10,8 @@ import { join } from "node:path";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { create } from "tar";
 import { expect, test } from "vitest";
+import { gatehouseProgram } from "../../support/programs/place.ts";
 
-const program = join(import.meta.dirname, "../../../cli/gatehouse.js");
 const hashOf = (bytes: Uint8Array) => hash("sha256", bytes);
 
 /** Chain data of a few files; one of them does not pack well, so that a download takes its time. */
@@ -78,7 +78,7 @@ async function place(archive: Buffer, directory: string) {
   const server = await archiveServer(archive);
   const dataPath = join(directory, "workspace/data");
   const start = (settings: Readonly<Record<string, string>> = {}, args: readonly string[] = []) =>
-    spawn(process.execPath, [program, "restore", ...args], {
+    spawn(process.execPath, [gatehouseProgram, "restore", ...args], {
       env: {
         PATH: process.env["PATH"],
         GATEHOUSE_RESTORE_ARCHIVE_URL: server.url,

@@ -5,13 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { makeRelease } from "#devnet/testing/new-version.ts";
+import { gatehouseProgram } from "../../support/programs/place.ts";
 import { runGatehouse } from "../../support/run-command.ts";
 import { takeSlice } from "../../support/run-size.ts";
 import { readVersion } from "../../support/node/settled-devnet.ts";
 import { controlToken, startUpgradableNode, type UpgradableNode } from "../../support/node/upgradable-node.ts";
 import { until } from "../../support/until.ts";
 
-const program = join(import.meta.dirname, "../../../cli/gatehouse.js");
 const withinMs = 120_000;
 
 let directory: string;
@@ -43,7 +43,7 @@ async function startNodes<const Names extends readonly string[]>(names: Names) {
 
 /** Types a command that is there to be ended by a signal. */
 function startCommand(args: readonly string[]) {
-  const child = spawn(process.execPath, [program, ...args], {
+  const child = spawn(process.execPath, [gatehouseProgram, ...args], {
     env: { PATH: process.env["PATH"] ?? "" },
     stdio: ["ignore", "pipe", "pipe"],
   });

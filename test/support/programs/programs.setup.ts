@@ -1,0 +1,1 @@
+export { compilePrograms as default } from "./compile.ts";
