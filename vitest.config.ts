@@ -38,17 +38,21 @@ const fuzzTests = [
 
 const costlyTests = ["**/*.{integration,e2e,docker,long,package}.test.ts"];
 
-/** Unit tests that need a process each: Hono's server puts its own `Response` in place of Node's, and their subject makes such. */
-const unsharedTests = ["{client,facilitator,resource-server,x402,test/x402,test/bench}/**/*.test.ts"];
-
 /**
- * Integration tests that need a process each: they measure their own process, or their rooms load Hono's server and make a `Response` themselves, or
- * they have not been tried in a shared one.
+ * Unit tests that need a process each: Hono's server, which files of other rooms load, puts its own `Response` in place of Node's, and these make
+ * such.
  */
+const unsharedTests = [
+  "client/**/*.test.ts",
+  "resource-server/{http,facilitators/facilitator-over-http,upstream/upstream}.test.ts",
+];
+
+/** Integration tests that need a process each: they measure it, replace a module in it, or have not been tried in a shared one. */
 const unsharedIntegrationTests = [
-  "test/{bounds,facilitator,http-apis,infra,package,resource-server,x402}/**/*.integration.test.ts",
+  "test/{bounds,package}/**/*.integration.test.ts",
   "test/gateway/{large-messages,memory-bounds}.integration.test.ts",
   "test/gateway/listener/generated-requests.integration.test.ts",
+  "test/x402/one-line-scheme.integration.test.ts",
 ];
 
 /** One cache of compiled code for the nodes of all tests, where each would fill one of its own; see `devnet/workspace/launcher.ts`. */
