@@ -28,11 +28,16 @@ export type PulumiStack = AsyncDisposable &
     configure: (config: Readonly<Record<string, unknown>>) => Promise<void>;
   }>;
 
-/** Makes an empty stack in a backend in a temporary directory; nothing is written to the repository. */
-export async function createPulumiStack(name: string): Promise<PulumiStack> {
-  const directory = await mkdtemp(join(tmpdir(), "gatehouse-pulumi-"));
+/**
+ * Makes an empty stack in a backend in a temporary directory; nothing is written to the repository.
+ *
+ * @param sharedWith the stack whose backend and passphrase it has, too, as stacks do that one command works on; default: it has its own.
+ */
+export async function createPulumiStack(name: string, sharedWith?: PulumiStack): Promise<PulumiStack> {
+  const directory =
+    sharedWith === undefined ? await mkdtemp(join(tmpdir(), "gatehouse-pulumi-")) : dirname(sharedWith.configFile);
   const configFile = join(directory, `Pulumi.${name}.yaml`);
-  const env = {
+  const env = sharedWith?.env ?? {
     ...process.env,
     // Pulumi runs the program with the first Node on the path.
     PATH: [dirname(process.execPath), process.env["PATH"]].join(delimiter),
