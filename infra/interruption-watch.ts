@@ -52,13 +52,9 @@ export function watchInterruptions({
   project,
   stack,
 }: Readonly<{ project: string; stack: string }>): InterruptionWatch {
-  const reference = new StackReference(`${getOrganization()}/${project}/${stack}`);
-  const deployed = reference
-    .getOutputDetails(watchedOutput)
-    .then(({ value }) => namesSchema.safeParse(value).data ?? []);
-  const given = reference
-    .getOutputDetails(configurationOutput)
-    .then(({ value }) => givenSchema.safeParse(value).data ?? {});
+  const readOutput = createOutputReader(`${getOrganization()}/${project}/${stack}`);
+  const deployed = readOutput(watchedOutput).then((value) => namesSchema.safeParse(value).data ?? []);
+  const given = readOutput(configurationOutput).then((value) => givenSchema.safeParse(value).data ?? {});
   const watched: string[] = [];
   runtime.registerStackTransformation(({ resource, type, name, props, opts }) => {
     const what = findWatched(type, name);
@@ -69,7 +65,7 @@ export function watchInterruptions({
   });
   return {
     warnOfNewConfPath: async (node) => {
-      const { value: published } = await reference.getOutputDetails(nodeConfOutput);
+      const published = await readOutput(nodeConfOutput);
       const notice = describeNewPlaceOfConf({ node, deployed: await deployed, published });
       if (runtime.isDryRun() && notice !== undefined) await log.warn(notice);
     },
@@ -80,6 +76,16 @@ export function watchInterruptions({
       return watched.toSorted();
     },
   };
+}
+
+/**
+ * Reads outputs of a stack's last update, in a preview alone: nothing is called out else, and an update fails now and then that reads the state which it writes
+ * meanwhile, because the backend of files does not write it as one ("failed to load checkpoint: EOF").
+ */
+function createOutputReader(stack: string): (output: string) => Promise<unknown> {
+  if (!runtime.isDryRun()) return async () => undefined;
+  const reference = new StackReference(stack);
+  return async (output) => (await reference.getOutputDetails(output)).value;
 }
 
 type Subject = Readonly<{

@@ -1,0 +1,25 @@
+import { runtime } from "@pulumi/pulumi";
+import { expect, it } from "vitest";
+import { watchInterruptions } from "./interruption-watch.ts";
+
+it.each([
+  ["a preview", true, ["pulumi:pulumi:StackReference"]],
+  ["no update, which writes that state meanwhile", false, []],
+])("reads the state of the stack in %s", async (_, preview, expected) => {
+  const read: string[] = [];
+  const mocks: runtime.Mocks = {
+    newResource: ({ type, name, inputs }) => {
+      if (type !== "pulumi:pulumi:Stack") read.push(type);
+      return { id: name, state: { ...(inputs as object), outputs: { watchedAtPreview: [] } } };
+    },
+    call: () => ({}),
+  };
+  await runtime.setMocks(mocks, "gatehouse", "test", preview, "organization");
+  await runtime.runInPulumiStack(async () => {
+    const watch = watchInterruptions({ project: "gatehouse", stack: "test" });
+    await watch.warnOfNewConfPath("gh-node");
+    expect(await watch.end()).toEqual([]);
+    return {};
+  });
+  expect(read).toEqual(expected);
+});
