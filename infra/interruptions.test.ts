@@ -43,8 +43,8 @@ describe("what a preview watches over", () => {
 });
 
 const inputsBy = (image: string, type: string) => ({ spec: { ...inputs(image).spec, strategy: { type } } });
-const ofDeployment = (type: string) =>
-  findInterruptionByUpdate("kubernetes:apps/v1:Deployment", "gh-facilitator", {
+const ofDeployment = (type: string, service = "facilitator") =>
+  findInterruptionByUpdate("kubernetes:apps/v1:Deployment", `gh-${service}`, {
     before: inputsBy("a", type),
     after: inputsBy("b", type),
   });
@@ -145,7 +145,11 @@ describe("what it says", () => {
       text: expect.stringContaining("a new pod is ready before an old one ends"),
     });
     expect(warned(ofDeployment("Recreate"))).toMatch(
-      /^gh-facilitator would recreate its pod because of .*: payments are answered 503/,
+      /^gh-facilitator would recreate its pod because of .*: payments are answered 503.* its ledger .*databaseUrl/,
+    );
+    const ofPushgateway = warned(ofDeployment("Recreate", "pushgateway"));
+    expect(ofPushgateway).toMatch(
+      /: no metrics of the node arrive .*, because one pod at a time can have its volume\.$/,
     );
   });
 

@@ -32,6 +32,8 @@ const awayWithout: Readonly<Record<string, string>> = {
   upstream: "the sample can't be sold",
   "engine-proxy": "the sidecar can't restart the node",
 };
+/** The services whose ledger can be in a database. */
+const withLedger = new Set(["facilitator", "resource-server"]);
 /** What a hand-over to changed settings means besides that no request fails. */
 const whileHandedOver: Readonly<Record<string, string>> = {
   sidecar:
@@ -165,10 +167,12 @@ function renewal(name: string, because: string, after: unknown): Notice {
       text: `${name} would be rolled ${because}: a new pod is ready before an old one ends.`,
     };
   }
-  const away = awayWithout[serviceName.exec(name)?.[1] ?? ""] ?? "it is away";
-  return warning(
-    `${name} would recreate its pod ${because}: ${away} from its stop until the new one is ready, because its ledger is on a volume. With databaseUrl it is rolled.`,
-  );
+  const service = serviceName.exec(name)?.[1] ?? "";
+  const why = withLedger.has(service)
+    ? "because its ledger is on a volume. With databaseUrl it is rolled."
+    : "because one pod at a time can have its volume.";
+  const away = awayWithout[service] ?? "it is away";
+  return warning(`${name} would recreate its pod ${because}: ${away} from its stop until the new one is ready, ${why}`);
 }
 
 function podTemplate(inputs: unknown): unknown {

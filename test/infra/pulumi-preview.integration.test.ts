@@ -66,7 +66,12 @@ describe.skipIf(!pulumi.ok)(`a preview of the stack on Kubernetes${skipped}`, { 
     );
   });
 
-  test("says nothing of a change to another service", async () => {
-    expect(await calledOut({ settings: { facilitator: { log: { level: "debug" } } } })).toEqual([]);
+  test("warns of a change that recreates a pod with a ledger, and of no other service's", async () => {
+    const limits = { facilitator: { cpus: 2, memoryMebibytes: 600 }, upstream: { cpus: 2, memoryMebibytes: 600 } };
+    expect(await calledOut({ limits })).toEqual([
+      expect.stringMatching(
+        /^gatehouse-preview-facilitator would recreate its pod because of spec\.template\.spec\..*: payments are answered 503/,
+      ),
+    ]);
   });
 });
