@@ -26,8 +26,11 @@ export async function deployProgram(
   const state = join(installed.folder, "state-of-programs", language);
   await mkdir(state, { recursive: true });
   await cp(join(root, "examples/pulumi", language), folder, { recursive: true });
+  const { PULUMI_HOME: plugins } = process.env;
   const env = {
     HOME: process.env["HOME"] ?? folder,
+    // Where the providers were looked for, before it was decided that nothing lacks.
+    ...(plugins === undefined ? {} : { PULUMI_HOME: plugins }),
     PULUMI_BACKEND_URL: pathToFileURL(state).href,
     PULUMI_CONFIG_PASSPHRASE: crypto.randomUUID(),
     PULUMI_SKIP_UPDATE_CHECK: "true",
