@@ -16,7 +16,7 @@ export type TabScheme = Readonly<{ tab: Scheme<TabPayment>; written: readonly st
 
 /**
  * Creates a scheme that was made up: an account pays by a line on its tab, and a word that only it knows. A seller requests twice the price, for the
- * wait; a client writes one line after another; a facilitator lets whoever knows the word write what the requirements request.
+ * wait; a client writes one line after another; a facilitator lets whoever knows the word write what the requirements ask for.
  */
 export function createTabScheme(word: string): TabScheme {
   let reads = 0;

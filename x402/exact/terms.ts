@@ -58,13 +58,13 @@ function refuseTransfer({ requirements, authorization }: Transfer): Refusal | un
   if (authorization.to.toLowerCase() !== payTo) {
     return {
       reason: reason.recipient,
-      message: `the authorization pays ${authorization.to}, the requirements request ${requirements.payTo}.`,
+      message: `the authorization pays ${authorization.to}, the requirements ask for ${requirements.payTo}.`,
     };
   }
   if (authorization.value !== requirements.amount) {
     return {
       reason: reason.value,
-      message: `the authorization is for ${authorization.value}, the requirements request exactly ${requirements.amount}.`,
+      message: `the authorization is for ${authorization.value}, the requirements ask for exactly ${requirements.amount}.`,
     };
   }
   return undefined;
