@@ -96,7 +96,8 @@ export function isOperatedService(name: string): name is OperatedService {
   return names.some((known) => known === name && "operations" in stackServices[known]);
 }
 
-function findOperationsPort(name: OperatedService): number {
+/** The port at which a service answers operators by default. */
+export function findOperationsPort(name: OperatedService): number {
   const { operations, ports }: ServiceRow = stackServices[name];
   const port = operations === undefined ? undefined : ports[operations];
   if (port === undefined) throw new Error(`${name} has no port named ${operations}`);

@@ -1,6 +1,8 @@
+import { hash } from "node:crypto";
 import { decodePaymentResponseHeader } from "@x402/core/http";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { tokenAddress } from "#devnet/token/address.ts";
+import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { createUniqueName } from "../support/engine/container.ts";
 import { runDocker } from "../support/engine/docker.ts";
 import { findEngine } from "../support/engine/find-engine.ts";
@@ -178,6 +180,43 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
     const after = await containerIds();
     const changed = Object.keys(after).filter((name) => after[name] !== before[name]);
     expect(changed).toEqual([container("sidecar-live")]);
+  });
+
+  test("fails no call of 200 a second and of 50 WebSockets in ten updates", async () => {
+    const { sidecar } = config["settings"] as Readonly<{ sidecar: Readonly<{ gateway: object }> }>;
+    const room = { ...limitlessTier, concurrency: 48, webSockets: 100 };
+    const gateway = { ...sidecar.gateway, tiers: { public: room, paid: room, internal: limitlessTier } };
+    const update = async (what: string, changed: object, others: object = {}) => {
+      await stack.configure({ ...config, ...others, settings: { sidecar: { gateway, ...changed } } });
+      await up(`under calls: ${what}`);
+      await until(
+        `the sidecar has ${what}`,
+        generousMs,
+        async () => (await evaluate("sidecar", formatSettingsProbe("sidecar"))) === "true",
+      );
+    };
+    await update("room for the callers", {});
+    const before = await containerIds();
+    const callers = await startCallers(urls.gateway, { requestsPerSecond: 200, webSockets: 50 });
+    await update("another range", { gateway: { ...gateway, ranges: { logsBlocks: 60 } } });
+    await update("another cache", { gateway: { ...gateway, cache: { totalBytes: 1_048_576 } } });
+    await update("fewer connections", { gateway: { ...gateway, listener: { connections: 800 } } });
+    await update("fewer WebSockets", { gateway: { ...gateway, webSocket: { clients: 500 } } });
+    await update("traces", { gateway: { ...gateway, tracing: { otlpUrl: "http://127.0.0.1:9/v1/traces" } } });
+    await update("a quiet log", { log: { level: "warn" } });
+    await update("another time for health checks", { health: { timeoutMs: 4_000 } });
+    await update("fewer restarts", { restart: { budgetPerHour: 3 } });
+    await update("pruning looked at more often", { prune: { intervalMs: 7_000 } });
+    await update("an API key", {}, { gatewayApiKeys: { ops: { sha256: hash("sha256", "a key"), tier: "paid" } } });
+    await until("WebSockets were opened again", generousMs, () => callers.reopened() >= 50);
+    await callers.end();
+    expect(callers.failures).toEqual([]);
+    expect(callers.answered()).toBeGreaterThan(10_000);
+    const after = await containerIds();
+    for (const service of ["node", "sidecar"]) expect(after[container(service)]).toBe(before[container(service)]);
+    times.push(`  calls answered meanwhile: ${callers.answered()}, WebSockets opened again: ${callers.reopened()}`);
+    await stack.configure(config);
+    await up("all as before the calls");
   });
 
   test("hands a changed secret to the service that uses it, and leaves the others alone", async () => {

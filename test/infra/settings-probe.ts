@@ -1,9 +1,9 @@
-import { stackServices } from "#daemon/stack-services.ts";
+import { findOperationsPort, type OperatedService } from "#daemon/stack-services.ts";
 
 /** A program for a service's container that prints whether the settings file that stands there is in force: `true` or `false`. */
-export function formatSettingsProbe(service: "facilitator" | "resource-server"): string {
+export function formatSettingsProbe(service: OperatedService): string {
   return `
-    fetch("http://127.0.0.1:${stackServices[service].ports.operations}/configuration").then(async (answer) => {
+    fetch("http://127.0.0.1:${findOperationsPort(service)}/configuration").then(async (answer) => {
       const { path, sha256, refused } = (await answer.json()).files.find(({ path }) => path.endsWith("settings.json5"));
       const there = require("crypto").hash("sha256", require("fs").readFileSync(path));
       process.stdout.write(String(sha256 === there && refused === undefined));
