@@ -171,7 +171,7 @@ export const fileFaults: readonly Fault[] = [
       condition: ["ConfigValid", "Hanging"],
       readyz: 200,
       reads:
-        "…/node.conf can't be read: … has not come back since … (allowed: 500 ms, upkeep.fileTimeoutMs): its file system hangs.",
+        "…/node.conf can't be read: … has not come back since … (allowed: 2000 ms, upkeep.fileTimeoutMs): its file system hangs.",
     },
   },
   {
