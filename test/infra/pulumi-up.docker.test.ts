@@ -184,8 +184,9 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
 
   test("fails no call of 200 a second and of 50 WebSockets in ten updates", async () => {
     const { sidecar } = config["settings"] as Readonly<{ sidecar: Readonly<{ gateway: object }> }>;
-    const room = { ...limitlessTier, concurrency: 48, webSockets: 100 };
-    const gateway = { ...sidecar.gateway, tiers: { public: room, paid: room, internal: limitlessTier } };
+    const room = { ...limitlessTier, concurrency: 192, webSockets: 100 };
+    const tiers = { public: room, paid: room, internal: limitlessTier };
+    const gateway = { ...sidecar.gateway, upstream: { connections: 256 }, tiers };
     const update = async (what: string, changed: object, others: object = {}) => {
       await stack.configure({ ...config, ...others, settings: { sidecar: { gateway, ...changed } } });
       await up(`under calls: ${what}`);
