@@ -7,13 +7,17 @@ export const volumePlace = "/volume";
 /** What Node says of a program that is not there. */
 const missingModule = "Cannot find module";
 
+/** Says what to do where what was printed shows that the image lacks a program; undefined where it does not. Pure. */
+export function explainMissingProgram(printed: string, program: string): string | undefined {
+  if (!printed.includes(missingModule)) return undefined;
+  return `the stack's image of Gatehouse is of an earlier release, without ${program}: run pulumi up with this release first`;
+}
+
 /** Says how a job ended that did not do its work, by what it printed. Pure. */
 export function explainJobEnd(
   name: string,
   { status, printed, program }: Readonly<{ status: number | string; printed: string; program: string }>,
 ): string {
-  if (printed.includes(missingModule)) {
-    return `the stack's image of Gatehouse is of an earlier release, without ${program}: run pulumi up with this release first`;
-  }
-  return `${name} ended with status ${status}: ${printed.trim().split("\n").at(-1) ?? ""}`;
+  const missing = explainMissingProgram(printed, program);
+  return missing ?? `${name} ended with status ${status}: ${printed.trim().split("\n").at(-1) ?? ""}`;
 }

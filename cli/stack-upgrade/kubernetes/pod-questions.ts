@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { parseJson } from "#daemon/json-rpc.ts";
 import { looked, type StackQuestions } from "../node-status.ts";
+import { explainMissingProgram } from "../workspace-program.ts";
 import { ClusterError, type Cluster } from "./cluster.ts";
 import { names } from "./kubernetes-names.ts";
 
@@ -42,6 +43,5 @@ export function createPodQuestions(cluster: Pick<Cluster, "exec">): StackQuestio
 }
 
 function explain({ message }: ClusterError): string {
-  if (!message.includes("Cannot find module")) return `the sidecar can't be queried in its pod: ${message}`;
-  return `the stack's image of Gatehouse is of an earlier release, without ${program}: run pulumi up with this release first`;
+  return explainMissingProgram(message, program) ?? `the sidecar can't be queried in its pod: ${message}`;
 }
