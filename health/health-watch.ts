@@ -45,7 +45,7 @@ export type HealthWatch = Readonly<{
   compared: (reference: ReferenceLook) => void;
   /** Monotonic time without that in which this process stood still: only in the rest could the node have been seen to answer. */
   ranMs: () => number;
-  /** Resolves when the RPC was requested the first time, whatever it answered. */
+  /** Resolves when the RPC was queried for the first time, whatever it answered. */
   looked: Promise<void>;
   /** Settles when the watch has ended. */
   done: Promise<void>;

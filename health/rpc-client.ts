@@ -84,7 +84,7 @@ function failureOf(
 function notJson(text: string, status: number): string {
   const shown = text === "" ? "an empty body" : JSON.stringify(text.slice(0, 60));
   if (status < 400) return `${shown}, not JSON; is it the node's RPC port?`;
-  return `HTTP ${status} and ${shown}, not JSON; is it the node's RPC port, and does node.httpUrl have what it requests?`;
+  return `HTTP ${status} and ${shown}, not JSON; is it the node's RPC port, and does node.httpUrl have what it asks for?`;
 }
 
 /** Reads a quantity (`0x…`); throws {@link RpcFailure} for anything else. */
