@@ -1,7 +1,8 @@
+import { settledBlocks } from "../upgrade/settled-block.ts";
 import type { BlockLook } from "../upgrade/node-rpc.ts";
 import type { DataEvidence, FailedStart } from "../state/data-evidence.ts";
 import type { DataPlace } from "./data-place.ts";
-import { compareKnownBlock, hasKnownBlock, settledBlocks } from "./known-block.ts";
+import { compareKnownBlock, hasKnownBlock } from "./known-block.ts";
 
 /** One look at a node for signs of corrupt data. */
 export type DataLook = Readonly<{

@@ -1,9 +1,6 @@
 import type { KnownBlock } from "../state/data-evidence.ts";
 import type { BlockLook } from "../upgrade/node-rpc.ts";
 
-/** A head that is this far below the highest one is no reorganization; as of an upgrade's proof. */
-export const settledBlocks = 64;
-
 /**
  * How far below the head no node prunes blocks; the reserved window of the specification's `PruneInfo` is 100,000. While a sidecar was away its node may have gone
  * past that.

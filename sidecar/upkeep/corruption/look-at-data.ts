@@ -1,6 +1,7 @@
 import type { HealthWatch } from "#health/health-watch.ts";
 import { findDataPath } from "#node/conf/data-path.ts";
 import { readTies } from "#node/conf/ties.ts";
+import { findSettledBlock } from "../upgrade/settled-block.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { ConfigReading } from "../config/config-file.ts";
 import type { NodePlace } from "../config/node-place.ts";
@@ -13,7 +14,7 @@ import type { BlockLook, DataRpc } from "../upgrade/node-rpc.ts";
 import type { VersionResolution } from "../version/version-resolution.ts";
 import { digestPrograms, lookAtPlace } from "./data-place.ts";
 import type { DataLook } from "./judge-data.ts";
-import { compareKnownBlock, hasKnownBlock, settledBlocks } from "./known-block.ts";
+import { compareKnownBlock, hasKnownBlock } from "./known-block.ts";
 
 export type LookAtDataDependencies = Readonly<{
   settings: SidecarSettings;
@@ -110,7 +111,7 @@ export async function takeMark(
   { rpc, observer, clock, signal }: LookAtDataDependencies,
 ): Promise<DataMark> {
   const { height = 0, genesis } = look;
-  const number = Math.max(0, height - settledBlocks);
+  const number = findSettledBlock(height);
   const settled = await rpc.findBlock(number, signal);
   // What was exchanged during the look would be taken for what was there before.
   const holds =

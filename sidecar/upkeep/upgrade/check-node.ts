@@ -1,5 +1,6 @@
 import { isAnswering, type NodeFacts, type NodeHealth } from "#health/node-health.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
+import { findSettledBlock } from "./settled-block.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import { isBetweenVersions, isUpgradeUnderWay, type Authority } from "../adoption/authority.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
@@ -30,9 +31,6 @@ export type WhyNotNowDependencies = Pick<
   "driver" | "state" | "authority" | "isRestarting" | "budget"
 > &
   Readonly<{ settings: Readonly<{ restart: Pick<SidecarSettings["restart"], "driver"> }> }>;
-
-/** A block this far below the head is taken to be the same for good; the specification's chain is final sooner. */
-const settledBlocks = 64;
 
 /**
  * Why the sidecar may not upgrade its node now, whatever the new version is.
@@ -69,7 +67,7 @@ export async function readNodeBefore({
   const now = health.current();
   const { height } = now;
   if (height === undefined || !isAnswering(health.facts())) return undefined;
-  const number = Math.max(0, height - settledBlocks);
+  const number = findSettledBlock(height);
   const hash = await rpc.blockHash(number, signal);
   const tellsVersion = readReportedVersion(now, settings.node.clientName) !== undefined;
   const autoPrune = observer.pruneInfo()?.autoPrune === true;
