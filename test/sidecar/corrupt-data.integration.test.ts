@@ -111,13 +111,13 @@ async function ruinFake(node: FakeNode): Promise<void> {
 
 const readChain = (node: FakeNode) => readFile(join(node.workspace, "data", "chain"), "utf8");
 
-/** Waits until the data are said to be corrupt, or in doubt, with the words. */
-async function untilSaid(upkeep: RunningUpkeep, reason: "Corrupt" | "InDoubt", words: string) {
+/** Waits until a condition has the reason, with the words. */
+async function untilSaid(upkeep: RunningUpkeep, type: "DataSound" | "Unheld", reason: string, words: string) {
   const said = () => {
-    const condition = upkeep.board.get("DataSound");
+    const condition = upkeep.board.get(type);
     return condition?.reason === reason && condition.message.includes(words) && condition;
   };
-  return until(`DataSound says ${words}`, 60_000, said).catch((cause: unknown) => {
+  return until(`${type} says ${words}`, 60_000, said).catch((cause: unknown) => {
     throw new Error(describeBoard(upkeep), { cause });
   });
 }
@@ -126,7 +126,7 @@ test("without the setting corrupt data are only reported, with what is missing a
   await using fake = await startFake({ GATEHOUSE_SIDECAR_UPGRADE_AUTO_RESTORE: "off" });
   const { node, upkeep } = fake;
   await ruinFake(node);
-  const condition = await untilSaid(upkeep, "InDoubt", "2 starts in a row");
+  const condition = await untilSaid(upkeep, "DataSound", "InDoubt", "2 starts in a row");
   expect(condition.message).toContain("3 starts in a row that fail alike (there are 2)");
   expect(condition.message).toContain("Nothing is done by itself (upgrade.autoRestore is off)");
   expect(condition.message).toContain("restore --snapshot");
@@ -165,7 +165,7 @@ test.each([
   const { node, upkeep } = fake;
   await ruinFake(node);
   await change(node);
-  const condition = await untilSaid(upkeep, "InDoubt", missing);
+  const condition = await untilSaid(upkeep, "DataSound", "InDoubt", missing);
   expect(condition.message).toContain("Nothing is done by itself while that is so");
   expect(upkeep.state.upgrade.get()).toBeUndefined();
   expect(upkeep.state.ownRestores.get()).toBeUndefined();
@@ -176,7 +176,12 @@ test("a node.conf with which the node does not start is rolled back, and says no
   const { node, upkeep } = fake;
   const good = await node.config();
   await node.save(good.replace("big", "crash"));
-  await upkeep.reason("Unheld", "Held");
+  await untilSaid(
+    upkeep,
+    "Unheld",
+    "Held",
+    "Its last healthy configuration was restored. After one more restart it is back.",
+  );
   expect(await node.config()).toBe(good);
   await upkeep.reason("DataSound", "Sound");
   expect(upkeep.state.upgrade.get()).toBeUndefined();
@@ -188,7 +193,7 @@ test("a node.conf with which the node does not start is rolled back, and says no
     GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "500",
     GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
   });
-  await untilSaid(unwell, "InDoubt", "how the node was when it was well");
+  await untilSaid(unwell, "DataSound", "InDoubt", "how the node was when it was well");
   expect(unwell.state.upgrade.get()).toBeUndefined();
 });
 
@@ -200,7 +205,12 @@ test("a setting that can't be carried out is reported at the start, and nothing 
   const { node, upkeep } = fake;
   expect((await upkeep.reason("RestoreReady", "NotReady")).message).toContain("/nowhere/snapshot is not there");
   await ruinFake(node);
-  const condition = await untilSaid(upkeep, "Corrupt", "They can't be restored by themselves (RestoreReady says why)");
+  const condition = await untilSaid(
+    upkeep,
+    "DataSound",
+    "Corrupt",
+    "They can't be restored by themselves (RestoreReady says why)",
+  );
   expect(condition.message).toContain("4 starts in a row");
   expect(await readChain(node)).toBe("ruined");
   expect(upkeep.state.upgrade.get()).toBeUndefined();
@@ -243,6 +253,11 @@ test("a final block that became another is restored where another node of the ch
   expect(await readdir(join(fake.node.workspace, "data"))).not.toContain("forked");
   const [store] = fake.upkeep.state.upgrade.get()?.stores ?? [];
   expect(await readdir(store?.aside ?? "")).toContain("forked");
-  await untilSaid(alone.upkeep, "InDoubt", "another node's word for the old hash (lag.references is empty)");
+  await untilSaid(
+    alone.upkeep,
+    "DataSound",
+    "InDoubt",
+    "another node's word for the old hash (lag.references is empty)",
+  );
   expect(alone.upkeep.state.upgrade.get()).toBeUndefined();
 });
