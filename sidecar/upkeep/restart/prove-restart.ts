@@ -77,14 +77,19 @@ function endOfCommand(status: number | undefined, afterMs: number): StartEnd | u
  * read the same file, so its proof is awaited as if the command had started it.
  */
 export async function restartNode(
-  signal: AbortSignal,
-  stopping: AbortSignal,
+  { healthyWithinMs, signal: stopping }: Pick<ProvedRestart, "healthyWithinMs" | "signal">,
   dependencies: Pick<VerificationDependencies, "clock" | "look"> & Readonly<{ driver: NodeDriver; events: EventLog }>,
 ): Promise<RestartReport> {
+  // The command is not ended when the sidecar stops: a node that was stopped would stay down. It has its own time limit.
+  const neverAborts = new AbortController().signal;
   try {
-    return await dependencies.driver.restart(signal, stopping);
+    return await dependencies.driver.restart(neverAborts, stopping);
   } catch (error) {
-    if (!(error instanceof StartFailed) || !(await waitForAnswer(signal, dependencies))) throw error;
+    if (
+      !(error instanceof StartFailed) ||
+      !(await waitForAnswer({ healthyWithinMs, signal: neverAborts }, dependencies))
+    )
+      throw error;
     dependencies.events.add(
       "restart",
       `The node runs although the sidecar could not start it: somebody else did. ${error.message}`,

@@ -156,10 +156,8 @@ export async function attemptRestart(
     } else events.begin("restart", `Restarting the node (${driver.name}) to go back.`, undefined, { by: "sidecar" });
   });
   let startedWith: UsableReading | undefined;
-  // The command is not ended when the sidecar stops: a node that was stopped would stay down. It has its own time limit.
-  const neverAborts = new AbortController().signal;
   const restart = async () => {
-    const report = await restartNode(neverAborts, incident.signal, dependencies);
+    const report = await restartNode(incident, dependencies);
     const after = await readConfig(incident, dependencies);
     if (before.ok && before.contentHash === after.contentHash) startedWith = before;
     state.atomically(() => {

@@ -4,7 +4,7 @@ import type { NodeHealth } from "#health/node-health.ts";
 import { skipWaits } from "../../testing/skipped-waits.ts";
 import type { NodeStart } from "../drivers/driver.ts";
 import type { PushLook } from "../pushgateway/push-watch.ts";
-import { restartAndVerify } from "./restart-verification.ts";
+import { restartAndVerify, waitForAnswer } from "./restart-verification.ts";
 
 skipWaits();
 
@@ -247,3 +247,19 @@ test("a node whose process runs on is waited for until it answers", async () => 
   const { verification } = await slowStart(node, { answers: 20_000, healthy: 1_000 });
   expect(verification).toMatchObject({ ok: true });
 });
+
+test.each([
+  [1_000, 1_000],
+  [120_000, 5_000],
+])(
+  "a node that the start command could not start has as long as one whose process has ended (%i ms), and five seconds at most",
+  async (healthyWithinMs, atMostMs) => {
+    const beganMs = systemClock.monotonicMs();
+    const look = async () => ({ answers: 0, failure: refused });
+    const options = { healthyWithinMs, signal: new AbortController().signal };
+    expect(await waitForAnswer(options, { clock: systemClock, look })).toBe(false);
+    const tookMs = systemClock.monotonicMs() - beganMs;
+    expect(tookMs).toBeGreaterThanOrEqual(atMostMs);
+    expect(tookMs).toBeLessThan(atMostMs + 500);
+  },
+);

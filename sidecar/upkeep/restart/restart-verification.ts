@@ -182,15 +182,23 @@ async function pushIsMissing(
   return isMissing;
 }
 
-/** How long a node that the start command could not start may take to answer, if it runs already. */
-const withinMs = 5_000;
+/** How long a node that the start command could not start may take to answer at most, if it runs already. */
+const maxAnswerMs = 5_000;
 const lookAgainMs = 250;
 
-/** Whether a node that could not be started answers all the same: somebody else, or an earlier sidecar, has started it. */
+/**
+ * Whether a node that could not be started answers all the same: somebody else, or an earlier sidecar, has started it. It has as long as any node
+ * whose process has ended, and five seconds at most.
+ */
 export async function waitForAnswer(
-  signal: AbortSignal,
+  { healthyWithinMs, signal }: Pick<VerificationOptions, "healthyWithinMs" | "signal">,
   { clock, look }: Pick<VerificationDependencies, "clock" | "look">,
 ): Promise<boolean> {
   const hasAnswered = async () => (await look(signal)).failure === undefined;
-  return await waitUntil(hasAnswered, Boolean, { everyMs: lookAgainMs, withinMs, signal }, clock);
+  return await waitUntil(
+    hasAnswered,
+    Boolean,
+    { everyMs: lookAgainMs, withinMs: Math.min(maxAnswerMs, healthyWithinMs), signal },
+    clock,
+  );
 }

@@ -96,7 +96,7 @@ export async function isStopped({ look, signal }: Pick<NodePowerDependencies, "l
  * @throws {DriverError} when it could not be started.
  */
 export async function startNode(
-  { mayRun }: Readonly<{ mayRun: boolean }>,
+  { mayRun, healthyWithinMs }: Readonly<{ mayRun: boolean; healthyWithinMs: number }>,
   dependencies: NodePowerDependencies,
 ): Promise<RestartReport> {
   const { driver, look, signal } = dependencies;
@@ -105,7 +105,7 @@ export async function startNode(
     return await driver.start(new AbortController().signal);
   } catch (error) {
     if (!(error instanceof DriverError)) throw error;
-    if (mayRun || (await waitForAnswer(signal, dependencies))) return {};
+    if (mayRun || (await waitForAnswer({ healthyWithinMs, signal }, dependencies))) return {};
     throw error;
   }
 }

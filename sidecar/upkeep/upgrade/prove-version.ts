@@ -40,11 +40,11 @@ const lookAgainMs = 250;
  */
 export async function proveVersion(options: ProofOptions, dependencies: ProofDependencies): Promise<StepOutcome> {
   const { driver, signal } = dependencies;
-  const { isResumed } = options;
+  const { isResumed: mayRun, healthyWithinMs } = options;
   try {
     const verified = await restartAndVerify(
-      () => startNode({ mayRun: isResumed }, dependencies),
-      { ...options, isMade: isResumed, signal },
+      () => startNode({ mayRun, healthyWithinMs }, dependencies),
+      { ...options, isMade: mayRun, signal },
       { ...dependencies, beforeRestart: () => prepareProcessLook(driver) },
     );
     if (!verified.ok) return { ok: false, why: verified.message };
