@@ -3,6 +3,9 @@ import type { NodeProfile } from "./node-profile.ts";
 /** What the programs of a fake node are made for. */
 export type FakePrograms = Readonly<{ port: number; profile: NodeProfile }>;
 
+/** A chain quick enough that many blocks, which a proof or a pace takes, are a second or two. */
+export const blockTimeMs = 25;
+
 /** How long a strict node is at work before its port opens, and before it reports its protocol's version. */
 const strictOpensAfterMs = 400;
 const strictReportsAfterMs = 700;
@@ -23,7 +26,7 @@ rmSync("../stalled", { force: true });
 const frozen = config.includes("frozen");
 let height = 0;
 const advance = () => {
-  if (!existsSync("../stalled")) height = Math.floor(Date.now() / 100) % 1e9;
+  if (!existsSync("../stalled")) height = Math.floor(Date.now() / ${blockTimeMs}) % 1e9;
   return height;
 };
 const protocolVersion = () => (strict && performance.now() - beganMs < ${strictReportsAfterMs} ? undefined : { binaryVersion: version });

@@ -5,6 +5,7 @@ import { json } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { makeRelease } from "#devnet/testing/new-version.ts";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
+import { blockTimeMs } from "#sidecar/testing/fake-node-programs.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { serveNode } from "#sidecar/testing/watched-node.ts";
 import type { DevnetWorkspace } from "../support/node/devnet-workspace.ts";
@@ -237,7 +238,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   const { id, method, params } = (await json(request)) as { id: number; method: string; params: readonly string[] };
   const hash = `0x${Number(params[0]).toString(16).padStart(64, "5")}`;
   // As high as the fake node: one that lags behind its reference would be restarted for that.
-  const head = `0x${(Math.floor(Date.now() / 100) % 1e9).toString(16)}`;
+  const head = `0x${(Math.floor(Date.now() / blockTimeMs) % 1e9).toString(16)}`;
   response.end(JSON.stringify({ jsonrpc: "2.0", id, result: method === "eth_blockNumber" ? head : { hash } }));
 }
 

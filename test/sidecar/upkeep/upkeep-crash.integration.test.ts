@@ -8,7 +8,7 @@ import { until } from "#sidecar/testing/until.ts";
 /** A start may take a quarter of an hour; a node whose process has ended has a second to come back. */
 const patient = {
   GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "900000",
-  GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "5000",
+  GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "2500",
 };
 
 /** A program before the node's own `ops` whose start ends with status 0, and whose node ends half a second later. */
@@ -47,7 +47,7 @@ test.concurrent("ops: a node that crashes after a start that ended with status 0
   await using node = await startFakeNode();
   await putBefore(node, crashesLate);
   await using upkeep = await runUpkeep(node, patient);
-  expect(await rolledBack(node, upkeep)).toContain("within 5000 ms after the restart: its process ended");
+  expect(await rolledBack(node, upkeep)).toContain("within 2500 ms after the restart: its process ended");
 });
 
 test.concurrent.each([
@@ -73,6 +73,6 @@ test.concurrent.each([
       GATEHOUSE_SIDECAR_COMPOSE_SERVICE: "node",
       GATEHOUSE_SIDECAR_COMPOSE_DIRECTORY: node.binDirectory,
     });
-    expect(await rolledBack(node, upkeep)).toContain("within 5000 ms after the restart: its process ended");
+    expect(await rolledBack(node, upkeep)).toContain("within 2500 ms after the restart: its process ended");
   },
 );

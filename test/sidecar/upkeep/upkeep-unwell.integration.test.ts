@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
+import { blockTimeMs } from "#sidecar/testing/fake-node-programs.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { until } from "#sidecar/testing/until.ts";
 import { answersRpc, serveNode } from "#sidecar/testing/watched-node.ts";
@@ -39,7 +40,7 @@ async function passes(upkeep: RunningUpkeep, count: number): Promise<void> {
 /** An endpoint of the same chain that is always far ahead. */
 async function aheadReference() {
   const server = createServer((_, response) => {
-    const result = `0x${(Math.floor(Date.now() / 100) + 1_000_000).toString(16)}`;
+    const result = `0x${(Math.floor(Date.now() / blockTimeMs) + 1_000_000).toString(16)}`;
     response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, result }));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -99,11 +100,11 @@ test("a node that lags the references whatever is done is restarted within the b
 test("a node that catches up with its references is left to it, and restarted once it stands still", async () => {
   await using node = await createFakeNode();
   // As a node with old data sees it: the references are far ahead, and it advances faster than they do.
-  const height = `0x${(Math.floor(Date.now() / 100) + 1_000_000).toString(16)}`;
+  const height = `0x${(Math.floor(Date.now() / blockTimeMs) + 1_000_000).toString(16)}`;
   await using reference = await serveNode(answersRpc({ eth_blockNumber: () => height }));
   await using upkeep = await settled(node, {
     ...allowed,
-    GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "2000",
+    GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "1000",
     GATEHOUSE_SIDECAR_LAG_REFERENCES: reference.url,
   });
   await upkeep.reason("HeightCurrent", "Behind");
@@ -120,11 +121,11 @@ test("a node that was started by hand and replays its log is left to it, and unt
   await using node = await createFakeNode();
   await using upkeep = await settled(node, {
     ...allowed,
-    GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "3000",
+    GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "1000",
     GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "60000",
   });
   await upkeep.reason("RestartSettled", "Idle");
-  await node.opensAfter(7_000);
+  await node.opensAfter(3_000);
   await node.stop();
   const started = node.start();
   const message = await until(
