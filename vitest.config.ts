@@ -18,7 +18,6 @@ export const sizedTests = [
   "gateway/json-rpc/known-messages.test.ts",
   "test/cli/{exit-codes,masked-urls}.integration.test.ts",
   "test/devnet/command/ops.integration.test.ts",
-  "test/e2e/npm-start.e2e.test.ts",
   "test/facilitator/crash.integration.test.ts",
   "test/bounds/{engine-proxy,gateway-callers,gateway-connections,gateway-websockets,payments,sidecar}.integration.test.ts",
   "test/gateway/listener/fast-path.integration.test.ts",

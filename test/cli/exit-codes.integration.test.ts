@@ -26,7 +26,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "restart 0": "test/sidecar/restart-command.integration.test.ts",
   "restore 0": "test/sidecar/restore/restore.integration.test.ts",
   "volume-snapshot 0": "test/sidecar/volume-snapshot/volume-snapshots.integration.test.ts",
-  "stack 0": "test/e2e/npm-start.e2e.test.ts",
+  "stack 0": "test/e2e/newcomer.e2e.test.ts",
   "status 0": "status/status-command.test.ts",
   "status 2": "status/status-command.test.ts",
   "top 0": "test/cli/top-on-a-terminal.integration.test.ts",

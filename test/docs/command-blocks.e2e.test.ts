@@ -11,7 +11,7 @@ const why = mayRead
 const timeout = 600_000;
 
 describe.skipIf(!mayRead)(`a reader in an empty folder${why}`, () => {
-  it.each(readers.map((pages) => [pages.join(", "), pages] as const))(
+  it.concurrent.each(readers.map((pages) => [pages.join(", "), pages] as const))(
     "types what %s say, in order, and sees what they say",
     { timeout },
     async (_, pages) => {

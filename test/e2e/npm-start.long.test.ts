@@ -4,7 +4,6 @@ import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { takeSlice } from "../support/run-size.ts";
 import { spawnStack, findStackPorts } from "../support/running-stack.ts";
 import { findStackProcesses } from "../support/stack-processes.ts";
 import { generousMs, until } from "../support/until.ts";
@@ -53,7 +52,7 @@ async function npmStart() {
   return { npm, processes };
 }
 
-test.each(takeSlice(["SIGTERM", "SIGKILL"] as const, 2))(
+test.each(["SIGTERM", "SIGKILL"] as const)(
   "%s to npm itself ends the stack, its services and its node",
   async (signal) => {
     const { npm, processes } = await npmStart();

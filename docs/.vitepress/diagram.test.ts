@@ -1,0 +1,24 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { drawDiagram } from "./diagram.ts";
+
+const root = join(import.meta.dirname, "../..");
+const pages = globSync(["README.md", "docs/**/*.md"], { cwd: root });
+const diagrams = pages.flatMap((page) =>
+  [...readFileSync(join(root, page), "utf8").matchAll(/^```mermaid\n([^]*?)^```$/gm)].map(
+    ([, diagram = ""]) => [page, diagram] as const,
+  ),
+);
+
+it.each(diagrams)("a diagram of %s can be drawn", (_, diagram) => {
+  expect(drawDiagram(diagram)).toContain("svg");
+});
+
+it("one that can't be drawn is found", () => {
+  expect(() => drawDiagram("no diagram")).toThrow();
+});
+
+it("most pages about concepts have one", () => {
+  expect(diagrams.length).toBeGreaterThan(5);
+});
