@@ -91,7 +91,7 @@ async function startDeployed(spec: ServiceSpec) {
 }
 
 it(
-  "a stack's secret that is rotated under calls fails none of them, and is in force",
+  "a stack's secret and a setting that change together, under calls, hand the sidecar over once, and no call fails",
   { timeout: 180_000 },
   async () => {
     const spec = specWith(before);
@@ -100,35 +100,26 @@ it(
     await until("the old token opens", generousMs, async () => (await statusBy(before)) === 200);
     const callers = await startCallers(sidecar.urls["gateway"] ?? "", { requestsPerSecond: 100, webSockets: 5 });
 
-    const rotated = specWith(after);
     // What else were another would have the engine replace the container.
-    expect({ ...rotated, liveSecrets: [] }).toEqual({ ...spec, liveSecrets: [] });
-    await deliver(rotated.liveSecrets ?? [], liveSecretsDirectory);
+    expect({ ...specWith(after), liveSecrets: [] }).toEqual({ ...spec, liveSecrets: [] });
+    const changed = specWith(after, 20_000);
+    expect({ ...changed, liveSecrets: [], liveFiles: [] }).toEqual({ ...spec, liveSecrets: [], liveFiles: [] });
+    await deliver(changed.liveSecrets ?? [], liveSecretsDirectory);
+    // A container brings each, and the second ends later.
+    await pause(1_500);
+    await deliver(changed.liveFiles ?? [], liveFilesDirectory);
     await until("the new token opens", generousMs, async () => (await statusBy(after)) === 200);
     await until("the old token opens no more", generousMs, async () => (await statusBy(before)) === 401);
+    const settings = (changed.liveFiles ?? []).find(({ name }) => name === "settings.json5");
+    const sha256 = hash("sha256", placeOf(String(settings?.content)));
+    await until("the changed setting is in force", generousMs, async () => {
+      return (await (await fetch(`${sidecar.urls["sidecar"]}/configuration`)).text()).includes(sha256);
+    });
     await until("WebSockets were opened again", generousMs, () => callers.reopened() >= 5);
     await callers.end();
     expect(callers.failures).toEqual([]);
     expect(callers.answered()).toBeGreaterThan(100);
+    expect(sidecar.output().match(/"service-ready"/g)).toHaveLength(2);
     expect(sidecar.output()).not.toMatch(new RegExp(`${before}|${after}`));
   },
 );
-
-it("a secret and a setting that change together hand the sidecar over once", { timeout: 180_000 }, async () => {
-  const spec = specWith(before);
-  await using sidecar = await startDeployed(spec);
-  await until("the old token opens", generousMs, async () => (await sidecar.statusBy(before)) === 200);
-  const changed = specWith(after, 20_000);
-  expect({ ...changed, liveSecrets: [], liveFiles: [] }).toEqual({ ...spec, liveSecrets: [], liveFiles: [] });
-  await deliver(changed.liveSecrets ?? [], liveSecretsDirectory);
-  // A container brings each, and the second ends later.
-  await pause(1_500);
-  await deliver(changed.liveFiles ?? [], liveFilesDirectory);
-  await until("the new token opens", generousMs, async () => (await sidecar.statusBy(after)) === 200);
-  const settings = (changed.liveFiles ?? []).find(({ name }) => name === "settings.json5");
-  const sha256 = hash("sha256", placeOf(String(settings?.content)));
-  await until("the changed setting is in force", generousMs, async () => {
-    return (await (await fetch(`${sidecar.urls["sidecar"]}/configuration`)).text()).includes(sha256);
-  });
-  expect(sidecar.output().match(/"service-ready"/g)).toHaveLength(2);
-});
