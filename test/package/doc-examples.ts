@@ -29,10 +29,24 @@ function listEntries(): ReadonlyMap<string, string> {
   );
 }
 
+/** Sources that the compiler has read, which are the same for each program. */
+const sources = new Map<string, ts.SourceFile | undefined>();
+
+function createHost(options: ts.CompilerOptions): ts.CompilerHost {
+  const host = ts.createCompilerHost(options);
+  const { getSourceFile } = host;
+  host.getSourceFile = (path, ...rest) => {
+    if (!sources.has(path)) sources.set(path, getSourceFile.call(host, path, ...rest));
+    return sources.get(path);
+  };
+  return host;
+}
+
 /** Every exported function and class, in the order of the imports; errors are thrown, not called. */
 export function listExportedCalls(): readonly ExportedCall[] {
   const entries = listEntries();
-  const program = ts.createProgram([...entries.values()], compilerOptions(entries));
+  const options = compilerOptions(entries);
+  const program = ts.createProgram([...entries.values()], options, createHost(options));
   const checker = program.getTypeChecker();
   return [...entries].flatMap(([from, path]) => {
     const source = program.getSourceFile(path);
@@ -61,7 +75,7 @@ export function checkExamples(examples: readonly string[], given: readonly strin
   const modules = examples.map((example, index) => placeExample(example, index, given));
   const texts = new Map(modules.map(({ path, text }) => [path, text]));
   const options = compilerOptions(listEntries());
-  const host = ts.createCompilerHost(options);
+  const host = createHost(options);
   const { fileExists, readFile, getSourceFile } = host;
   host.fileExists = (path) => texts.has(path) || fileExists.call(host, path);
   host.readFile = (path) => texts.get(path) ?? readFile.call(host, path);
