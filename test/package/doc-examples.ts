@@ -29,15 +29,15 @@ function listEntries(): ReadonlyMap<string, string> {
   );
 }
 
-/** Sources that the compiler has read, which are the same for each program. */
-const sources = new Map<string, ts.SourceFile | undefined>();
+/** What the compiler has read, which is the same for each program. */
+const readSources = new Map<string, ts.SourceFile | undefined>();
 
 function createHost(options: ts.CompilerOptions): ts.CompilerHost {
   const host = ts.createCompilerHost(options);
   const { getSourceFile } = host;
   host.getSourceFile = (path, ...rest) => {
-    if (!sources.has(path)) sources.set(path, getSourceFile.call(host, path, ...rest));
-    return sources.get(path);
+    if (!readSources.has(path)) readSources.set(path, getSourceFile.call(host, path, ...rest));
+    return readSources.get(path);
   };
   return host;
 }
