@@ -1,8 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, rename, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { hasRoomFor } from "#daemon/files/copy-room.ts";
-import { readDiskSpace } from "#daemon/files/disk-space.ts";
+import { hasRoomFor, readDiskSpace } from "#daemon/files/disk-space.ts";
 import {
   canClone,
   copyTree,

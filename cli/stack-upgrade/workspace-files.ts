@@ -15,8 +15,7 @@ import {
   symlink,
 } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { hasRoomFor } from "#daemon/files/copy-room.ts";
-import { readDiskSpace } from "#daemon/files/disk-space.ts";
+import { hasRoomFor, readDiskSpace } from "#daemon/files/disk-space.ts";
 
 /** With owners, modes and times; sockets and pipes hold no data. */
 export async function copyTree(from: string, to: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { hasRoomFor } from "#daemon/files/copy-room.ts";
+import { hasRoomFor } from "#daemon/files/disk-space.ts";
 import { formatDockerCommand } from "../stack-commands.ts";
 import type { PlatformLook } from "../stack-platform.ts";
 import { explainCopy, formatSize, listLeftovers, parseVolumeLook } from "../workspace-look.ts";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
-import { hasRoomFor } from "#daemon/files/copy-room.ts";
+import { hasRoomFor } from "#daemon/files/disk-space.ts";
 import { formatKubectlCommand } from "../stack-commands.ts";
 import type { PlatformLook } from "../stack-platform.ts";
 import type { KubernetesTarget } from "../stack-target.ts";

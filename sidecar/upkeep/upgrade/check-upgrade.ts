@@ -1,5 +1,5 @@
 import type { Clock } from "#daemon/clock.ts";
-import { hasRoomFor } from "#daemon/files/copy-room.ts";
+import { hasRoomFor } from "#daemon/files/disk-space.ts";
 import { findDataPath } from "#node/conf/data-path.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
