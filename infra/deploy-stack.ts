@@ -3,7 +3,7 @@ import { Gatehouse } from "./components/gatehouse.ts";
 import type { ConfigProblem } from "./config/config-problem.ts";
 import type { StackConfig } from "./config/config-schema.ts";
 import type { Platform, Scope } from "./platform.ts";
-import { warnOfWatching } from "./services/observability-args.ts";
+import { warnOfWatching } from "./services/observability/observability-args.ts";
 import { stackArgs } from "./services/stack-specs.ts";
 import { deploymentSecret } from "./config/stack-input.ts";
 

@@ -3,7 +3,7 @@ import { configSchema, secretKeys, type StackConfig } from "./config/config-sche
 import { isNotSet } from "./config/declared-key.ts";
 import { findPublicWayProblems } from "./config/public-way.ts";
 import { ownDatabaseProblems } from "./services/postgres-spec.ts";
-import { findObservabilityProblems } from "./services/observability-args.ts";
+import { findObservabilityProblems } from "./services/observability/observability-args.ts";
 import { findPeerProblems } from "./services/node/peers.ts";
 import { findNodeKeyProblems } from "./services/node/node-keys.ts";
 import { findNodeVersionProblems } from "./services/node/node-version.ts";

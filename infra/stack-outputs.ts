@@ -7,7 +7,7 @@ import type { StackConfig } from "./config/config-schema.ts";
 import { findPublicHosts } from "./config/public-way.ts";
 import type { DeploymentSecret } from "./config/deployment-secret.ts";
 import { devAccounts } from "./services/node/dev-accounts.ts";
-import { deriveGrafanaPassword, listWatchers } from "./services/observability-args.ts";
+import { deriveGrafanaPassword, listWatchers } from "./services/observability/observability-args.ts";
 import { findRenderedValue } from "./services/rendered-settings.ts";
 
 /** What `pulumi up` prints when it is done, for people: URLs by audience, what to try, whom to fund. */

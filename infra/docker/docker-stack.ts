@@ -2,7 +2,7 @@ import * as docker from "@pulumi/docker";
 import type { StackConfig } from "../config/config-schema.ts";
 import type { Scope } from "../platform.ts";
 import { listImages, findUnnamedImages } from "../services/stack-images.ts";
-import { listWatchers } from "../services/observability-args.ts";
+import { listWatchers } from "../services/observability/observability-args.ts";
 import { DockerHost, type DockerHostArgs } from "./docker-host.ts";
 import { findEngineSocket, findSocketGroup, readEngineTraits, readImageArchitecture } from "./engine.ts";
 import { GatehouseImages } from "./gatehouse-images.ts";

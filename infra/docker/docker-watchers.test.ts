@@ -3,7 +3,7 @@ import { runtime } from "@pulumi/pulumi";
 import { parse } from "yaml";
 import { ConfigError } from "../config/config-problem.ts";
 import { buildGrafanaOutput, buildDockerOutputs } from "../stack-outputs.ts";
-import { alertmanagerSpec } from "../services/alertmanager-spec.ts";
+import { alertmanagerSpec } from "../services/observability/alertmanager-spec.ts";
 import { parseConfig } from "../stack-config.ts";
 import { recordStack } from "../testing/deployed-stack.ts";
 import type { Recorded } from "../testing/recording-mocks.ts";

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { StackConfig } from "../config/config-schema.ts";
 import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
 import type { ProblemParts } from "../config/problem-parts.ts";
-import { listWatchers } from "../services/observability-args.ts";
+import { listWatchers } from "../services/observability/observability-args.ts";
 import { choosePeerPort } from "../services/node/peers.ts";
 import type { ImageName } from "../services/service-spec.ts";
 import { imageKeys, listImages, findUnnamedImages } from "../services/stack-images.ts";

@@ -1,6 +1,6 @@
 import { stackServices } from "#daemon/stack-services.ts";
 import type { BuiltService } from "./built-service.ts";
-import { buildPrometheusProject } from "./prometheus-project.ts";
+import { buildPrometheusProject } from "./observability/prometheus-project.ts";
 import type { ResourceLimits, ServiceSpec } from "./service-spec.ts";
 
 const { honorLabels, metrics, ports } = stackServices.pushgateway;

@@ -1,5 +1,5 @@
 import type { StackConfig } from "../config/config-schema.ts";
-import { listObservabilityImages } from "./observability-args.ts";
+import { listObservabilityImages } from "./observability/observability-args.ts";
 import { findPushgatewayImage } from "./push-target.ts";
 import type { ImageName } from "./service-spec.ts";
 

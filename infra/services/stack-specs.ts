@@ -12,7 +12,7 @@ import { nodePorts } from "./node/node-layout.ts";
 import type { NodeArgs } from "./node-spec.ts";
 import { chooseNodeVersion } from "./node/node-version.ts";
 import { ownDatabaseOf, type PostgresArgs } from "./postgres-spec.ts";
-import { buildObservabilityArgs, type ObservabilityArgs } from "./observability-args.ts";
+import { buildObservabilityArgs, type ObservabilityArgs } from "./observability/observability-args.ts";
 import { chooseHostAddress, choosePeerPort } from "./node/peers.ts";
 import type { Published } from "./published.ts";
 import { pushTargetOf, type PushTarget } from "./push-target.ts";

@@ -1,11 +1,11 @@
 import { parse, stringify } from "yaml";
 import { z } from "zod";
 import { stackServices } from "#daemon/stack-services.ts";
-import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
-import type { DeploymentSecret } from "../config/deployment-secret.ts";
-import type { BuiltService } from "./built-service.ts";
+import { describeProblem, type ConfigProblem } from "../../config/config-problem.ts";
+import type { DeploymentSecret } from "../../config/deployment-secret.ts";
+import type { BuiltService } from "../built-service.ts";
 import { buildPrometheusProject } from "./prometheus-project.ts";
-import { filesDirectory, type ResourceLimits, type ServiceSpec } from "./service-spec.ts";
+import { filesDirectory, type ResourceLimits, type ServiceSpec } from "../service-spec.ts";
 
 /** Arguments of {@link alertmanagerSpec}. */
 export type AlertmanagerArgs = Readonly<{

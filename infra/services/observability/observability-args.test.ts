@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseConfig } from "../stack-config.ts";
+import { parseConfig } from "../../stack-config.ts";
 import { warnOfWatching } from "./observability-args.ts";
 
 const warningsOf = (observability: object | undefined, more: Readonly<Record<string, string>> = {}) =>

@@ -1,13 +1,13 @@
 import { stringify } from "yaml";
 import { stackServices } from "#daemon/stack-services.ts";
-import { renderGroups, renderRuleFile } from "../observability/rule-files.ts";
-import { ruleGroups } from "../observability/rules/all.ts";
-import { watchdogRules } from "../observability/rules/watchdog.ts";
-import { buildPrometheusConfig, type ScrapeTarget } from "../observability/scrape-config.ts";
-import { namePodsHost } from "./addresses.ts";
-import type { BuiltService } from "./built-service.ts";
+import { renderGroups, renderRuleFile } from "../../observability/rule-files.ts";
+import { ruleGroups } from "../../observability/rules/all.ts";
+import { watchdogRules } from "../../observability/rules/watchdog.ts";
+import { buildPrometheusConfig, type ScrapeTarget } from "../../observability/scrape-config.ts";
+import { namePodsHost } from "../addresses.ts";
+import type { BuiltService } from "../built-service.ts";
 import { buildPrometheusProject } from "./prometheus-project.ts";
-import { filesDirectory, findPort, type ResourceLimits, type ServiceName, type ServiceSpec } from "./service-spec.ts";
+import { filesDirectory, findPort, type ResourceLimits, type ServiceName, type ServiceSpec } from "../service-spec.ts";
 
 /** Arguments of {@link prometheusSpec}. */
 export type PrometheusArgs = Readonly<{

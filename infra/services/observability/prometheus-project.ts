@@ -1,5 +1,5 @@
 import { stackServices } from "#daemon/stack-services.ts";
-import { oneReplica, serviceUser, type ServiceSpec } from "./service-spec.ts";
+import { oneReplica, serviceUser, type ServiceSpec } from "../service-spec.ts";
 
 /** The user of the official images of Prometheus's project, who owns the directory that each keeps its data in: nobody. */
 const nobody = 65_534;

@@ -1,10 +1,10 @@
 import { stringify } from "yaml";
 import { stackServices } from "#daemon/stack-services.ts";
-import { dashboards } from "../observability/dashboards/all.ts";
-import { nameDashboardFile, renderGrafanaJson } from "../observability/dashboards/grafana.ts";
-import type { DeploymentSecret } from "../config/deployment-secret.ts";
-import type { BuiltService } from "./built-service.ts";
-import { filesDirectory, oneReplica, serviceUser, type ResourceLimits, type ServiceSpec } from "./service-spec.ts";
+import { dashboards } from "../../observability/dashboards/all.ts";
+import { nameDashboardFile, renderGrafanaJson } from "../../observability/dashboards/grafana.ts";
+import type { DeploymentSecret } from "../../config/deployment-secret.ts";
+import type { BuiltService } from "../built-service.ts";
+import { filesDirectory, oneReplica, serviceUser, type ResourceLimits, type ServiceSpec } from "../service-spec.ts";
 
 /** Arguments of {@link grafanaSpec}. */
 export type GrafanaArgs = Readonly<{

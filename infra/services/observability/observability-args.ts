@@ -1,11 +1,11 @@
 import { hkdfSync } from "node:crypto";
 import { stackServices } from "#daemon/stack-services.ts";
-import type { StackConfig } from "../config/config-schema.ts";
-import type { DeploymentSecret } from "../config/deployment-secret.ts";
-import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
-import type { ProblemParts } from "../config/problem-parts.ts";
-import { nobodysRunbooks } from "../observability/alert.ts";
-import type { Addresses } from "./addresses.ts";
+import type { StackConfig } from "../../config/config-schema.ts";
+import type { DeploymentSecret } from "../../config/deployment-secret.ts";
+import { describeProblem, type ConfigProblem } from "../../config/config-problem.ts";
+import type { ProblemParts } from "../../config/problem-parts.ts";
+import { nobodysRunbooks } from "../../observability/alert.ts";
+import type { Addresses } from "../addresses.ts";
 import type { AlertmanagerArgs } from "./alertmanager-spec.ts";
 import type { GrafanaArgs } from "./grafana-spec.ts";
 import type { PrometheusArgs } from "./prometheus-spec.ts";
