@@ -1,4 +1,4 @@
-// `count.mjs <failed steps> <vitest report>…` prints what was skipped and why, what failed and with which words, then
+// `count.mjs <failed steps> <vitest report>…` prints which tests took longest, what was skipped and why, what failed and with which words, then
 // `N passed, N failed, N skipped`, and ends with 1 when anything failed.
 import { readFileSync } from "node:fs";
 import { relative } from "node:path";
@@ -6,6 +6,7 @@ import { relative } from "node:path";
 const [failedSteps, ...reportPaths] = process.argv.slice(2);
 const counts = { passed: 0, failed: Number(failedSteps), skipped: 0 };
 const failures = [];
+const durations = [];
 let missing = 0;
 for (const path of reportPaths) {
   try {
@@ -18,7 +19,8 @@ for (const path of reportPaths) {
       const file = relative(process.cwd(), name);
       // The file itself could not be loaded or set up.
       if (fileStatus === "failed" && message !== "") failures.push(`failed: ${file}: ${message}`);
-      for (const { status, fullName, failureMessages } of assertionResults) {
+      for (const { status, fullName, failureMessages, duration = 0 } of assertionResults) {
+        durations.push({ duration, test: `${file}: ${fullName}` });
         if (status === "failed") failures.push(`failed: ${file}: ${fullName}\n  ${failureMessages.join("\n  ")}`);
         else if (status !== "passed") console.log(`skipped: ${fullName}`);
       }
@@ -28,6 +30,8 @@ for (const path of reportPaths) {
     missing += 1;
   }
 }
+const slowest = durations.toSorted((one, other) => other.duration - one.duration).slice(0, 10);
+for (const { duration, test } of slowest) console.log(`slow: ${Math.round(duration / 100) / 10} s ${test}`);
 for (const failure of failures) console.log(shorten(failure, 2_400));
 // A run without a report is a failed step as well, unless it ended well and wrote none.
 counts.failed = Math.max(counts.failed, missing);
