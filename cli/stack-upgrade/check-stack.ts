@@ -1,3 +1,4 @@
+import { findSettledBlock } from "#node/settled-block.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
 import { formatFinding, isRefusing, listNewFindings } from "#node/lint/new-findings.ts";
 import { parseNodeVersion, releaseOfText } from "#node/versions.ts";
@@ -28,9 +29,6 @@ export type StackCheck = Readonly<{
   /** Whether the copy is made of clones. */
   clones: boolean;
 }>;
-
-/** A block this far below the head is taken to be the same for good; the specification's chain is final sooner. */
-const settledBlocks = 64;
 
 /** Looks at everything that could keep an upgrade from being proved or rolled back; changes nothing that stays. */
 export async function checkStack(
@@ -107,7 +105,7 @@ async function previewProblems(
 async function readBefore(said: SidecarLook, { blockHash }: StackQuestions): Promise<NodeBefore | undefined> {
   const { height } = said.node;
   if (height === undefined) return undefined;
-  const number = Math.max(0, height - settledBlocks);
+  const number = findSettledBlock(height);
   const hash = await blockHash(number);
   return {
     height,

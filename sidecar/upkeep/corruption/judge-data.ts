@@ -1,4 +1,4 @@
-import { settledBlocks } from "../upgrade/settled-block.ts";
+import { settledBlocks } from "#node/settled-block.ts";
 import type { BlockLook } from "../upgrade/node-rpc.ts";
 import type { DataEvidence, FailedStart } from "../state/data-evidence.ts";
 import type { DataPlace } from "./data-place.ts";

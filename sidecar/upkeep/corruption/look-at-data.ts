@@ -1,7 +1,7 @@
 import type { HealthWatch } from "#health/health-watch.ts";
 import { findDataPath } from "#node/conf/data-path.ts";
 import { readTies } from "#node/conf/ties.ts";
-import { findSettledBlock } from "../upgrade/settled-block.ts";
+import { findSettledBlock } from "#node/settled-block.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { ConfigReading } from "../config/config-file.ts";
 import type { NodePlace } from "../config/node-place.ts";

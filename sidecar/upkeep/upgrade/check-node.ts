@@ -1,6 +1,6 @@
 import { isAnswering, type NodeFacts, type NodeHealth } from "#health/node-health.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
-import { findSettledBlock } from "./settled-block.ts";
+import { findSettledBlock } from "#node/settled-block.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import { isBetweenVersions, isUpgradeUnderWay, type Authority } from "../adoption/authority.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
