@@ -3,22 +3,21 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { expect, test } from "vitest";
-import { makeRelease } from "#devnet/testing/new-version.ts";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { blockTimeMs } from "#sidecar/testing/fake-node-programs.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { serveNode } from "#sidecar/testing/watched-node.ts";
-import type { DevnetWorkspace } from "../support/node/devnet-workspace.ts";
-import { readHash, startSettledDevnet, upgradeDevnet } from "../support/node/settled-devnet.ts";
-import { until } from "../support/until.ts";
+import { takeSlice } from "../support/run-size.ts";
+import { generousMs, until } from "../support/until.ts";
+import { countStarts, judgesQuickly } from "./corrupt-data/judges-quickly.ts";
 
-/** A sidecar that starts a node which ended, and judges its data quickly. */
+/** For a fake node, which answers as soon as its start command ends, if at all. */
 const quick = {
-  GATEHOUSE_SIDECAR_LAG_RESTART: "true",
-  GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "300",
-  GATEHOUSE_SIDECAR_UPGRADE_AUTO_RESTORE_AFTER_MS: "1000",
-  GATEHOUSE_SIDECAR_UPGRADE_KEEP_SNAPSHOT: "true",
-  GATEHOUSE_SIDECAR_HEALTH_DISK_FREE_RATIO: "0",
+  ...judgesQuickly,
+  GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "50",
+  GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "1500",
+  GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "60",
+  GATEHOUSE_SIDECAR_UPGRADE_AUTO_RESTORE_AFTER_MS: "100",
 };
 
 /** Says how all is when it has not become as expected. */
@@ -28,66 +27,6 @@ function describeBoard({ board }: RunningUpkeep): string {
     .map(({ type, reason, message }) => `${type} ${reason}: ${message}`)
     .join("\n");
 }
-
-const kept = { ...quick, GATEHOUSE_SIDECAR_UPGRADE_AUTO_RESTORE: "kept" };
-
-/** Four starts have to fail, each with its own stop and 5 s in which somebody else might have made it: 50 s on two idle cores, and 100 s on loaded ones. */
-const foundWithinMs = 300_000;
-
-/** Ends a node and ruins its data, as a disk does. */
-async function ruin(node: DevnetWorkspace): Promise<void> {
-  await node.stop();
-  const data = join(node.workspace, "data");
-  for (const entry of await readdir(data, { withFileTypes: true, recursive: true })) {
-    if (entry.isFile()) await writeFile(join(entry.parentPath, entry.name), "ruined");
-  }
-}
-
-async function startUpgraded(environment: Parameters<typeof startSettledDevnet>[0]) {
-  const settled = await startSettledDevnet(environment);
-  const { node, upkeep } = settled;
-  const source = await makeRelease(join(node.workspace, "releases", "new"), "0.16.2", "good");
-  expect((await upgradeDevnet(upkeep, source)).status).toBe(0);
-  await upkeep.reason("DataSound", "Sound");
-  return settled;
-}
-
-const starts = ({ events }: RunningUpkeep) =>
-  events.list().filter(({ message }) => /^(Restarting the node|The node did not come back)/.test(message)).length;
-
-test("corrupt data are found by starts that fail with the good node.conf, and are restored once: proved, counted, the old data kept; found corrupt again, a person is held for", async () => {
-  await using settled = await startUpgraded(kept);
-  const { node, upkeep } = settled;
-  const hash = await readHash(node, 2);
-  expect((await upkeep.reason("RestoreReady", "Ready")).message).toContain(".gatehouse-upgrade");
-  const config = await readFile(node.configPath, "utf8");
-  await ruin(node);
-  const restored = await upkeep.reason("DataSound", "Restored", foundWithinMs);
-  expect(restored.message).toContain("were restored by themselves from");
-  const proved = await upkeep.reason("UpgradeProved", "Proved");
-  expect(proved.message).toContain("begun by the sidecar itself: the node's process ended in");
-  expect(proved.message).toContain("To go back to them: stop the node, put ");
-  expect(await readHash(node, 2)).toBe(hash);
-  expect(await readFile(node.configPath, "utf8")).toBe(config);
-  const { stores, foundCorrupt } = upkeep.state.upgrade.get() ?? {};
-  expect(foundCorrupt).toHaveLength(1);
-  for (const { aside } of stores ?? []) expect(await readdir(aside)).not.toEqual([]);
-  expect(await upkeep.metrics.metrics()).toContain('gatehouse_node_automatic_restores_total{end="committed"} 1');
-  expect(starts(upkeep)).toBeGreaterThanOrEqual(3);
-  const audit = await readFile(join(upkeep.stateDirectory, "sidecar-audit.jsonl"), "utf8");
-  expect(audit).toContain("The data were found corrupt: the node's process ended");
-  await upkeep.reason("RestoreReady", "Used");
-  await upkeep.reason("Unheld", "NoHold");
-  await until("it is seen well with the snapshot", 60_000, () => upkeep.state.dataEvidence.get()?.mark);
-  await ruin(node);
-  const held = await until("it is held for a person", foundWithinMs, () => {
-    const unheld = upkeep.board.get("Unheld");
-    return unheld?.message.includes("one snapshot is not used twice") === true && unheld;
-  });
-  expect(held.status).toBe("False");
-  expect((await upkeep.reason("DataSound", "Corrupt")).message).toContain("is not used twice");
-  expect(upkeep.state.ownRestores.get()).toHaveLength(1);
-}, 900_000);
 
 /** A fake node that runs well under a sidecar, with a snapshot next to it that is named in the settings. */
 async function startFake(environment: Readonly<Record<string, string>> = {}) {
@@ -108,7 +47,12 @@ async function startFake(environment: Readonly<Record<string, string>> = {}) {
 async function ruinFake(node: FakeNode): Promise<void> {
   await writeFile(join(node.workspace, "data", "chain"), "ruined");
   await node.kill();
+  // Its own `ops` knows that it does not run: where a stop works, it is waited for whether somebody else has started it.
+  await rm(join(node.workspace, "node.pid"), { force: true });
 }
+
+/** Has the node return another block than it had, and not end. */
+const fork = (node: FakeNode) => writeFile(join(node.workspace, "data", "forked"), "");
 
 const readChain = (node: FakeNode) => readFile(join(node.workspace, "data", "chain"), "utf8");
 
@@ -122,6 +66,40 @@ async function untilSaid(upkeep: RunningUpkeep, type: "DataSound" | "Unheld", re
     throw new Error(describeBoard(upkeep), { cause });
   });
 }
+
+test("corrupt data are found by starts that fail, and are restored once: proved, counted, the old data kept; found corrupt again, a person is held for", async () => {
+  await using reference = await startReference();
+  await using fake = await startFake({ GATEHOUSE_SIDECAR_LAG_REFERENCES: reference.url });
+  const { node, upkeep, snapshot } = fake;
+  expect((await upkeep.reason("RestoreReady", "Ready")).message).toContain(snapshot);
+  const config = await node.config();
+  await ruinFake(node);
+  const restored = await upkeep.reason("DataSound", "Restored");
+  expect(restored.message).toContain("were restored by themselves from");
+  const proved = await upkeep.reason("UpgradeProved", "Proved");
+  expect(proved.message).toContain("begun by the sidecar itself: the node's process ended in");
+  expect(proved.message).toContain("To go back to them: stop the node, put ");
+  expect(await readChain(node)).toBe("blocks of the snapshot");
+  expect(await readFile(join(snapshot, "chain"), "utf8")).toBe("blocks of the snapshot");
+  expect(await node.config()).toBe(config);
+  const { stores, foundCorrupt } = upkeep.state.upgrade.get() ?? {};
+  expect(foundCorrupt).toHaveLength(1);
+  expect(stores).toHaveLength(1);
+  for (const { aside } of stores ?? []) expect(await readFile(join(aside, "chain"), "utf8")).toBe("ruined");
+  expect(await upkeep.metrics.metrics()).toContain('gatehouse_node_automatic_restores_total{end="committed"} 1');
+  expect(countStarts(upkeep)).toBeGreaterThanOrEqual(3);
+  const audit = await readFile(join(upkeep.stateDirectory, "sidecar-audit.jsonl"), "utf8");
+  expect(audit).toContain("The data were found corrupt: the node's process ended");
+  await upkeep.reason("RestoreReady", "Used");
+  await upkeep.reason("Unheld", "NoHold");
+  await until("it is seen well with the snapshot", generousMs, () => upkeep.state.dataEvidence.get()?.mark);
+  await fork(node);
+  const held = await untilSaid(upkeep, "Unheld", "Held", "one snapshot is not used twice");
+  expect(held.status).toBe("False");
+  expect((await upkeep.reason("DataSound", "Corrupt")).message).toContain("is not used twice");
+  expect(upkeep.state.ownRestores.get()).toHaveLength(1);
+  expect(await readdir(join(node.workspace, "data"))).toContain("forked");
+});
 
 test("without the setting corrupt data are only reported, with what is missing and the command", async () => {
   await using fake = await startFake({ GATEHOUSE_SIDECAR_UPGRADE_AUTO_RESTORE: "off" });
@@ -137,7 +115,8 @@ test("without the setting corrupt data are only reported, with what is missing a
   expect(await readChain(node)).toBe("ruined");
 });
 
-test.each([
+/** Each alone is enough: `judge-data.test.ts` has them all. */
+const hindrances = [
   [
     "a disk that is nearly full",
     { GATEHOUSE_SIDECAR_HEALTH_DISK_FREE_RATIO: "1" },
@@ -161,16 +140,21 @@ test.each([
     },
     "somebody put another in its place",
   ],
-])("nothing is restored because of %s: what is missing is said", async (_, environment, change, missing) => {
-  await using fake = await startFake(environment);
-  const { node, upkeep } = fake;
-  await ruinFake(node);
-  await change(node);
-  const condition = await untilSaid(upkeep, "DataSound", "InDoubt", missing);
-  expect(condition.message).toContain("Nothing is done by itself while that is so");
-  expect(upkeep.state.upgrade.get()).toBeUndefined();
-  expect(upkeep.state.ownRestores.get()).toBeUndefined();
-});
+] as const;
+
+test.each(takeSlice(hindrances, 3))(
+  "nothing is restored because of %s: what is missing is said",
+  async (_, environment, change, missing) => {
+    await using fake = await startFake(environment);
+    const { node, upkeep } = fake;
+    await ruinFake(node);
+    await change(node);
+    const condition = await untilSaid(upkeep, "DataSound", "InDoubt", missing);
+    expect(condition.message).toContain("Nothing is done by itself while that is so");
+    expect(upkeep.state.upgrade.get()).toBeUndefined();
+    expect(upkeep.state.ownRestores.get()).toBeUndefined();
+  },
+);
 
 test("a node.conf with which the node does not start is rolled back, and says nothing against the data; one that was never good is no proof either", async () => {
   await using fake = await startFake();
@@ -231,34 +215,34 @@ test("without lag.restart, or with a driver that can't stop the node, the settin
   expect(message).toContain("the sidecar may not act on this node yet");
 });
 
-/** Another node of the chain, which has the blocks that the fake node had. */
-const startReference = () => serveNode((request, response) => void answer(request, response));
-
-async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { id, method, params } = (await json(request)) as { id: number; method: string; params: readonly string[] };
-  const hash = `0x${Number(params[0]).toString(16).padStart(64, "5")}`;
-  // As high as the fake node: one that lags behind its reference would be restarted for that.
-  const head = `0x${(Math.floor(Date.now() / blockTimeMs) % 1e9).toString(16)}`;
-  response.end(JSON.stringify({ jsonrpc: "2.0", id, result: method === "eth_blockNumber" ? head : { hash } }));
+/** Another node of the chain, which has the blocks that the fake node had, and returns them once it is synced. */
+async function startReference({ isSynced = true } = {}) {
+  let returnsBlocks = isSynced;
+  const node = await serveNode((request, response) => void answer(request, response, returnsBlocks));
+  return { ...node, sync: () => void (returnsBlocks = true) };
 }
 
-test("a final block that became another is restored where another node of the chain has the old one, and only reported where none says so", async () => {
-  await using reference = await startReference();
+async function answer(request: IncomingMessage, response: ServerResponse, returnsBlocks: boolean): Promise<void> {
+  const { id, method, params } = (await json(request)) as { id: number; method: string; params: readonly string[] };
+  const reply = (part: object) => response.end(JSON.stringify({ jsonrpc: "2.0", id, ...part }));
+  // As high as the fake node: one that lags behind its reference would be restarted for that.
+  if (method === "eth_blockNumber") reply({ result: `0x${(Math.floor(Date.now() / blockTimeMs) % 1e9).toString(16)}` });
+  else if (returnsBlocks) reply({ result: { hash: `0x${Number(params[0]).toString(16).padStart(64, "5")}` } });
+  else reply({ error: { code: -32_000, message: "the block is not there yet" } });
+}
+
+test("a final block that became another is only reported where no other node says so, and restored once another node of the chain has the old one", async () => {
+  await using reference = await startReference({ isSynced: false });
   await using fake = await startFake({ GATEHOUSE_SIDECAR_LAG_REFERENCES: reference.url });
-  await using alone = await startFake();
-  for (const { node } of [fake, alone]) {
-    await writeFile(join(node.workspace, "data", "forked"), "");
-  }
-  await fake.upkeep.reason("DataSound", "Restored", 60_000);
-  expect(await readChain(fake.node)).toBe("blocks of the snapshot");
-  expect(await readdir(join(fake.node.workspace, "data"))).not.toContain("forked");
-  const [store] = fake.upkeep.state.upgrade.get()?.stores ?? [];
+  const { node, upkeep } = fake;
+  await fork(node);
+  const doubt = "another node's word for the old hash (no reference returns that block)";
+  await untilSaid(upkeep, "DataSound", "InDoubt", doubt);
+  expect(upkeep.state.upgrade.get()).toBeUndefined();
+  reference.sync();
+  await upkeep.reason("DataSound", "Restored", 60_000);
+  expect(await readChain(node)).toBe("blocks of the snapshot");
+  expect(await readdir(join(node.workspace, "data"))).not.toContain("forked");
+  const [store] = upkeep.state.upgrade.get()?.stores ?? [];
   expect(await readdir(store?.aside ?? "")).toContain("forked");
-  await untilSaid(
-    alone.upkeep,
-    "DataSound",
-    "InDoubt",
-    "another node's word for the old hash (lag.references is empty)",
-  );
-  expect(alone.upkeep.state.upgrade.get()).toBeUndefined();
 });

@@ -1,150 +1,36 @@
-import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
-import { isLong, seed } from "../support/run-size.ts";
+import { createFakeNode } from "#sidecar/testing/fake-node.ts";
+import { seed } from "../support/run-size.ts";
 import { createRandom } from "../support/seeded-random.ts";
-import { until } from "../support/until.ts";
-import { startUpgradeProcess, type UpgradeProcess, type UpgradeProcessState } from "../support/upgrade-process.ts";
+import { startUpgradeProcess } from "../support/upgrade-process.ts";
+import {
+  checkRestored,
+  makeSnapshot,
+  endWithRuinedData,
+  waitUntilEnded,
+  waitUntilWell,
+} from "./killed-while-data-are-corrupt/restored-once.ts";
 
-/** Runs, each with up to three kills of the sidecar: about a hundred kills in a long run. */
-const rounds = isLong ? 30 : 1;
+/** About the first step of the restore is in the middle between them. */
+const [firstStep, lastStep] = [100, 280];
 
-/** About the steps outside the process from the ruin of the data to the end of the restore; a kill that would come later does not come. */
-const stepsMax = 300;
-
-const withinMs = 200_000;
-
-/** Fewer steps than a restore has. */
-const stepsMin = 100;
-
-test.each(Array.from({ length: rounds }, (_, round) => seed + round))(
-  "a sidecar is killed at random steps while data are corrupt (seed %s): they are restored once in the end, and the old ones are kept",
-  async (roundSeed) => {
-    // Neighbouring seeds would begin alike.
-    const next = createRandom(Math.imul(roundSeed, 2_654_435_761));
-    const step = () => 1 + Math.floor(next() * stepsMax);
-    await using node = await createFakeNode();
-    const { chain, snapshot } = await makeSnapshot(node);
-    const start = (killAt: number) => startUpgradeProcess(node, { killAt, autoRestore: snapshot });
-    let sidecar = start(0);
-    await untilWell(sidecar);
-    await ruin(node, chain);
-    await sidecar.ask({ killAt: step() });
-    for (let kills = 0; kills < 3; kills += 1) {
-      const how = await until("the restore has ended, or the sidecar", withinMs, async () => {
-        if (sidecar.hasEnded()) return "killed";
-        return (await sidecar.ask())?.end !== undefined && "ended";
-      });
-      if (how === "ended") break;
-      sidecar = start(kills === 2 ? 0 : step());
-    }
-    const last = await until("the restore has ended", withinMs, async () => {
-      if (sidecar.hasEnded()) sidecar = start(0);
-      const state = await sidecar.ask();
-      return state?.end !== undefined && state;
-    });
-    await checkRestored(node, last);
-    await sidecar.kill();
-  },
-  900_000,
-);
-
-/** A restore's steps: 1 is every step, 40 every fortieth one. */
-const stride = Number(process.env["GATEHOUSE_TEST_KILL_STRIDE"] ?? 40);
-
-/** Where a run begins: another step by each seed, so that over time each is tried. */
-const firstStep = 1 + (seed % stride);
-
-test(`a sidecar is killed before one step in ${stride} of a restore by itself, from step ${firstStep}: it is made once, charged once, and the data are whole`, async () => {
+/** One kill; `killed-while-data-are-corrupt.long.test.ts` has many, and one before each step. */
+test(`a sidecar is killed at a random step while data are corrupt (seed ${seed}): they are restored once in the end, and the old ones are kept`, async () => {
+  // Neighbouring seeds would begin alike.
+  const next = createRandom(Math.imul(seed, 2_654_435_761));
+  const killAt = firstStep + Math.floor(next() * (lastStep - firstStep));
   await using node = await createFakeNode();
-  const { snapshot } = await makeSnapshot(node);
-  const back = await findCorrupt(node);
-  const start = (killAt: number) => startUpgradeProcess(node, { killAt, autoRestore: snapshot });
-  for (let killAt = firstStep; ; killAt += stride) {
-    if (killAt > stepsMax) throw new Error(`still killed at step ${killAt}`);
-    let sidecar = start(killAt);
-    const ended = await untilEnded(sidecar);
-    if (ended === undefined) sidecar = start(0);
-    await checkRestored(node, ended ?? (await untilEnded(sidecar)));
-    await sidecar.kill();
-    if (ended !== undefined) {
-      expect(killAt).toBeGreaterThan(stepsMin);
-      return;
-    }
-    await back();
-  }
-}, 3_600_000);
-
-/** Gives a fake node data, and lays a snapshot of them next to it. */
-async function makeSnapshot(node: FakeNode) {
-  const chain = join(node.workspace, "data", "chain");
-  await writeFile(chain, "old blocks");
-  const snapshot = join(node.workspace, "snapshot");
-  await mkdir(snapshot);
-  await writeFile(join(snapshot, "chain"), "blocks of the snapshot");
-  await node.start();
-  return { chain, snapshot };
-}
-
-async function untilWell(sidecar: UpgradeProcess): Promise<void> {
-  await until("the node is right", withinMs, async () => {
-    const state = await sidecar.ask();
-    return state?.isRight === true && state.isKept;
-  });
-}
-
-async function ruin(node: FakeNode, chain: string): Promise<void> {
-  await writeFile(chain, "ruined");
-  await node.kill();
-}
-
-/** Waits until a restore has ended; undefined where its sidecar was killed before. */
-async function untilEnded(sidecar: UpgradeProcess): Promise<UpgradeProcessState | undefined> {
-  return until("the restore has ended, or the sidecar", withinMs, async () => {
-    const state = await sidecar.ask();
-    if (state?.end !== undefined) return { state };
-    return sidecar.hasEnded() && { state: undefined };
-  }).then(({ state }) => state);
-}
-
-async function checkRestored(node: FakeNode, last: UpgradeProcessState | undefined): Promise<void> {
-  expect(last).toMatchObject({ end: "committed", ownRestores: 1, restoreStarts: 1, isHeld: false });
-  expect(await readFile(join(node.workspace, "data", "chain"), "utf8")).toBe("blocks of the snapshot");
-  expect(await readFile(join(node.workspace, "snapshot", "chain"), "utf8")).toBe("blocks of the snapshot");
-  const works = await readdir(join(node.workspace, ".gatehouse-upgrade"));
-  expect(works).toHaveLength(1);
-  const work = join(node.workspace, ".gatehouse-upgrade", works[0] ?? "");
-  expect(await readdir(work)).toContain("data-of-before");
-  expect(await readFile(join(work, "data-of-before", "chain"), "utf8")).toBe("ruined");
-}
-
-/** Has a sidecar find the data of a node corrupt that it can't restore. Returns what makes all as it is then again. */
-async function findCorrupt(node: FakeNode): Promise<() => Promise<void>> {
-  const data = join(node.workspace, "data");
-  const works = join(node.workspace, ".gatehouse-upgrade");
-  const state = join(node.workspace, "state");
-  const kept = join(node.workspace, "state-kept");
-  const sidecar = startUpgradeProcess(node, { autoRestore: join(node.workspace, "not-there") });
-  await untilWell(sidecar);
-  await ruin(node, join(data, "chain"));
-  await until("the data are found corrupt", withinMs, async () => (await sidecar.ask())?.data === "Corrupt");
-  await sidecar.kill();
-  // Its socket, which nobody copies.
-  await rm(join(state, "control"), { recursive: true });
-  await cp(state, kept, { recursive: true });
-  const config = await node.config();
-  return async () => {
-    await node.kill();
-    await rm(join(node.workspace, "node.pid"), { force: true });
-    // The sidecar knows the directory: a copy would be another one.
-    for (const work of await readdir(works)) {
-      await rm(data, { recursive: true });
-      await rename(join(works, work, "data-of-before"), data);
-    }
-    await rm(works, { recursive: true });
-    await rm(state, { recursive: true });
-    await cp(kept, state, { recursive: true });
-    await node.save(config);
-  };
-}
+  const { chain, snapshot } = await makeSnapshot(node);
+  const killed = startUpgradeProcess(node, { autoRestore: snapshot });
+  await waitUntilWell(killed);
+  await endWithRuinedData(node, chain);
+  // Its own `ops` knows that it does not run: where a stop works, it is waited for whether somebody else has started it.
+  await rm(join(node.workspace, "node.pid"), { force: true });
+  await killed.ask({ killAt });
+  expect(await waitUntilEnded(killed)).toBeUndefined();
+  const last = startUpgradeProcess(node, { autoRestore: snapshot });
+  await checkRestored(node, await waitUntilEnded(last));
+  await last.kill();
+});

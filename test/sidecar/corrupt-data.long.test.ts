@@ -1,0 +1,65 @@
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { makeRelease } from "#devnet/testing/new-version.ts";
+import type { DevnetWorkspace } from "../support/node/devnet-workspace.ts";
+import { readHash, startSettledDevnet, upgradeDevnet } from "../support/node/settled-devnet.ts";
+import { until } from "../support/until.ts";
+import { countStarts, judgesQuickly } from "./corrupt-data/judges-quickly.ts";
+
+const kept = { ...judgesQuickly, GATEHOUSE_SIDECAR_UPGRADE_AUTO_RESTORE: "kept" };
+
+/** Four starts have to fail, each with its own stop and 5 s in which somebody else might have made it: 50 s on two idle cores, and 100 s on loaded ones. */
+const foundWithinMs = 300_000;
+
+/** Ends a node and ruins its data, as a disk does. */
+async function ruin(node: DevnetWorkspace): Promise<void> {
+  await node.stop();
+  const data = join(node.workspace, "data");
+  for (const entry of await readdir(data, { withFileTypes: true, recursive: true })) {
+    if (entry.isFile()) await writeFile(join(entry.parentPath, entry.name), "ruined");
+  }
+}
+
+async function startUpgraded(environment: Parameters<typeof startSettledDevnet>[0]) {
+  const settled = await startSettledDevnet(environment);
+  const { node, upkeep } = settled;
+  const source = await makeRelease(join(node.workspace, "releases", "new"), "0.16.2", "good");
+  expect((await upgradeDevnet(upkeep, source)).status).toBe(0);
+  await upkeep.reason("DataSound", "Sound");
+  return settled;
+}
+
+test("corrupt data are found by starts that fail with the good node.conf, and are restored once: proved, counted, the old data kept; found corrupt again, a person is held for", async () => {
+  await using settled = await startUpgraded(kept);
+  const { node, upkeep } = settled;
+  const hash = await readHash(node, 2);
+  expect((await upkeep.reason("RestoreReady", "Ready")).message).toContain(".gatehouse-upgrade");
+  const config = await readFile(node.configPath, "utf8");
+  await ruin(node);
+  const restored = await upkeep.reason("DataSound", "Restored", foundWithinMs);
+  expect(restored.message).toContain("were restored by themselves from");
+  const proved = await upkeep.reason("UpgradeProved", "Proved");
+  expect(proved.message).toContain("begun by the sidecar itself: the node's process ended in");
+  expect(proved.message).toContain("To go back to them: stop the node, put ");
+  expect(await readHash(node, 2)).toBe(hash);
+  expect(await readFile(node.configPath, "utf8")).toBe(config);
+  const { stores, foundCorrupt } = upkeep.state.upgrade.get() ?? {};
+  expect(foundCorrupt).toHaveLength(1);
+  for (const { aside } of stores ?? []) expect(await readdir(aside)).not.toEqual([]);
+  expect(await upkeep.metrics.metrics()).toContain('gatehouse_node_automatic_restores_total{end="committed"} 1');
+  expect(countStarts(upkeep)).toBeGreaterThanOrEqual(3);
+  const audit = await readFile(join(upkeep.stateDirectory, "sidecar-audit.jsonl"), "utf8");
+  expect(audit).toContain("The data were found corrupt: the node's process ended");
+  await upkeep.reason("RestoreReady", "Used");
+  await upkeep.reason("Unheld", "NoHold");
+  await until("it is seen well with the snapshot", 60_000, () => upkeep.state.dataEvidence.get()?.mark);
+  await ruin(node);
+  const held = await until("it is held for a person", foundWithinMs, () => {
+    const unheld = upkeep.board.get("Unheld");
+    return unheld?.message.includes("one snapshot is not used twice") === true && unheld;
+  });
+  expect(held.status).toBe("False");
+  expect((await upkeep.reason("DataSound", "Corrupt")).message).toContain("is not used twice");
+  expect(upkeep.state.ownRestores.get()).toHaveLength(1);
+}, 900_000);
