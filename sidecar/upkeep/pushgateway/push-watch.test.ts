@@ -1,5 +1,14 @@
-import { expect, test } from "vitest";
-import { countPush, isShared, type PushesSeen } from "./push-watch.ts";
+import type { IncomingMessage } from "node:http";
+import { Readable } from "node:stream";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { expect, test, vi } from "vitest";
+import { systemClock } from "#daemon/clock.ts";
+import { createConditionBoard } from "#status/condition-board.ts";
+import { skipWaits } from "../../testing/skipped-waits.ts";
+import { countPush, isShared, watchPushes, type PushesSeen } from "./push-watch.ts";
+
+skipWaits();
 
 /** Looks four times an interval at a group that is pushed to at the given times (in intervals). */
 function watched(pushedAt: (interval: number) => readonly number[]): boolean | undefined {
@@ -28,4 +37,51 @@ test("a push does not grow old by a jump of the wall clock", () => {
   const first = countPush(undefined, { lastPushSeconds: 1, ageMs: 2_000 }, 10_000, 10);
   expect(first.lastPushSeenMs).toBe(8_000);
   expect(countPush(first, { lastPushSeconds: 1, ageMs: 3_600_000 }, 12_000, 10).lastPushSeenMs).toBe(8_000);
+});
+
+const identity = () => ({ job: "node-7", intervalSeconds: 1 });
+
+/** Watches a Pushgateway's group that so many nodes push to in turn, each once a second. */
+function watchGroup(pushers: () => number) {
+  const log = pino({ level: "silent" });
+  const events = { add: () => undefined, begin: () => undefined, fail: () => undefined, list: () => [] };
+  const board = createConditionBoard({ log, metrics: new Registry(), clock: systemClock, events });
+  const beganMs = systemClock.wallMs();
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const ask = () => {
+    const everyMs = 1_000 / pushers();
+    const last = Math.floor((systemClock.wallMs() - beganMs) / everyMs) * everyMs + beganMs;
+    const answer = Readable.from([Buffer.from(`push_time_seconds{instance="",job="node-7"} ${last / 1_000}\n`)]);
+    return Promise.resolve(Object.assign(answer, { statusCode: 200 }) as unknown as IncomingMessage);
+  };
+  const options = { url: "http://pushgateway.example", timeoutMs: 1_000, responseLimitBytes: 1_000 };
+  const { done } = watchPushes(
+    { ...options, staleAfterMs: 10_000, signal },
+    { identity, board, clock: systemClock, ask, log },
+  );
+  const until = (reason: string) =>
+    vi.waitUntil(() => board.get("MetricsArriving")?.reason === reason, { timeout: 60_000, interval: 10 });
+  return {
+    until,
+    message: () => board.get("MetricsArriving")?.message,
+    [Symbol.asyncDispose]: async () => {
+      stopping.abort();
+      await done;
+    },
+  };
+}
+
+test("two nodes that push under one job are noticed, and the job is named; one alone is not", async () => {
+  let pushers = 1;
+  await using group = watchGroup(() => pushers);
+  await group.until("Fresh");
+  expect(group.message()).toMatch(/^Job "node-7" was pushed \d s ago\.$/);
+  pushers = 2;
+  await group.until("JobShared");
+  expect(group.message()).toBe(
+    'More than one node pushes job "node-7", and they overwrite each other; give each its own monitor.jobName.',
+  );
+  pushers = 1;
+  await group.until("Fresh");
 });
