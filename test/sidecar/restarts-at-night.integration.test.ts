@@ -106,7 +106,7 @@ test("a sidecar killed in the middle of a restart, node.conf left half written b
   const { node, stateDirectory, good } = await startDesiredNode();
   await using _ = node;
   const stopped = join(node.workspace, "stopped");
-  await replaceOps(node, `if [ "$1" = stop ]; then ./ops-itself "$@"; touch ${stopped}; sleep 3; exit 0; fi`);
+  await replaceOps(node, `if [ "$1" = stop ]; then ./ops-itself "$@"; touch ${stopped}; sleep 1; exit 0; fi`);
   const killed = startUpkeepProcess(node, "ops");
   await killed.right();
   await writeFile(node.configPath, another(good));

@@ -9,7 +9,7 @@ import { startService } from "../support/service-process.ts";
 import {
   another,
   bad,
-  startDesiredNode,
+  startDesiredDevnet,
   replaceOps,
   patient,
   waitForRestarts,
@@ -17,7 +17,7 @@ import {
 } from "./restarts-at-night/desired-node.ts";
 
 test("a hand edit that only moves the data or a key elsewhere is gone back from as well", async () => {
-  const { node, stateDirectory, good } = await startDesiredNode();
+  const { node, stateDirectory, good } = await startDesiredDevnet();
   await using _ = node;
   await using upkeep = await runUpkeep(node, patient, { stateDirectory });
   await upkeep.reason("RestartSettled", "Idle");
@@ -32,7 +32,7 @@ test("a hand edit that only moves the data or a key elsewhere is gone back from 
 });
 
 test("what was edited after the node's start is not taken for what it runs with, and what stood there before is kept", async () => {
-  const { node, good } = await startDesiredNode();
+  const { node, good } = await startDesiredDevnet();
   await using _ = node;
   await writeFile(node.configPath, another(good));
   await using upkeep = await runUpkeep(node, { ...patient, GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "200" });
@@ -49,7 +49,7 @@ test("what was edited after the node's start is not taken for what it runs with,
 });
 
 test("a change that restart.checkCommand refuses is not restarted for", async () => {
-  const { node, good } = await startDesiredNode();
+  const { node, good } = await startDesiredDevnet();
   await using _ = node;
   await using upkeep = await runUpkeep(node, {
     ...patient,
@@ -63,7 +63,7 @@ test("a change that restart.checkCommand refuses is not restarted for", async ()
 });
 
 test("a sidecar that is told to stop while the node's stop takes long starts the node first", async () => {
-  const { node, good } = await startDesiredNode();
+  const { node, good } = await startDesiredDevnet();
   await using _ = node;
   const stopped = join(node.workspace, "stopped");
   await replaceOps(

@@ -1,21 +1,61 @@
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { until } from "#sidecar/testing/until.ts";
-import { startDevnetWorkspace, type DevnetWorkspace } from "../../support/node/devnet-workspace.ts";
+import { startDevnetWorkspace } from "../../support/node/devnet-workspace.ts";
+import { writeOwnedConfig } from "../../support/node/owned-node.ts";
+import { isLong } from "../../support/run-size.ts";
 
 export const version = "0.16.2";
 export const patient = {
   GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS: "127.0.0.1",
   GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "20000",
-  // A node that does not start is waited for as long.
-  GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "4000",
+  // A node that does not start is waited for as long: a fake one answers as soon as its start command ends, if at all.
+  GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: isLong ? "4000" : "1500",
   GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "60",
 };
 
+/** What a fake node lacks of what makes a devnet node end at its start: a node.conf that can be read, storage settings of the right kind, its key. */
+const demands = `
+import { existsSync as isThere, readFileSync as readText } from "node:fs";
+try {
+  const { chain, storage } = JSON.parse(readText("node.conf", "utf8"));
+  if (typeof storage.mygrid_conf !== "object" || !isThere(chain.secret_config.domain_key_path)) process.exit(3);
+} catch {
+  process.exit(3);
+}
+`;
+
+/** A fake node that demands as much of its node.conf as a devnet node, and that a sidecar has to correct first. */
+async function startDemandingNode(): Promise<FakeNode> {
+  const node = await createFakeNode();
+  const { chain, storage } = JSON.parse(writeOwnedConfig(node.workspace, "node-7")) as Record<string, object>;
+  const config = JSON.stringify({ chain, storage: { ...storage, mygrid_conf: { size: 1 } } }, null, 2);
+  await node.save(config.replace("storage_cetina_job_name", "pamir_cetina_job_name"));
+  await mkdir(join(node.workspace, "keys"));
+  for (const name of ["domain", "stabilizing"]) await writeFile(join(node.workspace, "keys", `${name}.key`), "a key");
+  const program = join(node.binDirectory, "node-process.mjs");
+  const [shebang = "", ...lines] = (await readFile(program, "utf8")).split("\n");
+  await writeFile(program, [shebang, demands, ...lines].join("\n"));
+  await node.start();
+  return node;
+}
+
 /** A devnet node whose node.conf is as desired, as a sidecar with state in `state` left it. */
-export async function startDesiredNode(environment: Readonly<Record<string, string>> = {}) {
-  const node = await startDevnetWorkspace(version);
+export async function startDesiredDevnet(environment: Readonly<Record<string, string>> = {}) {
+  return correctOnce(await startDevnetWorkspace(version), environment);
+}
+
+/** The same of a devnet node in `npm run test:long`, and else of a fake one. */
+export async function startDesiredNode() {
+  return isLong ? startDesiredDevnet() : correctOnce(await startDemandingNode());
+}
+
+async function correctOnce<Node extends Pick<FakeNode, "workspace" | "configPath" | "httpUrl">>(
+  node: Node,
+  environment: Readonly<Record<string, string>> = {},
+) {
   const stateDirectory = join(node.workspace, "state");
   await using upkeep = await runUpkeep(node, { ...patient, ...environment }, { stateDirectory });
   await waitForRestarts(upkeep, 1);
@@ -34,7 +74,7 @@ export async function waitForRestarts(upkeep: RunningUpkeep, count: number): Pro
 }
 
 /** Puts a program before the node's own `ops`, which it finds as `./ops-itself`. */
-export async function replaceOps(node: DevnetWorkspace, script: string): Promise<void> {
+export async function replaceOps(node: Pick<FakeNode, "configPath">, script: string): Promise<void> {
   const path = join(dirname(node.configPath), "ops");
   await rename(path, `${path}-itself`);
   await writeFile(path, `#!/bin/sh\n${script}\nexec ./ops-itself "$@"\n`, { mode: 0o755 });
