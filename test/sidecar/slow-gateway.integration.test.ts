@@ -8,8 +8,8 @@ import { startService } from "../support/service-process.ts";
 import { generousMs, until } from "../support/until.ts";
 
 /** Longer than any question to the node may take here, and than a node may be silent before it is restarted. */
-const stoppedMs = 4_000;
-const nodeTimeoutMs = 500;
+const stoppedMs = isLong ? 4_000 : 1_600;
+const nodeTimeoutMs = isLong ? 500 : 250;
 /** How often it stands still. */
 const rounds = isLong ? 3 : 1;
 
@@ -30,8 +30,8 @@ test("a sidecar that stands still says that it was slow; it neither blames the n
       GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: rpc.webSocketUrl,
       GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "50",
       GATEHOUSE_SIDECAR_HEALTH_TIMEOUT_MS: String(nodeTimeoutMs),
-      GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: "2000",
-      GATEHOUSE_SIDECAR_RESTART_HUNG_AFTER_MS: "1000",
+      GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: String(stoppedMs / 2),
+      GATEHOUSE_SIDECAR_RESTART_HUNG_AFTER_MS: String(stoppedMs / 4),
       GATEHOUSE_SIDECAR_LAG_RESTART: "true",
       GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "100",
       GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "100",
@@ -61,7 +61,7 @@ test("a sidecar that stands still says that it was slow; it neither blames the n
   }
   const { conditions, events } = await status();
   const words = conditions.find(({ type }) => type === "GatewayResponsive")?.message;
-  expect(words).toMatch(/^The gateway itself is slow: its event loop was late by up to [34]\d{3} ms, /);
+  expect(words).toMatch(/^The gateway itself is slow: its event loop was late by up to [1-4]\d{3} ms, /);
   const ready = await read("/readyz");
   expect([ready.status, ready.text]).toEqual([200, expect.stringContaining("The gateway itself is slow")]);
   const messages = events.slice(0, events.length - eventsBefore).map(({ message }) => message);
@@ -69,5 +69,6 @@ test("a sidecar that stands still says that it was slow; it neither blames the n
   expect(await node.starts()).toBe(starts);
   const late = /^gatehouse_event_loop_late_seconds_total (\S+)/m.exec((await read("/metrics")).text)?.[1];
   expect(Number(late)).toBeGreaterThan((rounds * stoppedMs) / 1_000 - (rounds + 1) / 2);
-  await until("it is on time again", generousMs, async () => (await responsive())?.reason === "Responsive");
+  // Ten seconds after: a short run leaves it to the test of `watchEventLoop`.
+  if (isLong) await until("it is on time again", generousMs, async () => (await responsive())?.reason === "Responsive");
 });

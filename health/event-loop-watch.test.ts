@@ -1,0 +1,56 @@
+import { Registry } from "prom-client";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { createConditionBoard } from "#status/condition-board.ts";
+import { pino } from "pino";
+import { watchEventLoop } from "./event-loop-watch.ts";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] }));
+afterEach(() => void vi.useRealTimers());
+
+/** A loop whose ticks a test makes late. */
+function startWatch() {
+  let nowMs = 1_000;
+  const clock = { wallMs: () => nowMs, monotonicMs: () => nowMs };
+  const metrics = new Registry();
+  const events = { add: () => undefined, begin: () => undefined, fail: () => undefined, list: () => [] };
+  const board = createConditionBoard({ log: pino({ level: "silent" }), metrics, clock, events });
+  const watch = watchEventLoop({ clock, board, metrics });
+  const tick = (lateMs: number) => {
+    nowMs += 100 + lateMs;
+    vi.advanceTimersByTime(100);
+  };
+  const run = (ms: number) => {
+    for (let passedMs = 0; passedMs < ms; passedMs += 100) tick(0);
+  };
+  return { tick, run, watch, condition: () => board.get("GatewayResponsive") };
+}
+
+test("a loop that was late for a second is said to be late for ten seconds after, and no longer", () => {
+  const { tick, run, watch, condition } = startWatch();
+  using _ = watch;
+  run(1_000);
+  expect(condition()?.reason).toBe("Responsive");
+  tick(999);
+  expect(condition()?.reason).toBe("Responsive");
+  run(20_000);
+  tick(1_600);
+  expect(condition()).toMatchObject({
+    status: "False",
+    reason: "EventLoopDelayed",
+    message: expect.stringContaining("late by up to 1600 ms, 16 % of the last 10 s."),
+  });
+  run(10_000);
+  expect(condition()?.reason).toBe("EventLoopDelayed");
+  run(100);
+  expect(condition()).toMatchObject({ status: "True", reason: "Responsive" });
+  expect(watch.lateMs()).toBe(2_599);
+});
+
+test("many short delays count as much as a long one", () => {
+  const { tick, watch, condition } = startWatch();
+  using _ = watch;
+  for (let ticks = 0; ticks < 19; ticks += 1) tick(100);
+  expect(condition()?.reason).toBe("Responsive");
+  tick(100);
+  expect(condition()?.reason).toBe("EventLoopDelayed");
+});
