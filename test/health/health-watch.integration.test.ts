@@ -147,7 +147,7 @@ test("a height that stays, goes on, and goes backwards: no reference says that a
 test("a height that rose steadily and stays is wrong, and calls are served", async () => {
   await using node = await serveHeight(1);
   await using health = watch(node.url, { GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: "1000" });
-  const rise = setInterval(() => (node.state.height += 1), 100);
+  const rise = setInterval(() => (node.state.height += 1), 50);
   await until(
     () => node.state.height,
     (height) => height > 30,

@@ -76,10 +76,9 @@ test("a second sidecar is refused while one runs, on its state and on its node.c
   await using node = await startOwnedNode("node-7");
   const first = await startService("sidecar", buildEnvironment(node));
   await waitUntilSettled(first.urls["sidecar"]);
-  const same = await runToEnd("sidecar", buildEnvironment(node));
   const elsewhere = { GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: join(node.workspace, "elsewhere") };
-  const second = await runToEnd("sidecar", buildEnvironment(node, elsewhere));
-  for (const { status, stderr } of [same, second]) {
+  const second = [buildEnvironment(node), buildEnvironment(node, elsewhere)];
+  for (const { status, stderr } of await Promise.all(second.map((environment) => runToEnd("sidecar", environment)))) {
     expect(status).toBe(1);
     expect(stderr).toMatch(new RegExp(`process ${first.pid} on host \\S+, since \\d{4}-\\S+Z, `));
     expect(stderr).toContain(node.configPath);

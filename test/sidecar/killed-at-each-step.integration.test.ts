@@ -7,8 +7,8 @@ import { startUpkeepProcess } from "../support/upkeep-process.ts";
 
 /** A correction's steps, and a restart's, which are many more and take longer: 1 is every step, 3 every third one. */
 const givenStride = process.env["GATEHOUSE_TEST_KILL_STRIDE"];
-const correctionStride = givenStride === undefined ? 8 : 1;
-const restartStride = Number(givenStride ?? 20);
+const correctionStride = givenStride === undefined ? 12 : 1;
+const restartStride = Number(givenStride ?? 60);
 
 /** Where a run begins: another step by each seed, so that over time each is tried. */
 const firstStep = (stride: number) => 1 + (seed % stride);

@@ -11,7 +11,11 @@ import { compressRules } from "./compressed-rules.ts";
 import { listFiringAlerts, seeFault, type LiveFault } from "./live-fault.ts";
 import { hasPrometheus, startPrometheus, withoutPrometheus, type RunningPrometheus } from "./prometheus.ts";
 
-const scale = 60;
+/** Three minutes of a rule are a second and a half. */
+const scale = 120;
+const intervalMs = 500;
+/** Four looks of Prometheus at the rules. */
+const steadyMs = 4 * intervalMs;
 
 /** A sidecar in its own process next to a node, scraped by a Prometheus. */
 type WatchedSidecar = Readonly<{
@@ -25,6 +29,7 @@ const faults: readonly LiveFault<WatchedSidecar>[] = [
   {
     alert: "GatehouseNodeDown",
     what: "the node is stopped",
+    steadyMs,
     besides: ["GatehouseNotRight"],
     strike: async ({ node }) => {
       await node.stop();
@@ -34,6 +39,7 @@ const faults: readonly LiveFault<WatchedSidecar>[] = [
   {
     alert: "GatehouseSidecarDown",
     what: "the sidecar is killed",
+    steadyMs,
     strike: async ({ sidecar, startSidecar }) => {
       await sidecar().end("SIGKILL");
       return { [Symbol.asyncDispose]: startSidecar };
@@ -60,7 +66,7 @@ describe.skipIf(!hasPrometheus)(`a live Prometheus${withoutPrometheus}`, () => {
     let running = await startService("sidecar", env);
     resources.defer(async () => void (await running.end("SIGTERM")));
     const prometheus = resources.use(
-      await startPrometheus({ rules: compressRules(ruleGroups, scale), intervalMs: 1_000, lookbackMs: 5_000 }),
+      await startPrometheus({ rules: compressRules(ruleGroups, scale), intervalMs, lookbackMs: 5 * intervalMs }),
     );
     await prometheus.scrape({ sidecar: [`127.0.0.1:${port}`] });
     await waitUntilSettled(running.urls["sidecar"]);

@@ -11,6 +11,8 @@ export type LiveFault<T> = Readonly<{
   besides?: readonly `Gatehouse${string}`[];
   /** How long it may take until the alert fires, besides the wait of its rule. */
   firesWithinMs?: number;
+  /** How long the alert has to go on firing. */
+  steadyMs?: number;
   /** How long until all is silent again. */
   resolvesWithinMs?: number;
   /** What has to have happened before; not timed. */
@@ -33,8 +35,8 @@ export type SeenFault = Readonly<{
 export const watchdog = "GatehouseWatchdog";
 
 const quietWithinMs = 120_000;
-/** How long an alert that fires is watched: it may not flap while the fault is there. */
-const steadyMs = 4_000;
+/** How long an alert that fires is watched, where the fault says nothing else: it may not flap while the fault is there. */
+const usualSteadyMs = 4_000;
 const lookEveryMs = 250;
 
 /**
@@ -74,7 +76,7 @@ export async function seeFault<T extends Readonly<{ prometheus: RunningPrometheu
       },
     );
     firedAfterMs = performance.now() - struckAt;
-    const steadyUntil = performance.now() + steadyMs;
+    const steadyUntil = performance.now() + (fault.steadyMs ?? usualSteadyMs);
     while (performance.now() < steadyUntil) {
       await sleep(lookEveryMs);
       if (!(await firing()).has(alert)) throw new Error(`${alert} flaps: it ended while the fault was there`);
