@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import type { FakeNode } from "#sidecar/testing/fake-node.ts";
+import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
 import {
   writeOwnedConfig,
   buildEnvironment,
@@ -18,13 +19,22 @@ import { generousMs, until } from "../support/until.ts";
 
 const run = promisify(execFile);
 
+/** A sidecar in the test's own process, with its state where it is by default. */
+function runHere(node: FakeNode, more: Readonly<Record<string, string>> = {}) {
+  const usual = {
+    GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: join(node.workspace, ".gatehouse"),
+    GATEHOUSE_SIDECAR_RESTART_DRIVER: "ops",
+  };
+  return runSidecar(node.workspace, buildEnvironment(node, { ...usual, ...more }));
+}
+
 test("another node's state is refused by name, before anything is done to this node", async () => {
   await using devnet = await startOwnedNode("devnet");
   await using production = await startOwnedNode("production");
   const state = join(devnet.workspace, "state");
   const shared = { GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: state };
   {
-    await using first = await startService("sidecar", buildEnvironment(devnet, shared));
+    await using first = await runHere(devnet, shared);
     await waitUntilSettled(first.urls["sidecar"]);
   }
   const before = await production.config();
@@ -87,58 +97,49 @@ test("a second sidecar is refused while one runs, on its state and on its node.c
   expect(existsSync(elsewhere.GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY)).toBe(false);
   // One that writes nothing may look on.
   {
-    await using looking = await startService(
-      "sidecar",
-      buildEnvironment(node, { ...elsewhere, GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe" }),
-    );
+    await using looking = await runHere(node, { ...elsewhere, GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe" });
     await waitForReason(looking.urls["sidecar"], "ConfigCurrent", "AsDesired");
   }
   expect(await first.end("SIGKILL")).toBeNull();
-  await using next = await startService("sidecar", buildEnvironment(node));
+  await using next = await runHere(node);
   await waitUntilSettled(next.urls["sidecar"]);
 });
 
 test("another node's copies are never restored, even where they lie in this node's own state", async () => {
   await using devnet = await startOwnedNode("devnet");
   await using production = await startOwnedNode("production");
-  const sidecar = await startService(
-    "sidecar",
-    // Both restarts are waited out: nothing that answers comes after them.
-    buildEnvironment(production, {
-      GATEHOUSE_SIDECAR_UPKEEP_RESTORE_AFTER_MS: "300",
-      GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "1000",
-    }),
+  // Both restarts are waited out: nothing that answers comes after them.
+  await using sidecar = await runHere(production, {
+    GATEHOUSE_SIDECAR_UPKEEP_RESTORE_AFTER_MS: "300",
+    GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "1000",
+    GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "1000",
+  });
+  const url = sidecar.urls["sidecar"];
+  await waitUntilSettled(url);
+  const state = join(production.workspace, ".gatehouse");
+  for (const slot of ["last-good.conf", "healthy.conf"]) await writeFile(join(state, slot), await devnet.config());
+  await writeFile(production.configPath, '{ "chain": {');
+  const broken = await waitForReason(url, "ConfigValid", "HalfWritten");
+  expect(broken.message).toContain(
+    `The last good copy in ${state} is not written back: storage.mygrid_env.storage_data_path is ${devnet.workspace}/data there, the node has ${production.workspace}/data.`,
   );
-  try {
-    const url = sidecar.urls["sidecar"];
-    await waitUntilSettled(url);
-    const state = join(production.workspace, ".gatehouse");
-    for (const slot of ["last-good.conf", "healthy.conf"]) await writeFile(join(state, slot), await devnet.config());
-    await writeFile(production.configPath, '{ "chain": {');
-    const broken = await waitForReason(url, "ConfigValid", "HalfWritten");
-    expect(broken.message).toContain(
-      `The last good copy in ${state} is not written back: storage.mygrid_env.storage_data_path is ${devnet.workspace}/data there, the node has ${production.workspace}/data.`,
-    );
-    await writeFile(production.configPath, writeOwnedConfig(production.workspace, "crash"));
-    const held = await waitForReason(url, "Unheld", "Held");
-    expect(held.message).toContain("did not come back after a restart");
-    await until("the roll-back ended", generousMs, async () => {
-      const { message } = await waitForReason(url, "Unheld", "Held");
-      return message.includes("One more restart did not help") && message;
-    });
-    expect((await waitForReason(url, "Unheld", "Held")).message).toContain(
-      `The remembered configuration in ${state} was not restored: storage.mygrid_env.storage_data_path is ${devnet.workspace}/data there`,
-    );
-    expect(await production.config()).toBe(writeOwnedConfig(production.workspace, "crash"));
-  } finally {
-    await sidecar[Symbol.asyncDispose]();
-  }
+  await writeFile(production.configPath, writeOwnedConfig(production.workspace, "crash"));
+  const held = await waitForReason(url, "Unheld", "Held");
+  expect(held.message).toContain("did not come back after a restart");
+  await until("the roll-back ended", generousMs, async () => {
+    const { message } = await waitForReason(url, "Unheld", "Held");
+    return message.includes("One more restart did not help") && message;
+  });
+  expect((await waitForReason(url, "Unheld", "Held")).message).toContain(
+    `The remembered configuration in ${state} was not restored: storage.mygrid_env.storage_data_path is ${devnet.workspace}/data there`,
+  );
+  expect(await production.config()).toBe(writeOwnedConfig(production.workspace, "crash"));
 }, 90_000);
 
 test("a node whose data were moved while the sidecar was down goes on once the move is said", async () => {
   await using node = await startOwnedNode("node-7");
   {
-    await using first = await startService("sidecar", buildEnvironment(node));
+    await using first = await runHere(node);
     await waitUntilSettled(first.urls["sidecar"]);
   }
   const moved = writeOwnedConfig(node.workspace, "node-7").replaceAll(
@@ -151,10 +152,10 @@ test("a node whose data were moved while the sidecar was down goes on once the m
   expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining(way)]);
   const movedFrom = { GATEHOUSE_SIDECAR_UPKEEP_MOVED_FROM: `${node.workspace}/data` };
   {
-    await using next = await startService("sidecar", buildEnvironment(node, movedFrom));
+    await using next = await runHere(node, movedFrom);
     await waitForReason(next.urls["sidecar"], "RestartSettled", "Idle");
   }
-  await using later = await startService("sidecar", buildEnvironment(node));
+  await using later = await runHere(node);
   await waitUntilSettled(later.urls["sidecar"]);
   expect(await node.config()).toBe(moved);
 });
