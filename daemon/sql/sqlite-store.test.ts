@@ -6,6 +6,9 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { openSqliteStore } from "./sqlite-store.ts";
 import { StoreError } from "./store.ts";
 
+/** Long enough for a statement that waits for another of this process, and short. */
+const waitMs = 200;
+
 let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "gatehouse-store-"));
@@ -19,6 +22,7 @@ const open = (isShared: boolean) =>
     rival: "the other test",
     setting: "ledger.path",
     isShared,
+    waitMs,
   });
 
 it("is shared by those that open it so: each sees what the other wrote", async () => {
@@ -43,8 +47,10 @@ it("throws a StoreError while another process writes for too long, and works on 
   await using store = open(true);
   const other = new DatabaseSync(join(folder, "ledger.sqlite"));
   other.exec("BEGIN IMMEDIATE");
+  const beganMs = performance.now();
   const writing = store.change("INSERT INTO counter VALUES (1, 'a')");
   await expect(writing).rejects.toBeInstanceOf(StoreError);
+  expect(performance.now() - beganMs).toBeGreaterThan(waitMs / 2);
   expect(await store.rows("SELECT id FROM counter")).toEqual([]);
   other.exec("ROLLBACK");
   other.close();

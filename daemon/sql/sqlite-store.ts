@@ -18,12 +18,14 @@ export type SqliteStoreOptions = Readonly<{
   setting: string;
   /** Whether others that open it so may have the file as well: processes of one service that follow one another. Default: it is this process's alone. */
   isShared?: boolean | undefined;
+  /** How long it waits for others that have the file. Default: five seconds. */
+  waitMs?: number | undefined;
 }>;
 
 /**
  * Opens a SQLite file as a store, making it if it is not there, and keeps out of it every other process that it is not shared with.
  * Transactions run one after the other, and what else is asked waits for them, so that nothing sees the half of one. Where the file is shared,
- * a transaction has it to itself from its beginning, and one that can't have it within five seconds is a `StoreError`.
+ * a transaction has it to itself from its beginning, and one that can't have it within `waitMs` is a `StoreError`.
  *
  * @throws {StartupError} when another process has the file.
  */
@@ -48,9 +50,9 @@ export function openSqliteStore(options: SqliteStoreOptions): SqlStore {
   };
 }
 
-function open({ path, migrations, rival, setting, isShared = false }: SqliteStoreOptions): DatabaseSync {
+function open({ path, migrations, rival, setting, waitMs, isShared = false }: SqliteStoreOptions): DatabaseSync {
   try {
-    const database = openSqlite(path, migrations, setting);
+    const database = openSqlite(path, migrations, { setting, waitMs });
     // Reading shows nothing of a process that has the file to itself: it would keep this one from writing alone.
     database.exec(isShared ? "BEGIN IMMEDIATE; COMMIT" : "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT");
     return database;

@@ -43,7 +43,7 @@ describe("openSqlite", () => {
   it("says in one line what is wrong with a file that is no database, or a damaged one, and what to do", () => {
     const path = join(folder, "ledger.db");
     writeFileSync(path, "these are not the bytes of a database, however long the text is".repeat(100));
-    const refusal = () => openSqlite(path, [first], "GATEHOUSE_TILL_LEDGER_PATH");
+    const refusal = () => openSqlite(path, [first], { setting: "GATEHOUSE_TILL_LEDGER_PATH" });
     expect(refusal).toThrow(StartupError);
     expect(refusal).toThrow(
       `${path} is damaged, or no SQLite database (file is not a database); put back a copy of it and of the files next to it, or set GATEHOUSE_TILL_LEDGER_PATH to another place.`,
@@ -63,7 +63,7 @@ describe("openSqlite", () => {
   it("says in one line that a folder or file can't be written", () => {
     writeFileSync(join(folder, "file"), "");
     const inFile = join(folder, "file", "ledger.db");
-    expect(() => openSqlite(inFile, [first], "GATEHOUSE_TILL_LEDGER_PATH")).toThrow(
+    expect(() => openSqlite(inFile, [first], { setting: "GATEHOUSE_TILL_LEDGER_PATH" })).toThrow(
       /ledger\.db can't be opened for writing \(E\w+\); let user \d+ write to .*, or set GATEHOUSE_TILL_LEDGER_PATH to another place\.$/,
     );
     const directory = join(folder, "ledger.db");

@@ -7,19 +7,27 @@ import { keepPrivate } from "../files/atomic-file.ts";
 /** Schema changes in order; each runs once, in its own transaction. Append only. */
 export type Migrations = readonly string[];
 
+/** How long a statement waits for a file that another connection has to itself. */
+const lockWaitMs = 5_000;
+
 /**
  * Opens a SQLite database whose commits survive kill -9 and power loss (WAL, `synchronous = FULL`), and brings its schema up to
  * date. `PRAGMA user_version` counts the migrations that ran. The owner closes it.
  *
- * @param setting names where the file is, for messages
+ * @param options.setting names where the file is, for messages
+ * @param options.waitMs how long a statement waits for a file that another connection has to itself
  * @throws {StartupError} in one line with what to do, when the directory or file can't be read or written, the file is no database or a
  * damaged one, or was made by a newer version, which knows migrations that this one does not.
  */
-export function openSqlite(path: string, migrations: Migrations, setting?: string): DatabaseSync {
+export function openSqlite(
+  path: string,
+  migrations: Migrations,
+  { setting, waitMs = lockWaitMs }: Readonly<{ setting?: string | undefined; waitMs?: number | undefined }> = {},
+): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     if (path !== ":memory:") makePrivate(path);
-    database = new DatabaseSync(path, { timeout: 5_000 });
+    database = new DatabaseSync(path, { timeout: waitMs });
     migrate(database, path, migrations);
     return database;
   } catch (error) {

@@ -4,12 +4,15 @@ import { createClaimLedger, type ClaimLedger } from "../claims/claim-ledger.ts";
 import { createSoleClaimOwner, joinClaimOwners } from "../claims/claim-owner.ts";
 import { sqliteClaimMigrations } from "../claims/claim-schema.ts";
 
+/** How long one waits for a file that another has, which does not let go of it as long as a test looks. */
+const waitMs = 200;
+
 /** A ledger in a SQLite file, or in memory. Disposing of it closes the file. */
 export async function openTestLedger(
   path = ":memory:",
   clock: () => number = Date.now,
 ): Promise<AsyncDisposable & ClaimLedger> {
-  const place = { path, rival: "the other test", setting: "ledger.path" };
+  const place = { path, rival: "the other test", setting: "ledger.path", waitMs };
   const store = openSqliteStore({ ...place, migrations: sqliteClaimMigrations });
   const owner = await createSoleClaimOwner({ store });
   return { ...createClaimLedger({ store, owner, clock }), [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
@@ -21,7 +24,7 @@ export async function joinTestLedger(
   clock: () => number = Date.now,
 ): Promise<AsyncDisposable & ClaimLedger> {
   await using resources = new AsyncDisposableStack();
-  const place = { path, rival: "the other test", setting: "ledger.path", isShared: true };
+  const place = { path, rival: "the other test", setting: "ledger.path", waitMs, isShared: true };
   const store = resources.use(openSqliteStore({ ...place, migrations: sqliteClaimMigrations }));
   const owner = resources.use(await joinClaimOwners({ store, log: pino({ level: "silent" }) }));
   const owned = resources.move();

@@ -131,7 +131,7 @@ const migrations = [
 /** Opens (or makes) the state in a directory. */
 export function openUpkeepState(directory: string): UpkeepState {
   const path = join(directory, upkeepStateFile);
-  const database = openSqlite(path, migrations, "GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY");
+  const database = openSqlite(path, migrations, { setting: "GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY" });
   const store = createStateStore(database, path);
   return {
     directory,
