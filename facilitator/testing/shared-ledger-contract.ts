@@ -1,11 +1,17 @@
 import { expect, test } from "vitest";
+import type { SqlStore } from "#daemon/sql/store.ts";
 import { termLifeMs } from "../settlement/leader/settler-lease.ts";
 import type { SharedLedger } from "../settlement/leader/shared-ledger.ts";
 import { attempt, settlement } from "./ledger-contract.ts";
 
-/** A database that replicas share: each `connect` is another replica. */
+/** A database that replicas share: each `connect` is another replica, and `passTime` has its terms be so much older. */
 export type SharedDatabase = AsyncDisposable &
   Readonly<{ connect: () => SharedLedger; passTime: (ms: number) => Promise<void> }>;
+
+/** Ages the terms of a store, as time that passes does: they are held against its own clock. */
+export async function ageTerms(store: SqlStore, ms: number): Promise<void> {
+  await store.change("UPDATE settler SET expires_at_ms = expires_at_ms - $1", [ms]);
+}
 
 /** More than a database's clock is coarse. */
 const marginMs = 20;

@@ -1,10 +1,9 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSharedLedger } from "#facilitator/settlement/leader/shared-ledger.ts";
 import { createFinishedSettlements } from "#facilitator/settlement/ledger/finished-settlements.ts";
 import { postgresLedgerMigrations } from "#facilitator/settlement/ledger/schema.ts";
 import { contractMs, openLedgerOver, testLedger } from "#facilitator/testing/ledger-contract.ts";
-import { testSharedLedger } from "#facilitator/testing/shared-ledger-contract.ts";
+import { ageTerms, testSharedLedger } from "#facilitator/testing/shared-ledger-contract.ts";
 import { explainMissingPostgres, startPostgres, type PostgresServer } from "../support/postgres.ts";
 import { openTestStore } from "./postgres-place.ts";
 
@@ -44,7 +43,7 @@ describe.skipIf(missing !== undefined)(
       const store = await open();
       return {
         connect: () => createSharedLedger({ chainId: 1_672 }, { store, clock: () => contractMs }),
-        passTime: (ms) => pause(ms),
+        passTime: (ms) => ageTerms(store, ms),
         [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
       };
     });

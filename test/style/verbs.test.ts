@@ -6,7 +6,7 @@ import { root, listSourceFiles } from "./rooms.ts";
 /** What a function may begin with. A word that is missing belongs here if it says what the function does, or answers yes or no. */
 const verbs = new Set(
   `
-  add admit advance allows annotate answer answers apply arm as ask assign attack attempt audit bars begin
+  add admit advance age allows annotate answer answers apply arm as ask assign attack attempt audit bars begin
   begins boot bound buffer build bundle buy call can cancel cause change charge check choose claim clear close
   collect compare compile compose compress compute confirm connect copy count create cut decide define delete deny
   deliver deploy derive describe diagnose digest discard do double download drain drive drop dump edit encode end escape expand

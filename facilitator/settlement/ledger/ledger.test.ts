@@ -1,12 +1,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, describe } from "vitest";
 import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
 import { sqliteLedgerMigrations } from "./schema.ts";
 import { contractMs, openLedgerOver, testLedger } from "../../testing/ledger-contract.ts";
-import { testSharedLedger } from "../../testing/shared-ledger-contract.ts";
+import { ageTerms, testSharedLedger } from "../../testing/shared-ledger-contract.ts";
 import { createSharedLedger } from "../leader/shared-ledger.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "gatehouse-ledger-"));
@@ -26,11 +25,14 @@ describe("settlement ledger in a SQLite file that two processes share for a whil
     count += 1;
     const path = join(folder, `shared-${count}.sqlite`);
     const place = { path, rival: "the other test", setting: "ledger.path", isShared: true };
-    const connect = () => {
-      const store = owned.use(openSqliteStore({ ...place, migrations: sqliteLedgerMigrations }));
-      return createSharedLedger({ chainId: 1_672 }, { store, clock: () => contractMs });
-    };
+    const open = () => openSqliteStore({ ...place, migrations: sqliteLedgerMigrations });
+    const clockwork = resources.use(open());
+    const connect = () => createSharedLedger({ chainId: 1_672 }, { store: owned.use(open()), clock: () => contractMs });
     const owned = resources.move();
-    return { connect, passTime: (ms) => pause(ms), [Symbol.asyncDispose]: () => owned.disposeAsync() };
+    return {
+      connect,
+      passTime: (ms) => ageTerms(clockwork, ms),
+      [Symbol.asyncDispose]: () => owned.disposeAsync(),
+    };
   });
 });
