@@ -40,7 +40,7 @@ export const syncing = '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}';
 /** Starts both on free ports; the bounds are the defaults but for what the environment says. */
 export async function startSmallGateway(
   env: Readonly<Record<string, string>> = {},
-  options: Readonly<{ heapMiB?: number; descriptors?: number }> = {},
+  options: Readonly<{ heapMiB?: number; descriptors?: number; hastened?: Readonly<{ waits: number }> }> = {},
 ): Promise<SmallGateway> {
   const node = await startFakeNode();
   const service = await startSmallService(

@@ -1,6 +1,7 @@
 import type { Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
+import { hastenService } from "../support/hastened-waits.ts";
 import { takeSlice } from "../support/run-size.ts";
 import { generousMs, until } from "../support/until.ts";
 import { startRpcTap } from "./rpc-tap.ts";
@@ -174,5 +175,9 @@ test("killed again and again while eight payments settle: each is settled once",
 
 test("a second process on the same ledger is refused", async () => {
   await using _first = await start("shared");
-  await expect(start("shared")).rejects.toThrow(/the ledger .*shared\.sqlite is in use; stop the other facilitator/);
+  // SQLite waits for five seconds for who may let go of it.
+  const waitsLess = hastenService({ waitsMs: [5_000], times: 20 });
+  await expect(start("shared", chain.url, waitsLess)).rejects.toThrow(
+    /the ledger .*shared\.sqlite is in use; stop the other facilitator/,
+  );
 });

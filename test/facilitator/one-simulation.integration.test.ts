@@ -38,9 +38,9 @@ test("one that nobody verified is simulated when it is settled", async () => {
 
 test("a verdict that is old is requested again", async () => {
   const payment = await signPayment(chain.token);
-  const verifiedAtMs = Date.now();
   expect((await facilitator.verify(payment)).body).toMatchObject({ isValid: true });
-  await until("the verdict is old", generousMs, async () => Date.now() - verifiedAtMs > 2 * verdictFreshMs);
+  const verifiedAtMs = Date.now();
+  await until("the verdict is old", generousMs, async () => Date.now() - verifiedAtMs > verdictFreshMs);
   expect((await facilitator.settle(payment)).body).toMatchObject({ success: true });
   expect(simulations()).toBe(2);
 });

@@ -1,6 +1,7 @@
 import { decodePaymentResponseHeader } from "@x402/core/http";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startRpcTap, type RpcTap, type TapRule } from "../facilitator/rpc-tap.ts";
+import { hastenService } from "../support/hastened-waits.ts";
 import { testAccount } from "../support/payments/payment-chain.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "../support/until.ts";
@@ -31,6 +32,8 @@ beforeAll(async () => {
     GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_RPC_URL: tap.url,
     GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_RPC_TIMEOUT_MS: "500",
     GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_LEDGER_PATH: `${folder.path}/settlement.sqlite`,
+    // It looks at the chain every ten seconds, while that is well.
+    ...hastenService({ waitsMs: [10_000], times: 20 }),
   });
   url = `${findUrl(shop)}/data`;
 });

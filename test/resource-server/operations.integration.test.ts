@@ -4,6 +4,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { hastenService } from "../support/hastened-waits.ts";
 import { openIdleConnections } from "../support/idle-connections.ts";
 import { runToEnd, type ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "../support/until.ts";
@@ -98,7 +99,11 @@ it("connections that send nothing give way to those that do, and the operations 
 it("without its facilitator it stays in the load balancer, says so, names prices, and requests the same payment later", async () => {
   await using state = await createTemporaryFolder();
   await using passing = await startFacilitatorProxy(market.facilitator.url);
-  await using own = await market.openShop(state.path, { GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: passing.url });
+  await using own = await market.openShop(state.path, {
+    GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: passing.url,
+    // It looks every ten seconds, while it is well.
+    ...hastenService({ waitsMs: [10_000], times: 20 }),
+  });
   const readyz = async () => {
     const answer = await fetch(`${findOperationsUrl(own)}/readyz`);
     return [answer.status, ((await answer.json()) as { status: string }).status];

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { hastenService } from "../support/hastened-waits.ts";
 import { runToEnd, type ServiceProcess } from "../support/service-process.ts";
 import {
   openMarket,
@@ -147,7 +148,11 @@ describe("a start that can't be", () => {
   });
 
   it("exits with 1 when another process has the ledger", async () => {
-    const { status, stderr } = await runToEnd("resource-server", await market.shopEnvironment(folder.path));
+    const { status, stderr } = await runToEnd("resource-server", {
+      ...(await market.shopEnvironment(folder.path)),
+      // SQLite waits for five seconds for who may let go of it.
+      ...hastenService({ waitsMs: [5_000], times: 20 }),
+    });
     expect([status, stderr]).toEqual([1, expect.stringMatching(/the ledger .* is in use; stop the other/)]);
   });
 });

@@ -9,7 +9,14 @@ const slowMs = 4_000;
 
 /** An upstream that counts what reaches it. */
 export type TestUpstream = AsyncDisposable &
-  Readonly<{ url: string; hits: () => number; seen: string[]; behave: (behaviour: UpstreamBehaviour) => void }>;
+  Readonly<{
+    url: string;
+    hits: () => number;
+    seen: string[];
+    behave: (behaviour: UpstreamBehaviour) => void;
+    /** Ends what is under way without an answer. */
+    breakOff: () => void;
+  }>;
 
 /** Size of a `large` response: more than a connection that nobody reads can hold. */
 export const largeBytes = 7_000_000;
@@ -37,6 +44,7 @@ export async function startUpstream(): Promise<TestUpstream> {
       behaviour = next;
       seen.length = 0;
     },
+    breakOff: () => server.closeAllConnections(),
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

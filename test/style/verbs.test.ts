@@ -11,7 +11,7 @@ const verbs = new Set(
   collect compare compile compose compress compute confirm connect copy count create cut decide define delete deny
   deliver deploy derive describe diagnose digest discard do double download drain drive drop dump edit encode end escape expand
   expect explain explains fail fetch find finish fit flush follow forecast forget format free from gather get give
-  grow guard halt hang has hash hold identify insert inspect install is join judge keep lift limit link lint list listen
+  grow guard halt hang has hash hasten hold identify insert inspect install is join judge keep lift limit link lint list listen
   load locate lock log look looks make mark mask may measure memoize merge migrate monitor mount must name names
   needs note notify observe offer on open outlives own parse pass pause pay pick place plan poll post prefer preflight
   prepare price print process prove prune purchase push put quote raise rank reach read recognize record redact

@@ -15,8 +15,17 @@ export type TestAccount = Readonly<{
   account: ReturnType<typeof mnemonicToAccount>;
 }>;
 
+/** Accounts that were made before: a mnemonic's seed takes milliseconds. */
+const made = new Map<number, TestAccount>();
+
 /** The account at an index of the test mnemonic: 0 settles, 1 pays, 2 is paid. */
 export function testAccount(index: number): TestAccount {
+  const known = made.get(index) ?? makeAccount(index);
+  made.set(index, known);
+  return known;
+}
+
+function makeAccount(index: number): TestAccount {
   const account = mnemonicToAccount(testMnemonic, { addressIndex: index });
   const { privateKey } = account.getHdKey();
   if (privateKey === null) throw new Error("a mnemonic's account without its key");

@@ -1,0 +1,21 @@
+import { DatabaseSync } from "node:sqlite";
+import { hasten, hastenWaits } from "./hastened-waits.ts";
+
+/** Loaded before a service (`--import`), with `waits` and `times` in its query; see `hastenService`. */
+const { searchParams } = new URL(import.meta.url);
+const waitsMs = (searchParams.get("waits") ?? "").split(",").map(Number);
+const hastened = { waitsMs, times: Number(searchParams.get("times")) };
+
+hastenWaits(hastened);
+
+const seen = new WeakSet<DatabaseSync>();
+const { exec } = DatabaseSync.prototype;
+/** Before the first statement of a database: how long it waits is given to what opens it, which can't be replaced. */
+DatabaseSync.prototype.exec = function execHastened(sql: string) {
+  if (!seen.has(this)) {
+    seen.add(this);
+    const { timeout } = this.prepare("PRAGMA busy_timeout").get() as { timeout: number };
+    exec.call(this, `PRAGMA busy_timeout = ${hasten(timeout, hastened)}`);
+  }
+  exec.call(this, sql);
+};
