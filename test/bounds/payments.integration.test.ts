@@ -4,13 +4,19 @@ import { join } from "node:path";
 import { decodePaymentRequiredHeader, encodePaymentSignatureHeader } from "@x402/core/http";
 import type { PaymentRequirements } from "@x402/core/types";
 import { ExactEvmScheme } from "@x402/evm";
+import { toHex } from "viem";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { buildFacilitatorEnvironment } from "../facilitator/running-facilitator.ts";
 import { startRpcTap, type RpcTap } from "../facilitator/rpc-tap.ts";
-import { signPayment, type PaymentBody } from "../facilitator/signed-payment.ts";
+import { amount, signPayment, type PaymentBody } from "../facilitator/signed-payment.ts";
 import { payee, payer } from "../resource-server/shop.ts";
 import { startUpstream, type TestUpstream } from "../resource-server/test-upstream.ts";
-import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
+import {
+  startPaymentChain,
+  testAccount,
+  type PaymentChain,
+  type TestAccount,
+} from "../support/payments/payment-chain.ts";
 import { isLong } from "../support/run-size.ts";
 import { generousMs, until } from "../support/until.ts";
 import { ask, openMany, openRaw } from "./raw-call.ts";
@@ -50,6 +56,12 @@ beforeAll(async () => {
   url = facilitator.urls["facilitator"] ?? "";
 });
 afterAll(() => resources.disposeAsync());
+
+/** A payment of an account that holds enough for it. */
+async function signFunded(payer: TestAccount): Promise<PaymentBody> {
+  await chain.anvil.request("anvil_dealERC20", [payer.address, chain.token, toHex(amount)]);
+  return signPayment(chain.token, { payer });
+}
 
 const post = (path: string, body: unknown) =>
   ask(`${url}${path}`, typeof body === "string" ? body : JSON.stringify(body), { isAlone: true });
@@ -116,12 +128,12 @@ describe("a facilitator in a small process", () => {
     async () => {
       const payment = await signPayment(chain.token);
       await post("/verify", payment);
-      // Another payer each; their accounts hold nothing.
-      for (let made = 0; made <= most.settlements; made += together) {
+      // As many other payers as are remembered: the first one is forgotten for them.
+      for (let made = 0; made < most.settlements; made += together) {
         const payers = Array.from({ length: together }, (_, at) => testAccount(1_000 + made + at));
-        const others = await Promise.all(payers.map((one) => signPayment(chain.token, { payer: one })));
+        const others = await Promise.all(payers.map(signFunded));
         for (const { text } of await Promise.all(others.map((other) => post("/verify", other))))
-          expect(text).toContain('"isValid":false');
+          expect(text).toContain('"isValid":true');
       }
       const before = simulations();
       const settling = post("/settle", payment);
@@ -148,12 +160,13 @@ const sign = async (accepted: PaymentRequirements) => {
   return encodePaymentSignatureHeader({ x402Version: 2, accepted, payload });
 };
 
+const accepts = (prices: readonly string[]) =>
+  prices.map((price) => ({ scheme: "exact", price, network: "eip155:1672" }));
+
 describe("a resource server in a small process", () => {
   let upstream: TestUpstream;
   let shop: SmallService;
   let shopUrl: string;
-  const accepts = (prices: readonly string[]) =>
-    prices.map((price) => ({ scheme: "exact", price, network: "eip155:1672" }));
   const routes = (prices: readonly string[]) =>
     JSON.stringify({
       "GET /data": { accepts: accepts(prices), upstream: `${upstream.url}/data` },
