@@ -8,7 +8,7 @@ import { toHex } from "viem";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { buildFacilitatorEnvironment } from "../facilitator/running-facilitator.ts";
 import { startRpcTap, type RpcTap } from "../facilitator/rpc-tap.ts";
-import { amount, signPayment, type PaymentBody } from "../facilitator/signed-payment.ts";
+import { amount as paymentAmount, signPayment, type PaymentBody } from "../facilitator/signed-payment.ts";
 import { payee, payer } from "../resource-server/shop.ts";
 import { startUpstream, type TestUpstream } from "../resource-server/test-upstream.ts";
 import {
@@ -58,9 +58,9 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync());
 
 /** A payment of an account that holds enough for it. */
-async function signFunded(payer: TestAccount): Promise<PaymentBody> {
-  await chain.anvil.request("anvil_dealERC20", [payer.address, chain.token, toHex(amount)]);
-  return signPayment(chain.token, { payer });
+async function signFunded(holder: TestAccount): Promise<PaymentBody> {
+  await chain.anvil.request("anvil_dealERC20", [holder.address, chain.token, toHex(paymentAmount)]);
+  return signPayment(chain.token, { payer: holder });
 }
 
 const post = (path: string, body: unknown) =>

@@ -2,10 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
 /** What the upstream does next; `data` unless a test says otherwise. */
-type UpstreamBehaviour = "data" | "slow" | "error" | "hang" | "large";
-
-/** How long a `slow` response takes. */
-const slowMs = 4_000;
+type UpstreamBehaviour = "data" | "held" | "error" | "hang" | "large";
 
 /** An upstream that counts what reaches it. */
 export type TestUpstream = AsyncDisposable &
@@ -14,6 +11,8 @@ export type TestUpstream = AsyncDisposable &
     hits: () => number;
     seen: string[];
     behave: (behaviour: UpstreamBehaviour) => void;
+    /** Answers the requests that are held. */
+    letGo: () => void;
     /** Ends what is under way without an answer. */
     breakOff: () => void;
   }>;
@@ -24,6 +23,7 @@ export const largeBytes = 7_000_000;
 /** Starts an upstream on a free port. */
 export async function startUpstream(): Promise<TestUpstream> {
   const seen: string[] = [];
+  const held: (() => void)[] = [];
   let behaviour: UpstreamBehaviour = "data";
   const server = createServer((request, response) => {
     seen.push(`${request.method} ${request.url} ${JSON.stringify(request.headers)}`);
@@ -32,7 +32,7 @@ export async function startUpstream(): Promise<TestUpstream> {
     if (behaviour === "error") return void response.writeHead(500).end('{"secret":"stack trace"}');
     if (behaviour === "large") return void response.end(JSON.stringify("x".repeat(largeBytes)));
     const answer = JSON.stringify({ sold: seen.length });
-    if (behaviour === "slow") setTimeout(() => response.end(answer), slowMs);
+    if (behaviour === "held") held.push(() => response.end(answer));
     else response.end(answer);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -43,6 +43,9 @@ export async function startUpstream(): Promise<TestUpstream> {
     behave(next) {
       behaviour = next;
       seen.length = 0;
+    },
+    letGo: () => {
+      for (const answer of held.splice(0)) answer();
     },
     breakOff: () => server.closeAllConnections(),
     [Symbol.asyncDispose]: async () => {

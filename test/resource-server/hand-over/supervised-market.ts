@@ -6,6 +6,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { freePorts } from "#daemon/testing/free-ports.ts";
 import { startPaymentChain, testAccount, type PaymentChain } from "../../support/payments/payment-chain.ts";
+import { hastenService } from "../../support/hastened-waits.ts";
+import { isLong } from "../../support/run-size.ts";
 import { startService, type ServiceProcess } from "../../support/service-process.ts";
 import { readSettingsInForce } from "../../support/settings-in-force.ts";
 import { startUpstream, type TestUpstream } from "../test-upstream.ts";
@@ -29,27 +31,33 @@ export type Supervised = AsyncDisposable &
     audited: () => Promise<readonly Readonly<Record<string, unknown>>[]>;
   }>;
 
-/** A facilitator and a resource server that are handed over, each with a ledger in a file. */
-export type SupervisedMarket = AsyncDisposable &
-  Readonly<{
-    chain: PaymentChain;
-    upstream: TestUpstream;
-    facilitator: Supervised;
-    shop: Supervised;
-  }>;
+/** A resource server that is handed over, and settles by itself; its ledgers are files. */
+export type SelfSupervisedMarket = AsyncDisposable &
+  Readonly<{ chain: PaymentChain; upstream: TestUpstream; shop: Supervised }>;
 
-/** Starts all of it; `facilitated` names where payments are settled. */
-export async function openSupervisedMarket(
-  facilitated: "by a facilitator" | "in the resource server",
-): Promise<SupervisedMarket> {
+/** A facilitator and a resource server that are handed over, each with a ledger in a file. */
+export type SupervisedMarket = SelfSupervisedMarket & Readonly<{ facilitator: Supervised }>;
+
+/** Starts a resource server and all that it needs. */
+export async function openSelfSupervisedMarket(): Promise<SelfSupervisedMarket> {
   await using resources = new AsyncDisposableStack();
-  const chain = resources.use(await startPaymentChain());
-  const upstream = resources.use(await startUpstream());
-  const folder = await mkdtemp(join(tmpdir(), "gatehouse-supervised-"));
-  resources.defer(() => rm(folder, { recursive: true, force: true }));
-  const routesPath = join(folder, "routes.json5");
-  const accepts = `{ scheme: "exact", price: "0.01", network: "eip155:1672" }`;
-  await writeFile(routesPath, `{ "GET /data": { accepts: ${accepts}, upstream: "${upstream.url}/data" } }`);
+  const place = resources.use(await openPlace());
+  const shop = resources.use(
+    await superviseShop(
+      place,
+      { settlement: { rpcUrl: place.chain.url, ledgerPath: join(place.folder, "settlement.sqlite") } },
+      { GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_PRIVATE_KEY: testAccount(0).privateKey },
+    ),
+  );
+  const owned = resources.move();
+  return { ...place, shop, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** Starts all of it. */
+export async function openSupervisedMarket(): Promise<SupervisedMarket> {
+  await using resources = new AsyncDisposableStack();
+  const place = resources.use(await openPlace());
+  const { chain, folder } = place;
   const facilitator = resources.use(
     await supervise("facilitator", folder, {
       settings: {
@@ -59,25 +67,44 @@ export async function openSupervisedMarket(
       env: { GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: testAccount(0).privateKey },
     }),
   );
-  const isInProcess = facilitated === "in the resource server";
-  const settling = isInProcess
-    ? { settlement: { rpcUrl: chain.url, ledgerPath: join(folder, "settlement.sqlite") } }
-    : { facilitator: { url: facilitator.url } };
-  const shop = resources.use(
-    await supervise("resource-server", folder, {
-      settings: {
-        routesPath,
-        payTo: testAccount(2).address,
-        token: { address: chain.token },
-        payment: { resumeIntervalMs: 200 },
-        ...settling,
-      },
-      env: isInProcess ? { GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_PRIVATE_KEY: testAccount(0).privateKey } : {},
-    }),
-  );
+  const shop = resources.use(await superviseShop(place, { facilitator: { url: facilitator.url } }));
   const owned = resources.move();
-  return { chain, upstream, facilitator, shop, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { ...place, facilitator, shop, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
+
+/** What a resource server needs besides who settles. */
+async function openPlace() {
+  await using resources = new AsyncDisposableStack();
+  const chain = resources.use(await startPaymentChain());
+  const upstream = resources.use(await startUpstream());
+  const folder = await mkdtemp(join(tmpdir(), "gatehouse-supervised-"));
+  resources.defer(() => rm(folder, { recursive: true, force: true }));
+  const routesPath = join(folder, "routes.json5");
+  const accepts = `{ scheme: "exact", price: "0.01", network: "eip155:1672" }`;
+  await writeFile(routesPath, `{ "GET /data": { accepts: ${accepts}, upstream: "${upstream.url}/data" } }`);
+  const owned = resources.move();
+  return { folder, chain, upstream, routesPath, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+function superviseShop(
+  { folder, chain, routesPath }: Awaited<ReturnType<typeof openPlace>>,
+  settling: object,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Supervised> {
+  return supervise("resource-server", folder, {
+    settings: {
+      routesPath,
+      payTo: testAccount(2).address,
+      token: { address: chain.token },
+      payment: { resumeIntervalMs: 200 },
+      ...settling,
+    },
+    env,
+  });
+}
+
+/** Settings files are looked at twice a second: five times as often where the waits are not the point. */
+const waitsLess = isLong ? {} : hastenService({ waitsMs: [500], times: 5 });
 
 /** Starts one of them; its ledger is a file in the folder, unless the environment says where else. */
 export async function supervise(
@@ -101,7 +128,7 @@ export async function supervise(
     running = undefined;
     running = await startService(
       service,
-      { ...env, XDG_STATE_HOME: join(folder, "home") },
+      { ...waitsLess, ...env, XDG_STATE_HOME: join(folder, "home") },
       { args: ["--settings", path, "--hand-over"] },
     );
   };
