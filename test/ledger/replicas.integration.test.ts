@@ -10,7 +10,7 @@ import { buyUntilKnown, openReplicatedMarket, price, type ReplicatedMarket } fro
 
 const missing = explainMissingPostgres();
 /** How many payments are shown to both resource servers, and how many buy while processes are killed. */
-const [shown, bought] = isLong ? [200, 100] : [60, 40];
+const [shown, bought] = isLong ? [200, 100] : [20, 20];
 const [payer, payee] = [testAccount(1).address, testAccount(2).address];
 
 describe.skipIf(missing !== undefined)(
@@ -72,12 +72,14 @@ describe.skipIf(missing !== undefined)(
       expect(await sendCopies(header, urls, 4)).toBe(0);
     }, 60_000);
 
-    test("each process killed at a random moment, and PostgreSQL restarted: nothing is lost, nothing charged twice", async () => {
+    const killed = isLong ? "each process" : "one of each two";
+    test(`${killed} killed at a random moment, and PostgreSQL restarted: nothing is lost, nothing charged twice`, async () => {
       const seed = Math.floor(Math.random() * 2 ** 31);
       const random = createRandom(seed);
       const headers = await market.signPayments(bought);
       const replicas = [...market.facilitators, ...market.shops];
-      const strikes = isLong ? [...replicas, ...replicas] : replicas;
+      const oneOf = <One>(all: readonly One[]) => all.slice(random() * all.length).slice(0, 1);
+      const strikes = isLong ? [...replicas, ...replicas] : [...oneOf(market.facilitators), ...oneOf(market.shops)];
       let isOver = false;
       // Payments keep coming until the last strike, so that each strike meets some at every stage.
       const buying = Promise.all(
@@ -94,7 +96,7 @@ describe.skipIf(missing !== undefined)(
         await replica.start();
       }
       await market.postgres.stop();
-      await sleep(random() * 2_000);
+      await sleep(random() * (isLong ? 2_000 : 1_000));
       await market.postgres.start();
       isOver = true;
       const ends = await buying;
