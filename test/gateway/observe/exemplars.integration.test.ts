@@ -53,6 +53,9 @@ it.skipIf(!hasPrometheus)(
       GATEHOUSE_GATEWAY_TRACING_OTLP_URL: collector.url,
       GATEHOUSE_GATEWAY_TRACING_SAMPLE_RATIO: "1",
     });
+    // First of all: it takes what it is to scrape after five seconds.
+    await using prometheus = await startPrometheus({ rules: [], intervalMs: 1_000 });
+    await prometheus.scrape({ gateway: [new URL(gateway.urls["operations"] ?? "").host] });
     await until("a call is answered by the node", generousMs, async () => {
       await call(gateway.urls["gateway"] ?? "", "eth_gasPrice");
       return collector.spans().some(({ name }) => name === "node eth_gasPrice");
@@ -61,8 +64,6 @@ it.skipIf(!hasPrometheus)(
     expect(plain.type).toMatch(/^text\/plain/);
     expect(plain.text).not.toContain("trace_id");
 
-    await using prometheus = await startPrometheus({ rules: [], intervalMs: 1_000 });
-    await prometheus.scrape({ gateway: [new URL(gateway.urls["operations"] ?? "").host] });
     const asked = new URLSearchParams({
       query: `${family}_bucket`,
       start: String(Date.now() / 1_000 - 600),
