@@ -19,7 +19,7 @@ export const sizedTests = [
   "test/cli/{exit-codes,masked-urls}.integration.test.ts",
   "test/devnet/command/ops.integration.test.ts",
   "test/facilitator/crash.integration.test.ts",
-  "test/bounds/{engine-proxy,gateway-callers,gateway-connections,gateway-websockets,payments,sidecar}.integration.test.ts",
+  "test/bounds/{engine-proxy,gateway-answers,gateway-callers,gateway-connections,gateway-websockets,payments,sidecar}.integration.test.ts",
   "test/gateway/listener/fast-path.integration.test.ts",
   "test/ledger/replicas.integration.test.ts",
   "test/resource-server/hand-over/hand-over.integration.test.ts",

@@ -88,7 +88,7 @@ describe("a client that sends requests and reads no answers", () => {
       await using gateway = await startTestGateway(node, {
         tiers: { public: limitlessTier },
         upstream: { connections: 1 },
-        listener: { fastPath, slowReaderTimeoutMs: 2_000 },
+        listener: { fastPath, slowReaderTimeoutMs: 1_000 },
       });
       const socket = connectDeafly(gateway.url, '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}', 1);
       await until("the answer waits for its reader", async () => (await held(gateway)) > 1_000_000);
