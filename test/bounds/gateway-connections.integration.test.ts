@@ -142,7 +142,7 @@ it.concurrent("connections of the operators' listener", async () => {
 });
 
 it.concurrent("first bytes of a trusted proxy with `proxyProtocol`", async () => {
-  const waitMs = isLong ? 5_000 : 2_000;
+  const waitMs = isLong ? 5_000 : 3_000;
   await using gateway = await startGateway(
     {
       GATEHOUSE_GATEWAY_CALLERS_TRUSTED_PROXIES: "127.0.0.2",
