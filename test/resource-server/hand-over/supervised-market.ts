@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
 import { freePorts } from "#daemon/testing/free-ports.ts";
 import { startPaymentChain, testAccount, type PaymentChain } from "../../support/payments/payment-chain.ts";
 import { hastenService } from "../../support/hastened-waits.ts";
@@ -133,6 +134,8 @@ export async function supervise(
     );
   };
   const look = async () => {
+    // A wait for what it finds looks again and again, which would cost the service more than all else.
+    await sleep(80);
     const urls = { operations: `http://127.0.0.1:${operationsPort}` };
     return readSettingsInForce({ urls }, path).catch(() => undefined);
   };
