@@ -26,7 +26,7 @@ export const sizedTests = [
   "test/sidecar/hand-over/hand-over.integration.test.ts",
   "test/sidecar/{corrupt-data,faults,few-descriptors,hanging-compiler,killed-at-each-step,no-descriptors,restarts-at-night,silent-name-server,slow-gateway,upkeep-of-devnet}.integration.test.ts",
   "test/sidecar/page/{page,page-actions,page-of-status,page-pictures,overview,runbook-pages}.integration.test.ts",
-  "test/sidecar/upgrade/{killed-while-upgrading,restore-data,upgrade-command,upgrade-in-turn}.integration.test.ts",
+  "test/sidecar/upgrade/{killed-while-upgrading,restore-data}.integration.test.ts",
 ];
 
 /** Tests that send as many generated messages as `GATEHOUSE_FUZZ_RUNS` says. */

@@ -1,7 +1,7 @@
 import type { NodeProfile } from "./node-profile.ts";
 
-/** What the programs of a fake node are made for. */
-export type FakePrograms = Readonly<{ port: number; profile: NodeProfile }>;
+/** What the programs of a fake node are made for. They find their port in the workspace, so that a release can come to several nodes. */
+export type FakePrograms = Readonly<{ profile: NodeProfile }>;
 
 /** A chain quick enough that many blocks, which a proof or a pace takes, are a second or two. */
 export const blockTimeMs = 25;
@@ -11,10 +11,11 @@ const strictOpensAfterMs = 400;
 const strictReportsAfterMs = 700;
 
 /** The node: JSON-RPC with a height that rises by itself. It reads node.conf at its start only. */
-export const nodeProgram = ({ port, profile }: FakePrograms) => `
+export const nodeProgram = ({ profile }: FakePrograms) => `
 import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 const strict = ${profile === "strict"};
+const port = Number(readFileSync("../port", "utf8"));
 const beganMs = performance.now();
 const config = readFileSync("node.conf", "utf8");
 const version = readFileSync("../version", "utf8");
@@ -55,7 +56,7 @@ const server = createServer(async (request, response) => {
   if (strict) response.statusCode = code === -32601 ? 404 : 503;
   response.end(JSON.stringify({ jsonrpc: "2.0", id, error: { code, message: "not available" } }));
 });
-const open = () => server.listen(${port}, "127.0.0.1", () => writeFileSync("../running.conf", config));
+const open = () => server.listen(port, "127.0.0.1", () => writeFileSync("../running.conf", config));
 const opensAfter = existsSync("../opens-after") ? Number(readFileSync("../opens-after", "utf8")) : 0;
 setTimeout(open, Math.max(opensAfter, strict ? ${strictOpensAfterMs} : 0));
 `;
@@ -64,13 +65,14 @@ setTimeout(open, Math.max(opensAfter, strict ? ${strictOpensAfterMs} : 0));
  * The start and stop of the node. A strict one does not wait until the node answers, and ends with status 0 even when it could do
  * nothing; its standard error alone says so.
  */
-export const opsProgram = ({ port, profile }: FakePrograms) => `
+export const opsProgram = ({ profile }: FakePrograms) => `
 const { spawn } = require("node:child_process");
 const { readFileSync, rmSync } = require("node:fs");
 const strict = ${profile === "strict"};
+const port = readFileSync("../port", "utf8");
 const [verb] = process.argv.slice(2);
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-const answers = () => fetch("http://127.0.0.1:${port}", { method: "POST", body: '{"id":1,"method":"eth_blockNumber"}' }).then(() => true, () => false);
+const answers = () => fetch("http://127.0.0.1:" + port, { method: "POST", body: '{"id":1,"method":"eth_blockNumber"}' }).then(() => true, () => false);
 const fail = (words) => { console.error(words); process.exit(strict ? 0 : 1); };
 const pid = () => { try { return Number(readFileSync("../node.pid", "utf8")); } catch { return 0; } };
 (async () => {

@@ -76,7 +76,8 @@ export async function createFakeNode(config = driftedConfig): Promise<FakeNode> 
   const configPath = join(binDirectory, "node.conf");
   await writeFile(configPath, config);
   const [port = 0] = await freePorts(1);
-  const programs = { port, profile: testProfile };
+  const programs = { profile: testProfile };
+  await writeFile(join(workspace, "port"), String(port));
   await script(join(binDirectory, "node-process.mjs"), nodeProgram(programs));
   await script(join(binDirectory, "ops"), opsProgram(programs));
   await script(join(binDirectory, "node_cli"), nodeCliProgram(programs));

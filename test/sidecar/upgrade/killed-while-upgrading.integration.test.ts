@@ -8,7 +8,7 @@ import { until } from "../../support/until.ts";
 import { startUpgradeProcess } from "../../support/upgrade-process.ts";
 
 /** Upgrades of a run, each with up to three kills of the sidecar and of the node: about a hundred kills in a long run. */
-const rounds = isLong ? 60 : 2;
+const rounds = isLong ? 60 : 1;
 
 /** More steps outside the process than an upgrade has; a kill that would come later does not come. */
 const stepsMax = 140;

@@ -1,21 +1,12 @@
 import { chmod, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import { makeRelease } from "#devnet/testing/new-version.ts";
 import { isOnPath } from "#devnet/pushgateway/real-pushgateway.ts";
-import { createFakeNode } from "#sidecar/testing/fake-node.ts";
+import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { createPortHolders } from "#sidecar/upkeep/upgrade/node-power.ts";
 import { runCancelCommand } from "#sidecar/upkeep/control/upgrade-command.ts";
-import type { DevnetWorkspace } from "../../support/node/devnet-workspace.ts";
-import {
-  findControl,
-  keepPrinted,
-  readHash,
-  readHeight,
-  readVersion,
-  startSettledDevnet,
-  upgradeDevnet,
-} from "../../support/node/settled-devnet.ts";
+import { findControl, keepPrinted, readHeight, upgradeDevnet } from "../../support/node/settled-devnet.ts";
+import { chainOf, oldBlocks, startSettledFake } from "../../support/node/settled-fake-node.ts";
 import { until } from "../../support/until.ts";
 import { startUpgradeProcess } from "../../support/upgrade-process.ts";
 
@@ -39,43 +30,31 @@ async function replaceRsync(workspace: string, body: string): Promise<() => Prom
   return () => rm(program);
 }
 
-const workOf = ({ workspace }: Pick<DevnetWorkspace, "workspace">) => join(workspace, ".gatehouse-upgrade");
+const workOf = ({ workspace }: Pick<FakeNode, "workspace">) => join(workspace, ".gatehouse-upgrade");
 
 describe.skipIf(!isThere)(`an upgrade whose data are copied by rsync${skipped}`, () => {
-  test("shows how long the node stands still, copies while it runs, and proves the new version", async () => {
-    await using settled = await startSettledDevnet(byRsync);
+  test("shows how long the node stands still, copies while it runs, and puts back the data that a new version ruined, as they were when the node was stopped", async () => {
+    await using settled = await startSettledFake(byRsync);
     const { node, upkeep } = settled;
-    const source = await makeRelease(join(node.workspace, "releases", "good"), "0.16.2", "good");
+    const source = await node.release("0.16.2", "corrupting");
     const { printed } = await upgradeDevnet(upkeep, source, { dryRun: true });
     expect(printed).toContain("while it runs, by rsync");
     expect(printed).toContain("how long the node stands still depends on what changed meanwhile");
-    const hash = await readHash(node, 2);
-    const done = await upgradeDevnet(upkeep, source);
-    expect(done.printed).toContain("The upgrade from 0.15.0 to 0.16.2 is proved.");
-    expect(done).toMatchObject({ status: 0, errors: "" });
-    expect(await readHash(node, 2)).toBe(hash);
-    expect(await readdir(workOf(node))).toEqual([]);
+    const height = await readHeight(node);
+    const failed = await upgradeDevnet(upkeep, source);
+    expect(failed.printed).toContain("the node runs as 0.15.0 again, with its old data and old node.conf");
+    expect(await node.version()).toBe("0.15.0");
+    expect(await readFile(chainOf(node), "utf8")).toBe(oldBlocks);
+    expect(await readHeight(node)).toBeGreaterThan(height);
+    expect(upkeep.state.upgrade.get()?.before.height).toBeGreaterThanOrEqual(height);
     const messages = upkeep.events.list().map(({ message }) => message);
     expect(messages).toContain("The upgrade from 0.15.0 to 0.16.2 comes to the node.");
   });
 
-  test("puts back the data that a new version ruined, as they were when the node was stopped", async () => {
-    await using settled = await startSettledDevnet(byRsync);
-    const { node, upkeep } = settled;
-    const source = await makeRelease(join(node.workspace, "releases", "corrupting"), "0.16.2", "corrupting");
-    const [hash, height] = [await readHash(node, 2), await readHeight(node)];
-    const failed = await upgradeDevnet(upkeep, source);
-    expect(failed.printed).toContain("the node runs as 0.15.0 again, with its old data and old node.conf");
-    expect(await readVersion(node)).toContain("0.15.0");
-    expect(await readHash(node, 2)).toBe(hash);
-    expect(await readHeight(node)).toBeGreaterThan(height);
-    expect(upkeep.state.upgrade.get()?.before.height).toBeGreaterThanOrEqual(height);
-  });
-
   test("leaves the node as it is where the copy fails or is withdrawn: no stop, no hold, and nothing is left of it", async () => {
-    await using settled = await startSettledDevnet({ ...byRsync, GATEHOUSE_SIDECAR_UPGRADE_LATE_MS: "1000" });
+    await using settled = await startSettledFake({ ...byRsync, GATEHOUSE_SIDECAR_UPGRADE_LATE_MS: "1000" });
     const { node, upkeep } = settled;
-    const source = await makeRelease(join(node.workspace, "releases", "good"), "0.16.2", "good");
+    const source = await node.release("0.16.2", "good");
     const holders = createPortHolders(node.httpUrl, () => join(node.workspace, "bin"));
     const running = await holders.now();
     await replaceRsync(node.workspace, 'echo "rsync: no access" >&2; exit 23');

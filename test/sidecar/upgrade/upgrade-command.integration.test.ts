@@ -1,29 +1,18 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { makeRelease, type NewVersion } from "#devnet/testing/new-version.ts";
 import type { RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import type { DevnetWorkspace } from "../../support/node/devnet-workspace.ts";
-import { takeSlice } from "../../support/run-size.ts";
-import {
-  readHash,
-  readHeight,
-  readVersion,
-  startSettledDevnet,
-  upgradeDevnet,
-} from "../../support/node/settled-devnet.ts";
+import { readHash, readHeight, upgradeDevnet } from "../../support/node/settled-devnet.ts";
+import { chainOf, oldBlocks, startSettledFake } from "../../support/node/settled-fake-node.ts";
 
 const restarts = ({ events }: RunningUpkeep) =>
   events.list().filter(({ message }) => message.startsWith("Restarting the node")).length;
 
-const release = (node: DevnetWorkspace, kind: NewVersion) =>
-  makeRelease(join(node.workspace, "releases", kind), "0.16.2", kind);
-
 test("an upgrade is shown, refused without a word of yes, and then proved: version, blocks, node.conf, pruning; nothing is left behind", async () => {
-  await using settled = await startSettledDevnet();
+  await using settled = await startSettledFake();
   const { node, upkeep } = settled;
-  const source = await release(node, "good");
-  const before = await readFile(node.configPath, "utf8");
+  const source = await node.release("0.16.2", "good");
+  const before = await node.config();
   const shown = await upgradeDevnet(upkeep, source, { dryRun: true });
   expect(shown).toMatchObject({ status: 0, errors: "" });
   expect(shown.printed).toContain("from 0.15.0 to 0.16.2");
@@ -38,17 +27,17 @@ test("an upgrade is shown, refused without a word of yes, and then proved: versi
     1,
     expect.objectContaining({ result: "shown", plan: expect.objectContaining({ from: "0.15.0", to: "0.16.2" }) }),
   ]);
-  expect(await readVersion(node)).toContain("0.15.0");
-  expect(await readFile(node.configPath, "utf8")).toBe(before);
+  expect(await node.version()).toBe("0.15.0");
+  expect(await node.config()).toBe(before);
   const [hash, height] = [await readHash(node, 2), await readHeight(node)];
   const restartsBefore = restarts(upkeep);
   const done = await upgradeDevnet(upkeep, source);
   expect(done.printed).toContain("The upgrade from 0.15.0 to 0.16.2 is proved.");
   expect(done).toMatchObject({ status: 0, errors: "" });
-  expect(await readVersion(node)).toContain("0.16.2");
+  expect(await node.version()).toBe("0.16.2");
   expect(await readHash(node, 2)).toBe(hash);
   expect(await readHeight(node)).toBeGreaterThan(height);
-  expect(await readFile(node.configPath, "utf8")).toContain("storage_enable_cetina");
+  expect(await node.config()).toContain("storage_enable_cetina");
   expect((await upkeep.reason("UpgradeProved", "Proved")).status).toBe("True");
   expect(await readdir(join(node.workspace, ".gatehouse-upgrade"))).toEqual([]);
   // The keys are those of the new version already: no second restart for them.
@@ -63,27 +52,27 @@ test("an upgrade is shown, refused without a word of yes, and then proved: versi
   ]);
 });
 
-test.each(takeSlice(["broken", "corrupting"] as const, 2))(
-  "a %s version is rolled back: programs, old data and old node.conf, proved, and held",
-  async (kind) => {
-    await using settled = await startSettledDevnet();
-    const { node, upkeep } = settled;
-    const before = await readFile(node.configPath, "utf8");
-    const programs = await readFile(join(node.workspace, "bin", "ops"), "utf8");
-    const [hash, height] = [await readHash(node, 2), await readHeight(node)];
-    const failed = await upgradeDevnet(upkeep, await release(node, kind));
-    expect(failed.printed).toContain("the node runs as 0.15.0 again, with its old data and old node.conf");
-    expect(failed.status).toBe(1);
-    expect(await readVersion(node)).toContain("0.15.0");
-    expect(await readHash(node, 2)).toBe(hash);
-    expect(await readHeight(node)).toBeGreaterThan(height);
-    expect(await readFile(node.configPath, "utf8")).toBe(before);
-    expect(await readFile(join(node.workspace, "bin", "ops"), "utf8")).toBe(programs);
-    expect(await readdir(join(node.workspace, "bin"))).not.toContain("release.json");
-    const condition = await upkeep.reason("UpgradeProved", "RolledBack");
-    expect(condition).toMatchObject({ status: "False" });
-    expect((await upkeep.reason("Unheld", "Held")).message).toContain("was rolled back");
-    expect((await upgradeDevnet(upkeep, await release(node, "good"))).printed).toContain("problem: a hold is in force");
-    expect(await upkeep.metrics.metrics()).toContain('gatehouse_node_upgrades_total{end="rolled-back"} 1');
-  },
-);
+test("a corrupting version is rolled back: programs, old data and old node.conf, proved, and held", async () => {
+  await using settled = await startSettledFake();
+  const { node, upkeep } = settled;
+  const before = await node.config();
+  const program = () => readFile(join(node.binDirectory, "node-process.mjs"), "utf8");
+  const [programs, old] = [await readdir(node.binDirectory), await program()];
+  const height = await readHeight(node);
+  const failed = await upgradeDevnet(upkeep, await node.release("0.16.2", "corrupting"));
+  expect(failed.printed).toContain("the node runs as 0.15.0 again, with its old data and old node.conf");
+  expect(failed.status).toBe(1);
+  expect(await node.version()).toBe("0.15.0");
+  expect(await readFile(chainOf(node), "utf8")).toBe(oldBlocks);
+  expect(await readHeight(node)).toBeGreaterThan(height);
+  expect(await node.config()).toBe(before);
+  expect(await node.running()).toBe(before);
+  expect((await readdir(node.binDirectory)).toSorted()).toEqual(programs.toSorted());
+  expect(await program()).toBe(old);
+  const condition = await upkeep.reason("UpgradeProved", "RolledBack");
+  expect(condition).toMatchObject({ status: "False" });
+  expect((await upkeep.reason("Unheld", "Held")).message).toContain("was rolled back");
+  const next = await upgradeDevnet(upkeep, await node.release("0.16.2", "good"));
+  expect(next.printed).toContain("problem: a hold is in force");
+  expect(await upkeep.metrics.metrics()).toContain('gatehouse_node_upgrades_total{end="rolled-back"} 1');
+});

@@ -76,7 +76,11 @@ export function keepPrinted() {
   return { output, printed: () => ({ printed, errors }) };
 }
 
-async function call<Result>({ httpUrl }: DevnetWorkspace, method: string, params: readonly unknown[] = []) {
+async function call<Result>(
+  { httpUrl }: Pick<DevnetWorkspace, "httpUrl">,
+  method: string,
+  params: readonly unknown[] = [],
+) {
   const { result, error } = await callRpc<Result>(httpUrl, method, params);
   if (result === undefined) throw new Error(`${method}: ${error?.message}`);
   return result;
@@ -87,12 +91,12 @@ export async function readVersion(node: DevnetWorkspace): Promise<string> {
   return (await call<{ binaryVersion: string }>(node, "debug_protocolVersion")).binaryVersion;
 }
 
-/** Asks a devnet node for a block's hash. */
-export async function readHash(node: DevnetWorkspace, number: number): Promise<string> {
+/** Asks a node for a block's hash. */
+export async function readHash(node: Pick<DevnetWorkspace, "httpUrl">, number: number): Promise<string> {
   return (await call<{ hash: string }>(node, "eth_getBlockByNumber", [`0x${number.toString(16)}`, false])).hash;
 }
 
-/** Asks a devnet node for its height. */
-export async function readHeight(node: DevnetWorkspace): Promise<number> {
+/** Asks a node for its height. */
+export async function readHeight(node: Pick<DevnetWorkspace, "httpUrl">): Promise<number> {
   return Number(await call<string>(node, "eth_blockNumber"));
 }

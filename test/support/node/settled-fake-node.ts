@@ -1,0 +1,57 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { systemClock, type Clock } from "#daemon/clock.ts";
+import type { Environment } from "#daemon/settings/environment.ts";
+import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
+import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
+
+/** What the data of a settled fake node hold. */
+export const oldBlocks = "old blocks";
+
+/** Where a fake node has its data. */
+export const chainOf = ({ workspace }: Pick<FakeNode, "workspace">) => join(workspace, "data", "chain");
+
+/** How many times as fast the time goes in which a node has to answer and to advance: what a failed start is waited for is over sooner. */
+const pace = 5;
+
+const seconds = (real: number) => String(real * 1_000 * pace);
+
+/** Runs the upkeep of a fake node, which looks seldom on its own: each look at pruning starts a process. */
+export function runFakeUpkeep(
+  node: FakeNode,
+  environment: Environment = {},
+  { clock = systemClock, ...options }: Readonly<{ stateDirectory?: string; clock?: Clock }> = {},
+): Promise<RunningUpkeep> {
+  return runUpkeep(
+    node,
+    {
+      GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: seconds(30),
+      GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: seconds(5),
+      GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "60",
+      GATEHOUSE_SIDECAR_PRUNE_INTERVAL_MS: "5000",
+      GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "1000",
+      ...environment,
+    },
+    { ...options, clock: { ...clock, monotonicMs: () => clock.monotonicMs() * pace } },
+  );
+}
+
+/** Waits until the upkeep of a fake node has nothing to do any more. */
+export async function waitUntilFakeSettled(upkeep: RunningUpkeep): Promise<void> {
+  await upkeep.reason("AutoPruneOn", "On");
+  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("ConfigCurrent", "AsDesired");
+}
+
+/** Starts a fake node of 0.15.0 under an upkeep that has nothing to do any more. */
+export async function startSettledFake(environment: Environment = {}) {
+  await using resources = new AsyncDisposableStack();
+  const node = resources.use(await createFakeNode());
+  await node.install("0.15.0");
+  await writeFile(chainOf(node), oldBlocks);
+  await node.start();
+  const upkeep = resources.use(await runFakeUpkeep(node, environment));
+  await waitUntilFakeSettled(upkeep);
+  const owned = resources.move();
+  return { node, upkeep, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
