@@ -4,11 +4,21 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { rightStatus } from "#status/testing/sample-status.ts";
+import { isLong } from "../support/run-size.ts";
 import { generousMs, until } from "../support/until.ts";
-import { startSmallService } from "./small-service.ts";
+import { startSmallService, type Hastening } from "./small-service.ts";
 
 const answerBytesMax = 1_048_576;
 const hourMs = 3_600_000;
+
+/** Services whose answers are large: all that an overview takes in a long run. */
+const largeCount = isLong ? 64 : 12;
+
+/** A look a second. */
+const quick = { waits: 5 };
+
+/** An hour in twenty seconds, or in three, with a look a minute then. */
+const hour = isLong ? { clock: 180, waits: 180 } : { clock: 1_200, waits: 100 };
 
 type Shown = Readonly<{
   name: string;
@@ -47,9 +57,7 @@ async function readPlace(child: ChildProcess): Promise<Readonly<{ overview: stri
 }
 
 /** An overview of sixty-four services, or of another number, in a small process. */
-async function startSmallOverview(
-  options: Readonly<{ count?: number; hastened?: Readonly<{ clock: number; waits: number }> }> = {},
-) {
+async function startSmallOverview(options: Readonly<{ count?: number; hastened?: Hastening }> = {}) {
   const { count = 64, ...more } = options;
   const args = ["--port", "0", "--targets", ...targets(count)];
   const service = await startSmallService("dashboard", {}, { args, reports: readPlace, ...more });
@@ -88,7 +96,7 @@ it("targets of the overview", async () => {
 
 it("bytes of a target's answer to the overview", async () => {
   answer = sayStatus(answerBytesMax);
-  await using overview = await startSmallOverview();
+  await using overview = await startSmallOverview({ count: largeCount, hastened: quick });
   await overview.all("all are read", ({ state }) => state === "Node down");
   answer = sayStatus(answerBytesMax + 1);
   const refused = await overview.all("none is read", ({ answers }) => !answers);
@@ -118,7 +126,7 @@ it("time of the overview's look at a target", async () => {
     response.on("close", () => waiting.set(address, (waiting.get(address) ?? 1) - 1));
   };
   answer = sayStatus(4_096);
-  await using overview = await startSmallOverview();
+  await using overview = await startSmallOverview({ hastened: quick });
   await overview.all("all were looked at", ({ answers }) => answers);
   // All but one.
   answer = (request, response) =>
@@ -159,7 +167,7 @@ it("what the overview remembers of a target's payments", async () => {
     else if (url === "/readyz") response.end(JSON.stringify({ status: "ok", checks: {} }));
     else response.end(answerMetrics());
   };
-  await using overview = await startSmallOverview({ hastened: { clock: 180, waits: 180 } });
+  await using overview = await startSmallOverview({ count: largeCount, hastened: hour });
   let longest = 0;
   await until("an hour is remembered, and more is not", generousMs, async () => {
     const [first] = await overview.shown();

@@ -94,7 +94,7 @@ it("what the page remembers", async () => {
   );
   await using fake = await createFakeNode();
   const place = { workspace: fake.workspace, httpUrl: watched.url };
-  const env = { GATEHOUSE_SIDECAR_RESTART_DRIVER: "none" };
+  const env = { GATEHOUSE_SIDECAR_RESTART_DRIVER: "none", GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "10" };
   await using sidecar = await startSmallSidecar("page", place, env, { hastened: { waits: 5_000 } });
   const serves = (does: boolean) =>
     until(`it ${does ? "serves" : "is down"}`, generousMs, async () => {
@@ -126,7 +126,11 @@ it("what the page remembers", async () => {
 }, 240_000);
 
 /** A node of 0.15.0 that runs as its sidecar wants it, and a release for it. */
-async function startSettled(name: string, env: Readonly<Record<string, string>> = {}) {
+async function startSettled(
+  name: string,
+  env: Readonly<Record<string, string>> = {},
+  options: Parameters<typeof startSmallService>[2] = {},
+) {
   await using resources = new AsyncDisposableStack();
   const node = resources.use(await createFakeNode());
   await node.install("0.15.0");
@@ -142,7 +146,7 @@ async function startSettled(name: string, env: Readonly<Record<string, string>> 
     GATEHOUSE_SIDECAR_PRUNE_INTERVAL_MS: "500",
     GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "500",
   };
-  const sidecar = resources.use(await startSmallSidecar(name, node, { ...quick, ...env }));
+  const sidecar = resources.use(await startSmallSidecar(name, node, { ...quick, ...env }, options));
   await sidecar.reason("AutoPruneOn", "On");
   await sidecar.reason("ConfigCurrent", "AsDesired");
   await sidecar.reason("RestartSettled", "Idle");
@@ -153,11 +157,12 @@ async function startSettled(name: string, env: Readonly<Record<string, string>> 
 it("time of a copy of the data at an upgrade, while the node stands still", async () => {
   const slow = join(folder, "slow-disk");
   mkdirSync(slow);
-  // A disk that takes a copy for ever.
-  writeFileSync(join(slow, "cp"), "#!/bin/sh\nexec sleep 3600\n", { mode: 0o755 });
+  // A disk that takes a copy for ever, and can't make one by reference.
+  const cp = ['case "$*" in *--reflink=always*) exit 1 ;; esac', "exec sleep 3600"];
+  writeFileSync(join(slow, "cp"), `#!/bin/sh\n${cp.join("\n")}\n`, { mode: 0o755 });
   await using settled = await startSettled("copy", {
     PATH: [slow, dirname(process.execPath), process.env["PATH"]].join(":"),
-    GATEHOUSE_SIDECAR_UPGRADE_COPY_TIMEOUT_MS: "2000",
+    GATEHOUSE_SIDECAR_UPGRADE_COPY_TIMEOUT_MS: "1000",
   });
   const { node, release, sidecar } = settled;
   const failed = await sidecar.upgrade(release, false);
@@ -186,7 +191,13 @@ it("programs of a release", async () => {
 }, 120_000);
 
 it("tries of an upgrade's way back", async () => {
-  await using settled = await startSettled("way-back");
+  // Each try waits for the port, and for an answer of a node that somebody else may have started.
+  const longer = {
+    GATEHOUSE_SIDECAR_RESTART_TIMEOUT_MS: "5000",
+    GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "15000",
+    GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "15000",
+  };
+  await using settled = await startSettled("way-back", longer, { hastened: { monotonic: 5 } });
   const { node, release, sidecar } = settled;
   const upgrading = sidecar.upgrade(release, false);
   // Somebody takes the node's port as the upgrade stops it: neither version can start.

@@ -14,6 +14,9 @@ export type SmallService = ServiceProcess &
     expectWell: () => void;
   }>;
 
+/** How many times as fast its wall clock goes, its clock for how long something took, and its waits of five seconds end; see `hastened-clock.ts`. */
+export type Hastening = Readonly<{ clock?: number; monotonic?: number; waits?: number }>;
+
 type SmallOptions = Readonly<{
   /** Old space of its heap. */
   heapMiB?: number;
@@ -22,8 +25,7 @@ type SmallOptions = Readonly<{
   args?: readonly string[];
   /** Where it is, of a command that reports it another way than a service does. */
   reports?: (child: ChildProcess) => Promise<ReadyUrls>;
-  /** How many times as fast its wall clock goes, and its waits of five seconds end; see `hastened-clock.ts`. */
-  hastened?: Readonly<{ clock?: number; waits: number }>;
+  hastened?: Hastening;
 }>;
 
 /** What has a process do as `hastened-clock.ts` says. */
@@ -35,8 +37,9 @@ export async function startSmallService(
   env: Readonly<Record<string, string>>,
   { heapMiB = 96, hastened, ...options }: SmallOptions = {},
 ): Promise<SmallService> {
-  const { clock = 1, waits = 1 } = hastened ?? {};
-  const hastening = hastened === undefined ? "" : ` --import=${hastenedClock}?clock=${clock}&waits=${waits}`;
+  const { clock = 1, monotonic = 1, waits = 1 } = hastened ?? {};
+  const query = `clock=${clock}&monotonic=${monotonic}&waits=${waits}`;
+  const hastening = hastened === undefined ? "" : ` --import=${hastenedClock}?${query}`;
   const started = await startService(
     service,
     { NODE_OPTIONS: `--max-old-space-size=${heapMiB}${hastening}`, ...env },
