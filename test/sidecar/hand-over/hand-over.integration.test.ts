@@ -106,7 +106,7 @@ describe("a sidecar that serves on", () => {
       {},
     ];
     expect(changes).toHaveLength(10);
-    const made = takeSlice(changes, 3);
+    const made = takeSlice(changes, 5);
     const holders = new Set([await readHolder()]);
     for (const change of made) {
       const text = settingsWith(change);
@@ -168,10 +168,11 @@ describe("a sidecar that serves on", () => {
   });
 
   describe("kill -9 in the middle of a hand-over", () => {
-    it.each([
+    const killed = [
       ["the new process", 6_000],
       ["the old process", 7_000],
-    ])("of %s: the sidecar serves on by the new settings", async (whom, timeoutMs) => {
+    ] as const;
+    it.each(takeSlice(killed, 2))("of %s: the sidecar serves on by the new settings", async (whom, timeoutMs) => {
       const [old] = await listChildren(sidecar.pid);
       const text = settingsWith({ health: { timeoutMs } });
       await writeFile(path, text);
@@ -186,20 +187,28 @@ describe("a sidecar that serves on", () => {
   });
 });
 
-it("kill -9 of the one that hands over: both end, and the sidecar serves when it is started again", async () => {
+/** The processes of a service in the middle of a hand-over. */
+const waitForBoth = ({ pid }: ServiceProcess) =>
+  until("both processes are there", generousMs, async () => {
+    const children = await listChildren(pid);
+    return children.length === 2 && children;
+  });
+
+it("kill -9 of the one that hands over: both end, and the sidecar serves when it is started again; SIGTERM ends it cleanly in the middle of the next hand-over", async () => {
   await writeFile(path, settingsWith({}));
   const sidecar = await startSidecar();
   const text = settingsWith({ health: { timeoutMs: 6_000 } });
   await writeFile(path, text);
-  const both = await until("both processes are there", generousMs, async () => {
-    const children = await listChildren(sidecar.pid);
-    return children.length === 2 && children;
-  });
+  const killed = await waitForBoth(sidecar);
   await sidecar.end("SIGKILL", generousMs);
-  await using again = await until("it starts again", generousMs, startSidecar);
+  const again = await until("it starts again", generousMs, startSidecar);
   await waitUntilInForce(again, path, text);
   expect(await askGateway(again)).toMatch(/^0x/);
-  await until("both have ended", generousMs, () => both.every((pid) => !existsSync(`/proc/${pid}`)));
+  await until("both have ended", generousMs, () => killed.every((pid) => !existsSync(`/proc/${pid}`)));
+  await writeFile(path, settingsWith({ health: { timeoutMs: 7_000 } }));
+  const both = await waitForBoth(again);
+  expect(await again.end("SIGTERM", generousMs)).toBe(0);
+  expect(both.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([]);
 });
 
 /** The settings file of a gateway alone. */
@@ -217,16 +226,4 @@ it("a gateway that stands alone is handed over as well", async () => {
   await waitUntilInForce(gateway, path, gatewaySettingsWith(2_000_000));
   await until("the old process has left", generousMs, () => !existsSync(`/proc/${old}`));
   expect(await askGateway(gateway)).toMatch(/^0x/);
-});
-
-it("SIGTERM ends it cleanly in the middle of a hand-over", async () => {
-  await writeFile(path, settingsWith({}));
-  const sidecar = await startSidecar();
-  await writeFile(path, settingsWith({ health: { timeoutMs: 6_000 } }));
-  const both = await until("both processes are there", generousMs, async () => {
-    const children = await listChildren(sidecar.pid);
-    return children.length === 2 && children;
-  });
-  expect(await sidecar.end("SIGTERM", generousMs)).toBe(0);
-  expect(both.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([]);
 });

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { callRpc } from "../../support/call-rpc.ts";
+import { takeSlice } from "../../support/run-size.ts";
 import { startService } from "../../support/service-process.ts";
 import { readSettingsInForce, waitUntilInForce, waitUntilRefused } from "../../support/settings-in-force.ts";
 
@@ -37,21 +38,25 @@ describe("a gateway whose machine starts again while its settings can't be used"
   const good = settingsWith({ log: { level: "warn" } });
   const bad = settingsWith({ log: { level: "loud" } });
 
-  it.each([
+  const unusable = [
     ["have a bad value", bad, "log.level"],
     ["were cut off", good.slice(0, 40), "settings.json5"],
-  ])("serves by those that last served, where they %s, until they are mended", async (_, text, why) => {
-    await writeFile(path, good);
-    await (await start())[Symbol.asyncDispose]();
-    await writeFile(path, text);
-    await using gateway = await start();
-    expect(await waitUntilRefused(gateway, path)).toContain(why);
-    expect((await readSettingsInForce(gateway, path))?.sha256).toBe(hash("sha256", good));
-    expect(await callRpc(gateway.urls["gateway"] ?? "", "eth_chainId", [])).toHaveProperty("jsonrpc", "2.0");
-    const mended = settingsWith({ log: { level: "error" } });
-    await writeFile(path, mended);
-    await waitUntilInForce(gateway, path, mended);
-  });
+  ] as const;
+  it.each(takeSlice(unusable, 2))(
+    "serves by those that last served, where they %s, until they are mended",
+    async (_, text, why) => {
+      await writeFile(path, good);
+      await (await start())[Symbol.asyncDispose]();
+      await writeFile(path, text);
+      await using gateway = await start();
+      expect(await waitUntilRefused(gateway, path)).toContain(why);
+      expect((await readSettingsInForce(gateway, path))?.sha256).toBe(hash("sha256", good));
+      expect(await callRpc(gateway.urls["gateway"] ?? "", "eth_chainId", [])).toHaveProperty("jsonrpc", "2.0");
+      const mended = settingsWith({ log: { level: "error" } });
+      await writeFile(path, mended);
+      await waitUntilInForce(gateway, path, mended);
+    },
+  );
 
   it("does not start where none have served yet, and says why", async () => {
     await writeFile(path, bad);
@@ -64,7 +69,7 @@ describe("a gateway whose machine starts again while its settings can't be used"
     const taker = createServer().listen(0, "127.0.0.1");
     await once(taker, "listening");
     const { port } = taker.address() as AddressInfo;
-    await writeFile(path, settingsWith({ listen: { port } }));
+    await writeFile(path, settingsWith({ public: { port } }));
     await expect(start()).rejects.toThrow(String(port));
     taker.close();
   });

@@ -12,6 +12,8 @@ import { listenForOperations } from "#daemon/http/operations-listener.ts";
 import { createFacilitatorMetrics } from "#facilitator/facilitator-metrics.ts";
 import { findChromium, startChromium } from "../../support/page/chromium.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
+import { hastenService } from "../../support/hastened-waits.ts";
+import { gatehouseProgram } from "../../support/programs/place.ts";
 import { servePage } from "../../support/page/served-page.ts";
 import { expectWellMade, openStatusPage } from "../../support/page/status-page.ts";
 import { generousMs, until } from "../../support/until.ts";
@@ -19,8 +21,6 @@ import { generousMs, until } from "../../support/until.ts";
 const executablePath = findChromium();
 const looking = test.skipIf(executablePath === undefined);
 const skipped = executablePath === undefined ? " (skipped: no chromium on PATH)" : "";
-
-const program = join(import.meta.dirname, "../../../cli/gatehouse.js");
 
 /** A facilitator's listener for operators, with payments that were made up. */
 async function serveFacilitator() {
@@ -62,8 +62,10 @@ async function serveSidecar() {
 async function startDashboard(targets: string) {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-overview-"));
   await writeFile(join(directory, "targets"), targets);
-  const args = [program, "dashboard", "--targets", join(directory, "targets"), "--port", "0"];
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const args = [gatehouseProgram, "dashboard", "--targets", join(directory, "targets"), "--port", "0"];
+  // It looks at its targets twice a second.
+  const env = { ...process.env, ...hastenService({ waitsMs: [5_000], times: 10 }) };
+  const child = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "inherit"] });
   let output = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
   const ended = once(child, "exit") as Promise<[number | null]>;

@@ -18,6 +18,8 @@ const controlled = {
   GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "node-7",
   GATEHOUSE_SIDECAR_UPKEEP_MODE: "adopt",
   GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: token,
+  GATEHOUSE_SIDECAR_RESTART_SETTLE_MS: "50",
+  GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "250",
 };
 
 /** Whether the sidecar has done anything to its node. */
