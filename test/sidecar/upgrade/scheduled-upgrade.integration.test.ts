@@ -93,8 +93,8 @@ test("an upgrade that was accepted before the sidecar was killed begins at its t
   expect((await sidecar.ask({ source, atMs: Date.now() + hourMs }))?.problems).toEqual([]);
   await sidecar.kill();
   expect(await node.version()).toBe("0.15.0");
-  // An hour later but for the seconds in which it waits.
-  sidecar = startUpgradeProcess(node, { aheadMs: hourMs - 1_500 });
+  // An hour later but for the seconds in which it waits: where its node is not known to be well by then, it tries again five seconds later.
+  sidecar = startUpgradeProcess(node, { aheadMs: hourMs - 3_000 });
   await until("the upgrade has ended", 240_000, async () => (await sidecar.ask())?.end === "committed");
   expect(await node.version()).toBe("0.16.2");
   await sidecar.kill();

@@ -31,7 +31,7 @@ async function startNode() {
       GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
       GATEHOUSE_SIDECAR_OPS_STOP: '["./ops","stop","--force"]',
       GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "false",
-      GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "100",
+      GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "250",
       GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
       GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: controlToken,
       GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
@@ -82,10 +82,6 @@ test("one that does not answer keeps all from it; one that is rolled back stops 
   expect(failed.stderr).toMatch(/ {2}a: rolled back: .+its data are others.+\n {2}b: not begun\n/);
   expect(failed.stderr).toContain(`Once a is mended, go on by the same command`);
   expect(await versions()).toEqual(["0.15.0", "0.15.0"]);
-
-  const held = await runGatehouse([...fleet, "--yes"]);
-  expect(held.stdout).toContain("problem: a hold is in force");
-  expect(held.stderr).toContain("a can't be upgraded now");
 
   const [, only = ""] = /^Or go on without a: gatehouse (.+)$/m.exec(failed.stderr) ?? [];
   const rest = await runGatehouse([...only.split(" "), "--yes"]);
