@@ -143,8 +143,9 @@ async function startSettled(
     GATEHOUSE_SIDECAR_RESTART_TIMEOUT_MS: "3000",
     GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "3000",
     GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "3000",
-    GATEHOUSE_SIDECAR_PRUNE_INTERVAL_MS: "500",
-    GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "500",
+    // Each look at pruning starts a process.
+    GATEHOUSE_SIDECAR_PRUNE_INTERVAL_MS: "60000",
+    GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "5000",
   };
   const sidecar = resources.use(await startSmallSidecar(name, node, { ...quick, ...env }, options));
   await sidecar.reason("AutoPruneOn", "On");
