@@ -12,9 +12,10 @@ import { isWasteful } from "./chunked-request.ts";
 import { HeldRequests } from "./held-requests.ts";
 import type { HttpConnections } from "./http-connections.ts";
 import { bodyTooLarge, httpErrors, unauthorized } from "./http-errors.ts";
-import { refuse, refuseBody, refuseDebtor } from "./http-refusals.ts";
+import { refuse, refuseBody, refuseDebtor, type RefusedRest } from "./http-refusals.ts";
 import { createHttpSink, steer } from "./http-sink.ts";
-import { toRequestFacts, isJsonRpcType, type RequestFacts } from "../callers/request-facts.ts";
+import type { RefusedBodies } from "./refused-bodies.ts";
+import { toRequestFacts, isJsonRpcType, type PeerFacts, type RequestFacts } from "../callers/request-facts.ts";
 import { readTarget } from "./header-lines.ts";
 
 export type HttpHandlerDependencies = Readonly<{
@@ -23,6 +24,9 @@ export type HttpHandlerDependencies = Readonly<{
   handle: MessageHandler;
   connections: HttpConnections;
   bodies: BodyAdmission;
+  refusedBodies: RefusedBodies;
+  /** The address that what a client sends counts for. */
+  addressOf: (peer: PeerFacts) => string;
   /** Headers for a browser's page of this origin; undefined when the origin may not call. */
   corsHeaders: (origin: string) => AnswerHeaders | undefined;
   /** Headers that follow an answer's own. */
@@ -71,34 +75,36 @@ export function createHttpHandler(dependencies: HttpHandlerDependencies) {
 /** A request that has a call in its body: what its head says, and what it is answered with. */
 type Exchange = Readonly<{ facts: RequestFacts; cors: AnswerHeaders; dependencies: HttpHandlerDependencies }>;
 
+function restOf({ facts, dependencies: { refusedBodies, addressOf } }: Exchange): RefusedRest {
+  return { refusedBodies, address: addressOf(facts) };
+}
+
 function answerEmpty(response: ServerResponse, cors: AnswerHeaders): void {
   response.writeHead(200, [...cors, ["Content-Length", "0"]].flat());
   response.end();
 }
 
 /** Refuses a body that is too long, its sender's who may not call, or more than that caller can pay for, before any of it is read. */
-function isRefusedByHead(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { facts, cors, dependencies: { policy, identify, bodies } }: Exchange,
-): boolean {
+function isRefusedByHead(request: IncomingMessage, response: ServerResponse, exchange: Exchange): boolean {
+  const { facts, cors, dependencies } = exchange;
+  const { policy, identify, bodies } = dependencies;
   const lengthBytes = Number(request.headers["content-length"] ?? 0);
   const { bodyBytes } = policy().settings.limits;
   if (lengthBytes > bodyBytes) {
-    refuseBody(request, response, bodyTooLarge(bodyBytes));
+    refuseBody(request, response, bodyTooLarge(bodyBytes), restOf(exchange));
     return true;
   }
   const identity = bodies.isLarge(lengthBytes) ? identify(facts) : undefined;
   // A token that has to be looked up first is checked when the body is there.
   if (identity === undefined || identity instanceof Promise) return false;
   if (identity.kind === "refused") {
-    refuseBody(request, response, unauthorized(identity.message));
+    refuseBody(request, response, unauthorized(identity.message), restOf(exchange));
     return true;
   }
   const waitSeconds = bodies.waitSeconds(identity.caller, lengthBytes);
   if (waitSeconds === undefined) return false;
   bodies.refused(identity.caller);
-  refuseDebtor(request, response, cors, waitSeconds);
+  refuseDebtor(request, response, { before: cors, waitSeconds }, restOf(exchange));
   return true;
 }
 
@@ -124,7 +130,7 @@ function receive(request: IncomingMessage, response: ServerResponse, exchange: E
       if (received.count()) return;
     }
     letGo();
-    refuseBody(request, response, isTooLarge ? bodyTooLarge(bodyBytes) : httpErrors.tooMuchHeld);
+    refuseBody(request, response, isTooLarge ? bodyTooLarge(bodyBytes) : httpErrors.tooMuchHeld, restOf(exchange));
   });
   request.on("close", letGo);
   request.on("end", () => {

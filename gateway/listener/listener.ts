@@ -28,6 +28,7 @@ import type { AnswerHeaders } from "./answer-head.ts";
 import { serveFastConnections } from "./fast-connections.ts";
 import { createHttpConnections } from "./http-connections.ts";
 import { createHttpHandler } from "./http-handler.ts";
+import { RefusedBodies } from "./refused-bodies.ts";
 import { readTarget } from "./header-lines.ts";
 
 /** How a listener listens, and what it may hold open. */
@@ -93,8 +94,10 @@ export async function startListener(options: ListenerOptions, dependencies: List
   const isDraining = () => draining.now;
   const readers = new SlowReaders(options);
   const clients = createWebSocketClients(options.webSocket, { ...dependencies, readers });
+  const refusedBodies = new RefusedBodies();
   const answer = createHttpHandler({
     ...dependencies,
+    refusedBodies,
     connections: createHttpConnections({ ...dependencies, readers }),
     isLast: ({ socket }) => draining.now || (options.fastPath && isShared(socket, dependencies)),
   });
@@ -147,6 +150,7 @@ export async function startListener(options: ListenerOptions, dependencies: List
     subscriptions: clients.subscriptions,
     [Symbol.asyncDispose]: async () => {
       await drain(listening, { draining, clients, ...dependencies });
+      refusedBodies[Symbol.dispose]();
       fast?.[Symbol.dispose]();
       readers[Symbol.dispose]();
       clients[Symbol.dispose]();

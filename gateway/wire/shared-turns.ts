@@ -1,3 +1,5 @@
+import { CallerRounds } from "./caller-rounds.ts";
+
 /** Time of one turn of the event loop that goes to work which may wait; a step of it may take that longer. */
 const turnMs = 2.5;
 /** Most pieces of work that begin in one turn: what some of them do, reading on above all, is done after it. */
@@ -20,8 +22,7 @@ export type TurnSource = Readonly<{
  */
 export class SharedTurns {
   readonly #source: TurnSource;
-  /** In the order of turns: whoever was served last stands last. */
-  readonly #waiting = new Map<string, (() => void)[]>();
+  readonly #waiting = new CallerRounds<() => void>();
   /** Who was served in this turn after its time was over. */
   readonly #late = new Set<string>();
   #endsAt: number | undefined;
@@ -51,9 +52,7 @@ export class SharedTurns {
 
   /** Goes on with a caller's work when its turn has come. */
   wait(caller: string, goOn: () => void): void {
-    const own = this.#waiting.get(caller);
-    if (own === undefined) this.#waiting.set(caller, [goOn]);
-    else own.push(goOn);
+    this.#waiting.add(caller, goOn);
     if (this.#endsAt === undefined) this.#begin();
   }
 
@@ -65,24 +64,14 @@ export class SharedTurns {
 
   #serve(): void {
     this.#endsAt = undefined;
-    if (this.#waiting.size === 0) return;
+    if (this.#waiting.isEmpty) return;
     this.#begin();
     for (let served = 0; served < mostInTurn; served += 1) {
-      const goOn = this.#next();
+      const goOn = this.#waiting.next();
       if (goOn === undefined) return;
       goOn();
       if (this.isOver()) return;
     }
-  }
-
-  #next(): (() => void) | undefined {
-    for (const [caller, own] of this.#waiting) {
-      const goOn = own.shift();
-      this.#waiting.delete(caller);
-      if (own.length > 0) this.#waiting.set(caller, own);
-      return goOn;
-    }
-    return undefined;
   }
 }
 

@@ -6,6 +6,8 @@ import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 
 const bodyBytes = 1_000_000;
+/** As much as is thrown away of one refused body. */
+const hugeBytes = 16_777_216;
 
 const lines = (address: string) => [`X-Forwarded-For: ${address}`];
 const from = (address: string) => ({ "X-Forwarded-For": address });
@@ -92,6 +94,31 @@ describe.each([true, false])("a long body (fast path: %s)", (fastPath) => {
     // Another caller has what it costs.
     expect((await post(gateway.url, body, from("9.9.9.2"))).status).toBe(200);
     expect(await gateway.metrics.metrics()).toMatch(/gatehouse_gateway_limited_total\{limit="rate",tier="public"\} 2/);
+  });
+
+  it("is thrown away at a pace that leaves the thread to others, however many send one, and each sender gets its answer", async () => {
+    const { hostname, port } = new URL(gateway.url);
+    const head = `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${hugeBytes}\r\n\r\n`;
+    const senders = Array.from({ length: 8 }, () => connect(Number(port), hostname));
+    const texts = senders.map(async (socket) => {
+      let text = "";
+      socket.on("data", (bytes: Buffer) => (text += bytes.toString("latin1")));
+      socket.on("error", () => socket.destroy());
+      socket.write(head);
+      // As much as is taken: a part goes with every part before.
+      const part = Buffer.alloc(1_048_576, " ");
+      const send = () => {
+        if (socket.writable) socket.write(part, send);
+      };
+      send();
+      // It ends with an error where the connection is closed while a part is on its way.
+      await new Promise((resolve) => socket.once("close", resolve));
+      return text;
+    });
+    for (const text of await Promise.all(texts)) expect(text).toMatch(/^HTTP\/1\.1 413 /);
+    // Each used to have 16 MiB thrown away, in tenths of a second; what the kernel takes for a connection that is not read comes on top.
+    const takenBytes = senders.reduce((sum, { bytesWritten }) => sum + bytesWritten, 0);
+    expect(takenBytes).toBeLessThan(8 * hugeBytes);
   });
 
   it("is refused by its head when its sender may not call", async () => {

@@ -1,0 +1,88 @@
+import { PassThrough, Readable } from "node:stream";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { RefusedBodies } from "./refused-bodies.ts";
+
+const pieceBytes = 65_536;
+const second = 1_000;
+/** Bytes of all refused bodies that are read in a second, and what may come beyond them in one read. */
+const bytesOfSecond = 16_777_216;
+const overBytes = 10 * pieceBytes;
+
+/** A sender that has a piece whenever it is read, as one whose bytes wait in the kernel, and the end of its body after so many bytes. */
+function sender(lengthBytes = Number.POSITIVE_INFINITY) {
+  const state = { readBytes: 0, hasEnded: false };
+  const request = new Readable({
+    highWaterMark: pieceBytes,
+    read() {
+      if (state.readBytes >= lengthBytes) this.push(null);
+      else {
+        state.readBytes += pieceBytes;
+        this.push(Buffer.alloc(pieceBytes));
+      }
+    },
+  });
+  const response = new PassThrough();
+  response.on("finish", () => (state.hasEnded = true));
+  response.resume();
+  return { state, exchange: { request, response } };
+}
+
+/** Lets the time pass, and the streams do in each of its milliseconds what they do in turns of the event loop. */
+async function pass(ms: number) {
+  for (let passed = 0; passed < ms; passed += 10) {
+    await vi.advanceTimersByTimeAsync(10);
+    for (let turn = 0; turn < 4; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+describe("refused bodies", () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] }));
+  afterEach(() => void vi.useRealTimers());
+
+  it("are read at 16 MiB a second, however many there are", async () => {
+    using bodies = new RefusedBodies();
+    const senders = Array.from({ length: 20 }, () => sender());
+    senders.forEach(({ exchange }, at) => bodies.discard(exchange, `10.0.0.${at % 4}`));
+    await pass(second);
+    const readBytes = senders.reduce((sum, { state }) => sum + state.readBytes, 0);
+    expect(readBytes).toBeGreaterThan(bytesOfSecond / 2);
+    // One piece of each waits in its stream.
+    expect(readBytes).toBeLessThan(bytesOfSecond + overBytes + 20 * 2 * pieceBytes);
+  });
+
+  it("are read to their end, so that their senders get to read the answer", async () => {
+    using bodies = new RefusedBodies();
+    const { exchange, state } = sender(5_242_880);
+    bodies.discard(exchange, "10.0.0.1");
+    await pass(second);
+    expect(state).toEqual({ readBytes: 5_242_880, hasEnded: true });
+  });
+
+  it("take turns by address: who has one is not held up by who has a hundred", async () => {
+    using bodies = new RefusedBodies();
+    for (let at = 0; at < 100; at += 1) bodies.discard(sender().exchange, "10.0.0.1");
+    const { exchange, state } = sender(5_242_880);
+    bodies.discard(exchange, "10.0.0.2");
+    await pass(second);
+    expect(state.hasEnded).toBe(true);
+  });
+
+  it("are read for two seconds at most", async () => {
+    using bodies = new RefusedBodies();
+    const senders = Array.from({ length: 20 }, () => sender());
+    for (const { exchange } of senders) bodies.discard(exchange, "10.0.0.1");
+    await pass(1.9 * second);
+    expect(senders.some(({ state }) => state.hasEnded)).toBe(false);
+    await pass(0.2 * second);
+    expect(senders.every(({ state }) => state.hasEnded)).toBe(true);
+  });
+
+  it("are read to 16 MiB at most", async () => {
+    using bodies = new RefusedBodies();
+    const { exchange, state } = sender();
+    bodies.discard(exchange, "10.0.0.1");
+    await pass(1.5 * second);
+    expect(state.hasEnded).toBe(true);
+    expect(state.readBytes).toBeLessThan(bytesOfSecond + overBytes);
+  });
+});
