@@ -20,7 +20,6 @@ describe("the flags that a gateway sets", () => {
   });
 
   it("for speed take back what those for room did", () => {
-    expect(names(v8Flags.speed)).toEqual(expect.arrayContaining(["optimize-for-size", "semi-space-growth-factor"]));
-    expect(names(v8Flags.room)).toEqual(expect.arrayContaining(["optimize-for-size", "semi-space-growth-factor"]));
+    expect(names(v8Flags.speed)).toEqual(expect.arrayContaining(names(v8Flags.room)));
   });
 });

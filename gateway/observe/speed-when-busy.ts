@@ -35,8 +35,9 @@ export function withBusySignal(
 }
 
 /**
- * Lets V8 compile for speed again and make room for young objects, which `cli/launch.js` keeps a sidecar from. The rest of its heap goes
- * on growing by little: that costs a busy gateway nothing, and its memory stays the same however long it is busy.
+ * Lets V8 compile for speed again, make room for young objects, and have the rest of its heap double between two collections of all of it, which
+ * `cli/launch.js` keeps a sidecar from. With a heap that grows by a tenth, floods had the whole of it collected twice a second, on several threads at once:
+ * a container with one CPU has then used its share, and is stopped.
  */
 export function preferSpeed(): void {
   for (const flag of v8Flags.speed) setFlagsFromString(flag);
