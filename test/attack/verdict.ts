@@ -7,10 +7,10 @@ export const stillSlow: ReadonlySet<string> = new Set(["all at a time"]);
 const mostSlowdown = 3;
 /**
  * What a shared machine does to a request by itself: below it nothing is told apart, so that on a quiet one the bound is three times this, and more than three
- * times what others wait undisturbed (6 to 9 ms). A container with one CPU is stopped for up to 100 ms at a
- * time when it has used its share (cgroups, `cpu.cfs_period_us`), which the garbage collector's threads count towards.
+ * times what others wait undisturbed (6 to 9 ms). In the first seconds of an attack, while its burst lasts, the garbage collector's threads use up the
+ * share of a container with one CPU, which is then stopped for up to 70 ms (cgroups, `cpu.cfs_period_us`): under huge batches that makes a p99 of up to 47 ms.
  */
-const noiseMs = 50;
+const noiseMs = 30;
 
 /**
  * From how many requests on a p99 says what an attack does. One stop of the container for a third of a second is 30 of the 700 requests of a phase
