@@ -126,6 +126,8 @@ export async function runService<Schema extends z.ZodObject>(
       if (signal.aborted) return 0;
     }
     const startError = await serve(service, settings, context);
+    // What had begun before the start failed ends with the signal.
+    if (startError !== undefined) left.abort("the start failed");
     const stopped = stop(name, { graceMs: shutdown.graceMs, unfinished, resources, log });
     await stopped.catch((error: unknown) => {
       if (startError === undefined) throw error;

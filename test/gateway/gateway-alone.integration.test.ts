@@ -154,21 +154,26 @@ describe("the gateway alone before a bare anvil", () => {
   });
 });
 
-it("names the settings that it needs, and the port that is taken", async () => {
+it("names the settings that it needs", async () => {
   const { status, stderr } = await runToEnd("gateway", {});
   expect(status).toBe(1);
   expect(stderr).toContain("GATEHOUSE_GATEWAY_NODE_HTTP_URL");
   expect(stderr).toContain("GATEHOUSE_GATEWAY_NODE_CHAIN_ID");
+});
+
+it.each(["PUBLIC", "LISTEN"])("names the port that is taken (%s_PORT), and ends at once, cleanly", async (name) => {
   const [port = 0] = await freePorts(1);
   await using _anvil = await startBareAnvil(port, chainId);
   const taken = await runToEnd("gateway", {
     GATEHOUSE_GATEWAY_NODE_HTTP_URL: `http://127.0.0.1:${port}`,
     GATEHOUSE_GATEWAY_NODE_CHAIN_ID: String(chainId),
-    GATEHOUSE_GATEWAY_PUBLIC_PORT: String(port),
+    GATEHOUSE_GATEWAY_PUBLIC_PORT: "0",
     GATEHOUSE_GATEWAY_LISTEN_PORT: "0",
+    [`GATEHOUSE_GATEWAY_${name}_PORT`]: String(port),
   });
   expect(taken.status).toBe(1);
-  expect(taken.stderr).toContain("GATEHOUSE_GATEWAY_PUBLIC_PORT");
+  expect(taken.stderr).toContain(`GATEHOUSE_GATEWAY_${name}_PORT`);
+  expect(taken.stdout).not.toContain("stop-unclean");
 });
 
 it("does not take a node of another chain for fit", async () => {
