@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createFakeNode, startFakeNode } from "#sidecar/testing/fake-node.ts";
+import { openUpkeepState } from "#sidecar/upkeep/state/upkeep-state.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { mayMount, mountHangingDisk } from "#sidecar/testing/small-disk.ts";
 import { until } from "#sidecar/testing/until.ts";
@@ -28,9 +29,12 @@ test("a copy of what is right that can't be kept is reported, and a node that an
     await until(node.starts, (starts) => starts === 2);
     await before.reason("RestartSettled", "Idle");
     await before.reason("ConfigCurrent", "AsDesired");
-    // As a sidecar leaves it that is killed between the stop and the start.
+  }
+  {
+    // As a sidecar leaves it that is killed between the stop and the start; one that runs would go on with it.
+    using left = openUpkeepState(directory.path);
     const reason = "node.conf was changed";
-    before.state.restartInFlight.set({ reason, beganMs: Date.now(), phase: "commanded", isFinishing: false });
+    left.restartInFlight.set({ reason, beganMs: Date.now(), phase: "commanded", isFinishing: false });
   }
   await node.stop();
   const copy = join(directory.path, "last-good.conf");

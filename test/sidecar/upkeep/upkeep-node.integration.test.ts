@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ownCommand } from "#daemon/command-line/own-command.ts";
 import { createFakeNode, startFakeNode } from "#sidecar/testing/fake-node.ts";
+import { openUpkeepState } from "#sidecar/upkeep/state/upkeep-state.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { until } from "#sidecar/testing/until.ts";
 import { runResumeCommand } from "#sidecar/upkeep/control/resume-command.ts";
@@ -87,8 +88,11 @@ test("a restart that a killed sidecar left half done is ended by the next one", 
     await using upkeep = await runUpkeep(node, {}, { stateDirectory });
     await until(node.starts, (starts) => starts === 2);
     await upkeep.reason("RestartSettled", "Idle");
-    // As a kill between `ops stop` and `ops start` leaves it.
-    upkeep.state.restartInFlight.set({ reason: "a test", beganMs: Date.now(), phase: "commanded", isFinishing: false });
+  }
+  {
+    // As a kill between `ops stop` and `ops start` leaves it; a sidecar that runs would go on with it.
+    using left = openUpkeepState(stateDirectory);
+    left.restartInFlight.set({ reason: "a test", beganMs: Date.now(), phase: "commanded", isFinishing: false });
   }
   await node.stop();
   await using upkeep = await runUpkeep(node, {}, { stateDirectory });

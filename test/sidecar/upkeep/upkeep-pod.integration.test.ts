@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { startPodServer } from "#sidecar/testing/pod-server.ts";
+import { openUpkeepState } from "#sidecar/upkeep/state/upkeep-state.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 
 /** What the next sidecar asks of the cluster and says, after one was ended by the restart that it had requested of that pod. */
@@ -21,8 +22,12 @@ async function afterRestartOf(instanceId: string) {
   {
     await using upkeep = await runUpkeep(node, environment, { stateDirectory });
     await upkeep.reason("RestartSettled", "Idle");
+  }
+  {
+    // A sidecar that runs would go on with it.
+    using left = openUpkeepState(stateDirectory);
     const asked = { reason: "a test", beganMs: Date.now(), phase: "commanded", isFinishing: false } as const;
-    upkeep.state.restartInFlight.set({ ...asked, incarnation: instanceId });
+    left.restartInFlight.set({ ...asked, incarnation: instanceId });
   }
   server.requests.length = 0;
   await using upkeep = await runUpkeep(node, environment, { stateDirectory });
