@@ -9,7 +9,8 @@ import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { serveNode } from "#sidecar/testing/watched-node.ts";
 import { takeSlice } from "../support/run-size.ts";
 import { generousMs, until } from "../support/until.ts";
-import { countStarts, judgesQuickly } from "./corrupt-data/judges-quickly.ts";
+import { judgesQuickly } from "./corrupt-data/judges-quickly.ts";
+import { expectRestoredByItself, waitUntilUsed } from "./corrupt-data/restored-by-itself.ts";
 
 /** For a fake node, which answers as soon as its start command ends, if at all. */
 const quick = {
@@ -74,25 +75,13 @@ test("corrupt data are found by starts that fail, and are restored once: proved,
   expect((await upkeep.reason("RestoreReady", "Ready")).message).toContain(snapshot);
   const config = await node.config();
   await ruinFake(node);
-  const restored = await upkeep.reason("DataSound", "Restored");
-  expect(restored.message).toContain("were restored by themselves from");
-  const proved = await upkeep.reason("UpgradeProved", "Proved");
-  expect(proved.message).toContain("begun by the sidecar itself: the node's process ended in");
-  expect(proved.message).toContain("To go back to them: stop the node, put ");
+  const asides = await expectRestoredByItself(upkeep);
   expect(await readChain(node)).toBe("blocks of the snapshot");
   expect(await readFile(join(snapshot, "chain"), "utf8")).toBe("blocks of the snapshot");
   expect(await node.config()).toBe(config);
-  const { stores, foundCorrupt } = upkeep.state.upgrade.get() ?? {};
-  expect(foundCorrupt).toHaveLength(1);
-  expect(stores).toHaveLength(1);
-  for (const { aside } of stores ?? []) expect(await readFile(join(aside, "chain"), "utf8")).toBe("ruined");
-  expect(await upkeep.metrics.metrics()).toContain('gatehouse_node_automatic_restores_total{end="committed"} 1');
-  expect(countStarts(upkeep)).toBeGreaterThanOrEqual(3);
-  const audit = await readFile(join(upkeep.stateDirectory, "sidecar-audit.jsonl"), "utf8");
-  expect(audit).toContain("The data were found corrupt: the node's process ended");
-  await upkeep.reason("RestoreReady", "Used");
-  await upkeep.reason("Unheld", "NoHold");
-  await until("it is seen well with the snapshot", generousMs, () => upkeep.state.dataEvidence.get()?.mark);
+  expect(asides).toHaveLength(1);
+  for (const aside of asides) expect(await readFile(join(aside, "chain"), "utf8")).toBe("ruined");
+  await waitUntilUsed(upkeep, generousMs);
   await fork(node);
   const held = await untilSaid(upkeep, "Unheld", "Held", "one snapshot is not used twice");
   expect(held.status).toBe("False");

@@ -5,7 +5,8 @@ import { makeRelease } from "#devnet/testing/new-version.ts";
 import type { DevnetWorkspace } from "../support/node/devnet-workspace.ts";
 import { readHash, startSettledDevnet, upgradeDevnet } from "../support/node/settled-devnet.ts";
 import { until } from "../support/until.ts";
-import { countStarts, judgesQuickly } from "./corrupt-data/judges-quickly.ts";
+import { judgesQuickly } from "./corrupt-data/judges-quickly.ts";
+import { expectRestoredByItself, waitUntilUsed } from "./corrupt-data/restored-by-itself.ts";
 
 const kept = { ...judgesQuickly, GATEHOUSE_SIDECAR_UPGRADE_AUTO_RESTORE: "kept" };
 
@@ -37,23 +38,11 @@ test("corrupt data are found by starts that fail with the good node.conf, and ar
   expect((await upkeep.reason("RestoreReady", "Ready")).message).toContain(".gatehouse-upgrade");
   const config = await readFile(node.configPath, "utf8");
   await ruin(node);
-  const restored = await upkeep.reason("DataSound", "Restored", foundWithinMs);
-  expect(restored.message).toContain("were restored by themselves from");
-  const proved = await upkeep.reason("UpgradeProved", "Proved");
-  expect(proved.message).toContain("begun by the sidecar itself: the node's process ended in");
-  expect(proved.message).toContain("To go back to them: stop the node, put ");
+  const asides = await expectRestoredByItself(upkeep, foundWithinMs);
   expect(await readHash(node, 2)).toBe(hash);
   expect(await readFile(node.configPath, "utf8")).toBe(config);
-  const { stores, foundCorrupt } = upkeep.state.upgrade.get() ?? {};
-  expect(foundCorrupt).toHaveLength(1);
-  for (const { aside } of stores ?? []) expect(await readdir(aside)).not.toEqual([]);
-  expect(await upkeep.metrics.metrics()).toContain('gatehouse_node_automatic_restores_total{end="committed"} 1');
-  expect(countStarts(upkeep)).toBeGreaterThanOrEqual(3);
-  const audit = await readFile(join(upkeep.stateDirectory, "sidecar-audit.jsonl"), "utf8");
-  expect(audit).toContain("The data were found corrupt: the node's process ended");
-  await upkeep.reason("RestoreReady", "Used");
-  await upkeep.reason("Unheld", "NoHold");
-  await until("it is seen well with the snapshot", 60_000, () => upkeep.state.dataEvidence.get()?.mark);
+  for (const aside of asides) expect(await readdir(aside)).not.toEqual([]);
+  await waitUntilUsed(upkeep, 60_000);
   await ruin(node);
   const held = await until("it is held for a person", foundWithinMs, () => {
     const unheld = upkeep.board.get("Unheld");

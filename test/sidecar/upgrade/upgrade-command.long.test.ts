@@ -2,7 +2,6 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { makeRelease, type NewVersion } from "#devnet/testing/new-version.ts";
-import type { RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import type { DevnetWorkspace } from "../../support/node/devnet-workspace.ts";
 import {
   readHash,
@@ -11,55 +10,20 @@ import {
   startSettledDevnet,
   upgradeDevnet,
 } from "../../support/node/settled-devnet.ts";
-
-const restarts = ({ events }: RunningUpkeep) =>
-  events.list().filter(({ message }) => message.startsWith("Restarting the node")).length;
+import { expectProvedUpgrade } from "./upgrade-command/proved-upgrade.ts";
 
 const release = (node: DevnetWorkspace, kind: NewVersion) =>
   makeRelease(join(node.workspace, "releases", kind), "0.16.2", kind);
 
 test("an upgrade is shown, refused without a word of yes, and then proved: version, blocks, node.conf, pruning; nothing is left behind", async () => {
   await using settled = await startSettledDevnet();
-  const { node, upkeep } = settled;
-  const source = await release(node, "good");
-  const before = await readFile(node.configPath, "utf8");
-  const shown = await upgradeDevnet(upkeep, source, { dryRun: true });
-  expect(shown).toMatchObject({ status: 0, errors: "" });
-  expect(shown.printed).toContain("from 0.15.0 to 0.16.2");
-  expect(shown.printed).toContain("enable_pamir_cetina renamed to storage_enable_cetina");
-  expect(shown.printed).toContain("there is no way back to the old data");
-  expect(await upgradeDevnet(upkeep, source, { yes: false })).toMatchObject({
-    status: 1,
-    errors: "upgrade: nothing was changed. Without a terminal, say --yes.\n",
+  const { node } = settled;
+  await expectProvedUpgrade({
+    ...settled,
+    source: await release(node, "good"),
+    readConf: () => readFile(node.configPath, "utf8"),
+    expectVersion: async (version) => expect(await readVersion(node)).toContain(version),
   });
-  const unasked = await upgradeDevnet(upkeep, source, { yes: false, json: true });
-  expect([unasked.status, JSON.parse(unasked.printed)]).toEqual([
-    1,
-    expect.objectContaining({ result: "shown", plan: expect.objectContaining({ from: "0.15.0", to: "0.16.2" }) }),
-  ]);
-  expect(await readVersion(node)).toContain("0.15.0");
-  expect(await readFile(node.configPath, "utf8")).toBe(before);
-  const [hash, height] = [await readHash(node, 2), await readHeight(node)];
-  const restartsBefore = restarts(upkeep);
-  const done = await upgradeDevnet(upkeep, source);
-  expect(done.printed).toContain("The upgrade from 0.15.0 to 0.16.2 is proved.");
-  expect(done).toMatchObject({ status: 0, errors: "" });
-  expect(await readVersion(node)).toContain("0.16.2");
-  expect(await readHash(node, 2)).toBe(hash);
-  expect(await readHeight(node)).toBeGreaterThan(height);
-  expect(await readFile(node.configPath, "utf8")).toContain("storage_enable_cetina");
-  expect((await upkeep.reason("UpgradeProved", "Proved")).status).toBe("True");
-  expect(await readdir(join(node.workspace, ".gatehouse-upgrade"))).toEqual([]);
-  // The keys are those of the new version already: no second restart for them.
-  await upkeep.reason("RestartSettled", "Idle", 20_000);
-  await upkeep.reason("AutoPruneOn", "On", 20_000);
-  expect(restarts(upkeep)).toBe(restartsBefore);
-  expect((await upgradeDevnet(upkeep, source)).printed).toContain("problem: the node is 0.16.2 already");
-  const refused = await upgradeDevnet(upkeep, source, { dryRun: true, json: true });
-  expect([refused.status, JSON.parse(refused.printed)]).toEqual([
-    1,
-    expect.objectContaining({ result: "refused", node: expect.objectContaining({ name: expect.any(String) }) }),
-  ]);
 });
 
 test.each(["broken", "corrupting"] as const)(

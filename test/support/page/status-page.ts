@@ -4,6 +4,7 @@ import axe, { type AxeResults } from "axe-core";
 import { expect } from "vitest";
 import type { Browser, Page } from "playwright-core";
 import { isLong } from "../run-size.ts";
+import { generousMs, until } from "../until.ts";
 
 /** A status page in a browser, with what a person could not see: what the browser complains about. */
 export type StatusPage = AsyncDisposable & Readonly<{ page: Page; complaints: () => readonly string[] }>;
@@ -42,6 +43,25 @@ export async function waitForLevel(page: Page, level: string, withinMs = 30_000)
   } catch (cause) {
     throw new Error(`the verdict did not become ${level}:\n${await page.locator("body").innerText()}`, { cause });
   }
+}
+
+/** Opens the page of `node-7`, which is right: one look says so, and the page updates itself. */
+export async function openHealthyPage(browser: Browser, url: string): Promise<StatusPage> {
+  const seen = await openStatusPage(browser, url);
+  const { page } = seen;
+  await waitForLevel(page, "right", 60_000);
+  expect(await page.getByRole("status").innerText()).toMatch(/^Healthy\. (All )?\d+ checks pass/);
+  expect(await page.locator("#verdict-title").innerText()).toBe("Healthy");
+  expect(await page.title()).toBe("Healthy: node-7 · Gatehouse");
+  expect(await page.getByRole("heading", { name: "Node node-7" }).isVisible()).toBe(true);
+  expect(await page.getByRole("heading", { name: "What to do" }).isVisible()).toBe(false);
+  await page.evaluate("window.notReloaded = true");
+  const height = page.locator("#figures div", { hasText: "Last block" }).locator("b");
+  const shown = async () => Number((await height.innerText()).replaceAll(",", ""));
+  const before = await shown();
+  await until("the height goes on", generousMs, async () => (await shown()) > before + 3);
+  expect(await page.evaluate("window.notReloaded")).toBe(true);
+  return seen;
 }
 
 /**

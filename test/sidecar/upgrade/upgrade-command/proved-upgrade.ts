@@ -1,0 +1,65 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { expect } from "vitest";
+import type { RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
+import { readHash, readHeight, upgradeDevnet } from "../../../support/node/settled-devnet.ts";
+
+/** A settled node of 0.15.0 with a good release of 0.16.2, and how its node.conf and its version are looked at. */
+export type UpgradedNode = Readonly<{
+  node: Readonly<{ workspace: string; httpUrl: string }>;
+  upkeep: RunningUpkeep;
+  source: string;
+  readConf: () => Promise<string>;
+  expectVersion: (version: string) => Promise<void>;
+}>;
+
+const restarts = ({ events }: RunningUpkeep) =>
+  events.list().filter(({ message }) => message.startsWith("Restarting the node")).length;
+
+/** Looks at an upgrade before it, is refused without a word of yes, and then makes it: it is proved, and can't be made again. */
+export async function expectProvedUpgrade({
+  node,
+  upkeep,
+  source,
+  readConf,
+  expectVersion,
+}: UpgradedNode): Promise<void> {
+  const before = await readConf();
+  const shown = await upgradeDevnet(upkeep, source, { dryRun: true });
+  expect(shown).toMatchObject({ status: 0, errors: "" });
+  expect(shown.printed).toContain("from 0.15.0 to 0.16.2");
+  expect(shown.printed).toContain("enable_pamir_cetina renamed to storage_enable_cetina");
+  expect(shown.printed).toContain("there is no way back to the old data");
+  expect(await upgradeDevnet(upkeep, source, { yes: false })).toMatchObject({
+    status: 1,
+    errors: "upgrade: nothing was changed. Without a terminal, say --yes.\n",
+  });
+  const unasked = await upgradeDevnet(upkeep, source, { yes: false, json: true });
+  expect([unasked.status, JSON.parse(unasked.printed)]).toEqual([
+    1,
+    expect.objectContaining({ result: "shown", plan: expect.objectContaining({ from: "0.15.0", to: "0.16.2" }) }),
+  ]);
+  await expectVersion("0.15.0");
+  expect(await readConf()).toBe(before);
+  const [hash, height] = [await readHash(node, 2), await readHeight(node)];
+  const restartsBefore = restarts(upkeep);
+  const done = await upgradeDevnet(upkeep, source);
+  expect(done.printed).toContain("The upgrade from 0.15.0 to 0.16.2 is proved.");
+  expect(done).toMatchObject({ status: 0, errors: "" });
+  await expectVersion("0.16.2");
+  expect(await readHash(node, 2)).toBe(hash);
+  expect(await readHeight(node)).toBeGreaterThan(height);
+  expect(await readConf()).toContain("storage_enable_cetina");
+  expect((await upkeep.reason("UpgradeProved", "Proved")).status).toBe("True");
+  expect(await readdir(join(node.workspace, ".gatehouse-upgrade"))).toEqual([]);
+  // The keys are those of the new version already: no second restart for them.
+  await upkeep.reason("RestartSettled", "Idle", 20_000);
+  await upkeep.reason("AutoPruneOn", "On", 20_000);
+  expect(restarts(upkeep)).toBe(restartsBefore);
+  expect((await upgradeDevnet(upkeep, source)).printed).toContain("problem: the node is 0.16.2 already");
+  const refused = await upgradeDevnet(upkeep, source, { dryRun: true, json: true });
+  expect([refused.status, JSON.parse(refused.printed)]).toEqual([
+    1,
+    expect.objectContaining({ result: "refused", node: expect.objectContaining({ name: expect.any(String) }) }),
+  ]);
+}
