@@ -1,3 +1,4 @@
+import { renameSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
@@ -122,10 +123,12 @@ const hindrances = [
     "another data directory",
     {},
     async (node: FakeNode) => {
-      await rm(join(node.workspace, "data"), { recursive: true });
-      await mkdir(join(node.workspace, "data2"));
-      await mkdir(join(node.workspace, "data"));
-      await writeFile(join(node.workspace, "data", "chain"), "ruined");
+      const [data, other] = ["data", "data2"].map((name) => join(node.workspace, name)) as [string, string];
+      await mkdir(other);
+      await writeFile(join(other, "chain"), "ruined");
+      // One after the other at once: a node that starts in between would find no data, and run.
+      renameSync(data, `${data}-before`);
+      renameSync(other, data);
     },
     "somebody put another in its place",
   ],
