@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect } from "vitest";
 import { findStackPorts } from "../support/running-stack.ts";
-import type { ConsumerFolder } from "./consumer-folder.ts";
+import type { Compiler, ConsumerFolder } from "./consumer-folder.ts";
 
 /** Brings up the whole stack by the installed command, and buys one request. */
 export async function expectSale({ folder, gatehouse }: ConsumerFolder): Promise<void> {
@@ -13,7 +13,7 @@ export async function expectSale({ folder, gatehouse }: ConsumerFolder): Promise
 }
 
 /** Compiles what uses every export. The declarations of Pulumi's policy SDK name two things that it does not declare; whoever uses it sees that without Gatehouse, too. */
-export async function expectStrictTypes({ compile }: ConsumerFolder): Promise<void> {
-  const printed = await compile("every-export.mts", "--module", "nodenext");
+export async function expectStrictTypes({ compile }: ConsumerFolder, compiler: Compiler): Promise<void> {
+  const printed = await compile(compiler, "every-export.mts", "--module", "nodenext");
   expect(printed.filter((line) => !/^node_modules\/(?:.+\/)?@pulumi\/policy\/index\.d\.ts/.test(line))).toEqual([]);
 }

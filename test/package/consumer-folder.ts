@@ -20,9 +20,15 @@ export type ConsumerFolder = Readonly<{
   run: (program: string, args: readonly string[], env?: Readonly<Record<string, string>>) => Promise<Ended>;
   /** Runs the installed `gatehouse`. */
   gatehouse: (args: readonly string[], env?: Readonly<Record<string, string>>) => Promise<Ended>;
-  /** Compiles a file of the folder as a strict consumer does; what the compiler says, a line each. */
-  compile: (file: string, ...options: readonly string[]) => Promise<readonly string[]>;
+  /** Compiles a file of the folder as a strict consumer does; the compiler's messages, a line each. */
+  compile: (compiler: Compiler, file: string, ...options: readonly string[]) => Promise<readonly string[]>;
 }>;
+
+/** TypeScript's two compilers, by the folders in `node_modules` that the consumer has them in: the one in JavaScript, and the native one that followed. */
+export type Compiler = "typescript" | "typescript-native";
+
+/** The native compiler, as a new project gets it; the repository needs the API of the one before. */
+const nativeCompiler = "npm:typescript@7.0.2";
 
 /** What the consumer needs besides the package: compiler, types, and the optional peers, in the versions that the repository has. */
 const besides = [
@@ -46,7 +52,10 @@ export async function makeConsumerFolder(folder: string, tarball: string): Promi
     name: "consumer",
     private: true,
     dependencies: { "gatehouse-evm": `file:${tarball}` },
-    devDependencies: Object.fromEntries(besides.map((name) => [name, packageJson.devDependencies[name]])),
+    devDependencies: {
+      ...Object.fromEntries(besides.map((name) => [name, packageJson.devDependencies[name]])),
+      "typescript-native": nativeCompiler,
+    },
   };
   await writeFile(join(folder, "package.json"), JSON.stringify(manifest));
   return openConsumerFolder(folder);
@@ -61,9 +70,9 @@ export function openConsumerFolder(folder: string): ConsumerFolder {
     directory: join(folder, "node_modules/gatehouse-evm"),
     run: start,
     gatehouse: (args, env) => start(join(folder, "node_modules/.bin/gatehouse"), args, env),
-    compile: async (file, ...options) => {
-      const compiler = join(folder, "node_modules/.bin/tsc");
-      const { stdout } = await start(compiler, [...strict, "--target", "es2024", "--types", "node", ...options, file]);
+    compile: async (compiler, file, ...options) => {
+      const program = join(folder, "node_modules", compiler, "bin/tsc");
+      const { stdout } = await start(program, [...strict, "--target", "es2024", "--types", "node", ...options, file]);
       return stdout.split("\n").filter((line) => line !== "");
     },
   };

@@ -38,7 +38,7 @@ export function describeInstalledBy(name: ManagerName): void {
     it("brings up the whole stack, and buys one request", () => expectSale(consumer));
 
     it("compiles for a strict consumer of every export, and gives it to import and to require", async () => {
-      await expectStrictTypes(consumer);
+      await expectStrictTypes(consumer, "typescript-native");
       const exported = await consumer.run(process.execPath, ["require-all.cjs"]);
       expect(exported, exported.stderr).toMatchObject({ status: 0, stderr: "" });
       expect(JSON.parse(exported.stdout)).toMatchObject({ policies: ["gatehousePolicies"] });
