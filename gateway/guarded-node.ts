@@ -18,6 +18,7 @@ import { addOperationsRoutes } from "#daemon/http/operations-listener.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { isAnswering, type NodeFacts } from "#health/node-health.ts";
 import type { ConditionReport } from "#status/condition.ts";
+import { watchCalls } from "./calls-watch.ts";
 import { deriveFilesCondition } from "./files-condition.ts";
 import { startGateway, type Gateway, type GatewayUrls } from "./gateway.ts";
 import type { SettingNames } from "./settings/names.ts";
@@ -122,6 +123,9 @@ export async function guardNode(
     { log },
   );
   resources.defer(() => reporting);
+  const isServing = () => gateway.readiness().ok && fitness() !== "down" && isAnswering(health.facts());
+  const judging = watchCalls({ traffic: gateway.traffic, isServing, board, clock, log, signal });
+  resources.defer(() => judging);
   const readiness = () => {
     setGatewayCondition();
     return readNodeReadiness(board);

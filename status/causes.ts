@@ -15,6 +15,7 @@ const ofSilence: Effects = {
   HeightCurrent: "any",
   WebSocketAnswering: "any",
   GatewayServing: "any",
+  CallsAnswered: "any",
   PruneAdvancing: "any",
   MetricsArriving: ["Missing", "Stale"],
   VersionAgreed: ["VersionUnknown"],
@@ -29,6 +30,7 @@ const ofSilence: Effects = {
 const ofStandstill: Effects = {
   HeightCurrent: "any",
   GatewayServing: "any",
+  CallsAnswered: ["NotServing"],
   PruneAdvancing: "any",
   RestartSettled: "any",
 };
@@ -87,6 +89,7 @@ export const causes: readonly Cause[] = [
     effects: { ...ofSilence, RpcAnswering: "any", ConfigCurrent: "any", UpkeepCurrent: ["NotPassed"] },
   },
   { type: "RpcAnswering", effects: ofSilence },
+  { type: "GatewayResponsive", effects: { CallsAnswered: ["Shed"] } },
   { type: "ChainIdExpected", effects: ofStandstill },
   { type: "HeightAdvancing", effects: ofStandstill },
   { type: "HeightCurrent", effects: { GatewayServing: "any", RestartSettled: "any" } },

@@ -25,6 +25,7 @@ export const conditionReasons = {
   },
   GatewayResponsive: { True: ["Responsive"], False: ["EventLoopDelayed"], Unknown: [] },
   GatewayServing: { True: ["Serving"], False: ["NoHead"], Unknown: ["HeadAwaited", "NodeUnfit"] },
+  CallsAnswered: { True: ["Answered"], False: ["NodeFails", "Shed"], Unknown: ["TooFewCalls", "NotServing"] },
   CertificateValid: {
     True: ["Valid"],
     False: ["Expired", "NotYetValid", "WrongName", "Untrusted", "ExpiresSoon"],

@@ -63,6 +63,11 @@ const titles: { readonly [Type in ConditionType]: Titles<Type> } = {
     wrong: "The gateway does not serve",
     unknown: { HeadAwaited: "The gateway waits for the head of the chain", NodeUnfit: "The gateway refuses calls" },
   },
+  CallsAnswered: {
+    right: "Callers get answers",
+    wrong: "Calls fail",
+    unknown: { TooFewCalls: "Hardly anybody calls", NotServing: "Calls are not judged" },
+  },
   CertificateValid: {
     right: "Clients accept the certificates",
     wrong: "Clients do not accept a certificate",
@@ -161,6 +166,7 @@ const reasonTitles: Readonly<Record<string, string>> = {
   "VersionSufficient TooOldSoon": "The version will be too old for the chain",
   "UpgradeProved NotBegun": "The scheduled upgrade did not begin",
   "UpgradeProved NoneScheduled": "No upgrade is scheduled",
+  "CallsAnswered Shed": "Calls are turned away",
   "RestartSettled Running": "The node is being restarted",
   "RestartSettled Settling": "The node is about to be restarted",
   "RestartSettled ProgramMissing": "The node can't be restarted",

@@ -175,6 +175,8 @@ test("of each reason for which a side is not known it is decided whether the nod
     "HeightCurrent NoHeight: unknown",
     "GatewayServing HeadAwaited: unknown",
     "GatewayServing NodeUnfit: down",
+    "CallsAnswered TooFewCalls: right",
+    "CallsAnswered NotServing: right",
     "CertificateValid NotSeen: unknown",
     "UpkeepCurrent NotPassed: unknown",
     "VersionSufficient NotCompared: unknown",

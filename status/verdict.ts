@@ -53,6 +53,8 @@ const excusedReasons: ReadonlySet<string> = new Set([
   "Scheduled",
   "NotSeenWell",
   "NotChecked",
+  "TooFewCalls",
+  "NotServing",
 ]);
 
 /** Whether the sidecar itself is at work on the node's process. */
@@ -125,7 +127,9 @@ function notLookedAfter({ message }: Condition, wrong: readonly Condition[]): Ve
 function servingButWrong(wrong: readonly Condition[]): Verdict {
   const sides =
     wrong.length === 1 ? "one thing about it is not right" : `${wrong.length} things about it are not right`;
-  const message = `Clients are served meanwhile. ${titlesOf(wrong)}: what to do about it stands below.`;
+  const isServed = wrong.every(({ type }) => type !== "CallsAnswered");
+  const served = isServed ? "Clients are served meanwhile" : "Not every client gets an answer";
+  const message = `${served}. ${titlesOf(wrong)}: what to do about it stands below.`;
   return { level: "wrong", title: `The node serves, but ${sides}`, message };
 }
 

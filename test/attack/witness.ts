@@ -25,6 +25,13 @@ export type Witness = AsyncDisposable & Readonly<{ sights: readonly Sight[] }>;
 /** Conditions about the sidecar itself. */
 const ofTheSidecar: ReadonlySet<string> = new Set(["GatewayResponsive", "FileDescriptorsLeft"]);
 
+/** What is said of the calls themselves, whose number and fate the attack changes; that the node fails is not among it. */
+const aboutCallers: ReadonlySet<string> = new Set([
+  "CallsAnswered Answered",
+  "CallsAnswered Shed",
+  "CallsAnswered TooFewCalls",
+]);
+
 type Condition = Readonly<{ type: string; status: string; reason: string; message: string }>;
 
 /** Watches the page, readiness and memory; what the page says at first is taken for the truth about the node, which does not change. */
@@ -61,7 +68,7 @@ async function conditionsOf({ statusUrl }: AttackedSidecar): Promise<readonly Co
 
 function changes(before: readonly Condition[], now: readonly Condition[]): readonly string[] {
   return now
-    .filter(({ type }) => !ofTheSidecar.has(type))
+    .filter(({ type, reason }) => !ofTheSidecar.has(type) && !aboutCallers.has(`${type} ${reason}`))
     .filter(({ type, reason }) => before.find((one) => one.type === type)?.reason !== reason)
     .map(({ type, status, reason, message }) => `${type}=${status} ${reason}: ${message}`);
 }

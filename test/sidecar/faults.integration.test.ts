@@ -75,7 +75,7 @@ async function expectShown({ shown, settings, prepare, strike }: Fault): Promise
         verdict.level === "right" ||
         (own["GATEHOUSE_SIDECAR_UPKEEP_MODE"] === "observe" && verdict.level !== "unknown"),
     );
-    await strike(struck);
+    await strike(struck, urls["gateway"] ?? "");
   }
   const [type, reason] = shown.condition;
   const found = await untilShown(

@@ -73,6 +73,17 @@ export const nodeAdvice: AdviceTable = {
     ];
   },
   GatewayServing: () => [step("Correct the setting node.webSocketUrl, and read the sidecar's own log.")],
+  CallsAnswered: ({ reason }, { showLog, askRpc }) =>
+    reason === "Shed"
+      ? [
+          step("See whether the gateway itself is slow (GatewayResponsive): then it needs more CPU."),
+          step("See below which methods and tiers are busy, and lower their limits."),
+        ]
+      : [
+          step("Read the node's log: it answers health checks and fails what callers send.", showLog),
+          step("See how it answers you.", askRpc),
+          step("Send it one of the calls that the message names, past the gateway, and compare."),
+        ],
   CertificateValid: ({ reason }) => [
     step("Look at the certificate as clients see it: gatehouse doctor --public <the URL that is named above>."),
     step(

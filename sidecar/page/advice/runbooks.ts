@@ -10,6 +10,7 @@ const byCondition: Readonly<Record<ConditionType, string>> = {
   WebSocketAnswering: "gateway-link-lost",
   GatewayResponsive: "gateway-latency-fast",
   GatewayServing: "gateway-link-lost",
+  CallsAnswered: "gateway-errors-fast",
   StateKept: "not-looked-after",
   ConfigValid: "not-right",
   UpkeepCurrent: "not-looked-after",
@@ -36,6 +37,7 @@ const byCondition: Readonly<Record<ConditionType, string>> = {
 };
 
 const byReason: Readonly<Record<string, string>> = {
+  "CallsAnswered Shed": "overload-shed",
   "VersionSufficient TooOldSoon": "version-too-old-soon",
   "CertificateValid ExpiresSoon": "certificate-expires-soon",
   "DiskSpaceLeft FullSoon": "disk-full-soon",

@@ -51,7 +51,7 @@ export const gatewayFaults: readonly LiveFault<WatchedStack>[] = [
   {
     alert: "GatehouseGatewayErrorsFast",
     what: "the node answers every second read by status 500; 10 calls/s",
-    besides: ["GatehouseGatewayErrorsSlow"],
+    besides: ["GatehouseGatewayErrorsSlow", "GatehouseNotRight"],
     prepare: forgetBurns,
     strike: troubled({ failEvery: 2 }, 10),
   },
@@ -70,6 +70,7 @@ export const gatewayFaults: readonly LiveFault<WatchedStack>[] = [
       "GatehouseGatewayErrorsSlow",
       "GatehouseGatewayLatencyFast",
       "GatehouseGatewayLatencySlow",
+      "GatehouseNotRight",
     ],
     prepare: forgetBurns,
     strike: troubled({ delayMs: 300 }, 200),

@@ -32,7 +32,7 @@ export type Fault = Readonly<{
   /** What is done before the node starts. */
   prepare?: (struck: StruckNode) => Promise<unknown>;
   /** What is done once the sidecar has called the node right; without it, the fault is there from the start. */
-  strike?: (struck: StruckNode) => Promise<unknown>;
+  strike?: (struck: StruckNode, gatewayUrl: string) => Promise<unknown>;
 }>;
 
 /** A fault at which the sidecar does not start, and the one line that it ends with. */

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { answersRpc, goodAnswers, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
+import { pause } from "#daemon/time.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
 import type { Fault, StruckNode } from "./fault.ts";
 
@@ -23,6 +24,25 @@ const blockAt = (height: number) => {
     eth_getBlockByNumber: () => ({ number, hash: `0x${"5".repeat(64)}`, timestamp }),
   };
 };
+
+/** Time between two calls of somebody who goes on calling. */
+const betweenCallsMs = 50;
+
+/** Reads one account after the other through the gateway, while there is one. */
+async function keepReading(gatewayUrl: string, signal: AbortSignal): Promise<void> {
+  for (let id = 0; !signal.aborted; id += 1) {
+    const params = [`0x${id.toString(16).padStart(40, "0")}`, "latest"];
+    const body = JSON.stringify({ jsonrpc: "2.0", id, method: "eth_getBalance", params });
+    const request = { method: "POST", headers: { "content-type": "application/json" }, body };
+    const text = await fetch(gatewayUrl, request).then(
+      (response) => response.text(),
+      () => undefined,
+    );
+    // The gateway has ended with its sidecar.
+    if (text === undefined) return;
+    await pause(betweenCallsMs, signal);
+  }
+}
 
 const farAhead = answersRpc({ eth_blockNumber: () => "0x7fffffff" });
 
@@ -162,6 +182,32 @@ export const nodeFaults: readonly Fault[] = [
       readyz: 200,
       reads:
         "ws://… can't be reached (ECONNREFUSED); subscribers are not served. Switch the node's WebSocket on, or correct node.webSocketUrl.",
+    },
+  },
+  {
+    what: "The node answers health checks and fails what callers read",
+    settings: rpcIs((request, response) => {
+      let body = "";
+      request.on("data", (chunk: Buffer) => (body += chunk.toString()));
+      request.on("end", () => {
+        const { id, method } = JSON.parse(body) as { id: number; method: string };
+        const healthy = { ...goodAnswers, ...blockAt(5), eth_blockNumber: risingHeight }[method];
+        if (healthy === undefined) response.writeHead(500).end("disk I/O error");
+        else response.end(JSON.stringify({ jsonrpc: "2.0", id, result: healthy() }));
+      });
+    }),
+    strike: ({ resources }, gatewayUrl) => {
+      const stop = new AbortController();
+      const calling = keepReading(gatewayUrl, stop.signal);
+      resources.defer(() => (stop.abort(), calling));
+      return Promise.resolve();
+    },
+    shown: {
+      verdict: "wrong",
+      condition: ["CallsAnswered", "NodeFails"],
+      readyz: 200,
+      reads:
+        "… of … calls of the last 60 s got no answer from the node (eth_getBalance …), although it answers health checks. Send such a call to the node itself, and read its log.",
     },
   },
   {

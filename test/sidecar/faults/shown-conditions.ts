@@ -48,6 +48,11 @@ const node: readonly ShownCondition[] = [
     ["The gateway has just started, or has lost the node a moment ago", "HeadAwaited", "unknown", 503],
     ["The node is not fit for traffic (its own conditions say why)", "NodeUnfit", "down", 503],
   ]),
+  ...rows("CallsAnswered", [
+    ["The gateway turns many calls away: there is no room for them", "Shed", "wrong"],
+    ["Hardly anybody calls", "TooFewCalls", "right"],
+    ["The gateway does not serve now (`GatewayServing` says why)", "NotServing", "right"],
+  ]),
   ...rows("CertificateValid", [
     ["The certificate of a URL of `certificate.urls` has ended", "Expired", "wrong"],
     ["It begins later than now", "NotYetValid", "wrong"],

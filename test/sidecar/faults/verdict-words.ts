@@ -23,7 +23,7 @@ export function expectVerdictWords({ verdict, condition: [type, reason], reads }
     case "waiting":
       return "The node serves; the sidecar waits for your word. It has changed nothing.";
     case "wrong":
-      return `The node serves, but … not right. Clients are served meanwhile. …${side}`;
+      return `The node serves, but … not right. ${type === "CallsAnswered" ? "Not every client gets an answer" : "Clients are served meanwhile"}. …${side}`;
     case "working":
       return `The sidecar is putting the node right. Nothing for you to do yet. ${reads}`;
     case "unknown":

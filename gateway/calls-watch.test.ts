@@ -1,0 +1,91 @@
+import { describe, expect, it } from "vitest";
+import { deriveCallsCondition } from "./calls-watch.ts";
+import { CallHistory } from "./observe/recent-calls.ts";
+import type { CallCount } from "./observe/traffic.ts";
+
+const ended = (outcome: CallCount["outcome"], count: number, method = "eth_call"): CallCount => ({
+  method,
+  tier: "public",
+  outcome,
+  count,
+});
+
+/** What is said of calls that ended since the first look. */
+function judge(calls: readonly CallCount[], wasWrong = false) {
+  const history = new CallHistory();
+  history.add({ calls: [] }, 0);
+  return deriveCallsCondition(history.add({ calls }, 30_000), wasWrong);
+}
+
+describe("what became of the calls", () => {
+  it.each([
+    [
+      "all answered",
+      [ended("node", 15), ended("cache", 10)],
+      "Answered",
+      "25 of 25 calls of the last 60 s were answered.",
+    ],
+    ["nobody calls", [], "TooFewCalls", "Hardly anybody calls: 0 calls within the last 60 s."],
+    [
+      "the node fails reads",
+      [ended("node", 100), ended("failed", 40), ended("failed", 60, "eth_getLogs")],
+      "NodeFails",
+      "100 of 200 calls of the last 60 s got no answer from the node (eth_getLogs 60, eth_call 40), although it answers health checks. Send such a call to the node itself, and read its log.",
+    ],
+    [
+      "there is no room",
+      [ended("node", 100), ended("overload", 30), ended("failed", 2)],
+      "Shed",
+      "30 of 132 calls of the last 60 s were turned away: there is no room for them. See whether this process lacks CPU (GatewayResponsive), and whether the node is slow (gatehouse_gateway_node_duration_seconds).",
+    ],
+  ] as const)("%s", (_, calls, reason, message) => {
+    expect(judge(calls)).toMatchObject({ reason, message });
+  });
+
+  it("is wrong where all of a few calls fail", () => {
+    expect(judge([ended("failed", 12)])).toMatchObject({ status: "False", reason: "NodeFails" });
+  });
+
+  it("does not blame the node for what callers do: refused, limited and cancelled calls", () => {
+    const calls = [ended("node", 30), ended("refused", 500), ended("limited", 500), ended("cancelled", 500)];
+    expect(judge(calls)).toMatchObject({ status: "True", message: "30 of 30 calls of the last 60 s were answered." });
+  });
+
+  it("takes no notice of single failures", () => {
+    expect(judge([ended("node", 30), ended("failed", 9)])).toMatchObject({ status: "True" });
+    expect(judge([ended("node", 1_000), ended("failed", 49)])).toMatchObject({ status: "True" });
+  });
+
+  it("stays wrong until hardly a call fails any more", () => {
+    const some = [ended("node", 970), ended("failed", 30)];
+    expect(judge(some)).toMatchObject({ status: "True" });
+    expect(judge(some, true)).toMatchObject({ status: "False" });
+    expect(judge([ended("node", 991), ended("failed", 9)], true)).toMatchObject({ status: "True" });
+  });
+});
+
+describe("the calls of the last minute", () => {
+  it("forget what ended before it", () => {
+    const history = new CallHistory();
+    history.add({ calls: [] }, 0);
+    for (let atMs = 2_000; atMs <= 60_000; atMs += 2_000) history.add({ calls: [ended("failed", 50)] }, atMs);
+    const after = [ended("failed", 50), ended("node", 7)];
+    expect(history.add({ calls: after }, 62_000)).toEqual({ calls: 7, failed: new Map(), shed: 0 });
+  });
+
+  it("start from zero when they are cleared: what failed while the node was away is not counted", () => {
+    const history = new CallHistory();
+    history.add({ calls: [] }, 0);
+    history.clear();
+    history.add({ calls: [ended("failed", 50)] }, 2_000);
+    const after = [ended("failed", 51)];
+    expect(history.add({ calls: after }, 4_000)).toEqual({ calls: 1, failed: new Map([["eth_call", 1]]), shed: 0 });
+  });
+
+  it("add up the tiers of a method", () => {
+    const history = new CallHistory();
+    history.add({ calls: [] }, 0);
+    const calls = [ended("failed", 3), { ...ended("failed", 4), tier: "gold" }];
+    expect(history.add({ calls }, 2_000)).toEqual({ calls: 7, failed: new Map([["eth_call", 7]]), shed: 0 });
+  });
+});
