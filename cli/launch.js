@@ -7,7 +7,7 @@ import { enableCompileCache, flushCompileCache, getCompileCacheDir } from "node:
 import { join } from "node:path";
 import { isSea } from "node:sea";
 import { setFlagsFromString } from "node:v8";
-import v8Flags from "../gateway/v8-flags.json" with { type: "json" };
+import v8Flags from "../daemon/process/v8-flags.json" with { type: "json" };
 
 const root = join(import.meta.dirname, "..");
 

@@ -4,18 +4,16 @@ import { pause } from "../time.ts";
 import { inspect } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import type { Mask } from "../secrets/mask.ts";
+import v8Flags from "./v8-flags.json" with { type: "json" };
 
 /** How long the end of a process waits for readers of what it printed, and for calls that are under way. */
 const waitMs = 1_000;
 const lookAgainMs = 20;
 
-/** V8's flags for what compiles in its threads. */
-const compilersInThreads = ["maglev", "turbofan", "concurrent-sparkplug"] as const;
-
 /** How long functions that V8 compiles in its threads have to be done with: each takes a few milliseconds. */
 const compiledMs = 50;
 
-/** Calls that Node makes in its threads, which it waits for at the exit: of files, and of names. */
+/** How Node names the calls that it makes in its threads and waits for at the exit: of files, and of names. */
 const threadCall = /^(FSReq|GetAddrInfoReq|GetNameInfoReq)/;
 
 /**
@@ -27,18 +25,19 @@ const threadCall = /^(FSReq|GetAddrInfoReq|GetNameInfoReq)/;
  * main thread does, so both would wait for ever (https://github.com/nodejs/node/issues/54918).
  */
 export async function endProcess(status: number): Promise<never> {
-  for (const compiler of compilersInThreads) setFlagsFromString(`--no-${compiler}`);
+  for (const flag of v8Flags.exit) setFlagsFromString(flag);
   const compiled = pause(compiledMs);
   const over = AbortSignal.timeout(waitMs);
   await Promise.race([Promise.all([printed(process.stdout), printed(process.stderr)]), pause(waitMs, over)]);
-  while (hasThreadCalls() && !over.aborted) await pause(lookAgainMs, over);
-  if (hasThreadCalls()) process.kill(process.pid, "SIGKILL");
+  while (listThreadCalls().length > 0 && !over.aborted) await pause(lookAgainMs, over);
+  if (listThreadCalls().length > 0) process.kill(process.pid, "SIGKILL");
   await compiled;
   process.exit(status);
 }
 
-function hasThreadCalls(): boolean {
-  return process.getActiveResourcesInfo().some((name) => threadCall.test(name));
+/** The calls in Node's threads that are under way, each by Node's name for its kind. */
+export function listThreadCalls(): readonly string[] {
+  return process.getActiveResourcesInfo().filter((name) => threadCall.test(name));
 }
 
 /** Resolves when all that was written is read, or can't be any more. */

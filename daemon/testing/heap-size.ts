@@ -1,5 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import v8Flags from "../process/v8-flags.json" with { type: "json" };
 
 /** Bytes of the heap that something still needs: counts after a collection of garbage. */
 export function measureHeap(): number {
@@ -9,7 +10,7 @@ export function measureHeap(): number {
 
 /** Collects garbage now, also in a process that was started without `--expose-gc`. */
 export function collectGarbage(): void {
-  setFlagsFromString("--expose-gc");
+  for (const flag of v8Flags.collect) setFlagsFromString(flag);
   const collect = runInNewContext("gc") as () => void;
   collect();
 }

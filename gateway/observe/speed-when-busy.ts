@@ -1,5 +1,5 @@
 import { setFlagsFromString } from "node:v8";
-import v8Flags from "../v8-flags.json" with { type: "json" };
+import v8Flags from "#daemon/process/v8-flags.json" with { type: "json" };
 import type { Meter } from "./meter.ts";
 
 /** Calls within a second from which a gateway is busy. */

@@ -27,15 +27,20 @@ const contracts = [
   },
   {
     what: "a flag of V8",
-    pattern: /"--[a-z-]*(semi-space|optimize-for-size|heap-growing|scavenge)/,
-    file: "gateway/v8-flags.json",
+    pattern: /"--[a-z-]*(semi-space|optimize-for-size|heap-growing|scavenge)|setFlagsFromString\(["'`]/,
+    file: "daemon/process/v8-flags.json",
+  },
+  {
+    what: "the name that Node gives to a call in its threads",
+    pattern: /FSReq|GetAddrInfoReq|getActiveResourcesInfo/,
+    file: "daemon/process/end-process.ts",
   },
 ] as const;
 
 const sources = [
   ...listSourceFiles().filter((path) => !path.endsWith(".test.ts")),
   "cli/launch.js",
-  "gateway/v8-flags.json",
+  "daemon/process/v8-flags.json",
 ].map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
 
 describe("what Node and libraries keep to themselves", () => {

@@ -5,7 +5,7 @@ import { createLog } from "#daemon/log/log.ts";
 import { startGateway } from "#gateway/gateway.ts";
 import { createSettingNames } from "#gateway/settings/names.ts";
 import { gatewaySection } from "#gateway/settings/gateway.ts";
-import v8Flags from "../../../gateway/v8-flags.json" with { type: "json" };
+import v8Flags from "#daemon/process/v8-flags.json" with { type: "json" };
 import { roomyTier } from "./roomy-tier.ts";
 import { processConnections } from "#daemon/http/connections/connection-budget.ts";
 

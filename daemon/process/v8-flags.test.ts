@@ -12,9 +12,9 @@ function typeOf(name: string): string | undefined {
 /** Without what they are set to. */
 const names = (flags: readonly string[]) => flags.map((flag) => flag.replace(/^--(no-)?/, "").replace(/=.*/, ""));
 
-describe("the flags that a gateway sets", () => {
+describe("the flags that a process sets while it runs", () => {
   // V8 says nothing of a flag that it does not know any more when it is set at run time.
-  it.each([...v8Flags.room, ...v8Flags.speed])("%s is one of this V8's", (flag) => {
+  it.each(Object.values(v8Flags).flat())("%s is one of this V8's", (flag) => {
     const { name = "", value } = /^--(?:no-)?(?<name>[a-z-]+)(?:=(?<value>\d+))?$/.exec(flag)?.groups ?? {};
     expect([flag, typeOf(name)]).toEqual([flag, value === undefined ? "bool" : "int"]);
   });
