@@ -1,14 +1,12 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { serviceNames } from "./service-names.ts";
+import { shareCompileCache } from "./shared-compile-cache.ts";
 
 /**
  * Fills Node's compile cache (`NODE_COMPILE_CACHE`) with every service and the health check, for an image. Each is started once so that
  * it loads all that it is made of and ends: a service by a settings file that is not there. The sidecar comes last, because it has V8
- * its own flags and what the others compiled would cost it memory. Node keeps a cache for each user, whose number ends its directory's
- * name, readable by that user alone; next to a real node the sidecar runs as another user (`NODE_USER`) of the same group, who gets the same
- * cache by another name.
+ * its own flags and what the others compiled would cost it memory. Next to a real node the sidecar runs as another user (`NODE_USER`) of the same group.
  */
 const program = join(import.meta.dirname, "gatehouse.js");
 const healthCheck = join(import.meta.dirname, "../infra/images/health-check.mjs");
@@ -25,14 +23,6 @@ function load(command: readonly string[], expected: Readonly<{ status: number; s
   process.exitCode = 1;
 }
 
-/** Lets the group use one user's cache, and gives it the name by which Node looks for another user's. */
-function share(cache: string, own: string, user: string | undefined): void {
-  chmodSync(join(cache, own), 0o770);
-  for (const name of readdirSync(join(cache, own))) chmodSync(join(cache, own, name), 0o640);
-  const other = own.replace(/\d+$/, user ?? "");
-  if (user !== undefined && other !== own) symlinkSync(own, join(cache, other));
-}
-
 const directory = process.env["NODE_COMPILE_CACHE"];
 if (directory === undefined) throw new Error("NODE_COMPILE_CACHE names no directory; set it to the one to fill");
 load([healthCheck], { status: 2, says: "usage" });
@@ -40,5 +30,4 @@ const names = serviceNames.filter((service) => service !== "sidecar");
 for (const service of [...names, "sidecar"]) {
   load([program, service, "--settings", missing], { status: 1, says: missing });
 }
-chmodSync(directory, 0o770);
-for (const own of readdirSync(directory)) share(directory, own, process.env["NODE_USER"]);
+shareCompileCache(directory, { user: process.env["NODE_USER"] });

@@ -35,6 +35,11 @@ const contracts = [
     pattern: /FSReq|GetAddrInfoReq|getActiveResourcesInfo/,
     file: "daemon/process/end-process.ts",
   },
+  {
+    what: "the names of the directories in Node's compile cache",
+    pattern: /symlinkSync\(own/,
+    file: "cli/shared-compile-cache.ts",
+  },
 ] as const;
 
 const sources = [

@@ -17,7 +17,7 @@ const verbs = new Set(
   prepare price print process prove prune purchase push put quote raise rank reach read recognize record redact
   refuse register release remember remove rename render repeat replace report request require resolve restart
   restore resume revert rewrite roll route run sample save scale schedule scrape see seed select sell sells send serialize
-  serve serves set settle show shows shut sign simulate skip sort spawn split spread start steer stop store
+  serve serves set settle share show shows shut sign simulate skip sort spawn split spread start steer stop store
   strip suggest sum supervise sweep sync take test tidy to trace trim unpack update upgrade uses verify view wait
   warn watch wire with without wrap write
 `

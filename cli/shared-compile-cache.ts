@@ -1,0 +1,25 @@
+import { chmodSync, readdirSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+
+/**
+ * Lets the group read and write a compile cache that this user filled, and gives another user the same one. Node keeps a directory for each user in it, which
+ * that user alone can read, and whose name ends with the user's number: the other one finds a link by that name.
+ *
+ * @throws {Error} when Node names its directories otherwise.
+ */
+export function shareCompileCache(directory: string, { user }: Readonly<{ user: string | undefined }>): void {
+  chmodSync(directory, 0o770);
+  for (const own of readdirSync(directory)) {
+    chmodSync(join(directory, own), 0o770);
+    for (const name of readdirSync(join(directory, own))) chmodSync(join(directory, own, name), 0o640);
+    const other = nameForUser(own, user);
+    if (other !== own) symlinkSync(own, join(directory, other));
+  }
+}
+
+function nameForUser(own: string, user: string | undefined): string {
+  const ending = `-${process.getuid?.()}`;
+  if (user === undefined) return own;
+  if (!own.endsWith(ending)) throw new Error(`Node's compile cache has ${own}, whose name does not end with ${ending}`);
+  return `${own.slice(0, -ending.length)}-${user}`;
+}
