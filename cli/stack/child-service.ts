@@ -3,6 +3,7 @@ import { closeSync, readFileSync, copyFileSync, existsSync, openSync, statSync, 
 import { join } from "node:path";
 import { within } from "#daemon/time.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
+import { stopChild } from "#daemon/process/stop-child.ts";
 import { waitForAbort } from "#daemon/process/stop-signal.ts";
 
 /** One service of the embedded stack: a `gatehouse` subcommand in its own process. */
@@ -49,6 +50,7 @@ export async function startChildService(spec: ChildServiceSpec, options: ChildSe
   const child = forkService(spec, options.program, logPath);
   const trimming = setInterval(trimLater, logTrimIntervalMs, logPath).unref();
   const exited = exit(child).finally(() => clearInterval(trimming));
+  const stop = () => stopChild(child, { deadlineMs: options.stopDeadlineMs });
   try {
     const started = Promise.race([ready(child), endedEarly(spec.name, exited, logPath), cutOff(options.signal)]);
     const urls = await within(`${spec.name} becoming ready`, options.readyDeadlineMs, started);
@@ -58,10 +60,10 @@ export async function startChildService(spec: ChildServiceSpec, options: ChildSe
       urls,
       readyAfterMs: Math.round(performance.now() - startedAt),
       exited,
-      [Symbol.asyncDispose]: () => stop(child, exited, options.stopDeadlineMs),
+      [Symbol.asyncDispose]: stop,
     };
   } catch (error) {
-    await stop(child, exited, options.stopDeadlineMs);
+    await stop();
     throw error;
   }
 }
@@ -115,14 +117,6 @@ async function endedEarly(name: string, exited: Promise<string>, logPath: string
 async function cutOff(signal: AbortSignal): Promise<never> {
   await waitForAbort(signal);
   throw new StartupError("the start was cut off");
-}
-
-async function stop(child: ChildProcess, exited: Promise<string>, deadlineMs: number): Promise<void> {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-  child.kill("SIGTERM");
-  const timer = setTimeout(() => child.kill("SIGKILL"), deadlineMs);
-  await exited;
-  clearTimeout(timer);
 }
 
 const logBytesMax = 10_485_760;

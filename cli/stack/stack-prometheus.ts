@@ -5,7 +5,9 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { waitUntil, within } from "#daemon/time.ts";
+import { sendSignal } from "#daemon/process/send-signal.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
+import { stopChild } from "#daemon/process/stop-child.ts";
 import { renderGroups } from "#infra/observability/rule-files.ts";
 import { ruleGroups } from "#infra/observability/rules/all.ts";
 import { buildPrometheusConfig, type ScrapeTarget } from "#infra/observability/scrape-config.ts";
@@ -59,7 +61,7 @@ export async function startStackPrometheus(options: StackPrometheusOptions): Pro
   const logPath = join(options.logDirectory, "prometheus.log");
   const child = spawnPrometheus({ directory, port, logPath });
   const exited = once(child, "exit");
-  const stop = () => stopPrometheus(child, { exited, deadlineMs: options.stopDeadlineMs });
+  const stop = () => stopPrometheus(child, { deadlineMs: options.stopDeadlineMs });
   const url = `http://127.0.0.1:${port}`;
   try {
     await within(
@@ -129,14 +131,11 @@ async function endedEarly(exited: Promise<unknown[]>, logPath: string): Promise<
   );
 }
 
-async function stopPrometheus(
-  child: ChildProcess,
-  { exited, deadlineMs }: Readonly<{ exited: Promise<unknown[]>; deadlineMs: number }>,
-): Promise<void> {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-  child.stdin?.end();
-  const group = -child.pid;
-  const timer = setTimeout(() => process.kill(group, "SIGKILL"), deadlineMs);
-  await exited;
-  clearTimeout(timer);
+/** Its end comes with that of its standard input; what is killed is its group, which its watch belongs to. */
+async function stopPrometheus(child: ChildProcess, { deadlineMs }: Readonly<{ deadlineMs: number }>): Promise<void> {
+  const stop = () => void child.stdin?.end();
+  const kill = () => {
+    if (child.pid !== undefined) sendSignal(-child.pid, "SIGKILL");
+  };
+  await stopChild(child, { deadlineMs, stop, kill });
 }

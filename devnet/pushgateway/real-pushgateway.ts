@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { listen } from "#daemon/http/listener.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
+import { stopChild } from "#daemon/process/stop-child.ts";
 import { waitUntil } from "#daemon/time.ts";
 import { formatAuthority } from "#daemon/http/address.ts";
 import { waitForSpawn } from "#daemon/process/bounded-process.ts";
@@ -50,7 +51,6 @@ export async function startRealPushgateway(options: RealPushgatewayOptions): Pro
     throw new StartupError(`${program} can't be run: ${String(cause)}`, { cause });
   });
   let state: "running" | "stopping" | "gone" = "running";
-  const exited = once(child, "exit");
   const { promise: ended, resolve: reportEnd } = Promise.withResolvers<string>();
   child.once("exit", (status, signal) => {
     if (state === "running") reportEnd(signal ?? `status ${status}`);
@@ -69,12 +69,8 @@ export async function startRealPushgateway(options: RealPushgatewayOptions): Pro
     url,
     ended,
     [Symbol.asyncDispose]: async () => {
-      if (state === "gone") return;
-      state = "stopping";
-      child.kill("SIGTERM");
-      const timer = setTimeout(() => child.kill("SIGKILL"), stopDeadlineMs);
-      await exited;
-      clearTimeout(timer);
+      if (state === "running") state = "stopping";
+      await stopChild(child, { deadlineMs: stopDeadlineMs });
     },
   };
 }

@@ -64,6 +64,12 @@ const once = [
     except: ["engine-proxy/engine-proxy.ts"],
   },
   {
+    what: "stop of a child that is killed when it takes too long",
+    home: "daemon/process/stop-child.ts",
+    sign: /kill\("SIGTERM"\)[^}]*setTimeout\(/,
+    except: [],
+  },
+  {
     what: "look at a disk's room",
     home: "daemon/files/disk-space.ts",
     sign: /\bstatfs(?:Sync)?\(/,
