@@ -4,6 +4,7 @@ import { secret } from "#daemon/secrets/secret.ts";
 import { chainId, filePath, host, port, seconds } from "#daemon/settings/types.ts";
 import { stackServices } from "#daemon/stack-services.ts";
 import { nodeVersion } from "#node/version-setting.ts";
+import { devnetVersion } from "#node/versions.ts";
 import { nodeProfile } from "./node-profile.ts";
 
 /** A port that stands in node.conf, where others read it: none that the operating system picks. */
@@ -33,7 +34,7 @@ export const devnetSettings = defineSettings("devnet", essentials, {
   }),
   node: section({
     version: nodeVersion
-      .default("0.16.2")
+      .default(devnetVersion)
       .describe("Version that the node is: decides its layout, its node_cli and its metrics keys"),
     opensAfterSeconds: z
       .number()

@@ -60,6 +60,9 @@ export const nodeReleases: NodeReleases = [
   { since: "0.16.0", layout: "workspace-bin", nodeCliTakesConfig: true, ...storage },
 ];
 
+/** The version that a devnet node is where nothing else is set. */
+export const devnetVersion = "0.16.2";
+
 const binDirectories = {
   "workspace-bin": () => "bin",
   "client-bin": (nodeDirectory: string) => `${nodeDirectory}/domain/client/bin`,

@@ -1,9 +1,6 @@
-import { parseImageVersion } from "#node/versions.ts";
+import { devnetVersion, parseImageVersion } from "#node/versions.ts";
 import type { StackConfig } from "../../config/config-schema.ts";
 import { describeProblem, type ConfigProblem } from "../../config/config-problem.ts";
-
-/** The devnet's version where the stack sets none. */
-const devnetVersion = "0.16.2";
 
 /**
  * The version that the first node.conf is made for, before the node has answered: the stack's own word, else the tag of a real node's
