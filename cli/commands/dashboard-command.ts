@@ -1,6 +1,7 @@
-import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
+import { Command } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import { stopSignal } from "#daemon/process/stop-signal.ts";
+import { parseListenPort } from "./option-values.ts";
 
 const defaultPort = 9610;
 
@@ -16,17 +17,11 @@ export function createDashboardCommand({ mask }: Readonly<{ mask: Mask }>) {
       "URLs, e.g. node-7=http://10.0.0.7:9600 (a name is optional), or files with one on each line; at most 64",
     )
     .option("--host <address>", "address to listen at", "127.0.0.1")
-    .option("--port <port>", "port to listen at; 0 takes a free one", parsePort, defaultPort)
+    .option("--port <port>", "port to listen at; 0 takes a free one", parseListenPort, defaultPort)
     .option("--allowed-host <name...>", "name by which it may be queried, besides addresses and localhost")
     .action(async ({ targets, host, port, allowedHost = [] }) => {
       const { runDashboard } = await import("./run-dashboard.ts");
       const listen = { host, port, allowedHosts: allowedHost };
       process.exitCode = await runDashboard({ where: targets, listen }, { mask, signal: stopSignal() });
     });
-}
-
-function parsePort(text: string): number {
-  const port = Number(text);
-  if (text !== "" && Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
-  throw new InvalidArgumentError("Expected a port, a whole number from 0 to 65535.");
 }

@@ -84,25 +84,25 @@ function collect(text: string, before: readonly string[]): readonly string[] {
 function collectUrl(text: string, before: ByService): ByService {
   const [, name, url] = /^([a-z-]+)=(.+)$/.exec(text) ?? [];
   if (name === undefined || url === undefined || !isHttp(url)) {
-    throw new InvalidArgumentError("expected <service>=<http or https URL>, e.g. sidecar=http://127.0.0.1:9600");
+    throw new InvalidArgumentError("Expected <service>=<http or https URL>, e.g. sidecar=http://127.0.0.1:9600.");
   }
   return { ...before, [name]: url };
 }
 
 function collectPublicUrl(text: string, before: readonly string[]): readonly string[] {
   if (URL.parse(text)?.protocol === "https:") return [...before, text];
-  throw new InvalidArgumentError("expected an https URL, e.g. https://rpc.example");
+  throw new InvalidArgumentError("Expected an https URL, e.g. https://rpc.example.");
 }
 
 function collectFile(text: string, before: ByService): ByService {
   const [, name, file] = /^([a-z-]+)=(.+)$/.exec(text) ?? [];
   if (name !== undefined && file !== undefined) return { ...before, [name]: file };
-  throw new InvalidArgumentError("expected <service>=<file>, e.g. facilitator=facilitator.json5");
+  throw new InvalidArgumentError("Expected <service>=<file>, e.g. facilitator=facilitator.json5.");
 }
 
 function parseUrl(text: string): string {
   if (isHttp(text)) return text;
-  throw new InvalidArgumentError("expected a URL such as http://127.0.0.1:9090");
+  throw new InvalidArgumentError("Expected a URL such as http://127.0.0.1:9090.");
 }
 
 function isHttp(url: string): boolean {

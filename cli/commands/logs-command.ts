@@ -54,11 +54,11 @@ function collect(text: string, before: readonly string[]): readonly string[] {
 function parseSince(text: string): number {
   const sinceMs = readSince(text, Date.now());
   if (sinceMs !== undefined) return sinceMs;
-  throw new InvalidArgumentError("expected a time such as 10m (s, m, h or d) or 2026-01-01T12:00:00Z");
+  throw new InvalidArgumentError("Expected a time such as 10m (s, m, h or d) or 2026-01-01T12:00:00Z.");
 }
 
 function parseLines(text: string): number {
   const count = Number(text);
   if (Number.isInteger(count) && count >= 0 && count <= 100_000) return count;
-  throw new InvalidArgumentError("expected a whole number from 0 to 100000");
+  throw new InvalidArgumentError("Expected a whole number from 0 to 100000.");
 }

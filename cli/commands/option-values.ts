@@ -15,12 +15,59 @@ export function parseListenerUrl(text: string): string {
 }
 
 /**
+ * Reads a port at which something answers.
+ *
+ * @throws {InvalidArgumentError} for what is no whole number from 1 to 65535.
+ */
+export function parsePort(text: string): number {
+  return parseWholeNumber(text, { what: "a port, a whole number", min: 1, max: portMax });
+}
+
+/**
+ * Reads a port to listen at: 0 takes a free one.
+ *
+ * @throws {InvalidArgumentError} for what is no whole number from 0 to 65535.
+ */
+export function parseListenPort(text: string): number {
+  return parseWholeNumber(text, { what: "a port, a whole number", min: 0, max: portMax });
+}
+
+/**
  * Reads a time between two looks from an option, in seconds.
  *
  * @throws {InvalidArgumentError} for what is no number from 1 to 3600.
  */
-export function parseSeconds(text: string): number {
+export function parseIntervalSeconds(text: string): number {
   const seconds = Number(text);
   if (seconds >= 1 && seconds <= 3_600) return seconds;
   throw new InvalidArgumentError("Expected seconds, a number from 1 to 3600.");
+}
+
+/**
+ * Reads how long something may take, in seconds, up to a week.
+ *
+ * @throws {InvalidArgumentError} for what is no whole number from 1 to 604800.
+ */
+export function parseLimitSeconds(text: string): number {
+  return parseWholeNumber(text, { what: "whole seconds", min: 1, max: limitSecondsMax });
+}
+
+/**
+ * As {@link parseLimitSeconds}, of what can't succeed within two minutes: a node has to be well for a while to be proved, and an update is waited for until
+ * the node is.
+ *
+ * @throws {InvalidArgumentError} for what is no whole number from 120 to 604800.
+ */
+export function parseLongLimitSeconds(text: string): number {
+  return parseWholeNumber(text, { what: "whole seconds", min: longLimitSecondsMin, max: limitSecondsMax });
+}
+
+const portMax = 65_535;
+const limitSecondsMax = 604_800;
+const longLimitSecondsMin = 120;
+
+function parseWholeNumber(text: string, { what, min, max }: Readonly<{ what: string; min: number; max: number }>) {
+  const number = Number(text);
+  if (text.trim() !== "" && Number.isInteger(number) && number >= min && number <= max) return number;
+  throw new InvalidArgumentError(`Expected ${what} from ${min} to ${max}.`);
 }

@@ -1,6 +1,7 @@
-import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import { Command, Option } from "@commander-js/extra-typings";
 import { createPaint } from "#daemon/command-line/paint.ts";
 import { hasColors } from "../terminal.ts";
+import { parsePort } from "./option-values.ts";
 
 /** Creates `gatehouse stack`, which `npm start` runs. */
 export function createStackCommand() {
@@ -14,12 +15,12 @@ export function createStackCommand() {
     .addOption(
       new Option("--observe [port]", "also run Prometheus with the alerts over it, where `prometheus` is on PATH")
         .preset("9490")
-        .argParser(portNumber),
+        .argParser(parsePort),
     )
     .addOption(
       new Option("--overview [port]", "also serve one page that shows how the services are, and the payments")
         .preset("9610")
-        .argParser(portNumber),
+        .argParser(parsePort),
     )
     .option("--verbose", "print the decoded headers of the payment", false)
     .option(
@@ -48,11 +49,4 @@ export function createStackCommand() {
         { stdout: process.stdout, stderr: process.stderr, paint },
       );
     });
-}
-
-/** @throws {InvalidArgumentError} for what is no port. */
-function portNumber(text: string): number {
-  const port = Number(text);
-  if (Number.isInteger(port) && port >= 1 && port <= 65_535) return port;
-  throw new InvalidArgumentError("expected a port, a whole number from 1 to 65535.");
 }

@@ -173,31 +173,11 @@ function readLimits({ copyWithin, updateWithin, proveWithin }: Limits) {
 /** A reference that Pulumi and the engine take for nothing else. */
 export function parseImage(text: string): string {
   if (/^[\w][\w.:/@-]{0,500}$/.test(text)) return text;
-  throw new InvalidArgumentError("expected an image reference such as registry.example/node:0.17.0@sha256:…");
+  throw new InvalidArgumentError("Expected an image reference such as registry.example/node:0.17.0@sha256:…");
 }
 
 /** Adds the name of a stack, with its organization and project or without, to those before it. */
 export function parseStack(text: string, earlier: readonly string[] | undefined): readonly string[] {
   if (/^[\w.-]{1,100}(\/[\w.-]{1,100}){0,2}$/.test(text)) return [...(earlier ?? []), text];
-  throw new InvalidArgumentError("expected the name of a stack such as prod or organization/gatehouse/prod");
-}
-
-const secondsMax = 604_800;
-
-const longSecondsMin = 120;
-
-/** How long something may take. */
-export function parseSeconds(text: string): number {
-  return parseWholeSeconds(text, 1);
-}
-
-/** A node has to be well for a while to be proved, and an update is waited for until the node is: less than two minutes can't succeed. */
-export function parseLongSeconds(text: string): number {
-  return parseWholeSeconds(text, longSecondsMin);
-}
-
-function parseWholeSeconds(text: string, secondsMin: number): number {
-  const seconds = Number(text);
-  if (Number.isInteger(seconds) && seconds >= secondsMin && seconds <= secondsMax) return seconds;
-  throw new InvalidArgumentError(`expected whole seconds from ${secondsMin} to ${secondsMax}`);
+  throw new InvalidArgumentError("Expected the name of a stack such as prod or organization/gatehouse/prod.");
 }

@@ -1,7 +1,7 @@
 import { Command } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import { stopSignal } from "#daemon/process/stop-signal.ts";
-import { defaultStatusUrl, parseListenerUrl, parseSeconds } from "./option-values.ts";
+import { defaultStatusUrl, parseListenerUrl, parseIntervalSeconds } from "./option-values.ts";
 import { createTerminalOutput } from "../terminal.ts";
 
 /** Creates `gatehouse status`: how a node is, in a terminal. */
@@ -12,7 +12,11 @@ export function createStatusCommand({ mask }: Readonly<{ mask: Mask }>) {
       "Prints the verdict, what is wrong and since when, with what to do, and the last events. Exits 0 when all is right, 2 when something is not, 1 when nobody could be asked.",
     )
     .option("--url <url>", "status listener of the sidecar or gateway", parseListenerUrl, defaultStatusUrl)
-    .option("--watch [seconds]", "show it again every so many seconds, 5 by default, until Ctrl-C", parseSeconds)
+    .option(
+      "--watch [seconds]",
+      "show it again every so many seconds, 5 by default, until Ctrl-C",
+      parseIntervalSeconds,
+    )
     .option("--json", "the whole status as JSON")
     .action(async ({ url, watch, json }) => {
       const { runStatusCommand: run } = await import("#status/status-command.ts");

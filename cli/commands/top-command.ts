@@ -1,7 +1,7 @@
 import { Command } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import { stopSignal } from "#daemon/process/stop-signal.ts";
-import { defaultStatusUrl, parseListenerUrl, parseSeconds } from "./option-values.ts";
+import { defaultStatusUrl, parseListenerUrl, parseIntervalSeconds } from "./option-values.ts";
 import { createTerminalOutput } from "../terminal.ts";
 
 const defaultSeconds = 2;
@@ -14,7 +14,7 @@ export function createTopCommand({ mask }: Readonly<{ mask: Mask }>) {
       "Shows the verdict, the block and its age, requests by tier and method, limits, restarts left, disk, and what is wrong with its steps. q or Ctrl-C ends it. Without a terminal it prints one sheet and ends: 0 when all is right, 2 when something is not, 1 when nobody could be asked.",
     )
     .option("--url <url>", "status listener of the sidecar or gateway", parseListenerUrl, defaultStatusUrl)
-    .option("--every <seconds>", "time between two looks", parseSeconds, defaultSeconds)
+    .option("--every <seconds>", "time between two looks", parseIntervalSeconds, defaultSeconds)
     .option("--once", "print one sheet and end")
     .option("--json", "the whole status as JSON, once, as gatehouse status --json prints it")
     .action(async ({ url, every, once, json }) => {

@@ -27,8 +27,8 @@ describe("gatehouse upgrade --stack", () => {
     ["the token of its control", ["--token-file", "/a"], "do not go with --stack"],
     ["what is no address", ["--url", "nonsense"], "--url: expected an address such as"],
     ["an address of something else", ["--url", "file:///a"], "--url: expected an address such as"],
-    ["less time than a proof takes", ["--prove-within", "30"], "expected whole seconds from 120"],
-    ["less time than an update takes", ["--update-within", "1"], "expected whole seconds from 120"],
+    ["less time than a proof takes", ["--prove-within", "30"], "Expected whole seconds from 120"],
+    ["less time than an update takes", ["--update-within", "1"], "Expected whole seconds from 120"],
   ])("refuses %s", async (_, args, words) => {
     expect(await refusalOf(...stack, ...args)).toContain(words);
   });

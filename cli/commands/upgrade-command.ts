@@ -3,15 +3,9 @@ import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import { askToConfirm, createTerminalOutput } from "../terminal.ts";
 import { addSeveralControlOptions, collect, findControlTarget } from "./control-target.ts";
+import { parseLimitSeconds, parseLongLimitSeconds } from "./option-values.ts";
 import { isForSeveral, findSeveralMisuse, upgradeSidecars } from "./several-sidecars.ts";
-import {
-  findStackMisuse,
-  parseImage,
-  parseLongSeconds,
-  parseSeconds,
-  parseStack,
-  upgradeStacks,
-} from "./stack-upgrade-options.ts";
+import { findStackMisuse, parseImage, parseStack, upgradeStacks } from "./stack-upgrade-options.ts";
 
 /** Creates `gatehouse upgrade`: has a sidecar take its node to another version, and back if that can't be proved. */
 export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
@@ -80,7 +74,7 @@ function addOptions(command: Command) {
     .option(
       "--each-within <seconds>",
       "with several sidecars: how long one node's upgrade is followed before the command stops; default: 21600",
-      parseSeconds,
+      parseLimitSeconds,
     )
     .option("--cancel", "withdraw the upgrade that has not begun yet", false)
     .option(
@@ -103,17 +97,17 @@ function addOptions(command: Command) {
     .option(
       "--prove-within <seconds>",
       "with --stack: how long the new version may take to be proved; default: 1800",
-      parseLongSeconds,
+      parseLongLimitSeconds,
     )
     .option(
       "--copy-within <seconds>",
       "with --stack: how long the copy of the data, or its VolumeSnapshot, may take; default: 14400",
-      parseSeconds,
+      parseLimitSeconds,
     )
     .option(
       "--update-within <seconds>",
       "with --stack: how long one pulumi up may take; default: 1800",
-      parseLongSeconds,
+      parseLongLimitSeconds,
     )
     .option("--dry-run", "show the steps, and do nothing", false)
     .option("--yes", "agree without asking for confirmation", false)
@@ -132,5 +126,5 @@ function parseStart(text: string) {
   if (/^\d{1,15}$/.test(text)) return { kind: "height", height: Number(text) } as const;
   const atMs = momentShape.test(text) ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(atMs)) return { kind: "time", atMs } as const;
-  throw new InvalidArgumentError("expected a time with its offset such as 2027-01-05T02:00:00Z, a height, or now");
+  throw new InvalidArgumentError("Expected a time with its offset such as 2027-01-05T02:00:00Z, a height, or now.");
 }

@@ -1,0 +1,67 @@
+import { InvalidArgumentError } from "@commander-js/extra-typings";
+import { describe, expect, it } from "vitest";
+import {
+  parseIntervalSeconds,
+  parseLimitSeconds,
+  parseListenPort,
+  parseListenerUrl,
+  parseLongLimitSeconds,
+  parsePort,
+} from "./option-values.ts";
+
+const numbers = [
+  {
+    parse: parsePort,
+    takes: ["1", "9610", "65535"],
+    refuses: ["0", "65536"],
+    from: "a port, a whole number from 1 to 65535",
+  },
+  {
+    parse: parseListenPort,
+    takes: ["0", "65535"],
+    refuses: ["-1", "65536"],
+    from: "a port, a whole number from 0 to 65535",
+  },
+  {
+    parse: parseLimitSeconds,
+    takes: ["1", "604800"],
+    refuses: ["0", "604801"],
+    from: "whole seconds from 1 to 604800",
+  },
+  {
+    parse: parseLongLimitSeconds,
+    takes: ["120"],
+    refuses: ["119", "604801"],
+    from: "whole seconds from 120 to 604800",
+  },
+];
+
+describe.each(numbers)("$parse.name", ({ parse, takes, refuses, from }) => {
+  it.each(takes)("takes %s", (text) => {
+    expect(parse(text)).toBe(Number(text));
+  });
+
+  it.each([...refuses, "", " ", "1.5", "x"])("refuses %j, and says what it expects", (text) => {
+    expect(() => parse(text)).toThrow(new InvalidArgumentError(`Expected ${from}.`));
+  });
+});
+
+describe("parseIntervalSeconds", () => {
+  it.each(["1", "2.5", "3600"])("takes %s", (text) => {
+    expect(parseIntervalSeconds(text)).toBe(Number(text));
+  });
+
+  it.each(["0.5", "3601", "", "x"])("refuses %j", (text) => {
+    expect(() => parseIntervalSeconds(text)).toThrow("Expected seconds, a number from 1 to 3600.");
+  });
+});
+
+describe("parseListenerUrl", () => {
+  it.each(["http://10.0.0.7:9600", "https://node-7.example"])("takes %s", (url) => {
+    expect(parseListenerUrl(url)).toBe(url);
+  });
+
+  it.each(["10.0.0.7:9600", "ws://10.0.0.7:9600", ""])("refuses %j", (url) => {
+    expect(() => parseListenerUrl(url)).toThrow("Expected a URL such as http://127.0.0.1:9600.");
+  });
+});
