@@ -24,7 +24,7 @@ import type { ObservedConfig } from "./config/config-observation.ts";
 import type { ConfigReading } from "./config/config-file.ts";
 import type { NodePlace } from "./config/node-place.ts";
 import type { Plan } from "./plan/plan.ts";
-import { planPass, type PlanPassDependencies } from "./plan-pass.ts";
+import { planPass, type PlanPassDependencies } from "./plan-step.ts";
 import { recordRunningConfig, type RunningConfigDependencies } from "./restart/running-config.ts";
 import type { PassWatch } from "./pass-watch.ts";
 import type { ObservedPruning } from "./prune/prune-observation.ts";
