@@ -27,7 +27,7 @@ export type PlanRequest = Readonly<{
 /** What was found until now, and where the plan is noted. */
 export type PlanSeen = Readonly<{ config: ObservedConfig; restarts: ObservedRestarts; adoption: ObservedAdoption }>;
 
-export type PlanPassDependencies = HoldDependencies &
+export type PlanStepDependencies = HoldDependencies &
   Readonly<{
     settings: SidecarSettings;
     state: Pick<UpkeepState, "adopted" | "identity" | "nodeHas" | "nodeTies">;
@@ -38,31 +38,34 @@ export type PlanPassDependencies = HoldDependencies &
   }>;
 
 /** Plans what leads from what is seen to what is desired, and notes the plan for a person to see. */
-export async function planPass(
+export type PlanStep = (
   reading: ConfigReading,
-  { resolution, doubtOfPlace }: PlanRequest,
-  seen: PlanSeen,
-  dependencies: PlanPassDependencies,
-): Promise<Readonly<{ planned: Plan; desired: HeldState }>> {
+  request: PlanRequest,
+) => Promise<Readonly<{ planned: Plan; desired: HeldState }>>;
+
+/** Creates the step that plans. */
+export function createPlanStep(seen: PlanSeen, dependencies: PlanStepDependencies): PlanStep {
   const { settings, observer, state, place, nodeCli, driver } = dependencies;
-  const { version } = resolution;
-  const { configPath } = place.layout();
-  const document = reading.ok ? reading.document : undefined;
-  const last = document ?? seen.config.now().document;
-  seen.config.note({ document: last });
-  const desired = createDesiredState(settings, findDataPath(settings.node.dataPath, configPath, last?.value));
-  const held = { hash: hashDesiredState(desired), release: version?.release };
-  liftHoldIfChanged(held, seen.restarts, dependencies);
-  const { fileDeadline } = place;
-  if (document !== undefined) await saveNodeIdentity(document, configPath, { ...dependencies, fileDeadline });
-  const isUnjudged = version === undefined && document !== undefined;
-  seen.config.note({ mayReportVersion: isUnjudged && isRightForSomeVersion(document, desired.monitor) });
-  const pruneInfo = observer.pruneInfo();
-  const doubt = resolution.doubt ?? doubtOfPlace;
-  const planned = plan({ document, version, doubt, pruneInfo, nodeHas: state.nodeHas.get() }, desired);
-  const means = { prunes: settings.prune.enabled && nodeCli !== undefined, restarts: driver !== undefined };
-  const view = createPlanView(planned, pruneInfo, means);
-  const authority = decideAuthority(settings.upkeep.mode, state);
-  noteAdoption({ plan: view, authority, adopted: state.adopted.get() }, seen.adoption, dependencies);
-  return { planned, desired: held };
+  return async (reading, { resolution, doubtOfPlace }) => {
+    const { version } = resolution;
+    const { configPath } = place.layout();
+    const document = reading.ok ? reading.document : undefined;
+    const last = document ?? seen.config.now().document;
+    seen.config.note({ document: last });
+    const desired = createDesiredState(settings, findDataPath(settings.node.dataPath, configPath, last?.value));
+    const held = { hash: hashDesiredState(desired), release: version?.release };
+    liftHoldIfChanged(held, seen.restarts, dependencies);
+    const { fileDeadline } = place;
+    if (document !== undefined) await saveNodeIdentity(document, configPath, { ...dependencies, fileDeadline });
+    const isUnjudged = version === undefined && document !== undefined;
+    seen.config.note({ mayReportVersion: isUnjudged && isRightForSomeVersion(document, desired.monitor) });
+    const pruneInfo = observer.pruneInfo();
+    const doubt = resolution.doubt ?? doubtOfPlace;
+    const planned = plan({ document, version, doubt, pruneInfo, nodeHas: state.nodeHas.get() }, desired);
+    const means = { prunes: settings.prune.enabled && nodeCli !== undefined, restarts: driver !== undefined };
+    const view = createPlanView(planned, pruneInfo, means);
+    const authority = decideAuthority(settings.upkeep.mode, state);
+    noteAdoption({ plan: view, authority, adopted: state.adopted.get() }, seen.adoption, dependencies);
+    return { planned, desired: held };
+  };
 }

@@ -1,0 +1,93 @@
+import type { NodeVersion } from "#node/versions.ts";
+import type { SidecarSettings } from "../../settings.ts";
+import type { Authority } from "../adoption/authority.ts";
+import type { ClockThen } from "../clock-then.ts";
+import type { Plan } from "../plan/plan.ts";
+import type { AuditedConfig, UpkeepState } from "../state/upkeep-state.ts";
+import {
+  applyConfig,
+  compareConfig,
+  type AppliedConfig,
+  type ApplyConfigDependencies,
+  type CompareConfigDependencies,
+} from "./apply-config.ts";
+import { checkConfig, type CheckConfigDependencies, type Judgement } from "./check-config.ts";
+import type { ConfigReading } from "./config-file.ts";
+import type { ObservedConfig } from "./config-observation.ts";
+import { saveConfigBeforeEdit } from "./healthy-config.ts";
+import type { NodePlace } from "./node-place.ts";
+import { tidyConfig } from "./tidy-config.ts";
+
+/** What stood in node.conf, and what the audit log accounted for when it began to be read. */
+export type ConfigLook = Readonly<{ reading: ConfigReading; auditedThen: AuditedConfig | undefined }>;
+
+/** What a pass does with node.conf. */
+export type ConfigStep = Readonly<{
+  path: () => string;
+  read: () => Promise<ConfigLook>;
+  /** Watches again where a change came without an event: the watch then looks at something that is gone, e.g. a deleted directory. */
+  renewWatch: (reading: ConfigReading, found: Readonly<{ isFirst: boolean }>) => Promise<void>;
+  /** Judges whether node.conf can be used. */
+  judge: (look: ConfigLook, authority: Authority) => Promise<Judgement>;
+  /** Removes what an earlier sidecar left behind. */
+  tidy: () => Promise<void>;
+  /** Keeps what node.conf held before somebody changed it. */
+  keepBefore: (reading: ConfigReading, found: Readonly<{ isFirst: boolean }>) => Promise<void>;
+  /** Writes node.conf as planned where that is allowed, and notes how it is now. */
+  write: (planned: Plan, reading: ConfigReading, allowed: ConfigWrite) => Promise<AppliedConfig | undefined>;
+}>;
+
+/** `idle`: why nothing may be written. */
+export type ConfigWrite = Readonly<{
+  idle: string | undefined;
+  judged: Judgement;
+  version: NodeVersion | undefined;
+}>;
+
+export type ConfigStepDependencies = CheckConfigDependencies &
+  ApplyConfigDependencies &
+  CompareConfigDependencies &
+  Parameters<typeof tidyConfig>[0] &
+  Readonly<{
+    place: Pick<NodePlace, "layout" | "read" | "watch">;
+    state: Pick<UpkeepState, "store">;
+    clockThen: ClockThen;
+    isRestarting: () => boolean;
+  }>;
+
+/** Creates the steps of node.conf. */
+export function createConfigStep(
+  { restoreAfterMs, configLimitBytes: limitBytes }: SidecarSettings["upkeep"],
+  config: ObservedConfig,
+  dependencies: ConfigStepDependencies,
+): ConfigStep {
+  const { place, state, clockThen, isRestarting } = dependencies;
+  return {
+    path: () => place.layout().configPath,
+    read: async () => {
+      const auditedThen = state.auditedConfig.get();
+      return { reading: await place.read(), auditedThen };
+    },
+    renewWatch: async ({ contentHash }, { isFirst }) => {
+      const isEvent = place.watch.takeEvent();
+      if (!isFirst && !isEvent && contentHash !== config.now().contentHash)
+        await place.watch.renew(place.layout().configPath);
+    },
+    judge: ({ reading, auditedThen }, authority) => {
+      const options = { authority, restoreAfterMs, limitBytes, clockThen, isRestarting: isRestarting(), auditedThen };
+      return checkConfig(reading, config, options, dependencies);
+    },
+    tidy: () => tidyConfig(dependencies),
+    keepBefore: (reading, { isFirst }) => saveConfigBeforeEdit(reading, { config, isFirst }, dependencies),
+    write: async (planned, reading, { idle, judged, version }) => {
+      const restored: AppliedConfig | undefined =
+        judged.written === undefined ? undefined : { result: judged.written, again: false };
+      const applied =
+        idle === undefined && reading.ok
+          ? await applyConfig(planned, reading, { config, version, limitBytes }, dependencies)
+          : restored;
+      await compareConfig(planned, reading, { applied, idle }, config, dependencies);
+      return applied;
+    },
+  };
+}

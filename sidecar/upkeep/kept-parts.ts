@@ -1,0 +1,33 @@
+import { bootTime, type Clock } from "#daemon/clock.ts";
+import { createFileDeadline } from "#daemon/files/file-deadline.ts";
+import type { SidecarSettings } from "../settings.ts";
+import { createEditRate } from "./config/audited-config.ts";
+import { createConfigVersions } from "./config/config-versions.ts";
+import { createCorrectionRate } from "./config/correction-rate.ts";
+import { limitVersions } from "./config/with-deadline.ts";
+import { createRestartBudget } from "./restart/restart-budget.ts";
+import type { UpkeepState } from "./state/upkeep-state.ts";
+
+/** What an upkeep remembers: its state and versions of node.conf on the disk, and how often things were done. */
+export type KeptParts = ReturnType<typeof openKeptParts>;
+
+/** Opens what is kept in the state's directory; `wake` is called when its file system answers again. */
+export function openKeptParts(
+  { upkeep, restart }: SidecarSettings,
+  { state, clock, signal, wake }: Readonly<{ state: UpkeepState; clock: Clock; signal: AbortSignal; wake: () => void }>,
+) {
+  const stateDeadline = createFileDeadline(
+    { withinMs: upkeep.fileTimeoutMs, setting: "upkeep.fileTimeoutMs", signal },
+    { clock, onBack: wake },
+  );
+  return {
+    state,
+    /** For calls of the file system that the state is on. */
+    stateDeadline,
+    versions: limitVersions(createConfigVersions(state.directory), state.directory, stateDeadline),
+    budget: createRestartBudget({ perHour: restart.budgetPerHour }, { store: state.store, clock, boot: bootTime }),
+    /** Of corrections of node.conf, and of edits by others. */
+    rate: createCorrectionRate(clock),
+    edits: createEditRate(clock),
+  };
+}

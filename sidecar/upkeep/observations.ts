@@ -1,0 +1,71 @@
+import type { ConditionBoard } from "#status/condition-board.ts";
+import type { SidecarSettings } from "../settings.ts";
+import { observeAdoption, type ObservedAdoption } from "./adoption/adoption-observation.ts";
+import type { CommandWords } from "./command-words.ts";
+import { deriveConditions } from "./conditions.ts";
+import { observeConfig, type ObservedConfig } from "./config/config-observation.ts";
+import { observeData, type ObservedData } from "./corruption/data-observation.ts";
+import { observePruning, type ObservedPruning } from "./prune/prune-observation.ts";
+import {
+  observeProcess,
+  observeRestarts,
+  type ObservedProcess,
+  type ObservedRestarts,
+} from "./restart/restart-observation.ts";
+import { observeState, type ObservedState } from "./state/state-observation.ts";
+import type { UpkeepState } from "./state/upkeep-state.ts";
+import { listUpgradeWork, observeUpgrade, type ObservedUpgrade } from "./upgrade/upgrade-observation.ts";
+import { observeVersion, type ObservedVersion } from "./version/version-observation.ts";
+
+/** What the passes find and leave for the next ones, by noun. */
+export type Observations = Readonly<{
+  state: ObservedState;
+  version: ObservedVersion;
+  config: ObservedConfig;
+  adoption: ObservedAdoption;
+  prune: ObservedPruning;
+  process: ObservedProcess;
+  restarts: ObservedRestarts;
+  upgrade: ObservedUpgrade;
+  data: ObservedData;
+}>;
+
+/** Nothing is known yet; each change is said on the board at once. */
+export function observeAll(
+  { directory, upgrade, scheduledUpgrade }: UpkeepState,
+  { upkeep, restart, upgrade: { autoRestore } }: SidecarSettings,
+  command: CommandWords,
+  board: ConditionBoard,
+): Observations {
+  const words = { mode: upkeep.mode, driver: restart.driver, command };
+  const say = () => {
+    const found = {
+      state: seen.state.now(),
+      version: seen.version.now(),
+      config: seen.config.now(),
+      adoption: seen.adoption.now(),
+      prune: seen.prune.now(),
+      restarts: seen.restarts.now(),
+      upgrade: seen.upgrade.now(),
+      data: seen.data.now(),
+    };
+    for (const condition of deriveConditions(found, words)) board.set(condition);
+  };
+  const seen = {
+    state: observeState(directory, say),
+    version: observeVersion(say),
+    config: observeConfig(say),
+    adoption: observeAdoption(say),
+    prune: observePruning(say),
+    process: observeProcess(),
+    restarts: observeRestarts(say),
+    upgrade: observeUpgrade(upgrade.get(), scheduledUpgrade.get(), say),
+    data: observeData(autoRestore === "off", say),
+  };
+  return seen;
+}
+
+/** What goes on alongside the passes. */
+export function listRunning({ restarts, prune, upgrade, data }: Observations) {
+  return [restarts.now().running, prune.now().running, ...listUpgradeWork(upgrade.now()), data.now().looking];
+}

@@ -1,0 +1,127 @@
+import type { Clock } from "#daemon/clock.ts";
+import type { Logger } from "#daemon/log/log.ts";
+import type { ServiceContext } from "#daemon/service.ts";
+import type { HealthWatch } from "#health/health-watch.ts";
+import type { Charts } from "#status/charts.ts";
+import type { EventLog } from "#status/event-log.ts";
+import type { SidecarSettings } from "../settings.ts";
+import { explainIdle, type Authority } from "./adoption/authority.ts";
+import type { ClockThen } from "./clock-then.ts";
+import type { CommandWords } from "./command-words.ts";
+import { createConfigStep } from "./config/config-step.ts";
+import { watchData, type DataWatch } from "./corruption/watch-data.ts";
+import type { KeptParts } from "./kept-parts.ts";
+import type { Observations } from "./observations.ts";
+import type { PassSteps } from "./pass.ts";
+import { createPlanStep } from "./plan-step.ts";
+import { applyPrune } from "./prune/apply-prune.ts";
+import type { MaintenanceWindow } from "./restart/maintenance-window.ts";
+import { createRestartStep } from "./restart/restart-step.ts";
+import type { VerificationDependencies } from "./restart/restart-verification.ts";
+import { lookAtState } from "./state/state-observation.ts";
+import { applyUpgrade } from "./upgrade/apply-upgrade.ts";
+import { beginScheduled, type ScheduleWatch } from "./upgrade/begin-scheduled.ts";
+import { checkUpgrade } from "./upgrade/check-upgrade.ts";
+import type { UpkeepMetrics } from "./upkeep-metrics.ts";
+import type { UpkeepNode } from "./upkeep-node.ts";
+import { createVersionStep } from "./version/version-step.ts";
+
+/** Shared by all parts of an upkeep: settings, clocks and records, and how a pass is requested. */
+export type UpkeepCommon = Readonly<{
+  settings: SidecarSettings;
+  clock: Clock;
+  log: Logger;
+  events: EventLog;
+  health: HealthWatch;
+  /** Ends with the upkeep. */
+  signal: AbortSignal;
+  /** Requests a pass. */
+  wake: () => void;
+}>;
+
+/** What the steps are made of: each takes some of it, as its own type says. */
+export type StepParts = Readonly<{
+  common: UpkeepCommon;
+  node: UpkeepNode;
+  kept: KeptParts;
+  authority: () => Authority;
+  isRestarting: () => boolean;
+  command: CommandWords;
+  metrics: UpkeepMetrics;
+  charts: Charts;
+  window: MaintenanceWindow;
+  /** Both clocks when the upkeep began. */
+  clockThen: ClockThen;
+  lastPush: VerificationDependencies["lastPush"];
+  finishes: ServiceContext["finishes"];
+}>;
+
+/** Creates the steps of the passes. */
+export function createPassSteps(seen: Observations, parts: StepParts): PassSteps {
+  const { common, node, kept, authority, isRestarting, command, metrics, clockThen, lastPush, window, finishes } =
+    parts;
+  const { settings } = common;
+  const { place } = node;
+  const { state } = kept;
+  const restarting = { ...common, ...node, ...kept, command, metrics, clockThen, lastPush, window, finishes };
+  return {
+    state: { directory: state.directory, look: () => lookAtState(seen.config.now().goodNotKept, seen.state, kept) },
+    version: createVersionStep(seen.version, { ...common, ...node }),
+    authority: { decide: authority, explainIdle: (now) => explainIdle(now, state) },
+    config: createConfigStep(settings.upkeep, seen.config, {
+      ...common,
+      ...kept,
+      place,
+      metrics,
+      clockThen,
+      isRestarting,
+    }),
+    plan: createPlanStep(seen, { ...common, ...kept, ...node }),
+    upgrade: createUpgradeStep(seen, parts),
+    prune: createPruneStep(seen, parts),
+    restart: createRestartStep(seen, restarting),
+    data: createDataStep(seen, parts),
+  };
+}
+
+function createUpgradeStep(
+  seen: Observations,
+  { common, node, kept, authority, isRestarting, command, metrics, lastPush, finishes }: StepParts,
+): PassSteps["upgrade"] {
+  const checking = { ...common, ...node, ...kept, authority, isRestarting };
+  const schedule: ScheduleWatch = {};
+  return {
+    beginScheduled: () => beginScheduled(schedule, seen, { ...checking, command }),
+    apply: (allowed) =>
+      applyUpgrade(allowed, seen, {
+        ...checking,
+        metrics,
+        lastPush,
+        finishes,
+        check: (request) => checkUpgrade(request, checking, { isPreCopied: true }),
+      }),
+  };
+}
+
+function createPruneStep(
+  { prune }: Pick<Observations, "prune">,
+  { common, node, metrics, charts, isRestarting }: StepParts,
+): PassSteps["prune"] {
+  const { settings, signal } = common;
+  const { stalledAfterMs } = settings.prune;
+  const dependencies = { ...common, ...node, metrics, charts };
+  return {
+    apply: (planned, idle) =>
+      applyPrune(planned, prune, { idle, isRestarting: isRestarting(), stalledAfterMs, signal }, dependencies),
+    isRunning: () => prune.now().running !== undefined,
+  };
+}
+
+function createDataStep(
+  seen: Observations,
+  { common, node, kept, authority, isRestarting, command }: StepParts,
+): PassSteps["data"] {
+  const watch: DataWatch = {};
+  const dependencies = { ...common, ...node, ...kept, authority, isRestarting, command };
+  return { watch: () => watchData(watch, seen, dependencies) };
+}

@@ -1,0 +1,49 @@
+import type { NodeVersion } from "#node/versions.ts";
+import type { SidecarSettings } from "../../settings.ts";
+import type { ConfigReading } from "../config/config-file.ts";
+import {
+  applyRestart,
+  type ApplyRestartDependencies,
+  type ApplyRestartSeen,
+  type RestartRequest,
+} from "./apply-restart.ts";
+import { isUnread } from "./restart-observation.ts";
+import { noteRollBack } from "./roll-back.ts";
+import { recordRunningConfig, type RunningConfigDependencies } from "./running-config.ts";
+
+/** What a pass does about the node's process. */
+export type RestartStep = Readonly<{
+  /** Of the driver, for a message. */
+  driverName: string;
+  /** Forgets what the last pass found of the node's start, which this one looks at again. */
+  forgetLook: () => void;
+  /** Remembers what the node runs with before anything is changed: that is what there is to go back to. */
+  remember: (reading: ConfigReading, version: NodeVersion | undefined) => Promise<void>;
+  /** Begins a restart if one is due and may be. */
+  apply: (request: RestartRequest) => Promise<Readonly<{ wakeInMs?: number }>>;
+}>;
+
+export type RestartStepDependencies = ApplyRestartDependencies &
+  RunningConfigDependencies &
+  Parameters<typeof noteRollBack>[2] &
+  Readonly<{ settings: SidecarSettings }>;
+
+/** Creates the steps of restarts. */
+export function createRestartStep(
+  { config, process, restarts }: ApplyRestartSeen,
+  dependencies: RestartStepDependencies,
+): RestartStep {
+  const { settings, driver, health } = dependencies;
+  return {
+    driverName: driver?.name ?? "none",
+    forgetLook: () => process.note({ started: undefined }),
+    remember: async (reading, version) => {
+      const { contentHash } = config.now();
+      await recordRunningConfig(reading, version, { config: config.now(), process, restarts }, dependencies);
+      const isDone = driver !== undefined && settings.upkeep.mode !== "observe";
+      const isUnreadNow = isUnread(process.now(), contentHash);
+      await noteRollBack({ restarts: isDone, isUnread: isUnreadNow, facts: health.facts() }, restarts, dependencies);
+    },
+    apply: (request) => applyRestart(request, { config, process, restarts }, dependencies),
+  };
+}

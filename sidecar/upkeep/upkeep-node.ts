@@ -1,0 +1,68 @@
+import type { Clock } from "#daemon/clock.ts";
+import type { Logger } from "#daemon/log/log.ts";
+import type { HealthWatch } from "#health/health-watch.ts";
+import type { ConditionBoard } from "#status/condition-board.ts";
+import type { SidecarSettings } from "../settings.ts";
+import { findNode } from "./config/node-place.ts";
+import { reachDriver, reachNodeCli, type NodeReach } from "./drivers/reached-node.ts";
+import { selectDriver, selectNodeCli } from "./drivers/select-driver.ts";
+import { createPortHolders } from "./upgrade/node-power.ts";
+import { createNodeRpc } from "./upgrade/node-rpc.ts";
+import { observeNode } from "./version/node-observer.ts";
+
+/** The node as an upkeep reaches it: where it is, what restarts it, its tool, its RPC, and who listens at its ports. */
+export type UpkeepNode = ReturnType<typeof reachNode>;
+
+/**
+ * Finds the node and begins to watch it. Disposing of it ends its connections.
+ *
+ * @throws {StartupError} when the settings name no node.
+ */
+export function reachNode(
+  settings: SidecarSettings,
+  {
+    health,
+    clock,
+    board,
+    log,
+    signal,
+    wake,
+  }: Readonly<{
+    health: HealthWatch;
+    clock: Clock;
+    board: ConditionBoard;
+    log: Logger;
+    signal: AbortSignal;
+    /** Called when something new was seen. */
+    wake: () => void;
+  }>,
+) {
+  const connections = new AsyncDisposableStack();
+  // What may throw comes before what has to be ended.
+  const layout = () => place.layout();
+  const reach: NodeReach = { directory: () => layout().binDirectory, fileDeadline: () => place.fileDeadline };
+  const tool = selectNodeCli(settings, layout, connections);
+  const nodeCli = tool && reachNodeCli(tool, reach);
+  const reaching = selectDriver(settings, layout, connections);
+  const driver = reaching && reachDriver(reaching, reach);
+  const place = findNode(settings.node, settings.upkeep, { log, clock, signal, onEvent: wake });
+  const observer = observeNode(
+    { ...settings.node, intervalMs: settings.prune.intervalMs, signal },
+    { nodeCli, health: health.current, clock, board, log, onChange: wake },
+  );
+  const { httpUrl } = settings.node;
+  return {
+    place,
+    observer,
+    nodeCli,
+    driver,
+    node: { httpUrl, answersWithinMs: settings.restart.answersWithinMs },
+    rpc: createNodeRpc(httpUrl),
+    references: settings.lag.references.map((url) => createNodeRpc(url)),
+    holders: createPortHolders(httpUrl, reach.directory),
+    [Symbol.asyncDispose]: async () => {
+      await connections.disposeAsync();
+      await place[Symbol.asyncDispose]();
+    },
+  };
+}
