@@ -12,7 +12,7 @@ import {
   type ResponseHead,
 } from "./response-head.ts";
 import type { AnswerSink } from "../answers/answer-sink.ts";
-import type { NodeTicket } from "./waiting-turns.ts";
+import type { NodeTicket } from "./node-ticket.ts";
 import type { Outbox } from "../wire/outbox.ts";
 import { type SharedTurns, TurnWait } from "../wire/shared-turns.ts";
 import { openNodeSocket } from "./node-socket.ts";
@@ -63,7 +63,7 @@ export class NodeConnection implements Disposable {
   readonly #turn: TurnWait;
   /** When it became idle, in the clock's milliseconds. */
   idleSince = 0;
-  share: { connections: number } | undefined;
+  share: { places: number } | undefined;
 
   constructor(address: NodeAddress, limits: Limits, dependencies: ConnectionDependencies) {
     this.#address = address;

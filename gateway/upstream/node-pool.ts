@@ -3,9 +3,11 @@ import { parseNodeAddress, type NodeAddress } from "./node-address.ts";
 import { createOutbox } from "../wire/outbox.ts";
 import { ScratchBuffers } from "../wire/scratch-buffers.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
-import { ConnectionShares, HeldConnections } from "./connection-shares.ts";
+import { FairShares } from "#daemon/fair-shares.ts";
+import { HeldConnections } from "./held-connections.ts";
 import { NodeConnection } from "./node-connection.ts";
-import { NodeTicket, WaitingTurns } from "./waiting-turns.ts";
+import { NodeTicket } from "./node-ticket.ts";
+import { WaitingTurns } from "#daemon/waiting-turns.ts";
 
 /** Bounds of the pool. */
 export type NodePoolOptions = Readonly<{
@@ -40,7 +42,7 @@ export class NodePool implements Disposable {
   readonly #idle: NodeConnection[] = [];
   readonly #all = new Set<NodeConnection>();
   readonly #waiting = new WaitingTurns<NodeTicket>();
-  readonly #shares: ConnectionShares<NodeConnection>;
+  readonly #shares: FairShares<NodeConnection>;
   readonly #queue = {
     join: (ticket: NodeTicket, caller: string) => this.#join(ticket, caller),
     leave: (ticket: NodeTicket) => this.#waiting.delete(ticket),
@@ -60,7 +62,7 @@ export class NodePool implements Disposable {
   constructor(options: NodePoolOptions, { now, turns }: Readonly<{ now: () => number; turns: SharedTurns }>) {
     this.#options = options;
     this.#address = parseNodeAddress(options.httpUrl);
-    this.#shares = new ConnectionShares(options.connections);
+    this.#shares = new FairShares(options.connections);
     this.#held = new HeldConnections(options.heldConnections);
     this.#turns = turns;
     this.#now = now;

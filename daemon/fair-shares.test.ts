@@ -1,23 +1,23 @@
 import { expect, it } from "vitest";
-import { ConnectionShares, type SharedConnection } from "./connection-shares.ts";
+import { FairShares, type SharedPlace } from "./fair-shares.ts";
 
-const connections = 64;
+const places = 64;
 
 /** Callers who take what they may, by turns, until none may have more: how many each has. */
 function greedy(callers: readonly string[]) {
-  const shares = new ConnectionShares<SharedConnection>(connections);
-  const taken = new Map<string, SharedConnection[]>(callers.map((caller) => [caller, []]));
+  const shares = new FairShares<SharedPlace>(places);
+  const taken = new Map<string, SharedPlace[]>(callers.map((caller) => [caller, []]));
   const takers = () => callers.filter((caller) => shares.mayTake(caller));
   const all = () => [...taken.values()].reduce((sum, { length }) => sum + length, 0);
-  for (let next = takers(); next.length > 0 && all() < connections; next = takers()) {
+  for (let next = takers(); next.length > 0 && all() < places; next = takers()) {
     for (const caller of next) {
-      if (!shares.mayTake(caller) || all() === connections) continue;
-      const connection = {};
-      shares.take(connection, caller);
-      taken.get(caller)?.push(connection);
+      if (!shares.mayTake(caller) || all() === places) continue;
+      const place = {};
+      shares.take(place, caller);
+      taken.get(caller)?.push(place);
     }
   }
-  return { shares, taken, counts: [...taken.values()].map(({ length }) => length), free: connections - all() };
+  return { shares, taken, counts: [...taken.values()].map(({ length }) => length), free: places - all() };
 }
 
 it("leaves some free for who comes next, however many are greedy", () => {
@@ -33,9 +33,9 @@ it("leaves some free for who comes next, however many are greedy", () => {
 it("lets callers have more again when others give back", () => {
   const { shares, taken } = greedy(["a", "b"]);
   expect(shares.mayTake("a")).toBe(false);
-  for (const connection of taken.get("b") ?? []) {
-    shares.give(connection);
-    shares.give(connection);
+  for (const place of taken.get("b") ?? []) {
+    shares.give(place);
+    shares.give(place);
   }
   for (let more = 0; more < 20; more += 1) {
     expect(shares.mayTake("a")).toBe(true);
@@ -44,7 +44,7 @@ it("lets callers have more again when others give back", () => {
 });
 
 it("gives one caller all of few", () => {
-  const shares = new ConnectionShares<SharedConnection>(4);
+  const shares = new FairShares<SharedPlace>(4);
   for (let taken = 0; taken < 4; taken += 1) {
     expect(shares.mayTake("a")).toBe(true);
     shares.take({}, "a");

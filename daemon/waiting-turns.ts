@@ -1,11 +1,9 @@
-import type { NodeCall, NodeFlow } from "./node-call.ts";
-
 /** What waits for its turn, and for whom. */
 type Waiting = Readonly<{ call: Readonly<{ caller: string }> }>;
 
 /**
- * What waits for the node's connections. Its callers are served by turns and each caller's calls in their order, so that a caller with a
- * thousand calls waiting delays another by one of them. What several callers wait for stands in the queue of each, and is served at the
+ * Calls that wait for something that all callers share. Callers are served by turns and each caller's calls in their order, so that a caller
+ * with a thousand calls waiting delays another by one of them. What several callers wait for stands in the queue of each, and is served at the
  * earliest of their turns.
  */
 export class WaitingTurns<Ticket extends Waiting> {
@@ -75,41 +73,5 @@ export class WaitingTurns<Ticket extends Waiting> {
     const own = this.#byCaller.get(caller);
     if (own === undefined) this.#byCaller.set(caller, new Set([ticket]));
     else own.add(ticket);
-  }
-}
-
-/** What a ticket needs of the queue that it may stand in. */
-type TicketQueue = Readonly<{
-  join: (ticket: NodeTicket, caller: string) => void;
-  leave: (ticket: NodeTicket) => void;
-}>;
-
-/** What a ticket needs of the connection that it is on. */
-type TicketConnection = Readonly<{ resume: (ticket: NodeTicket) => void; cancel: (ticket: NodeTicket) => void }>;
-
-/** A call's place: in the queue until `waitsUntil`, then on a connection. Whoever made the call steers it by its ticket. */
-export class NodeTicket implements NodeFlow {
-  readonly call: NodeCall;
-  /** In the pool's clock. */
-  waitsUntil = 0;
-  connection: TicketConnection | undefined;
-  readonly #queue: TicketQueue;
-
-  constructor(call: NodeCall, queue: TicketQueue) {
-    this.call = call;
-    this.#queue = queue;
-  }
-
-  resume(): void {
-    this.connection?.resume(this);
-  }
-
-  join(caller: string): void {
-    if (this.connection === undefined) this.#queue.join(this, caller);
-  }
-
-  cancel(): void {
-    this.#queue.leave(this);
-    this.connection?.cancel(this);
   }
 }

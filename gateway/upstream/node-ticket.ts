@@ -1,0 +1,37 @@
+import type { NodeCall, NodeFlow } from "./node-call.ts";
+
+/** What a ticket needs of the queue that it may stand in. */
+type TicketQueue = Readonly<{
+  join: (ticket: NodeTicket, caller: string) => void;
+  leave: (ticket: NodeTicket) => void;
+}>;
+
+/** What a ticket needs of the connection that it is on. */
+type TicketConnection = Readonly<{ resume: (ticket: NodeTicket) => void; cancel: (ticket: NodeTicket) => void }>;
+
+/** A call's place: in the queue until `waitsUntil`, then on a connection. Whoever made the call steers it by its ticket. */
+export class NodeTicket implements NodeFlow {
+  readonly call: NodeCall;
+  /** In the pool's clock. */
+  waitsUntil = 0;
+  connection: TicketConnection | undefined;
+  readonly #queue: TicketQueue;
+
+  constructor(call: NodeCall, queue: TicketQueue) {
+    this.call = call;
+    this.#queue = queue;
+  }
+
+  resume(): void {
+    this.connection?.resume(this);
+  }
+
+  join(caller: string): void {
+    if (this.connection === undefined) this.#queue.join(this, caller);
+  }
+
+  cancel(): void {
+    this.#queue.leave(this);
+    this.connection?.cancel(this);
+  }
+}
