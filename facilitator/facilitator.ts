@@ -3,6 +3,8 @@ import type { AuditLog } from "#daemon/audit/audit-log.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { startStep } from "#daemon/process/start-step.ts";
 import { judgeReadiness, type Readiness } from "#daemon/http/readiness.ts";
+import type { Caller } from "./callers/caller.ts";
+import type { CallPlace } from "./chain/call-lines.ts";
 import { createChain } from "./chain/chain.ts";
 import { startChainWatch } from "./chain/chain-watch.ts";
 import { createFeeQuotes } from "./chain/fees.ts";
@@ -110,9 +112,13 @@ export async function createFacilitator(
   const watch = resources.use(
     await startStep(`the node at ${new URL(rpcUrl).origin}`, () => startChainWatch(watching, { chain, fees, log })),
   );
-  const check = (payment: SignedPayment) => checkOnChain(payment, { signer: signer.address, gasLimit }, { chain });
+  const checkFrom = (payment: SignedPayment, place: CallPlace) =>
+    checkOnChain(payment, { signer: signer.address, gasLimit }, { chain: createChain({ rpc, place }) });
+  const check = (payment: SignedPayment, { waiting }: Caller) =>
+    checkFrom(payment, { line: "verifying", caller: "", ...waiting });
   const recent = createRecentVerdicts({ entriesMax: settlement.inFlightMax }, { clock });
-  const checkAgain = async (payment: SignedPayment) => (recent.takeGood(payment) ? undefined : check(payment));
+  const checkAgain = async (payment: SignedPayment) =>
+    recent.takeGood(payment) ? undefined : checkFrom(payment, { line: "settling", caller: "" });
   const engine = resources.use(
     await startEngine(
       { settlement, ledger, chainId: chainOptions.id, isHandedOver },

@@ -1,13 +1,15 @@
+import type { HttpBindings } from "@hono/node-server";
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { createBoundedLog, type BoundedLog } from "#daemon/log/bounded-log.ts";
 import type { App, AppVariables } from "#daemon/http/app.ts";
+import { toAddressKey } from "#daemon/http/proxies/client-address.ts";
 import { traceFacts } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { StoreError } from "#daemon/sql/store.ts";
 import { identifySeller, type ApiKeys, type KnownSeller } from "./callers/api-keys.ts";
 import { readIdempotencyKey } from "./callers/caller.ts";
-import { ChainError } from "./chain/chain-error.ts";
+import { AbandonedError, ChainError } from "./chain/chain-error.ts";
 import type { Facilitator } from "./facilitator.ts";
 import { MalformedPaymentError } from "#x402/malformed-payment-error.ts";
 import { reason } from "#x402/reason.ts";
@@ -61,7 +63,7 @@ async function answer(
     if (body.x402Version !== undefined && body.x402Version !== 2) return c.json(otherVersion(operation, facilitator));
     const { seller } = known;
     const idempotencyKey = readIdempotencyKey(c.req.header("Idempotency-Key"));
-    const caller = { seller, idempotencyKey, request };
+    const caller = { seller, idempotencyKey, request, address: addressOf(c), signal: c.req.raw.signal };
     const { paymentPayload, paymentRequirements } = body;
     return c.json(await facilitator[operation]({ paymentPayload, paymentRequirements }, caller));
   } catch (error) {
@@ -79,6 +81,11 @@ async function answer(
 
 function knownSeller(c: Context<AppVariables>, apiKeys: ApiKeys | undefined): KnownSeller {
   return identifySeller(apiKeys, (name) => c.req.header(name));
+}
+
+function addressOf(c: Context<AppVariables>): string {
+  const { remoteAddress } = (c.env as HttpBindings).incoming.socket;
+  return toAddressKey(remoteAddress ?? "unknown");
 }
 
 function unauthorized(c: Context<AppVariables>, key: "missing" | "wrong"): Response {
@@ -121,6 +128,7 @@ function describeError(error: unknown): Readonly<{ status: ContentfulStatusCode;
     // The driver's text names servers and users, which are the operator's business.
     return { status: 503, message: "the ledger can't be used now; send the same payment again in a moment" };
   }
+  if (error instanceof AbandonedError) return { status: 503, message: error.message };
   if (error instanceof ChainError) return { status: 500, message: error.message };
   return { status: 500, message: "internal error" };
 }

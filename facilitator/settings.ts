@@ -49,7 +49,9 @@ const chain = section({
   webSocketUrl: webSocketUrl
     .optional()
     .describe("WebSocket endpoint of the same node; newHeads then announces a block before the next poll does"),
-  rpcTimeoutMs: milliseconds.default(30_000).describe("How long one JSON-RPC request may take"),
+  rpcTimeoutMs: milliseconds
+    .default(30_000)
+    .describe("How long the node may take to answer a call, from when it is made"),
   nativeDecimals: z
     .int()
     .min(0)

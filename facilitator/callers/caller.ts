@@ -9,6 +9,10 @@ export type CallerFacts = Readonly<{
   seller?: string | undefined;
   /** Names one sale of the seller; the `Idempotency-Key` header of a call over HTTP. */
   idempotencyKey?: string | undefined;
+  /** Where the call comes from, as {@link toAddressKey} has it. */
+  address?: string | undefined;
+  /** Aborts when whoever calls has gone. */
+  signal?: AbortSignal | undefined;
   /** The request of the call, for the lines about it. */
   request?: RequestTrace | undefined;
 }>;
@@ -28,7 +32,14 @@ export type Caller = Readonly<{
   /** Name for the ledger: a hash, or at random for a `call`. */
   owner: string;
   request?: RequestTrace | undefined;
+  /** Whose turns its questions to the chain take, and when nobody waits for their answers any more. */
+  waiting?: Readonly<{ caller: string; signal: AbortSignal | undefined }>;
 }>;
+
+/** By what callers are counted and take turns: by API key, else by address. Those in this process have neither, and are one. */
+export function countCaller({ seller, address }: CallerFacts): string {
+  return seller ?? address ?? "";
+}
 
 /** Where the x402 extension `payment-identifier` has its id (16 to 128 characters; `@x402/extensions/payment-identifier`). */
 const identifiedPayload = z.object({

@@ -17,6 +17,12 @@ export class ChainError extends Error {
   }
 }
 
+/** Whoever asked the chain has gone before there was an answer. Nobody is waiting for this. */
+export class AbandonedError extends Error {
+  override readonly name = "AbandonedError";
+  readonly code = "caller_gone";
+}
+
 /**
  * What a node did with a signed transaction.
  * - `accepted`: it has it, now or already before.

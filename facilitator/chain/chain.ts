@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { formatQuantity, type Hex } from "#x402/hex.ts";
+import type { CallPlace } from "./call-lines.ts";
 import type { JsonRpcClient } from "./json-rpc-client.ts";
 import type { JsonRpcAnswer } from "#daemon/json-rpc.ts";
 import { sendOutcome, type SendOutcome, ChainError } from "./chain-error.ts";
@@ -71,10 +72,11 @@ type Placed = Readonly<{ transactionHash: Hex }>;
 
 const logBlocksMax = 100;
 
-/** Creates the chain of a JSON-RPC client. */
-export function createChain({ rpc }: Readonly<{ rpc: JsonRpcClient }>): Chain {
+/** Creates the chain of a JSON-RPC client, for calls from one place; without it, for the process's own. */
+export function createChain({ rpc, place }: Readonly<{ rpc: JsonRpcClient; place?: CallPlace }>): Chain {
+  const call = (method: string, params: readonly unknown[]) => rpc.call(method, params, place);
   const ask = async <Output>(method: string, params: readonly unknown[], schema: z.ZodType<Output>) =>
-    resultOf(method, await rpc.call(method, params), schema);
+    resultOf(method, await call(method, params), schema);
   return {
     id: () => ask("eth_chainId", [], hexCount),
     head: () => ask("eth_getBlockByNumber", ["latest", false], headSchema),
@@ -82,9 +84,9 @@ export function createChain({ rpc }: Readonly<{ rpc: JsonRpcClient }>): Chain {
     transactionCount: (account, block) => ask("eth_getTransactionCount", [account, block], hexCount),
     priorityFee: () => ask("eth_maxPriorityFeePerGas", [], hexQuantity),
     receipt: async (hash) => (await ask("eth_getTransactionReceipt", [hash], receiptSchema)) ?? undefined,
-    send: async (raw) => sendOutcome(await rpc.call("eth_sendRawTransaction", [raw])),
-    simulate: (call) => rpc.call("eth_call", [callObject(call), "pending"]),
-    read: (call) => ask("eth_call", [callObject(call), "latest"], hexData),
+    send: async (raw) => sendOutcome(await call("eth_sendRawTransaction", [raw])),
+    simulate: (message) => call("eth_call", [callObject(message), "pending"]),
+    read: (message) => ask("eth_call", [callObject(message), "latest"], hexData),
     recentLogs: (address, topics, headNumber) => {
       const fromBlock = formatQuantity(Math.max(0, headNumber - logBlocksMax + 1));
       const filter = { address, topics, fromBlock, toBlock: formatQuantity(headNumber) };

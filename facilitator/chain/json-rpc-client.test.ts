@@ -104,3 +104,57 @@ test.each([
   await using rpc = client(node.url, 20_000);
   await expect(rpc.call("a", [])).rejects.toMatchObject({ name: "ChainError", message });
 });
+
+/** Calls of a seller whose payments are verified. */
+const verifying = (caller: string, signal?: AbortSignal) => ({ line: "verifying", caller, signal }) as const;
+
+test("a call's time begins when it is made, however many wait before it", async () => {
+  await using node = await startNode(() => undefined);
+  await using rpc = client(node.url, 500);
+  const startedMs = performance.now();
+  const others = Array.from({ length: 4_000 }, (_, at) => rpc.call("eth_call", [at], verifying("flood")));
+  const last = rpc.call("eth_chainId", []);
+  const ended = await Promise.allSettled([last, ...others]);
+  expect(performance.now() - startedMs).toBeLessThan(1_500);
+  expect(ended.every(({ status }) => status === "rejected")).toBe(true);
+  await expect(last).rejects.toMatchObject({ fault: "timeout", message: "the node did not answer within 500 ms" });
+});
+
+test("what keeps the chain watched and settled is sent while every request for verifying hangs", async () => {
+  await using node = await startNode((body) =>
+    JSON.stringify(body).includes("eth_call") ? undefined : answerAll(body),
+  );
+  await using rpc = client(node.url, 20_000);
+  const gone = new AbortController();
+  const calls = Array.from({ length: 2_000 }, () => rpc.call("eth_call", [], verifying("flood", gone.signal)));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(await rpc.call("eth_chainId", [])).toEqual({ ok: true, result: "eth_chainId" });
+  expect(await rpc.call("eth_getBalance", [], { line: "settling", caller: "" })).toMatchObject({ ok: true });
+  gone.abort();
+  await Promise.allSettled(calls);
+});
+
+test("callers take turns: one's thousand calls delay another's by one", async () => {
+  await using node = await startNode(answerAll);
+  await using rpc = client(node.url, 20_000);
+  const flood = Array.from({ length: 1_000 }, () => rpc.call("flood", [], verifying("a")));
+  const other = rpc.call("other", [], verifying("b"));
+  await Promise.all([...flood, other]);
+  expect(JSON.stringify(node.bodies[0])).toContain('"other"');
+});
+
+test("calls of who has gone are not sent, and leave their places", async () => {
+  const held = Promise.withResolvers<void>();
+  await using node = await startNode((body) => (JSON.stringify(body).includes("hang") ? undefined : answerAll(body)));
+  await using rpc = client(node.url, 20_000);
+  const gone = new AbortController();
+  const hanging = Array.from({ length: 1_000 }, () => rpc.call("hang", [], verifying("a", gone.signal)));
+  const other = rpc.call("other", [], verifying("a"));
+  setImmediate(() => setImmediate(held.resolve));
+  await held.promise;
+  gone.abort();
+  for (const { status } of await Promise.allSettled(hanging)) expect(status).toBe("rejected");
+  // Without them, the requests that hung are over.
+  expect(await other).toEqual({ ok: true, result: "other" });
+  expect(node.bodies.flat().filter(({ method }) => method === "hang").length).toBeLessThanOrEqual(400);
+});

@@ -1,10 +1,11 @@
 import { Pool } from "undici";
-import { parseJson, readAnswers, writeCalls, type JsonRpcAnswer, type JsonRpcCall } from "#daemon/json-rpc.ts";
+import { parseJson, readAnswers, writeCalls, type JsonRpcAnswer } from "#daemon/json-rpc.ts";
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import { lookupName } from "#daemon/http/name-lookup.ts";
+import { CallLines, lines, type CallPlace, type WaitingCall } from "./call-lines.ts";
 import { ChainError, type ChainFault } from "./chain-error.ts";
 
-/** Where the node is and how long it may take. */
+/** Where the node is, and how long it may take to answer a call from when the call was made. */
 export type JsonRpcClientOptions = Readonly<{ url: string; timeoutMs: number }>;
 
 /** Called after each HTTP request, for metrics. */
@@ -14,23 +15,24 @@ export type JsonRpcObserver = (
 
 /**
  * A JSON-RPC client that joins calls made at the same time into one batch: under load many payments share one HTTP request, and
- * a call alone waits for nobody.
+ * a call alone waits for nobody. Calls wait in lines, so that those which verify payments never hold up those which settle them.
  */
 export type JsonRpcClient = AsyncDisposable &
   Readonly<{
-    /** @throws {ChainError} when the node gives no JSON-RPC answer at all; its error answers are values. */
-    call: (method: string, params: readonly unknown[]) => Promise<JsonRpcAnswer>;
+    /**
+     * Without a place, it is the process's own.
+     *
+     * @throws {ChainError} when the node gives no JSON-RPC answer at all; its error answers are values.
+     * @throws {AbandonedError} when the place's signal aborts.
+     */
+    call: (method: string, params: readonly unknown[], place?: CallPlace) => Promise<JsonRpcAnswer>;
   }>;
 
 const callsPerBatchMax = 100;
-const requestsInFlightMax = 4;
+/** Those of a line leave one for each line that is more urgent. */
+const requestsInFlightMax = 6;
 const waitingCallsMax = 20_000;
-
-type Waiting = Readonly<{
-  call: JsonRpcCall;
-  resolve: (answer: JsonRpcAnswer) => void;
-  reject: (error: unknown) => void;
-}>;
+const ownPlace: CallPlace = { line: "upkeep", caller: "" };
 
 /** Opens a client for one node. Disposing of it ends its connections and what waits for them. */
 export function createBatchingClient(
@@ -38,51 +40,51 @@ export function createBatchingClient(
   { observe }: Readonly<{ observe: JsonRpcObserver }>,
 ): JsonRpcClient {
   const transport = createHttpTransport({ url, timeoutMs, connectionsMax: requestsInFlightMax });
-  const waiting: Waiting[] = [];
+  const waiting = new CallLines({ timeoutMs, waitingMax: waitingCallsMax });
   let requestsInFlight = 0;
   let isFlushPlanned = false;
 
-  const send = async (batch: readonly Waiting[]): Promise<void> => {
+  const send = async (batch: readonly WaitingCall[]): Promise<void> => {
     const startedMs = performance.now();
     const seen = (outcome: "ok" | ChainFault) =>
       observe({ calls: batch.length, durationMs: performance.now() - startedMs, outcome });
+    const over = new AbortController();
+    const giveUp = () => over.abort(new ChainError("timeout", "nobody waits for the node's answer any more"));
+    void Promise.allSettled(batch.map(({ ended }) => ended)).then(giveUp);
     try {
-      const answers = answersIn(await transport.post(writeCalls(batch.map(({ call }) => call))));
+      const answers = answersIn(await transport.post(writeCalls(batch.map(({ call }) => call)), over.signal));
       seen("ok");
-      for (const [place, { resolve, reject, call }] of batch.entries()) {
-        const answer = answers.get(place);
-        if (answer === undefined) reject(new ChainError("bad_answer", `the node left ${call.method} unanswered`));
-        else resolve(answer);
+      for (const [place, { answer, fail, call }] of batch.entries()) {
+        const given = answers.get(place);
+        if (given === undefined) fail(new ChainError("bad_answer", `the node left ${call.method} unanswered`));
+        else answer(given);
       }
     } catch (error) {
       seen(error instanceof ChainError ? error.fault : "bad_answer");
-      for (const { reject } of batch) reject(error);
+      for (const { fail } of batch) fail(error);
     }
   };
 
   const flush = (): void => {
     isFlushPlanned = false;
-    while (waiting.length > 0 && requestsInFlight < requestsInFlightMax) {
-      requestsInFlight += 1;
-      void send(waiting.splice(0, callsPerBatchMax)).finally(() => {
-        requestsInFlight -= 1;
-        flush();
-      });
+    for (const [rank, line] of lines.entries()) {
+      while (waiting.has(line) && requestsInFlight < requestsInFlightMax - rank) {
+        requestsInFlight += 1;
+        void send(waiting.take(line, callsPerBatchMax)).finally(() => {
+          requestsInFlight -= 1;
+          flush();
+        });
+      }
     }
   };
 
   return {
-    call: (method, params) =>
-      new Promise((resolve, reject) => {
-        if (waiting.length >= waitingCallsMax) {
-          reject(new ChainError("refused", `${waitingCallsMax} calls wait for the node already`));
-          return;
-        }
-        waiting.push({ call: { method, params }, resolve, reject });
-        if (isFlushPlanned) return;
-        isFlushPlanned = true;
-        setImmediate(flush);
-      }),
+    call: async (method, params, place = ownPlace) => {
+      const { ended } = waiting.add({ method, params }, place);
+      if (!isFlushPlanned) setImmediate(flush);
+      isFlushPlanned = true;
+      return ended;
+    },
     [Symbol.asyncDispose]: () => transport[Symbol.asyncDispose](),
   };
 }
@@ -97,14 +99,14 @@ function answersIn(text: string): ReadonlyMap<number, JsonRpcAnswer> {
   throw new ChainError("bad_answer", `the node answered something else than ${expected}`);
 }
 
-/** Where the node is, how long it may take, and how many connections it gets. */
+/** Where the node is, how long each part of a request may take, and how many connections it gets. */
 export type HttpTransportOptions = Readonly<{ url: string; timeoutMs: number; connectionsMax: number }>;
 
 /** Sends JSON to one URL. Connections are made when they are needed; disposing of it ends them, and what waits for them. */
 export type HttpTransport = AsyncDisposable &
   Readonly<{
-    /** @throws {ChainError} when no answer comes in time, or one that is no success. */
-    post: (body: string) => Promise<string>;
+    /** @throws {ChainError} when no answer comes until the signal aborts, or one that is no success; the signal's reason is one, too. */
+    post: (body: string, signal: AbortSignal) => Promise<string>;
   }>;
 
 const connectTimeoutMaxMs = 10_000;
@@ -145,16 +147,11 @@ function createHttpTransport({ url, timeoutMs, connectionsMax }: HttpTransportOp
     }
   };
   return {
-    post: async (body) => {
-      const deadline = new AbortController();
-      const giveUp = () => deadline.abort(new ChainError("timeout", `the node did not answer within ${timeoutMs} ms`));
-      const timer = setTimeout(giveUp, timeoutMs);
+    post: async (body, signal) => {
       try {
-        return await postWithRetry(body, deadline.signal);
+        return await postWithRetry(body, signal);
       } catch (error) {
         throw toChainError(error);
-      } finally {
-        clearTimeout(timer);
       }
     },
     [Symbol.asyncDispose]: () => pool.destroy(),

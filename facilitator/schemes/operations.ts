@@ -4,7 +4,7 @@ import { type Refusal, reason } from "#x402/reason.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { Transfers, Order, ReadPayment, Scheme, Settling } from "#x402/scheme.ts";
 import { paths, readBy, readEnvelope, readRequirements } from "#x402/envelope.ts";
-import { identifyCaller, type Caller, type CallerFacts } from "../callers/caller.ts";
+import { countCaller, identifyCaller, type Caller, type CallerFacts } from "../callers/caller.ts";
 import type { FacilitatorMetrics } from "../facilitator-metrics.ts";
 
 /** What is settled, and who does. */
@@ -62,7 +62,8 @@ function refused(refusal: Refusal) {
 }
 
 function callerOf(request: PaymentRequest, facts: CallerFacts): Caller {
-  return { ...identifyCaller(facts, sentIn(request), request.paymentRequirements), request: facts.request };
+  const waiting = { caller: countCaller(facts), signal: facts.signal };
+  return { ...identifyCaller(facts, sentIn(request), request.paymentRequirements), request: facts.request, waiting };
 }
 
 async function measured<T>(

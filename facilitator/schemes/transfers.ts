@@ -22,8 +22,8 @@ export type TransferOptions = Pick<Transfers, "assets"> &
 
 export type TransferDependencies = Readonly<{
   engine: Pick<Engine, "settle" | "progress" | "noteVerified">;
-  /** Whether the chain would take the payment now. */
-  check: (payment: SignedPayment) => Promise<Refusal | undefined>;
+  /** Whether the chain would take the payment now, as a caller asks. */
+  check: (payment: SignedPayment, caller: Caller) => Promise<Refusal | undefined>;
   recent: Pick<RecentVerdicts, "isSigned" | "noteGood" | "forgetPayer">;
   clock: () => number;
   log: Logger;
@@ -55,7 +55,9 @@ export function createTransfers(
       if (recorded !== undefined) return { answer: answerValidUnless(refuseRecorded(recorded, caller)), payer };
       const verifiedAtMs = clock();
       const refusal =
-        refusePayee(payment.payTo, payees) ?? refuseTime(payment.authorization, verifiedAtMs) ?? (await check(payment));
+        refusePayee(payment.payTo, payees) ??
+        refuseTime(payment.authorization, verifiedAtMs) ??
+        (await check(payment, caller));
       if (refusal === undefined) recent.noteGood(payment, verifiedAtMs);
       return { answer: answerValidUnless(refusal), payer };
     },
