@@ -47,6 +47,10 @@ const refusals: Readonly<Record<number, ApiAnswer>> = {
   413: { description: "The body is too large", body: errorBody },
   415: { description: "The body is not JSON", body: errorBody },
   500: { description: "The chain can't be queried, which says nothing about the payment", body: errorBody },
+  429: {
+    description: "As many of the seller's payments as may be are being verified; Retry-After says when to try again",
+    body: errorBody,
+  },
   503: {
     description: "Too much is under way, or the ledger can't be used; Retry-After says when to try again",
     body: errorBody,

@@ -9,6 +9,7 @@ import type { Logger } from "#daemon/log/log.ts";
 import { StoreError } from "#daemon/sql/store.ts";
 import { identifySeller, type ApiKeys, type KnownSeller } from "./callers/api-keys.ts";
 import { readIdempotencyKey } from "./callers/caller.ts";
+import { VerificationOverloadError } from "./callers/verification-bound.ts";
 import { AbandonedError, ChainError } from "./chain/chain-error.ts";
 import type { Facilitator } from "./facilitator.ts";
 import { MalformedPaymentError } from "#x402/malformed-payment-error.ts";
@@ -74,7 +75,7 @@ async function answer(
     else if (error instanceof StoreError)
       lines.warn({ event: "verdict-without-ledger", err: error, ...of }, "the ledger can't be used");
     else if (status === 500) lines.error({ event: "verdict-failed", err: error, ...of }, "no verdict");
-    if (status === 503) c.header("Retry-After", String(overloadRetrySeconds));
+    if (status === 503 || status === 429) c.header("Retry-After", String(overloadRetrySeconds));
     return c.json({ error: message }, status);
   }
 }
@@ -123,6 +124,9 @@ function otherVersion(operation: Operation, { network }: Pick<Facilitator, "netw
 
 function describeError(error: unknown): Readonly<{ status: ContentfulStatusCode; message: string }> {
   if (error instanceof MalformedPaymentError) return { status: 400, message: error.message };
+  if (error instanceof VerificationOverloadError) {
+    return { status: error.full === "caller" ? 429 : 503, message: error.message };
+  }
   if (error instanceof OverloadError) return { status: 503, message: error.message };
   if (error instanceof StoreError) {
     // The driver's text names servers and users, which are the operator's business.

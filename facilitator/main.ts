@@ -8,6 +8,7 @@ import { followPort, judgeReadiness } from "#daemon/http/readiness.ts";
 import type { Service } from "#daemon/service.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { readApiKeys, refuseServingAnybody } from "./callers/api-keys.ts";
+import { boundVerifications } from "./callers/verification-bound.ts";
 import { createFacilitator } from "./facilitator.ts";
 import { facilitatorApi } from "./facilitator-api.ts";
 import { addFacilitatorRoutes } from "./http.ts";
@@ -44,7 +45,8 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
     );
     const app = createApp(listen, { log, metrics, mask });
     const keys = apiKeys && readApiKeys(apiKeys);
-    addFacilitatorRoutes(app, { facilitator: service, apiKeys: keys, log });
+    const verify = boundVerifications(settings.verification, service.verify, { metrics });
+    addFacilitatorRoutes(app, { facilitator: { ...service, verify }, apiKeys: keys, log });
     openApiRoute(app, facilitatorApi);
     const isProxy = createNetworkList(listen.trustedProxies);
     const payments = resources.use(

@@ -114,6 +114,15 @@ const settlement = section({
   batchMax: positiveInteger.max(500).default(64).describe("Most transactions that are journalled and sent together"),
 });
 
+const verification = section({
+  inFlightMax: positiveInteger
+    .max(100_000)
+    .default(1_000)
+    .describe(
+      "Most verifications under way; more are answered 503. One seller (by API key, else by address) has three quarters of them at most, and fewer the more others have; beyond that it is answered 429",
+    ),
+});
+
 /** What most deployments set. */
 const essentials = ["payees", "chain.rpcUrl", "chain.id"];
 
@@ -171,6 +180,7 @@ export const facilitatorSettings = defineSettings("facilitator", essentials, {
       .describe("Time between two comparisons of the last hour's settlements with their receipts on the chain")
       .meta({ expected: "milliseconds, a whole number from 1000 to 75000" }),
   }),
+  verification,
   settlement,
   auditLog: auditSettings(
     "facilitator-audit.jsonl next to ledger.path; with ledger.url none, and changes stand in the log alone",

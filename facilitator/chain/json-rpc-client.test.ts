@@ -134,6 +134,19 @@ test("what keeps the chain watched and settled is sent while every request for v
   await Promise.allSettled(calls);
 });
 
+test("no more calls wait than may, in one line or the other", async () => {
+  await using node = await startNode(() => undefined);
+  await using rpc = client(node.url, 300);
+  const calls = Array.from({ length: 20_001 }, () => rpc.call("eth_call", [], verifying("flood")));
+  const own = rpc.call("eth_chainId", []);
+  const reasons = (await Promise.allSettled([...calls, own])).map((end) =>
+    end.status === "rejected" ? end.reason : {},
+  );
+  const refused = reasons.filter(({ fault }) => fault === "refused");
+  expect(refused.map(({ message }) => message)).toEqual(["20000 calls wait for the node already"]);
+  expect(reasons.at(-1)).toMatchObject({ fault: "timeout" });
+});
+
 test("callers take turns: one's thousand calls delay another's by one", async () => {
   await using node = await startNode(answerAll);
   await using rpc = client(node.url, 20_000);

@@ -154,6 +154,10 @@ const facilitator = {
     "Time from a settle call to its answer, by outcome: settled, a reason code, or an error's code.",
     "outcome",
   ),
+  gatehouse_facilitator_verifications_refused_total: counter(
+    "Calls of /verify that were refused because too many were under way, by bound: of one seller, or of all.",
+    "bound",
+  ),
   gatehouse_facilitator_rpc_duration_seconds: histogram(
     "Time of one HTTP request to the chain's node, by outcome.",
     "outcome",

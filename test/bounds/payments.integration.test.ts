@@ -154,6 +154,106 @@ describe("a facilitator in a small process", () => {
   });
 });
 
+describe("a facilitator before a node that hangs", () => {
+  const rpcTimeoutMs = 2_000;
+  const keys = { greedy: "greedy-seller-key", second: "second-seller-key", third: "third-seller-key" };
+  let asked: SmallService;
+  let hanging: RpcTap;
+  const verify = async (seller: keyof typeof keys, payment: PaymentBody) => {
+    const startedMs = performance.now();
+    const headers = { Authorization: `Bearer ${keys[seller]}` };
+    const answer = await ask(`${asked.urls["facilitator"]}/verify`, JSON.stringify(payment), {
+      headers,
+      isAlone: true,
+    });
+    return { ...answer, tookMs: performance.now() - startedMs };
+  };
+  const verifyMany = (seller: keyof typeof keys, count: number, payment: PaymentBody) =>
+    Array.from({ length: count }, () => verify(seller, payment));
+  /** Calls that hang at the node or wait for it. */
+  const underWay = (answers: readonly Awaited<ReturnType<typeof verify>>[]) =>
+    answers.filter(({ status }) => status === 500);
+
+  beforeAll(async () => {
+    hanging = resources.use(await startRpcTap(chain.url));
+    const env = {
+      GATEHOUSE_FACILITATOR_API_KEYS: Object.values(keys).join("\n"),
+      GATEHOUSE_FACILITATOR_CHAIN_RPC_TIMEOUT_MS: String(rpcTimeoutMs),
+      GATEHOUSE_FACILITATOR_VERIFICATION_IN_FLIGHT_MAX: "20",
+    };
+    const ledgerPath = join(folder, "before-a-node-that-hangs.sqlite");
+    asked = resources.use(
+      await startSmallService(
+        "facilitator",
+        buildFacilitatorEnvironment({ rpcUrl: hanging.url, token: chain.token, ledgerPath, env }),
+      ),
+    );
+  });
+  afterEach(async () => {
+    hanging.rule(() => "forward");
+    const { status, text } = await verify("third", await signPayment(chain.token));
+    expect([status, text]).toEqual([200, expect.stringContaining('"isValid":true')]);
+    asked.expectWell();
+  });
+
+  it("verifications under way of one seller", async () => {
+    const payment = await signPayment(chain.token);
+    hanging.rule(() => "hang");
+    const flood = verifyMany("greedy", 200, payment);
+    const refused = await Promise.race(flood);
+    expect([refused.status, refused.headers["retry-after"], refused.text]).toEqual([
+      429,
+      "1",
+      expect.stringContaining("as many of your payments as may be are being verified; try again in a moment"),
+    ]);
+    const other = await verify("second", payment);
+    expect([other.status, other.text]).toEqual([500, expect.stringContaining("did not answer within 2000 ms")]);
+    expect(other.tookMs).toBeLessThan(1.5 * rpcTimeoutMs);
+    expect(underWay(await Promise.all(flood))).toHaveLength(16);
+  });
+
+  it("time of a facilitator's call to its node", async () => {
+    const payment = await signPayment(chain.token);
+    expect((await verify("second", payment)).text).toContain('"isValid":true');
+    hanging.rule((calls) => (calls.some(({ method }) => method === "eth_call") ? "hang" : "forward"));
+    let ended = 0;
+    const flood = verifyMany("greedy", 16, await signPayment(chain.token)).map((verifying) =>
+      verifying.finally(() => (ended += 1)),
+    );
+    const headers = { Authorization: `Bearer ${keys.second}` };
+    const settling = ask(`${asked.urls["facilitator"]}/settle`, JSON.stringify(payment), { headers, isAlone: true });
+    await mine([settling]);
+    expect([(await settling).text, ended]).toEqual([expect.stringContaining('"success":true'), 0]);
+    for (const { status, tookMs } of await Promise.all(flood)) {
+      expect(status).toBe(500);
+      expect(tookMs).toBeLessThan(1.5 * rpcTimeoutMs);
+    }
+  });
+
+  it("bytes of the node's answer to a facilitator", async () => {
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 0, result: "0".repeat(33_554_432) });
+    hanging.rule((calls) => (calls.some(({ method }) => method === "eth_call") ? { status: 200, body } : "forward"));
+    const payment = await signPayment(chain.token);
+    for (let made = 0; made < 3; made += 1) expect((await verify("second", payment)).status).toBe(500);
+  });
+
+  it("verifications under way at a facilitator", async () => {
+    const payment = await signPayment(chain.token);
+    hanging.rule(() => "hang");
+    const flood: ReturnType<typeof verify>[] = [];
+    const third = await until("all places are taken", generousMs, async () => {
+      flood.push(...verifyMany("greedy", 20, payment), ...verifyMany("second", 10, payment));
+      const answer = await verify("third", payment);
+      return answer.status === 503 && answer;
+    });
+    expect([third.headers["retry-after"], third.text]).toEqual([
+      "1",
+      expect.stringContaining("20 payments are being verified, which is the most; try again in a moment"),
+    ]);
+    await Promise.all(flood);
+  });
+});
+
 const routesPath = () => join(folder, "routes.json5");
 const sign = async (accepted: PaymentRequirements) => {
   const { payload } = await new ExactEvmScheme(payer.account).createPaymentPayload(2, accepted);

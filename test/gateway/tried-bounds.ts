@@ -66,6 +66,10 @@ const inSmallProcesses: Readonly<Record<string, readonly string[]>> = {
     "former offers of a route that payments may accept",
     "bytes of a request to the facilitator",
     "settlements under way at a facilitator",
+    "verifications under way at a facilitator",
+    "verifications under way of one seller",
+    "time of a facilitator's call to its node",
+    "bytes of the node's answer to a facilitator",
     "connections of one address to a facilitator or a resource server",
     "payments under way at a resource server",
   ],
@@ -108,6 +112,9 @@ export const triedBounds: TriedBounds = {
   ),
   "test/sidecar/upgrade/pre-copy.integration.test.ts": {
     "copy of the data by rsync, while the node runs": "a stop, and the end of the time, end rsync at once",
+  },
+  "facilitator/chain/json-rpc-client.test.ts": {
+    "calls that wait for a facilitator's node": "no more calls wait than may",
   },
   "test/gateway/memory-bounds.integration.test.ts": {
     "bytes held for all clients, with the cache": "lets the cache give way, and has lost nothing of itself at the end",
