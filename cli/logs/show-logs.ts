@@ -1,8 +1,9 @@
-import { spawn } from "node:child_process";
+import { spawn, type ChildProcessByStdio } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
+import { startProcess } from "#daemon/process/bounded-process.ts";
 import { isShown, readLogLine, type LineFilter, type LogLine } from "./log-line.ts";
 import { logSources, type LogSource, type NamedLogs } from "./log-source.ts";
 
@@ -77,9 +78,26 @@ function orderedLines(holdMs: number | undefined, print: (name: string, line: Lo
 type Reading = Pick<Dependencies, "error" | "signal"> & Readonly<{ take: (line: LogLine) => void }>;
 
 /** Reads what a program prints until it ends; returns 1 where it failed. */
-async function readSource({ name, command }: LogSource, { error, signal, take }: Reading): Promise<number> {
+async function readSource(source: LogSource, reading: Reading): Promise<number> {
+  const { name, command } = source;
   const [file, ...args] = command;
-  const child = spawn(file, args, { stdio: ["ignore", "pipe", "pipe"] });
+  try {
+    const child = await startProcess(() => spawn(file, args, { stdio: ["ignore", "pipe", "pipe"] }));
+    return await readOutput(child, source, reading);
+  } catch (problem) {
+    const { code } = problem as NodeJS.ErrnoException;
+    reading.error(
+      `logs: ${name}: ${file} can't be run (${code ?? "unknown"}); install it, or name the log's file by --file.\n`,
+    );
+    return exitStatus.error;
+  }
+}
+
+async function readOutput(
+  child: ChildProcessByStdio<null, Readable, Readable>,
+  { name, command: [file] }: LogSource,
+  { error, signal, take }: Reading,
+): Promise<number> {
   const stop = () => void child.kill();
   signal.addEventListener("abort", stop, { once: true });
   if (signal.aborted) stop();
@@ -96,12 +114,6 @@ async function readSource({ name, command }: LogSource, { error, signal, take }:
     await Promise.all(read);
     if (status === 0 || signal.aborted) return exitStatus.clean;
     error(`logs: ${name}: ${file} ended with status ${status ?? "of a signal"}: ${complaint}\n`);
-    return exitStatus.error;
-  } catch (problem) {
-    const { code } = problem as NodeJS.ErrnoException;
-    error(
-      `logs: ${name}: ${file} can't be run (${code ?? "unknown"}); install it, or name the log's file by --file.\n`,
-    );
     return exitStatus.error;
   } finally {
     signal.removeEventListener("abort", stop);

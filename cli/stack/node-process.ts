@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { findRunningNode } from "#devnet/node/running-node.ts";
-import { waitForSpawn } from "#daemon/process/bounded-process.ts";
+import { startProcess } from "#daemon/process/bounded-process.ts";
 
 /** Where a node is: the folder of `ops`, and the one of its process id. */
 type NodePlace = Readonly<{ directory: string; runDirectory: string }>;
@@ -83,18 +83,14 @@ const outputKeptCharacters = 4_096;
  */
 export async function runOps(args: readonly string[], { directory, deadlineMs, signal }: RunOpsOptions): Promise<void> {
   const stop = AbortSignal.any([AbortSignal.timeout(deadlineMs), ...(signal === undefined ? [] : [signal])]);
-  const child = spawn(join(directory, "ops"), args, {
-    cwd: directory,
-    detached: true,
-    stdio: ["ignore", "pipe", "pipe"],
-    signal: stop,
-  });
   const what = `./ops ${args.join(" ")} in ${directory}`;
-  const ended = once(child, "close");
   let said = "";
   try {
-    // Both from the start: a signal may end it in the tick in which it begins.
-    await Promise.race([waitForSpawn(child), ended]);
+    const child = await startProcess(() =>
+      spawn(join(directory, "ops"), args, { cwd: directory, detached: true, stdio: ["ignore", "pipe", "pipe"] }),
+    );
+    const ended = once(child, "close", { signal: stop });
+    ended.catch(() => child.kill());
     for (const stream of [child.stdout, child.stderr]) {
       stream.on("data", (chunk: Buffer) => (said = (said + chunk.toString()).slice(-outputKeptCharacters)));
     }

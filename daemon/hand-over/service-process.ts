@@ -44,12 +44,41 @@ export function startServiceProcess(
   environment: NodeJS.ProcessEnv,
 ): ServiceProcess {
   const [program, ...before] = ownProgram;
-  const child = spawn(program, [...before, service, "--settings", settingsPath], {
+  let child: ChildProcess;
+  try {
+    child = spawnService([program, ...before, service, "--settings", settingsPath], environment);
+  } catch (error) {
+    return describeUnstarted(`${program} can't be run: ${(error as Error).message}`);
+  }
+  return followService(child);
+}
+
+/** A service whose program could not be started: it has ended. Node throws some of the reasons at once (ETXTBSY, ENOMEM, E2BIG). */
+function describeUnstarted(why: string): ServiceProcess {
+  return {
+    reached: () => Promise.resolve(false),
+    ended: Promise.resolve(1),
+    urls: () => ({}),
+    listensOn: (given) => given,
+    send: () => undefined,
+    signal: () => undefined,
+    lastWords: () => why,
+  };
+}
+
+function spawnService(
+  [program, ...args]: readonly [string, ...string[]],
+  environment: NodeJS.ProcessEnv,
+): ChildProcess {
+  return spawn(program, args, {
     env: { ...environment, [handOverVariable]: "1" },
     stdio: ["ignore", "inherit", "pipe", "ipc"],
     // Ctrl-C on a terminal reaches this process alone, which passes it on once.
     detached: true,
   });
+}
+
+function followService(child: ChildProcess): ServiceProcess {
   const steps = {
     prepared: Promise.withResolvers<boolean>(),
     ready: Promise.withResolvers<boolean>(),

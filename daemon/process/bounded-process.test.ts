@@ -1,7 +1,7 @@
-import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, copyFile, mkdtemp, open, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { runProcess, type ProcessResult } from "./bounded-process.ts";
 
 let directory: string;
@@ -57,6 +57,69 @@ describe("a program that is of no use is named with what is wrong", () => {
     const options = { directory: join(directory, "gone"), timeoutMs: 1_000, outputLimitBytes: 10, signal };
     const result = await runProcess({ command: ["/bin/true"], ...options });
     expect(words(result)).toContain("the directory gone is not there");
+  });
+});
+
+/** Programs for which Node's spawn throws at once, where it reports others in an event. */
+describe("a program that the system refuses to run is a failure, never a rejection", () => {
+  type Case = readonly [errno: string, make: () => Promise<readonly [string, ...string[]]>, says: string];
+  const cases: readonly Case[] = [
+    [
+      "ETXTBSY",
+      async () => {
+        const file = join(directory, "busy");
+        await copyFile("/bin/true", file);
+        await chmod(file, 0o755);
+        const writer = await open(file, "r+");
+        onTestFinished(() => writer.close());
+        return [file];
+      },
+      "busy can't be run (ETXTBSY): another process still writes it; `fuser -v busy` shows which.",
+    ],
+    [
+      "ENOTDIR",
+      async () => {
+        await writeFile(join(directory, "file"), "");
+        return [join(directory, "file/program")];
+      },
+      "file/program can't be run (ENOTDIR): a part of its path is no directory; correct the path.",
+    ],
+    [
+      "ELOOP",
+      async () => {
+        const file = join(directory, "loop");
+        await symlink(file, file);
+        return [file];
+      },
+      "loop can't be run (ELOOP): it is a link that leads back to itself; `ls -l loop` shows it. Put the program there.",
+    ],
+    [
+      "E2BIG",
+      async () => ["/bin/true", "x".repeat(1_000_000)],
+      "/bin/true can't be run (E2BIG): its arguments are too long; shorten the command.",
+    ],
+    [
+      "an argument with a zero byte",
+      async () => ["/bin/true", "a\0b"],
+      "/bin/true can't be run (ERR_INVALID_ARG_VALUE)",
+    ],
+  ];
+
+  test.each(cases)("%s", async (_, make, says) => {
+    const { signal } = new AbortController();
+    const options = { directory, timeoutMs: 5_000, outputLimitBytes: 10, signal };
+    const result = await runProcess({ command: await make(), ...options });
+    expect(result).toMatchObject({ ok: false, reason: "Failed" });
+    expect(words(result)).toContain(says);
+  });
+
+  test("in a directory that is a file", async () => {
+    await writeFile(join(directory, "no-directory"), "");
+    const { signal } = new AbortController();
+    const options = { directory: join(directory, "no-directory"), timeoutMs: 5_000, outputLimitBytes: 10, signal };
+    expect(words(await runProcess({ command: ["/bin/true"], ...options }))).toBe(
+      "/bin/true can't be run: no-directory is no directory (ENOTDIR); set node.workspace or node.binDirectory.",
+    );
   });
 });
 

@@ -1,7 +1,9 @@
-import { spawn, type ChildProcess } from "node:child_process";
-import { existsSync } from "node:fs";
-import { createRunningTimeout } from "../time.ts";
+import { spawn, type ChildProcess, type ChildProcessByStdio } from "node:child_process";
 import { once } from "node:events";
+import { stat } from "node:fs/promises";
+import { resolve as resolvePath } from "node:path";
+import type { Readable } from "node:stream";
+import { createRunningTimeout } from "../time.ts";
 
 /** A program to run: no shell, an argument array, with limits on its time and output. */
 export type ProcessOptions = Readonly<{
@@ -51,12 +53,20 @@ const pipeGraceMs = 100;
  */
 export async function runProcess(options: ProcessOptions): Promise<ProcessResult> {
   const [file, ...args] = options.command;
-  const child = spawn(file, args, { cwd: options.directory, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+  let child: Child;
   try {
-    await waitForSpawn(child);
+    child = await startProcess(() =>
+      spawn(file, args, { cwd: options.directory, detached: true, stdio: ["ignore", "pipe", "pipe"] }),
+    );
   } catch (error) {
-    return spawnFailure(file, options.directory, error as NodeJS.ErrnoException);
+    return explainFailedStart(file, options.directory, error as NodeJS.ErrnoException);
   }
+  return followToEnd(child, file, options);
+}
+
+type Child = ChildProcessByStdio<null, Readable, Readable>;
+
+function followToEnd(child: Child, file: string, options: ProcessOptions): Promise<ProcessResult> {
   return new Promise((resolve) => {
     let output = "";
     let errors = "";
@@ -74,6 +84,10 @@ export async function runProcess(options: ProcessOptions): Promise<ProcessResult
       const left = killGroup(child);
       finish({ ok: false, reason, message: `${file} ${message}${left}` });
     };
+    // First of all: an `error` that nobody listens for ends this process.
+    for (const emitter of [child, child.stdout, child.stderr]) {
+      emitter.on("error", (error) => end("Failed", `can't be followed (${describeCode(error)}) and was ended.`));
+    }
     const stop = () => end("Failed", "was ended because the sidecar stops.");
     const late = () =>
       end("TimedOut", `did not finish within ${options.timeoutMs} ms and was ended; run it by hand to see why.`);
@@ -130,36 +144,70 @@ function killGroup(child: ChildProcess): string {
   }
 }
 
-function spawnFailure(file: string, directory: string, error: NodeJS.ErrnoException): ProcessResult {
-  if (!existsSync(directory)) {
+/** Why a program could not be started: whose fault it is, and what to do. */
+async function explainFailedStart(
+  file: string,
+  directory: string,
+  error: NodeJS.ErrnoException,
+): Promise<ProcessResult> {
+  const code = describeCode(error);
+  const place = await lookAtDirectory(directory);
+  if (place === "missing") {
     const message = `${file} can't be run: the directory ${directory} is not there; set node.workspace or node.binDirectory.`;
     return { ok: false, reason: "NotFound", message };
   }
-  if (error.code === "ENOENT") {
-    return { ok: false, reason: "NotFound", message: `${file} is not there; set the program's name or put it there.` };
-  }
-  if (error.code === "EACCES" || error.code === "ENOEXEC") {
-    return {
-      ok: false,
-      reason: "NotExecutable",
-      message: `${file} can't be executed (${error.code}); run chmod +x on it.`,
-    };
-  }
-  if (error.code === "EMFILE" || error.code === "ENFILE") {
-    const whose = error.code === "EMFILE" ? "this process has" : "this machine has";
-    const message = `${file} can't be run: ${whose} no file descriptor left (${error.code}); it is tried again. Raise the limit (ulimit -n, LimitNOFILE=, --ulimit nofile).`;
+  if (place === "no directory") {
+    const message = `${file} can't be run: ${directory} is no directory (ENOTDIR); set node.workspace or node.binDirectory.`;
     return { ok: false, reason: "Failed", message };
   }
-  return { ok: false, reason: "Failed", message: `${file} can't be run (${error.code ?? error.message}).` };
+  if (code === "ENOENT") {
+    return { ok: false, reason: "NotFound", message: `${file} is not there; set the program's name or put it there.` };
+  }
+  if (code === "EACCES" || code === "ENOEXEC") {
+    return { ok: false, reason: "NotExecutable", message: `${file} can't be executed (${code}); run chmod +x on it.` };
+  }
+  const why = explainCode(code, file.includes("/") ? resolvePath(directory, file) : file);
+  return { ok: false, reason: "Failed", message: `${file} can't be run${why ?? ` (${code}).`}` };
+}
+
+async function lookAtDirectory(directory: string): Promise<"there" | "missing" | "no directory" | "unknown"> {
+  try {
+    return (await stat(directory)).isDirectory() ? "there" : "no directory";
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ENOENT" ? "missing" : "unknown";
+  }
+}
+
+/** What an errno of exec or fork means (execve(2), fork(2)), as the rest of "… can't be run". */
+function explainCode(code: string, path: string): string | undefined {
+  const limit = "it is tried again. Raise the limit (ulimit -n, LimitNOFILE=, --ulimit nofile).";
+  const words: Readonly<Record<string, string>> = {
+    EMFILE: `: this process has no file descriptor left (EMFILE); ${limit}`,
+    ENFILE: `: this machine has no file descriptor left (ENFILE); ${limit}`,
+    ETXTBSY: ` (ETXTBSY): another process still writes it; \`fuser -v ${path}\` shows which.`,
+    ENOTDIR: " (ENOTDIR): a part of its path is no directory; correct the path.",
+    ELOOP: ` (ELOOP): it is a link that leads back to itself; \`ls -l ${path}\` shows it. Put the program there.`,
+    E2BIG: " (E2BIG): its arguments are too long; shorten the command.",
+    EAGAIN: " (EAGAIN): this user has as many processes as it may; raise the limit (ulimit -u, TasksMax=).",
+    ENOMEM: " (ENOMEM): this machine, or this container, has no memory left; `free -m` shows it.",
+    EIO: ` (EIO): its disk can't be read; \`dmesg\` and \`cat ${path} >/dev/null\` show why.`,
+  };
+  return words[code];
+}
+
+function describeCode(error: NodeJS.ErrnoException): string {
+  return error.code ?? error.message;
 }
 
 /**
- * Waits until a child runs. To be called at once after `spawn`, before anything of the child is touched: Node says why a program could
- * not be started a tick later, in an `error` event that ends a process which does not listen, and a child that no descriptor was left
- * for (EMFILE) has no pipes.
+ * Starts a child and waits until it runs. Node throws some of the reasons why a program can't be started at once (ETXTBSY, ELOOP, ENOTDIR, E2BIG, ENOMEM), and
+ * reports others a tick later (ENOENT, EACCES, EAGAIN, EMFILE, ENFILE), in an `error` event that ends a process which does not listen; a child that no descriptor was left
+ * for has no pipes. Here all of them reject, and the caller gets no child.
  *
- * @throws {NodeJS.ErrnoException} why it could not be started, e.g. ENOENT, EACCES or EMFILE.
+ * @throws {NodeJS.ErrnoException} why it could not be started.
  */
-export async function waitForSpawn(child: ChildProcess): Promise<void> {
+export async function startProcess<Started extends ChildProcess>(begin: () => Started): Promise<Started> {
+  const child = begin();
   await once(child, "spawn");
+  return child;
 }

@@ -7,7 +7,7 @@ import { createRequire } from "node:module";
 import { within } from "#daemon/time.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
-import { waitForSpawn } from "#daemon/process/bounded-process.ts";
+import { startProcess } from "#daemon/process/bounded-process.ts";
 import { guardByParent } from "../parent-guard.ts";
 import { keptStates } from "./chain-snapshot.ts";
 
@@ -44,10 +44,11 @@ export async function startAnvilProcess(
 ): Promise<AnvilProcess> {
   endOrphan(options.directory, log);
   const [program, ...args] = guardByParent([findAnvil(), ...anvilArguments(options)]);
-  const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
-  await waitForSpawn(child).catch((cause: unknown) => {
-    throw new StartupError(`anvil can't be run: ${String(cause)}`, { cause });
-  });
+  const child = await startProcess(() => spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] })).catch(
+    (cause: unknown) => {
+      throw new StartupError(`anvil can't be run: ${String(cause)}`, { cause });
+    },
+  );
   const output = keepEnd(child.stdout);
   const errors = keepEnd(child.stderr);
   const exited = new Promise<string>((resolve) => {

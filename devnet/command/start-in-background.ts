@@ -9,7 +9,7 @@ import { findRunningNode } from "../node/running-node.ts";
 import { locateProgramFile } from "../program-file.ts";
 import { readParameters } from "../workspace/node-parameters.ts";
 import { CommandError } from "./run-command.ts";
-import { waitForSpawn } from "#daemon/process/bounded-process.ts";
+import { startProcess } from "#daemon/process/bounded-process.ts";
 
 /** Which node is started. */
 export type StartInBackgroundOptions = Readonly<{ workspace: string; configPath: string }>;
@@ -36,8 +36,8 @@ export async function startInBackground({ workspace, configPath }: StartInBackgr
       1,
     );
   }
-  const child = spawnNode([workspace, configPath, "3"], join(runDirectory, "node.err"));
-  await waitForSpawn(child).catch((cause: unknown) => {
+  const begin = () => spawnNode([workspace, configPath, "3"], join(runDirectory, "node.err"));
+  const child = await startProcess(begin).catch((cause: unknown) => {
     throw new CommandError(`the node's process can't be started: ${String(cause)}`, 1, { cause });
   });
   try {

@@ -6,7 +6,7 @@ import { StartupError } from "#daemon/process/startup-error.ts";
 import { stopChild } from "#daemon/process/stop-child.ts";
 import { waitUntil } from "#daemon/time.ts";
 import { formatAuthority } from "#daemon/http/address.ts";
-import { waitForSpawn } from "#daemon/process/bounded-process.ts";
+import { startProcess } from "#daemon/process/bounded-process.ts";
 import { guardByParent } from "../parent-guard.ts";
 
 /** How the real Pushgateway is run. */
@@ -46,10 +46,11 @@ export async function startRealPushgateway(options: RealPushgatewayOptions): Pro
     `--persistence.file=${persistenceFile ?? ""}`,
   ]);
   await requireFreePort(options);
-  const child = spawn(command, args, { stdio: ["ignore", "inherit", "inherit"] });
-  await waitForSpawn(child).catch((cause: unknown) => {
-    throw new StartupError(`${program} can't be run: ${String(cause)}`, { cause });
-  });
+  const child = await startProcess(() => spawn(command, args, { stdio: ["ignore", "inherit", "inherit"] })).catch(
+    (cause: unknown) => {
+      throw new StartupError(`${program} can't be run: ${String(cause)}`, { cause });
+    },
+  );
   let state: "running" | "stopping" | "gone" = "running";
   const { promise: ended, resolve: reportEnd } = Promise.withResolvers<string>();
   child.once("exit", (status, signal) => {
@@ -95,8 +96,10 @@ const versionDeadlineMs = 5_000;
 
 /** Whether a program can be run by its name alone: asks it for its version. */
 export async function isOnPath(program: string): Promise<boolean> {
-  const child = spawn(program, ["--version"], { stdio: "ignore", timeout: versionDeadlineMs });
   try {
+    const child = await startProcess(() =>
+      spawn(program, ["--version"], { stdio: "ignore", timeout: versionDeadlineMs }),
+    );
     const [status] = await once(child, "exit");
     return status === 0;
   } catch (error) {

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { Writable } from "node:stream";
-import { waitForSpawn } from "#daemon/process/bounded-process.ts";
+import { startProcess } from "#daemon/process/bounded-process.ts";
 import { pause } from "#daemon/time.ts";
 import { endProcessTree } from "./process-tree.ts";
 import { openScratchFile, scratchBytesMax, type ScratchFile } from "./scratch-file.ts";
@@ -64,15 +64,15 @@ export function createPulumiProcess(
     await using errors = await openScratchFile();
     const command = onBegin === undefined ? [program, ...args] : ["sh", "-c", gate, "sh", program, ...args];
     const stdio = ["ignore", output.fd, errors.fd, ...(onBegin === undefined ? [] : ["pipe" as const])] as const;
-    const child = spawn(command[0] ?? program, command.slice(1), { cwd: directory, detached: true, stdio: [...stdio] });
-    const ended = once(child, "exit") as Promise<[number | null, string | null]>;
-    try {
-      await Promise.race([waitForSpawn(child), ended]);
-    } catch (cause) {
-      const { code } = cause as NodeJS.ErrnoException;
+    const child = await startProcess(() =>
+      spawn(command[0] ?? program, command.slice(1), { cwd: directory, detached: true, stdio: [...stdio] }),
+    ).catch((cause: NodeJS.ErrnoException) => {
       const advice = "install Pulumi (https://www.pulumi.com/docs/install/), and have it on the PATH";
-      throw new PulumiError(`${name} can't be run in ${directory} (${code ?? "unknown"}); ${advice}.`, "", { cause });
-    }
+      throw new PulumiError(`${name} can't be run in ${directory} (${cause.code ?? "unknown"}); ${advice}.`, "", {
+        cause,
+      });
+    });
+    const ended = once(child, "exit") as Promise<[number | null, string | null]>;
     await openGate(child, onBegin);
     const why = await followToEnd(child, { files: [output, errors], withinMs, notedMs, onLine });
     const [status, signal] = await ended;

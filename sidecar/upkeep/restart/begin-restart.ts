@@ -69,7 +69,7 @@ export function beginRestart(
     starts: createStartRecorder(dependencies),
     rememberHealthy: (bytes) => rememberProved(bytes, restarts, dependencies),
   })
-    .catch((error: unknown) => log.error({ event: "restart-failed", err: error }, "the restart of the node failed"))
+    .catch((error: unknown) => holdAfterError(error as Error, incident, dependencies))
     .finally(() => {
       process.note({ unwell: undefined, silence: undefined });
       restarts.note({ running: undefined, stage: undefined });
@@ -84,6 +84,23 @@ export function beginRestart(
     .catch((error: unknown) =>
       log.error({ event: "node-cli-look-failed", err: error }, "asking node_cli after a restart failed"),
     );
+}
+
+/** Nobody foresaw the error: made again at once, the restart would use up the budget and end in the same. */
+function holdAfterError(
+  error: Error,
+  { desired, firstReason, signal }: Pick<RestartIncident, "desired" | "firstReason" | "signal">,
+  { state, events, clock, log }: Pick<BeginRestartDependencies, "state" | "events" | "clock" | "log">,
+): void {
+  log.error({ event: "restart-failed", err: error }, "the restart of the node failed");
+  // The next sidecar goes on where this one stops.
+  if (signal.aborted) return;
+  const message = `A restart of the node was broken off: ${error.message} The sidecar's log says where (restart-failed). See by hand whether the node runs.`;
+  state.atomically(() => {
+    state.hold.set({ desired, message, sinceMs: clock.wallMs(), failed: { reason: firstReason } });
+    state.restartInFlight.set(undefined);
+    events.fail("hold", "A restart of the node was broken off.", error.message, { by: "sidecar" });
+  });
 }
 
 /** Remembers what a restart was proved with. */

@@ -1,4 +1,5 @@
 import type { FileDeadline } from "#daemon/files/file-deadline.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { ConfigReading } from "../config/config-file.ts";
 import { readWithDeadline } from "../config/with-deadline.ts";
@@ -22,6 +23,7 @@ export type ProveRestartDependencies = VerificationDependencies &
     fileDeadline: FileDeadline;
     /** Called for each start with how it ended: of several that fail something may be learned of the data. */
     starts: StartRecorder;
+    log: Logger;
   }>;
 
 /** Reads what the node is, or was, to start with. */
@@ -32,7 +34,7 @@ export function readConfig(
   return readWithDeadline(configPath, configLimitBytes, fileDeadline);
 }
 
-/** Restarts the node and proves that it is back; what a driver can't do counts as a start that failed. Each start is recorded, with how it ended. */
+/** Restarts the node and proves that it is back; whatever goes wrong counts as a start that failed. Each start is recorded, with how it ended. */
 export async function proveRestart(
   restart: () => Promise<RestartReport>,
   incident: ProvedRestart,
@@ -52,15 +54,20 @@ export async function proveRestart(
 async function restartOrSay(
   restart: () => Promise<RestartReport>,
   incident: VerificationOptions,
-  dependencies: VerificationDependencies,
+  dependencies: ProveRestartDependencies,
 ): Promise<Verification> {
   const beganMs = dependencies.clock.monotonicMs();
   try {
     return await restartAndVerify(restart, incident, dependencies);
   } catch (error) {
-    if (!(error instanceof DriverError)) throw error;
+    const { message } = error as Error;
+    // Whatever it was, the node was told to stop: it is gone back from, as from any start that failed.
+    if (!(error instanceof DriverError)) {
+      dependencies.log.error({ event: "restart-failed", err: error }, "the restart of the node failed");
+      return { ok: false, message };
+    }
     const afterMs = dependencies.clock.monotonicMs() - beganMs;
-    return { ok: false, message: error.message, end: endOfCommand(error.startStatus, afterMs) };
+    return { ok: false, message, end: endOfCommand(error.startStatus, afterMs) };
   }
 }
 

@@ -1,4 +1,4 @@
-import { rm, writeFile } from "node:fs/promises";
+import { copyFile, open, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { writeOwnedConfig } from "../../support/node/owned-node.ts";
 import type { Fault, StruckNode } from "./fault.ts";
@@ -24,6 +24,27 @@ export const restartFaults: readonly Fault[] = [
       condition: ["Unheld", "Held"],
       readyz: 200,
       reads: "The node did not come back after a restart: …node exited with 3",
+    },
+  },
+  {
+    what: "The program that starts the node is being written, so that the system does not run it; the sidecar rolls back, and holds",
+    settings: () => ({
+      GATEHOUSE_SIDECAR_RESTART_DRIVER: "ops",
+      GATEHOUSE_SIDECAR_RESTART_SETTLE_MS: "50",
+      GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "500",
+      GATEHOUSE_SIDECAR_OPS_START: '["./start-it"]',
+    }),
+    prepare: ({ node }) => copyFile("/bin/true", join(node.binDirectory, "start-it")),
+    strike: async (struck) => {
+      struck.resources.use(await open(join(struck.node.binDirectory, "start-it"), "r+"));
+      await edited(struck);
+    },
+    shown: {
+      verdict: "held",
+      condition: ["Unheld", "Held"],
+      readyz: 503,
+      reads:
+        "The node did not come back after a restart: ./start-it can't be run (ETXTBSY): another process still writes it; `fuser -v …` shows which.",
     },
   },
   {

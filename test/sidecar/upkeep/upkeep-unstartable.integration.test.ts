@@ -1,0 +1,28 @@
+import { copyFile, open } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { startFakeNode } from "#sidecar/testing/fake-node.ts";
+import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
+import { until } from "#sidecar/testing/until.ts";
+
+test("a start command that the system refuses to run leads to one roll-back and a hold that names the cause", async () => {
+  await using node = await startFakeNode();
+  const busy = join(node.binDirectory, "start-it");
+  await copyFile("/bin/true", busy);
+  const writer = await open(busy, "r+");
+  onTestFinished(() => writer.close());
+  // node.conf drifts, so that the first pass corrects it and makes a restart due.
+  await using upkeep = await runUpkeep(node, {
+    GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
+    GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "500",
+    GATEHOUSE_SIDECAR_OPS_START: '["./start-it"]',
+  });
+  const message = await until(
+    () => upkeep.board.get("Unheld")?.message ?? "",
+    (text) => text.includes("One more restart did not help"),
+  );
+  expect(message).toContain("./start-it can't be run (ETXTBSY): another process still writes it; `fuser -v ");
+  expect(upkeep.state.restartInFlight.get()).toBeUndefined();
+  const used = upkeep.state.store.database.prepare("SELECT reason FROM restart").all();
+  expect(used.map(({ reason }) => reason)).toEqual([expect.stringContaining("node.conf"), "roll-back"]);
+});
