@@ -12,9 +12,10 @@ export type Caller = Readonly<{
 }>;
 
 /** Who a request comes from, or why it may not call. */
-export type CallerIdentity =
-  | Readonly<{ kind: "caller"; caller: Caller }>
-  | Readonly<{ kind: "refused"; message: string }>;
+export type CallerIdentity = Readonly<{ kind: "caller"; caller: Caller }> | RefusedIdentity;
+
+/** Why a request may not call; with `retryAfterSeconds` it may come again, for nothing is known against it. */
+export type RefusedIdentity = Readonly<{ kind: "refused"; message: string; retryAfterSeconds?: number }>;
 
 /** Limits of a caller whose tier no longer exists: the narrowest that still lets it see why. */
 export const fallbackTier: Tier = {

@@ -1,6 +1,7 @@
 import { toAddressKey, type ClientAddress } from "#daemon/http/proxies/client-address.ts";
 import { memoize } from "#daemon/memoize.ts";
 import type { RequestFacts } from "./request-facts.ts";
+import type { Rates, RateLimiter } from "../limits/rate-limiter.ts";
 import type { PolicySource } from "../policy.ts";
 import type { ApiKeys, KeyHolder } from "./api-keys.ts";
 import type { CallerIdentity } from "./caller.ts";
@@ -56,27 +57,55 @@ export type CredentialDependencies = Readonly<{
   apiKeys: () => ApiKeys | undefined;
   tokens: Tokens | undefined;
   policy: PolicySource;
+  /** Bounds verifications, by the address that a request comes from. */
+  verifications: Pick<RateLimiter, "take">;
+  addressOf: (facts: RequestFacts) => string;
 }>;
+
+/**
+ * Tokens that are verified for one address: who sends what holds for nobody costs the gateway a verification with each request, and must not keep others
+ * from theirs. A token that was verified is known until it expires, so that an honest caller needs one.
+ */
+export const verificationRates: Rates = {
+  requestsPerSecond: 200,
+  requestBurst: 500,
+  computeUnitsPerSecond: 200,
+  computeUnitBurst: 500,
+};
 
 const refused: CallerIdentity = {
   kind: "refused",
   message: "an API key or a token is needed; send Authorization: Bearer and a key or token that is valid",
 };
 
+function tooManyTokens(waitMs: number): CallerIdentity {
+  const message = "this address sends more new tokens than are verified for one; send this one again later";
+  return { kind: "refused", message, retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)) };
+}
+
 /** Identifies the private listener's callers by API key or token (RFC 6750, section 2.1). All failures look the same. */
-export function identifyByCredential({ apiKeys, tokens, policy }: CredentialDependencies): Identify {
+export function identifyByCredential({
+  apiKeys,
+  tokens,
+  policy,
+  verifications,
+  addressOf,
+}: CredentialDependencies): Identify {
   const identity = (kind: "key" | "token", holder: KeyHolder | undefined): CallerIdentity => {
     if (holder === undefined || !policy().tiers.has(holder.tier)) return refused;
     const caller = { key: `${kind} ${holder.name}`, listener: "private" as const, tierName: holder.tier };
     return { kind: "caller", caller };
   };
-  return ({ authorization }) => {
-    const credential = /^Bearer +([\w.~+/=-]{1,8192})$/i.exec(authorization ?? "")?.[1];
+  return (facts) => {
+    const credential = /^Bearer +([\w.~+/=-]{1,8192})$/i.exec(facts.authorization ?? "")?.[1];
     if (credential === undefined) return refused;
     const keyHolder = apiKeys()?.holderOf(credential);
     if (keyHolder !== undefined) return identity("key", keyHolder);
-    const holder = credential.split(".").length === 3 ? tokens?.holderOf(credential) : undefined;
-    if (!(holder instanceof Promise)) return identity("token", holder);
-    return holder.then((known) => identity("token", known));
+    if (tokens === undefined || credential.split(".").length !== 3) return refused;
+    const known = tokens.recall(credential);
+    if (known !== undefined) return identity("token", known);
+    const waitMs = verifications.take(addressOf(facts), 1, verificationRates);
+    if (typeof waitMs === "number") return tooManyTokens(waitMs);
+    return tokens.verify(credential).then((holder) => identity("token", holder));
   };
 }

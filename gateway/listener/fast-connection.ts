@@ -12,7 +12,7 @@ import { ReaderPace } from "../wire/slow-readers.ts";
 import { goOn, type FastAnswerContext, type FastAnswerHeads } from "./fast-answer.ts";
 import type { FastConnectionDependencies } from "./fast-connection-dependencies.ts";
 import { toPeerFacts } from "../callers/request-facts.ts";
-import { httpErrors, formatRawRefusal, unauthorized } from "./http-errors.ts";
+import { httpErrors, formatRawRefusal, refuseCredential } from "./http-errors.ts";
 import { isBlank, readFastRequests, type FastRequest, type FastRequests } from "./fast-requests.ts";
 import { createFastSink } from "./fast-sink.ts";
 import { FastWait } from "./fast-wait.ts";
@@ -173,7 +173,7 @@ export class FastConnection implements ConnectionServer {
 
   #answer(who: CallerIdentity, { facts, body }: FastRequest): void {
     if (this.#socket.destroyed) return;
-    if (who.kind === "refused") return this.#send((heads) => heads.refusal(unauthorized(who.message), this.#context));
+    if (who.kind === "refused") return this.#send((heads) => heads.refusal(refuseCredential(who), this.#context));
     const { traceContext, requestId } = facts;
     const context = { caller: who.caller, memory: this.#memory, traceContext, requestId };
     const flow = this.#dependencies.handle(body, context, this.#sink);

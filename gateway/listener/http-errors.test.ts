@@ -10,14 +10,15 @@ import {
   httpErrors,
   formatRawRefusal,
   tooManyWebSockets,
-  unauthorized,
+  refuseCredential,
   type HttpError,
 } from "./http-errors.ts";
 import { refuse } from "./http-refusals.ts";
 
 const all: Readonly<Record<string, HttpError>> = {
   ...httpErrors,
-  unauthorized: unauthorized("send a key"),
+  unauthorized: refuseCredential({ kind: "refused", message: "send a key" }),
+  notLookedAt: refuseCredential({ kind: "refused", message: "come again", retryAfterSeconds: 3 }),
   addressNotAdmitted: addressNotAdmitted("internal.networks"),
   bodyTooLarge: bodyTooLarge(5),
   tooManyWebSockets: tooManyWebSockets(3),

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import { formatRefusal } from "#daemon/http/connections/refused-connection.ts";
+import type { RefusedIdentity } from "../callers/caller.ts";
 import type { AnswerHeaders } from "./answer-head.ts";
 import { freeChunks, leastBytes } from "./chunked-request.ts";
 
@@ -29,9 +30,11 @@ export const httpErrors = {
   goingAway: { status: 503, text: "going away", headers: [] },
 } as const satisfies Record<string, HttpError>;
 
-/** The caller's credential is missing or not good; `text` says which. */
-export function unauthorized(text: string): HttpError {
-  return { status: 401, text, headers: [["WWW-Authenticate", "Bearer"]] };
+/** The caller's credential is missing or not good, or is not looked at now: then `retryAfterSeconds` says when it will be. */
+export function refuseCredential({ message, retryAfterSeconds }: RefusedIdentity): HttpError {
+  return retryAfterSeconds === undefined
+    ? { status: 401, text: message, headers: [["WWW-Authenticate", "Bearer"]] }
+    : { status: 429, text: message, headers: [["Retry-After", String(retryAfterSeconds)]] };
 }
 
 /** The peer's address may not call; `setting` names those that may. */

@@ -11,7 +11,7 @@ import type { AnswerHeaders } from "./answer-head.ts";
 import { isWasteful } from "./chunked-request.ts";
 import { HeldRequests } from "./held-requests.ts";
 import type { HttpConnections } from "./http-connections.ts";
-import { bodyTooLarge, httpErrors, unauthorized } from "./http-errors.ts";
+import { bodyTooLarge, httpErrors, refuseCredential } from "./http-errors.ts";
 import { refuse, refuseBody, refuseDebtor, type RefusedRest } from "./http-refusals.ts";
 import { createHttpSink, steer } from "./http-sink.ts";
 import type { RefusedBodies } from "./refused-bodies.ts";
@@ -98,7 +98,7 @@ function isRefusedByHead(request: IncomingMessage, response: ServerResponse, exc
   // A token that has to be looked up first is checked when the body is there.
   if (identity === undefined || identity instanceof Promise) return false;
   if (identity.kind === "refused") {
-    refuseBody(request, response, unauthorized(identity.message), restOf(exchange));
+    refuseBody(request, response, refuseCredential(identity), restOf(exchange));
     return true;
   }
   const waitSeconds = bodies.waitSeconds(identity.caller, lengthBytes);
@@ -159,7 +159,7 @@ function answer(
   // Who went while a token was looked up is not answered: nothing would notify the call that its reader is gone.
   if (response.destroyed) return;
   if (identity.kind === "refused") {
-    refuse(request, response, unauthorized(identity.message));
+    refuse(request, response, refuseCredential(identity));
     return;
   }
   const backlog = new ClientBacklog(response, memory);

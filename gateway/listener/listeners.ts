@@ -1,3 +1,4 @@
+import { createProcessRateLimiter } from "../limits/rate-limiter.ts";
 import type { Registry } from "prom-client";
 import { createNamedHostCheck, isLoopback } from "#daemon/http/address.ts";
 import type { FilesInForce } from "#daemon/files/files-in-force.ts";
@@ -114,7 +115,8 @@ export async function startListeners(
   if (settings.private.enabled) {
     const keys = starting.use(watchApiKeys(settings.callers.keysPath, { log, files, settingNames }));
     const tokens = starting.use(await startTokens(settings.jwt, { log, files, settingNames, wallClock: Date.now }));
-    await start("private", identifyByCredential({ apiKeys: keys.current, tokens, policy: shared.policy }));
+    const credentials = { apiKeys: keys.current, tokens, policy: shared.policy };
+    await start("private", identifyByCredential({ ...credentials, ...boundVerifications(settings, client) }));
   }
   if (settings.internal.enabled) {
     await start("internal", identifyByAddress("internal", settings.internal.tier, { client: direct }));
@@ -127,6 +129,12 @@ export async function startListeners(
     subscriptions: () => sum((listener) => listener.subscriptions()),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
+}
+
+/** Counts the verifications of tokens by the address that they come from. */
+function boundVerifications({ rateStore }: GatewaySettings, client: ClientAddress) {
+  const verifications = createProcessRateLimiter(rateStore, { now: () => performance.now() });
+  return { verifications, addressOf: createPeerAddress(client) };
 }
 
 /** Whether a Host header may be served; without names all are. */

@@ -113,6 +113,10 @@ export const triedBounds: TriedBounds = {
   "test/sidecar/upgrade/pre-copy.integration.test.ts": {
     "copy of the data by rsync, while the node runs": "a stop, and the end of the time, end rsync at once",
   },
+  "test/gateway/callers/callers.integration.test.ts": {
+    "new tokens of one address (IPv6: /64) that are verified":
+      "have so many new tokens of one address verified, and no more",
+  },
   "facilitator/chain/json-rpc-client.test.ts": {
     "calls that wait for a facilitator's node": "no more calls wait than may",
   },

@@ -40,7 +40,7 @@ const exceptions = [
   {
     why: "make an error or a refusal, and are named for what it says, as the errors that are always the same are",
     names:
-      "methodNotFound paramsTooLarge invalidParams unknownSubscription rangeTooLarge rangeAboveCap rateExceeded tooManyCalls tooManySubscriptions tooManyUpstreamSubscriptionsOfCaller unauthorized addressNotAdmitted bodyTooLarge tooManyWebSockets",
+      "methodNotFound paramsTooLarge invalidParams unknownSubscription rangeTooLarge rangeAboveCap rateExceeded tooManyCalls tooManySubscriptions tooManyUpstreamSubscriptionsOfCaller addressNotAdmitted bodyTooLarge tooManyWebSockets",
   },
 ].flatMap(({ names }) => names.split(" "));
 

@@ -19,6 +19,8 @@ export function createCredentialCheck(
   withdrawn: () => void,
 ): Readonly<{ ping: () => void }> {
   const judge = (identity: CallerIdentity) => {
+    // Nobody has looked: the next ping asks again.
+    if (identity.kind === "refused" && identity.retryAfterSeconds !== undefined) return;
     const isSame =
       identity.kind === "caller" && identity.caller.key === caller.key && identity.caller.tierName === caller.tierName;
     if (isSame || socket.readyState !== socket.OPEN) return;

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { fallbackTier, type Caller, type CallerIdentity } from "../../callers/caller.ts";
-import { httpErrors, tooManyWebSockets, unauthorized } from "../http-errors.ts";
+import { httpErrors, tooManyWebSockets, refuseCredential } from "../http-errors.ts";
 import { refuseUpgrade } from "../http-refusals.ts";
 import type { Tier } from "../../settings/policy.ts";
 import { ConnectionMemory } from "../../memory/connection-memory.ts";
@@ -93,7 +93,7 @@ export function createWebSocketClients(
   };
   return {
     upgrade: (request, socket, head, { identity, address, traceContext, identifyAgain }) => {
-      if (identity.kind === "refused") return refuseUpgrade(request, unauthorized(identity.message));
+      if (identity.kind === "refused") return refuseUpgrade(request, refuseCredential(identity));
       const { caller } = identity;
       const tier = dependencies.policy().tiers.get(caller.tierName) ?? fallbackTier;
       const refusal = refusalOf(caller, tier);

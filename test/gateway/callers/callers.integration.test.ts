@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createLog } from "#daemon/log/log.ts";
+import { verificationRates } from "#gateway/callers/identify.ts";
 import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { call, post, startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
@@ -77,6 +78,36 @@ describe("callers", () => {
       expect(answer.status).toBe(401);
       expect(answer.text).toContain("an API key or a token is needed");
     }
+  });
+
+  it("have so many new tokens of one address verified, and no more, while keys and known tokens go on", async () => {
+    const { privateKey } = await generateKeyPair("ES256");
+    const forged = await new SignJWT({ tier: "paid" })
+      .setProtectedHeader({ alg: "ES256" })
+      .setSubject("0xpayer")
+      .setExpirationTime("1h")
+      .sign(privateKey);
+    // No other test's tokens are to be counted with these.
+    await using other = await startTestGateway(node, {
+      private: { enabled: true },
+      callers: { keysPath: join(folder, "keys.json5") },
+      jwt: { jwksPath: join(folder, "jwks.json") },
+    });
+    const send = (authorization: string) => post(other.urls["private"]!, chainId, { Authorization: authorization });
+    const known = `Bearer ${await token({ tier: "paid" }, "1h")}`;
+    expect((await send(known)).status).toBe(200);
+    const began = performance.now();
+    const answers = await Promise.all(Array.from({ length: 1_000 }, () => send(`Bearer ${forged}`)));
+    const seconds = (performance.now() - began) / 1_000;
+    const verified = answers.filter(({ status }) => status === 401);
+    const { requestBurst, requestsPerSecond } = verificationRates;
+    expect(verified.length).toBeLessThanOrEqual(requestBurst + Math.ceil(seconds * requestsPerSecond));
+    const others = answers.filter(({ status }) => status !== 401);
+    expect(new Set(others.map(({ status, headers }) => `${status} ${headers.get("retry-after")}`))).toEqual(
+      new Set(["429 1"]),
+    );
+    expect(others[0]?.text).toContain("this address sends more new tokens than are verified for one");
+    for (const authorization of [known, `Bearer ${key}`]) expect((await send(authorization)).status).toBe(200);
   });
 
   it("have the methods of their listener", async () => {
