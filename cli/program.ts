@@ -168,8 +168,8 @@ function choiceParser(choices: readonly string[]): (text: string) => string {
   return (text) => {
     if (choices.includes(text)) return text;
     const meant = findNearestWord(text, choices);
-    const question = meant === undefined ? "" : `Did you mean ${meant}? `;
-    throw new InvalidArgumentError(`${question}Choose one of ${choices.join(", ")}.`);
+    const hint = meant === undefined ? "" : `Did you mean ${meant}? `;
+    throw new InvalidArgumentError(`${hint}Choose one of ${choices.join(", ")}.`);
   };
 }
 

@@ -7,7 +7,7 @@ type Output = Readonly<{ write(data: string | Uint8Array): unknown }>;
 export type BodyTarget = AsyncDisposable &
   Readonly<{
     /** Takes the body whole. Gives a problem for a person when it had to go to stdout instead of the file. */
-    take(body: Uint8Array): Promise<string | undefined>;
+    write(body: Uint8Array): Promise<string | undefined>;
   }>;
 
 /** A file that can't be written, found before anything is paid. */
@@ -19,7 +19,7 @@ export class BodyTargetError extends Error {
 /** The body goes to `stdout`, byte for byte. */
 export function createStdoutTarget(stdout: Output): BodyTarget {
   return {
-    take: async (body) => void stdout.write(body),
+    write: async (body) => void stdout.write(body),
     [Symbol.asyncDispose]: async () => undefined,
   };
 }
@@ -40,7 +40,7 @@ export async function openFileTarget(path: string, stdout: Output): Promise<Body
     });
   }
   return {
-    async take(body) {
+    async write(body) {
       try {
         isEmpty = false;
         await writeFile(path, body);

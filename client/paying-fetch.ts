@@ -106,7 +106,7 @@ export function payingFetch(options: PayingFetchOptions, dependencies: PayingFet
         // Where a chain did not return the decimals, it was said once that it can't be read.
         [symbol] = await Promise.all([chosen.decimals === undefined ? undefined : readName(chosen, chain), funds]);
       }
-      budget.take({ units: BigInt(chosen.offer.amount), decimals: chosen.decimals });
+      budget.spend({ units: BigInt(chosen.offer.amount), decimals: chosen.decimals });
     });
     const signal = init?.signal ?? (input instanceof Request ? input.signal : undefined);
     const repeating = createRepeatingFetch({ ...timeouts, signal }, { fetch, onEvent });

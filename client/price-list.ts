@@ -24,7 +24,7 @@ export async function priceList(options: PayOptions, dependencies: PurchaseDepen
       ...requestOf(options),
       signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])]),
     };
-    const answer = await askPrice(url, init, { fetch });
+    const answer = await requestPrice(url, init, { fetch });
     if (answer.kind === "free") return await free(options, answer.response, dependencies);
     const { paymentRequired } = answer;
     report.step({ type: "payment-required", url, paymentRequired });
@@ -49,7 +49,7 @@ async function free(
     const message = `${url} was not delivered: the server answered ${response.status}; it requested no payment.`;
     return { end: "not-delivered", message };
   }
-  return { end: "delivered", message: dryRun ? "the server requested no payment." : await target.take(body) };
+  return { end: "delivered", message: dryRun ? "the server requested no payment." : await target.write(body) };
 }
 
 /** The limits that the options name; a token that is not named is any that is offered, an unnamed cap is no cap. */
@@ -109,7 +109,11 @@ type PriceAnswer = Readonly<{ kind: "price"; paymentRequired: PaymentRequired } 
  *
  * @throws {Error} when the server can't be reached, or requests a payment in no form of x402.
  */
-async function askPrice(url: string, init: RequestInit, { fetch }: Readonly<{ fetch: Fetch }>): Promise<PriceAnswer> {
+async function requestPrice(
+  url: string,
+  init: RequestInit,
+  { fetch }: Readonly<{ fetch: Fetch }>,
+): Promise<PriceAnswer> {
   const response = await bufferResponse(await fetch(url, init));
   if (response.status !== 402) return { kind: "free", response };
   const text = await response.text();

@@ -64,7 +64,7 @@ async function concluded(
   const body = await response.bytes();
   report.response(response, body);
   const signed = report.signed();
-  if (response.ok && response.status !== 202) return { end: "delivered", message: await target.take(body) };
+  if (response.ok && response.status !== 202) return { end: "delivered", message: await target.write(body) };
   const said = `${url} was not delivered: the server answered ${response.status}`;
   if (signed === undefined) return { end: "not-delivered", message: `${said}; no payment was signed.` };
   const reason = reasonOf(response, report);
@@ -117,7 +117,7 @@ export async function describeUnfinishedPayment(
   const until = new Date(Number(authorization.validBefore) * 1_000).toISOString();
   const what = `The payment of ${formatAmount(BigInt(authorization.value), decimals)} of token ${asset} on ${network}`;
   const name = `account ${authorization.from}, nonce ${authorization.nonce}`;
-  switch (await whetherTaken(payment, tokens)) {
+  switch (await describeNonceUse(payment, tokens)) {
     case true:
       return `${what} was charged (${name}). Ask the seller for what you paid for; paying again is charged again.`;
     case false:
@@ -130,7 +130,7 @@ export async function describeUnfinishedPayment(
   }
 }
 
-async function whetherTaken(
+async function describeNonceUse(
   { authorization, network, asset }: SignedPayment,
   tokens: TokenReader | undefined,
 ): Promise<boolean | undefined> {

@@ -15,7 +15,7 @@ export type SpendingBudget = Readonly<{
    *
    * @throws {PaymentRefusedError} `over_total_cap` when less is left.
    */
-  take(payment: Spending): void;
+  spend(payment: Spending): void;
 }>;
 
 /** Creates a budget of `total`: in whole tokens, whatever the decimals of each, or in smallest units, whatever the token. */
@@ -25,7 +25,7 @@ export function createSpendingBudget(total: TokenAmount): SpendingBudget {
   const shown = (amount: bigint) => formatAmount(amount, total.kind === "units" ? undefined : decimalsMax);
   let spent = 0n;
   return {
-    take(payment) {
+    spend(payment) {
       const amount = measure(payment);
       if (spent + amount > limit) {
         throw new PaymentRefusedError(

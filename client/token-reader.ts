@@ -43,7 +43,11 @@ export function tokenReader({ rpcUrl }: Readonly<{ rpcUrl: string }>): TokenRead
   const client = createPublicClient({ transport: http(rpcUrl, { timeout: timeoutMs, retryCount: 1 }) });
   const { host } = new URL(rpcUrl);
 
-  async function ask<T>({ network, address }: TokenPlace, what: string, call: (at: Address) => Promise<T>): Promise<T> {
+  async function query<T>(
+    { network, address }: TokenPlace,
+    what: string,
+    call: (at: Address) => Promise<T>,
+  ): Promise<T> {
     const fail = (why: string, cause?: unknown) =>
       new TokenReadError(`the ${what} of token ${address} on ${network} can't be read at ${host}: ${why}`, { cause });
     if (!isAddress(address, { strict: false })) throw fail("this is no address");
@@ -59,20 +63,20 @@ export function tokenReader({ rpcUrl }: Readonly<{ rpcUrl: string }>): TokenRead
 
   return {
     async decimals(token) {
-      const decimals = await ask(token, "decimals", (address) =>
+      const decimals = await query(token, "decimals", (address) =>
         client.readContract({ address, abi: erc20Abi, functionName: "decimals" }),
       );
       if (decimals <= decimalsMax) return decimals;
       throw new TokenReadError(`token ${token.address} has ${decimals} decimals, more than ${decimalsMax}.`);
     },
     symbol: (token) =>
-      ask(token, "symbol", (address) => client.readContract({ address, abi: erc20Abi, functionName: "symbol" })),
+      query(token, "symbol", (address) => client.readContract({ address, abi: erc20Abi, functionName: "symbol" })),
     balanceOf: (token, account) =>
-      ask(token, "balance", (address) =>
+      query(token, "balance", (address) =>
         client.readContract({ address, abi: erc20Abi, functionName: "balanceOf", args: [account as Address] }),
       ),
     hasTaken: (token, { from, nonce }) =>
-      ask(token, "authorization state", (address) =>
+      query(token, "authorization state", (address) =>
         client.readContract({
           address,
           abi: eip3009,

@@ -17,16 +17,16 @@ export class FairPlaces {
 
   enter(caller: string): Entry {
     if (this.#free === 0) return { ok: false, full: "all" };
-    if (!this.#shares.mayTake(caller)) return { ok: false, full: "caller" };
+    if (!this.#shares.mayAcquire(caller)) return { ok: false, full: "caller" };
     const place: SharedPlace = {};
-    this.#shares.take(place, caller);
+    this.#shares.acquire(place, caller);
     this.#free -= 1;
     return { ok: true, place: { [Symbol.dispose]: () => this.#leave(place) } };
   }
 
   #leave(place: SharedPlace): void {
     if (place.share === undefined) return;
-    this.#shares.give(place);
+    this.#shares.release(place);
     this.#free += 1;
   }
 }

@@ -7,13 +7,13 @@ const places = 64;
 function greedy(callers: readonly string[]) {
   const shares = new FairShares<SharedPlace>(places);
   const taken = new Map<string, SharedPlace[]>(callers.map((caller) => [caller, []]));
-  const takers = () => callers.filter((caller) => shares.mayTake(caller));
+  const takers = () => callers.filter((caller) => shares.mayAcquire(caller));
   const all = () => [...taken.values()].reduce((sum, { length }) => sum + length, 0);
   for (let next = takers(); next.length > 0 && all() < places; next = takers()) {
     for (const caller of next) {
-      if (!shares.mayTake(caller) || all() === places) continue;
+      if (!shares.mayAcquire(caller) || all() === places) continue;
       const place = {};
-      shares.take(place, caller);
+      shares.acquire(place, caller);
       taken.get(caller)?.push(place);
     }
   }
@@ -26,27 +26,27 @@ it("leaves some free for who comes next, however many are greedy", () => {
     const { counts, free, shares } = greedy(Array.from({ length: count }, (_, at) => `greedy ${at}`));
     expect(free).toBeGreaterThan(0);
     expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1);
-    expect(shares.mayTake("another")).toBe(true);
+    expect(shares.mayAcquire("another")).toBe(true);
   }
 });
 
 it("lets callers have more again when others give back", () => {
   const { shares, taken } = greedy(["a", "b"]);
-  expect(shares.mayTake("a")).toBe(false);
+  expect(shares.mayAcquire("a")).toBe(false);
   for (const place of taken.get("b") ?? []) {
-    shares.give(place);
-    shares.give(place);
+    shares.release(place);
+    shares.release(place);
   }
   for (let more = 0; more < 20; more += 1) {
-    expect(shares.mayTake("a")).toBe(true);
-    shares.take({}, "a");
+    expect(shares.mayAcquire("a")).toBe(true);
+    shares.acquire({}, "a");
   }
 });
 
 it("gives one caller all of few", () => {
   const shares = new FairShares<SharedPlace>(4);
   for (let taken = 0; taken < 4; taken += 1) {
-    expect(shares.mayTake("a")).toBe(true);
-    shares.take({}, "a");
+    expect(shares.mayAcquire("a")).toBe(true);
+    shares.acquire({}, "a");
   }
 });

@@ -29,12 +29,12 @@ export class FairShares<Place extends SharedPlace> {
   }
 
   /** Whether a caller may have one more. Whoever has none may, as long as one is free. */
-  mayTake(caller: string): boolean {
+  mayAcquire(caller: string): boolean {
     const free = this.#places - this.#taken;
     return (this.#byCaller.get(caller)?.places ?? 0) <= free * sharePerFree;
   }
 
-  take(place: Place, caller: string): void {
+  acquire(place: Place, caller: string): void {
     const known = this.#byCaller.get(caller);
     const share = known ?? { places: 0 };
     if (known === undefined) this.#byCaller.set(caller, share);
@@ -45,7 +45,7 @@ export class FairShares<Place extends SharedPlace> {
   }
 
   /** A place is free again, or gone. */
-  give(place: Place): void {
+  release(place: Place): void {
     const { share } = place;
     if (share === undefined) return;
     place.share = undefined;

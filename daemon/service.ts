@@ -146,7 +146,7 @@ export async function runService<Schema extends z.ZodObject>(
 function followSettings(handOver: HandOverPart, { files, log }: Pick<ServiceContext, "files" | "log">): void {
   const setting = "settingsPath";
   handOver.followSettings(({ path, sha256, refused }) => {
-    files.taken({ setting, path, sha256 });
+    files.noteInForce({ setting, path, sha256 });
     if (refused === undefined) return;
     files.refused(setting, [refused]);
     log.error({ event: "file-refused", path }, `${path}: ${refused}; the previous settings stay in force`);

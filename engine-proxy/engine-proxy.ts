@@ -141,7 +141,7 @@ async function handle(proxy: Proxy, incoming: IncomingMessage, response: ServerR
     return;
   }
   const bound = proxy.bounds[decision.call.kind];
-  const waitSeconds = bound?.limit.take() ?? 0;
+  const waitSeconds = bound?.limit.acquire() ?? 0;
   if (bound !== undefined && waitSeconds > 0) {
     const reason = `${bound.reached}; the next ${bound.noun} is allowed in ${waitSeconds} s`;
     proxy.count("refused");
@@ -155,7 +155,7 @@ async function handle(proxy: Proxy, incoming: IncomingMessage, response: ServerR
 
 /** Queries the engine and answers what the caller may see of it: a program's output as it comes, all else cut ({@link showAnswer}). */
 async function forward(proxy: Proxy, call: EngineCall, response: ServerResponse): Promise<void> {
-  const answer = await ask(proxy, call, response);
+  const answer = await passOnCall(proxy, call, response);
   const status = answer.statusCode ?? 502;
   if (call.kind === "exec-start" && status < 400) {
     const type = answer.headers["content-type"];
@@ -178,7 +178,7 @@ async function forward(proxy: Proxy, call: EngineCall, response: ServerResponse)
   response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(shown));
 }
 
-function ask(proxy: Proxy, call: EngineCall, response: ServerResponse): Promise<IncomingMessage> {
+function passOnCall(proxy: Proxy, call: EngineCall, response: ServerResponse): Promise<IncomingMessage> {
   return new Promise<IncomingMessage>((resolve, reject) => {
     const outgoing = engineRequest(
       {

@@ -1,7 +1,7 @@
 /** How often something was done within the last while. */
 export type CallLimit = Readonly<{
   /** Counts a call and returns 0, or returns the seconds until the next one is allowed. */
-  take: () => number;
+  acquire: () => number;
 }>;
 
 /** Makes a sliding window. `monotonicMs` is a clock that no change of the time of day moves. */
@@ -11,7 +11,7 @@ export function callLimit(
 ): CallLimit {
   let timesMs: readonly number[] = [];
   return {
-    take: () => {
+    acquire: () => {
       const nowMs = monotonicMs();
       timesMs = timesMs.filter((atMs) => nowMs - atMs < withinMs);
       const [oldestMs] = timesMs;

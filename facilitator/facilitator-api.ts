@@ -11,7 +11,7 @@ const requirements = z.object({
   extra: z.record(z.string(), z.unknown()).optional(),
 });
 
-const question = z.object({
+const paymentRequest = z.object({
   x402Version: z.literal(2).optional(),
   paymentPayload: z
     .looseObject({
@@ -65,7 +65,7 @@ const operations: readonly ApiOperation[] = [
     path: "/verify",
     summary: "Whether a payment would settle now",
     security: callers,
-    body: question,
+    body: paymentRequest,
     answers: { 200: { description: "The verdict", body: verdict }, ...refusals },
   },
   {
@@ -78,7 +78,7 @@ const operations: readonly ApiOperation[] = [
     headers: [
       { name: "Idempotency-Key", description: "Names one sale: the same key gets the same outcome, each time" },
     ],
-    body: question,
+    body: paymentRequest,
     answers: { 200: { description: "The outcome", body: settlement }, ...refusals },
   },
   {

@@ -118,7 +118,7 @@ export async function createFacilitator(
     checkFrom(payment, { line: "verifying", caller: "", ...waiting });
   const recent = createRecentVerdicts({ entriesMax: settlement.inFlightMax }, { clock });
   const checkAgain = async (payment: SignedPayment) =>
-    recent.takeGood(payment) ? undefined : checkFrom(payment, { line: "settling", caller: "" });
+    recent.acquireGood(payment) ? undefined : checkFrom(payment, { line: "settling", caller: "" });
   const engine = resources.use(
     await startEngine(
       { settlement, ledger, chainId: chainOptions.id, isHandedOver },

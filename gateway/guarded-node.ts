@@ -73,7 +73,7 @@ export async function guardNode(
   const charts = createCharts();
   const eventLoop = resources.use(watchEventLoop({ clock, board, metrics }));
   const health = resources.use(
-    startHealth(settings, { log, metrics, clock, ask: sendRequest, board, charts, eventLoop }),
+    startHealth(settings, { log, metrics, clock, send: sendRequest, board, charts, eventLoop }),
   );
   resources.use(watchCertificates(settings.certificate, { board, metrics, clock, log }));
   const hasReferences = settings.lag.references.length > 0;

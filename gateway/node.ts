@@ -6,7 +6,7 @@ import type { GatewaySettings } from "./settings/gateway.ts";
 import { SubscriptionHub } from "./notifications/subscription-hub.ts";
 import type { SharedTurns } from "./wire/shared-turns.ts";
 import { unanswered } from "./upstream/link-calls.ts";
-import { requestNode } from "./upstream/ask-node.ts";
+import { requestNode } from "./upstream/request-node.ts";
 import { startHeadWatch } from "./notifications/head-watch.ts";
 import { startNodeLink, type NodeLink } from "./upstream/node-link.ts";
 import { NodePool } from "./upstream/node-pool.ts";
@@ -49,7 +49,7 @@ export function startNode(
   const hub = stack.use(
     new SubscriptionHub(webSocket, {
       link: () => link ?? { call: async () => unanswered },
-      ask: (method, params) => requestNode(pool, { method, params, timeoutMs }),
+      requestNode: (method, params) => requestNode(pool, { method, params, timeoutMs }),
       gapEnded,
     }),
   );

@@ -84,7 +84,7 @@ export function startLivePolicy(
               const problem = missingTier(reading.value, settings, settingNames);
               return problem === undefined ? reading : { ok: false, problems: [problem] };
             },
-            take: (policy: Policy) => {
+            apply: (policy: Policy) => {
               state.policy = policy;
             },
           },

@@ -79,7 +79,7 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
   const withoutStandstill = discountStandstill(eventLoop, clock);
   const { promise: looked, resolve: hasLooked } = Promise.withResolvers<void>();
 
-  const ask = async (signal: AbortSignal): Promise<NodeHealth> => {
+  const query = async (signal: AbortSignal): Promise<NodeHealth> => {
     const startMs = clock.monotonicMs();
     const lateMs = eventLoop.lateMs();
     try {
@@ -109,7 +109,7 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
     }
   };
   const look = async (signal: AbortSignal): Promise<NodeHealth> => {
-    const found = await askAwake(() => ask(signal), options, eventLoop);
+    const found = await queryAwake(() => query(signal), options, eventLoop);
     if (signal.aborted) return health;
     health = withoutStandstill(found);
     report(health, options, dependencies);
@@ -155,14 +155,14 @@ function failureOf(error: RpcFailure, { refusalMeansEnd }: HealthWatchOptions): 
 }
 
 /** A question that failed while this process stood still for a good part of its time is asked again: the fault may have been ours. */
-async function askAwake(
-  ask: () => Promise<NodeHealth>,
+async function queryAwake(
+  query: () => Promise<NodeHealth>,
   { timeoutMs }: Pick<HealthWatchOptions, "timeoutMs">,
   eventLoop: EventLoopWatch,
 ): Promise<NodeHealth> {
   for (let attempt = 1; ; attempt += 1) {
     const lateMs = eventLoop.lateMs();
-    const found = await ask();
+    const found = await query();
     const stoodStill = eventLoop.lateMs() - lateMs > timeoutMs * stoodStillShare;
     if (found.failure === undefined || !stoodStill || attempt >= maxAttempts) return found;
   }

@@ -23,7 +23,7 @@ export type HealthDependencies = Readonly<{
   log: Logger;
   metrics: Registry;
   clock: Clock;
-  ask: SendRequest;
+  send: SendRequest;
   board: ConditionBoard;
   charts: Charts;
   eventLoop: EventLoopWatch;

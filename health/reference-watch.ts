@@ -22,7 +22,7 @@ export type ReferenceWatchDependencies = Readonly<{
   board: ConditionBoard;
   metrics: Registry;
   log: Logger;
-  ask: SendRequest;
+  send: SendRequest;
   clock: Clock;
   health: () => NodeHealth;
   facts: ObservedNode;
@@ -55,7 +55,7 @@ export async function watchReferences(
     async (signal) => {
       const requestedAtMs = clock.monotonicMs();
       const heights = await Promise.all(
-        options.references.map((url) => ask(url, options.timeoutMs, signal, dependencies)),
+        options.references.map((url) => queryReference(url, options.timeoutMs, signal, dependencies)),
       );
       if (signal.aborted) return;
       const seen = compareHeights(heightNow(health()), heights, options.maxBlocks);
@@ -84,11 +84,11 @@ function noteLag({ condition, lagBlocks: blocks = 0 }: ComparedHeight, facts: Ob
   facts.note({ lag: fault ? { ...fault, blocks } : condition.status === "True" ? "current" : "unknown" });
 }
 
-async function ask(
+async function queryReference(
   url: string,
   timeoutMs: number,
   signal: AbortSignal,
-  dependencies: Readonly<{ ask: SendRequest }>,
+  dependencies: Readonly<{ send: SendRequest }>,
 ): Promise<ReferenceHeight> {
   try {
     const rpc = createRpcClient({ url, timeoutMs }, dependencies);

@@ -32,10 +32,10 @@ const responseLimitBytes = 65_536;
 /** Creates a JSON-RPC client of one HTTP endpoint. Its calls throw {@link RpcFailure}. */
 export function createRpcClient(
   { url, timeoutMs }: RpcClientOptions,
-  { ask }: Readonly<{ ask: SendRequest }>,
+  { send }: Readonly<{ send: SendRequest }>,
 ): RpcClient {
   const where = new URL(url).origin;
-  const call = createJsonRpcClient({ url, timeoutMs, answerBytesMax: responseLimitBytes }, { send: ask });
+  const call = createJsonRpcClient({ url, timeoutMs, answerBytesMax: responseLimitBytes }, { send });
   return async (method, params, signal) => {
     const answer = await call(method, params, signal).catch((error: unknown) => {
       throw error instanceof NoJsonRpcAnswerError ? failureOf(error, method, { where, timeoutMs }) : error;

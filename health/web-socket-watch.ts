@@ -31,7 +31,7 @@ export async function watchWebSocket(
   await poll(
     { name: "websocket", intervalMs: options.intervalMs, signal: options.signal },
     async (signal) => {
-      const failure = await ask(options, signal);
+      const failure = await openWebSocket(options, signal);
       if (signal.aborted) return;
       if (failure === undefined) {
         facts.note({ webSocket: "answering" });
@@ -59,7 +59,10 @@ function messageOf(failure: Failure, where: string): string {
 }
 
 /** One question; what went wrong comes back as words. */
-async function ask({ url, timeoutMs }: WebSocketWatchOptions, signal: AbortSignal): Promise<Failure | undefined> {
+async function openWebSocket(
+  { url, timeoutMs }: WebSocketWatchOptions,
+  signal: AbortSignal,
+): Promise<Failure | undefined> {
   const { lookup, pending } = watchLookup();
   const socket = new WebSocket(url, { maxPayload: messageLimitBytes, lookup });
   const deadline = AbortSignal.any([signal, createRunningTimeout(timeoutMs)]);

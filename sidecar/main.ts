@@ -37,7 +37,7 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   const scope = { mode: settings.upkeep.mode, watched: watchedSides(settings) };
   const verdict = () => judgeVerdict(board.list(), scope);
   showVerdict(metrics, verdict);
-  if (asksEngine(settings)) passOnEngineRequests(settings.docker.engine, { metrics, log });
+  if (needsEngine(settings)) passOnEngineRequests(settings.docker.engine, { metrics, log });
   let url: string | undefined;
   const { directory: stateDirectory } = state;
   const pageParts = { guarded, events, verdict, upkeep: () => upkeep, url: () => url, stateDirectory, clock, log };
@@ -55,7 +55,7 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   const endKeeping = () => (ending ??= keeping.disposeAsync());
   resources.defer(endKeeping);
   upkeep = keeping.use(
-    startUpkeep(settings, { log, metrics, clock, ask: sendRequest, state, events, board, charts, health, finishes }),
+    startUpkeep(settings, { log, metrics, clock, send: sendRequest, state, events, board, charts, health, finishes }),
   );
   const { onLook } = page;
   keeping.use(watchNodeStorage(settings, { upkeep, state, board, onLook, events, metrics, clock, log }));
@@ -70,7 +70,7 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   return { urls: { sidecar: listener.url, ...guarded.urls } };
 }
 
-function asksEngine({ restart, nodeCli }: SidecarSettings): boolean {
+function needsEngine({ restart, nodeCli }: SidecarSettings): boolean {
   return restart.driver === "docker" || nodeCli.runner === "docker";
 }
 

@@ -28,7 +28,7 @@ type StackOptions = Limits &
   }>;
 
 /** What was typed next to the options of a stack. */
-type TypedBeside = Pick<ControlOptions, "settings" | "stateDirectory"> &
+type TypedAlongside = Pick<ControlOptions, "settings" | "stateDirectory"> &
   Readonly<{
     targets?: readonly string[] | undefined;
     tokenFile?: readonly string[] | undefined;
@@ -40,7 +40,7 @@ type TypedBeside = Pick<ControlOptions, "settings" | "stateDirectory"> &
   }>;
 
 /** What of the options does not go together, in words; undefined where all do. Pure. */
-export function findStackMisuse(options: StackOptions & TypedBeside): string | undefined {
+export function findStackMisuse(options: StackOptions & TypedAlongside): string | undefined {
   const { stack, nodeImage, continue: isContinued } = options;
   if (stack === undefined) {
     const stackOnly = [options.cwd, options.configFile, nodeImage, ...Object.values(readLimits(options))];

@@ -43,12 +43,12 @@ async function driftOfService(name: string, service: Service): Promise<readonly 
   const look = (state: Finding["state"], message: string) => createFindings("drift")(name, state, message);
   if (url === undefined) return [look("unasked", `no address of it is known here; name one by --url ${name}=…`)];
   const [configuration, checks] = [
-    await ask(url, operatorPaths.configuration, inUse),
-    await ask(url, operatorPaths.ready, readiness),
+    await requestAnswer(url, operatorPaths.configuration, inUse),
+    await requestAnswer(url, operatorPaths.ready, readiness),
   ];
   if ("failure" in configuration) return [look("unknown", configuration.failure)];
   const { version, settingsSha256, files } = configuration.answer;
-  const conditions = name === "sidecar" ? await ask(url, "/status", status) : undefined;
+  const conditions = name === "sidecar" ? await requestAnswer(url, "/status", status) : undefined;
   return [
     settingsSha256 === service.settingsSha256
       ? look("right", `runs version ${version} with the settings that the stack gave it`)
@@ -98,7 +98,11 @@ function driftOfConditions(
 }
 
 /** What a service answers at a path. A service that is not ready answers 503 and says why. */
-async function ask<Answer>(origin: string, path: string, schema: z.ZodType<Answer>): Promise<Answered<Answer>> {
+async function requestAnswer<Answer>(
+  origin: string,
+  path: string,
+  schema: z.ZodType<Answer>,
+): Promise<Answered<Answer>> {
   const url = new URL(path, origin).href;
   const got = await getJson(url, { timeoutMs: answerMs, answerBytesMax: answerBytes });
   if (!got.ok)

@@ -52,8 +52,8 @@ export async function logSources(named: NamedLogs): Promise<readonly LogSource[]
       `${join(stateDirectory, "log")} has no logs; run this in the folder of \`gatehouse stack\`, or name a log by --file, --container, --pod or --state-dir.`,
     );
   }
-  const stranger = services.find((service) => !known.includes(service));
-  if (stranger !== undefined) throw new Error(`there is no log of ${stranger}; there are ${known.join(", ")}.`);
+  const unknown = services.find((service) => !known.includes(service));
+  if (unknown !== undefined) throw new Error(`there is no log of ${unknown}; there are ${known.join(", ")}.`);
   return paths
     .map((path) => tail(basename(path, ".log"), path))
     .filter(({ name }) => services.length === 0 || services.includes(name));

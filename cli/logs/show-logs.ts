@@ -42,14 +42,14 @@ export async function showLogs(options: ShowLogsOptions, dependencies: Dependenc
     sources.map((source) =>
       readSource(source, {
         ...dependencies,
-        take: (line) => isShown(line, options.filter) && ordered.take(source.name, line),
+        add: (line) => isShown(line, options.filter) && ordered.add(source.name, line),
       }),
     ),
   );
   return Math.max(...statuses);
 }
 
-type Ordered = Disposable & Readonly<{ take: (name: string, line: LogLine) => void }>;
+type Ordered = Disposable & Readonly<{ add: (name: string, line: LogLine) => void }>;
 
 /** Holds lines for a while and prints them by their times; without a time to hold, at its end. */
 function orderedLines(holdMs: number | undefined, print: (name: string, line: LogLine) => void): Ordered {
@@ -62,7 +62,7 @@ function orderedLines(holdMs: number | undefined, print: (name: string, line: Lo
   };
   const timer = holdMs === undefined ? undefined : setInterval(flush, holdMs);
   return {
-    take: (name, line) => {
+    add: (name, line) => {
       // What has no time belongs to the line before it.
       const atMs = line.timeMs ?? lastMs.get(name) ?? 0;
       lastMs.set(name, atMs);
@@ -75,7 +75,7 @@ function orderedLines(holdMs: number | undefined, print: (name: string, line: Lo
   };
 }
 
-type Reading = Pick<Dependencies, "error" | "signal"> & Readonly<{ take: (line: LogLine) => void }>;
+type Reading = Pick<Dependencies, "error" | "signal"> & Readonly<{ add: (line: LogLine) => void }>;
 
 /** Reads what a program prints until it ends; returns 1 where it failed. */
 async function readSource(source: LogSource, reading: Reading): Promise<number> {
@@ -96,7 +96,7 @@ async function readSource(source: LogSource, reading: Reading): Promise<number> 
 async function readOutput(
   child: ChildProcessByStdio<null, Readable, Readable>,
   { name, command: [file] }: LogSource,
-  { error, signal, take }: Reading,
+  { error, signal, add }: Reading,
 ): Promise<number> {
   const stop = () => void child.kill();
   signal.addEventListener("abort", stop, { once: true });
@@ -105,10 +105,10 @@ async function readOutput(
   const isEngine = file === "docker";
   let complaint = "";
   const complain = (line: string) => {
-    if (isEngine) take(readLogLine(line));
+    if (isEngine) add(readLogLine(line));
     complaint = line.slice(0, 300);
   };
-  const read = [eachLine(child.stdout, (line) => take(readLogLine(line))), eachLine(child.stderr, complain)];
+  const read = [eachLine(child.stdout, (line) => add(readLogLine(line))), eachLine(child.stderr, complain)];
   try {
     const [status] = (await once(child, "close")) as [number | null];
     await Promise.all(read);
@@ -120,6 +120,6 @@ async function readOutput(
   }
 }
 
-async function eachLine(input: Readable, take: (line: string) => void): Promise<void> {
-  for await (const line of createInterface({ input, crlfDelay: Infinity })) take(line);
+async function eachLine(input: Readable, add: (line: string) => void): Promise<void> {
+  for await (const line of createInterface({ input, crlfDelay: Infinity })) add(line);
 }

@@ -5,7 +5,7 @@ import type { Pause } from "#daemon/time.ts";
 import { isAgreedTo, type Agreement } from "#sidecar/upkeep/control/agreement.ts";
 import { createFirstStage, formatWorkId } from "#sidecar/upkeep/upgrade/first-stage.ts";
 import { checkStack, type StackCheck } from "./check-stack.ts";
-import type { StackQuestions } from "./node-status.ts";
+import type { StackQueries } from "./node-status.ts";
 import type { PulumiCli } from "./pulumi/pulumi-cli.ts";
 import { Refused } from "./refused.ts";
 import { decideNewSide, readStackPlace, type RequestedVersion, type StackPlace } from "./stack-place.ts";
@@ -34,7 +34,7 @@ export type BeginDependencies = Readonly<{
   pulumi: PulumiCli;
   /** What works where a stack runs. @throws {Refused} where that can't be from here. */
   platform: (target: StackTarget) => StackPlatform;
-  questions: (target: StackTarget) => StackQuestions;
+  queries: (target: StackTarget) => StackQueries;
   /** The kubeconfig's current context; undefined where there is none. */
   currentContext: () => Promise<string | undefined>;
   clock: Pick<Clock, "wallMs">;
@@ -132,12 +132,12 @@ export type StackLook = Readonly<{ place: StackPlace; to: UpgradeSide; check: St
 export async function lookAtStack(
   place: StackPlace,
   { requested }: Pick<BeginOptions, "requested">,
-  { pulumi, platform, questions, pause, signal }: Omit<BeginDependencies, "output" | "clock" | "currentContext">,
+  { pulumi, platform, queries, pause, signal }: Omit<BeginDependencies, "output" | "clock" | "currentContext">,
 ): Promise<StackLook> {
   const to = decideNewSide(place, requested);
   if (to === undefined) throw new Refused(`the tag of ${requested.image} reports no version; say it by --node-version`);
   const { target } = place;
-  const work = { pulumi, platform: platform(target), questions: questions(target), pause, signal };
+  const work = { pulumi, platform: platform(target), queries: queries(target), pause, signal };
   const check = await checkStack(place, to, work);
   return { place, to, check };
 }

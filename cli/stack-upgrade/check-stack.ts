@@ -2,7 +2,7 @@ import { findSettledBlock } from "#node/settled-block.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
 import { formatFinding, isRefusing, listNewFindings } from "#node/lint/new-findings.ts";
 import { parseNodeVersion, releaseOfText } from "#node/versions.ts";
-import { hasCondition, readReportedVersion, type SidecarLook, type StackQuestions } from "./node-status.ts";
+import { hasCondition, readReportedVersion, type SidecarLook, type StackQueries } from "./node-status.ts";
 import { lookAtNode, type LookAtNodeDependencies } from "./look-at-node.ts";
 import { describePlatform } from "./platform-words.ts";
 import { findStrangeChanges, isNodeReplaced } from "./pulumi/previewed-changes.ts";
@@ -15,7 +15,7 @@ import { buildConfigChange, type StackPlace } from "./stack-place.ts";
 export type CheckStackDependencies = Readonly<{
   pulumi: Pick<PulumiCli, "preview">;
   platform: Pick<StackPlatform, "look">;
-  questions: StackQuestions;
+  queries: StackQueries;
 }> &
   Pick<LookAtNodeDependencies, "pause" | "signal">;
 
@@ -36,22 +36,20 @@ export async function checkStack(
   to: UpgradeSide,
   dependencies: CheckStackDependencies,
 ): Promise<StackCheck> {
-  const { platform, questions } = dependencies;
+  const { platform, queries } = dependencies;
   const problems = [...versionProblems(place.from, to)];
   const { said, problems: ofNode } = await lookAtNode(place, dependencies);
   const found = await platform.look(place, to);
   const { toolImage, copyWords, clones, conf } = found;
   const lint = toolImage === undefined ? nothing : lintFor(conf, place, to);
   problems.push(...ofNode, ...found.problems, ...lint.problems, ...(await previewProblems(place, to, dependencies)));
-  const before = said === undefined ? undefined : await readBefore(said, questions);
+  const before = said === undefined ? undefined : await readBefore(said, queries);
   const warnings = [
     ...lint.warnings,
     ...found.warnings,
     ...(before !== undefined && before.block === undefined ? [noBlock] : []),
     ...(said?.node.answers === true && before?.tellsVersion === false ? [explainNoVersion(place)] : []),
-    ...((await questions.peers()) === 0
-      ? ["the node has no peer: whether the new version finds any is not known"]
-      : []),
+    ...((await queries.peers()) === 0 ? ["the node has no peer: whether the new version finds any is not known"] : []),
   ];
   return { problems, warnings, before, toolImage, copyWords, clones };
 }
@@ -102,7 +100,7 @@ async function previewProblems(
 }
 
 /** What is known of the running node, to prove either version by. */
-async function readBefore(said: SidecarLook, { blockHash }: StackQuestions): Promise<NodeBefore | undefined> {
+async function readBefore(said: SidecarLook, { blockHash }: StackQueries): Promise<NodeBefore | undefined> {
   const { height } = said.node;
   if (height === undefined) return undefined;
   const number = findSettledBlock(height);

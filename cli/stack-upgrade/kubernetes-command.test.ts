@@ -35,12 +35,12 @@ async function type(more: Partial<StackUpgradeOptions> = {}) {
     confirm: undefined,
     ...more,
   };
-  const { platform: _, pulumi, questions, ...rest } = world.steps(new AbortController().signal);
+  const { platform: _, pulumi, queries, ...rest } = world.steps(new AbortController().signal);
   const status = await runStackUpgradeCommand(options, {
     ...rest,
     platform: (target) => world.createPlatform(target),
     currentContext: async () => "production",
-    questions: () => questions,
+    queries: () => queries,
     pulumi: () => pulumi,
     output: { out: (text) => printed.push(text), error: (text) => printed.push(text), isColored: false },
   });

@@ -1,10 +1,10 @@
 import type { Pause } from "#daemon/time.ts";
 import { parseNodeVersion } from "#node/versions.ts";
-import { findCondition, readReportedVersion, type SidecarLook, type StackQuestions } from "./node-status.ts";
+import { findCondition, readReportedVersion, type SidecarLook, type StackQueries } from "./node-status.ts";
 import type { StackPlace } from "./stack-place.ts";
 
 export type LookAtNodeDependencies = Readonly<{
-  questions: Pick<StackQuestions, "look">;
+  queries: Pick<StackQueries, "look">;
   pause: Pause;
   signal: AbortSignal;
 }>;
@@ -19,10 +19,10 @@ const betweenLooksMs = 5_000;
 /** A busy node misses one answer and is well all the same: what is wrong has to be so for a while. */
 export async function lookAtNode(
   place: StackPlace,
-  { questions, pause, signal }: LookAtNodeDependencies,
+  { queries, pause, signal }: LookAtNodeDependencies,
 ): Promise<NodeLook> {
   for (let looks = 1; ; looks += 1) {
-    const looked = await questions.look();
+    const looked = await queries.look();
     const said = looked.ok ? looked.said : undefined;
     const problems = looked.ok ? [...nodeProblems(looked.said, place)] : [looked.message];
     if (problems.length === 0 || looks >= looksMax || signal.aborted) return { said, problems };

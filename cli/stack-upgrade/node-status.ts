@@ -25,7 +25,7 @@ export const looked = z.discriminatedUnion("ok", [
 ]);
 
 /** What is asked of a running stack; a look that gets no answer says why. */
-export type StackQuestions = Readonly<{
+export type StackQueries = Readonly<{
   look: () => Promise<Readonly<z.output<typeof looked>>>;
   /** The hash of a block, through the gateway; undefined where it is not returned. */
   blockHash: (number: number) => Promise<string | undefined>;
@@ -37,13 +37,13 @@ const answerBytesMax = 16_777_216;
 const block = z.object({ hash: z.string() });
 const quantity = z.string().regex(/^0x[0-9a-f]+$/i);
 
-/** Creates the questions for a stack: to its sidecar's status listener, and to the node through the public gateway. */
-export function createStackQuestions({
+/** Creates the queries of a stack: to its sidecar's status listener, and to the node through the public gateway. */
+export function createStackQueries({
   statusUrl,
   rpcUrl,
-}: Readonly<{ statusUrl: string; rpcUrl: string }>): StackQuestions {
+}: Readonly<{ statusUrl: string; rpcUrl: string }>): StackQueries {
   const call = createJsonRpcClient({ url: rpcUrl, timeoutMs, answerBytesMax });
-  const ask = async <T>(shape: z.ZodType<T>, method: string, params: readonly unknown[]) => {
+  const query = async <T>(shape: z.ZodType<T>, method: string, params: readonly unknown[]) => {
     try {
       const answer = await call(method, params);
       return shape.safeParse(answer.ok ? answer.result : undefined).data;
@@ -57,9 +57,10 @@ export function createStackQuestions({
       const reported = await requestStatus(statusUrl, statusShape);
       return reported.ok ? { ok: true, said: reported.status } : reported;
     },
-    blockHash: async (number) => (await ask(block, "eth_getBlockByNumber", [`0x${number.toString(16)}`, false]))?.hash,
+    blockHash: async (number) =>
+      (await query(block, "eth_getBlockByNumber", [`0x${number.toString(16)}`, false]))?.hash,
     peers: async () => {
-      const count = await ask(quantity, "net_peerCount", []);
+      const count = await query(quantity, "net_peerCount", []);
       return count === undefined ? undefined : Number(count);
     },
   };

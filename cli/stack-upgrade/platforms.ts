@@ -2,8 +2,8 @@ import { createDockerPlatform } from "./docker/docker-platform.ts";
 import { createEngine } from "./docker/engine.ts";
 import { createKubectlCluster } from "./kubernetes/kubectl.ts";
 import { createKubernetesPlatform } from "./kubernetes/kubernetes-platform.ts";
-import { createPodQuestions } from "./kubernetes/pod-questions.ts";
-import { createStackQuestions, type StackQuestions } from "./node-status.ts";
+import { createPodQueries } from "./kubernetes/pod-queries.ts";
+import { createStackQueries, type StackQueries } from "./node-status.ts";
 import { Refused } from "./refused.ts";
 import type { StackPlatform } from "./stack-platform.ts";
 import type { StackTarget } from "./stack-target.ts";
@@ -22,8 +22,8 @@ export function createPlatform(target: StackTarget): StackPlatform {
   throw new Refused(`the stack's engine is at ${target.engine}; run this on the machine where that engine is`);
 }
 
-/** Creates the questions for a stack: by its addresses on Docker, in the node's pod on Kubernetes. */
-export function createQuestions(target: StackTarget): StackQuestions {
-  if (target.kind === "docker") return createStackQuestions(target);
-  return createPodQuestions(createKubectlCluster(target));
+/** Creates the queries of a stack: by its addresses on Docker, in the node's pod on Kubernetes. */
+export function createQueries(target: StackTarget): StackQueries {
+  if (target.kind === "docker") return createStackQueries(target);
+  return createPodQueries(createKubectlCluster(target));
 }

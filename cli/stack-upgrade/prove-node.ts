@@ -6,7 +6,7 @@ import {
   hasCondition,
   readReportedVersion,
   type SidecarLook,
-  type StackQuestions,
+  type StackQueries,
 } from "./node-status.ts";
 import type { NodeBefore } from "./stack-record.ts";
 
@@ -22,7 +22,7 @@ export type ProofOptions = Readonly<{
   everyMs: number;
 }>;
 
-export type ProofDependencies = Pick<StackQuestions, "look" | "blockHash"> &
+export type ProofDependencies = Pick<StackQueries, "look" | "blockHash"> &
   Readonly<{ clock: Pick<Clock, "monotonicMs">; pause: Pause }>;
 
 /** Whether a node is proved, and whether it reported its version itself. */

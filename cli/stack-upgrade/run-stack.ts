@@ -3,8 +3,8 @@ import type { CommandOutput } from "#daemon/command-line/command-output.ts";
 import { pause as pauseForReal, type Pause } from "#daemon/time.ts";
 import { beginUpgrade, findStack, type BeginOptions } from "./begin-upgrade.ts";
 import { findConfigFile } from "./config-file.ts";
-import type { StackQuestions } from "./node-status.ts";
-import { createPlatform, createQuestions } from "./platforms.ts";
+import type { StackQueries } from "./node-status.ts";
+import { createPlatform, createQueries } from "./platforms.ts";
 import { findCurrentContext } from "./kubernetes/kubectl.ts";
 import { explainOtherBackend } from "./pulumi/pulumi-backend.ts";
 import { createPulumiCli, type PulumiCli } from "./pulumi/pulumi-cli.ts";
@@ -52,7 +52,7 @@ export type StackUpgradeDependencies = Readonly<{
   signal: AbortSignal;
   pulumi?: (place: Readonly<{ stack: string; directory: string; configFile: string }>) => PulumiCli;
   platform?: (target: StackTarget) => StackPlatform;
-  questions?: (target: StackTarget) => StackQuestions;
+  queries?: (target: StackTarget) => StackQueries;
   currentContext?: () => Promise<string | undefined>;
   processes?: Processes;
   clock?: Clock;
@@ -78,7 +78,7 @@ export function buildWork(given: StackUpgradeDependencies): StackWork {
   return {
     pulumi: (place) => createPulumiCli(place, { run: createPulumiProcess(place.directory) }),
     platform: createPlatform,
-    questions: createQuestions,
+    queries: createQueries,
     currentContext: findCurrentContext,
     processes: systemProcesses,
     clock: systemClock,
@@ -168,7 +168,7 @@ type CarryOutDependencies = Omit<StackWork, "pulumi"> &
 
 async function carryOut(
   begun: StackRecord,
-  { output, path, isResumed, platform, questions, backLimits, ...rest }: CarryOutDependencies,
+  { output, path, isResumed, platform, queries, backLimits, ...rest }: CarryOutDependencies,
 ): Promise<RunResult> {
   const say = (line: string) => output.out(`${line}\n`);
   if (isResumed) say(`Goes on: ${describeRecord(begun)}.`);
@@ -176,7 +176,7 @@ async function carryOut(
   const steps = createStackSteps({
     ...common,
     platform: platform(begun.target),
-    questions: questions(begun.target),
+    queries: queries(begun.target),
     ...(backLimits === undefined ? {} : { backLimits }),
   });
   const remember = (record: StackRecord) => writeRecord(path, record);

@@ -1,4 +1,4 @@
-import type { StackQuestions } from "./node-status.ts";
+import type { StackQueries } from "./node-status.ts";
 import type { StepOutcome } from "./next-stage.ts";
 import { proveNode } from "./prove-node.ts";
 import { findDeadLock } from "./dead-lock.ts";
@@ -30,7 +30,7 @@ export type StackStepsDependencies = Omit<UpdateDependencies, "pulumi"> &
   Readonly<{
     pulumi: Pick<PulumiCli, "setConfig" | "update" | "readState" | "refresh" | "removeLocks">;
     platform: StackPlatform;
-    questions: Pick<StackQuestions, "look" | "blockHash">;
+    queries: Pick<StackQueries, "look" | "blockHash">;
     proof: ProofPace;
     /** What the way back may take at least, whatever was requested on the way there. */
     backLimits?: StackLimits;
@@ -166,12 +166,12 @@ function explainOtherImage(record: StackRecord, image: string): string {
 /** A node that reports no version is known by its image alone. */
 async function proveNew(
   record: StackRecord,
-  { questions, clock, pause, proof, platform }: StackStepsDependencies,
+  { queries, clock, pause, proof, platform }: StackStepsDependencies,
   amend: AmendRecord,
 ): Promise<StepOutcome> {
   const { before, limits, to } = record;
   const options = { version: to.version, before, mayBeHeld: false, withinMs: limits.proveMs, ...proof };
-  const proved = await proveNode(options, { ...questions, clock, pause });
+  const proved = await proveNode(options, { ...queries, clock, pause });
   if (proved.kind === "failed") return proved;
   if (!(await platform.runsImage(record, to.image))) {
     return { kind: "failed", why: explainOtherImage(record, to.image) };
@@ -183,11 +183,11 @@ async function proveNew(
 /** Another command may have left another version here: one that reports none is known by its image alone. */
 async function proveOld(
   record: StackRecord,
-  { questions, clock, pause, proof, platform }: StackStepsDependencies,
+  { queries, clock, pause, proof, platform }: StackStepsDependencies,
 ): Promise<StepOutcome> {
   const { before, limits, from } = record;
   const options = { version: from.version, before, mayBeHeld: true, withinMs: limits.proveMs, ...proof };
-  const proved = await proveNode(options, { ...questions, clock, pause });
+  const proved = await proveNode(options, { ...queries, clock, pause });
   if (proved.kind === "failed") return proved;
   if (proved.reportedVersion || (await platform.runsImage(record, from.image))) return done;
   return { kind: "failed", why: explainOtherImage(record, from.image) };
@@ -195,9 +195,9 @@ async function proveOld(
 
 /** The old version is proved by then: what can't be done is reported, and undoes nothing. */
 async function cleanUp(record: StackRecord, dependencies: StackStepsDependencies): Promise<StepOutcome> {
-  const { platform, questions } = dependencies;
+  const { platform, queries } = dependencies;
   const removed = await platform.removeCopy(record);
-  const looked = await questions.look();
+  const looked = await queries.look();
   const isHeld =
     looked.ok && looked.said.conditions.some(({ type, status }) => type === "Unheld" && status === "False");
   return noteAll([

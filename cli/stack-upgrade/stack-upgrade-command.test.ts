@@ -44,12 +44,12 @@ async function type(more: Partial<StackUpgradeOptions> = {}) {
     ...more,
   };
   const { signal } = stopping;
-  const { platform, pulumi, questions, ...rest } = world.steps(signal);
+  const { platform, pulumi, queries, ...rest } = world.steps(signal);
   const status = await runStackUpgradeCommand(options, {
     ...rest,
     platform: () => platform,
     currentContext: async () => "production",
-    questions: () => questions,
+    queries: () => queries,
     pulumi: ({ configFile }) => {
       configFiles.push(configFile);
       return pulumi;

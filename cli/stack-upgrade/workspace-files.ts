@@ -27,7 +27,7 @@ export async function copyTree(from: string, to: string): Promise<void> {
     await syncDirectory(to);
   } else if (stats.isSymbolicLink()) {
     await symlink(await readlink(from), to);
-    await giveTo(to, stats.uid, stats.gid);
+    await changeOwner(to, stats.uid, stats.gid);
   } else if (stats.isFile()) {
     await copyContent(from, to, stats.size);
     await own(to, stats);
@@ -53,13 +53,13 @@ async function copyContent(from: string, to: string, bytes: number): Promise<voi
 }
 
 async function own(path: string, { uid, gid, mode, atime, mtime }: Stats): Promise<void> {
-  await giveTo(path, uid, gid);
+  await changeOwner(path, uid, gid);
   await chmod(path, mode & 0o7777);
   await lutimes(path, atime, mtime);
 }
 
 /** Root alone may give files away. In a cluster the node's own user copies them, and they stay that user's. */
-async function giveTo(path: string, uid: number, gid: number): Promise<void> {
+async function changeOwner(path: string, uid: number, gid: number): Promise<void> {
   if (process.getuid?.() === 0) await lchown(path, uid, gid);
 }
 

@@ -58,7 +58,7 @@ const limits = {
 } as const;
 
 /** Makes the C library keep one heap and give freed memory back; `cli/gatehouse.sh` does so when it is run by name. */
-const givesMemoryBack = { MALLOC_ARENA_MAX: "1", MALLOC_TRIM_THRESHOLD_: "131072" };
+const releasesMemory = { MALLOC_ARENA_MAX: "1", MALLOC_TRIM_THRESHOLD_: "131072" };
 
 const maxPrice = "0.05";
 const purchaseTimeoutMs = 30_000;
@@ -207,7 +207,7 @@ async function startParts(
   const program = fileURLToPath(new URL("../gatehouse.js", import.meta.url));
   const child = (name: ChildName, stopDeadlineMs: number): Promise<ChildService> =>
     supervise(
-      { name, env: { ...givesMemoryBack, ...plan.environments[name] } },
+      { name, env: { ...releasesMemory, ...plan.environments[name] } },
       { program, logDirectory: directory.logs, stopDeadlineMs, signal, ...limits },
       { announce },
     );

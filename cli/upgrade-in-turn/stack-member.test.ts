@@ -40,7 +40,7 @@ async function type(more: Partial<TurnOptions> = {}) {
   const output = { out: (text: string) => printed.push(text), error: (text: string) => printed.push(text) };
   const { signal } = stopping;
   const members = names.map((name) => {
-    const { platform: _, pulumi, questions, ...rest } = worlds[name].steps(signal);
+    const { platform: _, pulumi, queries, ...rest } = worlds[name].steps(signal);
     const { engine, createPlatform } = worlds[name];
     const options = {
       // The worlds' containers are those of a stack `prod`.
@@ -58,7 +58,7 @@ async function type(more: Partial<TurnOptions> = {}) {
     const doubles = {
       platform: () => createPlatform(undefined, { ...engine, findImage }),
       pulumi: () => pulumi,
-      questions: () => questions,
+      queries: () => queries,
     };
     return createStackMember(options, { ...rest, ...doubles, output: { ...output, isColored: false } });
   });

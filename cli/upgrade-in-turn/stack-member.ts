@@ -118,10 +118,7 @@ async function findOtherImage(place: StackPlace, to: UpgradeSide, work: StackWor
   return `${describePlatform(place).node} does not run that image; run pulumi up`;
 }
 
-async function findNodeTrouble(
-  place: StackPlace,
-  { questions, pause, signal }: StackWork,
-): Promise<string | undefined> {
-  const { problems } = await lookAtNode(place, { questions: questions(place.target), pause, signal });
+async function findNodeTrouble(place: StackPlace, { queries, pause, signal }: StackWork): Promise<string | undefined> {
+  const { problems } = await lookAtNode(place, { queries: queries(place.target), pause, signal });
   return problems.length === 0 ? undefined : problems.join("; ");
 }

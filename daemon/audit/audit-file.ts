@@ -48,7 +48,7 @@ const tailBytes = 1_048_576;
 /** Characters of a torn line that its entry shows. */
 const tornShown = 2_000;
 
-const syncBeside = promisify(fdatasync);
+const syncConcurrently = promisify(fdatasync);
 
 /**
  * Opens a file of lines, mode 0600, and heals its end: a line that a killed process or a lost machine left half written is cut off.
@@ -82,7 +82,7 @@ export function openAuditFile(options: AuditFileOptions): AuditFile {
   };
   const sync = (): Promise<void> => {
     if (syncing === undefined) {
-      syncing = syncBeside(descriptor).finally(() => (syncing = undefined));
+      syncing = syncConcurrently(descriptor).finally(() => (syncing = undefined));
       return syncing;
     }
     // The sync that runs may have begun before the last line was there.

@@ -79,7 +79,7 @@ function openWithFile(options: AuditFileOptions, dependencies: AuditDependencies
     let taken: TakenLines | undefined;
     try {
       const to = opened();
-      taken = waiting.take();
+      taken = waiting.drain();
       if (taken.lines.length > 0) waiting.putTorn(to.append(taken.lines.join("")));
       if (isFailing) log.info({ event: "audit-written-again", path }, "changes are written to the audit log again");
       isFailing = false;
@@ -149,7 +149,7 @@ function createWaitingLines(dependencies: AuditDependencies) {
       lines.unshift(lineOf({ ...byItself, action: "audit-log-healed", message, before: torn }, dependencies));
     },
     some: () => lines.length > 0 || lost > 0,
-    take: (): TakenLines => {
+    drain: (): TakenLines => {
       const taken = { lines: lost === 0 ? lines : [...lines, lineOf(formatLost(lost), dependencies)], lost };
       lines = [];
       lost = 0;

@@ -16,7 +16,7 @@ export type FileInForce = Readonly<{
 /** The files of a process that are read again as they change. */
 export type FilesInForce = Readonly<{
   /** Notes that what stood in a file holds from now on. */
-  taken: (file: Pick<FileInForce, "setting" | "path" | "sha256">) => void;
+  noteInForce: (file: Pick<FileInForce, "setting" | "path" | "sha256">) => void;
   /** Notes that what stands in a file now can't be used; what was read before stays in force. */
   refused: (setting: string, problems: readonly string[]) => void;
   list: () => readonly FileInForce[];
@@ -32,7 +32,7 @@ export function createFilesInForce(metrics: Registry, clock: () => number = Date
     registers: [metrics],
   });
   return {
-    taken: (file) => {
+    noteInForce: (file) => {
       files.set(file.setting, { ...file, readAt: new Date(clock()).toISOString() });
       gauge.set({ setting: file.setting }, 1);
     },

@@ -51,13 +51,13 @@ function readAny(content: unknown): FileReading<object> {
 const open = [
   [
     "at once",
-    async (take: (value: object) => void, dependencies: WatchedFileDependencies) =>
-      watchFile({ ...file(), read: readAny, take }, dependencies),
+    async (apply: (value: object) => void, dependencies: WatchedFileDependencies) =>
+      watchFile({ ...file(), read: readAny, apply }, dependencies),
   ],
   [
     "by waiting",
-    (take: (value: object) => void, dependencies: WatchedFileDependencies) =>
-      openWatchedFile({ ...file(), read: async (content) => readAny(content), take }, dependencies),
+    (apply: (value: object) => void, dependencies: WatchedFileDependencies) =>
+      openWatchedFile({ ...file(), read: async (content) => readAny(content), apply }, dependencies),
   ],
 ] as const;
 

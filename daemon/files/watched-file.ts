@@ -19,7 +19,7 @@ export type WatchedFileOptions<Value> = Readonly<{
   /** Reads the parsed JSON5. */
   read: (content: unknown) => FileReading<Value>;
   /** Takes what was read, the first time included. */
-  take: (value: Value) => void;
+  apply: (value: Value) => void;
 }>;
 
 /** Where changes of the file are reported. */
@@ -36,7 +36,7 @@ const lookAgainMs = 30_000;
  * @throws {StartupError} when the file can't be used at the start.
  */
 export function watchFile<Value>(
-  { read, take, ...file }: WatchedFileOptions<Value>,
+  { read, apply, ...file }: WatchedFileOptions<Value>,
   dependencies: WatchedFileDependencies,
 ): AsyncDisposable {
   const watched = watchedFile(file, dependencies);
@@ -45,8 +45,8 @@ export function watchFile<Value>(
     if (!content.ok) return [content.message];
     const reading = read(content.value);
     if (!reading.ok) return reading.problems;
-    take(reading.value);
-    watched.taken(content.text);
+    apply(reading.value);
+    watched.noteInForce(content.text);
     return [];
   };
   watched.requireUsable(load());
@@ -63,7 +63,7 @@ export type OpenedFileOptions<Value> = Omit<WatchedFileOptions<Value>, "read"> &
  * @throws {StartupError} when the file can't be used at the start.
  */
 export async function openWatchedFile<Value>(
-  { read, take, ...file }: OpenedFileOptions<Value>,
+  { read, apply, ...file }: OpenedFileOptions<Value>,
   dependencies: WatchedFileDependencies,
 ): Promise<AsyncDisposable> {
   const watched = watchedFile(file, dependencies);
@@ -72,8 +72,8 @@ export async function openWatchedFile<Value>(
     if (!content.ok) return [content.message];
     const reading = await read(content.value);
     if (!reading.ok) return reading.problems;
-    take(reading.value);
-    watched.taken(content.text);
+    apply(reading.value);
+    watched.noteInForce(content.text);
     return [];
   };
   watched.requireUsable(await load());
@@ -94,7 +94,7 @@ function watchedFile(
       stamp = stampOf(path);
       return readJson5File(path);
     },
-    taken: (text: string) => files.taken({ setting, path, sha256: hash("sha256", text) }),
+    noteInForce: (text: string) => files.noteInForce({ setting, path, sha256: hash("sha256", text) }),
     requireUsable: (problems: readonly string[]) => {
       if (problems.length > 0) throw new StartupError(problems.map((problem) => `${setting}: ${path}: ${problem}`));
     },

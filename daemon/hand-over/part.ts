@@ -52,7 +52,7 @@ export function joinHandOvers(environment: NodeJS.ProcessEnv): HandOverPart | un
     }
   });
   setSocketExchange({
-    take: (name) => {
+    acquire: (name) => {
       const found = given.get(name) ?? [];
       given.delete(name);
       if (found.length > 0) say({ type: "uses", name });

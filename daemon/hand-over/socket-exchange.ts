@@ -7,7 +7,7 @@ export type SocketHandle = Readonly<{ close: () => void }>;
 /** How a process comes by listening sockets, and passes on its own. */
 export type SocketExchange = Readonly<{
   /** The sockets of that name that it was given; each is given once. */
-  take: (name: string) => readonly SocketHandle[];
+  acquire: (name: string) => readonly SocketHandle[];
   /** Passes one on, for the process that comes after this one. */
   offer: (name: string, handle: SocketHandle) => void;
   /** Whether another process listens on the sockets of this one by now, or is about to. */
@@ -16,7 +16,7 @@ export type SocketExchange = Readonly<{
 
 /** One for the whole process, as its channel to its parent is: listeners are made far below whoever is handed over to. */
 const current: { exchange: SocketExchange } = {
-  exchange: { take: () => [], offer: () => undefined, isHandedOver: () => false },
+  exchange: { acquire: () => [], offer: () => undefined, isHandedOver: () => false },
 };
 
 /** Has the listeners of this process take their sockets from an exchange, and pass them on by it. */

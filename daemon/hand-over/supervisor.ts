@@ -101,7 +101,7 @@ class Supervisor {
       const found = await readSettingsSource(this.#files);
       if (found.stamp === source.stamp && this.#tries === 0) continue;
       source = found;
-      await this.#take(found);
+      await this.#apply(found);
     }
   }
 
@@ -145,7 +145,7 @@ class Supervisor {
   }
 
   /** Hands over to a process with these settings, unless they are those in force. */
-  async #take(source: SettingsSource): Promise<void> {
+  async #apply(source: SettingsSource): Promise<void> {
     const old = this.#inForce;
     if (old === undefined) return;
     if (source.stamp === old.source.stamp) {

@@ -38,7 +38,7 @@ export async function listenOnSockets(
   server: Server,
   { name, host, port, sockets }: ListeningPlace,
 ): Promise<ListeningSockets> {
-  const handed = getSocketExchange().take(name);
+  const handed = getSocketExchange().acquire(name);
   if (handed.length > 0) return await listenOnHanded(server, handed);
   if (sockets > 1 && port !== 0) await checkIsFree(host, port);
   await using begun = new AsyncDisposableStack();

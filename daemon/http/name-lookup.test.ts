@@ -14,7 +14,7 @@ afterEach(() => void vi.useRealTimers());
 /** A lookup over a system that answers when the test says so. */
 function startLookup() {
   const asked: { hostname: string; callback: Callback }[] = [];
-  const lookup = createNameLookup({ ask: (hostname, _, callback) => void asked.push({ hostname, callback }) });
+  const lookup = createNameLookup({ lookUp: (hostname, _, callback) => void asked.push({ hostname, callback }) });
   const find = (hostname: string, options: Readonly<{ all?: boolean; family?: number }> = { all: true }) =>
     new Promise<unknown>((resolve, reject) => {
       lookup(hostname, options, (error, address) => (error === null ? resolve(address) : reject(error)));

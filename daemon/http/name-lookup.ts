@@ -1,4 +1,4 @@
-import { lookup as askSystem, type LookupAddress } from "node:dns";
+import { lookup as lookUpBySystem, type LookupAddress } from "node:dns";
 import type { LookupFunction } from "node:net";
 import { pause } from "../time.ts";
 
@@ -16,7 +16,7 @@ export class UnresolvedNameError extends Error {
 }
 
 /** How the system looks up the addresses of a name. */
-type AskSystem = (
+type SystemLookup = (
   hostname: string,
   options: Readonly<{ all: true; hints?: number }>,
   answer: (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]) => void,
@@ -38,7 +38,7 @@ const namesMax = 256;
  * and other names wait behind it. So a name is requested once at a time however many want it; one that had an address keeps it while no
  * server answers; and `localhost` is asked of nobody. A name that a server denies (`ENOTFOUND`) is reported as denied.
  */
-export function createNameLookup({ ask }: Readonly<{ ask: AskSystem }>): LookupFunction {
+export function createNameLookup({ lookUp }: Readonly<{ lookUp: SystemLookup }>): LookupFunction {
   const known = new Map<string, readonly LookupAddress[]>();
   const lookups = new Map<string, Promise<readonly LookupAddress[]>>();
 
@@ -47,12 +47,12 @@ export function createNameLookup({ ask }: Readonly<{ ask: AskSystem }>): LookupF
     if (first !== undefined && known.size >= namesMax && !known.has(hostname)) known.delete(first);
     known.set(hostname, addresses);
   };
-  const askOnce = (hostname: string, hints: number | undefined): Promise<readonly LookupAddress[]> => {
+  const lookUpOnce = (hostname: string, hints: number | undefined): Promise<readonly LookupAddress[]> => {
     const running = lookups.get(hostname);
     if (running !== undefined) return running;
     const { promise, resolve, reject } = Promise.withResolvers<readonly LookupAddress[]>();
     lookups.set(hostname, promise);
-    ask(hostname, { all: true, ...(hints === undefined ? {} : { hints }) }, (error, addresses) => {
+    lookUp(hostname, { all: true, ...(hints === undefined ? {} : { hints }) }, (error, addresses) => {
       lookups.delete(hostname);
       if (error === null) {
         remember(hostname, addresses);
@@ -63,7 +63,7 @@ export function createNameLookup({ ask }: Readonly<{ ask: AskSystem }>): LookupF
   };
   const find = async (hostname: string, hints: number | undefined): Promise<readonly LookupAddress[]> => {
     if (/^(?:.+\.)?localhost\.?$/i.test(hostname)) return loopback;
-    const answer = askOnce(hostname, hints);
+    const answer = lookUpOnce(hostname, hints);
     const before = known.get(hostname);
     if (before === undefined) return answer;
     const over = new AbortController();
@@ -93,7 +93,7 @@ function noAddress(hostname: string): NodeJS.ErrnoException {
 }
 
 /** The lookup of this process, whose threads all its sockets share. */
-export const lookupName = createNameLookup({ ask: askSystem });
+export const lookupName = createNameLookup({ lookUp: lookUpBySystem });
 
 /** A lookup of one connection. */
 type WatchedLookup = Readonly<{

@@ -8,9 +8,9 @@ import {
   admitAlike,
   admitBefore,
   gatherChunks,
-  giveRead,
+  returnRead,
   putBefore,
-  takeReads,
+  divertReads,
   type SocketReads,
 } from "./raw-connections.ts";
 
@@ -47,7 +47,7 @@ describe("a socket whose reads are taken", () => {
     const { accepted, client } = await connected(at.port, server);
     const taken: string[] = [];
     const streamed: string[] = [];
-    const reads = takeReads(accepted, (bytes) => taken.push(bytes.toString()) > 0);
+    const reads = divertReads(accepted, (bytes) => taken.push(bytes.toString()) > 0);
     accepted.on("data", (bytes: Buffer) => streamed.push(bytes.toString()));
     client.write("one");
     await until(() => taken.join("") === "one");
@@ -57,7 +57,7 @@ describe("a socket whose reads are taken", () => {
     reads.release();
     client.write("three");
     await until(() => streamed.join("") === "three");
-    giveRead(accepted, Buffer.from("four"));
+    returnRead(accepted, Buffer.from("four"));
     await until(() => streamed.join("") === "threefour");
     expect(taken.join("")).toBe("onetwo");
     client.destroy();
@@ -70,7 +70,7 @@ describe("a socket whose reads are taken", () => {
     const { accepted, client } = await connected(at.port, server);
     let takenBytes = 0;
     let isAsked = false;
-    const reads: SocketReads = takeReads(accepted, (bytes) => {
+    const reads: SocketReads = divertReads(accepted, (bytes) => {
       takenBytes += bytes.length;
       return isAsked;
     });

@@ -73,7 +73,7 @@ const nothing = Buffer.alloc(0);
  * such option for a server's sockets. The stream's part, a buffer that is looked after and a tick for each read, is a good part of what a
  * short request costs. Its end and its errors come as ever. `received` answers false to be given no more until `resume`.
  */
-export function takeReads(socket: Socket, received: (bytes: Buffer) => boolean): SocketReads {
+export function divertReads(socket: Socket, received: (bytes: Buffer) => boolean): SocketReads {
   let isStopped = false;
   let isReleased = false;
   const push = socket.push.bind(socket);
@@ -100,7 +100,7 @@ export function takeReads(socket: Socket, received: (bytes: Buffer) => boolean):
 }
 
 /** Gives bytes to whoever reads a socket, as if they had come now. */
-export function giveRead(socket: Socket, bytes: Buffer): void {
+export function returnRead(socket: Socket, bytes: Buffer): void {
   socket.push(bytes);
 }
 

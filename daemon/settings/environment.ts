@@ -45,9 +45,9 @@ export function findUnknownVariables(
     .flatMap((name) => {
       if (!name.startsWith(prefix)) return misspeltService(name, prefix, [...known]);
       const meant = findNearestWord(name, [...known]);
-      const question = meant === undefined ? "no such setting;" : `no such setting; did you mean ${meant}?`;
+      const hint = meant === undefined ? "no such setting;" : `no such setting; did you mean ${meant}?`;
       const list = `"gatehouse ${service} --help" lists them.`;
-      return [{ name, message: `${question} ${list} Correct the name or remove it.` }];
+      return [{ name, message: `${hint} ${list} Correct the name or remove it.` }];
     });
 }
 

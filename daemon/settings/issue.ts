@@ -51,11 +51,11 @@ function unknownKey(
   const siblings = leaves.filter((candidate) => path.slice(0, -1).every((key, index) => candidate.path[index] === key));
   const words = [...new Set(siblings.flatMap((candidate) => candidate.path[path.length - 1] ?? []))];
   const meant = findNearestWord(path.at(-1) ?? "", words);
-  const question = meant === undefined ? "" : `; did you mean "${meant}"?`;
+  const hint = meant === undefined ? "" : `; did you mean "${meant}"?`;
   const advice = meant === undefined ? "; correct the key or remove it." : " Correct the key or remove it.";
   const isEnvironment = leaf !== undefined && origin.fromEnvironment.has(leaf.env);
   const name = isEnvironment ? `${leaf.env}: ${path.slice(leaf.path.length).join(".")}` : place(path, origin);
-  return { name, message: `no such setting${question}${advice}` };
+  return { name, message: `no such setting${hint}${advice}` };
 }
 
 function describeMissing(leaf: SettingsLeaf, { file }: SettingsOrigin): string {

@@ -71,7 +71,7 @@ function hasCode(error: unknown, codes: ReadonlySet<number>): boolean {
 }
 
 /** Makes a `StoreError` of what is no fault of the statement. */
-function asking<T>(work: () => T): T {
+function querying<T>(work: () => T): T {
   try {
     return work();
   } catch (cause) {
@@ -93,8 +93,8 @@ function connectionOf(database: DatabaseSync): SqlConnection {
     return made;
   };
   return {
-    rows: async (text, parameters = []) => asking(() => statement(text).all(named(parameters))) as SqlRow[],
-    change: async (text, parameters = []) => Number(asking(() => statement(text).run(named(parameters))).changes),
+    rows: async (text, parameters = []) => querying(() => statement(text).all(named(parameters))) as SqlRow[],
+    change: async (text, parameters = []) => Number(querying(() => statement(text).run(named(parameters))).changes),
   };
 }
 
@@ -104,10 +104,10 @@ function named(parameters: readonly SqlValue[]): Record<string, SQLInputValue> {
 }
 
 async function inTransaction<T>(database: DatabaseSync, work: () => Promise<T>): Promise<T> {
-  asking(() => database.exec("BEGIN IMMEDIATE"));
+  querying(() => database.exec("BEGIN IMMEDIATE"));
   try {
     const result = await work();
-    asking(() => database.exec("COMMIT"));
+    querying(() => database.exec("COMMIT"));
     return result;
   } catch (error) {
     if (database.isTransaction) database.exec("ROLLBACK");

@@ -23,7 +23,7 @@ export async function runNodeCliCommand(workspace: string, words: readonly strin
     const found = subcommand === undefined ? "no command was given" : `there is no command "${subcommand}"`;
     throw new CommandError(`${found}.\n${usage}`, 2);
   }
-  const info = await ask(join(workspace, "run"), pruneCommand(rest, takesConfig, usage));
+  const info = await requestPruneInfo(join(workspace, "run"), pruneCommand(rest, takesConfig, usage));
   return profile === "strict" ? printedSparsely(info) : printed(info);
 }
 
@@ -50,7 +50,7 @@ function pruneCommand(words: readonly string[], takesConfig: boolean, usage: str
   return options["get"] === true ? "GET /prune" : "POST /prune/auto";
 }
 
-async function ask(runDirectory: string, command: ControlCommand): Promise<PruneInfo> {
+async function requestPruneInfo(runDirectory: string, command: ControlCommand): Promise<PruneInfo> {
   try {
     return await requestNode(runDirectory, command);
   } catch (error) {

@@ -49,7 +49,7 @@ export class CallLines {
   }
 
   /** Takes out so many calls of a line at most, one of each of its callers after the other. */
-  take(line: Line, most: number): readonly WaitingCall[] {
+  acquire(line: Line, most: number): readonly WaitingCall[] {
     const taken: WaitingCall[] = [];
     while (taken.length < most) {
       const next = this.#byLine[line].next(() => true);

@@ -75,22 +75,22 @@ const logBlocksMax = 100;
 /** Creates the chain of a JSON-RPC client, for calls from one place; without it, for the process's own. */
 export function createChain({ rpc, place }: Readonly<{ rpc: JsonRpcClient; place?: CallPlace }>): Chain {
   const call = (method: string, params: readonly unknown[]) => rpc.call(method, params, place);
-  const ask = async <Output>(method: string, params: readonly unknown[], schema: z.ZodType<Output>) =>
+  const query = async <Output>(method: string, params: readonly unknown[], schema: z.ZodType<Output>) =>
     resultOf(method, await call(method, params), schema);
   return {
-    id: () => ask("eth_chainId", [], hexCount),
-    head: () => ask("eth_getBlockByNumber", ["latest", false], headSchema),
-    balance: (account) => ask("eth_getBalance", [account, "latest"], hexQuantity),
-    transactionCount: (account, block) => ask("eth_getTransactionCount", [account, block], hexCount),
-    priorityFee: () => ask("eth_maxPriorityFeePerGas", [], hexQuantity),
-    receipt: async (hash) => (await ask("eth_getTransactionReceipt", [hash], receiptSchema)) ?? undefined,
+    id: () => query("eth_chainId", [], hexCount),
+    head: () => query("eth_getBlockByNumber", ["latest", false], headSchema),
+    balance: (account) => query("eth_getBalance", [account, "latest"], hexQuantity),
+    transactionCount: (account, block) => query("eth_getTransactionCount", [account, block], hexCount),
+    priorityFee: () => query("eth_maxPriorityFeePerGas", [], hexQuantity),
+    receipt: async (hash) => (await query("eth_getTransactionReceipt", [hash], receiptSchema)) ?? undefined,
     send: async (raw) => sendOutcome(await call("eth_sendRawTransaction", [raw])),
     simulate: (message) => call("eth_call", [callObject(message), "pending"]),
-    read: (message) => ask("eth_call", [callObject(message), "latest"], hexData),
+    read: (message) => query("eth_call", [callObject(message), "latest"], hexData),
     recentLogs: (address, topics, headNumber) => {
       const fromBlock = formatQuantity(Math.max(0, headNumber - logBlocksMax + 1));
       const filter = { address, topics, fromBlock, toBlock: formatQuantity(headNumber) };
-      return ask("eth_getLogs", [filter], z.array(logSchema.extend({ transactionHash: hexData })));
+      return query("eth_getLogs", [filter], z.array(logSchema.extend({ transactionHash: hexData })));
     },
   };
 }

@@ -70,7 +70,7 @@ export function createBatchingClient(
     for (const [rank, line] of lines.entries()) {
       while (waiting.has(line) && requestsInFlight < requestsInFlightMax - rank) {
         requestsInFlight += 1;
-        void send(waiting.take(line, callsPerBatchMax)).finally(() => {
+        void send(waiting.acquire(line, callsPerBatchMax)).finally(() => {
           requestsInFlight -= 1;
           flush();
         });

@@ -44,15 +44,15 @@ test.each([
   const { recent, time } = remember();
   recent.noteGood(payment("01"), time.nowMs);
   time.nowMs += ageMs;
-  expect(recent.takeGood(payment("01"))).toBe(counts);
+  expect(recent.acquireGood(payment("01"))).toBe(counts);
 });
 
 test("what the chain said counts once, and for the payment that it was asked about", () => {
   const { recent, time } = remember();
   recent.noteGood(payment("01"), time.nowMs);
-  expect(recent.takeGood(payment("02"))).toBe(false);
+  expect(recent.acquireGood(payment("02"))).toBe(false);
   recent.noteGood(payment("01"), (time.nowMs += 1));
-  expect([recent.takeGood(payment("01")), recent.takeGood(payment("01"))]).toEqual([true, false]);
+  expect([recent.acquireGood(payment("01")), recent.acquireGood(payment("01"))]).toEqual([true, false]);
 });
 
 test("of two payments that one payer had verified, the second is asked about again once the first is settled", () => {
@@ -61,8 +61,8 @@ test("of two payments that one payer had verified, the second is asked about aga
   recent.noteGood(payment("02"), time.nowMs);
   const others = [payment("03", { payer: asset }), payment("04", { asset: payer })];
   for (const other of others) recent.noteGood(other, time.nowMs);
-  expect([recent.takeGood(payment("01")), recent.takeGood(payment("02"))]).toEqual([true, false]);
-  expect(others.map(recent.takeGood), "another payer's, and the payer's in another token").toEqual([true, true]);
+  expect([recent.acquireGood(payment("01")), recent.acquireGood(payment("02"))]).toEqual([true, false]);
+  expect(others.map(recent.acquireGood), "another payer's, and the payer's in another token").toEqual([true, true]);
 });
 
 test("an answer that was on its way while a settlement of the payer began or ended counts for nothing", () => {
@@ -71,9 +71,9 @@ test("an answer that was on its way while a settlement of the payer began or end
   time.nowMs += 1;
   recent.forgetPayer(payment("01", { payer: payer.toLowerCase() as typeof payer }));
   recent.noteGood(payment("02"), verifiedAtMs);
-  expect(recent.takeGood(payment("02"))).toBe(false);
+  expect(recent.acquireGood(payment("02"))).toBe(false);
   recent.noteGood(payment("02"), (time.nowMs += 1));
-  expect(recent.takeGood(payment("02"))).toBe(true);
+  expect(recent.acquireGood(payment("02"))).toBe(true);
 });
 
 test("no more is kept than its bound, the newest", () => {
@@ -84,7 +84,7 @@ test("no more is kept than its bound, the newest", () => {
     recent.noteGood(one, time.nowMs);
     recent.isSigned(one, () => true);
   }
-  expect(many.toReversed().map(recent.takeGood)).toEqual([true, true, false]);
+  expect(many.toReversed().map(recent.acquireGood)).toEqual([true, true, false]);
   for (const one of many.toReversed()) recent.isSigned(one, () => (recoveries += 1) > 0);
   expect(recoveries).toBe(1);
 });

@@ -14,7 +14,7 @@ export type RecentVerdicts = Readonly<{
    * Whether the chain's word about a payment that is to be settled still counts. It counts once, and what it said of the payer's other
    * payments in the token counts no more: together they may be more than the payer holds.
    */
-  takeGood: (payment: SignedPayment) => boolean;
+  acquireGood: (payment: SignedPayment) => boolean;
   /** Notes that a settlement of the payer ended: what the chain was asked before counts no more. */
   forgetPayer: (payment: Pick<SignedPayment, "asset" | "payer">) => void;
 }>;
@@ -45,7 +45,7 @@ export function createRecentVerdicts(
       keep(payer.verifiedAtMs, payment.id, verifiedAtMs, verdictsPerPayerMax);
       keep(payers, name, payer, entriesMax);
     },
-    takeGood: (payment) => {
+    acquireGood: (payment) => {
       const verifiedAtMs = payers.get(nameOfPayer(payment))?.verifiedAtMs.get(payment.id);
       forgetPayer(payment);
       return verifiedAtMs !== undefined && clock() - verifiedAtMs < verdictFreshMs;

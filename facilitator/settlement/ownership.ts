@@ -10,7 +10,7 @@ import type { SettleAnswer } from "#x402/answer.ts";
  */
 export type Ownership = Readonly<{
   /** Makes a caller the owner of what nobody owns. True when it is theirs now, or was before. */
-  take: (id: Hex, owner: string) => Promise<boolean>;
+  acquire: (id: Hex, owner: string) => Promise<boolean>;
   /** Makes it nobody's, for the next caller to take. */
   release: (id: Hex, owner: string) => Promise<void>;
   /** Makes it nobody's for good. True for the one call that did. */
@@ -24,7 +24,7 @@ export type Ownership = Readonly<{
 /** Owner of what nobody can own any more; no caller has this name. */
 const closed = "closed";
 
-const takeSql = `UPDATE settlement SET owner = $3 WHERE chain_id = $1 AND id = $2 AND (owner IS NULL OR owner = $3)`;
+const acquireSql = `UPDATE settlement SET owner = $3 WHERE chain_id = $1 AND id = $2 AND (owner IS NULL OR owner = $3)`;
 const releaseSql = "UPDATE settlement SET owner = NULL WHERE chain_id = $1 AND id = $2 AND owner = $3";
 const closeSql = `UPDATE settlement SET owner = '${closed}' WHERE chain_id = $1 AND id = $2 AND owner = $3`;
 
@@ -38,7 +38,7 @@ export function createOwnership(
   { store, clock }: Readonly<{ store: SqlStore; clock: () => number }>,
 ): Ownership {
   return {
-    take: async (id, owner) => (await store.change(takeSql, [chainId, id, owner])) === 1,
+    acquire: async (id, owner) => (await store.change(acquireSql, [chainId, id, owner])) === 1,
     release: async (id, owner) => {
       await store.change(releaseSql, [chainId, id, owner]);
     },

@@ -65,9 +65,9 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
   };
 
   /** Who owns what the ledger has: its owner, or else whoever requested `entry`. */
-  const ownerAfter = async ({ owner }: Recorded, { settlement, owner: asking }: InFlight) => {
-    if (owner !== undefined || asking === undefined) return owner;
-    return (await ownership.take(settlement.id, asking)) ? asking : undefined;
+  const ownerAfter = async ({ owner }: Recorded, { settlement, owner: claimant }: InFlight) => {
+    if (owner !== undefined || claimant === undefined) return owner;
+    return (await ownership.acquire(settlement.id, claimant)) ? claimant : undefined;
   };
 
   const begun = (payment: SignedPayment, { owner }: Caller): InFlight | undefined => {
@@ -88,7 +88,7 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
         // A rival that the ledger is about to refuse must not hide the outcome of the payment that came before it.
         const recorded = await ledger.progress(id);
         if (recorded === undefined || recorded.state === "begun") return { state: "refused", refusal: nonceUsed };
-        const isOwner = await ownership.take(id, caller.owner);
+        const isOwner = await ownership.acquire(id, caller.owner);
         return answerFor({ id, answer: recorded, caller, isOwner }, ownership);
       }
       if (entry.owner === undefined) await adopt(entry, caller, ownership);
@@ -105,7 +105,7 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
 async function adopt(entry: InFlight, { owner }: Caller, ownership: Ownership): Promise<void> {
   // At once, so that of two who come together one finds the other.
   entry.owner = owner;
-  if (!(await ownership.take(entry.settlement.id, owner))) entry.owner = undefined;
+  if (!(await ownership.acquire(entry.settlement.id, owner))) entry.owner = undefined;
 }
 
 /** A payment as it is written down, with who requests it and when. */

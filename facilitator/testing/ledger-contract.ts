@@ -153,23 +153,23 @@ function testOwners(scene: Scene): void {
 
   test("who begins a settlement owns it, also when it is begun again or finished", async () => {
     await using ledger = await scene();
-    const { take } = ledger.ownership;
+    const { acquire } = ledger.ownership;
     await ledger.begin([{ settlement, attempt }]);
     await ledger.begin([{ settlement: { ...settlement, owner: "the second" }, attempt: second }]);
-    expect([await take(settlement.id, "the second"), await take(settlement.id, owner)]).toEqual([false, true]);
+    expect([await acquire(settlement.id, "the second"), await acquire(settlement.id, owner)]).toEqual([false, true]);
     await ledger.finish(new Map([[settlement.id, settled]]));
-    expect([await take(settlement.id, "the second"), await take(settlement.id, owner)]).toEqual([false, true]);
+    expect([await acquire(settlement.id, "the second"), await acquire(settlement.id, owner)]).toEqual([false, true]);
   });
 
   test("what nobody owns goes to one of many who request it", async () => {
     await using ledger = await scene();
-    const { take, release } = ledger.ownership;
+    const { acquire, release } = ledger.ownership;
     await ledger.begin([{ settlement, attempt }]);
     await release(settlement.id, "somebody else");
     expect(await ledger.progress(settlement.id), "only its owner gives it up").toMatchObject({ owner });
     await release(settlement.id, owner);
     expect(await ledger.progress(settlement.id)).toEqual({ state: "begun", owner: undefined });
-    const taken = await Promise.all(["a", "b", "c", "d"].map((name) => take(settlement.id, name)));
+    const taken = await Promise.all(["a", "b", "c", "d"].map((name) => acquire(settlement.id, name)));
     expect(taken.filter(Boolean)).toHaveLength(1);
   });
 
@@ -188,13 +188,13 @@ function testOwners(scene: Scene): void {
 
   test("of many who close a settlement, one does, and nobody owns it any more", async () => {
     await using ledger = await scene();
-    const { take, close } = ledger.ownership;
+    const { acquire, close } = ledger.ownership;
     await ledger.begin([{ settlement, attempt }]);
     const ended = await Promise.all([
       close(settlement.id, "another"),
       ...[1, 2, 3].map(() => close(settlement.id, owner)),
     ]);
     expect(ended.filter(Boolean)).toHaveLength(1);
-    expect(await take(settlement.id, owner)).toBe(false);
+    expect(await acquire(settlement.id, owner)).toBe(false);
   });
 }

@@ -98,9 +98,9 @@ function createRequests({ tables }: MemoryDatabase, link: Link): Requests {
     return [[id, { ...(row.outcome ?? begun), owner: row.settlement.owner }]];
   };
   return {
-    ask: async (settlement) => {
+    add: async (settlement) => {
       for (;;) {
-        if (await runStatement(link, "ask", () => rows.insertSettlement(tables, settlement))) return true;
+        if (await runStatement(link, "add", () => rows.insertSettlement(tables, settlement))) return true;
         const [isThere, hasRival] = await runStatement(link, "what is in the way", () => [
           tables.settlements.has(settlement.id),
           rows.hasRival(tables.settlements, settlement),
@@ -181,8 +181,8 @@ function createOwnership({ tables, nowMs }: MemoryDatabase, link: Link): Ownersh
       isFor(row.settlement.owner) ? { ...row, settlement: { ...row.settlement, owner } } : undefined,
     );
   return {
-    take: (id, owner) =>
-      runStatement(link, "take", () => setOwner(id, (before) => before === undefined || before === owner, owner)),
+    acquire: (id, owner) =>
+      runStatement(link, "acquire", () => setOwner(id, (before) => before === undefined || before === owner, owner)),
     release: async (id, owner) => {
       await runStatement(link, "release", () => setOwner(id, (before) => before === owner, undefined));
     },

@@ -71,12 +71,12 @@ function testRequests(open: () => Promise<SharedDatabase>): void {
     await using database = await open();
     const [{ requests, lease, inTerm }, other] = [database.connect(), database.connect()];
     const asked = await Promise.all([
-      requests.ask(settlement),
-      requests.ask(settlement),
-      other.requests.ask(settlement),
+      requests.add(settlement),
+      requests.add(settlement),
+      other.requests.add(settlement),
     ]);
     expect(asked).toEqual([true, true, true]);
-    expect(await requests.ask(rival), "the authorization nonce is taken").toBe(false);
+    expect(await requests.add(rival), "the authorization nonce is taken").toBe(false);
     const term = inTerm((await lease.acquire()) ?? 0);
     expect(await term.requests.waiting(10)).toEqual([settlement]);
     expect(await requests.states([settlement.id, rival.id])).toEqual(
@@ -97,11 +97,11 @@ function testRequests(open: () => Promise<SharedDatabase>): void {
     await using database = await open();
     const { requests, lease, inTerm } = database.connect();
     const term = inTerm((await lease.acquire()) ?? 0);
-    await requests.ask(settlement);
+    await requests.add(settlement);
     await term.requests.decline(settlement.id, "the chain asks too much");
     expect(await requests.states([settlement.id])).toEqual(new Map());
     expect(await requests.unsentReason(settlement.id)).toBe("the chain asks too much");
-    expect(await requests.ask(settlement), "it can be requested again").toBe(true);
+    expect(await requests.add(settlement), "it can be requested again").toBe(true);
     await term.ledger.begin([{ settlement, attempt }]);
     await term.requests.decline(settlement.id, "too late");
     expect((await requests.states([settlement.id])).size).toBe(1);

@@ -11,8 +11,8 @@ function startMemory(limitBytes: number) {
   };
   const memory = {
     hold: add,
-    take: (more: number) => bytes + more <= limitBytes && add(more),
-    give: (less: number) => void add(-less),
+    tryAcquire: (more: number) => bytes + more <= limitBytes && add(more),
+    release: (less: number) => void add(-less),
   };
   return { memory, heldBytes: () => bytes };
 }
@@ -23,7 +23,7 @@ describe("the parts of an answer", () => {
   it("are held up to their limit, and released once", () => {
     const { memory, heldBytes } = startMemory(100);
     const parts = new AnswerParts(5, memory);
-    expect([parts.take(part("abc")), parts.take(part("de")), parts.take(part("f"))]).toEqual([
+    expect([parts.tryAdd(part("abc")), parts.tryAdd(part("de")), parts.tryAdd(part("f"))]).toEqual([
       undefined,
       undefined,
       "tooLong",
@@ -37,7 +37,7 @@ describe("the parts of an answer", () => {
   it("that are here already stay, and say that they are too many; others are refused", () => {
     const { memory, heldBytes } = startMemory(4);
     const [came, asked] = [new AnswerParts(5, memory), new AnswerParts(5, memory)];
-    expect([came.hold(part("abc")), asked.take(part("de")), came.hold(part("de")), came.hold(part("f"))]).toEqual([
+    expect([came.hold(part("abc")), asked.tryAdd(part("de")), came.hold(part("de")), came.hold(part("f"))]).toEqual([
       undefined,
       "tooMuchHeld",
       "tooMuchHeld",
@@ -51,7 +51,7 @@ describe("the parts of an answer", () => {
 
   it("keep no larger buffer alive when they are taken", () => {
     const parts = new AnswerParts(100, roomyMemory);
-    parts.take(Buffer.alloc(1_000_000).subarray(0, 10));
+    parts.tryAdd(Buffer.alloc(1_000_000).subarray(0, 10));
     expect(parts.release()[0]?.buffer.byteLength).toBeLessThan(100_000);
   });
 });

@@ -93,9 +93,9 @@ export class AnswerParts {
   }
 
   /** Adds a part if it may be held; for its sake those give way who hold most and take nothing. What is more than the part is copied. */
-  take(bytes: Buffer): PartsFailure | undefined {
+  tryAdd(bytes: Buffer): PartsFailure | undefined {
     if (this.#bytes + bytes.length > this.#limitBytes) return "tooLong";
-    if (this.#memory?.take(bytes.length) === false) return "tooMuchHeld";
+    if (this.#memory?.tryAcquire(bytes.length) === false) return "tooMuchHeld";
     this.#parts.push(ownBytes(bytes));
     this.#bytes += bytes.length;
     return undefined;
@@ -109,7 +109,7 @@ export class AnswerParts {
   /** Gives the parts up, and no longer holds them. */
   release(): readonly Buffer[] {
     const parts = this.#parts;
-    this.#memory?.give(this.#bytes);
+    this.#memory?.release(this.#bytes);
     this.#parts = [];
     this.#bytes = 0;
     return parts;

@@ -103,7 +103,7 @@ export class OrderedWriter {
       ready.delete(this.#turn);
       const length = lengthOf(next.entry);
       this.#readyBytes -= length;
-      this.#dependencies.memory.give(length);
+      this.#dependencies.memory.release(length);
       this.#write(next.entry, next.source);
     }
   }
@@ -196,7 +196,7 @@ export class OrderedWriter {
   /** Holds no more than what is unsent. */
   #letGo(): void {
     const heldBytes = Math.min(this.#heldBytes, this.#unsentBytes);
-    this.#dependencies.memory.give(this.#heldBytes - heldBytes);
+    this.#dependencies.memory.release(this.#heldBytes - heldBytes);
     this.#heldBytes = heldBytes;
   }
 }

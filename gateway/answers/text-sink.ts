@@ -6,14 +6,14 @@ import { AnswerParts, type PartsFailure, type AnswerSink, type AnswerSource } fr
 export type TextAnswer = Readonly<{ text: string; source: AnswerSource; retryAfterSeconds: number | undefined }>;
 
 /** Who takes the answers of one or more sinks, each with what it is the answer to. */
-export type TextTaker<Context> = Readonly<{
+export type TextReceiver<Context> = Readonly<{
   /** Longest answer. */
   limitBytes: number;
   /** What is collected is held in it until it is taken. */
   memory: HeldBytes;
-  take: (answer: TextAnswer | CollectionFailure, context: Context) => void;
-  /** Takes a long answer as it came, in the place of `take`; without it, it is put together. */
-  takeLong?: (answer: LongAnswer, context: Context) => void;
+  receive: (answer: TextAnswer | CollectionFailure, context: Context) => void;
+  /** Receives a long answer as it came, instead of `receive`; without it, the answer is put together. */
+  receiveLong?: (answer: LongAnswer, context: Context) => void;
 }>;
 
 /** A long answer, in the parts that it came in: as one string it would be in the heap twice, and garbage soon. */
@@ -27,13 +27,13 @@ const smallBytes = 1_024;
 
 /** A sink that collects an answer and hands it to its taker once, whole, unless so much may not be held. A batch has one for each call: it is one small object. */
 export class TextSink<Context> implements AnswerSink {
-  readonly #taker: TextTaker<Context>;
+  readonly #receiver: TextReceiver<Context>;
   readonly #context: Context;
   /** Made when an answer begins that comes in parts: most come whole. */
   #collected: CollectedText | undefined;
 
-  constructor(taker: TextTaker<Context>, context: Context) {
-    this.#taker = taker;
+  constructor(receiver: TextReceiver<Context>, context: Context) {
+    this.#receiver = receiver;
     this.#context = context;
   }
 
@@ -46,14 +46,14 @@ export class TextSink<Context> implements AnswerSink {
   }
 
   begin(_lengthBytes: number | undefined, source: AnswerSource): void {
-    const { limitBytes, memory } = this.#taker;
+    const { limitBytes, memory } = this.#receiver;
     this.#collected = { parts: new AnswerParts(limitBytes, memory), failure: undefined, source };
   }
 
   chunk(bytes: Buffer): boolean {
     const collected = this.#collected;
     if (collected === undefined || collected.failure !== undefined) return true;
-    collected.failure = collected.parts.take(bytes);
+    collected.failure = collected.parts.tryAdd(bytes);
     if (collected.failure !== undefined) collected.parts.release();
     return true;
   }
@@ -63,30 +63,30 @@ export class TextSink<Context> implements AnswerSink {
     if (collected === undefined) return;
     const isLong = collected.parts.bytes >= longBytes;
     const parts = collected.parts.release();
-    if (collected.failure !== undefined) this.#taker.take(collected.failure, this.#context);
-    else if (isLong && this.#taker.takeLong !== undefined) {
-      this.#taker.takeLong({ parts, source: collected.source }, this.#context);
+    if (collected.failure !== undefined) this.#receiver.receive(collected.failure, this.#context);
+    else if (isLong && this.#receiver.receiveLong !== undefined) {
+      this.#receiver.receiveLong({ parts, source: collected.source }, this.#context);
     } else {
       const text = parts.map((part) => part.toString("latin1")).join("");
-      this.#taker.take({ text, source: collected.source, retryAfterSeconds: undefined }, this.#context);
+      this.#receiver.receive({ text, source: collected.source, retryAfterSeconds: undefined }, this.#context);
     }
   }
 
   fail(): void {
     this.#collected?.parts.release();
-    this.#taker.take("broken", this.#context);
+    this.#receiver.receive("broken", this.#context);
   }
 
   #whole(text: string, source: AnswerSource, retryAfterSeconds: number | undefined): void {
-    const refusal = text.length > this.#taker.limitBytes ? "tooLong" : this.#refusalOf(text.length);
-    this.#taker.take(refusal ?? { text, source, retryAfterSeconds }, this.#context);
+    const refusal = text.length > this.#receiver.limitBytes ? "tooLong" : this.#refusalOf(text.length);
+    this.#receiver.receive(refusal ?? { text, source, retryAfterSeconds }, this.#context);
   }
 
   #refusalOf(bytes: number): "tooMuchHeld" | undefined {
     if (bytes <= smallBytes) return undefined;
-    const { memory } = this.#taker;
-    if (!memory.take(bytes)) return "tooMuchHeld";
-    memory.give(bytes);
+    const { memory } = this.#receiver;
+    if (!memory.tryAcquire(bytes)) return "tooMuchHeld";
+    memory.release(bytes);
     return undefined;
   }
 }
@@ -98,8 +98,11 @@ type CollectedText = { failure: PartsFailure | undefined } & Readonly<{ parts: A
 export function createTextSink(
   limitBytes: number,
   memory: HeldBytes,
-  take: (answer: TextAnswer | CollectionFailure) => void,
-  takeLong?: (answer: LongAnswer) => void,
+  receive: (answer: TextAnswer | CollectionFailure) => void,
+  receiveLong?: (answer: LongAnswer) => void,
 ): AnswerSink {
-  return new TextSink({ limitBytes, memory, take, ...(takeLong === undefined ? {} : { takeLong }) }, undefined);
+  return new TextSink(
+    { limitBytes, memory, receive, ...(receiveLong === undefined ? {} : { receiveLong }) },
+    undefined,
+  );
 }

@@ -57,12 +57,12 @@ export function startKeySet(options: KeySetOptions, dependencies: KeySetDependen
   if (jwksUrl !== undefined) return keySetAt(jwksUrl, options, dependencies);
   if (jwksPath === undefined) return undefined;
   const state: { keys: JWTVerifyGetKey } = { keys: createLocalJWKSet({ keys: [] }) };
-  const take = (keys: JWTVerifyGetKey) => {
+  const apply = (keys: JWTVerifyGetKey) => {
     state.keys = keys;
     changed();
   };
   const watcher = watchFile(
-    { path: jwksPath, setting: settingNames.key("jwt.jwksPath"), read: readKeySet, take },
+    { path: jwksPath, setting: settingNames.key("jwt.jwksPath"), read: readKeySet, apply },
     dependencies,
   );
   return {

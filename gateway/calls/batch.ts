@@ -7,7 +7,7 @@ import type { AnswerFlow, AnswerSink } from "../answers/answer-sink.ts";
 import { OrderedWriter } from "../answers/ordered-writer.ts";
 import type { NodeBatch } from "../upstream/node-batches.ts";
 import type { Turns } from "../wire/shared-turns.ts";
-import { TextSink, type LongAnswer, type TextAnswer, type TextTaker } from "../answers/text-sink.ts";
+import { TextSink, type LongAnswer, type TextAnswer, type TextReceiver } from "../answers/text-sink.ts";
 
 /** What the shortest call of a batch counts for in a turn of the event loop. */
 const callBytes = 128;
@@ -48,7 +48,7 @@ export function runBatch(
 }
 
 /** A batch under way. It takes the answers of its calls, each with the call's place. */
-class BatchRun implements AnswerFlow, TextTaker<number> {
+class BatchRun implements AnswerFlow, TextReceiver<number> {
   readonly limitBytes: number;
   readonly memory: HeldScope;
   readonly #calls: readonly (Call | BadCall)[];
@@ -95,7 +95,7 @@ class BatchRun implements AnswerFlow, TextTaker<number> {
     );
   }
 
-  take(answer: TextAnswer | CollectionFailure, place: number): void {
+  receive(answer: TextAnswer | CollectionFailure, place: number): void {
     this.#flows[place] = undefined;
     this.#settled[place] = 1;
     const source = typeof answer === "string" ? "gateway" : answer.source;
@@ -104,7 +104,7 @@ class BatchRun implements AnswerFlow, TextTaker<number> {
     this.goOn();
   }
 
-  takeLong({ parts, source }: LongAnswer, place: number): void {
+  receiveLong({ parts, source }: LongAnswer, place: number): void {
     this.#flows[place] = undefined;
     this.#settled[place] = 1;
     const hasEntry = this.#calls[place]?.id !== undefined;
@@ -148,7 +148,7 @@ class BatchRun implements AnswerFlow, TextTaker<number> {
   }
 
   #start(place: number, call: Call | BadCall): void {
-    if (this.#writer.writtenBytes >= this.limitBytes) this.take("tooLong", place);
+    if (this.#writer.writtenBytes >= this.limitBytes) this.receive("tooLong", place);
     else {
       const flow = this.#dependencies.handle(call, new TextSink(this, place));
       if (this.#isCancelled) flow.cancel();

@@ -31,7 +31,7 @@ describe("a range in pieces", () => {
     const handle = createCallHandler({
       policy: () => policy,
       limiter: {
-        take: async (_key, costUnits) => (charges.push(costUnits) === 1 ? undefined : 3_000),
+        acquire: async (_key, costUnits) => (charges.push(costUnits) === 1 ? undefined : 3_000),
         waitFor: () => undefined,
         owe: () => undefined,
       },

@@ -22,7 +22,7 @@ function indebted(rateLimit: Readonly<Record<string, number | boolean>> = {}) {
     {
       policy: () => policy,
       limiter: {
-        take: () => undefined,
+        acquire: () => undefined,
         waitFor: () => undefined,
         owe: (_key, costUnits) => void owed.push(costUnits),
       },

@@ -125,7 +125,7 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
 
   /** Gives its place back, and what is held. */
   leave(): void {
-    if (this.#heldBytes > 0) this.give(this.#heldBytes);
+    if (this.#heldBytes > 0) this.release(this.#heldBytes);
     this.#hasLeft = true;
     this.#gate?.leave(this.caller, this.method.costUnits, this.policy.settings.overload);
   }
@@ -141,8 +141,8 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
     this.ended(callOutcome(outcome), endedAt);
   }
 
-  take(bytes: number): boolean {
-    if (this.#hasLeft || !this.context.memory.take(bytes)) return false;
+  tryAcquire(bytes: number): boolean {
+    if (this.#hasLeft || !this.context.memory.tryAcquire(bytes)) return false;
     this.#heldBytes += bytes;
     return true;
   }
@@ -153,10 +153,10 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
     return this.context.memory.hold(bytes);
   }
 
-  give(bytes: number): void {
+  release(bytes: number): void {
     if (this.#hasLeft) return;
     this.#heldBytes -= bytes;
-    this.context.memory.give(bytes);
+    this.context.memory.release(bytes);
   }
 
   text(json: string, source: AnswerSource, retryAfterSeconds?: number): void {

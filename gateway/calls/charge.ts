@@ -12,7 +12,7 @@ export function chargeCall(
   proceed: (record: CallRecord) => AnswerFlow,
 ): AnswerFlow {
   if (!record.policy.settings.rateLimit.enabled) return proceed(record);
-  const decision = record.dependencies.limiter.take(record.caller, costUnits, record.tier);
+  const decision = record.dependencies.limiter.acquire(record.caller, costUnits, record.tier);
   if (decision === undefined) return proceed(record);
   if (typeof decision === "number") return refused(record, decision);
   return later(decision, (waitMs) => (waitMs === undefined ? proceed(record) : refused(record, waitMs)));

@@ -43,7 +43,8 @@ export function createMessageCharge(dependencies: CallDependencies): MessageChar
     const recordAs = (id: string) =>
       new CallRecord(dependencies, { id, error: rpcErrors.invalidRequest }, context, releasing);
     const { limits, rateLimit } = dependencies.policy().settings;
-    if (!held.take(body.length)) return refuseCall(recordAs(idOf(body, limits)), rpcErrors.tooMuchHeld, 1, "memory");
+    if (!held.tryAcquire(body.length))
+      return refuseCall(recordAs(idOf(body, limits)), rpcErrors.tooMuchHeld, 1, "memory");
     const units = priceBytes(body.length, rateLimit.unitsPerKiB);
     const go = () => proceed(releasing);
     return new EndingFlow(body.length <= largeBytes ? go() : chargeCall(recordAs("null"), units, go), letGo);

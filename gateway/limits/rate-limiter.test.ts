@@ -11,11 +11,11 @@ function limiterAt(start: number, clients = 10) {
 describe("createProcessRateLimiter", () => {
   it("admits a burst, then the rate, and returns the wait", () => {
     const { clock, limiter } = limiterAt(1_000);
-    for (let call = 0; call < 3; call += 1) expect(limiter.take("a", 1, rates)).toBeUndefined();
-    expect(limiter.take("a", 1, rates)).toBeCloseTo(100);
+    for (let call = 0; call < 3; call += 1) expect(limiter.acquire("a", 1, rates)).toBeUndefined();
+    expect(limiter.acquire("a", 1, rates)).toBeCloseTo(100);
     clock.now += 100;
-    expect(limiter.take("a", 1, rates)).toBeUndefined();
-    expect(limiter.take("a", 1, rates)).toBeCloseTo(100);
+    expect(limiter.acquire("a", 1, rates)).toBeUndefined();
+    expect(limiter.acquire("a", 1, rates)).toBeCloseTo(100);
   });
 
   it("admits no more than burst plus rate over any time", () => {
@@ -23,7 +23,7 @@ describe("createProcessRateLimiter", () => {
     let admitted = 0;
     for (let ms = 0; ms < 10_000; ms += 7) {
       clock.now = ms;
-      if (limiter.take("a", 1, rates) === undefined) admitted += 1;
+      if (limiter.acquire("a", 1, rates) === undefined) admitted += 1;
     }
     expect(admitted).toBeGreaterThanOrEqual(100);
     expect(admitted).toBeLessThanOrEqual(103);
@@ -31,47 +31,47 @@ describe("createProcessRateLimiter", () => {
 
   it("charges compute units, also of a call dearer than the burst", () => {
     const { clock, limiter } = limiterAt(0);
-    expect(limiter.take("a", 500, rates)).toBeUndefined();
-    expect(limiter.take("a", 1, rates)).toBeCloseTo(10);
+    expect(limiter.acquire("a", 500, rates)).toBeUndefined();
+    expect(limiter.acquire("a", 1, rates)).toBeCloseTo(10);
     clock.now += 1_000;
-    expect(limiter.take("a", 500, rates)).toBeUndefined();
+    expect(limiter.acquire("a", 500, rates)).toBeUndefined();
   });
 
   it("returns how long units would have to be waited for, and charges nothing for it", () => {
     const { clock, limiter } = limiterAt(1_000);
     expect(limiter.waitFor("a", 100, rates)).toBeUndefined();
-    expect(limiter.take("a", 60, rates)).toBeUndefined();
+    expect(limiter.acquire("a", 60, rates)).toBeUndefined();
     for (let look = 0; look < 3; look += 1) expect(limiter.waitFor("a", 50, rates)).toBeCloseTo(100);
     expect(limiter.waitFor("a", 40, rates)).toBeUndefined();
     clock.now += 100;
-    expect(limiter.take("a", 50, rates)).toBeUndefined();
+    expect(limiter.acquire("a", 50, rates)).toBeUndefined();
   });
 
   it("lets a caller owe units, who calls again when they are paid", () => {
     const { clock, limiter } = limiterAt(0);
     limiter.owe("a", 150, rates);
-    expect(limiter.take("a", 10, rates)).toBeCloseTo(600);
+    expect(limiter.acquire("a", 10, rates)).toBeCloseTo(600);
     clock.now += 599;
-    expect(limiter.take("a", 10, rates)).toBeCloseTo(1);
+    expect(limiter.acquire("a", 10, rates)).toBeCloseTo(1);
     clock.now += 1;
-    expect(limiter.take("a", 10, rates)).toBeUndefined();
+    expect(limiter.acquire("a", 10, rates)).toBeUndefined();
   });
 
   it("lets nobody owe more than a whole burst", () => {
     const { clock, limiter } = limiterAt(0);
     for (let answer = 0; answer < 50; answer += 1) limiter.owe("a", 1_000, rates);
-    expect(limiter.take("a", 100, rates)).toBeCloseTo(2_000);
+    expect(limiter.acquire("a", 100, rates)).toBeCloseTo(2_000);
     clock.now += 2_000;
-    expect(limiter.take("a", 100, rates)).toBeUndefined();
-    expect(limiter.take("b", 100, rates)).toBeUndefined();
+    expect(limiter.acquire("a", 100, rates)).toBeUndefined();
+    expect(limiter.acquire("b", 100, rates)).toBeUndefined();
   });
 
   it("keeps callers apart and remembers a bounded number of them", () => {
     const { limiter } = limiterAt(0, 2);
     for (const key of ["a", "b", "c", "d"]) {
-      for (let call = 0; call < 3; call += 1) expect(limiter.take(key, 1, rates)).toBeUndefined();
+      for (let call = 0; call < 3; call += 1) expect(limiter.acquire(key, 1, rates)).toBeUndefined();
     }
     expect(limiter.clients()).toBe(2);
-    expect(limiter.take("d", 1, rates)).toBeGreaterThan(0);
+    expect(limiter.acquire("d", 1, rates)).toBeGreaterThan(0);
   });
 });

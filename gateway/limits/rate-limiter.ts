@@ -13,7 +13,7 @@ export type RateDecision = number | undefined;
 
 /** Charges calls to callers. The in-process limiter answers at once, one that asks a store later. */
 export type RateLimiter = Readonly<{
-  take: (key: string, costUnits: number, rates: Rates) => RateDecision | Promise<RateDecision>;
+  acquire: (key: string, costUnits: number, rates: Rates) => RateDecision | Promise<RateDecision>;
   /**
    * Milliseconds until so many units would fit, and charges nothing; undefined: they fit now, or only a store knows. For what is cheaper to
    * refuse before it comes.
@@ -49,7 +49,7 @@ export function createProcessRateLimiter(
   };
   return {
     clients: () => accounts.size,
-    take: (key, costUnits, rates) => charge(accountOf(key), costUnits, rates, now()),
+    acquire: (key, costUnits, rates) => charge(accountOf(key), costUnits, rates, now()),
     waitFor: (key, costUnits, rates) => {
       const account = accounts.get(key);
       return account === undefined ? undefined : charge({ ...account }, costUnits, rates, now());

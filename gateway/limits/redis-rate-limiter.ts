@@ -42,7 +42,7 @@ redis.call("PEXPIRE", KEYS[1], math.ceil((math.max(requests, units) - now) / 100
 declare module "ioredis" {
   // What defineCommand adds.
   interface RedisCommander {
-    gatehouseTake(
+    gatehouseAcquire(
       key: string,
       requestMicros: number,
       unitMicros: number,
@@ -81,9 +81,9 @@ export function createRedisRateLimiter(
   };
   redis.on("ready", () => report(true));
   redis.on("error", (error) => report(false, error));
-  const take = async (key: string, costUnits: number, rates: Rates): Promise<RateDecision> => {
+  const acquire = async (key: string, costUnits: number, rates: Rates): Promise<RateDecision> => {
     try {
-      const micros = await redis.gatehouseTake(
+      const micros = await redis.gatehouseAcquire(
         accountKey(key),
         1e6 / rates.requestsPerSecond,
         1e6 / rates.computeUnitsPerSecond,
@@ -97,7 +97,7 @@ export function createRedisRateLimiter(
       return micros / 1_000;
     } catch (error) {
       report(false, error);
-      return fallback.take(key, costUnits, rates);
+      return fallback.acquire(key, costUnits, rates);
     }
   };
   const waitFor: RateLimiter["waitFor"] = (key, costUnits, rates) => {
@@ -117,7 +117,7 @@ export function createRedisRateLimiter(
       },
     );
   };
-  return { take, waitFor, owe, isShared: () => isShared, [Symbol.dispose]: () => redis.disconnect() };
+  return { acquire, waitFor, owe, isShared: () => isShared, [Symbol.dispose]: () => redis.disconnect() };
 }
 
 /** A client of the store that waits for no answer longer than a call may. */
@@ -132,7 +132,7 @@ function connectRedis({ url, timeoutMs }: Pick<RedisRateLimiterOptions, "url" | 
     commandTimeout: timeoutMs,
     retryStrategy: (attempts) => Math.min(attempts * 100, 2_000),
     scripts: {
-      gatehouseTake: { lua: script, numberOfKeys: 1 },
+      gatehouseAcquire: { lua: script, numberOfKeys: 1 },
       gatehouseOwe: { lua: debtScript, numberOfKeys: 1 },
     },
   });

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { ConnectionServer, ConnectionStanding } from "#daemon/http/connections/held-connection.ts";
 import { badRequest, requestTimeout } from "#daemon/http/connections/refused-connection.ts";
-import { takeReads, type SocketReads } from "#daemon/http/raw-connections.ts";
+import { divertReads, type SocketReads } from "#daemon/http/raw-connections.ts";
 import type { CallerIdentity } from "../callers/caller.ts";
 import type { AnswerFlow, AnswerSink } from "../answers/answer-sink.ts";
 import { ConnectionMemory } from "../memory/connection-memory.ts";
@@ -74,7 +74,7 @@ export class FastConnection implements ConnectionServer {
       ["close", () => this.#closed()],
     ];
     for (const [event, listener] of this.#listeners) socket.on(event, listener);
-    this.#reads = takeReads(socket, (bytes) => this.#receive(bytes));
+    this.#reads = divertReads(socket, (bytes) => this.#receive(bytes));
   }
 
   /** What is written and not taken yet is an answer under way. */
@@ -147,7 +147,7 @@ export class FastConnection implements ConnectionServer {
     if (request.kind !== "whole") return false;
     // Whose turn it is, is known by its head alone: many callers come over a proxy's connection.
     if (!mayBegin && this.#turn.waitToBegin(() => this.#dependencies.addressOf(request.facts))) return false;
-    this.#requests.taken();
+    this.#requests.consumed();
     this.#unread.drop(request.endsAt);
     this.#isBusy = true;
     this.#context = request.answer;

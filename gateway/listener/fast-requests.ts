@@ -33,7 +33,7 @@ export type FastRequests = Readonly<{
   /** Reads the request that these bytes begin with: the same as in the last call, or more, until it was whole and taken. */
   next: (bytes: Buffer) => FastReading;
   /** The whole request is about to be answered: the next bytes begin another one. */
-  taken: () => void;
+  consumed: () => void;
   /** The facts of the request that is being read, or else of the last one; undefined before the first head. */
   facts: () => RequestFacts | undefined;
 }>;
@@ -97,7 +97,7 @@ export function readFastRequests(
 
   return {
     facts: () => known?.facts,
-    taken: () => (whole = undefined),
+    consumed: () => (whole = undefined),
     next: (bytes) => {
       if (whole === undefined) {
         const request = begun ?? begin(bytes);

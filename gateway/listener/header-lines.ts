@@ -96,14 +96,19 @@ export function readHeaderLines(head: string, bytes: Uint8Array, firstAt: number
     }
     lines += 1;
     if (bytes[at + 1] !== newline || lines > linesMax) return undefined;
-    if (name !== undefined && !(allAre & ofPlain && take(values, name, head.slice(valueAt, at)))) return undefined;
+    if (name !== undefined && !(allAre & ofPlain && readMeaningful(values, name, head.slice(valueAt, at))))
+      return undefined;
     at += 2;
   }
   return values;
 }
 
 /** Answers whether the value is one that the fast path can take. */
-function take(values: Record<MeaningfulHeader, string | undefined>, name: MeaningfulHeader, value: string): boolean {
+function readMeaningful(
+  values: Record<MeaningfulHeader, string | undefined>,
+  name: MeaningfulHeader,
+  value: string,
+): boolean {
   if (value === "" || value.charCodeAt(0) === space || value.charCodeAt(value.length - 1) === space) return false;
   const before = values[name];
   if (before !== undefined && !lists.has(name)) return false;

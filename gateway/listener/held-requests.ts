@@ -23,8 +23,8 @@ export class HeldRequests extends ReceivedBytes {
   count(): boolean {
     if (this.length <= smallBytes && this.#counted === 0) return true;
     const more = (this.length > smallBytes ? this.heldBytes : 0) - this.#counted;
-    if (more > 0 && !this.#memory.take(more)) return false;
-    if (more < 0) this.#memory.give(-more);
+    if (more > 0 && !this.#memory.tryAcquire(more)) return false;
+    if (more < 0) this.#memory.release(-more);
     this.#memory.waits(more);
     this.#counted += more;
     return true;

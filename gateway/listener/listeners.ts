@@ -152,13 +152,13 @@ function watchApiKeys(
   { settingNames, ...dependencies }: WatchedFileDependencies & Readonly<{ settingNames: SettingNames }>,
 ) {
   const state: { keys: ApiKeys | undefined } = { keys: undefined };
-  const take = (keys: ApiKeys) => {
+  const apply = (keys: ApiKeys) => {
     state.keys = keys;
   };
   const watcher =
     path === undefined
       ? undefined
-      : watchFile({ path, setting: settingNames.key("callers.keysPath"), read: readApiKeys, take }, dependencies);
+      : watchFile({ path, setting: settingNames.key("callers.keysPath"), read: readApiKeys, apply }, dependencies);
   return { current: () => state.keys, [Symbol.asyncDispose]: async () => watcher?.[Symbol.asyncDispose]() };
 }
 

@@ -9,7 +9,7 @@ export type ConnectionMemoryOwner = Readonly<{
 }>;
 
 /** What an answer or a call may hold bytes by. */
-export type HeldBytes = Pick<ConnectionMemory, "hold" | "take" | "give">;
+export type HeldBytes = Pick<ConnectionMemory, "hold" | "tryAcquire" | "release">;
 
 /** What is held until a client takes it, or sends the rest of it. */
 export type ClientBytes = HeldBytes & Pick<ConnectionMemory, "waits">;
@@ -56,7 +56,7 @@ export class ConnectionMemory implements MemoryHolder, Disposable {
   }
 
   /** Holds bytes if they may be held. For their sake the slowest of other addresses are cut off. */
-  take(bytes: number): boolean {
+  tryAcquire(bytes: number): boolean {
     if (this.#isOver || this.#bytes + bytes > this.#budget.options.connectionBytes) return false;
     if (!this.#budget.createRoom(this.#address ?? this.#owner.address(), bytes, this)) return false;
     this.#add(bytes);
@@ -64,7 +64,7 @@ export class ConnectionMemory implements MemoryHolder, Disposable {
   }
 
   /** Holds so many bytes no more. */
-  give(bytes: number): void {
+  release(bytes: number): void {
     this.#add(-bytes);
   }
 

@@ -23,20 +23,20 @@ export class HeldScope implements HeldBytes, Disposable {
     return this.#memory.hold(bytes);
   }
 
-  take(bytes: number): boolean {
-    if (this.#isOver || !this.#memory.take(bytes)) return false;
+  tryAcquire(bytes: number): boolean {
+    if (this.#isOver || !this.#memory.tryAcquire(bytes)) return false;
     this.#bytes += bytes;
     return true;
   }
 
-  give(bytes: number): void {
+  release(bytes: number): void {
     if (this.#isOver) return;
     this.#bytes -= bytes;
-    this.#memory.give(bytes);
+    this.#memory.release(bytes);
   }
 
   [Symbol.dispose](): void {
-    if (this.#bytes !== 0) this.#memory.give(this.#bytes);
+    if (this.#bytes !== 0) this.#memory.release(this.#bytes);
     this.#bytes = 0;
     this.#isOver = true;
   }

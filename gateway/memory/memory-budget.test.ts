@@ -27,11 +27,11 @@ describe("memory held for clients", () => {
   it("is bounded by connection and by address, and refused beyond", () => {
     const { budget, cut, open } = startBudget();
     const [first, second, other] = [open("a"), open("a"), open("b")];
-    expect([first.take(40), first.take(1)]).toEqual([true, false]);
-    expect([second.take(20), second.take(1)]).toEqual([true, false]);
-    expect(other.take(40)).toBe(true);
-    first.give(10);
-    expect(second.take(10)).toBe(true);
+    expect([first.tryAcquire(40), first.tryAcquire(1)]).toEqual([true, false]);
+    expect([second.tryAcquire(20), second.tryAcquire(1)]).toEqual([true, false]);
+    expect(other.tryAcquire(40)).toBe(true);
+    first.release(10);
+    expect(second.tryAcquire(10)).toBe(true);
     expect([budget.bytes, cut]).toEqual([100, []]);
   });
 
@@ -54,21 +54,21 @@ describe("memory held for clients", () => {
       return memory;
     });
     open("b", "b1").hold(28);
-    first?.give(1);
+    first?.release(1);
     first?.waits(-1);
     const c = open("c", "c1");
-    expect(c.take(25)).toBe(true);
+    expect(c.tryAcquire(25)).toBe(true);
     expect([cachedBytes(), cut]).toEqual([0, []]);
-    expect(c.take(10)).toBe(true);
+    expect(c.tryAcquire(10)).toBe(true);
     expect([budget.bytes, cut]).toEqual([94, ["a3"]]);
   });
 
   it("has a margin for addresses that hold little while the others' answers are being collected", () => {
     const { budget, cut, open } = startBudget(0, 64);
-    for (const address of ["a", "b", "c", "d"]) expect(open(address).take(25 * 64)).toBe(true);
+    for (const address of ["a", "b", "c", "d"]) expect(open(address).tryAcquire(25 * 64)).toBe(true);
     const little = open("e");
-    expect([little.take(101), little.take(60), little.take(41)]).toEqual([false, true, false]);
-    const others = Array.from({ length: 20 }, (_, at) => open(`f${at}`).take(100));
+    expect([little.tryAcquire(101), little.tryAcquire(60), little.tryAcquire(41)]).toEqual([false, true, false]);
+    const others = Array.from({ length: 20 }, (_, at) => open(`f${at}`).tryAcquire(100));
     expect(others.filter((isTaken) => isTaken)).toHaveLength(7);
     expect([budget.bytes, cut]).toEqual([100 * 64 + 760, []]);
   });
@@ -77,14 +77,14 @@ describe("memory held for clients", () => {
     const { budget, open } = startBudget();
     let address = "a";
     const moving = new ConnectionMemory(budget, { address: () => address, cut: () => undefined });
-    moving.take(40);
+    moving.tryAcquire(40);
     address = "b";
-    moving.give(40);
-    expect(open("a").take(40)).toBe(true);
-    expect(moving.take(40)).toBe(true);
+    moving.release(40);
+    expect(open("a").tryAcquire(40)).toBe(true);
+    expect(moving.tryAcquire(40)).toBe(true);
     moving[Symbol.dispose]();
-    moving.give(40);
-    expect([moving.take(1), budget.bytes]).toEqual([false, 40]);
+    moving.release(40);
+    expect([moving.tryAcquire(1), budget.bytes]).toEqual([false, 40]);
   });
 });
 

@@ -62,12 +62,12 @@ export class MemoryBudget {
    * them from a margin: callers whose answers are being collected wait for the node and not for themselves, and what they hold must not
    * refuse another's short message.
    */
-  createRoom(address: string, bytes: number, asking: MemoryHolder): boolean {
+  createRoom(address: string, bytes: number, requester: MemoryHolder): boolean {
     while (!this.hasRoom(address, bytes)) {
       const own = this.#shares.get(address)?.bytes ?? 0;
       // Room of the address itself is not made: its own requests are refused.
       if (own + bytes > this.options.addressBytes) return false;
-      const slowest = this.#slowest(asking);
+      const slowest = this.#slowest(requester);
       if (slowest === undefined) return this.#hasMargin(own + bytes, bytes);
       slowest.cut();
     }
@@ -97,13 +97,13 @@ export class MemoryBudget {
   }
 
   /** Of the addresses that hold their part or more, the connection whose client has taken nothing for longest. */
-  #slowest(asking: MemoryHolder): MemoryHolder | undefined {
+  #slowest(requester: MemoryHolder): MemoryHolder | undefined {
     const part = this.#bytes / this.#shares.size;
     let slowest: MemoryHolder | undefined;
     for (const { bytes, holders } of this.#shares.values()) {
       if (bytes < part) continue;
       for (const holder of holders) {
-        if (holder === asking || !holder.isWaiting) continue;
+        if (holder === requester || !holder.isWaiting) continue;
         if (holder.progress < (slowest?.progress ?? Number.POSITIVE_INFINITY)) slowest = holder;
       }
     }

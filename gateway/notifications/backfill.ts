@@ -11,7 +11,7 @@ export type RequestNode = (method: string, params: string) => Promise<string | u
 export type Backfill = ReadonlyMap<SharedSubscription, readonly string[] | undefined>;
 
 /** What a block has besides its header (geth's `newHeads`). */
-const besideHeader: ReadonlySet<string> = new Set(["transactions", "uncles", "withdrawals", "size", "totalDifficulty"]);
+const notOfHeaders: ReadonlySet<string> = new Set(["transactions", "uncles", "withdrawals", "size", "totalDifficulty"]);
 
 /**
  * Finds out what subscriptions missed since the last block that they were sent: the headers that came after the newest of
@@ -21,17 +21,21 @@ const besideHeader: ReadonlySet<string> = new Set(["transactions", "uncles", "wi
  */
 export async function readBackfill(
   subscriptions: readonly SharedSubscription[],
-  { memory, bridgeBlocks, ask }: Readonly<{ memory: RecentBlocks; bridgeBlocks: number; ask: RequestNode }>,
+  {
+    memory,
+    bridgeBlocks,
+    requestNode,
+  }: Readonly<{ memory: RecentBlocks; bridgeBlocks: number; requestNode: RequestNode }>,
 ): Promise<Backfill | undefined> {
-  const latest = readBlock((await ask("eth_getBlockByNumber", '["latest",false]')) ?? "");
+  const latest = readBlock((await requestNode("eth_getBlockByNumber", '["latest",false]')) ?? "");
   if (latest === undefined) return undefined;
-  const ancestor = memory.blocks().length === 0 ? latest : await findAncestor(memory.blocks(), latest, ask);
+  const ancestor = memory.blocks().length === 0 ? latest : await findAncestor(memory.blocks(), latest, requestNode);
   if (ancestor === undefined || latest.number - ancestor.number > BigInt(bridgeBlocks)) return undefined;
-  const headers = await readHeaders(ancestor, latest, ask);
+  const headers = await readHeaders(ancestor, latest, requestNode);
   if (headers === undefined) return undefined;
   const results = await Promise.all(
     subscriptions.map(async (one) => {
-      const own = one.sent === undefined ? headers : await readLogs(one, { ancestor, latest, ask });
+      const own = one.sent === undefined ? headers : await readLogs(one, { ancestor, latest, requestNode });
       return [one, own] as const;
     }),
   );
@@ -42,12 +46,14 @@ export async function readBackfill(
 async function findAncestor(
   blocks: readonly RememberedBlock[],
   latest: RememberedBlock,
-  ask: RequestNode,
+  requestNode: RequestNode,
 ): Promise<RememberedBlock | undefined> {
   for (const block of blocks.toReversed()) {
     if (block.hash === latest.hash) return block;
     if (block.number >= latest.number) continue;
-    const now = readBlock((await ask("eth_getBlockByNumber", `["${formatQuantity(block.number)}",false]`)) ?? "");
+    const now = readBlock(
+      (await requestNode("eth_getBlockByNumber", `["${formatQuantity(block.number)}",false]`)) ?? "",
+    );
     if (now?.hash === block.hash) return block;
   }
   return undefined;
@@ -56,14 +62,14 @@ async function findAncestor(
 async function readHeaders(
   ancestor: RememberedBlock,
   latest: RememberedBlock,
-  ask: RequestNode,
+  requestNode: RequestNode,
 ): Promise<readonly string[] | undefined> {
   const numbers = Array.from(
     { length: Number(latest.number - ancestor.number) },
     (_, at) => ancestor.number + BigInt(at) + 1n,
   );
   const blocks = await Promise.all(
-    numbers.map((number) => ask("eth_getBlockByNumber", `["${formatQuantity(number)}",false]`)),
+    numbers.map((number) => requestNode("eth_getBlockByNumber", `["${formatQuantity(number)}",false]`)),
   );
   let parent = ancestor.hash;
   for (const json of blocks) {
@@ -75,7 +81,7 @@ async function readHeaders(
 }
 
 function headerOf(block: string): string {
-  const members = [...(readObject(block) ?? [])].filter(([name]) => !besideHeader.has(name));
+  const members = [...(readObject(block) ?? [])].filter(([name]) => !notOfHeaders.has(name));
   return `{${members.map(([name, value]) => `"${name}":${value}`).join(",")}}`;
 }
 
@@ -90,7 +96,11 @@ function lastSent(since: bigint | undefined, ancestor: bigint): bigint {
 
 async function readLogs(
   { params, sent, since }: SharedSubscription,
-  { ancestor, latest, ask }: Readonly<{ ancestor: RememberedBlock; latest: RememberedBlock; ask: RequestNode }>,
+  {
+    ancestor,
+    latest,
+    requestNode,
+  }: Readonly<{ ancestor: RememberedBlock; latest: RememberedBlock; requestNode: RequestNode }>,
 ): Promise<readonly string[] | undefined> {
   const from = lastSent(since, ancestor.number);
   const gone = sent?.above(ancestor.number);
@@ -98,7 +108,7 @@ async function readLogs(
   if (from >= latest.number) return gone.map(asRemoved);
   const selection = (findElement(params, 1) ?? "{}").slice(1, -1);
   const bounds = `"fromBlock":"${formatQuantity(from < 0n ? 0n : from + 1n)}","toBlock":"${formatQuantity(latest.number)}"`;
-  const found = await ask("eth_getLogs", `[{${bounds}${selection === "" ? "" : `,${selection}`}}]`);
+  const found = await requestNode("eth_getLogs", `[{${bounds}${selection === "" ? "" : `,${selection}`}}]`);
   if (found === undefined) return undefined;
   return [...gone.map(asRemoved), ...splitElements(found).filter((log) => !sent.has(log))];
 }

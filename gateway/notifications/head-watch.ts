@@ -1,5 +1,5 @@
 import type { Head } from "../chain/head.ts";
-import { requestNode } from "../upstream/ask-node.ts";
+import { requestNode } from "../upstream/request-node.ts";
 import type { NodePool } from "../upstream/node-pool.ts";
 import { readBlock } from "./recent-blocks.ts";
 import type { SubscriptionHub } from "./subscription-hub.ts";
@@ -30,15 +30,15 @@ export function startHeadWatch(
   options: HeadWatchOptions,
   { pool, hub, head, resetLink, returned }: HeadWatchDependencies,
 ): HeadWatch {
-  const state = { missed: 0, isAway: false, isAsking: false, finalizedFor: -1 };
+  const state = { missed: 0, isAway: false, isQuerying: false, finalizedFor: -1 };
 
-  const ask = (block: "latest" | "finalized") =>
+  const requestBlock = (block: "latest" | "finalized") =>
     requestNode(pool, { method: "eth_getBlockByNumber", params: `["${block}",false]`, timeoutMs: options.timeoutMs });
   const finalize = async () => {
     const generation = head.generation();
     if (state.finalizedFor === generation || head.known() === undefined) return;
     state.finalizedFor = generation;
-    const block = readBlock((await ask("finalized")) ?? "");
+    const block = readBlock((await requestBlock("finalized")) ?? "");
     if (block !== undefined) head.finalize(block.number);
   };
   const poll = async () => {
@@ -47,7 +47,7 @@ export function startHeadWatch(
       return;
     }
     const before = head.generation();
-    const block = readBlock((await ask("latest")) ?? "");
+    const block = readBlock((await requestBlock("latest")) ?? "");
     if (block === undefined) {
       state.isAway = !heads.isThere();
       return;
@@ -63,10 +63,10 @@ export function startHeadWatch(
     await finalize();
   };
   const look = () => {
-    if (state.isAsking) return;
-    state.isAsking = true;
+    if (state.isQuerying) return;
+    state.isQuerying = true;
     const over = () => {
-      state.isAsking = false;
+      state.isQuerying = false;
     };
     poll().then(over, over);
   };
@@ -105,23 +105,23 @@ function subscribeToHeads(
   hub: Pick<SubscriptionHub, "subscribe">,
   notify: (result: string) => void,
 ): HeadsSubscription {
-  const state = { isOpen: false, isTaken: false, isThere: false };
+  const state = { isOpen: false, isSubscribed: false, isThere: false };
   const lost = () => {
-    state.isTaken = false;
+    state.isSubscribed = false;
     state.isThere = false;
     if (state.isOpen) void subscribe();
   };
   const subscribe = async () => {
-    if (!state.isTaken) {
-      state.isTaken = true;
+    if (!state.isSubscribed) {
+      state.isSubscribed = true;
       const { kind } = await hub.subscribe('["newHeads"]', {
         caller: undefined,
         notify: ({ result }) => notify(result),
         lost,
       });
-      state.isTaken = kind === "subscribed";
+      state.isSubscribed = kind === "subscribed";
     }
-    state.isThere = state.isTaken && state.isOpen;
+    state.isThere = state.isSubscribed && state.isOpen;
   };
   return {
     linkOpened: () => {

@@ -8,7 +8,7 @@ export type NodeSubscriptionsDependencies = Readonly<{
   link: () => Readonly<{ call: (method: string, params: string) => Promise<NodeAnswer> }>;
   /** Whether a subscription still has a subscriber. */
   isWanted: (shared: SharedSubscription) => boolean;
-  take: (shared: SharedSubscription, result: string) => void;
+  notify: (shared: SharedSubscription, result: string) => void;
 }>;
 
 /** The subscriptions that the node has for the gateway, by the node's ids. */
@@ -24,20 +24,20 @@ export type NodeSubscriptions = Readonly<{
 }>;
 
 /** Has none at first. */
-export function createNodeSubscriptions({ link, isWanted, take }: NodeSubscriptionsDependencies): NodeSubscriptions {
+export function createNodeSubscriptions({ link, isWanted, notify }: NodeSubscriptionsDependencies): NodeSubscriptions {
   const byId = new Map<string, SharedSubscription>();
   /** `asking`: subscriptions that are being requested from the node; `early`: what came before its answers were read. */
-  const state = { losses: 0, asking: 0, early: [] as (readonly [id: string, result: string])[] };
+  const state = { losses: 0, requesting: 0, early: [] as (readonly [id: string, result: string])[] };
 
   const unsubscribe = (id: string) => void link().call("eth_unsubscribe", `[${id}]`);
   return {
     begin: async (shared) => {
       const { losses } = state;
-      state.asking += 1;
+      state.requesting += 1;
       const answer = await link().call("eth_subscribe", shared.params);
-      state.asking -= 1;
+      state.requesting -= 1;
       const { early } = state;
-      if (state.asking === 0) state.early = [];
+      if (state.requesting === 0) state.early = [];
       if (answer.kind === "error") return answer;
       if (losses !== state.losses || !isWanted(shared)) {
         unsubscribe(answer.json);
@@ -45,7 +45,7 @@ export function createNodeSubscriptions({ link, isWanted, take }: NodeSubscripti
       }
       shared.id = answer.json;
       byId.set(answer.json, shared);
-      for (const [id, result] of early) if (id === answer.json) take(shared, result);
+      for (const [id, result] of early) if (id === answer.json) notify(shared, result);
       return answer;
     },
     end: ({ id }) => {
@@ -53,8 +53,8 @@ export function createNodeSubscriptions({ link, isWanted, take }: NodeSubscripti
     },
     notified: (id, result) => {
       const shared = byId.get(id);
-      if (shared !== undefined) take(shared, result);
-      else if (state.asking > 0 && state.early.length < earlyNotifications) state.early.push([id, result]);
+      if (shared !== undefined) notify(shared, result);
+      else if (state.requesting > 0 && state.early.length < earlyNotifications) state.early.push([id, result]);
     },
     lost: () => {
       state.losses += 1;

@@ -28,7 +28,7 @@ export type HubOptions = SubscriptionPlacesOptions &
 /** How the hub reaches the node, and what it calls when a gap has ended. */
 export type HubDependencies = Readonly<{
   link: () => Readonly<{ call: (method: string, params: string) => Promise<NodeAnswer> }>;
-  ask: RequestNode;
+  requestNode: RequestNode;
   gapEnded: (outcome: "bridged" | "closed") => void;
 }>;
 
@@ -66,7 +66,7 @@ export class SubscriptionHub implements Disposable {
     this.#atNode = createNodeSubscriptions({
       link: dependencies.link,
       isWanted: (shared) => this.#byParams.get(shared.params) === shared,
-      take: (shared, result) => this.#take(shared, result),
+      notify: (shared, result) => this.#notify(shared, result),
     });
   }
 
@@ -122,7 +122,7 @@ export class SubscriptionHub implements Disposable {
 
   /** Or returns why not. */
   #begin(params: string, caller: string | undefined): SharedSubscription | RpcError {
-    const refusal = caller === undefined ? undefined : this.#places.take(caller);
+    const refusal = caller === undefined ? undefined : this.#places.acquire(caller);
     if (refusal !== undefined) return refusal;
     const shared: SharedSubscription = {
       params,
@@ -153,10 +153,10 @@ export class SubscriptionHub implements Disposable {
   #remove(shared: SharedSubscription): void {
     if (this.#byParams.get(shared.params) !== shared) return;
     this.#byParams.delete(shared.params);
-    if (shared.beganBy !== undefined) this.#places.give(shared.beganBy);
+    if (shared.beganBy !== undefined) this.#places.release(shared.beganBy);
   }
 
-  #take(shared: SharedSubscription, result: string): void {
+  #notify(shared: SharedSubscription, result: string): void {
     if (shared.held === undefined) this.#deliver(shared, result);
     else if (shared.held.length < queuedNotificationsMax) shared.held.push(result);
     else this.closeAll();
@@ -176,8 +176,8 @@ export class SubscriptionHub implements Disposable {
       shared.reply = this.#atNode.begin(shared);
     }
     const answers = await Promise.all(all.map(({ reply }) => reply));
-    const { ask, gapEnded } = this.#dependencies;
-    const options = { memory: this.#sent.blocks, bridgeBlocks: this.#options.bridgeBlocks, ask };
+    const { requestNode, gapEnded } = this.#dependencies;
+    const options = { memory: this.#sent.blocks, bridgeBlocks: this.#options.bridgeBlocks, requestNode };
     const hasFailed = answers.some(({ kind }) => kind === "error");
     const missed = hasFailed ? undefined : await readBackfill(all, options);
     if (losses !== this.#losses) return;

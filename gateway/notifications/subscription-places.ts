@@ -10,9 +10,9 @@ export type SubscriptionPlacesOptions = Readonly<{
 /** Places for subscriptions at the node, in all and by the caller who began them. */
 export type SubscriptionPlaces = Readonly<{
   /** Takes a place, or returns why there is none. */
-  take: (caller: string) => RpcError | undefined;
+  acquire: (caller: string) => RpcError | undefined;
   /** Gives a place back that was taken. */
-  give: (caller: string) => void;
+  release: (caller: string) => void;
 }>;
 
 /** Creates places of which none is taken. */
@@ -23,7 +23,7 @@ export function createSubscriptionPlaces({
   const byCaller = new Map<string, number>();
   let all = 0;
   return {
-    take: (caller) => {
+    acquire: (caller) => {
       const own = byCaller.get(caller) ?? 0;
       if (own >= upstreamSubscriptionsPerCaller) {
         return tooManyUpstreamSubscriptionsOfCaller(upstreamSubscriptionsPerCaller);
@@ -33,7 +33,7 @@ export function createSubscriptionPlaces({
       all += 1;
       return undefined;
     },
-    give: (caller) => {
+    release: (caller) => {
       const left = (byCaller.get(caller) ?? 1) - 1;
       if (left === 0) byCaller.delete(caller);
       else byCaller.set(caller, left);

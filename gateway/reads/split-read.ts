@@ -50,7 +50,7 @@ export function readSplit(
     if (writer.hasBegun) sink.fail("unavailable");
     else sink.text(text, "gateway");
   };
-  const take = (place: number, answer: TextAnswer | CollectionFailure) => {
+  const settle = (place: number, answer: TextAnswer | CollectionFailure) => {
     const piece = readPiece(answer, id);
     if (piece.kind === "error") return fail(piece.text);
     const { elements } = piece;
@@ -58,16 +58,16 @@ export function readSplit(
     writer.put(place, elements, piece.source);
     return run();
   };
-  const ask = (place: number) => {
+  const requestPiece = (place: number) => {
     const pieceSink = createTextSink(limitBytes, memory, (answer) => {
       flows.delete(place);
       settled.add(place);
-      if (!state.isOver) take(place, answer);
+      if (!state.isOver) settle(place, answer);
     });
     const piece = pieceOf(read, pieces[place] ?? "[]", pieceSink);
     const cached = reads.cached(piece.method, piece.key);
     if (cached !== undefined) {
-      take(place, { text: formatResultAnswer(pieceId, cached), source: "cache", retryAfterSeconds: undefined });
+      settle(place, { text: formatResultAnswer(pieceId, cached), source: "cache", retryAfterSeconds: undefined });
       return;
     }
     const flow = reads.read(piece);
@@ -84,7 +84,7 @@ export function readSplit(
       writer.flush();
       while (!state.isOver && !writer.isHeld && state.next < Math.min(pieces.length, sent + parallel)) {
         state.next += 1;
-        ask(state.next - 1);
+        requestPiece(state.next - 1);
       }
     }
     state.isRunning = false;

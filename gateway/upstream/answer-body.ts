@@ -59,9 +59,9 @@ export class AnswerBody {
    * Takes what came with one read. After `done`, `end` hands on what is left, before the read's bytes are overwritten. `isKept`: they never
    * are.
    */
-  take(bytes: Buffer, isKept: boolean): BodyState {
+  read(bytes: Buffer, isKept: boolean): BodyState {
     this.#isReadKept = isKept;
-    const state = this.#chunks === undefined ? this.#takePlain(bytes) : this.#takeChunks(this.#chunks, bytes);
+    const state = this.#chunks === undefined ? this.#readPlain(bytes) : this.#readChunks(this.#chunks, bytes);
     if (this.#isDropped) return "more";
     if (this.#passedBytes > this.#limitBytes) return "tooLarge";
     if (state === "bad") return "badAnswer";
@@ -85,14 +85,14 @@ export class AnswerBody {
     this.#gathered = undefined;
   }
 
-  #takePlain(bytes: Buffer): "more" | "done" | "bad" {
+  #readPlain(bytes: Buffer): "more" | "done" | "bad" {
     if (bytes.length > this.#leftBytes) return "bad";
     this.#leftBytes -= bytes.length;
     if (bytes.length > 0) this.#pass(bytes);
     return this.#leftBytes === 0 ? "done" : "more";
   }
 
-  #takeChunks(chunks: ChunkedDecoder, bytes: Buffer): "more" | "done" | "bad" {
+  #readChunks(chunks: ChunkedDecoder, bytes: Buffer): "more" | "done" | "bad" {
     const state = chunks.push(bytes);
     const { dataStart, dataEnd } = chunks;
     if (dataEnd > dataStart) this.#pass(bytes.subarray(dataStart, dataEnd));
@@ -107,7 +107,7 @@ export class AnswerBody {
       if (this.#passedBytes <= gatheredMost) return this.#gather(data);
       this.#stream();
     }
-    if (this.#isStreaming) this.#give(this.#isReadKept ? data : Buffer.from(data));
+    if (this.#isStreaming) this.#deliver(this.#isReadKept ? data : Buffer.from(data));
     else this.#inRead = data;
   }
 
@@ -136,15 +136,15 @@ export class AnswerBody {
     this.#inRead = undefined;
     this.#gathered = undefined;
     sink.begin(this.#head.lengthBytes, "node");
-    if (inRead !== undefined) this.#give(this.#isReadKept ? inRead : Buffer.from(inRead));
+    if (inRead !== undefined) this.#deliver(this.#isReadKept ? inRead : Buffer.from(inRead));
     if (gathered === undefined) return;
     const used = gathered.subarray(0, this.#gatheredBytes);
     const own = ownBytes(used);
     if (own !== used) scratch.release(gathered);
-    this.#give(own);
+    this.#deliver(own);
   }
 
-  #give(bytes: Buffer): void {
+  #deliver(bytes: Buffer): void {
     if (!this.#isDropped && !this.#dependencies.sink.chunk(bytes)) this.#dependencies.hold();
   }
 }

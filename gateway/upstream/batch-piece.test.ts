@@ -17,7 +17,7 @@ function sendPiece(count: number) {
   const memory = {
     ...roomyMemory,
     hold: (bytes: number) => (held.bytes += bytes) > 0,
-    give: (bytes: number) => void (held.bytes -= bytes),
+    release: (bytes: number) => void (held.bytes -= bytes),
   };
   const piece = new BatchPiece(
     { items: 100, responseBytes: 2_000_000 },

@@ -70,7 +70,7 @@ export class BatchPiece implements AnswerSink {
     const [first] = left;
     if (first === undefined) return;
     if (left.length === 1) {
-      this.#askAlone();
+      this.#requestAlone();
       return;
     }
     const { caller, memory, traceContext } = first.call;
@@ -131,10 +131,10 @@ export class BatchPiece implements AnswerSink {
   fail(failure: NodeFailure): void {
     this.#letGo();
     if (failure === "badAnswer") this.#refuse("it answers a batch with something other than JSON-RPC");
-    else if (failure === "tooLarge") this.#askAlone();
+    else if (failure === "tooLarge") this.#requestAlone();
     else {
       if (failure === "timeout") this.#dependencies.refused("a batch took longer than a call may");
-      for (const entry of this.#taken()) entry.fail(failure);
+      for (const entry of this.#clear()) entry.fail(failure);
     }
   }
 
@@ -176,12 +176,12 @@ export class BatchPiece implements AnswerSink {
     // What may be held now says nothing of what will come.
     if (why === "tooLong") this.#dependencies.cutAfter(answers?.filter((answer) => answer !== undefined).length ?? 0);
     let isLacking = false;
-    for (const [place, entry] of this.#taken().entries()) {
+    for (const [place, entry] of this.#clear().entries()) {
       const answer = answers?.[place];
       if (answer !== undefined && answer !== ofTheBatch) entry.answer(answer);
       else {
         isLacking ||= answer === undefined && !cut && !entry.isOver;
-        entry.askAlone(this.#dependencies.pool);
+        entry.requestAlone(this.#dependencies.pool);
       }
     }
     if (isLacking) this.#dependencies.refused("it leaves calls of a batch unanswered");
@@ -189,15 +189,15 @@ export class BatchPiece implements AnswerSink {
 
   #refuse(why: string): void {
     this.#dependencies.refused(why);
-    this.#askAlone();
+    this.#requestAlone();
   }
 
-  #askAlone(): void {
-    for (const entry of this.#taken()) entry.askAlone(this.#dependencies.pool);
+  #requestAlone(): void {
+    for (const entry of this.#clear()) entry.requestAlone(this.#dependencies.pool);
   }
 
   /** The calls, out of this piece's hands. */
-  #taken(): readonly PieceEntry[] {
+  #clear(): readonly PieceEntry[] {
     return this.#entries.splice(0);
   }
 

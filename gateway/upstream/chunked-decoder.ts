@@ -24,7 +24,7 @@ export class ChunkedDecoder {
     this.dataEnd = 0;
     while (at < bytes.length) {
       if (this.#state === "data") {
-        at = this.#takeData(bytes, at);
+        at = this.#readData(bytes, at);
         continue;
       }
       const usual = this.#line === "" ? this.#skipUsualLine(bytes, at) : at;
@@ -40,13 +40,13 @@ export class ChunkedDecoder {
       if (lineEnd === -1) return "more";
       const line = this.#line.replace(/\r?\n$/, "");
       this.#line = "";
-      const outcome = this.#takeLine(line);
+      const outcome = this.#readLine(line);
       if (outcome !== "more") return outcome === "done" && at < bytes.length ? "bad" : outcome;
     }
     return "more";
   }
 
-  #takeData(bytes: Buffer, at: number): number {
+  #readData(bytes: Buffer, at: number): number {
     const end = Math.min(bytes.length, at + this.#left);
     if (this.dataEnd > this.dataStart) bytes.copyWithin(this.dataEnd, at, end);
     else {
@@ -77,7 +77,7 @@ export class ChunkedDecoder {
     return end + 2;
   }
 
-  #takeLine(line: string): "more" | "done" | "bad" {
+  #readLine(line: string): "more" | "done" | "bad" {
     if (this.#state === "dataEnd") {
       this.#state = "size";
       return line === "" ? "more" : "bad";

@@ -3,7 +3,7 @@ import { AnswerParts, type AnswerSink, type AnswerSource } from "../answers/answ
 import type { HeldBytes } from "../memory/connection-memory.ts";
 
 /** Takes a collected answer. */
-export type CollectedTaker = Readonly<{
+export type CollectedReceiver = Readonly<{
   /** The whole answer. The bytes hold until this returns: what is to stay is copied. */
   whole: (body: Buffer) => void;
   fail: (failure: NodeFailure) => void;
@@ -14,7 +14,7 @@ export type CollectedTaker = Readonly<{
 /** Collects an answer of at most `limitBytes`. A longer one goes on to the sink that `tooLong` gives, or is let run dry. */
 export class CollectedAnswer implements AnswerSink {
   readonly #limitBytes: number;
-  readonly #taker: CollectedTaker;
+  readonly #receiver: CollectedReceiver;
   readonly #memory: HeldBytes | undefined;
   /** Made with the first part: most answers come whole. */
   #parts: AnswerParts | undefined;
@@ -24,18 +24,18 @@ export class CollectedAnswer implements AnswerSink {
   #onward: AnswerSink | undefined;
 
   /** @param memory What is collected is held in it; without it, whoever bounds the number of such answers bounds their bytes. */
-  constructor(limitBytes: number, taker: CollectedTaker, memory?: HeldBytes) {
+  constructor(limitBytes: number, receiver: CollectedReceiver, memory?: HeldBytes) {
     this.#memory = memory;
     this.#limitBytes = limitBytes;
-    this.#taker = taker;
+    this.#receiver = receiver;
   }
 
   text(json: string): void {
-    this.#taker.whole(Buffer.from(json, "latin1"));
+    this.#receiver.whole(Buffer.from(json, "latin1"));
   }
 
   bytes(body: Buffer): void {
-    this.#taker.whole(body);
+    this.#receiver.whole(body);
   }
 
   begin(lengthBytes: number | undefined, source: AnswerSource): void {
@@ -53,21 +53,21 @@ export class CollectedAnswer implements AnswerSink {
 
   end(): void {
     if (this.#isTooLong) this.#onward?.end();
-    else this.#taker.whole(Buffer.concat(this.#parts?.release() ?? []));
+    else this.#receiver.whole(Buffer.concat(this.#parts?.release() ?? []));
   }
 
   fail(failure: NodeFailure): void {
     if (this.#isTooLong) this.#onward?.fail(failure);
     else {
       this.#parts?.release();
-      this.#taker.fail(failure);
+      this.#receiver.fail(failure);
     }
   }
 
   #goOn(): void {
     const sofar = this.#parts?.release() ?? [];
     this.#isTooLong = true;
-    this.#onward = this.#taker.tooLong();
+    this.#onward = this.#receiver.tooLong();
     this.#onward?.begin(this.#lengthBytes, this.#source);
     for (const bytes of sofar) this.#onward?.chunk(bytes);
   }

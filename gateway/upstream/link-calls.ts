@@ -42,15 +42,15 @@ export function createLinkCalls(timeoutMs: number): LinkCalls {
     },
     settle: (message) => {
       const id = message.get("id") ?? "";
-      const take = waiting.get(id);
+      const answered = waiting.get(id);
       waiting.delete(id);
       const result = message.get("result");
       const error = message.get("error");
-      if (result !== undefined) take?.({ kind: "result", json: result });
-      else take?.(error === undefined ? unanswered : { kind: "error", json: error });
+      if (result !== undefined) answered?.({ kind: "result", json: result });
+      else answered?.(error === undefined ? unanswered : { kind: "error", json: error });
     },
     dropAll: () => {
-      for (const take of waiting.values()) take(unanswered);
+      for (const answered of waiting.values()) answered(unanswered);
       waiting.clear();
     },
   };

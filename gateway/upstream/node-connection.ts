@@ -189,7 +189,7 @@ export class NodeConnection implements Disposable {
     { head, bytes, isKept }: Readonly<{ head: ResponseHead; bytes: Buffer; isKept: boolean }>,
   ): void {
     this.#deadline = this.#limits.deadlineIn(ticket.call.timeoutMs);
-    const state = body.take(bytes, isKept);
+    const state = body.read(bytes, isKept);
     if (this.#ticket !== ticket) return;
     if (state === "done") this.#finish(head, () => body.end());
     else if (state !== "more") this.#fail(state);

@@ -79,7 +79,7 @@ export class NodePool implements Disposable {
   send(call: NodeCall): NodeFlow {
     if (this.#sweepEveryMs !== sweepMs) this.#wake();
     const ticket = new NodeTicket(call, this.#queue);
-    const connection = this.#shares.mayTake(call.caller) ? (this.#idle.pop() ?? this.#connect()) : undefined;
+    const connection = this.#shares.mayAcquire(call.caller) ? (this.#idle.pop() ?? this.#connect()) : undefined;
     if (connection !== undefined) this.#start(ticket, connection);
     else if (this.#isFull(call.caller)) call.sink.fail("queueFull");
     else {
@@ -105,7 +105,7 @@ export class NodePool implements Disposable {
   }
 
   #start(ticket: NodeTicket, connection: NodeConnection): void {
-    this.#shares.take(connection, ticket.call.caller);
+    this.#shares.acquire(connection, ticket.call.caller);
     ticket.connection = connection;
     connection.send(ticket);
   }
@@ -134,7 +134,7 @@ export class NodePool implements Disposable {
   }
 
   #freed(connection: NodeConnection): void {
-    this.#shares.give(connection);
+    this.#shares.release(connection);
     connection.idleSince = this.#clockMs;
     this.#idle.push(connection);
     this.#serveWaiting();
@@ -143,7 +143,7 @@ export class NodePool implements Disposable {
   /** What one caller gives back may let several of those that wait have a connection. */
   #serveWaiting(): void {
     while (this.#waiting.size > 0 && (this.#idle.length > 0 || this.#all.size < this.#options.connections)) {
-      const next = this.#waiting.next((caller) => this.#shares.mayTake(caller));
+      const next = this.#waiting.next((caller) => this.#shares.mayAcquire(caller));
       const connection = next === undefined ? undefined : (this.#idle.pop() ?? this.#connect());
       if (next === undefined || connection === undefined) return;
       this.#start(next, connection);
@@ -153,7 +153,7 @@ export class NodePool implements Disposable {
   #gone(connection: NodeConnection): void {
     this.#all.delete(connection);
     this.#held.delete(connection);
-    this.#shares.give(connection);
+    this.#shares.release(connection);
     const at = this.#idle.indexOf(connection);
     if (at !== -1) this.#idle.splice(at, 1);
     this.#serveWaiting();

@@ -36,7 +36,7 @@ export class PieceEntry implements NodeFlow {
     this.call.sink.fail(failure);
   }
 
-  askAlone(pool: NodeSender): void {
+  requestAlone(pool: NodeSender): void {
     if (this.isOver) return;
     this.#own = pool.send(this.call);
     for (const caller of this.#joiners ?? []) this.#own.join(caller);

@@ -113,7 +113,7 @@ export class BatchAnswerReading {
       const end = isUsual ? scanned + 1 : scanned;
       const element = this.#text.slice(start, end);
       if (isUsual) this.#answers[this.#next - 1] = layout === "error" && isBatchError(element) ? ofTheBatch : element;
-      else this.#take(element);
+      else this.#keep(element);
       this.#goOnAt(skipSpace(this.#bytes, end));
     }
   }
@@ -128,7 +128,7 @@ export class BatchAnswerReading {
     }
   }
 
-  #take(element: string): void {
+  #keep(element: string): void {
     const id = idOf(element);
     if (id === "null") return;
     const place = id === undefined ? undefined : this.#places.of(id);

@@ -120,7 +120,7 @@ export class ClientBacklog implements Disposable {
   #hold(bytes: number): boolean {
     this.#memory.waits(bytes);
     if (bytes > 0) return this.#memory.hold(bytes);
-    if (bytes < 0) this.#memory.give(-bytes);
+    if (bytes < 0) this.#memory.release(-bytes);
     return true;
   }
 }

@@ -51,8 +51,8 @@ export async function readEngineTraits({
   imageBuilder,
   dockerEngine,
 }: Pick<StackConfig, "imageBuilder" | "dockerEngine">): Promise<EngineTraits> {
-  const ask = dockerEngine.startsWith("unix:") ? createEngineClient(dockerEngine, false) : undefined;
-  const headers = (await ask?.("/_ping"))?.headers;
+  const requestEngine = dockerEngine.startsWith("unix:") ? createEngineClient(dockerEngine, false) : undefined;
+  const headers = (await requestEngine?.("/_ping"))?.headers;
   const recommended = headers === undefined || headers["builder-version"] === "2" ? "buildkit" : "classic";
   const chosen = imageBuilder === "auto" ? recommended : imageBuilder;
   return {
@@ -74,8 +74,8 @@ export async function readImageArchitecture({
   dockerEngine,
 }: Pick<StackConfig, "imageArchitecture" | "dockerEngine">): Promise<ImageArchitecture> {
   if (imageArchitecture !== "auto") return imageArchitecture;
-  const ask = dockerEngine.startsWith("unix:") ? createEngineClient(dockerEngine, false) : undefined;
-  const version = engineVersion.safeParse((await ask?.("/version"))?.body);
+  const requestEngine = dockerEngine.startsWith("unix:") ? createEngineClient(dockerEngine, false) : undefined;
+  const version = engineVersion.safeParse((await requestEngine?.("/version"))?.body);
   return findImageArchitecture(version.data?.Arch) ?? "amd64";
 }
 

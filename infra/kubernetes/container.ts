@@ -85,12 +85,12 @@ function probes(
   if (health.kind === "socket" || health.kind === "command") return {};
   const { number } = findPort(spec, health.port);
   const { timeout: timeoutSeconds, startingEvery, connection } = healthTimes;
-  const ask = (path: "startupPath" | "readyPath" | "livePath"): Probe =>
+  const buildProbe = (path: "startupPath" | "readyPath" | "livePath"): Probe =>
     health.kind === "http"
       ? { httpGet: { path: health[path], port: number }, timeoutSeconds }
       : { tcpSocket: { port: number }, timeoutSeconds };
   const probe = (path: "startupPath" | "readyPath" | "livePath", every: number, failures: number): Probe => ({
-    ...ask(path),
+    ...buildProbe(path),
     periodSeconds: every,
     failureThreshold: failures,
   });

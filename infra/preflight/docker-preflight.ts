@@ -11,7 +11,7 @@ import { findMissingPrograms } from "./registry-images.ts";
 import { createServer } from "node:net";
 
 export type DockerLook = Readonly<{
-  ask: EngineClient;
+  requestEngine: EngineClient;
   /** Tries a port on this machine; absent where the engine is on another one. */
   probe: PortProbe | undefined;
   /** Begins the names of the stack's own containers. */
@@ -39,10 +39,13 @@ export async function findDockerProblems(config: StackConfig, look: DockerLook):
   return [...ports, ...images];
 }
 
-async function engineProblems({ dockerEngine }: StackConfig, { ask }: DockerLook): Promise<readonly ConfigProblem[]> {
+async function engineProblems(
+  { dockerEngine }: StackConfig,
+  { requestEngine }: DockerLook,
+): Promise<readonly ConfigProblem[]> {
   const key = "dockerEngine";
   try {
-    const { status, body } = await ask("/version");
+    const { status, body } = await requestEngine("/version");
     const api = engineVersion.safeParse(body).data?.ApiVersion;
     if (Number(api?.split(".")[1] ?? 0) >= apiMinorMin) return [];
     const found =
@@ -62,9 +65,9 @@ async function engineProblems({ dockerEngine }: StackConfig, { ask }: DockerLook
 
 async function portProblems(
   config: StackConfig,
-  { ask, probe, prefix }: DockerLook,
+  { requestEngine, probe, prefix }: DockerLook,
 ): Promise<readonly ConfigProblem[]> {
-  const parsed = containers.safeParse((await ask("/containers/json")).body);
+  const parsed = containers.safeParse((await requestEngine("/containers/json")).body);
   const holders = new Map(
     (parsed.data ?? []).flatMap(({ Names, Ports }) =>
       (Ports ?? []).map(({ PublicPort }) => [PublicPort, (Names[0] ?? "").replace(/^\//, "")] as const),
@@ -117,16 +120,16 @@ function clashes(config: StackConfig): readonly ConfigProblem[] {
   });
 }
 
-async function imageProblems(config: StackConfig, { ask }: DockerLook): Promise<readonly ConfigProblem[]> {
+async function imageProblems(config: StackConfig, { requestEngine }: DockerLook): Promise<readonly ConfigProblem[]> {
   const named = Object.entries(listImages(config)).map(
     ([name, reference]) => [imageKeys[name as ImageName], reference] as const,
   );
   const base = config.gatehouseImage === undefined ? [["baseImage", config.baseImage] as const] : [];
   const found = await Promise.all(
     [...named, ...base].map(async ([key, name]): Promise<readonly ConfigProblem[]> => {
-      const here = await ask(`/images/${encodeURI(name)}/json`);
-      if (here.status === 200) return key === "baseImage" ? baseProblems(config, here.body, ask) : [];
-      const there = await ask(`/distribution/${encodeURI(name)}/json`);
+      const here = await requestEngine(`/images/${encodeURI(name)}/json`);
+      if (here.status === 200) return key === "baseImage" ? baseProblems(config, here.body, requestEngine) : [];
+      const there = await requestEngine(`/distribution/${encodeURI(name)}/json`);
       // A registry that wants to know who asks is answered by the engine's own client, later.
       if ([200, 401, 403].includes(there.status)) return [];
       const why = message.safeParse(there.body).data?.message ?? `HTTP ${there.status}`;
@@ -139,7 +142,11 @@ async function imageProblems(config: StackConfig, { ask }: DockerLook): Promise<
 }
 
 /** Images of Node say their version in a variable; others are looked into. */
-async function baseProblems(config: StackConfig, body: unknown, ask: EngineClient): Promise<readonly ConfigProblem[]> {
+async function baseProblems(
+  config: StackConfig,
+  body: unknown,
+  requestEngine: EngineClient,
+): Promise<readonly ConfigProblem[]> {
   const { baseImage: name } = config;
   const environment = image.safeParse(body).data?.Config?.Env ?? [];
   const version = environment.find((line) => line.startsWith("NODE_VERSION="))?.slice("NODE_VERSION=".length);
@@ -156,7 +163,7 @@ async function baseProblems(config: StackConfig, body: unknown, ask: EngineClien
   }
   const buildsDevnet = findUnnamedImages(config).includes("devnet");
   const programs = buildsDevnet ? ["node", "/bin/sh"] : ["node"];
-  const missing = await findMissingPrograms(ask, name, { programs, environment });
+  const missing = await findMissingPrograms(requestEngine, name, { programs, environment });
   if (missing.length === 0) return [];
   const shell = buildsDevnet ? ", and with a shell for the devnet's" : "";
   return problem(`has no ${missing.join(" and no ")}`, `Node ${oldestNode} or later on its PATH${shell}`);

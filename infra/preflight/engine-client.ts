@@ -19,13 +19,13 @@ const answerLimitBytes = 8_388_608;
 /** The way to ask an engine from here; `undefined` where only its own client knows the way (ssh, named pipes, TLS). */
 export function createEngineClient(dockerEngine: string, hasCertificates: boolean): EngineClient | undefined {
   const { protocol, hostname, port, pathname } = new URL(dockerEngine);
-  if (protocol === "unix:") return (path, how) => ask({ url: `http://docker${path}`, socketPath: pathname }, how);
+  if (protocol === "unix:") return (path, how) => send({ url: `http://docker${path}`, socketPath: pathname }, how);
   if (protocol !== "tcp:" || hasCertificates) return undefined;
   const origin = `http://${hostname}:${port === "" ? 2375 : port}`;
-  return (path, how) => ask({ url: `${origin}${path}` }, how);
+  return (path, how) => send({ url: `${origin}${path}` }, how);
 }
 
-async function ask(
+async function send(
   target: Pick<HttpRequest, "url" | "socketPath">,
   { method = "GET", body }: EngineRequest = {},
 ): Promise<EngineAnswer> {

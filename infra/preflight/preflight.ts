@@ -49,11 +49,14 @@ async function targetProblems(
         });
     return [...context, ...(await findRegistryProblems(config, { fetch }))];
   }
-  const ask = createEngineClient(config.dockerEngine, environment["DOCKER_CERT_PATH"] !== undefined);
-  if (ask === undefined) return [];
+  const requestEngine = createEngineClient(config.dockerEngine, environment["DOCKER_CERT_PATH"] !== undefined);
+  if (requestEngine === undefined) return [];
   const isHere = config.dockerEngine.startsWith("unix:");
   const keys = isHere ? findHostKeyProblems(config) : [];
-  return [...keys, ...(await findDockerProblems(config, { ask, probe: isHere ? probePort : undefined, prefix }))];
+  return [
+    ...keys,
+    ...(await findDockerProblems(config, { requestEngine, probe: isHere ? probePort : undefined, prefix })),
+  ];
 }
 
 /** What a stack can't be without, reported by the stack's own keys before the services' schemas would by theirs. */

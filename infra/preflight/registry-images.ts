@@ -11,7 +11,7 @@ import type { EngineClient } from "./engine-client.ts";
 export type RegistryLook = Readonly<{ fetch: typeof globalThis.fetch }>;
 
 /** How long one registry may take over all questions; one that takes longer is left to the cluster. */
-const askTimeoutMs = 3_000;
+const requestTimeoutMs = 3_000;
 
 /** Forms of a manifest that a registry may have (OCI image specification; Docker image manifest, version 2, schema 2). */
 const manifestTypes = [
@@ -55,8 +55,8 @@ function placeOf(reference: string): Place | undefined {
 }
 
 async function isMissing({ registry, repository, version }: Place, { fetch }: RegistryLook): Promise<boolean> {
-  const signal = AbortSignal.timeout(askTimeoutMs);
-  const ask = async (path: string, token?: string) => {
+  const signal = AbortSignal.timeout(requestTimeoutMs);
+  const request = async (path: string, token?: string) => {
     const authorization = token === undefined ? {} : { Authorization: `Bearer ${token}` };
     const url = `https://${registry}/v2/${repository}/${path}`;
     const answer = await fetch(url, { signal, headers: { Accept: manifestTypes, ...authorization } });
@@ -65,11 +65,11 @@ async function isMissing({ registry, repository, version }: Place, { fetch }: Re
     return answer;
   };
   try {
-    const first = await ask("tags/list?n=1");
+    const first = await request("tags/list?n=1");
     const token = first.status === 401 ? await anonymousToken(first, signal, { fetch }) : undefined;
-    const listed = token === undefined ? first : await ask("tags/list?n=1", token);
+    const listed = token === undefined ? first : await request("tags/list?n=1", token);
     if (listed.status !== 200) return false;
-    return (await ask(`manifests/${version}`, token)).status === 404;
+    return (await request(`manifests/${version}`, token)).status === 404;
   } catch {
     // Out of reach from here, or no registry: the cluster may see more of it.
     return false;
@@ -106,17 +106,17 @@ const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
  * of the image, never started, and removed. Where the engine makes none, nothing is known before the build.
  */
 export async function findMissingPrograms(
-  ask: EngineClient,
+  request: EngineClient,
   image: string,
   { programs, environment }: Readonly<{ programs: readonly string[]; environment: readonly string[] }>,
 ): Promise<readonly string[]> {
   const path = environment.find((line) => line.startsWith("PATH="))?.slice("PATH=".length) ?? defaultPath;
   const body = { Image: image, Entrypoint: ["node"], NetworkDisabled: true, Labels: { "io.gatehouse.look": "" } };
-  const made = await ask("/containers/create", { method: "POST", body });
+  const made = await request("/containers/create", { method: "POST", body });
   const id = created.safeParse(made.body).data?.Id;
   if (id === undefined) return [];
   const has = async (file: string) =>
-    (await ask(`/containers/${id}/archive?path=${encodeURIComponent(file)}`, { method: "HEAD" })).status === 200;
+    (await request(`/containers/${id}/archive?path=${encodeURIComponent(file)}`, { method: "HEAD" })).status === 200;
   try {
     const found = await Promise.all(
       programs.map(async (program) => {
@@ -126,6 +126,6 @@ export async function findMissingPrograms(
     );
     return programs.filter((_, index) => found[index] === false);
   } finally {
-    await ask(`/containers/${id}?force=true&v=true`, { method: "DELETE" });
+    await request(`/containers/${id}?force=true&v=true`, { method: "DELETE" });
   }
 }

@@ -130,10 +130,10 @@ function findUnknownKeys(
     .filter((path) => !known.has(path.join(".")))
     .map((path) => {
       const meant = findNearestWord(path.join("."), [...known]);
-      const question = meant === undefined ? ";" : `; did you mean ${meant}?`;
+      const hint = meant === undefined ? ";" : `; did you mean ${meant}?`;
       return {
         key: settingKey(definition.service, path),
-        message: `${definition.service} has no such setting${question} "gatehouse ${definition.service} --help --all" lists them. Correct the name or remove it.`,
+        message: `${definition.service} has no such setting${hint} "gatehouse ${definition.service} --help --all" lists them. Correct the name or remove it.`,
       };
     });
 }

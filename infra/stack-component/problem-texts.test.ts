@@ -107,19 +107,21 @@ it("names an engine that does not answer or is too old", async () => {
     "
   `);
   const look = { prefix: "pay", probe: undefined };
-  expect(await textsOf(() => findDockerProblems(config, { ...look, ask: failing("ENOENT") }))).toMatchInlineSnapshot(`
+  expect(await textsOf(() => findDockerProblems(config, { ...look, requestEngine: failing("ENOENT") })))
+    .toMatchInlineSnapshot(`
     "
     stack dockerEngine: found unix:///nowhere/engine.sock, which does not answer (connect ENOENT); start the Docker engine, or set its address with \`pulumi config set dockerEngine …\`.
     input dockerEngine: found unix:///nowhere/engine.sock, which does not answer (connect ENOENT); start the Docker engine, or set its address.
     "
   `);
-  expect(await textsOf(() => findDockerProblems(config, { ...look, ask: failing("EACCES") }))).toMatchInlineSnapshot(`
+  expect(await textsOf(() => findDockerProblems(config, { ...look, requestEngine: failing("EACCES") })))
+    .toMatchInlineSnapshot(`
     "
     stack dockerEngine: found unix:///nowhere/engine.sock, which does not answer (connect EACCES); you may not use this socket; join its group (often \`docker\`) or run as a user who may.
     input dockerEngine: found unix:///nowhere/engine.sock, which does not answer (connect EACCES); you may not use this socket; join its group (often \`docker\`) or run as a user who may.
     "
   `);
-  expect(await textsOf(() => findDockerProblems(config, { ...look, ask: oldEngine }))).toMatchInlineSnapshot(`
+  expect(await textsOf(() => findDockerProblems(config, { ...look, requestEngine: oldEngine }))).toMatchInlineSnapshot(`
     "
     stack dockerEngine: found an engine with API version 1.20; expected 1.41 or later. Update Docker to 20.10 or later.
     input dockerEngine: found an engine with API version 1.20; expected 1.41 or later. Update Docker to 20.10 or later.
@@ -140,11 +142,11 @@ it("names taken ports and missing images", async () => {
     "/containers/json": [{ Names: ["/other"], Ports: [{ PublicPort: 4_021 }] }],
     "/images/node:20/json": { Config: { Env: ["NODE_VERSION=20.1.0"] } },
   };
-  const ask = (path: string) => {
+  const requestEngine = (path: string) => {
     const [status, body] = path in bodies ? [200, bodies[path]] : [404, { message: "manifest unknown" }];
     return Promise.resolve({ status, body, headers: {} });
   };
-  const look = { ask, probe: undefined, prefix: "pay" };
+  const look = { requestEngine, probe: undefined, prefix: "pay" };
   expect(await textsOf(() => findDockerProblems(config, look))).toMatchInlineSnapshot(`
     "
     stack statusPort: found 9600, as is gatewayPort; give each its own with \`pulumi config set statusPort …\`.

@@ -41,7 +41,7 @@ const formerOffersMax = 64;
 type FormerOffer = Readonly<{ offer: PaymentRequirements; until: number }>;
 
 /** Whether two routes give the same for a payment, whatever each charges for it. */
-function giveTheSame({ accepts: _before, ...before }: Route, { accepts: _after, ...after }: Route): boolean {
+function shareOffers({ accepts: _before, ...before }: Route, { accepts: _after, ...after }: Route): boolean {
   return isDeepStrictEqual(before, after);
 }
 
@@ -70,14 +70,14 @@ export async function openLiveRoutes(
         const problem = reading.ok ? check(reading.value) : undefined;
         return problem === undefined ? reading : { ok: false, problems: [problem] };
       },
-      take: (read: readonly Route[]) => {
+      apply: (read: readonly Route[]) => {
         took(read);
         const until = clock() + formerOfferMs;
         former = new Map(
           read.map((route) => {
             const { key, accepts } = route;
             const before = routes.get(key);
-            if (before === undefined || !giveTheSame(before, route)) return [key, []];
+            if (before === undefined || !shareOffers(before, route)) return [key, []];
             const replaced = before.accepts.filter((offer) => !accepts.some((now) => isDeepStrictEqual(now, offer)));
             const offers = [...formerOf(key), ...replaced.map((offer) => ({ offer, until }))];
             const paid = offers.filter(({ offer }) => accepts.some(({ payTo }) => payTo === offer.payTo));

@@ -47,7 +47,7 @@ export function watchReleases(
   if (path === undefined) return { [Symbol.asyncDispose]: async () => undefined };
   let list: ReleaseList = [];
   const file = watchFile(
-    { path, setting: "upgrade.releasesPath", read: readReleaseList, take: (read: ReleaseList) => void (list = read) },
+    { path, setting: "upgrade.releasesPath", read: readReleaseList, apply: (read: ReleaseList) => void (list = read) },
     { log, files },
   );
   const call = createJsonRpcClient({ url: node.httpUrl, timeoutMs: rateTimeoutMs, answerBytesMax });

@@ -68,8 +68,8 @@ export async function runUpkeep(
   const board = createConditionBoard({ log, metrics, clock, events });
   const charts = createCharts();
   const eventLoop = { lateMs: () => 0, [Symbol.dispose]: () => undefined };
-  const health = startHealth(settings, { log, metrics, clock, ask: sendRequest, board, charts, eventLoop });
-  const dependencies = { log, metrics, clock, ask: sendRequest, state, events, board, charts, health };
+  const health = startHealth(settings, { log, metrics, clock, send: sendRequest, board, charts, eventLoop });
+  const dependencies = { log, metrics, clock, send: sendRequest, state, events, board, charts, health };
   const upkeep = startUpkeep(settings, { ...dependencies, finishes: () => undefined });
   const storage = watchNodeStorage(settings, { ...dependencies, upkeep });
   const control = await listenControl(stateDirectory, upkeep.control, { log, mask: createMask() });

@@ -67,7 +67,7 @@ export function watchNode(url: string, environment: Readonly<Record<string, stri
     log,
     metrics,
     clock: systemClock,
-    ask: sendRequest,
+    send: sendRequest,
     board,
     charts: createCharts(),
     eventLoop: { lateMs: () => 0, [Symbol.dispose]: () => undefined },

@@ -33,7 +33,7 @@ export type UpkeepDependencies = Readonly<{
   log: Logger;
   metrics: Registry;
   clock: Clock;
-  ask: SendRequest;
+  send: SendRequest;
   state: UpkeepState;
   events: EventLog;
   charts: Charts;

@@ -8,7 +8,7 @@ import { pause } from "#daemon/time.ts";
 import { recordStack, listManifests, findManifest, type Manifest } from "#infra/testing/deployed-stack.ts";
 import { createKubectlCluster } from "../../cli/stack-upgrade/kubernetes/kubectl.ts";
 import { createKubernetesPlatform } from "../../cli/stack-upgrade/kubernetes/kubernetes-platform.ts";
-import type { StackQuestions } from "../../cli/stack-upgrade/node-status.ts";
+import type { StackQueries } from "../../cli/stack-upgrade/node-status.ts";
 import { identifyBackend } from "../../cli/stack-upgrade/pulumi/pulumi-backend.ts";
 import type { PulumiCli } from "../../cli/stack-upgrade/pulumi/pulumi-cli.ts";
 import { PulumiError } from "../../cli/stack-upgrade/pulumi/pulumi-process.ts";
@@ -158,7 +158,7 @@ describe.skipIf(lacking !== "" || !hasOpenssl)(
     }
 
     let height = 100;
-    const questions: StackQuestions = {
+    const questions: StackQueries = {
       look: async () => {
         const running = await findRunning();
         if (running === undefined) return { ok: false, message: "no sidecar answers" };
@@ -229,7 +229,7 @@ describe.skipIf(lacking !== "" || !hasOpenssl)(
             const waits = { clock: systemClock, pause: (ms: number) => pause(ms / 10) };
             return createKubernetesPlatform(target, { cluster: createKubectlCluster(target, { program }), ...waits });
           },
-          questions: () => questions,
+          queries: () => questions,
           currentContext: async () => "test",
           pause: (ms) => pause(ms / 10),
           proof: { everyMs: 100, steadyMs: 500 },

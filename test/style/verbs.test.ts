@@ -9,14 +9,14 @@ const verbs = new Set(
   add admit advance age allows annotate answer answers apply arm as ask assign attack attempt audit bars begin
   begins boot bound buffer build bundle buy call can cancel cause change charge check choose claim clear close
   collect compare compile compose compress compute confirm connect copy count create cut decide define delete deny
-  deliver deploy derive describe diagnose digest discard do double download drain drive drop dump edit encode end escape expand
+  deliver deploy derive describe diagnose digest discard divert do double download drain drive drop dump edit encode end escape expand
   expect explain explains fail fetch find finish fit flush follow forecast forget format free from gather get give
   grow guard halt hang has hash hasten hold identify insert inspect install is join judge keep lift limit link lint list listen
   load locate lock log look looks make mark mask may measure memoize merge migrate monitor mount must name names
   needs note notify observe offer on open outlives own parse pass pause pay pick place plan poll post prefer preflight
   prepare price print process prove prune purchase push put quote raise rank reach read recognize record redact
   refuse register release remember remove rename render repeat replace report request require resolve restart
-  restore resume revert rewrite roll route run sample save scale schedule scrape see seed select sell sells send serialize
+  restore resume return revert rewrite roll route run sample save scale schedule scrape see seed select sell sells send serialize
   serve serves set settle share show shows shut sign simulate skip sort spawn split spread start steer stop store
   strip suggest sum supervise sweep sync take test tidy to trace trim unpack update upgrade uses verify view wait
   warn watch wire with without wrap write

@@ -19,18 +19,42 @@ const words = [
   },
   { word: /^tells?(?![a-z])/, instead: "report, notify, show, describe or answer" },
   { word: /^asked(?![a-z])|Asked(?![a-z])/, instead: "requested, or the noun: request, answer, reply" },
+  {
+    // A person is asked.
+    word: /^[aA]sk(?:s|ing)?(?![a-z]|ToConfirm$)|[a-z]Ask(?:s|ing)?(?![a-z])/,
+    instead: "request, send or query, or what is looked at or checked",
+  },
+  { word: /^questions$|[a-z]Questions$|^http_?question$/i, instead: "request or query; a question is put to a person" },
+  {
+    word: /^gives?$|^give(?:Back|Read|To)|[a-z]Give(?:Back)?$/,
+    instead: "release, of what was acquired; deliver, of answers",
+  },
+  { word: /^take$|^taker$|[a-z]Taker$/i, instead: "acquire, of what is released later; receive, read, add or apply" },
+  { word: /^dut(?:y|ies)(?![a-z])|Dut(?:y|ies)(?![a-z])/, instead: "leader, candidate, term or lease" },
+  { word: /^strangers?(?![a-z])|Strangers?(?![a-z])/, instead: "unknown keys, or unknown" },
+  { word: /examination/i, instead: "diagnosis" },
+  { word: /incarnation/i, instead: "instanceId" },
+  { word: /^(?:first|most)Ms$/, instead: "initialMs, maxMs" },
+  { word: /^beside(?!s)|[a-z]Beside(?!s)/, instead: "next to, with, near or other" },
+  { word: /^mend|[a-z]Mend/, instead: "fix or repair" },
 ] as const;
 
-/** Keys of what is stored, which a later release reads, and of settings. */
+/** Keys of what is stored, which a later release reads, of what sidecar and command line say to each other, and of settings. */
 const stored = new Set([
   "cli/stack-upgrade/check-stack.ts: tellsVersion",
   "cli/stack-upgrade/prove-node.ts: tellsVersion",
   "cli/stack-upgrade/stack-record.ts: tellsVersion",
   "gateway/listener/listeners.ts: tellAgeAfterMs",
   "gateway/settings/gateway.ts: tellAgeAfterMs",
+  "sidecar/upkeep/control/control-answers.ts: asksAgain",
+  "sidecar/upkeep/control/resume-command.ts: asksAgain",
+  "sidecar/upkeep/control/upkeep-control.ts: asksAgain",
+  "sidecar/upkeep/restart/due-restart.ts: incarnation",
   "sidecar/upkeep/restart/due-restart.ts: isAsked",
   "sidecar/upkeep/restart/hold.ts: isAsked",
+  "sidecar/upkeep/restart/restart-incident.ts: incarnation",
   "sidecar/upkeep/state/scheduled-upgrade.ts: asked",
+  "sidecar/upkeep/state/upkeep-state.ts: incarnation",
   "sidecar/upkeep/state/upkeep-state.ts: isAsked",
   "sidecar/upkeep/state/upgrade-record.ts: tellsVersion",
   "sidecar/upkeep/upgrade/begin-scheduled.ts: asked",

@@ -105,13 +105,13 @@ function createCall(socketPath: string): Call {
     const sent = body === undefined ? undefined : JSON.stringify(body);
     // Without a version: newer engines refuse what is old, older ones what is new, and these calls are the same in all.
     const url = `http://docker${path}`;
-    const answer = await ask();
+    const answer = await sendOnce();
     const { status } = answer;
     if (status < 300 || allowed.includes(status)) return answer;
     const said = z.object({ message: z.string() }).safeParse(answer.body).data?.message ?? "no reason given";
     throw new EngineError(`the Docker engine refused ${method} ${path} (HTTP ${status}): ${said}`, false);
 
-    async function ask(): Promise<Answer> {
+    async function sendOnce(): Promise<Answer> {
       try {
         const got = await sendRequest({ url, socketPath, method, headers, body: sent, signal });
         const bytes = await readBody(got, answerBytes);

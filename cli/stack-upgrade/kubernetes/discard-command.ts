@@ -9,7 +9,7 @@ const withinMs = 600_000;
 export function formatDiscardCommand(target: KubernetesTarget, place: WorkPlace & Readonly<{ id: string }>): string {
   const name = `${names.job}-discard`;
   const { id } = place;
-  const spec = buildWorkSpec(place, { name, owner: id, action: "discard", more: [id], besideNode: true, withinMs });
+  const spec = buildWorkSpec(place, { name, owner: id, action: "discard", more: [id], onNodeOfPods: true, withinMs });
   const overrides = JSON.stringify({ apiVersion: "v1", spec });
   const options = ["--rm", "--attach", "--restart=Never", `--image=${place.toolImage}`, `--overrides=${overrides}`];
   return formatKubectlCommand(target, "run", name, ...options);

@@ -159,7 +159,7 @@ async function lookAtData(
     owner: own,
     action: "look",
     more: [],
-    besideNode: true,
+    onNodeOfPods: true,
     withinMs: lookMs,
   };
   try {

@@ -117,7 +117,7 @@ async function forgetRestore(record: StackRecord, dependencies: ScaleDependencie
 }
 
 function workOf(record: StackRecord) {
-  return { name: names.job, owner: formatLabelId(record), besideNode: false } as const;
+  return { name: names.job, owner: formatLabelId(record), onNodeOfPods: false } as const;
 }
 
 async function isUnchanged(record: StackRecord, { cluster }: ScaleDependencies): Promise<boolean> {

@@ -16,7 +16,7 @@ export type WorkPod = Readonly<{
   /** Another claim that is read, by its place. */
   source?: Readonly<{ claim: string; place: string }>;
   /** Whether the node runs meanwhile: a claim of one machine is reached on that alone. */
-  besideNode: boolean;
+  onNodeOfPods: boolean;
   withinMs: number;
 }>;
 
@@ -146,7 +146,7 @@ export function buildWorkPod(place: WorkPlace, pod: WorkPod): ClusterObject {
 
 /** What such a pod runs. Pure. */
 export function buildWorkSpec({ prefix, toolImage, user }: WorkPlace, pod: WorkPod) {
-  const { source, besideNode, withinMs } = pod;
+  const { source, onNodeOfPods, withinMs } = pod;
   const nodePods = { "app.kubernetes.io/instance": prefix, "app.kubernetes.io/component": "node" };
   return {
     restartPolicy: "Never",
@@ -162,7 +162,7 @@ export function buildWorkSpec({ prefix, toolImage, user }: WorkPlace, pod: WorkP
       fsGroupChangePolicy: "OnRootMismatch",
       seccompProfile: { type: "RuntimeDefault" },
     },
-    ...(besideNode ? { affinity: { podAffinity: besidePods(nodePods) } } : {}),
+    ...(onNodeOfPods ? { affinity: { podAffinity: buildPodAffinity(nodePods) } } : {}),
     containers: [
       {
         name: "work",
@@ -187,7 +187,7 @@ export function buildWorkSpec({ prefix, toolImage, user }: WorkPlace, pod: WorkP
   };
 }
 
-function besidePods(matchLabels: Readonly<Record<string, string>>) {
+function buildPodAffinity(matchLabels: Readonly<Record<string, string>>) {
   const term = { labelSelector: { matchLabels }, topologyKey: "kubernetes.io/hostname" };
   return { requiredDuringSchedulingIgnoredDuringExecution: [term] };
 }

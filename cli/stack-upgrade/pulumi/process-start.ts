@@ -17,7 +17,7 @@ const startField = 19;
  */
 export async function readProcessStart(pid: number): Promise<string | undefined> {
   const { bootId } = bootTime();
-  if (bootId === undefined) return await askPs(pid);
+  if (bootId === undefined) return await queryPs(pid);
   const fields = await readStatFields(pid);
   // A zombie has ended, and only waits for being asked how.
   return fields === undefined || fields[stateField] === "Z" ? undefined : `${bootId} ${fields[startField]}`;
@@ -36,7 +36,7 @@ export async function readStatFields(pid: number): Promise<readonly string[] | u
 }
 
 /** Where there is no /proc. */
-async function askPs(pid: number): Promise<string | undefined> {
+async function queryPs(pid: number): Promise<string | undefined> {
   try {
     const { stdout } = await run("ps", ["-o", "lstart=", "-p", String(pid)], { timeout: psMs });
     return stdout.trim() || undefined;

@@ -9,7 +9,7 @@ import { createKillSwitch } from "./kill-switch.ts";
 import { createWorldCluster, endPod, scaleWorld } from "./world-cluster.ts";
 import { createWorldEngine } from "./world-engine.ts";
 import { createWorldProcesses, createWorldPulumi } from "./world-pulumi.ts";
-import { createWorldQuestions } from "./world-questions.ts";
+import { createWorldQueries } from "./world-queries.ts";
 import {
   names,
   newImage,
@@ -80,7 +80,7 @@ export function createStackWorld(newVersion: NewVersion, kind: StackTarget["kind
       platform: createPlatform(),
       pulumi: createWorldPulumi(parts),
       processes: createWorldProcesses(parts),
-      questions: createWorldQuestions(parts),
+      queries: createWorldQueries(parts),
       say: () => {},
       clock: time.clock,
       pause,

@@ -43,7 +43,7 @@ export class HeldConnection {
   }
 
   /** Takes note of a request whose head node:http has read. */
-  asks(request: IncomingMessage, response: ServerResponse, clock: () => number): void {
+  beginRequest(request: IncomingMessage, response: ServerResponse, clock: () => number): void {
     this.#hasRequested = true;
     this.#request = request;
     this.#underWay += 1;
@@ -76,12 +76,13 @@ export class HeldConnection {
   standing(nowMs: number): ConnectionStanding {
     if (this.server !== undefined) return this.server.standing();
     if (this.#isUpgraded) return { kind: "busy", sinceMs: this.#idleSinceMs };
-    const isAsking = this.#underWay > 0;
+    const isRequesting = this.#underWay > 0;
     const isWhole = this.#underWay > 1 || this.#request?.complete === true;
     // What is still on its way to the client is an answer under way, too.
-    if ((isAsking && isWhole) || this.socket.writableLength > 0) return { kind: "busy", sinceMs: this.#idleSinceMs };
+    if ((isRequesting && isWhole) || this.socket.writableLength > 0)
+      return { kind: "busy", sinceMs: this.#idleSinceMs };
     // Node reports nothing about a head that has begun, so that its age counts from the first look.
-    if (isAsking || this.socket.bytesRead > this.#readAtWhole) {
+    if (isRequesting || this.socket.bytesRead > this.#readAtWhole) {
       this.#begunAtMs ??= nowMs;
       return { kind: "unfinished", sinceMs: this.#begunAtMs };
     }

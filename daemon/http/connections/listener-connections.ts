@@ -75,7 +75,7 @@ export class ListenerConnections {
    */
   bound(server: Server): void {
     server.on("request", (request: IncomingMessage, response: ServerResponse) =>
-      this.#held.get(request.socket)?.asks(request, response, this.#room.clock),
+      this.#held.get(request.socket)?.beginRequest(request, response, this.#room.clock),
     );
     // A separate listener would make node:http take every upgrade.
     if (server.listenerCount("upgrade") > 0) {

@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6, type Socket } from "node:net";
 import type { Server } from "node:http";
 import ipaddr from "ipaddr.js";
-import { giveRead, putBefore, takeReads, type ServeConnection } from "../raw-connections.ts";
+import { returnRead, putBefore, divertReads, type ServeConnection } from "../raw-connections.ts";
 
 /**
  * What the first bytes of a proxy's connection are, as far as they have come: not whole yet, no header of the PROXY protocol, or one that
@@ -104,7 +104,7 @@ function awaitHeader(socket: Socket, behind: ServeConnection): void {
   socket.on("end", close);
   const ended = () => clearTimeout(timer);
   socket.on("close", ended);
-  const reads = takeReads(socket, (bytes) => {
+  const reads = divertReads(socket, (bytes) => {
     read = Buffer.concat([read, bytes]);
     const header = readProxyHeader(read);
     if (header.kind === "malformed") close();
@@ -117,7 +117,7 @@ function awaitHeader(socket: Socket, behind: ServeConnection): void {
     if (header.source !== undefined) Object.defineProperty(socket, "remoteAddress", { value: header.source });
     behind(socket);
     // Only now, because the fast path takes what is read from here on, and never sees what the stream had before.
-    if (read.length > header.endsAt) giveRead(socket, read.subarray(header.endsAt));
+    if (read.length > header.endsAt) returnRead(socket, read.subarray(header.endsAt));
     return true;
   });
 }

@@ -38,7 +38,7 @@ export function startLedgerComparison(
   const { log, isSettler } = dependencies;
   let walk = createLedgerWalk(dependencies);
   let last: LedgerComparison | undefined;
-  const report = createTeller(log);
+  const report = createReporter(log);
   const look = async () => {
     try {
       const { mismatches, atMs } = await walk.look();
@@ -75,7 +75,7 @@ const notAtNode =
   "the ledger says that a payment is settled, and the node, whose newest block is older than that, does not have it: the node is behind";
 
 /** Logs each mismatch once, and once more when the node that was behind has caught up and still does not have it. */
-function createTeller(log: Logger): (mismatches: readonly Mismatch[]) => void {
+function createReporter(log: Logger): (mismatches: readonly Mismatch[]) => void {
   let logged: ReadonlyMap<Hex, readonly string[]> = new Map();
   return (mismatches) => {
     const next = new Map<Hex, readonly string[]>();

@@ -28,7 +28,7 @@ export function startCandidate(options: SettlingOptions, dependencies: Candidate
   const stop = new AbortController();
   const pause = createWakeablePause(dependencies.pause);
   let term: Term | undefined;
-  const { asking, claiming, readiness } = createAsking(dependencies);
+  const { querying, claiming, readiness } = createQuerying(dependencies);
 
   const serve = async (number: number, begun: Term, claim: () => LeaseClaim): Promise<void> => {
     log.info({ event: "term-begun", term: number }, "this replica settles from now on");
@@ -67,11 +67,11 @@ export function startCandidate(options: SettlingOptions, dependencies: Candidate
     );
     const number = await claiming(deadline.claim(), lease.acquire, (given) => given !== undefined);
     if (number === undefined) return;
-    const begun = await asking(() => startLeaderTerm(options, { ...dependencies, ...shared.inTerm(number) }));
+    const begun = await querying(() => startLeaderTerm(options, { ...dependencies, ...shared.inTerm(number) }));
     if (begun === undefined) return;
     if (isLate) begun.lose();
     else await serve(number, begun, deadline.claim);
-    if (stop.signal.aborted) await asking(() => lease.release(number));
+    if (stop.signal.aborted) await querying(() => lease.release(number));
   };
 
   const run = async (): Promise<void> => {
@@ -97,10 +97,10 @@ export function startCandidate(options: SettlingOptions, dependencies: Candidate
 }
 
 /** Queries the database, and notices whether it answers. */
-function createAsking({ log }: Pick<CandidateDependencies, "log">) {
+function createQuerying({ log }: Pick<CandidateDependencies, "log">) {
   let state: ReadinessCheck = { ok: true, message: "answers" };
   /** What the work gives, or nothing when the database can't be used now. */
-  const asking = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
+  const querying = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
     try {
       const result = await work();
       if (!state.ok) log.info({ event: "ledger-answers" }, "the ledger answers again");
@@ -116,10 +116,10 @@ function createAsking({ log }: Pick<CandidateDependencies, "log">) {
   };
   /** The same for a lease, whose deadline moves when it is given. */
   const claiming = async <T>(claim: LeaseClaim, work: () => Promise<T>, isMine: (said: T) => boolean) => {
-    const said = await asking(work);
+    const said = await querying(work);
     if (said !== undefined && isMine(said)) claim.confirm();
     else claim.drop();
     return said;
   };
-  return { asking, claiming, readiness: () => state };
+  return { querying, claiming, readiness: () => state };
 }

@@ -8,10 +8,10 @@ test("a request that is in the way of another and declined before it is looked f
   const place = { path: ":memory:", rival: "the other test", setting: "ledger.path" };
   await using store = openSqliteStore({ ...place, migrations: sqliteLedgerMigrations });
   const [options, clock, guard] = [{ chainId: 1_672 }, () => sampleMs, async () => undefined];
-  const { ask } = createRequests(options, { store, clock, guard });
-  expect(await ask(sampleSettlement)).toBe(true);
+  const { add } = createRequests(options, { store, clock, guard });
+  expect(await add(sampleSettlement)).toBe(true);
   const other = { ...sampleSettlement, id: `0x${"2e".repeat(32)}` } as const;
-  expect(await ask(other), "the first one is there").toBe(false);
+  expect(await add(other), "the first one is there").toBe(false);
   let declines = 1;
   const declining = createRequests(options, {
     clock,
@@ -25,6 +25,6 @@ test("a request that is in the way of another and declined before it is looked f
       },
     },
   });
-  expect(await declining.ask(sampleSettlement)).toBe(true);
+  expect(await declining.add(sampleSettlement)).toBe(true);
   expect(await store.rows("SELECT id FROM settlement")).toEqual([{ id: sampleSettlement.id }]);
 });

@@ -12,7 +12,7 @@ export type Requests = Readonly<{
    * Requests a settlement, which makes the one who asks its owner; asking again changes nothing. False when another payment has the
    * same authorization nonce.
    */
-  ask: (settlement: Settlement) => Promise<boolean>;
+  add: (settlement: Settlement) => Promise<boolean>;
   /** What is on record about settlements, with the newest transaction of each; those that are not there are not in the answer. */
   states: (ids: readonly Hex[]) => Promise<ReadonlyMap<Hex, Recorded>>;
   /** Why the last request for a settlement came to nothing, if one did. */
@@ -49,9 +49,9 @@ const inTheWaySql = `SELECT id FROM settlement WHERE chain_id = $1
     AND (id = $2 OR (asset = $3 AND payer = $4 AND authorization_nonce = $5 AND state <> 'failed'))`;
 
 /** Between two statements a request may be declined, this often at most. */
-const askAttemptsMax = 3;
+const insertAttemptsMax = 3;
 
-const takeBackSql = `DELETE FROM settlement WHERE chain_id = $1 AND id = $2 AND state = 'begun'
+const withdrawSql = `DELETE FROM settlement WHERE chain_id = $1 AND id = $2 AND state = 'begun'
   AND NOT EXISTS (SELECT 1 FROM attempt WHERE attempt.chain_id = settlement.chain_id AND settlement_id = settlement.id)`;
 
 const sayWhySql = `INSERT INTO unsent (chain_id, id, message, at_ms) VALUES ($1, $2, $3, $4)
@@ -63,10 +63,10 @@ export function createRequests(
   { store, clock, guard }: RequestsDependencies,
 ): Requests & LeaderRequests {
   return {
-    ask: async (settlement) => {
+    add: async (settlement) => {
       const row = toSettlementRow(chainId, settlement);
       const text = `INSERT INTO settlement (${settlementColumns}) VALUES ${formatValues([row])} ON CONFLICT DO NOTHING`;
-      for (let attempt = 1; attempt <= askAttemptsMax; attempt += 1) {
+      for (let attempt = 1; attempt <= insertAttemptsMax; attempt += 1) {
         if ((await store.change(text, row)) === 1) return true;
         const found = await store.rows(inTheWaySql, [chainId, settlement.id, ...toAuthorizationKey(settlement)]);
         if (found.some(({ id }) => id === settlement.id)) return true;
@@ -87,7 +87,7 @@ export function createRequests(
     decline: (id, message) =>
       store.transaction(async (connection) => {
         await guard(connection);
-        await connection.change(takeBackSql, [chainId, id]);
+        await connection.change(withdrawSql, [chainId, id]);
         await connection.change(sayWhySql, [chainId, id, message, clock()]);
         await connection.change("DELETE FROM unsent WHERE at_ms < $1", [clock() - unsentAgeMaxMs]);
       }),

@@ -64,7 +64,7 @@ test("a sale whose request was declined does not get the success of the next one
   const leader = inTerm((await lease.acquire()) ?? 0);
   await leader.requests.decline(payment.id, "the chain asks too much");
   const settlement = toSettlement(payment, "second", sampleMs);
-  expect(await requests.ask(settlement)).toBe(true);
+  expect(await requests.add(settlement)).toBe(true);
   await leader.ledger.begin([{ settlement, attempt: sampleAttempt }]);
   await leader.ledger.finish(new Map([[payment.id, { state: "settled", transaction: sampleAttempt.hash }]]));
   poll();
@@ -75,15 +75,15 @@ test("a sale whose request was declined does not get the success of the next one
 
 test("a sale whose request is declined while it tries again, in a replica that stops, may still ask again", async () => {
   if (payment === undefined) throw new Error("no payment");
-  let onTake: () => Promise<void> = pass;
+  let onAcquire: () => Promise<void> = pass;
   const { settler, requests, lease, inTerm, watch } = startReplica({
-    beforeStatement: async (what) => (what === "take" ? onTake() : undefined),
+    beforeStatement: async (what) => (what === "acquire" ? onAcquire() : undefined),
     isStopping: true,
   });
   await using _ = watch;
-  expect(await requests.ask(toSettlement(payment, "first", sampleMs))).toBe(true);
+  expect(await requests.add(toSettlement(payment, "first", sampleMs))).toBe(true);
   const leader = inTerm((await lease.acquire()) ?? 0);
-  onTake = () => leader.requests.decline(payment.id, "the chain asks too much");
+  onAcquire = () => leader.requests.decline(payment.id, "the chain asks too much");
   const { caller } = createSale(payment, "first");
   expect(await settler.settle(payment, caller)).toEqual({ state: "pending", transaction: "" });
 });

@@ -21,7 +21,7 @@ import { startCandidate } from "./candidate.ts";
 import type { SharedLedger } from "./shared-ledger.ts";
 
 export type SharedSettlerDependencies = Readonly<{
-  requests: Pick<Requests, "ask" | "states" | "unsentReason">;
+  requests: Pick<Requests, "add" | "states" | "unsentReason">;
   watch: OutcomeWatch;
   ownership: Ownership;
   /** Whether the chain would take the payment now. */
@@ -50,7 +50,7 @@ export function createSharedSettler(options: SettlerOptions, dependencies: Share
       if (state === undefined) {
         const refusal = refuseTime(payment.authorization, clock()) ?? (await check(payment));
         if (refusal === undefined) {
-          if (!(await requests.ask(toSettlement(payment, caller.owner, clock())))) {
+          if (!(await requests.add(toSettlement(payment, caller.owner, clock())))) {
             return { state: "refused", refusal: nonceUsed };
           }
           onRequest();
@@ -60,7 +60,7 @@ export function createSharedSettler(options: SettlerOptions, dependencies: Share
           if (state === undefined) return { state: "refused", refusal };
         }
       }
-      const isOwner = await ownership.take(id, caller.owner);
+      const isOwner = await ownership.acquire(id, caller.owner);
       if (state !== undefined && state.state !== "begun")
         return answerFor({ id, answer: state, caller, isOwner }, ownership);
       const answer = await waitFor(payment, options, dependencies);

@@ -115,7 +115,7 @@ function startIntake(options: SettlingOptions, dependencies: IntakeDependencies)
       leaving.delete(id);
     }
   };
-  const take = async (): Promise<void> => {
+  const pickUp = async (): Promise<void> => {
     const before = new Set(book.all().map(({ settlement }) => settlement.id));
     const room = inFlightMax - before.size;
     if (room <= 0) return;
@@ -131,7 +131,7 @@ function startIntake(options: SettlingOptions, dependencies: IntakeDependencies)
   const run = async (): Promise<void> => {
     while (!over.aborted) {
       try {
-        await take();
+        await pickUp();
       } catch (error) {
         if (!isFault(error))
           log.error(

@@ -5,16 +5,16 @@ import { createNonces } from "./nonces.ts";
 test("nonces follow one another from the chain's next one", () => {
   const nonces = createNonces();
   nonces.rebase(7);
-  expect([nonces.take(), nonces.take(), nonces.take()]).toEqual([7, 8, 9]);
+  expect([nonces.acquire(), nonces.acquire(), nonces.acquire()]).toEqual([7, 8, 9]);
   expect(nonces.next()).toBe(10);
 });
 
 test("one that was given back is given out again, before later ones", () => {
   const nonces = createNonces();
   nonces.rebase(7);
-  for (let taken = 0; taken < 3; taken += 1) nonces.take();
+  for (let taken = 0; taken < 3; taken += 1) nonces.acquire();
   nonces.release(8);
-  expect([nonces.take(), nonces.take()]).toEqual([8, 10]);
+  expect([nonces.acquire(), nonces.acquire()]).toEqual([8, 10]);
 });
 
 test("after a restart the nonces of journalled transactions are not given out", () => {
@@ -22,25 +22,25 @@ test("after a restart the nonces of journalled transactions are not given out", 
   nonces.hold(7);
   nonces.hold(9);
   nonces.rebase(7);
-  expect([nonces.take(), nonces.take()]).toEqual([8, 10]);
+  expect([nonces.acquire(), nonces.acquire()]).toEqual([8, 10]);
 });
 
 test("what a pool counts stays held until the chain has it", () => {
   const nonces = createNonces();
   for (const nonce of [5, 6, 7]) nonces.hold(nonce);
   nonces.startFrom(8);
-  expect(nonces.take()).toBe(8);
+  expect(nonces.acquire()).toBe(8);
   nonces.rebase(5);
-  expect(nonces.take()).toBe(9);
+  expect(nonces.acquire()).toBe(9);
 });
 
 test("a chain that went back starts over", () => {
   const nonces = createNonces();
   nonces.rebase(7);
-  nonces.take();
+  nonces.acquire();
   nonces.reset(3);
   expect(nonces.anyHeld()).toBe(false);
-  expect(nonces.take()).toBe(3);
+  expect(nonces.acquire()).toBe(3);
 });
 
 test("whatever happens, no nonce is given out that is held or gone", () => {
@@ -55,7 +55,7 @@ test("whatever happens, no nonce is given out that is held or gone", () => {
       let floor = 0;
       for (const next of steps) {
         if (next.do === "take") {
-          const nonce = nonces.take();
+          const nonce = nonces.acquire();
           expect(held.has(nonce) || nonce < floor).toBe(false);
           held.add(nonce);
           continue;

@@ -4,7 +4,7 @@
  */
 export type Nonces = Readonly<{
   /** The lowest nonce that the chain has not used and no transaction of ours holds. */
-  take: () => number;
+  acquire: () => number;
   /** Marks a nonce as used by a transaction that may be on its way. */
   hold: (nonce: number) => void;
   /** Gives a nonce back whose transaction certainly went nowhere. */
@@ -17,7 +17,7 @@ export type Nonces = Readonly<{
   reset: (next: number) => void;
   /** Whether any transaction may be on its way. */
   anyHeld: () => boolean;
-  /** The next nonce that `take` would give out. */
+  /** The next nonce that `acquire` would return. */
   next: () => number;
 }>;
 
@@ -32,7 +32,7 @@ export function createNonces(): Nonces {
   };
   return {
     next,
-    take: () => {
+    acquire: () => {
       const nonce = next();
       held.add(nonce);
       return nonce;

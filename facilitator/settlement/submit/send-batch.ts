@@ -146,7 +146,7 @@ function signBatch(
     const before = entry.attempts.at(-1);
     const fees = before === undefined ? now : raiseFees(before, now, { percent: options.bumpPercent, limit });
     if (fees === undefined) return [];
-    const nonce = replaced === undefined ? nonces.take() : replaced.nonce;
+    const nonce = replaced === undefined ? nonces.acquire() : replaced.nonce;
     const { asset, callData } = entry.settlement;
     const transaction = { chainId: options.chainId, nonce, to: asset, data: callData, gas: BigInt(options.gasLimit) };
     const signed = signer.sign({ ...transaction, ...fees });

@@ -20,7 +20,7 @@ export type ClientCallsDependencies = Readonly<{
 }>;
 
 /** A client's messages that are being answered. Disposing of it gives them up. */
-export type ClientCalls = Disposable & Readonly<{ take: (message: Buffer) => void; underWay: () => number }>;
+export type ClientCalls = Disposable & Readonly<{ handle: (message: Buffer) => void; underWay: () => number }>;
 
 /** Most bytes of an error in the place of a batch's entry, besides its id. */
 const refusalBytes = 128;
@@ -40,7 +40,7 @@ export function createClientCalls(
   };
   return {
     underWay: () => underWay,
-    take: (message) => {
+    handle: (message) => {
       const afterReply: (() => void)[] = [];
       let flow: AnswerFlow | undefined;
       let isDone = false;
@@ -53,10 +53,10 @@ export function createClientCalls(
         if (flow !== undefined) flows.delete(flow);
         reply(answer, afterReply);
       };
-      const take = (answer: TextAnswer | CollectionFailure) =>
+      const receive = (answer: TextAnswer | CollectionFailure) =>
         done(typeof answer === "string" ? failedAnswer(message, answer, limits) : answer.text);
-      const takeLong = ({ parts }: LongAnswer) => done(parts);
-      const sink = createTextSink(answerBytes(message, limits), held, take, takeLong);
+      const receiveLong = ({ parts }: LongAnswer) => done(parts);
+      const sink = createTextSink(answerBytes(message, limits), held, receive, receiveLong);
       const own = subscriptions.forMessage((run) => afterReply.push(run));
       flow = handle(message, { caller, memory: held, traceContext, subscriptions: own }, sink);
       if (!isDone) flows.add(flow);

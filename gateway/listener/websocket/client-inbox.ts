@@ -12,8 +12,8 @@ export type ClientInbox = Readonly<{
 /** How messages are taken, and whether one may be now. */
 export type ClientInboxDependencies = Readonly<{
   socket: Pick<WebSocket, "pause" | "resume" | "isPaused">;
-  mayTake: () => boolean;
-  take: (message: Buffer) => void;
+  mayHandle: () => boolean;
+  handle: (message: Buffer) => void;
   turns: SharedTurns;
   /** Whose turns they are. */
   caller: string;
@@ -27,8 +27,8 @@ export type ClientInboxDependencies = Readonly<{
  */
 export function createClientInbox({
   socket,
-  mayTake,
-  take,
+  mayHandle,
+  handle,
   turns,
   caller,
   isLeaving,
@@ -44,16 +44,16 @@ export function createClientInbox({
     if (isRunning || turn.isWaiting) return;
     isRunning = true;
     let mayBegin = isOwnTurn;
-    while (waiting.length > 0 && mayTake() && (mayBegin || !turn.waitToBegin(ofCaller))) {
+    while (waiting.length > 0 && mayHandle() && (mayBegin || !turn.waitToBegin(ofCaller))) {
       mayBegin = false;
       const message = waiting.shift();
       if (message === undefined) break;
-      take(message);
+      handle(message);
       // Messages come one by one, also those of one read: only the clock shows how many there are.
       turn.waitIfOver(ofCaller);
     }
     isRunning = false;
-    if (turn.isWaiting || !mayTake()) socket.pause();
+    if (turn.isWaiting || !mayHandle()) socket.pause();
     else if (socket.isPaused) socket.resume();
   };
   return {
@@ -87,7 +87,7 @@ export function holdPartialMessages({
   connection.prependListener("data", (piece: Buffer) => {
     bytes += piece.length;
     if (bytes <= smallBytes) return;
-    if (memory.take(bytes - held)) {
+    if (memory.tryAcquire(bytes - held)) {
       memory.waits(bytes - held);
       held = bytes;
     } else if (socket.readyState === socket.OPEN) {
@@ -97,7 +97,7 @@ export function holdPartialMessages({
   });
   return {
     whole: () => {
-      memory.give(held);
+      memory.release(held);
       memory.waits(-held);
       bytes = 0;
       held = 0;

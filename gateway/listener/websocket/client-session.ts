@@ -72,11 +72,11 @@ export function serveClient(
     goOn();
   };
   const calls = createClientCalls(client, { policy, handle, subscriptions, send, answered });
-  const mayTake = () => calls.underWay() < callsInFlight && unsentBytes() <= queueBytes;
+  const mayHandle = () => calls.underWay() < callsInFlight && unsentBytes() <= queueBytes;
   const inbox = createClientInbox({
     socket,
-    mayTake,
-    take: calls.take,
+    mayHandle,
+    handle: calls.handle,
     turns,
     caller: caller.key,
     isLeaving: gracefulClose.hasBegun,

@@ -75,11 +75,11 @@ test("the commands are those of the deployment, ready for a shell", () => {
 
 test("a node that only the sidecar reaches is asked from the sidecar's own place", () => {
   const commandPrefix = "docker exec -it gatehouse-sidecar node /app/cli/gatehouse.js";
-  const { askRpc } = deployment({
+  const { queryRpc } = deployment({
     GATEHOUSE_SIDECAR_NODE_HTTP_URL: "http://node:18100",
     GATEHOUSE_SIDECAR_UPKEEP_COMMAND_PREFIX: commandPrefix,
   });
-  expect(askRpc).toBe(`${commandPrefix} doctor`);
+  expect(queryRpc).toBe(`${commandPrefix} doctor`);
 });
 
 test("for a node that hangs it says what this deployment does", () => {
@@ -103,9 +103,9 @@ test("a node of another chain has a runbook that says so", () => {
 });
 
 test("no command shows what an address has besides its origin", () => {
-  const { askRpc } = deployment({
+  const { queryRpc } = deployment({
     GATEHOUSE_SIDECAR_NODE_HTTP_URL: "http://operator:hunter2@10.0.0.7:8545/v1/secret-key",
   });
-  expect(askRpc).toContain(" http://10.0.0.7:8545");
-  expect(askRpc).not.toMatch(/hunter2|secret-key/);
+  expect(queryRpc).toContain(" http://10.0.0.7:8545");
+  expect(queryRpc).not.toMatch(/hunter2|secret-key/);
 });

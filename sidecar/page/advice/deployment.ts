@@ -6,7 +6,7 @@ import type { CommandWords } from "../../upkeep/command-words.ts";
 /** The commands by which a person looks at this very node; one is absent where this deployment has none. */
 export type Deployment = Readonly<{
   /** Queries the node's RPC: where the sidecar has its own place, from there, as only there the node's address leads to it. */
-  askRpc: string;
+  queryRpc: string;
   /** Whether the sidecar restarts a node that hangs. */
   restartsHung: boolean;
   /** Shows whether the node's process runs. */
@@ -45,7 +45,7 @@ export function buildDeployment(settings: SidecarSettings, facts: DeploymentFact
   // The origin alone: what else an address has may be a key.
   const rpc = new URL(settings.node.httpUrl).origin;
   return {
-    askRpc:
+    queryRpc:
       settings.upkeep.commandPrefix === undefined
         ? `curl -sS -m 5 -H 'Content-Type: application/json' -d '${body}' ${quoteShellWord(rpc)}`
         : `${gatehouse} doctor`,

@@ -3,13 +3,13 @@ import { step } from "./step.ts";
 
 /** What to do about the node's process and its chain. */
 export const nodeAdvice: AdviceTable = {
-  RpcAnswering: ({ reason }, { showProcess, showLog, start, askRpc, restartsHung }) => {
+  RpcAnswering: ({ reason }, { showProcess, showLog, start, queryRpc, restartsHung }) => {
     if (reason === "Refused") {
       return [
         step("See whether the node's process runs.", showProcess),
         step("Read why it ended at the end of its log.", showLog),
         step("Mend that, then start the node.", start),
-        step("See that it answers.", askRpc),
+        step("See that it answers.", queryRpc),
       ];
     }
     if (reason === "NameUnresolved") {
@@ -22,7 +22,7 @@ export const nodeAdvice: AdviceTable = {
     }
     if (reason === "TimedOut") {
       return [
-        step("Ask the node yourself.", askRpc),
+        step("Ask the node yourself.", queryRpc),
         step("Read the end of its log; look at its CPU and its disk.", showLog),
         restartsHung
           ? step("Wait: Gatehouse restarts a node that hangs for restart.hungAfterMs.")
@@ -30,13 +30,13 @@ export const nodeAdvice: AdviceTable = {
       ];
     }
     return [
-      step("Ask the node yourself, and see who answers.", askRpc),
+      step("Ask the node yourself, and see who answers.", queryRpc),
       step("See which program listens there.", showProcess),
       step("If the node answers at another address, correct the setting node.httpUrl."),
     ];
   },
-  ChainIdExpected: (_, { askRpc }) => [
-    step("See which node answers there.", askRpc),
+  ChainIdExpected: (_, { queryRpc }) => [
+    step("See which node answers there.", queryRpc),
     step("Correct the setting node.httpUrl, or node.chainId if this is the chain you want."),
   ],
   HeightAdvancing: ({ reason }, { showLog }) => {
@@ -73,7 +73,7 @@ export const nodeAdvice: AdviceTable = {
     ];
   },
   GatewayServing: () => [step("Correct the setting node.webSocketUrl, and read the sidecar's own log.")],
-  CallsAnswered: ({ reason }, { showLog, askRpc }) =>
+  CallsAnswered: ({ reason }, { showLog, queryRpc }) =>
     reason === "Shed"
       ? [
           step("See whether the gateway itself is slow (GatewayResponsive): then it needs more CPU."),
@@ -81,7 +81,7 @@ export const nodeAdvice: AdviceTable = {
         ]
       : [
           step("Read the node's log: it answers health checks and fails what callers send.", showLog),
-          step("See how it answers you.", askRpc),
+          step("See how it answers you.", queryRpc),
           step("Send it one of the calls that the message names, past the gateway, and compare."),
         ],
   CertificateValid: ({ reason }) => [

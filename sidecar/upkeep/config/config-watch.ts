@@ -51,7 +51,7 @@ export function watchConfig(options: ConfigWatchOptions, { log }: Readonly<{ log
     file: watch(path, { ignoreInitial: true, usePolling: polling, interval: pollIntervalMs })
       .on("all", onEvent)
       .on("error", onError),
-    directory: polling ? undefined : besideFile(path, onEvent, onError),
+    directory: polling ? undefined : watchDirectoryOf(path, onEvent, onError),
   });
   let watchers = begin();
 
@@ -78,7 +78,7 @@ async function close({ file, directory }: Watchers): Promise<void> {
 }
 
 /** Watches the directory for the file itself and for the links of a ConfigMap (`..data`), not for what else happens there. */
-function besideFile(
+function watchDirectoryOf(
   path: string,
   onEvent: () => void,
   onError: (error: unknown) => void,

@@ -93,7 +93,7 @@ async function keepCopy(
 }
 
 /** Removes what a kill in the middle of an earlier write left next to node.conf. Only for who holds its lock. */
-export async function tidyBesideConfig(path: string): Promise<void> {
+export async function tidyAroundConfig(path: string): Promise<void> {
   await removeTemporariesOf(await behindLinks(path));
 }
 

@@ -53,7 +53,7 @@ export type RefusedEditDependencies = Readonly<{
 export type EditRefusal = Readonly<{ words: string; wakeInMs?: number }>;
 
 /** Time until `restart.checkCommand` is asked again of what it refused: at first, and at most; it doubles each time. */
-const askAgain = { initialMs: 10_000, maxMs: 600_000 };
+const checkAgain = { initialMs: 10_000, maxMs: 600_000 };
 
 /** One reason why a node would not start; `id` is the same for the same fault of another content. */
 type Fault = Readonly<{ id: string; words: string }>;
@@ -163,7 +163,7 @@ async function dryStart(
     return undefined;
   }
   const count = (before?.refusal?.count ?? 0) + 1;
-  const wakeInMs = doubleWait(count, askAgain);
+  const wakeInMs = doubleWait(count, checkAgain);
   const again = `runs again at ${new Date(clock.wallMs() + wakeInMs).toISOString()}, or at once by ${command("resume")}.`;
   const said = result.said === undefined || result.said === "" ? "" : `: ${result.said}`;
   const words =

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import type { Logger } from "#daemon/log/log.ts";
 import type { ConfigVersions } from "./config-versions.ts";
-import { tidyBesideConfig } from "./config-writer.ts";
+import { tidyAroundConfig } from "./config-writer.ts";
 import type { NodePlace } from "./node-place.ts";
 
 /** Removes what a sidecar that was killed in the middle of a write left behind. */
@@ -19,7 +19,7 @@ export async function tidyConfig({
   if (!locked.ok) return;
   try {
     await versions.tidy();
-    await tidyBesideConfig(configPath);
+    await tidyAroundConfig(configPath);
   } catch (error) {
     log.warn({ event: "config-not-tidied", err: error }, "temporary files of an earlier run could not be removed");
   }

@@ -19,7 +19,7 @@ type PlannedWork = Readonly<{
   /** The request for the plan; with the plan's digest it begins the work. */
   body: object;
   /** The question that a person answers with yes. */
-  ask: (shown: UpgradeAnswer) => string;
+  formatQuestion: (shown: UpgradeAnswer) => string;
 }>;
 
 /**
@@ -57,7 +57,7 @@ async function confirmForPerson(
   agreement: PlanAgreement,
   output: CommandOutput,
 ): Promise<number> {
-  const { command, ask } = work;
+  const { command, formatQuestion } = work;
   const shown = await requestPlan(target, work);
   output.out(planText(shown));
   if (shown.result === "refused") {
@@ -66,7 +66,7 @@ async function confirmForPerson(
   }
   if (agreement.dryRun) return exitStatus.clean;
   const refused = `${command}: nothing was changed`;
-  if (!(await isAgreedTo({ question: ask(shown), refused }, agreement, output))) return exitStatus.error;
+  if (!(await isAgreedTo({ question: formatQuestion(shown), refused }, agreement, output))) return exitStatus.error;
   const begun = await requestPlan(target, work, shown.plan.digest);
   if (begun.beganMs !== undefined) {
     const { end } = await followUpgrade(target, begun.beganMs, output.out);

@@ -16,7 +16,7 @@ export async function runRestartCommand(
   try {
     const view = await requestControl(target, { path: "", answer: controlView });
     if (agreement.json === true) {
-      const answer = agreement.yes ? await ask(target) : { result: "shown", node: view.node };
+      const answer = agreement.yes ? await requestRestart(target) : { result: "shown", node: view.node };
       output.out(`${JSON.stringify(answer)}\n`);
       return statusOf(answer.result);
     }
@@ -25,7 +25,7 @@ export async function runRestartCommand(
     if (!(await isAgreedTo({ question, refused: "restart: nothing was done" }, agreement, output))) {
       return exitStatus.error;
     }
-    const { result } = await ask(target);
+    const { result } = await requestRestart(target);
     if (result === "asked") {
       output.out(`The sidecar restarts the node now, and proves it. ${watchWords(target)}\n`);
     } else {
@@ -39,7 +39,7 @@ export async function runRestartCommand(
   }
 }
 
-function ask(target: ControlTarget): Promise<RestartAnswer> {
+function requestRestart(target: ControlTarget): Promise<RestartAnswer> {
   return requestControl(target, { path: "/restart", answer: restartAnswer });
 }
 

@@ -17,9 +17,9 @@ export function runRestoreDataCommand(
   output: CommandOutput,
 ): Promise<number> {
   const body: RestoreBody = snapshot === undefined ? {} : { snapshot };
-  return confirmPlan(target, { command: "restore", body, ask }, agreement, output);
+  return confirmPlan(target, { command: "restore", body, formatQuestion }, agreement, output);
 }
 
-function ask(): string {
+function formatQuestion(): string {
   return "Replace the node's data now? [y/N] ";
 }

@@ -24,10 +24,10 @@ export function runUpgradeCommand(
     ...(version === undefined ? {} : { version }),
     ...(at === undefined ? {} : { at }),
   };
-  return confirmPlan(target, { command: "upgrade", body, ask }, agreement, output);
+  return confirmPlan(target, { command: "upgrade", body, formatQuestion }, agreement, output);
 }
 
-function ask({ starts = "now" }: UpgradeAnswer): string {
+function formatQuestion({ starts = "now" }: UpgradeAnswer): string {
   return `Upgrade the node ${starts}? [y/N] `;
 }
 

@@ -46,7 +46,7 @@ export async function lookAtData({ mark }: DataEvidence, dependencies: LookAtDat
   const find = async (number: number | undefined) =>
     wasAnswering && number !== undefined ? rpc.findBlock(number, signal) : unknown;
   const [block, genesis] = await Promise.all([find(mark?.block?.number), find(0)]);
-  const elsewhere = mark?.block === undefined ? [] : askElsewhere(mark.block, block, height, dependencies);
+  const elsewhere = mark?.block === undefined ? [] : compareElsewhere(mark.block, block, height, dependencies);
   const [process] = await dependencies.holders.now();
   // One that ended during the look would be remembered as well and without a process, as one that the sidecar can't see: nothing could be restored any more.
   const hasEnded = wasAnswering && process === undefined && (await health.look(signal)).failure !== undefined;
@@ -77,7 +77,7 @@ export async function lookAtData({ mark }: DataEvidence, dependencies: LookAtDat
 }
 
 /** The references' word for a block that the node has lost or has otherwise. */
-function askElsewhere(
+function compareElsewhere(
   known: KnownBlock,
   block: BlockLook,
   height: number | undefined,

@@ -12,10 +12,10 @@ export type NodeReach = Readonly<{ directory: () => string; fileDeadline: () => 
  */
 export function reachNodeCli(nodeCli: NodeCli, reach: NodeReach): NodeCli {
   const guarded =
-    <Answer>(ask: (signal: AbortSignal) => Promise<Answer>) =>
+    <Answer>(query: (signal: AbortSignal) => Promise<Answer>) =>
     async (signal: AbortSignal) => {
       const message = await whyOutOfReach(reach);
-      return message === undefined ? ask(signal) : { ok: false as const, reason: "TimedOut" as const, message };
+      return message === undefined ? query(signal) : { ok: false as const, reason: "TimedOut" as const, message };
     };
   return {
     pruneInfo: guarded(nodeCli.pruneInfo),

@@ -17,7 +17,7 @@ export function watchNodePushes(
     version: () => VersionResolution;
     board: ConditionBoard;
     clock: Clock;
-    ask: SendRequest;
+    send: SendRequest;
     log: Logger;
     signal: AbortSignal;
   }>,

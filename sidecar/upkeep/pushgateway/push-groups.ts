@@ -17,14 +17,14 @@ export type PushgatewayOptions = Readonly<{ url: string; timeoutMs: number; resp
 export async function readPushGroups(
   options: PushgatewayOptions,
   signal: AbortSignal,
-  dependencies: Readonly<{ ask: SendRequest }>,
+  dependencies: Readonly<{ send: SendRequest }>,
 ): Promise<PushGroupsResult> {
   const { url, headers } = parseHttpEndpoint(`${options.url.replace(/\/$/, "")}/metrics`);
   const shown = new URL(url);
   const where = `${shown.origin}${shown.pathname}`;
   const deadline = AbortSignal.any([signal, createRunningTimeout(options.timeoutMs)]);
   try {
-    const answer = await dependencies.ask({ url, method: "GET", headers, signal: deadline });
+    const answer = await dependencies.send({ url, method: "GET", headers, signal: deadline });
     if (answer.statusCode !== 200) {
       answer.destroy();
       return { ok: false, message: `${where} answered ${answer.statusCode}; is pushgateway.url a Pushgateway?` };

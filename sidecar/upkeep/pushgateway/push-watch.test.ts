@@ -49,7 +49,7 @@ function watchGroup(pushers: () => number) {
   const beganMs = systemClock.wallMs();
   const stopping = new AbortController();
   const { signal } = stopping;
-  const ask = () => {
+  const send = () => {
     const everyMs = 1_000 / pushers();
     const last = Math.floor((systemClock.wallMs() - beganMs) / everyMs) * everyMs + beganMs;
     const answer = Readable.from([Buffer.from(`push_time_seconds{instance="",job="node-7"} ${last / 1_000}\n`)]);
@@ -58,7 +58,7 @@ function watchGroup(pushers: () => number) {
   const options = { url: "http://pushgateway.example", timeoutMs: 1_000, responseLimitBytes: 1_000 };
   const { done } = watchPushes(
     { ...options, staleAfterMs: 10_000, signal },
-    { identity, board, clock: systemClock, ask, log },
+    { identity, board, clock: systemClock, send, log },
   );
   const until = (reason: string) =>
     vi.waitUntil(() => board.get("MetricsArriving")?.reason === reason, { timeout: 60_000, interval: 10 });

@@ -16,7 +16,7 @@ export type PushWatchDependencies = Readonly<{
   identity: () => PushIdentity | "unknown" | undefined;
   board: ConditionBoard;
   clock: Clock;
-  ask: SendRequest;
+  send: SendRequest;
   log: Logger;
 }>;
 

@@ -40,11 +40,11 @@ export type ApplyRestartDependencies = BeginRestartDependencies &
 
 /** Begins a restart if one is due and may be, and notes why not otherwise. The restart goes on alongside later passes. */
 export async function applyRestart(
-  question: RestartRequest,
+  request: RestartRequest,
   seen: ApplyRestartSeen,
   dependencies: ApplyRestartDependencies,
 ): Promise<Readonly<{ wakeInMs?: number }>> {
-  const { planned, reading, version, desired, authority, isPruning } = question;
+  const { planned, reading, version, desired, authority, isPruning } = request;
   const { settings, state, clock, metrics, budget, driver } = dependencies;
   const { config, process, restarts } = seen;
   const { settleMs, answersWithinMs, hungAfterMs } = settings.restart;
@@ -70,7 +70,7 @@ export async function applyRestart(
       isKept: state.store.failure() === undefined,
       settledForMs: isPruning() ? 0 : clock.monotonicMs() - config.now().contentSinceMs,
       settleMs,
-      contested: contested(question, config, dependencies),
+      contested: contested(request, config, dependencies),
       wallMs: clock.wallMs(),
       monotonicMs: clock.monotonicMs(),
     },
@@ -78,7 +78,7 @@ export async function applyRestart(
   );
   metrics.restartsInLastHour(budget.used());
   if (decision.go && decision.due.cause === "configuration" && reading.ok) {
-    const refusal = await explainRefusedEdit(reading, editOptions(question, seen, dependencies), {
+    const refusal = await explainRefusedEdit(reading, editOptions(request, seen, dependencies), {
       ...dependencies,
       config,
     });

@@ -64,7 +64,7 @@ export async function hasNodeBegun(
 }
 
 /** How long a driver may take to report when the node started; a restart may take longer, a look not. */
-const askWithinMs = 3_000;
+const answerWithinMs = 3_000;
 
 /** When the node's process started, as its driver reports: asked once a pass, however many of its steps want to know. */
 export function readNodeStart(
@@ -72,7 +72,7 @@ export function readNodeStart(
   { driver, signal }: Readonly<{ driver: NodeDriver | undefined; signal: AbortSignal }>,
 ): Promise<NodeStart> {
   const started =
-    process.now().started ?? startOf(driver, AbortSignal.any([signal, createRunningTimeout(askWithinMs)]));
+    process.now().started ?? startOf(driver, AbortSignal.any([signal, createRunningTimeout(answerWithinMs)]));
   process.note({ started });
   return started;
 }

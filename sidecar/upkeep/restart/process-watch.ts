@@ -41,9 +41,9 @@ export function watchProcess(lookAt: LookAtProcess | undefined, { hasRun, signal
     // Two starts that are closer to each other are the same one.
     hasEnded = start > firstStartMs + startPrecisionMs;
   };
-  const looks = async (ask: LookAtProcess) => {
+  const looks = async (look: LookAtProcess) => {
     while (!until.aborted) {
-      const start = await ask(until);
+      const start = await look(until);
       if (until.aborted) return;
       see(start);
       if (hasEnded) return;

@@ -66,7 +66,7 @@ type RestartWait =
   | "BudgetExhausted";
 
 /** Longest time until the question is asked again. */
-const askAgainMs = 60_000;
+const lookAgainMs = 60_000;
 
 /** Decides. Pure but for the budget and the window, which it only reads. */
 export function decideRestart(
@@ -116,7 +116,7 @@ export function decideRestart(
     return wait(
       "WaitingForWindow",
       `${why}; it waits for the maintenance window ${when}.`,
-      Math.min(askAgainMs, opensAtMs - wallMs),
+      Math.min(lookAgainMs, opensAtMs - wallMs),
     );
   }
   if (due.isCharged !== true && !budget.allows("ordinary")) return overBudget(situation, why, budget);
@@ -127,7 +127,7 @@ function contested({ untilMs, resume }: NonNullable<RestartSituation["contested"
   const message =
     `${why}; another program keeps writing node.conf, so it waits until ${new Date(untilMs).toISOString()}, or until \`${resume}\` is run. ` +
     "Stop that program first: SoleWriter says what it writes, and how to find it.";
-  return wait("Contested", message, askAgainMs / 10);
+  return wait("Contested", message, lookAgainMs / 10);
 }
 
 function overBudget({ wallMs, monotonicMs }: RestartSituation, why: string, budget: RestartBudget): RestartDecision {
@@ -140,7 +140,7 @@ function overBudget({ wallMs, monotonicMs }: RestartSituation, why: string, budg
   const message =
     `${why}; it begins at ${begins}, because ${budget.used()} restarts within the last hour have used up restart.budgetPerHour. ` +
     "Look at the events for what they were for; to have it now, restart the node by hand.";
-  return wait("BudgetExhausted", message, Math.min(askAgainMs, waitMs));
+  return wait("BudgetExhausted", message, Math.min(lookAgainMs, waitMs));
 }
 
 function idle(startingUntilMs: number | undefined): string {

@@ -145,7 +145,7 @@ export async function attemptRestart(
   const instanceId = await readInstanceId(driver, incident.signal);
   state.atomically(() => {
     budget.record(purpose === "ordinary" ? incident.reason : purpose);
-    enter({ phase: "commanded", incarnation: instanceId }, incident, dependencies);
+    enter({ phase: "commanded", instanceId }, incident, dependencies);
     state.retry.set(undefined);
     state.requestedRestart.set(undefined);
     state.startedWith.set(undefined);
@@ -184,10 +184,10 @@ async function proveMade(
 }
 
 function enter(
-  { phase, incarnation }: Pick<RestartInFlight, "phase" | "incarnation">,
+  { phase, instanceId }: Pick<RestartInFlight, "phase"> & Readonly<{ instanceId?: string | undefined }>,
   { reason, isFinishing }: RestartIncident,
   { state, clock }: RestartIncidentDependencies,
 ): void {
   const ran = state.restartInFlight.get()?.ran ?? state.startedWith.get();
-  state.restartInFlight.set({ reason, beganMs: clock.wallMs(), phase, isFinishing, incarnation, ran });
+  state.restartInFlight.set({ reason, beganMs: clock.wallMs(), phase, isFinishing, incarnation: instanceId, ran });
 }

@@ -31,7 +31,7 @@ export type RunningConfigDependencies = NodeBeganDependencies &
   }>;
 
 /** How often the driver is queried for when the node began, while that is not known or was before the last change of node.conf. */
-const askAgainMs = 30_000;
+const lookAgainMs = 30_000;
 
 /**
  * Remembers what the node runs with, while it runs: the node.conf in force, not one that was changed since, once the node has advanced with it.
@@ -67,7 +67,7 @@ export async function recordRunningConfig(
   if (clock.monotonicMs() < (kept.failedUntilMs ?? 0)) return;
   const isKept = await saveHealthyConfig(reading.bytes, proof, dependencies);
   restarts.note({
-    kept: isKept ? { hash: reading.contentHash, proof } : { ...kept, failedUntilMs: clock.monotonicMs() + askAgainMs },
+    kept: isKept ? { hash: reading.contentHash, proof } : { ...kept, failedUntilMs: clock.monotonicMs() + lookAgainMs },
   });
 }
 
@@ -105,7 +105,7 @@ async function noteStart(
   const { startedAfterMs } = health.current();
   const start = process.now().requestedStart;
   const isSame = start?.contentHash === contentHash && start.startedAfterMs === startedAfterMs;
-  if (start !== undefined && isSame && nowMs - start.atMs < askAgainMs) return;
+  if (start !== undefined && isSame && nowMs - start.atMs < lookAgainMs) return;
   const now = { contentHash, startedAfterMs, atMs: nowMs };
   process.note({ requestedStart: now });
   const began = await hasNodeBegun(changedAtMs, config, process, dependencies);

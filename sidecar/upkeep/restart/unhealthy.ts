@@ -35,7 +35,7 @@ export async function explainUnhealthy(
   if (wasStarting && process.now().silence === undefined) process.note({ unwell: undefined });
   const facts = health.facts();
   const { lag } = facts;
-  const faults = findFaults(facts).filter(mayBeMended);
+  const faults = findFaults(facts).filter(mayBeRepaired);
   const [first] = [...faults.filter((fault) => fault !== lag), ...faults];
   if (first === undefined) {
     process.note({ unwell: undefined });
@@ -50,7 +50,7 @@ export async function explainUnhealthy(
 }
 
 /** Whether a restart may end a fault. Blocks that the node lost, it does not bring back. */
-function mayBeMended({ reason }: NodeFault): boolean {
+function mayBeRepaired({ reason }: NodeFault): boolean {
   return reason !== "WentBackwards";
 }
 

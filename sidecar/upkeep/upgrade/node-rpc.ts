@@ -28,7 +28,7 @@ const syncing = z.union([z.literal(false), z.record(z.string(), z.unknown())]);
 /** Creates the questions for a node. */
 export function createNodeRpc(url: string): NodeRpc & DataRpc {
   const call = createJsonRpcClient({ url, timeoutMs, answerBytesMax });
-  const ask = async <T>(schema: z.ZodType<T>, method: string, params: readonly unknown[], signal: AbortSignal) => {
+  const query = async <T>(schema: z.ZodType<T>, method: string, params: readonly unknown[], signal: AbortSignal) => {
     try {
       const answer = await call(method, params, signal);
       const parsed = schema.safeParse(answer.ok ? answer.result : undefined);
@@ -39,7 +39,7 @@ export function createNodeRpc(url: string): NodeRpc & DataRpc {
     }
   };
   const findBlock = async (number: number, signal: AbortSignal): Promise<BlockLook> => {
-    const found = await ask(block.nullable(), "eth_getBlockByNumber", [`0x${number.toString(16)}`, false], signal);
+    const found = await query(block.nullable(), "eth_getBlockByNumber", [`0x${number.toString(16)}`, false], signal);
     if (found === undefined) return { kind: "unknown" };
     return found === null ? { kind: "gone" } : { kind: "found", hash: found.hash };
   };
@@ -50,11 +50,11 @@ export function createNodeRpc(url: string): NodeRpc & DataRpc {
       return found.kind === "found" ? found.hash : undefined;
     },
     isSyncing: async (signal) => {
-      const state = await ask(syncing, "eth_syncing", [], signal);
+      const state = await query(syncing, "eth_syncing", [], signal);
       return state === undefined ? undefined : state !== false;
     },
     peers: async (signal) => {
-      const count = await ask(quantity, "net_peerCount", [], signal);
+      const count = await query(quantity, "net_peerCount", [], signal);
       return count === undefined ? undefined : Number(count);
     },
   };

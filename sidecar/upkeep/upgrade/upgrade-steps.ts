@@ -8,7 +8,7 @@ import { upgradeDirectories, type UpgradeRecord } from "../state/upgrade-record.
 import { keepConfig, migrateConfig, putConfigBack, type ConfigStepDependencies } from "./config-for-version.ts";
 import { copyStores, putStoreBack, removeCopy } from "./data/data-copy.ts";
 import { finishCopies, copyRunningStores } from "./data/pre-copy.ts";
-import { copySnapshot, takeRestoreBack } from "./data/restore-data.ts";
+import { copySnapshot, revertRestore } from "./data/restore-data.ts";
 import type { StepOutcome } from "./next-stage.ts";
 import { isStopped, stopNode } from "./node-power.ts";
 import { installPrograms, keepPrograms, putProgramsBack } from "./program-files.ts";
@@ -90,7 +90,7 @@ export function upgradeSteps(dependencies: UpgradeStepsDependencies): UpgradeSte
     }),
     "back-config": (record) => putConfigBack(record, dependencies),
     "back-data": stopped(async ({ stores, newRan, restoredFrom }) => {
-      if (restoredFrom !== undefined) for (const store of stores) await takeRestoreBack(store);
+      if (restoredFrom !== undefined) for (const store of stores) await revertRestore(store);
       else if (newRan) for (const store of stores) await putStoreBack(store);
       // Data that the new version never saw are the old ones.
       else for (const store of stores) await removeCopy(store);

@@ -69,7 +69,7 @@ describe.skipIf(!hasRedis)(`rate limits in a store${why}`, () => {
     using second = limiterAt(port);
     await until("both replicas reach the store", () => first.isShared() && second.isShared());
     const decisions = await Promise.all(
-      Array.from({ length: 100 }, (_, at) => (at % 2 === 0 ? first : second).take("shared", 1, rates)),
+      Array.from({ length: 100 }, (_, at) => (at % 2 === 0 ? first : second).acquire("shared", 1, rates)),
     );
     expect(decisions.filter((wait) => wait === undefined)).toHaveLength(40);
     expect(decisions.find((wait) => wait !== undefined)).toBeGreaterThan(1_000);
@@ -79,8 +79,8 @@ describe.skipIf(!hasRedis)(`rate limits in a store${why}`, () => {
     using limiter = limiterAt(port);
     await until("the store is reached", () => limiter.isShared());
     expect(limiter.waitFor("poor", 1_000, rates)).toBeUndefined();
-    expect(await limiter.take("poor", 900, rates)).toBeUndefined();
-    expect(await limiter.take("poor", 500, rates)).toBeGreaterThan(300_000);
+    expect(await limiter.acquire("poor", 900, rates)).toBeUndefined();
+    expect(await limiter.acquire("poor", 500, rates)).toBeGreaterThan(300_000);
     expect(limiter.waitFor("poor", 500, rates)).toBeGreaterThan(300_000);
     expect(limiter.waitFor("poor", 50, rates)).toBeUndefined();
     expect(limiter.waitFor("another", 500, rates)).toBeUndefined();
@@ -93,7 +93,7 @@ describe.skipIf(!hasRedis)(`rate limits in a store${why}`, () => {
     first.owe("indebted", 10_000, rates);
     let wait: number | undefined;
     await until("the debt is known to the other", async () => {
-      wait = await second.take("indebted", 1, rates);
+      wait = await second.acquire("indebted", 1, rates);
       return wait !== undefined;
     });
     expect(wait).toBeGreaterThan(990_000);
@@ -144,7 +144,7 @@ describe.skipIf(!hasRedis)(`a store that is lost while it is used${why}`, () => 
 describe("rate limits while the store is away", () => {
   it("are the process's own", async () => {
     using limiter = limiterAt((await freePorts(1))[0] ?? 0);
-    const decisions = await Promise.all(Array.from({ length: 60 }, () => limiter.take("a", 1, rates)));
+    const decisions = await Promise.all(Array.from({ length: 60 }, () => limiter.acquire("a", 1, rates)));
     expect(decisions.filter((wait) => wait === undefined)).toHaveLength(40);
   });
 });

@@ -30,7 +30,7 @@ describe("a watched file", () => {
     const log = createLog({ service: "test", level: "info" }, { write: (line) => void lines.push(line) });
     const options = { path, setting: "a.setting", read: (content: unknown) => ({ ok: true, value: content }) as const };
     const files = createFilesInForce(metrics);
-    const watcher = watchFile({ ...options, take: (value) => void taken.push(value) }, { log, files });
+    const watcher = watchFile({ ...options, apply: (value) => void taken.push(value) }, { log, files });
     return { taken, files, last: () => taken.at(-1), [Symbol.asyncDispose]: () => watcher[Symbol.asyncDispose]() };
   };
 

@@ -51,7 +51,7 @@ async function unpackSnapshot(
 }
 
 /** Puts the data from before a restore back, if they were put aside; what was restored, and may have been written to, is left next to them. */
-export async function takeRestoreBack(store: UpgradeStore): Promise<void> {
+export async function revertRestore(store: UpgradeStore): Promise<void> {
   const { path, copy, aside } = store;
   if (!(await isThere(aside))) return removeCopy(store);
   if (await isThere(path)) await rename(path, await freeName(`${copy}-restored`));

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { begunUpgrade } from "../../../testing/begun-upgrade.ts";
-import { takeRestoreBack } from "./restore-data.ts";
+import { revertRestore } from "./restore-data.ts";
 import { findSnapshot, identifySnapshot } from "./snapshot-source.ts";
 
 let root: string;
@@ -44,7 +44,7 @@ test("after a restore that was rolled back, one with no path is refused: what th
   const [store] = last.stores;
   if (store === undefined) throw new Error("the record of this test has no store");
   await fill(store.aside);
-  await takeRestoreBack(store);
+  await revertRestore(store);
   const found = await findSnapshot(undefined, last.stores, last);
   expect(found).toMatchObject({ ok: false, problem: expect.stringContaining("no upgrade has kept a copy") });
 });

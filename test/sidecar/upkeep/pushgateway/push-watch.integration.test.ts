@@ -42,7 +42,7 @@ function watch(url: string, staleAfterMs = 60_000) {
     said.push(report);
     board.set(report);
   };
-  const pushes = watchPushes(options, { identity, board: { ...board, set }, clock, ask: sendRequest, log });
+  const pushes = watchPushes(options, { identity, board: { ...board, set }, clock, send: sendRequest, log });
   const words = async (reason: string) => {
     const found = await until(
       () => said.find((report) => report.reason === reason),

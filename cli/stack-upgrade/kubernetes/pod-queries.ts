@@ -1,25 +1,25 @@
 import { z } from "zod";
 import { parseJson } from "#daemon/json-rpc.ts";
-import { looked, type StackQuestions } from "../node-status.ts";
+import { looked, type StackQueries } from "../node-status.ts";
 import { explainMissingProgram } from "../workspace-program.ts";
 import { ClusterError, type Cluster } from "./cluster.ts";
 import { names } from "./kubernetes-names.ts";
 
-/** The program in Gatehouse's image that asks. */
+/** The program in the sidecar's image that sends the queries. Its name stays: the image may be of an earlier release. */
 const program = "/app/cli/stack-upgrade/ask-node.main.ts";
 
 /**
- * Creates the questions for a stack on Kubernetes: its sidecar is queried in its own pod, whatever the network policies of the namespace let in, and the node
+ * Creates the queries of a stack on Kubernetes: its sidecar is queried in its own pod, whatever the network policies of the namespace let in, and the node
  * through the gateway there.
  */
-export function createPodQuestions(cluster: Pick<Cluster, "exec">): StackQuestions {
-  const ask = async (...words: readonly string[]) => {
+export function createPodQueries(cluster: Pick<Cluster, "exec">): StackQueries {
+  const query = async (...words: readonly string[]) => {
     const printed = await cluster.exec({ pod: names.pod, container: names.sidecar }, ["node", program, ...words]);
     return parseJson(printed);
   };
-  const askIfThere = async <T>(shape: z.ZodType<T>, ...words: readonly string[]) => {
+  const queryIfThere = async <T>(shape: z.ZodType<T>, ...words: readonly string[]) => {
     try {
-      return shape.safeParse(await ask(...words)).data;
+      return shape.safeParse(await query(...words)).data;
     } catch (error) {
       if (!(error instanceof ClusterError)) throw error;
       return undefined;
@@ -28,7 +28,7 @@ export function createPodQuestions(cluster: Pick<Cluster, "exec">): StackQuestio
   return {
     look: async () => {
       try {
-        const read = looked.safeParse(await ask("look"));
+        const read = looked.safeParse(await query("look"));
         if (read.success) return read.data;
         return { ok: false, message: `${program} answered something else than expected in the pod ${names.pod}` };
       } catch (error) {
@@ -37,8 +37,8 @@ export function createPodQuestions(cluster: Pick<Cluster, "exec">): StackQuestio
         throw error;
       }
     },
-    blockHash: (number) => askIfThere(z.string(), "block", String(number)),
-    peers: () => askIfThere(z.number(), "peers"),
+    blockHash: (number) => queryIfThere(z.string(), "block", String(number)),
+    peers: () => queryIfThere(z.number(), "peers"),
   };
 }
 

@@ -11,7 +11,7 @@ const ownCaller = "gateway";
 /** Queries the node for the gateway itself; undefined when it does not answer or answers with an error. */
 export function requestNode(
   pool: Pick<NodePool, "send">,
-  question: Readonly<{ method: string; params: string; timeoutMs: number }>,
+  call: Readonly<{ method: string; params: string; timeoutMs: number }>,
 ): Promise<string | undefined> {
   return new Promise((resolve) => {
     const none = () => resolve(undefined);
@@ -22,8 +22,8 @@ export function requestNode(
     pool.send({
       caller: ownCaller,
       id: "1",
-      body: formatCall("1", question.method, question.params),
-      timeoutMs: question.timeoutMs,
+      body: formatCall("1", call.method, call.params),
+      timeoutMs: call.timeoutMs,
       repeatable: true,
       sink: new CollectedAnswer(answerBytes, { whole, fail: none, tooLong: () => void none() }),
     });

@@ -1,8 +1,8 @@
-import type { SidecarLook, StackQuestions } from "../node-status.ts";
+import type { SidecarLook, StackQueries } from "../node-status.ts";
 import { names, newImage, oldBlock, type WorldParts } from "./world-state.ts";
 
 /** Creates what a sidecar and a node answer. */
-export function createWorldQuestions({ state, newVersion, time, meet }: WorldParts): StackQuestions {
+export function createWorldQueries({ state, newVersion, time, meet }: WorldParts): StackQueries {
   return {
     look: async () => {
       const node = state.containers.get(names.node);
