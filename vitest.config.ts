@@ -55,7 +55,7 @@ const unsharedIntegrationTests = [
   "test/x402/one-line-scheme.integration.test.ts",
 ];
 
-/** One cache of compiled code for the nodes of all tests, where each would fill one of its own; see `devnet/workspace/launcher.ts`. */
+/** One cache of compiled code for the nodes of all tests, where each would fill its own; see `devnet/workspace/launcher.ts`. */
 const compiled = { NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.cache/tests") };
 
 /** The same for the packages that the tests themselves load. */

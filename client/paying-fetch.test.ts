@@ -13,7 +13,7 @@ function buyer(shop: ReturnType<typeof createSeller>, change: Partial<PayingFetc
 }
 
 describe("payingFetch", () => {
-  it("pays what is asked and reports each step, without the signature", async () => {
+  it("pays what is requested and reports each step, without the signature", async () => {
     const shop = createSeller();
     const { buy, events } = buyer(shop);
     const response = await buy();

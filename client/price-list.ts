@@ -101,7 +101,7 @@ function howToPay([offer]: readonly OfferView[]): string {
   return `To pay it, add: --max-amount ${cap} --asset ${asset} --network ${network} --key-file <file>.${unknown}`;
 }
 
-/** What a server answers that is asked without payment: what it wants, or its response where it wants none. */
+/** What a server answers to a request without payment: what it wants, or its response where it wants none. */
 type PriceAnswer = Readonly<{ kind: "price"; paymentRequired: PaymentRequired } | { kind: "free"; response: Response }>;
 
 /**

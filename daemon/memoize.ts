@@ -1,4 +1,4 @@
-/** How much a memoized function keeps. */
+/** How much a memoised function keeps. */
 export type MemoizeOptions = Readonly<{
   /** Names; all are forgotten beyond that. */
   most: number;
@@ -24,7 +24,7 @@ export function memoize<Value extends object | boolean>(
   };
 }
 
-/** The same text in memory of its own: on Node 24 a part that was cut from a text, such as a request's head, keeps all of it in memory. */
+/** The same text in its own memory: on Node 24 a part that was cut from a text, such as a request's head, keeps all of it in memory. */
 function copy(text: string): string {
   return JSON.parse(JSON.stringify(text)) as string;
 }

@@ -73,7 +73,7 @@ const operations: readonly ApiOperation[] = [
     path: "/settle",
     summary: "Settle a payment on the chain, once",
     description:
-      "The first caller owns the payment. errorReason settlement_pending means that the outcome is not known yet: ask again with the same Idempotency-Key, never for another payment.",
+      "The first caller owns the payment. errorReason settlement_pending means that the outcome is not known yet: send the request again with the same Idempotency-Key, never for another payment.",
     security: callers,
     headers: [
       { name: "Idempotency-Key", description: "Names one sale: the same key gets the same outcome, each time" },

@@ -55,7 +55,7 @@ export async function watchCalls({
   );
 }
 
-/** What callers are refused meanwhile is no failure of its own. */
+/** What callers are refused meanwhile is not a separate failure. */
 const notJudged: ConditionReport<"CallsAnswered"> = {
   type: "CallsAnswered",
   status: "Unknown",

@@ -29,6 +29,6 @@ test("one that is refused is wrong, with the reason and what is in force instead
     reason: "Refused",
     message:
       "/etc/policy.json5 (gateway.policyPath) can't be used: ranges: no. tiers: no. What was read there at 2026-01-01T12:00:00.000Z is in force. " +
-      "Mend the file: it is read again as you save it.",
+      "Fix the file: it is read again as you save it.",
   });
 });

@@ -15,7 +15,7 @@ export function deriveFilesCondition(files: readonly FileInForce[]): ConditionRe
       type,
       status: "False",
       reason: "Refused",
-      message: `${refused.join(" ")} Mend the file: it is read again as you save it.`,
+      message: `${refused.join(" ")} Fix the file: it is read again as you save it.`,
     };
   }
   const paths = files.map(({ path }) => path).join(", ");

@@ -27,7 +27,7 @@ const unseenAgainMs = 60_000;
 
 /**
  * Looks again and again at the certificates that clients see at public URLs. No service ends TLS itself, so that whoever does (a proxy, an Ingress)
- * is asked from outside, as a client would. Nothing is watched where no URL is set. Disposing of it ends the watch.
+ * is read from outside, as a client would. Nothing is watched where no URL is set. Disposing of it ends the watch.
  */
 export function watchCertificates(
   { urls, intervalMs, timeoutMs, warnBeforeDays }: WatchedCertificates,

@@ -68,7 +68,7 @@ function chain({ chainId }: NodeHealth, limits: HealthLimits): ConditionReport<"
   if (chainId === limits.chainId) {
     return { type, status: "True", reason: "Expected", message: `The node is on chain ${chainId}.` };
   }
-  const message = `The node answers chain id ${chainId}, expected ${limits.chainId}; correct node.httpUrl or node.chainId.`;
+  const message = `The node is on chain ${chainId}; expected ${limits.chainId}; correct node.httpUrl or node.chainId.`;
   return { type, status: "False", reason: "AnotherChain", message };
 }
 

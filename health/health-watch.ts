@@ -55,7 +55,7 @@ export type HealthWatch = Readonly<{
 const stoodStillShare = 0.1;
 const maxAttempts = 4;
 
-/** Looks at which client and sync state are asked again; height and chain id are asked at each. */
+/** Looks at which client and sync state are queried again; height and chain id are queried at each. */
 const looksBetweenDetails = 15;
 
 type HealthWatchDependencies = Readonly<{
@@ -154,7 +154,7 @@ function failureOf(error: RpcFailure, { refusalMeansEnd }: HealthWatchOptions): 
   return { reason: error.code, message: error.message, isPortClosed: refusalMeansEnd && error.isPortClosed };
 }
 
-/** A question that failed while this process stood still for a good part of its time is asked again: the fault may have been ours. */
+/** A query that failed while this process stood still for a good part of its time is sent again: the fault may have been ours. */
 async function queryAwake(
   query: () => Promise<NodeHealth>,
   { timeoutMs }: Pick<HealthWatchOptions, "timeoutMs">,

@@ -51,7 +51,7 @@ export type NodeHealth = Readonly<{
   answers: number;
 }>;
 
-/** A look at the references: the median of their heights, undefined when none answered, and the monotonic time at which they were asked. */
+/** A look at the references: the median of their heights, undefined when none answered, and the monotonic time at which they were queried. */
 export type ReferenceLook = Readonly<{ height: number | undefined; requestedAtMs: number }>;
 
 /** What an answered look is judged by. */
@@ -120,14 +120,14 @@ export function isAtRest({ reference, rhythm, restingAt, height = 0 }: NodeHealt
 /** Conditions that a watch of the node's interfaces sets. */
 type WatchedSide = "RpcAnswering" | "HeightAdvancing" | "HeightCurrent" | "WebSocketAnswering";
 
-/** What is wrong with one side of the node: one word for machines, one sentence for people. */
+/** A fault of the node: one word for machines, one sentence for people. */
 export type NodeFault = Readonly<{ reason: ReasonOf<WatchedSide, "False">; message: string }>;
 
 /** A node that is behind its references, and by how many blocks. */
 export type Lag = NodeFault & Readonly<{ blocks: number }>;
 
 /**
- * What the watches of the node's interfaces found at their last looks; a side is absent until it was looked at. Decisions read these, and people
+ * What the watches of the node's interfaces found at their last looks; a watch is absent until it has looked. Decisions read these, and people
  * the conditions, which say the same.
  */
 export type NodeFacts = Readonly<{

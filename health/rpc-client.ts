@@ -59,7 +59,7 @@ function failureOf(
       return new RpcFailure("Refused", message, cause);
     }
     case "unresolved": {
-      const message = `the name ${why.hostname} can't be resolved: no name server answers. Nobody could ask ${where}; look at this host's name servers, or give an address in place of the name. On Docker a container that is stopped has no name.`;
+      const message = `the name ${why.hostname} can't be resolved: no name server answers. ${where} could not be reached; look at this host's name servers, or give an address in place of the name. On Docker a container that is stopped has no name.`;
       return new RpcFailure("NameUnresolved", message, cause);
     }
     case "timeout": {

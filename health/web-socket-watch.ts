@@ -53,7 +53,7 @@ type Failure = Readonly<
 
 function messageOf(failure: Failure, where: string): string {
   if (failure.reason === "NameUnresolved") {
-    return `the name ${failure.hostname} can't be resolved: no name server answers. Nobody could ask ${where}, and subscribers are not served; look at this host's name servers, or give an address in place of the name in node.webSocketUrl.`;
+    return `the name ${failure.hostname} can't be resolved: no name server answers. ${where} could not be reached, and subscribers are not served; look at this host's name servers, or give an address in place of the name in node.webSocketUrl.`;
   }
   return `${where} ${failure.words}; subscribers are not served. Switch the node's WebSocket on, or correct node.webSocketUrl.`;
 }

@@ -1,2 +1,2 @@
-// Pulumi compiles a TypeScript entry with an old compiler of its own; this one hands over to Node, which runs TypeScript as it is.
+// Pulumi compiles a TypeScript entry with its own old compiler; this one hands over to Node, which runs TypeScript as it is.
 import "./pack.ts";

@@ -30,7 +30,7 @@ const configSchema = {
   },
 } as const;
 
-/** Creates a rule a Pulumi policy. `now` returns the day that exceptions are judged by. */
+/** Creates a Pulumi policy from a rule. `now` returns the day that exceptions are judged by. */
 export function createPolicy(rule: Rule, now: () => Date): Policies[number] {
   const shared = {
     name: rule.name,

@@ -74,7 +74,7 @@ function needsEngine({ restart, nodeCli }: SidecarSettings): boolean {
   return restart.driver === "docker" || nodeCli.runner === "docker";
 }
 
-/** The sides of the node that its sidecar watches by its settings, each of which is looked at soon after the start. */
+/** The conditions that a sidecar watches by its settings, each of which is looked at soon after the start. */
 function watchedSides({
   health,
   lag,

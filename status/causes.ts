@@ -109,7 +109,7 @@ export const causes: readonly Cause[] = [
   { type: "AutoPruneOn", effects: { PruneAdvancing: "any" } },
 ];
 
-/** Whether a cause, as it is now, can have made another side wrong. */
+/** Whether a cause, as it is now, can have made another condition False. */
 export function explains(cause: Condition, effect: Condition): boolean {
   return causes.some(({ type, reasons, effects }) => {
     if (type !== cause.type || (reasons !== undefined && !reasons.includes(cause.reason))) return false;
@@ -118,7 +118,7 @@ export function explains(cause: Condition, effect: Condition): boolean {
   });
 }
 
-/** The place of a side in the order of causes; one that causes nothing else comes last. */
+/** The place of a condition in the order of causes; one that causes nothing else comes last. */
 export function rankOf({ type, reason }: Condition): number {
   const rank = causes.findIndex((cause) => cause.type === type && cause.reasons?.includes(reason) !== false);
   return rank === -1 ? causes.length : rank;

@@ -6,7 +6,7 @@ import type { EventLog } from "./event-log.ts";
 
 /** Where the sidecar's parts say how the node is. */
 export type ConditionBoard = Readonly<{
-  /** Says how one side is now. Logged, counted and dated only when its status or reason changes. */
+  /** Sets a condition. Logged, counted and dated only when its status or reason changes. */
   set: (report: ConditionReport) => void;
   get: (type: ConditionType) => Condition | undefined;
   /** All that were said, in the order of {@link conditionTypes}. */
@@ -25,7 +25,7 @@ export function createConditionBoard(
   const registers = [dependencies.metrics];
   const value = new Gauge({
     name: "gatehouse_condition",
-    help: "How one side of the node is: 1 right, 0 wrong, -1 not known.",
+    help: "Status of a condition of the node: 1 True, 0 False, -1 Unknown.",
     labelNames: ["type"],
     registers,
   });

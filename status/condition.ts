@@ -1,7 +1,7 @@
 import { conditionReasons } from "./condition-reasons.ts";
 
 /**
- * What the sidecar says about one side of the node, in the manner of Kubernetes conditions. `True` always means that this side
+ * A statement of the sidecar about its node, in the manner of Kubernetes conditions. `True` always means that this side
  * is right, so that one alert on `False` covers all of them.
  */
 export type Condition = ConditionReport &
@@ -34,10 +34,10 @@ export type ConditionStatus = "True" | "False" | "Unknown";
 
 export type ConditionType = keyof typeof conditionReasons;
 
-/** Every side of the node that has a condition, in the order in which they are shown. */
+/** Every condition of a node, in the order in which they are shown. */
 export const conditionTypes = Object.keys(conditionReasons) as readonly ConditionType[];
 
-/** What a person calls a side of the node while it is right, while it is wrong, and while nobody knows, by the reason. */
+/** Titles of a condition for people: while it is True, False, and Unknown by the reason. */
 type Titles<Type extends ConditionType> = Readonly<{ right: string; wrong: string }> &
   ([ReasonOf<Type, "Unknown">] extends [never]
     ? unknown
@@ -152,7 +152,10 @@ const titles: { readonly [Type in ConditionType]: Titles<Type> } = {
     wrong: "Corrupt data could not be restored",
     unknown: { NotChecked: "Whether corrupt data could be restored is not known yet" },
   },
-  Adopted: { right: "The sidecar may act on this node, or only observes", wrong: "The sidecar waits for your word" },
+  Adopted: {
+    right: "The sidecar may act on this node, or only observes",
+    wrong: "The sidecar waits for your approval",
+  },
   Unheld: { right: "No hold is in force", wrong: "Held: the sidecar does not act" },
 };
 

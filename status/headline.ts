@@ -38,7 +38,7 @@ export function writeHeadline(
     case "waiting":
       return {
         state: "Waiting for adopt",
-        cause: "The node serves. Gatehouse has changed nothing and waits for your word.",
+        cause: "The node serves. Gatehouse has changed nothing and waits for your approval.",
       };
     case "working": {
       const isUpgrading = conditions.some(({ reason }) => reason === "Upgrading");
@@ -105,7 +105,7 @@ const actions: Readonly<Record<string, string>> = {
   ConfigUnusable: "Gatehouse does not restart it with a node.conf that can't be used.",
   EditRefused: "Gatehouse does not restart it with this node.conf.",
   Observing: "Gatehouse only observes.",
-  WaitingForAdopt: "Gatehouse waits for your word.",
+  WaitingForAdopt: "Gatehouse waits for your approval.",
 };
 
 function actionOf(conditions: readonly Condition[]): string {

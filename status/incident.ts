@@ -39,7 +39,7 @@ function followers(cause: Condition, others: readonly Condition[]): readonly Con
   return [...direct, ...further];
 }
 
-/** Reasons for which a side is not known because nobody has had the time to look. */
+/** Reasons for which a condition is Unknown because nobody has had the time to look. */
 const notYetSeen: ReadonlySet<string> = new Set(["NotPassed", "HeadAwaited"]);
 
 /** What has not been looked at yet is nothing to report. */

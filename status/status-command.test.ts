@@ -72,7 +72,7 @@ test("a node that is right is 0, in a few lines", async () => {
   );
 });
 
-test("a sidecar of an earlier release, and a gateway alone, are told in the words that they have", async () => {
+test("a sidecar of an earlier release, and a gateway alone, are shown in the words that they have", async () => {
   const { headline: _, ...earlier } = right;
   const { verdict: __, ...gateway } = earlier;
   expect((await shown(200, JSON.stringify(earlier))).out).toMatch(/^The node is right\nNothing to do\.\n\n/);

@@ -49,7 +49,7 @@ type Status = z.output<typeof statusShape>;
 
 /**
  * Shows in a terminal how a node is, as its sidecar or gateway says it. Returns the exit status: 0 when all is right, 2 when something is not,
- * 1 when nobody could be asked.
+ * 1 when the listener could not be reached.
  */
 export async function runStatusCommand(
   { url, json, everyMs }: StatusCommandOptions,

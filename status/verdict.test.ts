@@ -7,12 +7,12 @@ const since = "2026-01-01T00:00:00.000Z";
 
 const sides = ["RpcAnswering", "HeightAdvancing", "ConfigValid", "RestartSettled", "Unheld"] as const;
 
-/** The verdict where just those sides are watched. */
+/** The verdict where just those conditions are watched. */
 function verdictOf(reported: readonly Condition[], mode: UpkeepMode) {
   return judge(reported, { mode, watched: sides });
 }
 
-/** A right condition of each side, but for those that are wrong for the given reason. */
+/** Each condition True, but for those that are wrong for the given reason. */
 function conditions(
   wrong: Readonly<{ [T in (typeof sides)[number]]?: ReasonOf<T, "False"> }> = {},
 ): readonly Condition[] {
@@ -37,7 +37,7 @@ test("a sidecar that waits for adopt never calls its node right", () => {
     since,
   };
   const waiting = verdictOf([...conditions(), adopted], "adopt");
-  expect([waiting.level, waiting.title]).toEqual(["waiting", "The node serves; the sidecar waits for your word"]);
+  expect([waiting.level, waiting.title]).toEqual(["waiting", "The node serves; the sidecar waits for your approval"]);
   expect(verdictOf([...conditions({ RpcAnswering: "Refused" }), adopted], "adopt").level).toBe("down");
 });
 
@@ -45,7 +45,7 @@ test("a node that is right needs nobody", () => {
   expect(verdictOf(conditions(), "enforce")).toEqual({
     level: "right",
     title: "The node is right",
-    message: "Nothing to do: 5 of 5 sides are checked and right.",
+    message: "Nothing to do: 5 of 5 conditions are True.",
   });
   expect(verdictOf(conditions(), "observe").message).toContain("The sidecar only observes (upkeep.mode).");
 });
@@ -140,7 +140,7 @@ test("what is watched and was not, or could not be, looked at keeps a node from 
   };
   expect(verdictOf([...conditions(), off], "enforce")).toMatchObject({
     level: "right",
-    message: "Nothing to do: 5 of 6 sides are checked and right. Not looked at: NodeCliWorking.",
+    message: "Nothing to do: 5 of 6 conditions are True. Not looked at: NodeCliWorking.",
   });
 });
 
@@ -159,7 +159,7 @@ test("a gateway whose node is unfit serves nobody: the node is down, and the cau
   });
 });
 
-test("of each reason for which a side is not known it is decided whether the node may be called right all the same", () => {
+test("of each reason for which a condition is Unknown it is decided whether the node may be called right all the same", () => {
   const decided = Object.entries(conditionReasons).flatMap(([type, { Unknown: reasons }]) =>
     reasons.map((reason: string) => {
       // The table ties each reason to its type, which the compiler loses over the loop.

@@ -26,7 +26,7 @@ export type VerdictScope = Readonly<{
 export const neededForTraffic = ["RpcAnswering", "ChainIdExpected", "HeightAdvancing", "GatewayServing"] as const;
 
 /**
- * Whether a side that is needed for traffic stands in its way. A node serves what it has while no reference says that it misses a block; a
+ * Whether a condition that is needed for traffic stands in its way. A node serves what it has while no reference says that it misses a block; a
  * gateway whose node is unfit does not serve, although another condition says what is wrong.
  */
 export function barsTraffic({ status, reason }: Pick<Condition, "status" | "reason">): boolean {
@@ -37,8 +37,8 @@ export function barsTraffic({ status, reason }: Pick<Condition, "status" | "reas
 const atWork: ReadonlySet<string> = new Set(["Running", "Settling"]);
 
 /**
- * Reasons for which a side is not known because settings say so, the node has nothing to be known, or what is not known is only how well a
- * later fault could be mended. Every other one keeps the node from being called right.
+ * Reasons for which a condition is Unknown because settings say so, the node has nothing to be known, or what is not known is only how well a
+ * later fault could be repaired. Every other one keeps the node from being called right.
  */
 const excusedReasons: ReadonlySet<string> = new Set([
   "NotRun",
@@ -62,7 +62,7 @@ export function isAtWork({ type, status, reason }: Condition): boolean {
   return type === "RestartSettled" && status === "False" && atWork.has(reason);
 }
 
-/** Whether a side is not known although it should be. */
+/** Whether a condition is Unknown although it should be known. */
 export function isBlind({ status, reason }: Condition): boolean {
   return status === "Unknown" && !excusedReasons.has(reason);
 }
@@ -78,7 +78,7 @@ function barring(conditions: readonly Condition[]): readonly Condition[] {
   );
 }
 
-/** Judges the whole by its sides. Pure. */
+/** Judges the whole by its conditions. Pure. */
 export function judgeVerdict(conditions: readonly Condition[], { mode, watched }: VerdictScope): Verdict {
   const find = (type: ConditionType) => conditions.find((condition) => condition.type === type);
   const wrong = conditions.filter(({ status }) => status === "False");
@@ -113,7 +113,7 @@ function held(serves: boolean): Verdict {
 
 const waiting: Verdict = {
   level: "waiting",
-  title: "The node serves; the sidecar waits for your word",
+  title: "The node serves; the sidecar waits for your approval",
   message: "It has changed nothing. What it would change, and the command that lets it, stand below.",
 };
 
@@ -148,7 +148,7 @@ function notKnown(conditions: readonly Condition[], watched: readonly ConditionT
 
 function right(conditions: readonly Condition[], mode: UpkeepMode): Verdict {
   const unasked = conditions.filter(({ status }) => status === "Unknown");
-  const checked = `${conditions.length - unasked.length} of ${conditions.length} sides are checked and right`;
+  const checked = `${conditions.length - unasked.length} of ${conditions.length} conditions are True`;
   const others = unasked.length === 0 ? "" : ` Not looked at: ${unasked.map(({ type }) => type).join(", ")}.`;
   const observing = mode === "observe" ? " The sidecar only observes (upkeep.mode)." : "";
   return { level: "right", title: "The node is right", message: `Nothing to do: ${checked}.${others}${observing}` };

@@ -43,7 +43,7 @@ test.each<readonly [SettleAnswer, object, ReturnType<typeof settleState>]>([
       success: false,
       errorReason: "duplicate_settlement",
       errorMessage:
-        "the payment belongs to the call that settled it first. Deliver nothing for this one. To ask again for your own settlement, send the same Idempotency-Key each time.",
+        "the payment belongs to the call that settled it first. Deliver nothing for this one. To get the outcome of your own settlement, send the same Idempotency-Key each time.",
       transaction,
     },
     "refused",

@@ -75,7 +75,7 @@ const unknownYet: Readonly<Record<"duplicate" | "pending", Refusal>> = {
   duplicate: {
     reason: reason.duplicate,
     message:
-      "the payment belongs to the call that settled it first. Deliver nothing for this one. To ask again for your own " +
+      "the payment belongs to the call that settled it first. Deliver nothing for this one. To get the outcome of your own " +
       "settlement, send the same Idempotency-Key each time.",
   },
   pending: {

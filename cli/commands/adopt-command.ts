@@ -8,13 +8,13 @@ export function createAdoptCommand({ mask }: Readonly<{ mask: Mask }>) {
   const command = new Command("adopt")
     .summary("Show what the sidecar would change at a node that is new to it, and let it act")
     .description(
-      "Asks the running sidecar for its plan, shows it, and lets the sidecar act on this node from now on once you agree. Exits 0 when it may act.",
+      "Reads the running sidecar's plan, shows it, and lets the sidecar act on this node from now on once you agree. Exits 0 when it may act.",
     );
   return addControlOptions(command)
     .option("--yes", "agree without asking for confirmation", false)
     .option(
       "--json",
-      "one JSON document, { result, view }: the sidecar, its plan and what became of it; asks for no confirmation",
+      "one JSON document, { result, view }: the sidecar, its plan and what became of it; requests no confirmation",
       false,
     )
     .action(async ({ yes, json, ...options }) => {

@@ -8,7 +8,7 @@ const defaultPort = 9610;
 /** Creates `gatehouse dashboard`: one page about several nodes and services. */
 export function createDashboardCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("dashboard")
-    .summary("Serve one page that shows how several nodes and services are")
+    .summary("Serve one page with the status of several nodes and services")
     .description(
       "Looks every five seconds at the listeners for operators of sidecars, gateways, facilitators and resource servers, and serves a page with the verdict, duration, cause and figures of each, and a link to its own page. It changes nothing. Runs until Ctrl-C.",
     )

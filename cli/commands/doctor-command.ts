@@ -7,15 +7,15 @@ type ByService = Readonly<Record<string, string>>;
 /** Creates `gatehouse doctor`: looks at what runs, and changes nothing. */
 export function createDoctorCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("doctor")
-    .summary("Look at everything that runs, and say what is wrong and how to mend it; changes nothing")
+    .summary("Look at everything that runs, and say what is wrong and how to fix it; changes nothing")
     .description(
       "Looks at settings, keys, ports, services, versions, clocks, node, Pushgateway, Prometheus, facilitator, signer and certificates. Services are found by this environment, by --settings and --url, and those of `gatehouse stack` by its folder. " +
-        "With --drift it asks the running services of a deployed stack for what Pulumi's refresh can't see. Exits 0 when nothing is wrong, 2 when something is, 1 when it could not look at something.",
+        "With --drift it reads from the running services of a deployed stack what Pulumi's refresh can't see. Exits 0 when nothing is wrong, 2 when something is, 1 when it could not look at something.",
     )
     .option("--settings <service=file>", "settings file of a service; may be repeated", collectFile, {})
     .option(
       "--url <service=url>",
-      "where a service's listener for operators is asked, e.g. sidecar=http://127.0.0.1:9600; may be repeated",
+      "URL of a service's listener for operators, e.g. sidecar=http://127.0.0.1:9600; may be repeated",
       collectUrl,
       {},
     )

@@ -7,7 +7,7 @@ export function createLintCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("lint")
     .summary("Judge a node.conf with no node at all")
     .description(
-      "Prints what is wrong in each node.conf, with line, column and the fix: ports that clash, missing paths, a push address with a protocol, wrong types, metrics keys of another version, secrets. Exits 0 when there is nothing to mend, 2 when there is, 1 when a file can't be read.",
+      "Prints what is wrong in each node.conf, with line, column and the fix: ports that clash, missing paths, a push address with a protocol, wrong types, metrics keys of another version, secrets. Exits 0 when there are no findings, 2 when there are, 1 when a file can't be read.",
     )
     .argument("<node.conf...>", "the files to judge; - is standard input")
     .option("--node-version <version>", "version of the node, to judge its metrics keys")

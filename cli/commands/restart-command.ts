@@ -8,13 +8,13 @@ export function createRestartCommand({ mask }: Readonly<{ mask: Mask }>) {
   const command = new Command("restart")
     .summary("Have the sidecar restart its node, prove it, and roll back where it does not come back")
     .description(
-      "Asks the running sidecar, which restarts the node as it does by itself: within the node's own grace, proved by a height that grows, and back to the node.conf that worked where it does not come back. It is made although the budget of restarts is used up. Exits 0 when the sidecar took it on, 1 when it did not or nobody agreed.",
+      "Requests a restart from the running sidecar, which restarts the node as it does by itself: within the node's own grace, proved by a height that grows, and back to the node.conf that worked where it does not come back. It is made although the budget of restarts is used up. Exits 0 when the sidecar took it on, 1 when it did not or nobody agreed.",
     );
   return addControlOptions(command)
     .option("--yes", "agree without asking for confirmation", false)
     .option(
       "--json",
-      "one JSON document: { result: asked, shown, busy, held, waits, observes or no-driver, node }; asks for no confirmation",
+      "one JSON document: { result: asked, shown, busy, held, waits, observes or no-driver, node }; requests no confirmation",
       false,
     )
     .action(async ({ yes, json, ...options }) => {

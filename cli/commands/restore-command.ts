@@ -15,7 +15,7 @@ export function createRestoreCommand({ mask }: Readonly<{ mask: Mask }>) {
     .summary("Fill a node's empty data directory from a snapshot, or restore the data of a node that has a sidecar")
     .description(
       "Downloads an archive with a checksum, unpacks it next to the data directory and puts it in place at once. A run that was ended at any instant is continued by the next one; a directory that holds anything is left as it is. Exits 0 when there are data, 1 when they could not be restored. " +
-        "With --snapshot it asks the running sidecar instead: to stop its node, put a copy of the snapshot in the place of the data, start and prove it, and to take it back otherwise.",
+        "With --snapshot it has the running sidecar do it instead: stop its node, put a copy of the snapshot in the place of the data, start and prove it, and roll it back otherwise.",
     )
     .option(
       "--settings <file>",
@@ -29,7 +29,7 @@ export function createRestoreCommand({ mask }: Readonly<{ mask: Mask }>) {
     .option("--yes", "with --snapshot: agree without asking for confirmation", false)
     .option(
       "--json",
-      "one JSON document at the end: { result, dataPath }, or with --snapshot { result, plan, node, upgrade }; asks for no confirmation",
+      "one JSON document at the end: { result, dataPath }, or with --snapshot { result, plan, node, upgrade }; requests no confirmation",
       false,
     )
     .option("--state-directory <path>", "with --snapshot: the sidecar's state directory, as its page and log name it")

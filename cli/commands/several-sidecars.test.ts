@@ -24,7 +24,7 @@ describe("several sidecars", () => {
     expect(misuse({ url: ["http://10.0.0.7:9600"], tokenFile: ["token"] })).toBeUndefined();
   });
 
-  it("are gone on with by commands that name the same ones, without their credentials", () => {
+  it("are resumed by commands that name the same ones, without their credentials", () => {
     const targets = [
       { name: "10.0.0.7:9600", url: "", shownUrl: "http://10.0.0.7:9600/" },
       { name: "node-8", url: "", shownUrl: "http://10.0.0.8:9600/" },

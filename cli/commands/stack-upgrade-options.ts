@@ -176,7 +176,7 @@ export function parseImage(text: string): string {
   throw new InvalidArgumentError("Expected an image reference such as registry.example/node:0.17.0@sha256:…");
 }
 
-/** Adds the name of a stack, with its organization and project or without, to those before it. */
+/** Adds the name of a stack, with its organisation and project or without, to those before it. */
 export function parseStack(text: string, earlier: readonly string[] | undefined): readonly string[] {
   if (/^[\w.-]{1,100}(\/[\w.-]{1,100}){0,2}$/.test(text)) return [...(earlier ?? []), text];
   throw new InvalidArgumentError("Expected the name of a stack such as prod or organization/gatehouse/prod.");

@@ -7,9 +7,9 @@ import { createTerminalOutput } from "../terminal.ts";
 /** Creates `gatehouse status`: how a node is, in a terminal. */
 export function createStatusCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("status")
-    .summary("Show how a node is, as its sidecar or gateway says it")
+    .summary("Show a node's status")
     .description(
-      "Prints the verdict, what is wrong and since when, with what to do, and the last events. Exits 0 when all is right, 2 when something is not, 1 when nobody could be asked.",
+      "Prints the verdict, what is wrong and since when, with what to do, and the last events. Exits 0 when all is right, 2 when something is not, 1 when the listener could not be reached.",
     )
     .option("--url <url>", "status listener of the sidecar or gateway", parseListenerUrl, defaultStatusUrl)
     .option(

@@ -11,7 +11,7 @@ export function createTopCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("top")
     .summary("Watch a node and its traffic in the terminal")
     .description(
-      "Shows the verdict, the block and its age, requests by tier and method, limits, restarts left, disk, and what is wrong with its steps. q or Ctrl-C ends it. Without a terminal it prints one sheet and ends: 0 when all is right, 2 when something is not, 1 when nobody could be asked.",
+      "Shows the verdict, the block and its age, requests by tier and method, limits, restarts left, disk, and what is wrong with its steps. q or Ctrl-C ends it. Without a terminal it prints one sheet and ends: 0 when all is right, 2 when something is not, 1 when the listener could not be reached.",
     )
     .option("--url <url>", "status listener of the sidecar or gateway", parseListenerUrl, defaultStatusUrl)
     .option("--every <seconds>", "time between two looks", parseIntervalSeconds, defaultSeconds)

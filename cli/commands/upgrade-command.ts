@@ -12,7 +12,7 @@ export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
   const command = new Command("upgrade")
     .summary("Take a node to another version, prove it, and go back to the old one with its data otherwise")
     .description(
-      "Asks the running sidecar to stop its node, copy the data, put the programs of a directory in place, migrate node.conf, start and prove the new version. What fails is rolled back: data, programs and node.conf. Shows every step first and asks. Exits 0 when the new version is proved, 1 otherwise. " +
+      "Has the running sidecar stop its node, copy the data, put the programs of a directory in place, migrate node.conf, start and prove the new version. What fails is rolled back: data, programs and node.conf. Shows every step first and asks. Exits 0 when the new version is proved, 1 otherwise. " +
         "With --stack it takes the node of a stack on Docker or Kubernetes to another image, where pulumi up is run: stop, copy of the data (on Kubernetes a VolumeSnapshot, through kubectl), the image in the configuration, pulumi up, proof; what fails is rolled back: image, data and configuration. " +
         "Several sidecars (--targets, or --url again and again) or several stacks are all checked and shown first, and then upgraded one after the other; the first that is not proved is the last, and the same command goes on.",
     );
@@ -113,7 +113,7 @@ function addOptions(command: Command) {
     .option("--yes", "agree without asking for confirmation", false)
     .option(
       "--json",
-      "one JSON document at the end, { result, plan, node, upgrade } (of several: { result, nodes }): what was shown or begun, and how it ended; asks for no confirmation",
+      "one JSON document at the end, { result, plan, node, upgrade } (of several: { result, nodes }): what was shown or begun, and how it ended; requests no confirmation",
       false,
     );
 }

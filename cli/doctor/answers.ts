@@ -4,17 +4,17 @@ import { parseJson } from "#daemon/json-rpc.ts";
 import { operatorPaths } from "#daemon/stack-services.ts";
 import type { KnownService } from "./known-service.ts";
 
-/** What a service runs with, as it says itself. */
+/** Configuration that a service reports. */
 const inUse = z.object({
   service: z.string(),
   version: z.string(),
   files: z.array(z.object({ setting: z.string(), path: z.string(), refused: z.string().optional() })),
 });
-/** What a service answers at `/readyz`. */
+/** A service's answer at `/readyz`. */
 export const readiness = z.object({
   checks: z.record(z.string(), z.object({ ok: z.boolean(), message: z.string(), tolerated: z.boolean().optional() })),
 });
-/** What a service that has a node answers at `/status`, as far as it is read here. */
+/** The part of `/status` of a service with a node that is read here. */
 export const status = z.object({
   conditions: z.array(z.object({ type: z.string(), status: z.string(), message: z.string() })),
 });
@@ -31,7 +31,7 @@ type Answers = Readonly<{
 /** How long a look waits for one answer, and how much of it is read. */
 export const checkLimits = { timeoutMs: 5_000, answerBytesMax: 8 * 1_024 * 1_024 } as const;
 
-/** A service with what it said. */
+/** A service with its answers. */
 export type InspectedService = KnownService &
   Readonly<{
     /** Its answers as they came; undefined where its address is not known. */
@@ -45,7 +45,7 @@ export type InspectedService = KnownService &
     requestedAtMs: number;
   }>;
 
-/** Asks a service for all that checks and bundles are made of, once. */
+/** Requests all that checks and bundles need of a service, once. */
 export async function inspectService(known: KnownService, clock: () => number): Promise<InspectedService> {
   const { url } = known;
   const nothing = { configuration: undefined, readiness: undefined, status: undefined };

@@ -24,9 +24,9 @@ test("a sidecar that is right is 0; what nobody named is shown as not checked", 
   expect(listFindings(run, "service")).toEqual([`right: runs at ${url} and is ready`]);
   expect(listFindings(run, "versions")).toEqual([`right: runs ${version}, as this command`]);
   expect(listFindings(run, "clock")).toEqual(["right: its clock and this machine's agree"]);
-  expect(listFindings(run, "conditions")).toEqual(["right: 1 of 1 sides of its node are looked at and right"]);
+  expect(listFindings(run, "conditions")).toEqual(["right: 1 of 1 conditions of its node are True"]);
   for (const check of ["settings", "node", "pushgateway", "prometheus", "facilitator"]) {
-    expect(listFindings(run, check)).toEqual([expect.stringMatching(/^unasked: /)]);
+    expect(listFindings(run, check)).toEqual([expect.stringMatching(/^skipped: /)]);
   }
 });
 
@@ -44,7 +44,7 @@ test("what a service says of itself is wrong as it says it", async () => {
   expect(listFindings(run, "service")).toEqual([
     "wrong: is not ready: rpc: no answer",
     "wrong: is degraded: facilitator: away",
-    "wrong: /etc/policy.json5 (GATEHOUSE_X) can't be used: ranges: no such key; what stood there before is in force until you mend it",
+    "wrong: /etc/policy.json5 (GATEHOUSE_X) can't be used: ranges: no such key; what stood there before is in force until you fix it",
   ]);
   expect(listFindings(run, "versions")[0]).toMatch(/^wrong: runs 0\.0\.9, .*run the doctor of 0\.0\.9$/);
   expect(listFindings(run, "clock")[0]).toMatch(/^wrong: its clock is 40 s behind this machine's/);
@@ -101,7 +101,7 @@ test.each([
   [
     "another chain",
     { eth_chainId: "0x1" },
-    /^wrong: .* is of chain 1, expected 1672; set GATEHOUSE_FACILITATOR_CHAIN_RPC_URL/,
+    /^wrong: .* is on chain 1, expected 1672; set GATEHOUSE_FACILITATOR_CHAIN_RPC_URL/,
   ],
   [
     "an old head",
@@ -158,7 +158,7 @@ test("settings that a service would refuse are wrong, each problem by its name",
   expect(listFindings(run, "service")[0]).toMatch(/^unknown: /);
 });
 
-test("a key's file that others can read is wrong, with the command that mends it", async () => {
+test("a key's file that others can read is wrong, with the command that fixes it", async () => {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-doctor-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const file = join(folder, "signer");

@@ -41,7 +41,7 @@ export async function findDrift(services: StackServices): Promise<readonly Findi
 async function driftOfService(name: string, service: Service): Promise<readonly Finding[]> {
   const { url } = service;
   const look = (state: Finding["state"], message: string) => createFindings("drift")(name, state, message);
-  if (url === undefined) return [look("unasked", `no address of it is known here; name one by --url ${name}=…`)];
+  if (url === undefined) return [look("skipped", `no address of it is known here; name one by --url ${name}=…`)];
   const [configuration, checks] = [
     await requestAnswer(url, operatorPaths.configuration, inUse),
     await requestAnswer(url, operatorPaths.ready, readiness),

@@ -14,7 +14,7 @@ export type KnownService = Readonly<{
   service: DoctoredService;
   /** How it came to be known, e.g. `the environment`. */
   source: string;
-  /** Where its operators' listener is asked; undefined where its settings can't be read. */
+  /** URL of its operators' listener; undefined where its settings can't be read. */
   url: string | undefined;
   /** What its settings say; undefined where only its address is known. */
   settings: KnownSettings | undefined;

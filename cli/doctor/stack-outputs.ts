@@ -21,7 +21,7 @@ export type StackServices = Readonly<Record<string, GivenConfiguration & Readonl
  * Reads what `pulumi stack output --json` printed.
  *
  * @param path `-` is standard input.
- * @param urls where services are asked, by their names; wins over what the stack says.
+ * @param urls URLs of services, by their names; wins over what the stack says.
  * @throws {Error} that says what is wrong with it.
  */
 export function readStackOutputs(path: string, urls: Readonly<Record<string, string>>): StackServices {

@@ -24,7 +24,7 @@ export type BeginOptions = Readonly<{
   statusUrl: string | undefined;
   limits: Partial<StackLimits>;
   dryRun: boolean;
-  /** What was agreed to before, with others: only that is begun, and nobody is asked. */
+  /** What was agreed to before, with others: only that is begun, and nobody is asked to confirm. */
   agreed?: AgreedStackPlan | undefined;
 }> &
   Pick<Agreement, "yes" | "confirm">;
@@ -55,7 +55,7 @@ export async function findStack(
   const place = readPlace();
   const { target } = place;
   if (target.kind === "docker" || target.context !== undefined) return place;
-  // The current context may be another one when the upgrade is gone on with.
+  // The current context may be another one when the upgrade is resumed.
   const context = await currentContext();
   return context === undefined ? place : { ...place, target: { ...target, context } };
 
@@ -89,7 +89,7 @@ export async function beginUpgrade(
     output.out(`${heading}${formatStackPlan(place, to, check, limits)}`);
   const refuseAnother = (now: StackLook) => {
     show(now);
-    return new Refused("since you were asked it became what is shown above; nothing was changed: say it again");
+    return new Refused("the plan changed while you confirmed it (shown above); nothing was done. Confirm again");
   };
   let ready: ReadyStack;
   if (options.agreed === undefined) {

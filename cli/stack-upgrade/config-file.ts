@@ -8,7 +8,7 @@ import type { StackRecord } from "./stack-record.ts";
 type TypedPlace = Readonly<{ stack: string; directory: string; configFile: string | undefined }>;
 
 /**
- * Finds a stack's configuration. An upgrade is gone on with over the one that it was begun with; where that is there no more, over the one that is typed, or the one at the
+ * Finds a stack's configuration. An upgrade is resumed over the one that it was begun with; where that is there no more, over the one that is typed, or the one at the
  * same place in a program's directory that was moved.
  *
  * @throws {Refused} for another one, or one that can't be read.

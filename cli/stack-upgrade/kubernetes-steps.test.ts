@@ -14,7 +14,7 @@ function expectOld(world: StackWorld, record: StackRecord | undefined): void {
 }
 
 describe("a node of a cluster that has to be killed", () => {
-  it("fails the step, and is started as it was: a snapshot of its data would be none to go back to", async () => {
+  it("fails the step, and is started as it was: a snapshot of its data would be useless for a roll-back", async () => {
     const world = createStackWorld("good", "kubernetes");
     world.state.cluster.isStubborn = true;
     const { record } = await runToEnd(world);

@@ -107,7 +107,7 @@ function goBack(record: StackRecord, failure: string, nowMs: number): StackRecor
   return enter({ ...record, failure, attempts: 0 }, firstBack(record), nowMs);
 }
 
-/** While only the old version has run, nothing has to stop: what stands still is started again, before anything is asked of Pulumi. */
+/** While only the old version has run, nothing has to stop: what stands still is started again, before anything is requested of Pulumi. */
 function listBackward({ newRan, configured }: StackRecord): readonly BackwardStage[] {
   if (newRan) {
     // The data come after the configuration: what is begun over them then is the old version.

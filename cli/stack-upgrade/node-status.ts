@@ -24,7 +24,7 @@ export const looked = z.discriminatedUnion("ok", [
   z.object({ ok: z.literal(false), message: z.string() }),
 ]);
 
-/** What is asked of a running stack; a look that gets no answer says why. */
+/** What is queried from a running stack; a look that gets no answer says why. */
 export type StackQueries = Readonly<{
   look: () => Promise<Readonly<z.output<typeof looked>>>;
   /** The hash of a block, through the gateway; undefined where it is not returned. */

@@ -33,7 +33,7 @@ const wanted = ["RpcAnswering", "ConfigCurrent", "RestartSettled", "VersionAgree
 
 /**
  * Waits until a node is proved: it answers as the version with node.conf as that needs it, is above the old height with the same blocks, prunes and pushes
- * metrics if it did. All of it has to hold for a while. An old block with another hash fails at once: no wait mends that.
+ * metrics if it did. All of it has to hold for a while. An old block with another hash fails at once: no wait fixes that.
  */
 export async function proveNode(options: ProofOptions, dependencies: ProofDependencies): Promise<Proof> {
   const { withinMs, steadyMs, everyMs } = options;
@@ -66,7 +66,7 @@ async function findDoubt(options: ProofOptions, { look, blockHash }: ProofDepend
   if (!looked.ok) return { isFinal: false, doubt: looked.message, reportedVersion: false };
   const { said } = looked;
   const { block } = options.before;
-  // A node that is not well is asked, too: another hash says more than whatever else is wrong with it.
+  // A node that is not well is queried, too: another hash says more than whatever else is wrong with it.
   const hash = block === undefined || !said.node.answers ? undefined : await blockHash(block.number);
   if (block !== undefined && hash !== undefined && hash !== block.hash) {
     return { isFinal: true, doubt: `its data are others: ${describeBlock(block)}, has the hash ${hash}` };

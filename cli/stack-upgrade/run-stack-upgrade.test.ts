@@ -47,7 +47,7 @@ describe.each(["docker", "kubernetes"] as const)("an upgrade of a stack on %s", 
     ["loses a block", "its data are others: block 37"],
     ["does not start", "the node does not answer"],
   ] as const)(
-    "takes back image, data and configuration of a version that is or does this: %s",
+    "rolls back image, data and configuration of a version that is or does this: %s",
     async (newVersion, why) => {
       const world = createStackWorld(newVersion, kind);
       const result = await runToEnd(world);

@@ -29,7 +29,7 @@ import {
 import { urlOnKubernetes, type StackTarget } from "./stack-target.ts";
 import { createStackSteps, type StackStepsDependencies } from "./stack-steps.ts";
 
-/** What is asked, and how a person agrees. */
+/** What is requested, and how a person agrees. */
 export type StackUpgradeOptions = Pick<
   BeginOptions,
   "stack" | "statusUrl" | "limits" | "dryRun" | "agreed" | "yes" | "confirm"
@@ -138,7 +138,7 @@ async function requireBackend(known: StackRecord, pulumi: PulumiCli): Promise<vo
   }
 }
 
-/** What an earlier run began is gone on with, by the same words or by --continue; nothing else is begun meanwhile. What may change is how long it takes, and where the sidecar is queried. */
+/** What an earlier run began is resumed, by the same words or by --continue; nothing else is begun meanwhile. What may change is how long it takes, and where the sidecar is queried. */
 function agreeToGoOn(known: StackRecord, options: StackUpgradeOptions & Readonly<{ configFile: string }>): StackRecord {
   const { stack, directory, configFile, requested, isContinued, dryRun, limits, statusUrl } = options;
   const isSame = isContinued || requested?.image === known.to.image;
@@ -158,7 +158,7 @@ function agreeToGoOn(known: StackRecord, options: StackUpgradeOptions & Readonly
   };
 }
 
-/** A name without its organization stands for Pulumi's own choice of one. */
+/** A name without its organisation stands for Pulumi's own choice of one. */
 function isSameStack(typed: string, known: string): boolean {
   return typed === known || !typed.includes("/") || !known.includes("/");
 }

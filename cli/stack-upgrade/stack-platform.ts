@@ -4,7 +4,7 @@ import type { AmendRecord } from "./run-stack-upgrade.ts";
 import type { StackPlace } from "./stack-place.ts";
 import type { StackRecord, UpgradeSide } from "./stack-record.ts";
 
-/** What a stack runs on refused, or could not be asked. */
+/** What a stack runs on refused, or could not be reached. */
 export class PlatformError extends Error {
   override readonly name: string = "PlatformError";
   readonly code: string = "platform_error";
@@ -27,7 +27,7 @@ export type PlatformLook = Readonly<{
   conf: string | undefined;
   /** How the data are copied, as in "1.00 GiB are cloned". */
   copyWords: string;
-  /** Whether the copy takes no room of its own. */
+  /** Whether the copy takes no extra room. */
   clones: boolean;
 }>;
 

@@ -41,7 +41,7 @@ export type UpgradeSide = Readonly<z.output<typeof side>>;
 /** What was known of the node before it was stopped, to prove either version by. */
 const nodeBefore = z.object({
   height: z.number(),
-  /** A block that no reorganization reaches any more; absent where the node did not return it. */
+  /** A block that no reorganisation reaches any more; absent where the node did not return it. */
   block: z.object({ number: z.number(), hash: z.string() }).optional(),
   tellsVersion: z.boolean(),
   autoPrune: z.boolean(),

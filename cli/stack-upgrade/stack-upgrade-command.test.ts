@@ -11,7 +11,7 @@ import { newImage, oldImage, prefix } from "./testing/world-state.ts";
 
 let directory: string;
 let world: StackWorld;
-/** The configuration that Pulumi was asked about, run by run. */
+/** The configuration that Pulumi was run with, run by run. */
 let configFiles: string[];
 let stopping: AbortController;
 
@@ -185,7 +185,7 @@ describe("gatehouse upgrade --stack", () => {
       return true;
     };
     const { status, printed } = await type({ yes: false, confirm });
-    expect(printed).toContain("since you were asked it became what is shown above; nothing was changed");
+    expect(printed).toContain("the plan changed while you confirmed it (shown above); nothing was done");
     expect([status, world.image()]).toEqual([1, oldImage]);
     expect(world.state.begun.filter((name) => name !== "look")).toEqual([]);
   });

@@ -3,7 +3,7 @@ import type { Paint } from "#daemon/command-line/paint.ts";
 import { ownCommand } from "#daemon/command-line/own-command.ts";
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 
-/** What the lines to paste speak of. */
+/** The addresses and names in the lines to paste. */
 export type StackPlaces = Readonly<{
   gatewayUrl: string;
   sidecarUrl: string;

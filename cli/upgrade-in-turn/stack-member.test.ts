@@ -139,7 +139,7 @@ describe("gatehouse upgrade of several stacks", () => {
     expect([ended.status, worlds.b.areRunning()]).toEqual([1, false]);
     stopping = new AbortController();
     const shown = await type({ dryRun: true });
-    expect(shown.printed).toMatch(/^b: under way, and gone on with first: the upgrade of b from 0\.16\.2/m);
+    expect(shown.printed).toMatch(/^b: in progress; will be resumed first: the upgrade of b from 0\.16\.2/m);
     worlds.c.stopNode();
     const refused = await type();
     expect(refused.printed).toContain("c can't be upgraded now");
@@ -166,7 +166,9 @@ describe("gatehouse upgrade of several stacks", () => {
     worlds.a.during("copy", () => (worlds.b.state.config["gatehouse:nodeImage"] = "node:0.16.1"));
     const { status, printed } = await type();
     expect(printed).toMatch(/^b: from 0\.16\.1 /m);
-    expect(printed).toContain("  b: refused, nothing was changed: since you were asked it became what is shown above");
+    expect(printed).toContain(
+      "  b: refused, nothing was changed: the plan changed while you confirmed it (shown above)",
+    );
     expect([status, begun()]).toEqual([1, ["a"]]);
   });
 });

@@ -53,7 +53,7 @@ export function createTurnReport(
       const why = `${names.join(", ")} can't be upgraded now`;
       print("refused", states, why);
       const nothing = states.some(({ state }) => state === "proved") ? "no other upgrade" : "no upgrade";
-      output.error(`upgrade: ${why}, for the reasons above; ${nothing} was begun. Mend that, or leave them out.\n`);
+      output.error(`upgrade: ${why}, for the reasons above; ${nothing} was begun. Fix that, or leave them out.\n`);
       return exitStatus.error;
     },
     endShown: (states, status) => {
@@ -106,11 +106,11 @@ const failures: ReadonlySet<MemberState["state"]> = new Set(["rolled-back", "set
 function formatStop(states: readonly MemberState[], why: string, { again, only }: TurnCommands): string {
   const rest = states.filter(({ state }) => state === "not-begun").map(({ name }) => name);
   const failed = states.find(({ state }) => failures.has(state));
-  const goOn = "go on by the same command, which leaves out what has the new version:";
+  const goOn = "go on with the same command, which leaves out what has the new version:";
   const lines = [
     `upgrade: stopped: ${why}. No other upgrade is begun.`,
     formatStates(states).trimEnd(),
-    failed === undefined ? `To ${goOn} ${again}` : `Once ${failed.name} is mended, ${goOn} ${again}`,
+    failed === undefined ? `To ${goOn} ${again}` : `Once ${failed.name} is fixed, ${goOn} ${again}`,
     ...(failed === undefined || rest.length === 0 ? [] : [`Or go on without ${failed.name}: ${only(rest)}`]),
   ];
   return `${lines.join("\n")}\n`;
@@ -127,7 +127,7 @@ function formatLook(name: string, look: MemberLook): string {
     case "refused":
       return look.shown === undefined ? `${name}:\n  problem: ${look.words}\n` : `${name}: ${look.shown}`;
     case "under-way":
-      return `${name}: under way, and gone on with first: ${look.words}\n`;
+      return `${name}: in progress; will be resumed first: ${look.words}\n`;
     case "has-version":
       return `${name}: left out: ${look.words}.\n`;
   }

@@ -113,7 +113,7 @@ describe("upgradeInTurn", () => {
       expect(found.errors).toContain("upgrade: stopped: b is not proved. No other upgrade is begun.\n");
       expect(found.errors).toContain("  a: proved: the end of a\n");
       expect(found.errors).toMatch(/ {2}b: .+: the end of b\n {2}c: not begun\n {2}d: not begun\n/);
-      expect(found.errors).toMatch(/Once b is mended, go on by the same command, .+: gatehouse again\n/);
+      expect(found.errors).toMatch(/Once b is fixed, go on with the same command, .+: gatehouse again\n/);
       expect(found.errors).toContain("Or go on without b: gatehouse only c d\n");
     },
   );
@@ -121,7 +121,7 @@ describe("upgradeInTurn", () => {
   it("stops at one whose end is not known, for the same command to follow", async () => {
     const found = await type([createMember("a", { end: "unknown" }), createMember("b")]);
     expect([begun(), found.status]).toEqual([["a begins"], 1]);
-    expect(found.errors).toMatch(/To go on by the same command, .+: gatehouse again\n$/);
+    expect(found.errors).toMatch(/To go on with the same command, .+: gatehouse again\n$/);
   });
 
   it("stops where another node is not well when the next one's turn has come", async () => {
@@ -160,7 +160,7 @@ describe("upgradeInTurn", () => {
   it("only shows with --dry-run, what is under way as well", async () => {
     const found = await type([createMember("a"), createMember("b", { kind: "under-way" })], { dryRun: true });
     expect([begun(), found.status, found.errors]).toEqual([[], 0, ""]);
-    expect(found.printed).toBe("a: the plan of a\nb: under way, and gone on with first: copying b\n");
+    expect(found.printed).toBe("a: the plan of a\nb: in progress; will be resumed first: copying b\n");
   });
 
   it("prints one document with --json", async () => {

@@ -14,7 +14,7 @@ export type FileLock = Disposable &
 
 const waitMs = 5_000;
 
-/** Opens the lock of an empty file, making it if it is not there. It is SQLite's lock of a database file: Node has none of its own. */
+/** Opens the lock of an empty file, making it if it is not there. It is SQLite's lock of a database file: Node itself has none. */
 export function openFileLock(path: string): FileLock {
   closeSync(openSync(path, "a", 0o600));
   const database = new DatabaseSync(path, { timeout: waitMs });

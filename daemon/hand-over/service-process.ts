@@ -17,7 +17,7 @@ export type ServiceProcess = Readonly<{
   ended: Promise<number | null>;
   /** The URLs that it said it serves. */
   urls: () => Readonly<Record<string, string>>;
-  /** The sockets that it listens on, of those that it was given and of its own. */
+  /** The sockets that it listens on, both those that it was given and its own. */
   listensOn: (given: HeldSockets) => HeldSockets;
   send: (message: HandOverMessage, handle?: SocketHandle) => void;
   signal: (name: NodeJS.Signals) => void;

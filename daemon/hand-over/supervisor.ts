@@ -66,7 +66,7 @@ class Supervisor {
   readonly #files: readonly string[];
   readonly #stopping: AbortSignal;
   readonly #kept: KeptSettings;
-  /** Processes that have not been asked to end. */
+  /** Processes that have not been told to end. */
   readonly #staying = new Set<ServiceProcess>();
   readonly #leaving = new Map<ServiceProcess, Promise<void>>();
   #inForce: InForce | undefined;

@@ -54,5 +54,5 @@ function describeDistrust(code: string): string {
   if (code === "CERT_HAS_EXPIRED" || code === "CERT_NOT_YET_VALID") {
     return `clients do not trust who signed its certificate: one above it in the chain is out of its time (${code}); send the chain that its issuer gives out now`;
   }
-  return `clients do not trust who signed its certificate (${code}); send the whole chain, or have it signed by an authority that they know (one of your own is named here by NODE_EXTRA_CA_CERTS)`;
+  return `clients do not trust who signed its certificate (${code}); send the whole chain, or have it signed by an authority that they know (your own authority is named here by NODE_EXTRA_CA_CERTS)`;
 }

@@ -36,7 +36,7 @@ const namesMax = 256;
 /**
  * Creates a lookup for sockets. The system's own waits in one of few threads for as long as a name server is silent, ten seconds and more,
  * and other names wait behind it. So a name is requested once at a time however many want it; one that had an address keeps it while no
- * server answers; and `localhost` is asked of nobody. A name that a server denies (`ENOTFOUND`) is reported as denied.
+ * server answers; and `localhost` is never looked up. A name that a server denies (`ENOTFOUND`) is reported as denied.
  */
 export function createNameLookup({ lookUp }: Readonly<{ lookUp: SystemLookup }>): LookupFunction {
   const known = new Map<string, readonly LookupAddress[]>();

@@ -42,7 +42,7 @@ export const networks = z
 export const proxySettings = {
   trustedProxies: networks
     .default([])
-    .describe("Addresses of the proxies that are believed whom they serve; empty: nobody is"),
+    .describe("Addresses of proxies whose forwarded client address is trusted; empty trusts none"),
   forwardedHeader: z
     .enum(["x-forwarded-for", "forwarded"])
     .default("x-forwarded-for")

@@ -1,5 +1,5 @@
 /**
- * A reason why a service can't start that a person can mend: a taken port, a file that is not there, a chain with another id.
+ * A start-up error that an operator can fix: a taken port, a file that is not there, a chain with another id.
  * The message stands alone: what is wrong, where, what was expected, what to do next. It has one line per problem.
  */
 export class StartupError extends Error {

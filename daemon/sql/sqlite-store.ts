@@ -24,7 +24,7 @@ export type SqliteStoreOptions = Readonly<{
 
 /**
  * Opens a SQLite file as a store, making it if it is not there, and keeps out of it every other process that it is not shared with.
- * Transactions run one after the other, and what else is asked waits for them, so that nothing sees the half of one. Where the file is shared,
+ * Transactions run one after the other, and other queries wait for them, so that nothing sees the half of one. Where the file is shared,
  * a transaction has it to itself from its beginning, and one that can't have it within `waitMs` is a `StoreError`.
  *
  * @throws {StartupError} when another process has the file.

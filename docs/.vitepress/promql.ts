@@ -1,4 +1,4 @@
-/** The grammar by which the site colours queries of Prometheus (TextMate); Shiki has none of its own. */
+/** The grammar by which the site colours queries of Prometheus (TextMate); Shiki has none. */
 export const promql = {
   name: "promql",
   scopeName: "source.promql",

@@ -4,7 +4,7 @@ import type { JsonRpcAnswer } from "#daemon/json-rpc.ts";
 export type ChainFault = "unreachable" | "timeout" | "bad_answer" | "refused";
 
 /**
- * The node could not be asked, or its answer can't be used. It says nothing about any payment; asking again later makes sense.
+ * The node could not be reached, or its answer can't be used. It says nothing about any payment; asking again later makes sense.
  */
 export class ChainError extends Error {
   override readonly name = "ChainError";

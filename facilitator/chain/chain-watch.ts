@@ -113,7 +113,7 @@ type ExpectedChain = Readonly<{ chainId: number; rpcUrl: string; assets: readonl
 /**
  * Checks that the node is on the chain that the settings name, and that its tokens are the ones that they describe.
  *
- * @throws {StartupError} when that is not so: no payment could be settled, and waiting would not mend it.
+ * @throws {StartupError} when that is not so: no payment could be settled, and waiting would not help.
  * @throws {ChainError} when the node can't say.
  */
 async function checkChainIdentity({ chainId, rpcUrl, assets }: ExpectedChain, chain: Chain): Promise<void> {

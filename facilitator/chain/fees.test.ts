@@ -23,7 +23,7 @@ test("a quote leaves room for the base fee to double", async () => {
   expect(await quotes.quote()).toEqual({ maxFeePerGas: parseGwei("21"), maxPriorityFeePerGas: parseGwei("1") });
 });
 
-test("a quote is used for a moment and then asked again", async () => {
+test("a quote is used for a moment and then requested again", async () => {
   const { quotes, asked, pass } = quotesFor(1n, 1n, 500);
   await quotes.quote();
   pass(1_999);

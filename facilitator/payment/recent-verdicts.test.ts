@@ -47,7 +47,7 @@ test.each([
   expect(recent.acquireGood(payment("01"))).toBe(counts);
 });
 
-test("what the chain said counts once, and for the payment that it was asked about", () => {
+test("what the chain said counts once, and for the payment that was queried", () => {
   const { recent, time } = remember();
   recent.noteGood(payment("01"), time.nowMs);
   expect(recent.acquireGood(payment("02"))).toBe(false);
@@ -55,7 +55,7 @@ test("what the chain said counts once, and for the payment that it was asked abo
   expect([recent.acquireGood(payment("01")), recent.acquireGood(payment("01"))]).toEqual([true, false]);
 });
 
-test("of two payments that one payer had verified, the second is asked about again once the first is settled", () => {
+test("of two payments that one payer had verified, the second is checked again once the first is settled", () => {
   const { recent, time } = remember();
   recent.noteGood(payment("01"), time.nowMs);
   recent.noteGood(payment("02"), time.nowMs);

@@ -93,7 +93,7 @@ export type PaymentRequest = Readonly<
 export type ReadRequest = Readonly<{ by: SettlingScheme; order: Order<unknown> } | { refusal: Refusal }>;
 
 /**
- * Reads what is asked. Other versions, schemes and networks are refused by name first, because their fields have other forms.
+ * Reads the request. Other versions, schemes and networks are refused by name first, because their fields have other forms.
  *
  * @throws {MalformedPaymentError} with the path of the first field that is wrong.
  */

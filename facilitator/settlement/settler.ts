@@ -74,7 +74,7 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
     const settlement = toSettlement(payment, owner, clock());
     if (book.hasRival(settlement)) return undefined;
     if (book.size() >= options.inFlightMax) throw new OverloadError(options.inFlightMax);
-    // In the book before the ledger is asked: whoever comes with the same payment meanwhile finds it there.
+    // In the book before the ledger is queried: whoever comes with the same payment meanwhile finds it there.
     const entry = book.add(settlement, []);
     void begin(entry, payment);
     return entry;

@@ -119,7 +119,7 @@ function watchLeaders(
   database.onTerm = (term, replica) => {
     current = term;
     for (const { engine, process } of replicas.values()) {
-      // One that stands still, or has just begun to run again, can't know yet. One that is asked late may start over itself.
+      // One that stands still, or has just begun to run again, can't know yet. One that is queried late may start over itself.
       const canKnow = !process.isDead && process.stoppedUntilMs < nowMs() && process.name !== replica;
       if (canKnow && engine.nextNonce() !== undefined)
         report(`${replica} begins term ${term} while ${process.name} settles`);

@@ -160,7 +160,7 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
   }
 
   text(json: string, source: AnswerSource, retryAfterSeconds?: number): void {
-    // What a limit made costs nothing more.
+    // An answer that a limit made costs nothing more.
     if (retryAfterSeconds === undefined) this.#came(json.length);
     this.#client.text(json, source, retryAfterSeconds);
   }

@@ -19,7 +19,7 @@ const versionLast = ',"jsonrpc":"2.0"}';
 
 /** A call that was read, as its message was but for the digits of its id, which stand in their place. */
 type KnownMessage = Readonly<{
-  /** In memory of their own: a part of the pool that small buffers share would keep all of that pool alive. */
+  /** In their own memory: a part of the pool that small buffers share would keep all of that pool alive. */
   bytes: Uint8Array;
   idStart: number;
   idEnd: number;

@@ -21,7 +21,7 @@ export function readAnswer(text: string, id: string): NodeAnswer | undefined {
   return result === undefined ? undefined : { kind: "result", json: result };
 }
 
-/** A binary string in memory of its own: a part of a longer one would keep all of that alive. */
+/** A binary string in its own memory: a part of a longer one would keep all of that alive. */
 export function ownText(text: string): string {
   return Buffer.from(text, "latin1").toString("latin1");
 }

@@ -80,7 +80,7 @@ export function readFastRequests(
     const head = readFastHead(text, bytes);
     const origin = head === undefined ? undefined : originOf(head, remoteAddress, rules);
     if (head === undefined || origin === undefined) return odd;
-    // Behind a proxy every head has ids of its own: to keep it for the next request would be for nothing.
+    // Behind a proxy every head has its own ids: to keep it for the next request would be for nothing.
     unknownHeads += 1;
     const isKept =
       !head.isAwaited && !head.isLast && (unknownHeads <= unknownHeadsMax || unknownHeads % unknownHeadsMax === 0);

@@ -4,7 +4,7 @@ import type { RefusedIdentity } from "../callers/caller.ts";
 import type { AnswerHeaders } from "./answer-head.ts";
 import { freeChunks, leastBytes } from "./chunked-request.ts";
 
-/** How a listener refuses an HTTP request or an upgrade before there is a JSON-RPC answer: in plain text, with headers of its own. */
+/** How a listener refuses an HTTP request or an upgrade before there is a JSON-RPC answer: in plain text, with its own headers. */
 export type HttpError = Readonly<{ status: number; text: string; headers: AnswerHeaders }>;
 
 /** The refusals that are always the same. Statuses are RFC 9110's. */

@@ -17,7 +17,7 @@ export type MemoryHolder = Readonly<{
   cut: () => void;
 }>;
 
-/** What an address may hold, as a part of all, to be let in where all is full, and how much more than all is held for the sake of such. */
+/** Share of all memory up to which an address is let in when all is full, and the margin above all that is held for such addresses. */
 const littleShare = 1 / 64;
 const marginShare = 1 / 8;
 

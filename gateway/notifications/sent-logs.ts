@@ -6,7 +6,7 @@ const rememberedLogs = 10_000;
 /** Most bytes of log entries that all subscriptions of a budget remember. */
 const rememberedBytes = 33_554_432;
 
-/** What the subscriptions that share it remember, in bytes. One that finds it spent forgets the oldest of its own. */
+/** What the subscriptions that share it remember, in bytes. One that finds it spent forgets its own oldest. */
 export type LogBudget = { spentBytes: number };
 
 type SentLog = Readonly<{ number: bigint; json: string }>;

@@ -33,7 +33,7 @@ export class AnswerBody {
   #passedBytes = 0;
   /** All of the body so far that has not gone to the sink, in the read that is being taken. */
   #inRead: Buffer | undefined;
-  /** The same in memory of its own, of which `#gatheredBytes` are used. */
+  /** The same in its own memory, of which `#gatheredBytes` are used. */
   #gathered: Buffer | undefined;
   #gatheredBytes = 0;
   #isStreaming = false;

@@ -23,8 +23,8 @@ export type BatchPieceDependencies = Readonly<{
 
 /**
  * Calls that go to the node as one batch. Each gets the answer that bears its id, as if it had come alone. What the node does not answer in the
- * batch (it takes none, answers one error for all, leaves calls out, or its answer grows too long) is asked again alone: every call in
- * it is a mere question.
+ * batch (it takes none, answers one error for all, leaves calls out, or its answer grows too long) is sent again alone: every call in
+ * it is read-only.
  */
 export class BatchPiece implements AnswerSink {
   readonly #options: BatchPieceOptions;

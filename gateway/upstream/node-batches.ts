@@ -32,7 +32,7 @@ export type NodeBatchesDependencies = Readonly<{
 
 /**
  * Creates the batches of one node. It remembers for a minute how much of a caller's batch the node did serve, by caller: what one requests, a
- * long answer, a slow call or something that the node can't read, makes nobody else's batches small. A node that takes no batches is asked
+ * long answer, a slow call or something that the node can't read, makes nobody else's batches small. A node that takes no batches is tried
  * in vain once a minute by each caller who sends them.
  */
 export function createNodeBatches(

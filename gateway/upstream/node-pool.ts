@@ -163,7 +163,7 @@ export class NodePool implements Disposable {
     const connection = this.#connect();
     if (connection !== undefined) this.#start(ticket, connection);
     else {
-      // Another's call has the place by now. It has been let in, so that the queue's bounds are not asked again.
+      // Another's call has the place by now. It has been let in, so that the queue's bounds are not checked again.
       ticket.waitsUntil = this.#deadlineIn(ticket.call.timeoutMs);
       this.#waiting.add(ticket);
     }

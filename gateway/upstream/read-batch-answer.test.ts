@@ -18,7 +18,7 @@ const results: Readonly<Record<string, string>> = {
   "many numbers": `[${"1,".repeat(longest / 2)}1]`,
   "many objects": `[${'{"a":[]},'.repeat(longest / 9)}{}]`,
   "many escapes": `"${"\\n".repeat(longest / 2)}"`,
-  "ids of its own": `[${'{"id":9,"a":",\\"id\\":7}"},'.repeat(longest / 26)}{"id":8}]`,
+  "its own ids": `[${'{"id":9,"a":",\\"id\\":7}"},'.repeat(longest / 26)}{"id":8}]`,
 };
 /** How nodes order an answer's members. */
 const layouts: Readonly<Record<string, (id: number, result: string) => string>> = {

@@ -45,7 +45,7 @@ export function beginsWith(bytes: Buffer, part: Uint8Array): boolean {
   return hasAt(bytes, 0, part);
 }
 
-/** The bytes of a binary string, in memory of their own: a part of the pool that small buffers share would keep all of that pool alive. */
+/** The bytes of a binary string, in their own memory: a part of the pool that small buffers share would keep all of that pool alive. */
 export function toBytes(text: string): Uint8Array {
   return new Uint8Array(Buffer.from(text, "latin1"));
 }

@@ -1,4 +1,4 @@
-/** The smallest buffer, and the largest: longer messages get memory of their own. */
+/** The smallest buffer, and the largest: longer messages get their own memory. */
 const leastBytes = 16_384;
 const mostBytes = 131_072;
 

@@ -34,7 +34,7 @@ export type Placement = Readonly<{
   hostFiles: readonly Readonly<{ hostPath: string; path: string }>[];
   groups: readonly string[];
   labels: Readonly<Record<string, Input<string>>>;
-  /** Whether the engine knows an interval for the time of a start; absent where it could not be asked. */
+  /** Whether the engine knows an interval for the time of a start; absent where it could not be reached. */
   startInterval?: boolean | undefined;
 }>;
 

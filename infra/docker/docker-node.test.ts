@@ -85,7 +85,7 @@ describe("a real node on Docker", () => {
     });
   });
 
-  it("is asked by the engine with the command that its image has, and not waited for while it replays its log", () => {
+  it("is probed by the engine with the command that its image has, and not waited for while it replays its log", () => {
     expect(container("node")).toMatchObject({
       healthcheck: { tests: ["CMD", "bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/18100"], startPeriod: "24h0m0s" },
       mustRun: true,

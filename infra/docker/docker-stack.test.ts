@@ -159,7 +159,7 @@ describe("a stack without a key for settlements", () => {
 });
 
 describe("the Pushgateway on Docker", () => {
-  it("is Prometheus's own, keeps what was pushed on a volume, and is asked by its image's wget", async () => {
+  it("is Prometheus's own, keeps what was pushed on a volume, and is probed by its image's wget", async () => {
     recorded = await recordStack(config, { preview: false });
     const { image, command, volumes, healthcheck } = container("pushgateway") as Record<string, unknown>;
     expect(image).toMatch(/^prom\/pushgateway:v1\.11\.3@sha256:/);

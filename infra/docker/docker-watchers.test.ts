@@ -64,7 +64,7 @@ describe("a Docker stack that brings its own Prometheus, Alertmanager and Grafan
     recorded = await recordStack(brought, { preview: false });
   }, 30_000);
 
-  it("brings none of them unless it is asked to", async () => {
+  it("brings none of them unless they are configured", async () => {
     const plain = await recordStack(config, { preview: false });
     expect(containersOf(plain).filter(({ name }) => watchers.some((one) => name.includes(one)))).toEqual([]);
     expect(buildGrafanaOutput(parseConfig(config), { prefix: "gh", secret: asPlain })).toBeUndefined();
@@ -170,7 +170,11 @@ describe("a stack's configuration of what watches it", () => {
       { alertmanagerConfig: receivers },
       "alertmanagerConfig: found without observability.alertmanager",
     ],
-    [{ prometheus: {} }, { grafanaPassword: "of one's own" }, "grafanaPassword: found without observability.grafana"],
+    [
+      { prometheus: {} },
+      { grafanaPassword: "of your own choice" },
+      "grafanaPassword: found without observability.grafana",
+    ],
     [
       { prometheus: {}, existing: { namespace: "monitoring" } },
       { target: "kubernetes", gatehouseImage: "g", devnetImage: "d" },

@@ -24,7 +24,7 @@ it.each([
   { api: "1.43", builder: "2", expected: { builder: "BuilderBuildKit", startInterval: false } },
   { api: "1.44", builder: "2", expected: { builder: "BuilderBuildKit", startInterval: true } },
   { api: "1.52", builder: "1", expected: { builder: "BuilderV1", startInterval: true } },
-])("an engine of API $api is asked what it knows", async ({ api, builder, expected }) => {
+])("an engine of API $api is queried for what it knows", async ({ api, builder, expected }) => {
   await using engine = await engineSaying({ "Api-Version": api, ...(builder && { "Builder-Version": builder }) });
   expect(await readEngineTraits({ imageBuilder: "auto", dockerEngine: engine.dockerEngine })).toEqual(expected);
 });

@@ -31,7 +31,7 @@ ENV NODE_ENV=production NODE_OPTIONS=--disable-warning=ExperimentalWarning \
     NODE_COMPILE_CACHE=/var/lib/gatehouse/compile-cache MALLOC_ARENA_MAX=1 MALLOC_TRIM_THRESHOLD_=131072
 WORKDIR /var/lib/gatehouse
 USER 10001:10001
-# The classic builder gives what COPY copies into a mode of its own; beside a real node, whose user is another, the group writes too.
+# The classic builder gives copied directories its own mode; with a real node, whose user is another, the group writes too.
 RUN ["node", "--eval", "for (const path of ['/data', '/var/lib/gatehouse']) fs.chmodSync(path, 0o770)"]
 # Every service once, so that they start from what was compiled; a new volume at that place begins with it on Docker. NODE_USER is the
 # number of the user that a real node's image runs as, and with it the node's sidecar: Node keeps a cache for each user.

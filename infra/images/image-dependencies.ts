@@ -171,7 +171,7 @@ const unshippedFile = /\.(map|md|markdown|tsbuildinfo|ts|mts|cts)$/i;
 
 /**
  * Whether a file or directory of `node_modules` belongs into an image. What is left out can't be loaded by Node: tests,
- * documents, source maps, type declarations and TypeScript. Licenses stay.
+ * documents, source maps, type declarations and TypeScript. Licences stay.
  *
  * @param path from `node_modules`, with `/`.
  */

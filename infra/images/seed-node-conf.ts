@@ -11,7 +11,7 @@ import { copyPrograms, linkTo } from "./node-programs.ts";
  * left as it is, but for the address that the node announces to its peers, because a pod may have moved to another machine. That
  * address is in `HOST_IP`; where the variable is empty, the file's own stays.
  *
- * Beside a real node, whose programs are its image's and whose node.conf stands apart from them:
+ * For a real node, whose programs are its image's and whose node.conf stands apart from them:
  * `--adopt <path>` (repeatable) takes over a node.conf that an earlier release kept there; `--data <directory>` is made where it is
  * missing; `--programs <directory>` is copied once to where `--link <path>` stands, and the link leads to `<to>`. With `--bin`, `--data`
  * and `--keys` a node.conf that names other directories ends it with status 1, before the node would start without its data.
@@ -39,7 +39,7 @@ function seed(from: string, to: string, former: readonly string[], address: stri
   const found = existsSync(to);
   const text = readFileSync(found ? to : (adopted ?? from), "utf8");
   const edited = address === "" ? text : withHostIp(text, address);
-  if (found && edited === undefined) return `${to} is there and is no JSON; left as it is for the sidecar to mend`;
+  if (found && edited === undefined) return `${to} is there and is no JSON; left as it is for the sidecar to repair`;
   if (found && edited === text) return `${to} is there; left as it is`;
   mkdirSync(dirname(to), { recursive: true });
   replace(to, edited ?? text);

@@ -12,7 +12,7 @@ export function buildKubernetesService(spec: ServiceSpec, options: KubernetesOpt
 }
 
 /**
- * The Service that is no address of its own but a name of all pods of a service, so that a Prometheus of the stack's own scrapes each, ready or
+ * The headless Service that names all pods of a service, so that a Prometheus of the stack's own scrapes each, ready or
  * not: why one is not ready is what its metrics show. `undefined` where nobody requests it.
  */
 export function buildPodsService(spec: ServiceSpec, options: KubernetesOptions): Service | undefined {

@@ -15,7 +15,7 @@ const live = /-live$/;
  *
  * @param base the Secrets that are there already, of which only what is new or another is printed.
  * @param areKnown whether everybody knows the secrets, so that they are written down, too.
- * @param behavior of them all, where they stand on others that are not known here; default: of those that `base` has.
+ * @param behaviour of them all, where they stand on others that are not known here; default: of those that `base` has.
  * @throws {Error} when `base` has a file that is not in `objects`: kustomize only adds.
  */
 export function buildSecrets(

@@ -38,7 +38,7 @@ const everyService = {
 } as const satisfies Readonly<Record<string, MetricDefinition>>;
 
 const node = {
-  gatehouse_condition: gauge("How one side of the node is: 1 right, 0 wrong, -1 not known.", "type"),
+  gatehouse_condition: gauge("Status of a condition of the node: 1 True, 0 False, -1 Unknown.", "type"),
   gatehouse_condition_info: gauge("The reason in force of each condition; always 1.", "type", "reason"),
   gatehouse_verdict: gauge("How the node is as a whole, as the page says it: 1 for the level in force.", "level"),
   gatehouse_command_info: gauge(

@@ -7,7 +7,7 @@ import type { ImageName } from "../services/service-spec.ts";
 import { imageKeys, listImages } from "../services/stack-images.ts";
 import type { EngineClient } from "./engine-client.ts";
 
-/** How registries are asked. */
+/** How registries are queried. */
 export type RegistryLook = Readonly<{ fetch: typeof globalThis.fetch }>;
 
 /** How long one registry may take over all questions; one that takes longer is left to the cluster. */

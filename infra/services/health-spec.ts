@@ -12,7 +12,7 @@ export type NetworkHealth = Readonly<{
   startupPath: string;
   /** How long the first start may take before the service counts as failed. */
   startWithinSeconds: number;
-  /** What an image that is not one of Gatehouse's is asked with from within; absent: the program of Gatehouse's images. */
+  /** The program that probes an image that is not one of Gatehouse's from within; absent: the program of Gatehouse's images. */
   command?: readonly string[];
 }>;
 
@@ -48,7 +48,7 @@ export const healthTimes = {
   connection: { ready: { every: 5, failures: 3 }, live: { every: 10, failures: 6 } },
 } as const;
 
-/** How one asks a service that has nothing of its own besides its `/livez` and `/readyz` whether it is well. */
+/** The probe of a service that has no more than `/livez` and `/readyz`. */
 export const daemonHealth: NetworkHealth = {
   kind: "http",
   port: "http",

@@ -22,7 +22,7 @@ export const postgresRole = "gatehouse";
 
 /**
  * Where the images' user may write. Up to version 17 they keep the database one directory deeper, from 18 on in one of the version's
- * name; with a place of our own under it a volume serves all of them.
+ * name; with our own directory under it a volume serves all of them.
  */
 const homeDirectory = "/var/lib/postgresql";
 

@@ -16,7 +16,7 @@ const persistenceInterval = "30s";
 
 /**
  * Builds Prometheus's Pushgateway from its official image: written to by the node, read by the sidecar and by the operator's Prometheus,
- * never public. What was pushed outlives it in a file on a volume. The image has no shell script of its own, but busybox's `wget`.
+ * never public. What was pushed outlives it in a file on a volume. The image has no shell script, but busybox's `wget`.
  *
  * @example
  * import { pushgatewaySpec, Service } from "gatehouse-evm/pulumi";

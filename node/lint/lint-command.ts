@@ -116,7 +116,7 @@ function textReport(files: readonly LintedFile[]): string {
 }
 
 function fileText({ configPath, findings }: LintedFile): string {
-  if (findings.length === 0) return `${configPath}: nothing to mend.\n`;
+  if (findings.length === 0) return `${configPath}: no findings.\n`;
   const lines = findings.map(({ line, column, path, message, fix, rule }) => {
     const subject = path === "" ? message : `${path} ${message}`;
     return visible(`${configPath}:${line}:${column}: ${subject} Fix: ${fix} [${rule}]`);

@@ -1,14 +1,14 @@
 import type { LintFinding, LintRule } from "./lint-rules.ts";
 
-/** Rules by which a node does not start, or not as itself. */
+/** Rules whose findings keep a node from starting, or from starting as itself. */
 const refusing: ReadonlySet<LintRule> = new Set(["unreadable", "missing-key", "wrong-type", "port-clash"]);
 
-/** Whether a node with that in its node.conf does not start, or not as itself. Pure. */
+/** Whether a node with this finding in its node.conf fails to start, or starts as another. Pure. */
 export function isRefusing({ rule }: LintFinding): boolean {
   return refusing.has(rule);
 }
 
-/** What was not found before. A node runs with what it has: only what is wrong for a new version, and was not for the old one, speaks against it. Pure. */
+/** New findings. A node runs with what it has: only what is wrong for a new version, and was not for the old one, speaks against it. Pure. */
 export function listNewFindings(found: readonly LintFinding[], before: readonly LintFinding[]): readonly LintFinding[] {
   const known = new Set(before.map(({ rule, path }) => `${rule} ${path}`));
   return found.filter(({ rule, path }) => !known.has(`${rule} ${path}`));

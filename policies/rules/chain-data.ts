@@ -21,7 +21,7 @@ export const chainData: ResourceRule = {
 
 function unprotected({ type, name, props, protect }: PolicyResource): readonly string[] {
   if (protect) return [];
-  // A directory of another volume, mounted as one: it holds nothing of its own.
+  // A directory of another volume, mounted as one: it holds no other data.
   if (readFields(props["driverOpts"])["o"] === "bind") return [];
   if (type === "docker:index/volume:Volume" && precious.test(readText(props["name"]) ?? name)) {
     return ["holds chain data or a ledger and is not protected"];

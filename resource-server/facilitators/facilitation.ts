@@ -16,7 +16,7 @@ export type Facilitation = AsyncDisposable &
       request?: RequestTrace,
     ): Promise<VerifyResponse>;
     /**
-     * May be asked again for the same payment: it charges once (EIP-3009). `idempotencyKey` names the sale; a facilitator that tells
+     * May be called again for the same payment: it charges once (EIP-3009). `idempotencyKey` names the sale; a facilitator that tells
      * callers apart gives the outcome to the sale that asked first, and `duplicate_settlement` to any other.
      */
     settle(

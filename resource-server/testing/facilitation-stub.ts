@@ -1,7 +1,7 @@
 import type { SettleResponse, VerifyResponse } from "@x402/core/types";
 import type { Facilitation } from "../facilitators/facilitation.ts";
 
-/** A facilitation whose answers a test gives one by one, and which records what it was asked. */
+/** A facilitation whose answers a test gives one by one, and which records its requests. */
 export type FacilitationStub = Facilitation &
   Readonly<{
     asked: string[];

@@ -26,7 +26,7 @@ type Figures = Readonly<z.output<typeof statusFigures> & { payments?: PaymentFig
 /** Most characters of a text of a target's that are kept: a card shows a sentence or two. */
 const shownMax = 1_000;
 
-/** The beginning of a text, as one of its own: a slice would keep all of a long one in memory. */
+/** The beginning of a text, as a separate one: a slice would keep all of a long one in memory. */
 function shorten(text: string): string {
   return text.length <= shownMax ? text : `${Buffer.from(text.slice(0, shownMax)).toString()}…`;
 }

@@ -35,7 +35,7 @@ const limits = { timeoutMs: 4_000, answerBytesMax: 1_048_576 } as const;
 
 type Look = Readonly<{ ok: true; described: DescribedTarget } | { ok: false; why: string }>;
 
-const unasked: DescribedTarget = { level: "unknown", state: "Not asked yet", cause: "", figures: {}, page: "" };
+const unasked: DescribedTarget = { level: "unknown", state: "Not queried yet", cause: "", figures: {}, page: "" };
 
 /** Looks at a target again and again. Disposing of it ends that. */
 export function watchTarget(

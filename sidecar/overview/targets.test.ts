@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseTargets, listTargetLines } from "./targets.ts";
 
-test("a file has a target on each line; credentials are asked with, and not shown", () => {
+test("a file has a target on each line; credentials are sent, and not shown", () => {
   const lines = listTargetLines(
     "# the fleet\n\nnode-7=http://10.0.0.7:9600  # Zurich\n  http://reader:word@10.0.0.8:9600/\n",
   );

@@ -61,7 +61,7 @@ function parseTarget(line: string): Target {
   parseHttpEndpoint(url);
   if (parsed.pathname !== "/" || parsed.search !== "" || parsed.hash !== "") {
     throw new TargetError(
-      `the target at ${parsed.host} has a path or a query; give the listener for operators alone, http://host:port, since /status and /readyz are asked there.`,
+      `the target at ${parsed.host} has a path or a query; give the listener for operators alone, http://host:port, since /status and /readyz are read there.`,
     );
   }
   return { name: name ?? parsed.host, url, shownUrl: `${parsed.origin}/` };

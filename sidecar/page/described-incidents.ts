@@ -45,7 +45,7 @@ export function describeIncident(
   };
 }
 
-/** What to do about a side. */
+/** What to do about a condition. */
 export function listSteps(cause: Condition, deployment: Deployment): readonly Step[] {
   return advice[cause.type]?.(cause, deployment) ?? [];
 }

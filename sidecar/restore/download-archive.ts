@@ -103,7 +103,7 @@ async function rememberOrigin(place: RestorePlace, url: string, response: Respon
   await replaceFile(place.origin, JSON.stringify({ url, etag: strong }), { mode: 0o600 });
 }
 
-/** Where in the archive the answer begins: where it was asked to, or at the beginning when the server sends all of it. */
+/** Where in the archive the answer begins: where it was requested, or at the beginning when the server sends all of it. */
 function startOf(response: Response, expectedBytes: number, url: string): number {
   if (response.status === 200) return 0;
   const begin = /^bytes (\d+)-/.exec(response.headers.get("content-range") ?? "")?.[1];

@@ -32,7 +32,7 @@ export type ConditionWords = Readonly<{
 }>;
 
 /**
- * Says how the node is, from what the passes have found; a side that was not looked at yet is left out. Pure. What a watch alongside the passes
+ * Says how the node is, from what the passes have found; a condition that was not looked at yet is left out. Pure. What a watch alongside the passes
  * finds (the RPC, node_cli, pushes, disk, the passes themselves), it says itself.
  */
 export function deriveConditions(

@@ -69,7 +69,7 @@ function textOf(planned: Plan): string | undefined {
 
 type Writing = Readonly<{ options: PlanCommandOptions; reading: ReadConfig; settings: SidecarSettings }>;
 
-/** Applies the plan where that is asked and nothing speaks against it; undefined where nothing was to be written. */
+/** Applies the plan where that is requested and nothing speaks against it; undefined where nothing was to be written. */
 async function writtenOf(planned: Plan, { options, reading, settings }: Writing) {
   const text = textOf(planned);
   if (!options.write || text === undefined || planned.problems.length > 0) return undefined;

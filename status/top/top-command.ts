@@ -18,7 +18,7 @@ export type TopCommandOptions = Readonly<{
 
 const plainWidth = 80;
 
-/** Prints one sheet and ends: 0 all is right, 2 something is not, 1 nobody could be asked. */
+/** Prints one sheet and ends: 0 all is right, 2 something is not, 1 the listener could not be reached. */
 export async function printTop(
   { url, json }: Omit<TopCommandOptions, "everyMs">,
   output: CommandOutput,
@@ -45,7 +45,7 @@ export type TopDependencies = Readonly<{
 
 /**
  * Shows the node until a person ends it, and gives the terminal back. A listener that stops answering is shown as such over the last that was
- * known; one that has never answered ends it at once. Returns the exit status: 0 it was watched, 1 nobody could be asked.
+ * known; one that has never answered ends it at once. Returns the exit status: 0 it was watched, 1 the listener could not be reached.
  */
 export async function watchTop(
   { url, everyMs }: Omit<TopCommandOptions, "json">,

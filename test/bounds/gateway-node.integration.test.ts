@@ -7,7 +7,7 @@ import { holdReads, startSmallGateway, storage, type HeldReads, type SmallGatewa
 let gateway: SmallGateway;
 let internal: string;
 let reads: HeldReads;
-/** Calls over connections of their own so far, so that no two read the same. */
+/** Calls over separate connections so far, so that no two read the same. */
 let opened = 0;
 
 beforeAll(async () => {

@@ -86,7 +86,7 @@ test("a server that shows no certificate is not known; nobody named is not asked
     expect.stringMatching(/^unknown: https:\/\/localhost:\d+ shows no certificate \(\S+.*\); is it reached from here/),
   ]);
   expect(listFindings(await runDoctor({}), "certificate")).toEqual([
-    expect.stringMatching(/^unasked: nobody named one; --public/),
+    expect.stringMatching(/^skipped: nobody named one; --public/),
   ]);
 });
 
@@ -103,5 +103,5 @@ test("the public URL of a resource server's settings is looked at; a local one h
   const https = listFindings(await runDoctor({ env: sellerAt("https://127.0.0.1:1") }), "certificate");
   expect(https).toEqual([expect.stringContaining("unknown: https://127.0.0.1:1 shows no certificate (ECONNREFUSED)")]);
   const http = listFindings(await runDoctor({ env: sellerAt("http://127.0.0.1:1") }), "certificate");
-  expect(http).toEqual([expect.stringMatching(/^unasked: /)]);
+  expect(http).toEqual([expect.stringMatching(/^skipped: /)]);
 });

@@ -71,7 +71,7 @@ describe("gatehouse doctor --drift", () => {
     expect([status, stderr]).toEqual([0, ""]);
     expect(stdout).toContain("right: drift: gateway: runs version ");
     expect(stdout).toContain(`right: drift: gateway: ${policyPath} is what the stack gave it`);
-    expect(stdout).toContain("unasked: drift: facilitator: no address of it is known here");
+    expect(stdout).toContain("skipped: drift: facilitator: no address of it is known here");
   });
 
   it("ends with 2 where the settings are others", async () => {

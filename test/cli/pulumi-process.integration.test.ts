@@ -91,7 +91,7 @@ describe("Pulumi's command line", () => {
     await until("it ends", generousMs, async () => (await reported())[1] === "ended");
   });
 
-  test("is asked for a preview with its own configuration, and the stack's stays", async () => {
+  test("previews with its own configuration, and the stack's stays", async () => {
     const script = `for arg in "$@"; do [ "$before" = --config-file ] && file="$arg"; before="$arg"; done
       case "$1 $2" in
       "config set-all") echo "$4" >> "$file" ;;

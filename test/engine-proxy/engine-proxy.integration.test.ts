@@ -43,7 +43,7 @@ let engine: Server;
 let proxy: EngineProxy;
 let settings: EngineProxySettings;
 
-/** An engine that notes what it is asked and answers in the Engine API's shapes. */
+/** An engine that notes requests and answers in the Engine API's shapes. */
 function startEngine(): Promise<Server> {
   const server = createServer((incoming, response) => {
     seen.push(`${incoming.method} ${incoming.url}`);

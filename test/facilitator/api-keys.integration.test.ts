@@ -65,7 +65,7 @@ test("the seller that settled a payment first owns it; another one is refused as
   expect(settled.body).toMatchObject({ success: true });
   const { transaction } = settled.body;
   expect((await facilitator.as(sellerB).settle(payment)).body).toMatchObject({ ...duplicate, transaction });
-  expect(await facilitator.as(sellerA).settle(payment), "asked again").toEqual(settled);
+  expect(await facilitator.as(sellerA).settle(payment), "requested again").toEqual(settled);
   expect((await facilitator.as(sellerA).verify(payment)).body, "no second sale").toMatchObject({ isValid: false });
 });
 

@@ -97,7 +97,7 @@ test.each<[string, PaymentChanges, string]>([
   expect(callsForPayments()).toBe(0);
 });
 
-test("a payer who holds too little learns what is held and what is asked", async () => {
+test("a payer who holds too little learns what is held and what is needed", async () => {
   const payment = await signPayment(chain.token, { payer: testAccount(12) });
   expect((await facilitator.verify(payment)).body).toEqual({
     isValid: false,

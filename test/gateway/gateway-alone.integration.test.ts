@@ -190,5 +190,5 @@ it("does not take a node of another chain for fit", async () => {
     const reported = await readiness();
     return reported.includes("correct node.httpUrl or node.chainId") && reported;
   });
-  expect(text).toContain("The node answers chain id 31337, expected 1");
+  expect(text).toContain("The node is on chain 31337; expected 1");
 });

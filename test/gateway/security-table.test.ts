@@ -51,7 +51,7 @@ describe("the table of what is bounded", () => {
   it.each(named)("states the default of $name as it is: $stated", ({ name, stated }) => {
     const number = numberIn(stated);
     if (number === undefined) {
-      // A default that follows from the machine: the setting exists, without one of its own.
+      // A default that follows from the machine: the setting exists, without a default.
       const [section = "", key = ""] = name.split(".").slice(1);
       expect(Object.keys(gatewaySection.parse({ [section]: { [key]: 1 } }))).toContain(section);
       expect(settingAt(name).exists).toBe(false);

@@ -89,7 +89,7 @@ test("an RPC of another chain", async () => {
   await using node = await serve(answersRpc({ ...good, eth_chainId: () => "0x1", eth_blockNumber: rising }));
   await using health = watch(node.url);
   expect(await health.words("ChainIdExpected", "AnotherChain")).toBe(
-    "The node answers chain id 1, expected 1672; correct node.httpUrl or node.chainId.",
+    "The node is on chain 1; expected 1672; correct node.httpUrl or node.chainId.",
   );
 });
 

@@ -127,7 +127,7 @@ describe("the plugin of the components", () => {
 
   it("uses the provider that it is given", async () => {
     const provider = `${givenProvider.urn}::${givenProvider.id}`;
-    // Images without a registry: none is asked for them.
+    // Images without a registry: none is queried for them.
     const images = { gatehouseImage: `gatehouse@${digest}`, devnetImage: `devnet@${digest}` };
     const { renderTo: _renderTo, ...inputs } = { ...sandbox, ...images };
     await engine.construct({ inputs, providers: { kubernetes: provider } });

@@ -1,5 +1,5 @@
 /**
- * Runs in the sidecar's container, where an intruder would stand: sends each call over a connection of its own to the engine proxy's
+ * Runs in the sidecar's container, where an intruder would stand: sends each call over a new connection to the engine proxy's
  * socket, byte for byte as it is, and prints the status of each answer (0: the connection was closed without one).
  */
 const { connect } = process.getBuiltinModule("node:net");

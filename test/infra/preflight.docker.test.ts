@@ -41,7 +41,7 @@ async function listening(server: Server, at: string | number): Promise<AsyncDisp
   return { [Symbol.asyncDispose]: async () => void (await new Promise((resolve) => server.close(resolve))) };
 }
 
-describe.skipIf(!found.ok)(`what the engine is asked before anything is made${skipReason(found)}`, () => {
+describe.skipIf(!found.ok)(`what the engine is queried for before anything is made${skipReason(found)}`, () => {
   test("is content with free ports and images that are there", async () => {
     expect(await problems({})).toEqual([]);
   });

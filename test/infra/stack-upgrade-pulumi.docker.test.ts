@@ -75,7 +75,7 @@ describe.skipIf(lacking.length > 0)(`an upgrade of a stack by Pulumi itself${ski
   test.each([
     ["0.17.1", "corrupts", "its data are others"],
     ["0.17.2", "silent", "pulumi up --yes took longer than 120000 ms"],
-  ] as const)("takes back image, data and configuration of a version (%s) that %s", async (version, behaviour, why) => {
+  ] as const)("rolls back image, data and configuration of a version (%s) that %s", async (version, behaviour, why) => {
     const before = await deployed.readData("chain");
     const image = await chainImage(engine, version, behaviour);
     const done = await upgrade("--node-image", image, "--node-version", version, "--update-within", "120", "--yes");

@@ -139,7 +139,7 @@ describe.skipIf(!found.ok)(`an upgrade of a stack on a real engine${skipReason(f
   test.each([
     ["0.17.1", "corrupts", "its data are others"],
     ["0.17.2", "silent", "is healthy"],
-  ] as const)("takes back image, data and configuration of a version (%s) that %s", async (version, behaviour, why) => {
+  ] as const)("rolls back image, data and configuration of a version (%s) that %s", async (version, behaviour, why) => {
     const before = await chain();
     const done = await upgrade(await image(version, behaviour));
     expect(done.printed).toContain(`Rolled back: ${stack} runs 0.17.0`);

@@ -70,7 +70,7 @@ describe.skipIf(lacking.length > 0)(`an upgrade of two stacks in turn${skipped}`
     expect(status, printed).toBe(1);
     expect(printed).toMatch(new RegExp(`^  ${a.name}: rolled back: ${a.name} runs 0\\.16\\.2`, "m"));
     expect(printed).toMatch(new RegExp(`^  ${b.name}: not begun$`, "m"));
-    expect(printed).toContain(`Once ${a.name} is mended, go on by the same command`);
+    expect(printed).toContain(`Once ${a.name} is fixed, go on with the same command`);
     expect(await b.readNodeId()).toBe(before);
     expect(await a.readData("starts")).toEqual(["0.16.2", "0.16.2"]);
   });

@@ -16,7 +16,7 @@ export type AlertCase = Readonly<{
   silentAt: readonly number[];
   firesAt: number;
   resolvedAt: number;
-  /** Beside the severity. */
+  /** Labels besides the severity. */
   labels?: Readonly<Record<string, string>>;
   summary: string;
   /** Minutes between two samples, and two evaluations; 1 if it is not there. */

@@ -14,7 +14,7 @@ const build = (service: string, values: string) =>
 /** Prometheus's own metric of a target that was scraped with the label of its service. */
 const labelled = (name: string, service: string) =>
   `${name}{job="${target.job}",instance="${who}",gatehouse="${service}"}`;
-/** A target that can't be scraped has no series of its own. */
+/** A target that can't be scraped has no series. */
 const scrapedUntilTrouble = buildPhases("1", "_");
 
 /** What the alerts on processes, and on what they were given, do. */

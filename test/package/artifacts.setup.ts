@@ -9,7 +9,7 @@ declare module "vitest" {
   }
 }
 
-/** Makes a folder for the artifacts of a release, which the first test that needs them makes. Removes it afterwards. */
+/** Makes a folder for the artefacts of a release, which the first test that needs them makes. Removes it afterwards. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const directory = await realpath(await mkdtemp(join(tmpdir(), "gatehouse-artifacts-")));
   project.provide("artifactsDirectory", directory);

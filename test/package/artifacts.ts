@@ -12,7 +12,7 @@ const deadlineMs = 700_000;
 /** A file of the tarball, as npm lists it. */
 export type PackedFile = Readonly<{ path: string; size: number }>;
 
-/** The artifacts of a release. */
+/** The artefacts of a release. */
 export type Artifacts = Readonly<{
   /** Where they are; SBOM and checksums are next to the tarball. */
   directory: string;
@@ -21,7 +21,7 @@ export type Artifacts = Readonly<{
   unpackedBytes: number;
 }>;
 
-/** Makes the artifacts of a release below a folder, unless another process has, or does so now: then it waits for them. */
+/** Makes the artefacts of a release below a folder, unless another process has, or does so now: then it waits for them. */
 export async function makeArtifacts(folder: string): Promise<Artifacts> {
   const directory = join(folder, "release");
   const listing = join(folder, "listing.json");

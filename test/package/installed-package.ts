@@ -15,7 +15,7 @@ export type InstalledPackage = ConsumerFolder & Readonly<{ artifacts: Artifacts 
 
 const npmDeadlineMs = 400_000;
 
-/** Makes the artifacts of a release below a folder, and installs the tarball there, unless another process has, or does so now: then it waits for it. */
+/** Makes the artefacts of a release below a folder, and installs the tarball there, unless another process has, or does so now: then it waits for it. */
 export async function installPackage(artifactsDirectory: string): Promise<InstalledPackage> {
   const artifacts = await makeArtifacts(artifactsDirectory);
   const folder = join(artifactsDirectory, "consumer");

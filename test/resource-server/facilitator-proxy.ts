@@ -15,7 +15,7 @@ export type FacilitatorProxy = AsyncDisposable &
     calls: string[];
     /** Settlements that the real facilitator answered; their answers may have been lost. */
     settled: () => number;
-    /** Breaks calls from now on; undefined mends it. */
+    /** Breaks calls from now on; undefined lets them through again. */
     fault: (fault: ProxyFault | undefined) => void;
   }>;
 

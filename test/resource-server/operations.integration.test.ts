@@ -32,7 +32,7 @@ it.each(["/metrics", "/readyz", "/livez"])("the port that sells does not serve %
   expect([response.status, await response.json()]).toEqual([404, { error: `no such route: GET ${path}` }]);
 });
 
-it("the operations port says how the server is, and counts what was asked of the port that sells", async () => {
+it("the operations port says how the server is, and counts the requests to the port that sells", async () => {
   await fetch(`${findUrl(shop)}/data`);
   await until("it is ready", generousMs, async () => (await fetch(`${findOperationsUrl(shop)}/readyz`)).status === 200);
   expect(await (await fetch(`${findOperationsUrl(shop)}/readyz`)).json()).toMatchObject({

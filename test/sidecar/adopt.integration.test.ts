@@ -89,7 +89,7 @@ test("first contact changes nothing: the plan is shown everywhere, adopt carries
   expect([again.status, again.stdout]).toEqual([0, expect.stringContaining("acts on this node already")]);
 }, 120_000);
 
-test("what is adopted is what was seen: a plan that became another one is shown again, and nothing is done", async () => {
+test("what is adopted is what was seen: a plan that changed meanwhile is shown again, and nothing is done", async () => {
   await using node = await createFakeNode();
   await node.start();
   await using sidecar = await startService(

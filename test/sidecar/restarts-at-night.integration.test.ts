@@ -59,7 +59,7 @@ test("a hand edit that the node can't start with: it gets back what it ran with,
   await upkeep.reason("RpcAnswering", "Answering");
 });
 
-test("a restart that failed, and what it went back to as well: resume tries it again once the cause is mended, and says so", async () => {
+test("a restart that failed, and what it went back to as well: resume tries it again once the cause is fixed, and says so", async () => {
   const { node, stateDirectory, good } = await startDesiredNode();
   await using _ = node;
   await using upkeep = await runUpkeep(node, patient, { stateDirectory });
@@ -130,7 +130,7 @@ test.each([
   [
     "lint refuses",
     (text: string) => text.replace(/"http_port": "(\d+)"/, '"http_port": "$1x"'),
-    /node\.conf:\d+:\d+ chain\.startup_config\.init_config\.http_port is "\d+x"; expected a port from 1 to 65535 as a string\. To mend it, write the port as a string, e\.g\. "18100"\./,
+    /node\.conf:\d+:\d+ chain\.startup_config\.init_config\.http_port is "\d+x"; expected a port from 1 to 65535 as a string\. To fix it, write the port as a string, e\.g\. "18100"\./,
   ],
   [
     "names a key file that is not there",

@@ -81,7 +81,7 @@ test.skipIf(nameServer === undefined)(
       GATEHOUSE_SIDECAR_LAG_REFERENCES: JSON.stringify(references),
       GATEHOUSE_SIDECAR_LAG_INTERVAL_MS: "500",
     });
-    await until("a name server is asked for three names", generousMs, () =>
+    await until("a name server is queried for three names", generousMs, () =>
       ["one-", "two-", "three-"].every((label) => nameServer?.wasAsked(label)),
     );
     const before = node.looks();
@@ -131,7 +131,7 @@ test.skipIf(nameServer === undefined)(
       GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "500",
       GATEHOUSE_SIDECAR_GATEWAY_RATE_STORE_REDIS_URL: "redis://rate-store.test:6379",
     });
-    await until("a name server is asked for the store", generousMs, () => nameServer?.wasAsked("rate-store"));
+    await until("a name server is queried for the store", generousMs, () => nameServer?.wasAsked("rate-store"));
     const reasons = new Set<string | undefined>();
     const askedAtMs = performance.now();
     // As long as its client takes for five tries, or for two.

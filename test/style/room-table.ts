@@ -73,7 +73,7 @@ export const roomTable: Readonly<Record<string, Room>> = {
   infra: {
     what: "The Pulumi program for Docker and Kubernetes, images, alerts",
     mayImport: [
-      // mask: no URL in a message shows its password. loopback: what a container can't reach is recognized as the services recognize it.
+      // mask: no URL in a message shows its password. loopback: what a container can't reach is recognised as the services recognise it.
       "daemon/settings/*.ts",
       // bytes, request: what answers a look before a deployment is no more trusted than what answers a service.
       // stack-services: a service is one row, wherever it runs.

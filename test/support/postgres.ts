@@ -28,7 +28,7 @@ export function explainMissingPostgres(): string | undefined {
 }
 
 const password = "a password of tests";
-/** The server refuses to run as root; nobody (65534) has no rights of its own. */
+/** The server refuses to run as root; nobody (65534) has no rights. */
 const nobody = 65_534;
 const deadlineMs = 30_000;
 const initOptions = [

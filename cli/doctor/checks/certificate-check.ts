@@ -13,7 +13,7 @@ export const certificateCheck: Check = async ({ services, publicUrls, clock }) =
   const urls = new Set(origins.map(({ origin }) => origin));
   if (urls.size === 0) {
     return [
-      look("public URL", "unasked", "nobody named one; --public https://rpc.example has its certificate looked at"),
+      look("public URL", "skipped", "nobody named one; --public https://rpc.example has its certificate looked at"),
     ];
   }
   return (await Promise.all([...urls].map((url) => findingsOf(url, clock)))).flat();

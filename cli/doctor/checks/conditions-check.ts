@@ -2,7 +2,7 @@ import { listAnswering, createFindings, type Check } from "../check.ts";
 
 const look = createFindings("conditions");
 
-/** What a sidecar or gateway that runs says about its node, side by side. */
+/** The conditions that a running sidecar or gateway reports of its node. */
 export const conditionsCheck: Check = async ({ services }) =>
   listAnswering(services)
     .filter(({ service: { service } }) => service === "sidecar" || service === "gateway")
@@ -17,11 +17,7 @@ export const conditionsCheck: Check = async ({ services }) =>
         const others = unknown.length === 0 ? "" : `; not known: ${unknown.map(({ type }) => type).join(", ")}`;
         const known = status.conditions.length - unknown.length;
         return [
-          look(
-            service,
-            "right",
-            `${known} of ${status.conditions.length} sides of its node are looked at and right${others}`,
-          ),
+          look(service, "right", `${known} of ${status.conditions.length} conditions of its node are True${others}`),
         ];
       }
       return wrong.map(({ type, message }) => look(service, "wrong", `${type}: ${message}`));

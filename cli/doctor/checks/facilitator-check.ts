@@ -12,13 +12,13 @@ const supported = z.object({ kinds: z.array(z.object({ network: z.string() })) }
 /** Whether the facilitator that the resource server names takes its key and settles on its chain. */
 export const facilitatorCheck: Check = async ({ services }) => {
   const seller = services.find(({ service }) => service === "resource-server");
-  if (seller === undefined) return [look("facilitator", "unasked", "no resource server is looked at")];
+  if (seller === undefined) return [look("facilitator", "skipped", "no resource server is looked at")];
   if (seller.settings === undefined || !seller.settings.ok) {
-    return [look("facilitator", "unasked", "the resource server's settings are not known, nor whom it asks")];
+    return [look("facilitator", "skipped", "the resource server's settings are not known, nor its facilitator's URL")];
   }
   const { facilitator } = seller.settings.facts;
   if (facilitator === undefined)
-    return [look("facilitator", "unasked", "the resource server settles in its own process")];
+    return [look("facilitator", "skipped", "the resource server settles in its own process")];
   return [await stateOf(facilitator)];
 };
 

@@ -23,7 +23,7 @@ export const nodeCheck: Check = async ({ services, clock }) => {
     return [{ service, chain: settings.facts.chain, staleAfterMs: settings.facts.staleAfterMs ?? oldHeadMs }];
   });
   if (chains.length === 0)
-    return [look("node", "unasked", "no settings say where it is; a running sidecar or gateway reports it itself")];
+    return [look("node", "skipped", "no settings say where it is; a running sidecar or gateway reports it itself")];
   const found = await Promise.all(chains.map(({ service, ...about }) => stateOf(service, about, clock)));
   return found.flat();
 };
@@ -47,13 +47,13 @@ async function stateOf(
         look(
           service,
           "wrong",
-          `${shown} is of chain ${found}, expected ${chainId}; set ${setting} to a node of that chain`,
+          `${shown} is on chain ${found}, expected ${chainId}; set ${setting} to a node of that chain`,
         ),
       ];
     const latest = await call("eth_getBlockByNumber", ["latest", false]);
     const block = latest.ok ? head.safeParse(latest.result) : undefined;
     if (block?.success !== true)
-      return [look(service, "unknown", `${shown} is of chain ${chainId}, and does not report its latest block`)];
+      return [look(service, "unknown", `${shown} is on chain ${chainId}, and does not report its latest block`)];
     return [judgeHead(service, shown, { ...block.data, staleAfterMs, nowMs: clock() })];
   } catch (error) {
     if (!(error instanceof NoJsonRpcAnswerError)) throw error;

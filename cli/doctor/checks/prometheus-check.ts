@@ -35,7 +35,7 @@ const ours = "Gatehouse";
 /** Whether Prometheus scrapes the services, has the alerts, and which of them fire. */
 export const prometheusCheck: Check = async ({ prometheusUrl: url }) => {
   if (url === undefined)
-    return [look("Prometheus", "unasked", "nobody named one; --prometheus http://127.0.0.1:9090 has it looked at")];
+    return [look("Prometheus", "skipped", "nobody named one; --prometheus http://127.0.0.1:9090 has it looked at")];
   const place = url.endsWith("/") ? url : `${url}/`;
   const shown = maskCredentials(url);
   const [targetsGot, rulesGot] = await Promise.all(

@@ -12,7 +12,7 @@ export const pushgatewayCheck: Check = async ({ services }) => {
   const urls = sidecars.flatMap(({ pushgatewayUrl }) => (pushgatewayUrl === undefined ? [] : [pushgatewayUrl]));
   if (urls.length === 0) {
     return [
-      look("Pushgateway", "unasked", "no settings name one; set GATEHOUSE_SIDECAR_PUSHGATEWAY_URL to have it watched"),
+      look("Pushgateway", "skipped", "no settings name one; set GATEHOUSE_SIDECAR_PUSHGATEWAY_URL to have it watched"),
     ];
   }
   return Promise.all(urls.map((url) => stateOf(url)));

@@ -33,7 +33,7 @@ function stateOf(service: InspectedService): readonly Finding[] {
     ];
   }
   if (isRefused(service)) {
-    if (source === defaultSource) return [look(name, "unasked", `nothing listens at ${url}, its default address`)];
+    if (source === defaultSource) return [look(name, "skipped", `nothing listens at ${url}, its default address`)];
     if (source === "--url" || !isLoopback(new URL(url).hostname)) {
       return [
         look(
@@ -85,7 +85,7 @@ function stateOf(service: InspectedService): readonly Finding[] {
           look(
             name,
             "wrong",
-            `${path} (${setting}) can't be used: ${why}; what stood there before is in force until you mend it`,
+            `${path} (${setting}) can't be used: ${why}; what stood there before is in force until you fix it`,
           ),
         ],
   );

@@ -10,7 +10,7 @@ export const settingsCheck: Check = async ({ services }) =>
       return [
         look(
           service,
-          "unasked",
+          "skipped",
           `only its address is known (${source}); where it runs, or with --settings ${service}=<file>, they can be read`,
         ),
       ];

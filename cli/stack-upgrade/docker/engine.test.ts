@@ -84,7 +84,7 @@ async function failureOf(running: Promise<unknown>): Promise<EngineError> {
 }
 
 describe("an engine", () => {
-  it("is asked without a version, so that newer ones answer, too", async () => {
+  it("is queried without a version, so that newer ones answer, too", async () => {
     answers.set("GET /containers/node/json", { status: 200, body: container(true, "") });
     await engine.inspect("node");
     expect(requests).toEqual(["GET /containers/node/json"]);

@@ -5,7 +5,7 @@ import { parseJson } from "#daemon/json-rpc.ts";
 import { PlatformError } from "../stack-platform.ts";
 import { explainJobEnd } from "../workspace-program.ts";
 
-/** The engine refused, or could not be asked. */
+/** The engine refused, or could not be reached. */
 export class EngineError extends PlatformError {
   override readonly name = "EngineError";
   override readonly code = "engine_error";

@@ -19,7 +19,7 @@ async function stopBoth(record: StackRecord, { engine }: EngineAlone): Promise<v
   await engine.stop(node);
 }
 
-/** Stops the node to copy its data. One that had to be killed may have left data that are not whole: their copy would be none to go back to. */
+/** Stops the node to copy its data. One that had to be killed may have left data that are not whole: their copy would be useless for a roll-back. */
 export async function stopNode(
   record: StackRecord,
   dependencies: EngineAlone,

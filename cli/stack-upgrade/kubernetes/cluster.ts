@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { PlatformError } from "../stack-platform.ts";
 
-/** The cluster refused, or could not be asked. */
+/** The cluster refused, or could not be reached. */
 export class ClusterError extends PlatformError {
   override readonly name = "ClusterError";
   override readonly code = "cluster_error";

@@ -38,7 +38,9 @@ it("queries the cluster and the namespace of the stack, whatever kubectl would t
 it("tells what is not there from what can't be told", async () => {
   expect(await (await clusterOf("exit 0")).find(shape, "pod", "node-0")).toBeUndefined();
   const other = await clusterOf("echo something else");
-  await expect(other.find(shape, "pod", "node-0")).rejects.toThrow("what this version does not know");
+  await expect(other.find(shape, "pod", "node-0")).rejects.toThrow(
+    "kubectl reported pod node-0 in a form that this version does not know",
+  );
 });
 
 it("hands objects over by standard input, and says where one of the name is there already", async () => {

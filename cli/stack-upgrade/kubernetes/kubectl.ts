@@ -136,5 +136,5 @@ function explain(words: readonly string[], said: string): ClusterError {
 function read<Shape>(shape: z.ZodType<Shape>, printed: string, what: string): Shape {
   const parsed = shape.safeParse(parseJson(printed));
   if (parsed.success) return parsed.data;
-  throw new ClusterError(`kubectl told of ${what} what this version does not know`, false);
+  throw new ClusterError(`kubectl reported ${what} in a form that this version does not know`, false);
 }

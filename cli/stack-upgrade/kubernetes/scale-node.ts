@@ -22,8 +22,8 @@ const releasesMax = 5;
 export type NodeEnd = "by itself" | "killed" | "unknown";
 
 /**
- * Scales the node to 0, waits for its end within its grace, and tells how it ended. Its pod is held until then by a finalizer, as jobs hold theirs: a pod that is gone
- * tells nobody how its node ended, and whoever asks may have been killed meanwhile. {@link scaleDown} lets it go.
+ * Scales the node to 0, waits for its end within its grace, and returns how it ended. Its pod is held until then by a finalizer, as jobs hold theirs: a pod that is gone
+ * has no record of how its node ended, and whoever waits may have been killed meanwhile. {@link scaleDown} lets it go.
  *
  * @throws {ClusterError} that may pass, where it does not end.
  */

@@ -17,7 +17,7 @@ const done = { kind: "done" } as const;
 const flushMs = 1_800_000;
 const removeMs = 600_000;
 
-/** Stops the node to take a snapshot of its data. One that had to be killed may have left data that are not whole: their snapshot would be none to go back to. */
+/** Stops the node to take a snapshot of its data. One that had to be killed may have left data that are not whole: their snapshot would be useless for a roll-back. */
 export async function stopNode(
   record: StackRecord,
   dependencies: ScaleDependencies,

@@ -96,7 +96,7 @@ export function createWorldCluster(parts: WorldParts): Cluster {
       if (job?.action === "look") return JSON.stringify(lookAtClaim);
       return job?.task.failure() ?? "";
     },
-    exec: () => Promise.reject(new ClusterError("nobody is asked in this world", false)),
+    exec: () => Promise.reject(new ClusterError("nothing is queried in this world", false)),
   };
 }
 

@@ -12,7 +12,7 @@ import {
 import type { WorkspaceLook } from "../workspace-copy.ts";
 import type { TaskStep } from "./world-time.ts";
 
-/** Creates the engine of a world. Its jobs are containers of their own. */
+/** Creates the engine of a world. Its jobs are separate containers. */
 export function createWorldEngine(parts: WorldParts): Engine {
   const {
     state,

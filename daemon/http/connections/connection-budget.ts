@@ -185,7 +185,7 @@ export function processConnections(
     memoryBytes: processMemoryBytes(),
     heapBytes: getHeapStatistics().heap_size_limit,
     metrics,
-    // That of the gateway's fast path, whose connections have times of their own.
+    // That of the gateway's fast path, whose connections have their own timeouts.
     clock: () => performance.now(),
   });
 }

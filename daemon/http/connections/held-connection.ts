@@ -59,7 +59,7 @@ export class HeldConnection {
     });
   }
 
-  /** Whether the client has taken nothing of what waits for it for so long. To be asked again and again: the time begins with the first look. */
+  /** Whether the client has taken nothing of what waits for it for so long. To be called repeatedly: the time begins with the first call. */
   takesNothing(nowMs: number, forMs: number): boolean {
     const { bytesWritten, writableLength } = this.socket;
     const taken = bytesWritten - writableLength;

@@ -45,7 +45,8 @@ export const gatewayEvents = {
   },
   "proxy-not-trusted": {
     level: "warn",
-    means: "A peer says whom it serves and is not believed; if it is your proxy, all its clients share one limit.",
+    means:
+      "A peer that is not a trusted proxy sends a forwarded client address; if it is your proxy, all its clients share one limit.",
     act: "Add it to `callers.trustedProxies`, if it is yours.",
   },
   "proxy-silent": {

@@ -61,7 +61,7 @@ export const paymentEvents = {
   },
   "settlements-not-taken-up": {
     level: "error",
-    means: "Settlements that were begun before, or requested by other replicas, can't be taken up; it is tried again.",
+    means: "Settlements that were begun before, or requested by other replicas, can't be resumed; it is tried again.",
     runbook: "settlement-stuck",
   },
   "facilitator-fit": { level: "info", means: "The facilitator answers and settles what is sold." },
@@ -70,7 +70,10 @@ export const paymentEvents = {
     means: "The facilitator does not answer, or does not settle what is sold.",
     runbook: "service-down",
   },
-  "settle-answered": { level: "info", means: "The facilitator has answered `/settle`; `gatehouse.state` says what." },
+  "settle-answered": {
+    level: "info",
+    means: "The facilitator has answered `/settle`; `gatehouse.state` is the outcome.",
+  },
   "verdict-without-chain": {
     level: "warn",
     means: "The chain gave no verdict on a payment; the caller is answered 500 or 503.",
@@ -109,7 +112,7 @@ export const paymentEvents = {
   },
   "settlement-diagnosed": {
     level: "warn",
-    means: "A transaction has no receipt in its time; the facilitator looks for what became of it.",
+    means: "A transaction has no receipt in its time; the facilitator looks for its outcome.",
     runbook: "settlement-stuck",
   },
   "transaction-unanswered": {
@@ -130,7 +133,7 @@ export const paymentEvents = {
   },
   "transactions-missing": {
     level: "warn",
-    means: "The chain misses transactions before ours, as after it went back; ours are signed again.",
+    means: "Earlier transactions of the signer are missing on the chain, as after a roll-back; ours are signed again.",
     runbook: "settlement-stuck",
   },
   "term-begun": { level: "info", means: "This replica settles from now on." },

@@ -3,7 +3,7 @@ import type { LogEventTable } from "./log-event.ts";
 /** What any long-running process says of itself. */
 export const processEvents = {
   "service-ready": { level: "info", means: "The service takes requests; `gatehouse.urls` says where." },
-  "service-stopping": { level: "info", means: "The service was asked to stop, or its start was cut off." },
+  "service-stopping": { level: "info", means: "The service was told to stop, or its start was cut off." },
   "service-stop-waits": { level: "info", means: "The stop waits for work that must not be left half done." },
   "service-stopped": { level: "info", means: "The service has stopped." },
   "stop-unclean": {

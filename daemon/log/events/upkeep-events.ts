@@ -4,11 +4,11 @@ import type { LogEventTable } from "./log-event.ts";
 export const upkeepEvents = {
   "condition-right": {
     level: "info",
-    means: "One side of the node is right again, or not known; the message names it.",
+    means: "A condition of the node is True again, or Unknown; the message names it.",
   },
   "condition-wrong": {
     level: "warn",
-    means: "One side of the node is wrong; `gatehouse.condition` says which and why.",
+    means: "A condition of the node is False; `gatehouse.condition` says which and why.",
     act: "The status page names the runbook of the condition.",
     runbook: "not-right",
   },
@@ -67,7 +67,7 @@ export const upkeepEvents = {
   },
   "node-cli-look-failed": {
     level: "error",
-    means: "node_cli could not be asked after a restart or an upgrade; the next regular look follows.",
+    means: "node_cli could not be queried after a restart or an upgrade; the next regular look follows.",
     runbook: "pruning-off",
   },
   "restart-failed": {
@@ -134,7 +134,7 @@ export const upkeepEvents = {
   },
   "data-block-replaced": {
     level: "warn",
-    means: "A block that was taken for final is another one, for the chain's other nodes, too, or for a day.",
+    means: "A finalised block has another hash, on the chain's other nodes, too, or for a day.",
     act: "If the chain was not rolled back on purpose, compare the node with others that you trust (`lag.references`).",
   },
   "data-look-failed": {

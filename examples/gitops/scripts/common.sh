@@ -42,7 +42,7 @@ node_version_of() {
   sed -nE 's/^ +gatehouse:nodeVersion: *"?([^"# ]+).*/\1/p' "$repository/stacks/Pulumi.$1.yaml" | head -n 1
 }
 
-# Prints what the last update of an environment's stack gave its services, and where they are asked.
+# Prints what the last update of an environment's stack gave its services, and their URLs.
 outputs_of() {
   pulumi stack output --json \
     --cwd "$gatehouse_directory" \

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Judges every node.conf that the repository holds: scripts/lint.sh
-# A file `node-version` beside a node.conf tells the version of its node.
-# Ends with 0 (nothing to mend), 2 (findings) or 1 (a file can't be read).
+# A file `node-version` next to a node.conf holds the version of its node.
+# Ends with 0 (no findings), 2 (findings) or 1 (a file can't be read).
 # shellcheck source=common.sh
 . "$(dirname "$0")/common.sh"
 

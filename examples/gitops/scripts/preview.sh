@@ -11,7 +11,7 @@ mapfile -t judged < <(policies)
 status=0
 kept_in "$log" on_stack "$environment" preview --diff "${judged[@]}" || status=$?
 
-# Lines that match, in a section of their own.
+# Lines that match, in a separate section.
 section() {
   local title=$1 pattern=$2 found="$log.section"
   if grep -E -- "$pattern" "$log" | sed -E 's/^ +//' | sort -u >"$found"; then

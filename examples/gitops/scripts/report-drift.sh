@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Opens, updates or closes the issue that tells of an environment's drift on GitHub: scripts/report-drift.sh <environment>
+# Opens, updates or closes the issue about an environment's drift on GitHub: scripts/report-drift.sh <environment>
 # Needs gh, GH_TOKEN and GH_REPO. Ends with 1 where drift.sh could not look: the issue then stays as it is.
 # shellcheck source=common.sh
 . "$(dirname "$0")/common.sh"

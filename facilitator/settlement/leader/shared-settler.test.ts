@@ -73,7 +73,7 @@ test("a sale whose request was declined does not get the success of the next one
   expect(await second).toMatchObject({ state: "settled", transaction: sampleAttempt.hash });
 });
 
-test("a sale whose request is declined while it tries again, in a replica that stops, may still ask again", async () => {
+test("a sale whose request is declined while it tries again, in a replica that stops, may still request it again", async () => {
   if (payment === undefined) throw new Error("no payment");
   let onAcquire: () => Promise<void> = pass;
   const { settler, requests, lease, inTerm, watch } = startReplica({

@@ -23,7 +23,7 @@ export type SecondChanceStore = Readonly<{
 }>;
 
 /**
- * Creates an empty store. It has no bound of its own: whoever puts into it calls `giveUp`. Entries stand by the hash of their key: a map of
+ * Creates an empty store. It has no bound itself: whoever puts into it calls `giveUp`. Entries stand by the hash of their key: a map of
  * strings would first put each key that it is given, of which most never come again, into V8's table of all strings.
  */
 export function createSecondChanceStore(): SecondChanceStore {

@@ -57,7 +57,7 @@ const alerts: readonly Alert[] = [
     severity: "critical",
     summary: "Clients refuse a certificate that {{ $labels.instance }} watches ({{ $labels.reason }}).",
     description:
-      "Nobody connects by https to that URL. The message of CertificateValid at {{ $labels.instance }} names it and what is wrong; it is mended where TLS ends.",
+      "Nobody connects by https to that URL. The message of CertificateValid at {{ $labels.instance }} names it and what is wrong; fix it where TLS ends.",
   },
   {
     name: "GatehouseCertificateExpiresSoon",

@@ -80,7 +80,7 @@ const configuration: readonly Alert[] = [
     summary:
       "The sidecar {{ $labels.instance }} has restarted its node {{ $value }} times within an hour and stops doing so.",
     description:
-      "What should mend the node of {{ $labels.instance }} does not. Look at why it was restarted before anything restarts it again.",
+      "What should repair the node of {{ $labels.instance }} does not. Look at why it was restarted before anything restarts it again.",
   },
 ];
 
@@ -124,7 +124,7 @@ const watching: readonly Alert[] = [
     severity: "warning",
     summary: `The sidecar {{ $labels.instance }} calls its node ${shownLabel(verdict, "level")} ({{ $value }} of 1).`,
     description:
-      "This covers whatever has no alert of its own. The page of {{ $labels.instance }} says what is wrong and what to do.",
+      "This covers whatever has no separate alert. The page of {{ $labels.instance }} says what is wrong and what to do.",
   },
 ];
 

@@ -24,7 +24,7 @@ type Context = Readonly<{
   secret: (text: string) => DeploymentSecret;
 }>;
 
-/** What watches a stack; `undefined` where it brings nothing of its own. */
+/** What watches a stack; `undefined` where it brings none. */
 export function buildObservabilityArgs(
   config: StackConfig,
   { prefix, addresses, secret }: Context,

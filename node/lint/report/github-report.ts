@@ -28,7 +28,7 @@ function command(name: string, properties: Readonly<Record<string, string | numb
   return `::${name} ${list.join(",")}::${escaped(message)}\n`;
 }
 
-/** As the runner reads them back: a line break would end the command, and what follows could be one of its own. */
+/** As the runner reads them back: a line break would end the command, and what follows could be another command. */
 function escaped(text: string): string {
   return text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 }

@@ -73,7 +73,7 @@ test("the commands are those of the deployment, ready for a shell", () => {
   expect(deployment(compose)).toMatchObject({ start: "cd '/srv/my node' && docker compose start node" });
 });
 
-test("a node that only the sidecar reaches is asked from the sidecar's own place", () => {
+test("a node that only the sidecar reaches is queried from where the sidecar is", () => {
   const commandPrefix = "docker exec -it gatehouse-sidecar node /app/cli/gatehouse.js";
   const { queryRpc } = deployment({
     GATEHOUSE_SIDECAR_NODE_HTTP_URL: "http://node:18100",

@@ -8,21 +8,21 @@ export const nodeAdvice: AdviceTable = {
       return [
         step("See whether the node's process runs.", showProcess),
         step("Read why it ended at the end of its log.", showLog),
-        step("Mend that, then start the node.", start),
+        step("Fix that, then start the node.", start),
         step("See that it answers.", queryRpc),
       ];
     }
     if (reason === "NameUnresolved") {
       return [
-        step("See which name server this host asks, and whether it answers.", "cat /etc/resolv.conf"),
+        step("See which name server this host uses, and whether it answers.", "cat /etc/resolv.conf"),
         step(
-          "Mend the name server, or set node.httpUrl to the node's address. Leave the node alone: nobody has asked it.",
+          "Fix the name server, or set node.httpUrl to the node's address. Leave the node alone: no request reached it.",
         ),
       ];
     }
     if (reason === "TimedOut") {
       return [
-        step("Ask the node yourself.", queryRpc),
+        step("Query the node yourself.", queryRpc),
         step("Read the end of its log; look at its CPU and its disk.", showLog),
         restartsHung
           ? step("Wait: Gatehouse restarts a node that hangs for restart.hungAfterMs.")
@@ -30,7 +30,7 @@ export const nodeAdvice: AdviceTable = {
       ];
     }
     return [
-      step("Ask the node yourself, and see who answers.", queryRpc),
+      step("Query the node yourself, and see who answers.", queryRpc),
       step("See which program listens there.", showProcess),
       step("If the node answers at another address, correct the setting node.httpUrl."),
     ];
@@ -63,8 +63,8 @@ export const nodeAdvice: AdviceTable = {
   WebSocketAnswering: ({ reason }) => {
     if (reason === "NameUnresolved") {
       return [
-        step("See which name server this host asks, and whether it answers.", "cat /etc/resolv.conf"),
-        step("Mend the name server, or set node.webSocketUrl to the node's address."),
+        step("See which name server this host uses, and whether it answers.", "cat /etc/resolv.conf"),
+        step("Fix the name server, or set node.webSocketUrl to the node's address."),
       ];
     }
     return [

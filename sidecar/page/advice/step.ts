@@ -7,7 +7,7 @@ export type Step = Readonly<{ text: string; command?: string }>;
 /** What to do about a side that is wrong or not known, on this deployment. */
 export type Advice = (condition: Condition, deployment: Deployment) => readonly Step[];
 
-/** The advice of several sides. */
+/** The advice for several conditions. */
 export type AdviceTable = Readonly<Partial<Record<ConditionType, Advice>>>;
 
 /** A step, with its command where this deployment has one. */

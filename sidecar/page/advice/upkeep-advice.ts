@@ -4,13 +4,13 @@ import { step, type AdviceTable } from "./step.ts";
 export const upkeepAdvice: AdviceTable = {
   Unheld: (_, { showLog, resume }) => [
     step("Read why the restart failed: below, under Changes by Gatehouse, and at the end of the node's log.", showLog),
-    step("When the cause is mended, let Gatehouse act again.", resume),
+    step("When the cause is fixed, let Gatehouse act again.", resume),
   ],
   UpgradeProved: ({ reason }, { showLog, resume, cancelUpgrade }) => {
     if (reason === "Upgrading" || reason === "Scheduled") return [];
     if (reason === "NotBegun") {
       return [
-        step("Mend what is named above, and request the upgrade again."),
+        step("Fix what is named above, and request the upgrade again."),
         step("Or give it up by upgrade --cancel.", cancelUpgrade),
       ];
     }
@@ -18,8 +18,8 @@ export const upkeepAdvice: AdviceTable = {
       step("Read above which step failed and where the copies are."),
       step("Read the end of the node's log.", showLog),
       reason === "Blocked"
-        ? step("Mend what is named. The upgrade then goes on by itself.")
-        : step("Mend what is named, then let Gatehouse go on.", resume),
+        ? step("Fix what is named. The upgrade then goes on by itself.")
+        : step("Fix what is named, then let Gatehouse go on.", resume),
     ];
   },
   DataSound: ({ reason }, { showLog }) => {
@@ -40,7 +40,7 @@ export const upkeepAdvice: AdviceTable = {
     step(
       reason === "Used"
         ? "Make another snapshot: an upgrade with upgrade.keepSnapshot keeps one, or name one in upgrade.autoRestore."
-        : "Mend what is named above, or set upgrade.autoRestore to off. Gatehouse looks again by itself.",
+        : "Fix what is named above, or set upgrade.autoRestore to off. Gatehouse looks again by itself.",
     ),
   ],
   Adopted: (_, { adopt }) => [
@@ -52,11 +52,11 @@ export const upkeepAdvice: AdviceTable = {
       reason === "Vanished" ? "See who removed node.conf, and write it again." : "See what is wrong with node.conf.",
       lint,
     ),
-    step("Mend it. If nobody does, Gatehouse writes the last good one back after upkeep.restoreAfterMs."),
+    step("Fix it. If nobody does, Gatehouse writes the last good one back after upkeep.restoreAfterMs."),
   ],
   ConfigCurrent: (_, { lint }) => [
     step("See what is wrong with node.conf.", lint),
-    step("Mend what is named above. Gatehouse tries again by itself."),
+    step("Fix what is named above. Gatehouse tries again by itself."),
   ],
   SoleWriter: (_, { resume }) => [
     step("Find the other writer: a second sidecar, a configuration management run, a person."),
@@ -75,21 +75,21 @@ export const upkeepAdvice: AdviceTable = {
     step(
       reason === "PruneStaysOn"
         ? "Auto-pruning can't be switched off again. Set prune.enabled to true."
-        : "Mend what is named above. Gatehouse switches pruning on by itself as soon as it can.",
+        : "Fix what is named above. Gatehouse switches pruning on by itself as soon as it can.",
     ),
   ],
   StateKept: () => [
     step("Make the state directory writable, and free space on its disk. What is in memory is then written."),
   ],
   UpkeepCurrent: (_, { status }) => [
-    step("Mend what is named above; each pass is tried again by itself."),
+    step("Fix what is named above; each pass is tried again by itself."),
     step("If nothing helps, restart the sidecar: the node keeps running. Then look again.", status),
   ],
   RestartSettled: ({ reason }, { start }) => {
     if (reason === "NoDriver") return [step("Restart the node by hand, or set restart.driver.", start)];
     if (reason === "ProgramMissing")
       return [step("Put the program that is named above where the sidecar finds it: it looks again by itself.")];
-    if (reason === "BudgetExhausted") return [step("Read below what the restarts were for, and mend that first.")];
+    if (reason === "BudgetExhausted") return [step("Read below what the restarts were for, and fix that first.")];
     if (reason === "EditRefused" || reason === "ConfigUnusable") return [step("Correct node.conf as named above.")];
     return [];
   },

@@ -6,7 +6,7 @@ const timeoutMs = 10_000;
 const actions = {
   resume: {
     label: "Lift the hold",
-    agree: "Gatehouse acts on the node again and tries again what failed: do so when the cause is mended.",
+    agree: "Gatehouse acts on the node again and tries again what failed: do so when the cause is fixed.",
     results: {
       lifted: ({ next }) => `The hold is lifted. ${next ?? ""}`,
       none: () => "No hold is in force.",
@@ -19,7 +19,7 @@ const actions = {
     results: {
       adopted: () => "Gatehouse acts on this node from now on.",
       already: () => "Gatehouse acts on this node already.",
-      another: () => "The plan became another one meanwhile, so nothing was adopted. Read it above, then agree again.",
+      another: () => "The plan has changed, so nothing was adopted. Read it above, then agree again.",
       observes: () => "upkeep.mode is observe, so Gatehouse never acts.",
     },
   },
@@ -30,7 +30,7 @@ const actions = {
       asked: () => "The node is about to be restarted. This page shows how it goes.",
       busy: () => "A restart or an upgrade is under way already.",
       held: () => "A hold is in force. Lift it first.",
-      waits: () => "Gatehouse waits for your word before it acts on this node.",
+      waits: () => "Gatehouse waits for your approval (`gatehouse adopt`) before it acts on this node.",
       observes: () => "upkeep.mode is observe, so Gatehouse never acts.",
       "no-driver": () => "restart.driver is none, so Gatehouse can't restart the node.",
     },

@@ -41,7 +41,7 @@ function show(status) {
 
 /** Says loudly that what is shown is old; it stays, because it is the last that is known. */
 function showStale(why) {
-  const retry = `It is asked again every ${intervalMs / 1_000} seconds.`;
+  const retry = `This page retries every ${intervalMs / 1_000} seconds.`;
   const state = "The sidecar does not answer";
   if (last === undefined) {
     const cause = `Nothing is known of the node: ${why}. ${retry}`;

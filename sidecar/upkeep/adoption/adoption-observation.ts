@@ -25,7 +25,7 @@ export function observeAdoption(onChange?: () => void): ObservedAdoption {
   );
 }
 
-/** Notes the plan, and whether it may be carried out; logs one that became another while it waits for a person's word. */
+/** Notes the plan, and whether it may be carried out; logs one that changed while it waits for a person's approval. */
 export function noteAdoption(
   found: Readonly<{ plan: PlanView; authority: Authority; adopted: Adoption | undefined }>,
   seen: ObservedAdoption,
@@ -64,7 +64,7 @@ export function deriveAdoptionConditions(
         : `The sidecar acts on this node${since} (${adopted === undefined ? "adopted" : adoptedBy[adopted.by]}).`;
     return [{ type, status: "True", reason: "Adopted", message }];
   }
-  const message = `The sidecar has changed nothing yet, and waits for your word. ${planWords(plan)} To let it act, run \`${command("adopt")}\`.`;
+  const message = `The sidecar has changed nothing yet, and waits for your approval. ${planWords(plan)} To let it act, run \`${command("adopt")}\`.`;
   return [{ type, status: "False", reason: "WaitingForAdopt", message }];
 }
 

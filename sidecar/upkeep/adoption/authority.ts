@@ -21,7 +21,7 @@ export function explainIdle(
 ): string | undefined {
   if (isBetweenVersions({ upgrade })) return "an upgrade is under way (UpgradeProved says how far it is)";
   if (hold.get() !== undefined) return "a hold is in force (Unheld says how it ends)";
-  if (authority === "waits") return "the sidecar waits for your word (Adopted says for which)";
+  if (authority === "waits") return "the sidecar waits for your approval (Adopted says for which)";
   if (authority === "observes") return "upkeep.mode is observe";
   return store.failure() === undefined ? undefined : "the sidecar can't keep its state (StateKept says why)";
 }

@@ -53,7 +53,7 @@ async function judge(script: string, timeoutMs = 20_000) {
 const counted = (script: string) => `echo >>runs; ${script}`;
 const runs = async () => (await readFile(join(directory, "runs"), "utf8")).length;
 
-test("what the check refuses is requested again, ever more rarely, and passes once the cause is mended", async () => {
+test("what the check refuses is requested again, ever more rarely, and passes once the cause is fixed", async () => {
   const check = counted("test -e key || { echo no key; exit 1; }");
   expect(await judge(check)).toEqual({
     words:

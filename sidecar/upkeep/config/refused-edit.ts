@@ -52,7 +52,7 @@ export type RefusedEditDependencies = Readonly<{
 /** Why an edit is refused, in whole sentences; `wakeInMs`: when it is judged again although it is the same. */
 export type EditRefusal = Readonly<{ words: string; wakeInMs?: number }>;
 
-/** Time until `restart.checkCommand` is asked again of what it refused: at first, and at most; it doubles each time. */
+/** Time until `restart.checkCommand` is run again on what it refused: at first, and at most; it doubles each time. */
 const checkAgain = { initialMs: 10_000, maxMs: 600_000 };
 
 /** One reason why a node would not start; `id` is the same for the same fault of another content. */
@@ -105,7 +105,7 @@ async function faultsOf(
   );
   const lint = found.map(({ rule, path, line, column, message, fix }) => ({
     id: `${rule} ${path}`,
-    words: `${configPath}:${line}:${column} ${path} ${message} To mend it, ${fix}`,
+    words: `${configPath}:${line}:${column} ${path} ${message} To fix it, ${fix}`,
   }));
   return seesFiles ? [...lint, ...(await missingKeyFiles(content, configPath))] : lint;
 }

@@ -10,7 +10,7 @@ const planAgainMs = 500;
 
 /**
  * Shows what a running sidecar would change at its node, and lets it act from now on. Returns the exit status: 0 the sidecar may act (now, or
- * before); 1 it may not, because nobody said so, the plan became another one, or no sidecar answered.
+ * before); 1 it may not, because nobody agreed, the plan changed, or no sidecar answered.
  */
 export async function runAdoptCommand(
   target: ControlTarget,
@@ -31,7 +31,7 @@ export async function runAdoptCommand(
     }
     output.out(planText(view));
     if (view.plan === undefined) {
-      output.error("adopt: the sidecar has not looked at its node yet; ask again in a moment.\n");
+      output.error("adopt: the sidecar has not looked at its node yet; try again in a moment.\n");
       return exitStatus.error;
     }
     const question = "Let the sidecar do this, and keep it so? [y/N] ";
@@ -64,7 +64,7 @@ async function adoptByDocument(
 async function adopt(target: ControlTarget, digest: string, output: CommandOutput): Promise<number> {
   const { result, view } = await requestControl(target, { path: "/adopt", body: { digest }, answer: adoptAnswer });
   if (result === "another") {
-    output.error("adopt: the plan became another one meanwhile; nothing was adopted. It is now:\n");
+    output.error("adopt: the plan changed meanwhile; nothing was adopted. It is now:\n");
     output.out(planText(view));
     return exitStatus.error;
   }

@@ -46,7 +46,7 @@ export const resumeAnswer = z.object({
   next: z.string().optional(),
   /** Whether another program counted as writing node.conf, which is forgotten now. */
   wasContested: z.boolean().optional(),
-  /** Whether `restart.checkCommand`, which refused a change of node.conf, is asked again. */
+  /** Whether `restart.checkCommand`, which refused a change of node.conf, is run again. */
   asksAgain: z.boolean().optional(),
   node: controlView.shape.node,
 });
@@ -58,7 +58,7 @@ export const restartAnswer = z.object({ result: z.enum(restartRequestResults), n
 
 export type RestartAnswer = Readonly<z.output<typeof restartAnswer>>;
 
-/** What is asked to be adopted: the plan that a person has seen. */
+/** What is to be adopted: the plan that a person has seen. */
 export const adoptRequest = z.strictObject({ digest: z.string().max(64) });
 
 /** What became of `adopt`; `another` when the plan is not the one that was seen. */

@@ -57,7 +57,7 @@ async function close(server: Server): Promise<void> {
   await closed;
 }
 
-const starting = { error: "the sidecar is starting; ask again in a moment" };
+const starting = { error: "the sidecar is starting; try again in a moment" };
 
 /** Adds what `gatehouse resume`, `restart`, `adopt`, `upgrade` and `restore` ask a sidecar. Whoever reaches these routes may change the node. */
 function controlRoutes(app: App, current: () => UpkeepControl | undefined): void {

@@ -15,7 +15,7 @@ export type ControlTarget = Readonly<
   }
 >;
 
-/** No sidecar did what was asked; the message says why, and what to do. */
+/** No sidecar did what was requested; the message says why, and what to do. */
 export class ControlError extends Error {
   override readonly name: string = "ControlError";
   readonly code = "control_failed";
@@ -74,7 +74,7 @@ async function requestBySocket<Schema extends z.ZodType>(
   return requestAt("http://sidecar", locateSocket(stateDirectory), { connect: { socketPath: socket.path } }, request);
 }
 
-/** Nobody listens there, so that nothing was asked. */
+/** Nobody listens there, so that nothing was requested. */
 class NoAnswer extends ControlError {}
 
 /** Codes of a connection that did not come about. */

@@ -47,7 +47,7 @@ function statusOf(result: string): number {
   return result === "asked" ? exitStatus.clean : exitStatus.error;
 }
 
-/** How to see what becomes of it. A status is asked by its URL, which a state directory does not give. */
+/** How to see what becomes of it. A status is read by its URL, which a state directory does not give. */
 function watchWords({ typed: { url } = {} }: ControlTarget): string {
   return url === undefined
     ? "gatehouse status shows how it goes; name its listener by --url where that is not the default one."
@@ -64,7 +64,7 @@ function refusalOf(
     case "busy":
       return "a restart or an upgrade is under way already; look again when it has ended.";
     case "held":
-      return `a hold is in force; mend its cause, then say gatehouse resume${repeatOptions(typed)}. ${hold?.message ?? ""}`.trimEnd();
+      return `a hold is in force; fix its cause, then run gatehouse resume${repeatOptions(typed)}. ${hold?.message ?? ""}`.trimEnd();
     case "waits":
       return `the sidecar may not act on this node yet; let it by gatehouse adopt${repeatOptions(typed)}.`;
     case "observes":

@@ -36,7 +36,7 @@ export async function runResumeCommand(
       );
     }
     if (asksAgain === true) {
-      output.out("restart.checkCommand, which refused the change of node.conf, is asked again.\n");
+      output.out("restart.checkCommand, which refused the change of node.conf, is run again.\n");
     }
     return exitStatus.clean;
   } catch (error) {

@@ -47,7 +47,7 @@ const endsWithinMs = 120_000;
 
 /**
  * Judges whether a node's data are corrupt. Three things speak of it: the process ends soon after each start; the head stays far below where it was; a block
- * that no reorganization reaches is another, or is gone. Each counts only where every other cause that can be looked for was looked for and not found:
+ * that no reorganisation reaches is another, or is gone. Each counts only where every other cause that can be looked for was looked for and not found:
  * what is missing is said. Pure.
  */
 export function judgeData(evidence: DataEvidence, look: DataLook, limits: DataLimits): DataJudgement {

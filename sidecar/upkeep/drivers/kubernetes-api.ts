@@ -30,7 +30,7 @@ export type KubernetesApi = AsyncDisposable &
     ) => Promise<KubernetesResponse>;
   }>;
 
-/** What is asked of objects that are not of the core group, and what is sent along. */
+/** What is requested for objects that are not of the core group, and what is sent along. */
 type KubernetesContent = Readonly<{
   /** Path of the objects' group; default `/api/v1`. */
   group?: string;

@@ -5,7 +5,7 @@ import { parsePruneInfo, type PruneInfo } from "#node/prune-info.ts";
 /** Runs the node's command-line tool with arguments, wherever it is, within its limits. */
 export type NodeCliRunner = (args: readonly string[], signal: AbortSignal) => Promise<ProcessResult>;
 
-/** What the tool was asked, or why there is no answer. */
+/** What the tool answered, or why there is no answer. */
 export type NodeCliResult<T> = Readonly<
   { ok: true; value: T } | { ok: false; reason: ProcessFailureReason | "Garbage"; message: string }
 >;

@@ -42,7 +42,7 @@ export function createOpsDriver(options: OpsDriverOptions, binDirectory: () => s
   };
 }
 
-/** Says which of the programs could not be run. Where even their directory is not there, node.conf is gone as well, and is what is told. */
+/** Says which of the programs could not be run. Where even their directory is not there, node.conf is gone as well, and is what is reported. */
 async function findMissingPrograms(
   { stop, start }: Pick<OpsDriverOptions, "stop" | "start">,
   directory: string,

@@ -37,7 +37,7 @@ export function reachDriver(driver: NodeDriver, reach: NodeReach): NodeDriver {
     restart: (signal, stopping) => reached(() => driver.restart(signal, stopping)),
     ...(stop === undefined ? {} : { stop: (signal) => reached(() => stop(signal)) }),
     ...(start === undefined ? {} : { start: (signal) => reached(() => start(signal)) }),
-    // That a file system hangs is told by ConfigValid.
+    // ConfigValid reports that a file system hangs.
     ...(problem === undefined
       ? {}
       : { problem: async () => ((await whyOutOfReach(reach)) === undefined ? problem() : undefined) }),

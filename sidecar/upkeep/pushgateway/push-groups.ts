@@ -7,7 +7,7 @@ import { createRunningTimeout } from "#daemon/time.ts";
 /** One group at a Pushgateway: its job and when it was last pushed to (seconds since 1970). */
 type PushGroup = Readonly<{ job: string; labels: string; pushTimeSeconds: number }>;
 
-/** What a Pushgateway holds, or why it could not be asked. */
+/** What a Pushgateway holds, or why it could not be reached. */
 export type PushGroupsResult = Readonly<{ ok: true; groups: readonly PushGroup[] } | { ok: false; message: string }>;
 
 /** How the Pushgateway is queried. */

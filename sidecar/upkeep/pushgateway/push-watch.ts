@@ -20,7 +20,7 @@ export type PushWatchDependencies = Readonly<{
   log: Logger;
 }>;
 
-/** One look at the Pushgateway. `unreachable`: it could not be asked; `missing`: it has no group of the node. */
+/** One look at the Pushgateway. `unreachable`: it could not be reached; `missing`: it has no group of the node. */
 export type PushLook = Readonly<
   { state: "notPushing" | "unreachable" | "missing" } | { state: "pushed"; lastPushSeconds: number }
 >;

@@ -9,7 +9,7 @@ import type { ObservedProcess } from "./restart-observation.ts";
 import type { DueRestart } from "./restart-decision.ts";
 import { explainHung, explainUnhealthy, type HealthDependencies } from "./unhealthy.ts";
 
-/** When a node counts as one that a restart may mend. */
+/** When a node counts as one that a restart may repair. */
 export type DueRestartOptions = Readonly<{
   /** Whether a restart runs: then none is owed. */
   isRestarting: boolean;

@@ -55,7 +55,7 @@ function liftStranded(health: NodeHealth, byPerson = true) {
   );
 }
 
-test("a node that was mended after a stranded upgrade is left as it is, and the person learns so", () => {
+test("a node that was repaired after a stranded upgrade is left as it is, and the person learns so", () => {
   const next = liftStranded({ answers: 5, height: 7 });
   expect(next).toBe(
     "The node answers again, so the upgrade to 0.16.2 counts as settled by hand, and nothing is tried.",

@@ -4,7 +4,7 @@ import { isBetweenVersions, type Authority } from "../adoption/authority.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { DueRestart } from "./restart-decision.ts";
 
-/** How long a person's word counts: a restart much later would surprise whoever has mended the node meanwhile. */
+/** How long a person's word counts: a restart much later would surprise whoever has repaired the node meanwhile. */
 const countsForMs = 600_000;
 
 /** The result of a request: `asked` the node is restarted, or why it is not. */

@@ -21,7 +21,7 @@ export function deriveRestartConditions(
 function unheld(hold: NonNullable<RestartObservation["hold"]>, { command }: RestartWords): ConditionReport {
   const type = "Unheld";
   if (hold === "none") return { type, status: "True", reason: "NoHold", message: "No hold is in force." };
-  const message = `${hold.message} Change the desired state, or run \`${command("resume")}\` when the cause is mended.`;
+  const message = `${hold.message} Change the desired state, or run \`${command("resume")}\` when the cause is fixed.`;
   return { type, status: "False", reason: "Held", message };
 }
 

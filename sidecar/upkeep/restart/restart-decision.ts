@@ -65,7 +65,7 @@ type RestartWait =
   | "WaitingForWindow"
   | "BudgetExhausted";
 
-/** Longest time until the question is asked again. */
+/** Longest time until it is looked at again. */
 const lookAgainMs = 60_000;
 
 /** Decides. Pure but for the budget and the window, which it only reads. */
@@ -86,7 +86,7 @@ export function decideRestart(
     return wait("Observing", `${why}; upkeep.mode is observe, so restart it by hand.`);
   }
   if (situation.authority === "waits")
-    return wait("WaitingForAdopt", `${why}; it waits for your word (Adopted says for which).`);
+    return wait("WaitingForAdopt", `${why}; it waits for your approval (Adopted says for which).`);
   if (!situation.canRestart) return wait("NoDriver", `${why}; restart.driver is none, so restart it by hand.`);
   if (driverProblem !== undefined) return wait("ProgramMissing", `${why}; it waits, because ${driverProblem}.`);
   if (due.cause === "unverified") return { go: true, due };

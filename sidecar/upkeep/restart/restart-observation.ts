@@ -47,7 +47,7 @@ export function observeRestarts(onChange?: () => void): ObservedRestarts {
   );
 }
 
-/** What was answered when it was asked whether the node began with a content. */
+/** The answer to whether the node began with a content. */
 export type RequestedStart = Readonly<{
   contentHash: string;
   startedAfterMs: number | undefined;

@@ -8,7 +8,7 @@ export type DataMark = Readonly<{
   atMs: number;
   /** The highest head. */
   height: number;
-  /** A block that no reorganization reaches any more, and the chain's first one; absent where the node does not return blocks by number. */
+  /** A block that no reorganisation reaches any more, and the chain's first one; absent where the node does not return blocks by number. */
   block?: KnownBlock | undefined;
   genesis?: string | undefined;
   /** The version that the node had. */

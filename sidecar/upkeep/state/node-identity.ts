@@ -29,7 +29,7 @@ export type NodeIdentity = Readonly<{
 export type IdentitySettings = Pick<SidecarSettings, "node" | "restart" | "docker" | "kubernetes">;
 
 /**
- * Identifies the node that a sidecar is pointed at. Without `realPath` the file system is asked for it, and a file system that hangs keeps this process:
+ * Identifies the node that a sidecar is pointed at. Without `realPath` it is read from the file system, and a file system that hangs keeps this process:
  * only for what is done before the upkeep begins.
  */
 export function identifyNode(

@@ -84,7 +84,7 @@ export function formatHolder({ pid, host, since }: LockHolder): string {
 function nameHolder(path: string, node: string): void {
   const holder: LockHolder = { pid: process.pid, host: hostname(), since: new Date().toISOString(), node };
   try {
-    // Anew: a named pipe in its place, which anybody who may write here can put there, would be waited at for ever.
+    // Removed and created again: a named pipe in its place, which anybody who may write here can put there, would be waited at for ever.
     rmSync(path, { force: true });
     writeFileSync(path, JSON.stringify(holder), { mode: 0o600, flag: "wx" });
     keepPrivate(path);

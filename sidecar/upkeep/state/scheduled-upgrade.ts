@@ -5,7 +5,7 @@ export type UpgradeStart = Readonly<
 
 /** An upgrade that a person has agreed to and that begins by itself, as it is remembered. */
 export type ScheduledUpgrade = Readonly<{
-  /** What is asked of the release again when its time comes. */
+  /** What is checked of the release again when its time comes. */
   asked: Readonly<{ source: string; version?: string | undefined }>;
   from: string;
   to: string;

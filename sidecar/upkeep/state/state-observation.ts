@@ -25,7 +25,7 @@ export function observeState(directory: string, onChange?: () => void): Observed
 }
 
 /**
- * Writes what the sidecar remembers and is not on the disk yet, and notes whether all of it is. The file system is asked first without waiting
+ * Writes what the sidecar remembers and is not on the disk yet, and notes whether all of it is. The file system is tried first without waiting
  * for it, because the database is written in the process's one thread.
  */
 export async function lookAtState(

@@ -46,7 +46,7 @@ export type ProcessMark = Readonly<{ pid: number; startTicks: number }>;
 /** What was known of the node before it was stopped, to prove either version by. */
 export type NodeBefore = Readonly<{
   height: number;
-  /** A block that no reorganization reaches any more; absent where the node did not return it. */
+  /** A block that no reorganisation reaches any more; absent where the node did not return it. */
   block?: Readonly<{ number: number; hash: string }> | undefined;
   autoPrune: boolean;
   /** The process that answered on the node's port; absent where it can't be seen: of another user, or on another system than Linux. */
@@ -122,7 +122,7 @@ export function upgradeDirectories({
 }
 
 /**
- * Says what becomes of a stranded upgrade once its hold is lifted: a node that is back was mended, and is left as it is; else the way back is tried again from
+ * Says what becomes of a stranded upgrade once its hold is lifted: a node that is back was repaired, and is left as it is; else the way back is tried again from
  * its beginning. One that nobody has requested waits for the restart budget. Pure.
  */
 export function decideAfterHold(

@@ -22,7 +22,7 @@ type Hold = Readonly<{
 }>;
 
 /**
- * A restart that failed, the height that the node had answered last, and whether it gave no answer any more, so that one that was mended by hand is
+ * A restart that failed, the height that the node had answered last, and whether it gave no answer any more, so that one that was repaired by hand is
  * recognised.
  */
 export type FailedRestart = Readonly<{ reason: string; height?: number | undefined; isDown?: boolean }>;

@@ -109,7 +109,7 @@ test.each([
 ] as const)("an upgrade that can't go on says so, and is wrong: %s", (authority, driver, words) => {
   state.upgrade.set({ ...begunUpgrade, stage: "copying" });
   const seen = observed();
-  // Of a blocked upgrade nothing else is asked.
+  // Of a blocked upgrade nothing else is checked.
   const dependencies: Partial<ApplyUpgradeDependencies> = { state, driver };
   applyUpgrade(authority, seen, dependencies as ApplyUpgradeDependencies);
   const [condition] = deriveUpgradeConditions(seen.upgrade.now(), (command) => `gatehouse ${command}`);

@@ -14,7 +14,7 @@ export type BegunUpgrade = Readonly<{
 export type BeginUpgradeDependencies = WhyNotNowDependencies & Readonly<{ wake: () => void; events: EventLog }>;
 
 /**
- * Begins an upgrade that was looked at, if it is still the one that was shown. Whether it may begin is asked once more, with nothing awaited before it is
+ * Begins an upgrade that was looked at, if it is still the one that was shown. Whether it may begin is checked once more, with nothing awaited before it is
  * remembered: another request, a restart or a hold may have come during the look.
  *
  * @param digest of the plan that a person agreed to; undefined where they only look.

@@ -49,7 +49,7 @@ export function* findObstacles(
   if (!isRestore && state.hold.get() !== undefined) yield "a hold is in force (Unheld says how it ends)";
   if (isPreCopied ? isBetweenVersions(state) : isUpgradeUnderWay(state)) yield "an upgrade is under way";
   if (isRestarting() || state.restartInFlight.get() !== undefined)
-    yield "the node is being restarted; ask again when that has ended";
+    yield "the node is being restarted; try again when that has ended";
   if (!state.store.isWritable()) yield "the sidecar can't keep its state (StateKept says why)";
   if (!isRestore && !budget.allows("ordinary"))
     yield "the restart budget of this hour is used up (restart.budgetPerHour)";

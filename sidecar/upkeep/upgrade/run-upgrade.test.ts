@@ -74,7 +74,7 @@ test("a disk that never takes it is waited for no longer than half a minute, and
   expect(said.at(-1)).toContain("It can't go on");
 });
 
-test("a start is charged in the write that enters its stage, and not again when it is gone on with or has ended", () => {
+test("a start is charged in the write that enters its stage, and not again when it is resumed or has ended", () => {
   const writes: string[][] = [];
   let stands: UpgradeRecord | undefined;
   const state = {

@@ -63,7 +63,7 @@ async function attempt(steps: UpgradeSteps, record: UpgradeRecord, isResumed: bo
 }
 
 /**
- * Remembers how far an upgrade is, and charges the restart budget where its next step starts the node, in one write: after a kill the step is gone on with, and not
+ * Remembers how far an upgrade is, and charges the restart budget where its next step starts the node, in one write: after a kill the step is resumed, and not
  * charged again.
  */
 export function keepRecord(

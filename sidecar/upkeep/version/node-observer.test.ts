@@ -52,7 +52,7 @@ async function observedFailing() {
   };
 }
 
-test("a tool that fails is asked again a second later, then after longer and longer waits", async () => {
+test("a tool that fails is run again a second later, then after longer and longer waits", async () => {
   await using observed = await observedFailing();
   const { now, asked } = observed;
   for (const ms of [1_000, 3_000, 7_000]) {
@@ -65,7 +65,7 @@ test("a tool that fails is asked again a second later, then after longer and lon
   expect(asked).toEqual([0, 1_000, 3_000, 7_000]);
 });
 
-test("a tool that fails is asked again as soon as the node begins to answer", async () => {
+test("a tool that fails is run again as soon as the node begins to answer", async () => {
   await using observed = await observedFailing();
   observed.now.health = { answers: 1, height: 7 };
   await until(

@@ -49,7 +49,7 @@ const firstWordMs = 5_000;
 const checkMs = 1_000;
 
 /**
- * Asks `node_cli` again and again for its version and PruneInfo, and says on the board whether it works. A tool that fails is asked
+ * Runs `node_cli` again and again for its version and PruneInfo, and says on the board whether it works. A tool that fails is run
  * again after a second, then after twice that and so on up to the regular interval, and as soon as the node begins to answer:
  * in a pod the sidecar runs before the container that holds the tool does.
  */
@@ -156,6 +156,6 @@ function waitMs(failures: number, intervalMs: number): number {
 function nodeCliCondition(result: NodeCliResult<PruneInfo>, againAtMs: number): ConditionReport {
   const type = "NodeCliWorking";
   if (result.ok) return { type, status: "True", reason: "Working", message: "node_cli prune --get answers." };
-  const message = `${result.message} It is asked again at ${new Date(againAtMs).toISOString()}.`;
+  const message = `${result.message} It is run again at ${new Date(againAtMs).toISOString()}.`;
   return { type, status: "False", reason: result.reason, message };
 }

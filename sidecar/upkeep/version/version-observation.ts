@@ -23,7 +23,7 @@ export function observeVersion(onChange?: () => void): ObservedVersion {
   );
 }
 
-/** Notes which version the node has, and makes it an event when it became another one. */
+/** Notes which version the node has, and makes it an event when it changed. */
 export function noteVersion(
   resolution: VersionResolution,
   doubtOfPlace: string | undefined,

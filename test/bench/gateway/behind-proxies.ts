@@ -22,7 +22,7 @@ export async function measureProxiesAlone(surroundings: Surroundings): Promise<r
 
 /**
  * Measures what the gateway adds to an nginx before it: one that is set up as an ingress, with kept connections, and one with nothing but a
- * `proxy_pass`, which opens a connection for each request. Beside them the gateway without its fast path, against nginx in its place.
+ * `proxy_pass`, which opens a connection for each request. Also measured: the gateway without its fast path, against nginx in its place.
  */
 export async function measureBehindProxies(
   program: string,

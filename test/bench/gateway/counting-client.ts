@@ -78,7 +78,7 @@ export function connectCounting(url: string, localAddress: string, text: string,
   return promise;
 }
 
-/** Bytes of the head that begins here; as much as can be told. */
+/** Bytes of the head that begins here, as far as they are known. */
 function headBytes(bytes: Buffer, at: number): number {
   return bytes.length - at >= 2 && bytes[at + 1] !== inTwoBytes ? 2 : longestHead;
 }

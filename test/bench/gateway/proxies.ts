@@ -59,7 +59,7 @@ export function startUnsetNginx(folder: string, port: number, servicePort: numbe
   );
 }
 
-/** An nginx as it stands before services in a cluster: it passes on over kept-alive connections, and tells what it knows of the client. */
+/** An nginx as it stands before services in a cluster: it passes on over kept-alive connections, and passes on what it knows of the client. */
 export function startNginxIngress(folder: string, port: number, servicePort: number): Promise<BenchProcess> {
   const told = [
     "Host $host",

@@ -11,18 +11,18 @@ const lanes = 2;
 const unharmed = 20;
 const pollMs = 1;
 
-type Kill = "before" | "during" | "after" | "torn" | "not mended";
+type Kill = "before" | "during" | "after" | "torn" | "not repaired";
 
 /** Whether node.conf survives kill -9 at random instants of its correction. */
 export async function measureKills(): Promise<readonly Measurement[]> {
   const found = (await Promise.all(Array.from({ length: lanes }, killLane))).flat();
   const count = (kind: Kill) => found.filter((kill) => kill === kind).length;
-  const bad = count("torn") + count("not mended");
+  const bad = count("torn") + count("not repaired");
   return [
     {
       what: "kill -9 at a random instant during a correction",
       target: `${kills} times: the file valid each time, right in the end each time`,
-      measured: `${found.length} kills, ${count("torn")} torn files, ${count("not mended")} not right after the next start`,
+      measured: `${found.length} kills, ${count("torn")} torn files, ${count("not repaired")} not right after the next start`,
       isMet: found.length >= kills && bad === 0,
       how:
         `the upkeep in its own process, killed within the time that a correction takes: ${count("before")} times before it, ` +
@@ -39,7 +39,7 @@ async function killLane(): Promise<Kill[]> {
   while (found.length < kills / lanes) {
     const upkeep = startUpkeepProcess(node, "none");
     await upkeep.right();
-    if ((await node.config()) !== desired) found.push("not mended");
+    if ((await node.config()) !== desired) found.push("not repaired");
     await drift(node);
     await sleep(Math.random() * withinMs);
     await upkeep.kill();
@@ -47,7 +47,7 @@ async function killLane(): Promise<Kill[]> {
   }
   const last = startUpkeepProcess(node, "none");
   await last.right();
-  if ((await node.config()) !== desired) found.push("not mended");
+  if ((await node.config()) !== desired) found.push("not repaired");
   await last.kill();
   return found;
 }

@@ -43,6 +43,6 @@ export function testObserve(running: () => RunningStack, prometheusUrl: () => st
     expect(found).toContain(`right: prometheus: Prometheus: ${url} scrapes 4 targets, all of them up`);
     expect(found).toMatch(/right: signer: facilitator: its signer 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 holds /);
     expect(found).not.toMatch(/^(wrong|unknown): /m);
-    expect(found.match(/^unasked: \w+/gm)).toEqual(["unasked: certificate"]);
+    expect(found.match(/^skipped: \w+/gm)).toEqual(["skipped: certificate"]);
   });
 }

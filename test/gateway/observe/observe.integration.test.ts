@@ -50,7 +50,7 @@ describe("the metrics of the gateway", () => {
     for (const source of ["node", "coalesced", "cache"]) {
       expect(await valueOf(gateway, "gatehouse_gateway_reads_total", { method: "eth_gasPrice", source })).toBe(1);
     }
-    // What the node was asked, and nothing that it was not.
+    // What was requested of the node, and nothing else.
     expect(await valueOf(gateway, "gatehouse_gateway_node_duration_seconds_count", { method: "eth_gasPrice" })).toBe(1);
   });
 
@@ -161,7 +161,7 @@ describe("the log of the gateway", () => {
     expect(running.lines.join("")).not.toMatch(/secret|bad id/);
   });
 
-  it("shows only a share of the calls, and none unless it is asked to", async () => {
+  it("shows only a share of the calls, and none unless that is set", async () => {
     await using some = await withLog({ accessLog: { sampleRatio: 0.5 }, rateLimit: { enabled: false } });
     await using none = await withLog({ rateLimit: { enabled: false } });
     const batch = `[${Array.from({ length: 1_000 }, () => body("eth_coinbase")).join(",")}]`;

@@ -24,7 +24,7 @@ describe("a node that closes a kept-alive connection as a call comes", () => {
   });
   const asked = (method: string) => node.requests.filter((request) => request.method === method).length;
 
-  it.each(["eth_gasPrice", "eth_syncing", "eth_estimateGas"])("is asked %s again, on another one", async (method) => {
+  it.each(["eth_gasPrice", "eth_syncing", "eth_estimateGas"])("gets %s again, on another one", async (method) => {
     const before = asked(method);
     expect((await call(gateway.url, method)).result).toBe("again");
     expect(asked(method) - before).toBe(2);
@@ -35,7 +35,7 @@ describe("a node that closes a kept-alive connection as a call comes", () => {
     expect(asked(method)).toBe(1);
   });
 
-  it("is asked again, also while other calls wait for its connections", async () => {
+  it("gets a call again, also while other calls wait for its connections", async () => {
     let close: (() => void) | undefined;
     node.answer((_, response) => {
       node.answer(() => "again");

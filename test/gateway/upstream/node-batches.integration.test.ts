@@ -112,7 +112,7 @@ describe("a client's batch at the node", () => {
     "entries that are no objects": (entries) => `[${entries.map(() => "1").join(",")}]`,
   };
   it.each(Object.keys(odd))(
-    "is asked call by call when the node answers it with %s, and the next one, too",
+    "is sent call by call when the node answers it with %s, and the next one, too",
     async (name) => {
       node.answerBatches(odd[name]);
       expect(await ask(balances(20))).toEqual(resultsOf(20));
@@ -127,7 +127,7 @@ describe("a client's batch at the node", () => {
   );
 
   it.each([400, 405, 413, 415, 429, 500])(
-    "is asked call by call when the node answers it with HTTP %i",
+    "is sent call by call when the node answers it with HTTP %i",
     async (status) => {
       node.answerBatches(() => status);
       expect(await ask(balances(20))).toEqual(resultsOf(20));
@@ -191,7 +191,7 @@ describe("a client's batch at the node", () => {
     expect(Math.max(0, ...node.batches.slice(before + 1))).toBeLessThanOrEqual(3);
   });
 
-  it("fails call by call when the node is silent, and is asked alone for a while then", async () => {
+  it("fails call by call when the node is silent, and is sent alone for a while then", async () => {
     await restart({ methods: { eth_getBalance: { timeoutMs: 200 } } });
     node.answer(() => byHand);
     const answers = await ask(balances(5));
@@ -201,7 +201,7 @@ describe("a client's batch at the node", () => {
     expect(node.batches).toEqual([5]);
   });
 
-  it("is asked again when the node had closed the kept-alive connection", async () => {
+  it("is sent again when the node had closed the kept-alive connection", async () => {
     await restart({ upstream: { connections: 1 } });
     await ask([balance(100)]);
     node.answer((_, response) => {

@@ -79,7 +79,7 @@ describe("calls that wait for the node", () => {
       const popular = 900;
       const many: Promise<unknown>[] = [];
       for (let at = 0; at < 20; at += 1) {
-        // The popular read is asked last, in a batch with another.
+        // The popular read is sent last, in a batch with another.
         const calls = [storage(2 * at), storage(at === 19 ? popular : 2 * at + 1)];
         many.push(post(gateway.url, `[${calls.join(",")}]`, from("9.9.9.1")));
         const waiting = (at + 1) * (batchItems === 1 ? 2 : 1);

@@ -87,7 +87,7 @@ describe.skipIf(!hasPrometheus)(`a live Prometheus${withoutPrometheus}`, () => {
   afterAll(() => resources.disposeAsync());
 
   it.each(faults.map((fault) => [fault.what, fault.alert, fault] as const))(
-    "%s: it shows %s firing, and resolved when that is mended",
+    "%s: it shows %s firing, and resolved when that is fixed",
     async (_, alert, fault) => {
       expect(await seeFault(fault, watched)).toMatchObject({ alert });
       expect(await listFiringAlerts(watched.prometheus)).toEqual(new Set());

@@ -17,7 +17,7 @@ export type LiveFault<T> = Readonly<{
   resolvesWithinMs?: number;
   /** What has to have happened before; not timed. */
   prepare?: (struck: T) => Promise<unknown>;
-  /** Makes the fault; disposing of what it returns mends it. */
+  /** Makes the fault; disposing of what it returns repairs it. */
   strike: (struck: T) => Promise<AsyncDisposable>;
 }>;
 
@@ -40,7 +40,7 @@ const usualSteadyMs = 4_000;
 const lookEveryMs = 250;
 
 /**
- * Makes a fault, waits until its alert fires, sees that it goes on firing, mends the fault, and waits until nothing fires.
+ * Makes a fault, waits until its alert fires, sees that it goes on firing, fixes the fault, and waits until nothing fires.
  *
  * @throws {Error} when the alert does not fire or end in time, flaps, or one fires that should not.
  */
@@ -64,7 +64,7 @@ export async function seeFault<T extends Readonly<{ prometheus: RunningPrometheu
   await fault.prepare?.(struck);
   seen.clear();
   const struckAt = performance.now();
-  let mendedAt = 0;
+  let fixedAt = 0;
   let firedAfterMs = 0;
   {
     await using _ = await fault.strike(struck);
@@ -81,11 +81,11 @@ export async function seeFault<T extends Readonly<{ prometheus: RunningPrometheu
       await sleep(lookEveryMs);
       if (!(await firing()).has(alert)) throw new Error(`${alert} flaps: it ended while the fault was there`);
     }
-    mendedAt = performance.now();
+    fixedAt = performance.now();
   }
   const resolvesWithinMs = fault.resolvesWithinMs ?? 120_000;
   await until(`${alert} ends`, resolvesWithinMs, async () => !(await firing()).has(alert));
-  const resolvedAfterMs = performance.now() - mendedAt;
+  const resolvedAfterMs = performance.now() - fixedAt;
   await until(`all is silent after ${alert}`, resolvesWithinMs, async () => (await firing()).size === 0);
   const unexpected = [...seen].filter((name) => name !== alert && !besides.some((expected) => expected === name));
   if (unexpected.length > 0) throw new Error(`besides ${alert}, these fired: ${unexpected.join(", ")}: ${what}`);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, request } from "undici";
 
-/** What is asked of a gateway, and how often. */
+/** The requests to a gateway, and how often. */
 export type Load = Readonly<{ url: string; callsPerSecond: number; method?: "eth_getBalance" | "eth_chainId" }>;
 
 const callDeadlineMs = 15_000;

@@ -10,7 +10,7 @@ import type { WatchedStack } from "./watched-stack.ts";
 
 const run = promisify(execFile);
 
-/** Stops the node by its own `ops`, as a person does; starts it again to mend. */
+/** Stops the node by its own `ops`, as a person does; starts it again to repair that. */
 async function stopNode({ binDirectory }: WatchedStack): Promise<AsyncDisposable> {
   await run("./ops", ["stop", "--force"], { cwd: binDirectory });
   return {

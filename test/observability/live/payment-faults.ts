@@ -15,7 +15,7 @@ const signer = testAccount(0).address;
 /** What the signer has when it has enough: more than seven compressed days cost at any rate seen here. */
 const plentyWei = parseEther("1000000000");
 
-/** Leaves the signer so much, and gives it plenty to mend that. */
+/** Leaves the signer so much, and gives it plenty to repair that. */
 function drain(leftWei: bigint) {
   return async ({ chain }: WatchedStack): Promise<AsyncDisposable> => {
     await chain.setBalance(signer, leftWei);

@@ -74,7 +74,7 @@ async function useUpBudget(struck: WatchedStack): Promise<AsyncDisposable> {
 const configuration: readonly LiveFault<WatchedStack>[] = [
   {
     alert: "GatehouseConfigHeld",
-    what: "`ws_port` edited to a port that another program has, so that the node does not start; mended by `gatehouse resume`",
+    what: "`ws_port` edited to a port that another program has, so that the node does not start; fixed by `gatehouse resume`",
     besides: ["GatehouseNotRight"],
     strike: async (struck) => {
       const whole = await readFile(confOf(struck), "utf8");
@@ -90,7 +90,7 @@ const configuration: readonly LiveFault<WatchedStack>[] = [
   },
   {
     alert: "GatehouseConfigContested",
-    what: "another program writes node.conf six times a second; mended by `gatehouse resume`",
+    what: "another program writes node.conf six times a second; fixed by `gatehouse resume`",
     besides: ["GatehouseNotRight"],
     strike: contest,
   },
@@ -117,7 +117,7 @@ const pushed: readonly LiveFault<WatchedStack>[] = [
 
 const budget: LiveFault<WatchedStack> = {
   alert: "GatehouseRestartBudgetUsedUp",
-  what: "`rpc_port` edited until four restarts within the hour are used up; mended by undoing the last edit",
+  what: "`rpc_port` edited until four restarts within the hour are used up; fixed by undoing the last edit",
   besides: ["GatehouseNotRight"],
   firesWithinMs: 180_000,
   strike: useUpBudget,

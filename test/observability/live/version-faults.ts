@@ -10,7 +10,7 @@ import { startService } from "../../support/service-process.ts";
 import type { LiveFault } from "./live-fault.ts";
 import type { WatchedStack } from "./watched-stack.ts";
 
-/** Gives the sidecar a list of releases, and an empty one to mend that. */
+/** Gives the sidecar a list of releases, and an empty one to undo that. */
 function listRelease(minVersionAt: (head: number) => number) {
   return async ({ releases, nodeUrl }: WatchedStack): Promise<AsyncDisposable> => {
     const { result } = await callRpc<string>(nodeUrl, "eth_blockNumber", []);
@@ -101,7 +101,7 @@ async function expectStatus(status: number, running: Promise<CommandResult>): Pr
 const upgrades: readonly LiveFault<UpgradedNode>[] = [
   {
     alert: "GatehouseUpgradeLong",
-    what: "`gatehouse upgrade` whose copy of the data hangs (its `cp` waits); mended by letting it go on, which proves the new version",
+    what: "`gatehouse upgrade` whose copy of the data hangs (its `cp` waits); fixed by letting it go on, which proves the new version",
     besides: ["GatehouseNotRight"],
     firesWithinMs: 240_000,
     strike: async ({ upgrade, holdCopies }) => {
@@ -118,7 +118,7 @@ const upgrades: readonly LiveFault<UpgradedNode>[] = [
   },
   {
     alert: "GatehouseUpgradeFailed",
-    what: "`gatehouse upgrade` to a version whose start command fails; mended by `gatehouse resume` and an upgrade to one that works",
+    what: "`gatehouse upgrade` to a version whose start command fails; fixed by `gatehouse resume` and an upgrade to one that works",
     besides: ["GatehouseConfigHeld", "GatehouseNotRight"],
     strike: async ({ upgrade, resume }) => {
       const upgrading = upgrade("0.16.3", "broken");

@@ -17,7 +17,7 @@ const subscribers = 4;
 
 /**
  * Runs what a stack meets within some minutes: reads at a rate that rises and falls, subscribers, sales, unpaid and badly paid requests, a caller
- * that is too fast, a node that fails some reads, and somebody who spoils `node.conf`, so that the sidecar mends it and restarts the node. Resolves with the time of
+ * that is too fast, a node that fails some reads, and somebody who breaks `node.conf`, so that the sidecar repairs it and restarts the node. Resolves with the time of
  * its end, in Unix seconds.
  */
 export async function runScene(stack: WatchedStack): Promise<number> {

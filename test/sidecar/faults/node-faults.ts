@@ -107,7 +107,7 @@ export const nodeFaults: readonly Fault[] = [
       verdict: "down",
       condition: ["ChainIdExpected", "AnotherChain"],
       readyz: 503,
-      reads: "The node answers chain id 1672, expected 5; correct node.httpUrl or node.chainId.",
+      reads: "The node is on chain 1672; expected 5; correct node.httpUrl or node.chainId.",
     },
   },
   {

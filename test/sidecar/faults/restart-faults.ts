@@ -144,7 +144,7 @@ export const restartFaults: readonly Fault[] = [
       verdict: "waiting",
       condition: ["Adopted", "WaitingForAdopt"],
       readyz: 200,
-      reads: "The sidecar has changed nothing yet, and waits for your word. Its plan: ",
+      reads: "The sidecar has changed nothing yet, and waits for your approval. Its plan: ",
     },
   },
 ];

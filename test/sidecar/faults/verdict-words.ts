@@ -21,7 +21,7 @@ export function expectVerdictWords({ verdict, condition: [type, reason], reads }
     case "down":
       return `The node is down. It is not fit for traffic: …${side}`;
     case "waiting":
-      return "The node serves; the sidecar waits for your word. It has changed nothing.";
+      return "The node serves; the sidecar waits for your approval. It has changed nothing.";
     case "wrong":
       return `The node serves, but … not right. ${type === "CallsAnswered" ? "Not every client gets an answer" : "Clients are served meanwhile"}. …${side}`;
     case "working":

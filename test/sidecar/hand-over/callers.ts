@@ -64,7 +64,7 @@ export async function startCallers(
         socket = await open(url);
         listen();
         reopened += 1;
-        // What the gateway had not begun when it said that it was going is asked again.
+        // What the gateway had not begun when it said that it was going is sent again.
         for (const [id] of waiting) socket.send(bodyOf(id));
       }
       if (!state.isOver && socket.readyState === WebSocket.OPEN) {

@@ -43,7 +43,7 @@ describe("a gateway whose machine starts again while its settings can't be used"
     ["were cut off", good.slice(0, 40), "settings.json5"],
   ] as const;
   it.each(takeSlice(unusable, 2))(
-    "serves by those that last served, where they %s, until they are mended",
+    "serves by those that last served, where they %s, until they are fixed",
     async (_, text, why) => {
       await writeFile(path, good);
       await (await start())[Symbol.asyncDispose]();
@@ -52,9 +52,9 @@ describe("a gateway whose machine starts again while its settings can't be used"
       expect(await waitUntilRefused(gateway, path)).toContain(why);
       expect((await readSettingsInForce(gateway, path))?.sha256).toBe(hash("sha256", good));
       expect(await callRpc(gateway.urls["gateway"] ?? "", "eth_chainId", [])).toHaveProperty("jsonrpc", "2.0");
-      const mended = settingsWith({ log: { level: "error" } });
-      await writeFile(path, mended);
-      await waitUntilInForce(gateway, path, mended);
+      const fixed = settingsWith({ log: { level: "error" } });
+      await writeFile(path, fixed);
+      await waitUntilInForce(gateway, path, fixed);
     },
   );
 

@@ -29,7 +29,7 @@ async function seen(answer: RequestListener) {
   );
   const { answers, state, cause } = await until("it has looked", generousMs, () => {
     const current = watch.current();
-    return current.state !== "Not asked yet" && current;
+    return current.state !== "Not queried yet" && current;
   });
   return { answers, state, cause };
 }

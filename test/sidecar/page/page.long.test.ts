@@ -73,7 +73,7 @@ looking(
     const first = page.locator("#to-do li").first();
     await page.locator("#to-do li", { hasText: "After one more restart it is back." }).waitFor();
     const resume = `${ownCommand()} resume --state-directory ${join(node.workspace, "state")}`;
-    expect(await first.innerText()).toContain(`run ${resume} when the cause is mended.`);
+    expect(await first.innerText()).toContain(`run ${resume} when the cause is fixed.`);
     expect(await first.locator(".command code").allInnerTexts()).toContain(resume);
     await until("the node serves again", generousMs, async () => (await page.title()) === "Held: node-7 · Gatehouse");
     expect(await page.locator("#changes li[data-event=roll-back]").first().isVisible()).toBe(true);

@@ -148,7 +148,7 @@ test("a program gets in one document what came of it; the log is elsewhere", asy
   expect(await results()).toEqual({ result: "not-empty", dataPath: here.dataPath });
 });
 
-test("a run that is killed while it downloads is gone on with where it ended", async () => {
+test("a run that is killed while it downloads is resumed where it ended", async () => {
   await using own = await scratch();
   await using here = await place(await snapshot(own.directory), own.directory);
   Object.assign(here.server.manner, { chunkBytes: 50_000, pauseMs: 20 });
@@ -203,7 +203,7 @@ test("a download that breaks off is resumed, or started over where the server ha
   expect(vain).toMatchObject({ status: 1, said: expect.stringMatching(/3 times in a row; look at the server/) });
 });
 
-test("a part of an archive that has changed meanwhile is not gone on with", async () => {
+test("a part of an archive that has changed meanwhile is not resumed", async () => {
   await using own = await scratch();
   await using here = await place(await snapshot(own.directory), own.directory);
   Object.assign(here.server.manner, { chunkBytes: 50_000, pauseMs: 20 });
@@ -215,7 +215,7 @@ test("a part of an archive that has changed meanwhile is not gone on with", asyn
   expect(await here.run()).toMatchObject({ status: 0 });
 });
 
-test("a stalled download is given up and gone on with", async () => {
+test("a stalled download is given up and resumed", async () => {
   await using own = await scratch();
   await using here = await place(await snapshot(own.directory), own.directory);
   Object.assign(here.server.manner, { chunkBytes: 1_000_000, pauseMs: 2_000 });

@@ -173,7 +173,7 @@ describe.skipIf(!isThere)(`copies that begin while the node runs${skipped}`, () 
     expect(await listDifferences()).toEqual([]);
   });
 
-  test("what an earlier sidecar copied is gone on with; after a start of the machine it is copied again", async () => {
+  test("what an earlier sidecar copied is resumed; after a start of the machine it is copied again", async () => {
     await copyRunningStores(record, options(), clocks);
     const first = await listParts();
     await writeFile(join(data, "blocks", "2.sst"), "changed");

@@ -80,7 +80,7 @@ test("one that does not answer keeps all from it; one that is rolled back stops 
   expect(failed.status).toBe(1);
   expect(failed.stderr).toContain("upgrade: stopped: a is not proved. No other upgrade is begun.\n");
   expect(failed.stderr).toMatch(/ {2}a: rolled back: .+its data are others.+\n {2}b: not begun\n/);
-  expect(failed.stderr).toContain(`Once a is mended, go on by the same command`);
+  expect(failed.stderr).toContain(`Once a is fixed, go on with the same command`);
   expect(await versions()).toEqual(["0.15.0", "0.15.0"]);
 
   const [, only = ""] = /^Or go on without a: gatehouse (.+)$/m.exec(failed.stderr) ?? [];

@@ -129,7 +129,7 @@ const runs: Readonly<Record<string, () => Promise<void>>> = {
       expect(failed.status).toBe(1);
       expect(failed.stderr).toContain("upgrade: stopped: b is not proved. No other upgrade is begun.\n");
       expect(failed.stderr).toMatch(/ {2}a: proved: .+\n {2}b: rolled back: .+libcetina.+\n {2}c: not begun\n/);
-      expect(failed.stderr).toContain(`Once b is mended, go on by the same command`);
+      expect(failed.stderr).toContain(`Once b is fixed, go on with the same command`);
       expect(await versions()).toEqual(["0.16.2", "0.15.0", "0.15.0"]);
 
       const held = await runGatehouse([...args, "--yes"]);

@@ -22,7 +22,7 @@ async function wordsAbout(text: string | undefined, reason: string, mode = 0o755
   });
   const { message } = await upkeep.reason("NodeCliWorking", reason);
   await upkeep.reason("ConfigCurrent", "AsDesired");
-  const again = / It is asked again at \d{4}-\d\d-\d\dT[\d:.]+Z\.$/;
+  const again = / It is run again at \d{4}-\d\d-\d\dT[\d:.]+Z\.$/;
   expect(message).toMatch(again);
   return message.replace(`${node.binDirectory}/`, "").replace(again, "");
 }

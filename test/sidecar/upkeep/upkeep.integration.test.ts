@@ -83,7 +83,7 @@ test.concurrent("a node that does not come back gets its last healthy configurat
   expect(lines.at(-7)?.["event.reason"]).toContain("node exited with 3");
 });
 
-test.concurrent("a half-written node.conf is named with line and column, then mended from the last good one", async () => {
+test.concurrent("a half-written node.conf is named with line and column, then repaired from the last good one", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_UPKEEP_RESTORE_AFTER_MS: "300" });
   await until(node.starts, (starts) => starts === 2);

@@ -40,7 +40,7 @@ function templateOf(kind: string, spec: Manifest["spec"]): Template | undefined 
   return kind === "Deployment" || kind === "StatefulSet" ? (spec["template"] as Template) : undefined;
 }
 
-/** The account that pods without one of their own have. The cluster's controllers would make it. */
+/** The account that pods without their own have. The cluster's controllers would make it. */
 export function buildDefaultAccount(namespace: string): ClusterObject {
   return { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default", namespace } };
 }

@@ -59,7 +59,7 @@ export async function upgradeDevnet(
   return { status, ...printed() };
 }
 
-/** Where an upkeep's control is asked. */
+/** Where an upkeep's control listens. */
 export function findControl({ stateDirectory }: RunningUpkeep) {
   return { kind: "socket", stateDirectories: [stateDirectory] } as const;
 }

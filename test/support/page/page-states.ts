@@ -127,7 +127,7 @@ type OtherState = Readonly<{
   down?: boolean;
 }>;
 
-/** The states that have no story of their own. */
+/** The states without their own story. */
 export const otherStates: readonly OtherState[] = [
   {
     name: "held",

@@ -107,7 +107,7 @@ export async function servePage({ mode = "enforce", plan, env = {}, watched = []
     board,
     events,
     set,
-    /** All sides right, each with its first reason. */
+    /** All conditions True, each with its first reason. */
     setRight: (types: readonly ConditionType[]) => set(...types.map(rightReport)),
     setRestarts: (value: typeof restarts) => void (restarts = value),
     setFree: (value: typeof free) => void (free = value),

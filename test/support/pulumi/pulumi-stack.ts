@@ -17,7 +17,7 @@ export type PulumiStack = AsyncDisposable &
   Readonly<{
     /** Begins the names of what the stack makes. */
     prefix: string;
-    /** What a program that runs Pulumi on the stack needs. */
+    /** Environment of a program that runs Pulumi on the stack. */
     env: NodeJS.ProcessEnv;
     configFile: string;
     /** Runs a command to its end. */
