@@ -12,6 +12,7 @@ import { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createApp } from "#daemon/http/app.ts";
 import { findClientAddress } from "#daemon/http/proxies/client-address.ts";
+import { FairPlaces } from "#daemon/fair-places.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { createPaymentOwners } from "./claims/payment-owners.ts";
 import { addPaidRoutes } from "./http.ts";
@@ -32,6 +33,7 @@ async function openShop() {
   const facilitation = createFacilitationStub();
   const ledger = resources.use(await openTestLedger());
   const owners = createPaymentOwners();
+  const unverified = new FairPlaces(10);
   const registry = new Registry();
   const app = createApp({ bodyLimitBytes: 65_536 }, { log });
   const begun = vi.fn();
@@ -50,7 +52,7 @@ async function openShop() {
       client: findClientAddress({ trustedProxies: [], forwardedHeader: "x-forwarded-for", forwardedHops: 1 }),
     },
     {
-      sell: (order) => sell(order, { ledger, facilitation, owners, onSettled: () => undefined }),
+      sell: (order) => sell(order, { ledger, facilitation, owners, onSettled: () => undefined, unverified }),
       work: async () => {
         facilitation.asked.push("work");
         return { kind: "resource", response: { status: 200, headers: [], body: new TextEncoder().encode("sold") } };

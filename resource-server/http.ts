@@ -6,7 +6,7 @@ import { createBoundedLog, boundOfSales, type BoundedLog } from "#daemon/log/bou
 import { within } from "#daemon/time.ts";
 import type { App, AppVariables } from "#daemon/http/app.ts";
 import type { Logger } from "#daemon/log/log.ts";
-import { type ClientAddress, readForwarded } from "#daemon/http/proxies/client-address.ts";
+import { type ClientAddress, readForwarded, toAddressKey } from "#daemon/http/proxies/client-address.ts";
 import type { Scheme } from "#x402/scheme.ts";
 import { logOutcome, nameSale, type SaleFacts, type SaleLines } from "./sale/sale-lines.ts";
 import { answerWithoutOffer, requirePayment, answerSale } from "./payment-answers.ts";
@@ -114,8 +114,9 @@ async function buy(
   const { sell, work, metrics } = serving;
   const { payer } = payment.key;
   const trace = { requestId: c.get("requestId"), trace: c.get("trace") };
+  const clientAddress = clientAddressOf(bindingsOf(c).incoming, options.client);
   const origin = {
-    clientAddress: clientAddressOf(bindingsOf(c).incoming, options.client),
+    clientAddress,
     protocol: new URL(url).protocol === "https:" ? ("https" as const) : ("http" as const),
     host: new URL(url).host,
     ...trace,
@@ -125,6 +126,7 @@ async function buy(
     requirements: findAcceptedOffer(payment, options.routes.taken(route)),
     route: route.key,
     fingerprint,
+    client: toAddressKey(clientAddress),
     trace,
     work: () =>
       metrics.timeUpstream(route, () => work({ route, target, headers: c.req.raw.headers, body, origin }, payer)),
@@ -150,6 +152,7 @@ async function collect(
     requirements: undefined,
     route: key,
     fingerprint,
+    client: toAddressKey(clientAddressOf(bindingsOf(c).incoming, options.client)),
     trace,
     work: () => Promise.resolve({ kind: "failed", status: 503, message: "the route is sold no more" }),
   });

@@ -1,5 +1,6 @@
 import { openLedgerAudit } from "#daemon/audit/ledger-audit.ts";
 import { createApp } from "#daemon/http/app.ts";
+import { FairPlaces } from "#daemon/fair-places.ts";
 import { createFetch } from "#daemon/http/fetch.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
 import { listenForOperations } from "#daemon/http/operations-listener.ts";
@@ -15,7 +16,7 @@ import { createPaymentMetrics } from "./sale/payment-metrics.ts";
 import { createPaymentOwners } from "./claims/payment-owners.ts";
 import { openSoldRoutes } from "./sold-routes.ts";
 import { boundSale, guardSale } from "./sale/guarded-sale.ts";
-import { sell } from "./sale/sale.ts";
+import { sell, type SaleDependencies } from "./sale/sale.ts";
 import { describeResourceServerApi } from "./resource-server-api.ts";
 import { resourceServerSettings, type ResourceServerSettings } from "./settings.ts";
 import { resumeSettlements } from "./sale/settlement-resumer.ts";
@@ -76,10 +77,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
     app,
     { routes, publicUrl: settings.publicUrl, deliveryTimeoutMs: settings.payment.deliveryTimeoutMs, client },
     {
-      sell: boundSale(
-        settings.payment.inFlightMax,
-        guardSale((request) => sell(request, sale)),
-      ),
+      sell: sellWithin(settings.payment, sale),
       work: createSoldWork(createUpstream(settings.upstream, { fetch, signal }), issuer),
       metrics,
       log,
@@ -100,6 +98,15 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   port.opened();
   context.leaves(async () => void (await Promise.all([operations.leave(), listener.leave()])));
   return { urls: { "resource-server": listener.url, "resource-server-operations": operations.url } };
+}
+
+/** Sells within the bounds of payments under way, of which half at most may be without a verdict. */
+function sellWithin({ inFlightMax }: ResourceServerSettings["payment"], sale: SaleDependencies) {
+  const unverified = new FairPlaces(Math.ceil(inFlightMax / 2));
+  return boundSale(
+    new FairPlaces(inFlightMax),
+    guardSale((request) => sell(request, { ...sale, unverified })),
+  );
 }
 
 /** What is written down of payments: for this server, and for people. */

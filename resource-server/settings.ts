@@ -97,7 +97,9 @@ export const resourceServerSettings = defineSettings("resource-server", essentia
       ),
     inFlightMax: positiveInteger
       .default(256)
-      .describe("Payments that are worked on at one time; more are answered 503"),
+      .describe(
+        "Payments that are worked on, or whose response is being delivered, at one time; more are answered 503. The clients of one address (IPv6: /64) have three quarters of them at most, and fewer the more others have; the verdict of half of them at most may be awaited",
+      ),
     deliveryTimeoutMs: milliseconds
       .default(120_000)
       .describe("How long a client may take to receive a response that it bought; the same payment gets it again"),

@@ -1,22 +1,38 @@
-import type { SaleOutcome } from "./sale-outcome.ts";
+import type { FairPlaces } from "#daemon/fair-places.ts";
+import type { Delivery, SaleOutcome } from "./sale-outcome.ts";
 import type { SaleRequest } from "./sale.ts";
 import { StoreError } from "#daemon/sql/store.ts";
 import { ClaimMovedError } from "../claims/claim-ledger.ts";
 
-/** Sells for at most `inFlightMax` requests at one time; what comes above that is `busy`, and nothing is done for it. */
+/**
+ * Sells while there are places, of which the clients have fair shares; what comes beyond is `busy`, and nothing is done for it. What was sold
+ * keeps its place until its delivery ends.
+ */
 export function boundSale(
-  inFlightMax: number,
+  places: Pick<FairPlaces, "enter">,
   sell: (request: SaleRequest) => Promise<SaleOutcome>,
 ): (request: SaleRequest) => Promise<SaleOutcome> {
-  let inFlight = 0;
   return async (request) => {
-    if (inFlight >= inFlightMax) return { kind: "busy" };
-    inFlight += 1;
-    try {
-      return await sell(request);
-    } finally {
-      inFlight -= 1;
-    }
+    const entry = places.enter(request.client);
+    if (!entry.ok) return { kind: "busy" };
+    using kept = new DisposableStack();
+    kept.use(entry.place);
+    const outcome = await sell(request);
+    return outcome.kind === "sold" ? { ...outcome, delivery: keepUntilEnd(outcome.delivery, kept.move()) } : outcome;
+  };
+}
+
+/** Ends the delivery as before, and then disposes of what was kept for it. */
+function keepUntilEnd(delivery: Delivery, kept: Disposable): Delivery {
+  return {
+    async delivered() {
+      using _kept = kept;
+      await delivery.delivered();
+    },
+    async undelivered() {
+      using _kept = kept;
+      await delivery.undelivered();
+    },
   };
 }
 

@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { FairPlaces } from "#daemon/fair-places.ts";
 import { FacilitationError } from "../facilitators/facilitation.ts";
 import { createPaymentOwners } from "../claims/payment-owners.ts";
 import { findAcceptedOffer, type Payment } from "./payment.ts";
-import { resumeSettlement, sell, type SaleDependencies, type SaleRequest } from "./sale.ts";
+import { resumeSettlement, sell, type SellingDependencies, type SaleRequest } from "./sale.ts";
 import { createFacilitationStub, pendingAnswer, settledAnswer, transaction } from "../testing/facilitation-stub.ts";
 import { openTestLedger } from "../testing/claim-store.ts";
 import { offer, createPayload, createPayment } from "../testing/payments.ts";
@@ -20,7 +21,8 @@ async function shop(result: () => Promise<UpstreamResult> = async () => resource
   ledgers.push(ledger);
   const charged: string[] = [];
   const offers = [offer];
-  const dependencies: SaleDependencies = {
+  const dependencies: SellingDependencies = {
+    unverified: new FairPlaces(10),
     ledger,
     facilitation,
     owners: createPaymentOwners(),
@@ -31,6 +33,7 @@ async function shop(result: () => Promise<UpstreamResult> = async () => resource
     requirements: findAcceptedOffer(paid, offers),
     route: "GET /data",
     fingerprint,
+    client: "192.0.2.1",
     async work() {
       facilitation.asked.push("work");
       return result();

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { PaymentRequirements, SettleResponse } from "@x402/core/types";
+import type { FairPlaces } from "#daemon/fair-places.ts";
 import type { RequestTrace } from "#daemon/http/request-trace.ts";
 import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
 import type { AuditLog } from "#daemon/audit/audit-log.ts";
@@ -21,6 +22,8 @@ export type SaleRequest = Readonly<{
   requirements: PaymentRequirements | undefined;
   route: string;
   fingerprint: string;
+  /** Whose address it comes from, as {@link toAddressKey} has it. */
+  client: string;
   /** The request, for whoever has to do with its payment. */
   trace?: RequestTrace | undefined;
   /** Does what is paid for. Called at most once. */
@@ -39,11 +42,18 @@ export type SaleDependencies = Readonly<{
   audit?: Pick<AuditLog, "add"> | undefined;
 }>;
 
+/** What selling takes besides. */
+export type SellingDependencies = SaleDependencies &
+  Readonly<{
+    /** Places of payments whose verdict is awaited: anybody can make such payments, and they must leave room for those that are good. */
+    unverified: Pick<FairPlaces, "enter">;
+  }>;
+
 /**
  * Sells a response for a payment by the states of `payment-claim.ts`, in the specification's order: verify, work, settle; the
  * caller delivers. A payment that was claimed before gets what it is owed, and nothing is charged again, whatever is offered now.
  */
-export async function sell(request: SaleRequest, dependencies: SaleDependencies): Promise<SaleOutcome> {
+export async function sell(request: SaleRequest, dependencies: SellingDependencies): Promise<SaleOutcome> {
   const { key } = request.payment;
   const claim = await dependencies.ledger.find(key);
   if (claim?.digest === request.payment.digest) {
@@ -94,9 +104,12 @@ async function owning(
 const malformed = "invalid_payload";
 
 async function verify(
-  { payment, requirements, trace }: Order,
-  { facilitation }: SaleDependencies,
+  { payment, requirements, client, trace }: Order,
+  { facilitation, unverified }: SellingDependencies,
 ): Promise<SaleOutcome | undefined> {
+  const entry = unverified.enter(client);
+  if (!entry.ok) return { kind: "busy" };
+  using _place = entry.place;
   try {
     const verdict = await facilitation.verify(payment.read, requirements, trace);
     const state = verifyState(verdict);

@@ -9,6 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { buildFacilitatorEnvironment } from "../facilitator/running-facilitator.ts";
 import { startRpcTap, type RpcTap } from "../facilitator/rpc-tap.ts";
 import { amount as paymentAmount, signPayment, type PaymentBody } from "../facilitator/signed-payment.ts";
+import { startFacilitatorProxy, type FacilitatorProxy } from "../resource-server/facilitator-proxy.ts";
 import { payee, payer } from "../resource-server/shop.ts";
 import { startUpstream, type TestUpstream } from "../resource-server/test-upstream.ts";
 import {
@@ -19,7 +20,7 @@ import {
 } from "../support/payments/payment-chain.ts";
 import { isLong } from "../support/run-size.ts";
 import { generousMs, until } from "../support/until.ts";
-import { ask, openMany, openRaw } from "./raw-call.ts";
+import { ask, openMany, openRaw, type RawClient } from "./raw-call.ts";
 import { startSmallService, type SmallService } from "./small-service.ts";
 
 /** What is under way at one time; each settlement of the default's number takes the machine some milliseconds to sign. */
@@ -240,25 +241,29 @@ describe("a facilitator before a node that hangs", () => {
   it("verifications under way at a facilitator", async () => {
     const payment = await signPayment(chain.token);
     hanging.rule(() => "hang");
-    const flood: ReturnType<typeof verify>[] = [];
-    const third = await until("all places are taken", generousMs, async () => {
-      flood.push(...verifyMany("greedy", 20, payment), ...verifyMany("second", 10, payment));
-      const answer = await verify("third", payment);
-      return answer.status === 503 && answer;
-    });
-    expect([third.headers["retry-after"], third.text]).toEqual([
+    const flood = verifyMany("greedy", 40, payment);
+    expect((await Promise.race(flood)).status).toBe(429);
+    // Of the four that the first one left, the second seller may have each.
+    const second = verifyMany("second", 10, payment);
+    const refused = await Promise.race(second);
+    expect([refused.status, refused.headers["retry-after"], refused.text]).toEqual([
+      503,
       "1",
       expect.stringContaining("20 payments are being verified, which is the most; try again in a moment"),
     ]);
+    expect(underWay(await Promise.all(second))).toHaveLength(4);
     await Promise.all(flood);
   });
 });
 
 const routesPath = () => join(folder, "routes.json5");
-const sign = async (accepted: PaymentRequirements) => {
-  const { payload } = await new ExactEvmScheme(payer.account).createPaymentPayload(2, accepted);
+const sign = async (accepted: PaymentRequirements, holder: TestAccount = payer) => {
+  const { payload } = await new ExactEvmScheme(holder.account).createPaymentPayload(2, accepted);
   return encodePaymentSignatureHeader({ x402Version: 2, accepted, payload });
 };
+
+const statusOf = (client: RawClient) =>
+  until("it is answered", manyMs, () => /^HTTP\/1.1 (\d+)/.exec(client.received())?.[1]);
 
 const accepts = (prices: readonly string[]) =>
   prices.map((price) => ({ scheme: "exact", price, network: "eip155:1672" }));
@@ -267,6 +272,7 @@ describe("a resource server in a small process", () => {
   let upstream: TestUpstream;
   let shop: SmallService;
   let shopUrl: string;
+  let proxy: FacilitatorProxy;
   const routes = (prices: readonly string[]) =>
     JSON.stringify({
       "GET /data": { accepts: accepts(prices), upstream: `${upstream.url}/data` },
@@ -284,6 +290,7 @@ describe("a resource server in a small process", () => {
 
   beforeAll(async () => {
     upstream = resources.use(await startUpstream());
+    proxy = resources.use(await startFacilitatorProxy(url));
     writeFileSync(routesPath(), routes(["0.01"]));
     shop = resources.use(
       await startSmallService("resource-server", {
@@ -292,7 +299,8 @@ describe("a resource server in a small process", () => {
         GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: routesPath(),
         GATEHOUSE_RESOURCE_SERVER_PAY_TO: payee.address,
         GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS: chain.token,
-        GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: url,
+        GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: proxy.url,
+        GATEHOUSE_RESOURCE_SERVER_FACILITATOR_VERIFY_TIMEOUT_MS: "2000",
         GATEHOUSE_RESOURCE_SERVER_LEDGER_PATH: join(folder, "claims.sqlite"),
         GATEHOUSE_RESOURCE_SERVER_PAYMENT_IN_FLIGHT_MAX: String(most.payments),
         GATEHOUSE_RESOURCE_SERVER_UPSTREAM_TIMEOUT_MS: "60000",
@@ -307,24 +315,56 @@ describe("a resource server in a small process", () => {
     shop.expectWell();
   });
 
+  const buyFrom = (localAddress: string, payment: string) =>
+    openRaw(shopUrl, `GET /data HTTP/1.1\r\nHost: localhost\r\nPAYMENT-SIGNATURE: ${payment}\r\n\r\n`, {
+      localAddress,
+    });
+
+  it("payments of one address whose verdict is awaited", async () => {
+    const [offer] = (await offersNow()) as [PaymentRequirements];
+    proxy.fault({ on: "verify", hangs: (body) => !body.includes(payer.address) });
+    const worthless = await Promise.all(
+      Array.from({ length: 2 * most.payments }, (_, at) => sign(offer, testAccount(5_000 + at))),
+    );
+    using flood = openMany(worthless.length, (at) => buyFrom("127.0.2.1", worthless[at] ?? ""));
+    await until("one is refused", generousMs, () => flood.clients.some(({ received }) => received() !== ""));
+    const buying = buy(await sign(offer));
+    await mine([buying]);
+    expect((await buying).status).toBe(200);
+    const refused = flood.clients.filter(({ received }) => received().startsWith("HTTP/1.1 503 "));
+    expect(refused.length).toBeGreaterThan(most.payments);
+    expect(refused.every(({ received }) => /^retry-after: \d/im.test(received()))).toBe(true);
+    await until("none is awaited any more", generousMs, () => flood.clients.every(({ received }) => received() !== ""));
+    proxy.fault(undefined);
+  });
+
   it(
     "payments under way at a resource server",
     async () => {
       const [offer] = (await offersNow()) as [PaymentRequirements];
-      const payments = await Promise.all(Array.from({ length: most.payments + 1 }, () => sign(offer)));
-      const last = payments.pop() ?? "";
+      using clients = new DisposableStack();
       upstream.behave("hang");
-      const hanging = payments.map(buy);
-      await until("the upstream has them", manyMs, () => upstream.hits() === most.payments);
-      const refused = await buy(last);
-      expect([refused.status, await refused.text()]).toEqual([
-        503,
-        expect.stringContaining("too many payments are being worked on"),
-      ]);
-      expect(refused.headers.get("retry-after")).not.toBeNull();
+      let taken = 0;
+      /** Buys from an address until it is refused. */
+      const fill = async (address: string) => {
+        for (;;) {
+          const client = clients.use(buyFrom(address, await sign(offer)));
+          await until("it is taken or refused", manyMs, () => upstream.hits() > taken || client.received() !== "");
+          if (upstream.hits() === taken) return client;
+          taken = upstream.hits();
+        }
+      };
+      await fill("127.0.0.2");
+      const share = taken;
+      expect(share).toBeLessThan(0.82 * most.payments);
+      for (let other = 3; taken < most.payments; other += 1) await fill(`127.0.0.${other}`);
+      const refused = await fill("127.0.1.1");
+      expect([taken, share]).toEqual([most.payments, Math.ceil(0.75 * most.payments + 0.5)]);
+      expect(await statusOf(refused)).toBe("503");
+      expect(refused.received()).toContain("too many payments are being worked on; you were not charged, try again.");
+      expect(refused.received()).toMatch(/^retry-after: \d/im);
       expect((await offers()).status).toBe(402);
-      if (!isLong) upstream.breakOff();
-      expect((await Promise.all(hanging)).every(({ status }) => status >= 500)).toBe(true);
+      upstream.breakOff();
     },
     testMs,
   );
@@ -341,7 +381,7 @@ describe("a resource server in a small process", () => {
         const found = await offersNow();
         return found.map(({ amount }) => amount).join() === amounts.join() && found;
       });
-      signed.push(...(await Promise.all(offered.map(sign))));
+      signed.push(...(await Promise.all(offered.map((offer) => sign(offer)))));
     }
     // The first of them has left; the one after it is the oldest of sixty-four.
     const [left = "", oldest = ""] = signed;

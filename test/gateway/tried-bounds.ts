@@ -72,6 +72,7 @@ const inSmallProcesses: Readonly<Record<string, readonly string[]>> = {
     "bytes of the node's answer to a facilitator",
     "connections of one address to a facilitator or a resource server",
     "payments under way at a resource server",
+    "payments of one address whose verdict is awaited",
   ],
   "engine-proxy": [
     "bytes of a request to the engine proxy",

@@ -5,7 +5,9 @@ import { text } from "node:stream/consumers";
 /** What the proxy does to calls of `/verify` or `/settle`. */
 type ProxyFault =
   | { on: "verify" | "settle"; answer: Readonly<{ status: number; body: string }> }
-  | { on: "settle"; loseAnswer: true };
+  | { on: "settle"; loseAnswer: true }
+  /** Calls whose body is so are never answered. */
+  | { on: "verify"; hangs: (body: string) => boolean };
 
 /** A way to a real facilitator on which a test can break things. */
 export type FacilitatorProxy = AsyncDisposable &
@@ -34,6 +36,7 @@ export async function startFacilitatorProxy(target: string): Promise<Facilitator
     if (active !== undefined && "answer" in active) {
       return void response.writeHead(active.answer.status).end(active.answer.body);
     }
+    if (active !== undefined && "hangs" in active && active.hangs(body)) return;
     const answer = await fetch(`${target}${path}`, {
       method,
       headers: forwarded.flatMap((name) => (typeof headers[name] === "string" ? [[name, headers[name]]] : [])),
@@ -41,7 +44,7 @@ export async function startFacilitatorProxy(target: string): Promise<Facilitator
     });
     const answerText = await answer.text();
     if (path === "/settle") settled += 1;
-    if (active !== undefined) return void response.socket?.destroy();
+    if (active !== undefined && "loseAnswer" in active) return void response.socket?.destroy();
     response.writeHead(answer.status, { "Content-Type": "application/json" }).end(answerText);
   }
   const server = createServer(async (request, response) => {

@@ -1,3 +1,4 @@
+import { FairPlaces } from "#daemon/fair-places.ts";
 import { hash } from "node:crypto";
 import { Registry } from "prom-client";
 import { pino } from "pino";
@@ -130,6 +131,7 @@ async function observeSeller(payload: unknown, offers: readonly PaymentRequireme
       requirements: findAcceptedOffer(payment, offers),
       route: "GET /data",
       fingerprint: "request",
+      client: "192.0.2.1",
       work: async () => ({ kind: "resource", response: { status: 200, headers: [], body: new Uint8Array([1]) } }),
     },
     {
@@ -137,6 +139,7 @@ async function observeSeller(payload: unknown, offers: readonly PaymentRequireme
       facilitation,
       owners: createPaymentOwners(),
       onSettled: () => undefined,
+      unverified: new FairPlaces(1),
     },
   );
   const { key, validBefore, digest } = payment;

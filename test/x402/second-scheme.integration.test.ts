@@ -22,6 +22,7 @@ import { callInProcess } from "#resource-server/facilitators/facilitator-in-proc
 import { createFacilitatorOverHttp } from "#resource-server/facilitators/facilitator-over-http.ts";
 import { addPaidRoutes } from "#resource-server/http.ts";
 import { openLiveRoutes, type LiveRoutesOptions } from "#resource-server/routes/live-routes.ts";
+import { FairPlaces } from "#daemon/fair-places.ts";
 import { createFilesInForce } from "#daemon/files/files-in-force.ts";
 import { createPaymentMetrics } from "#resource-server/sale/payment-metrics.ts";
 import { sell } from "#resource-server/sale/sale.ts";
@@ -69,6 +70,7 @@ async function openShop(where: "over HTTP" | "in process") {
   const facilitation: Facilitation = where === "over HTTP" ? remote : { ...remote, ...callInProcess(operations) };
   const ledger = resources.use(await openTestLedger());
   const owners = createPaymentOwners();
+  const unverified = new FairPlaces(10);
   const schemes = [exact, tab];
   const app = createApp({ bodyLimitBytes: 65_536 }, { log });
   let served = 0;
@@ -82,7 +84,7 @@ async function openShop(where: "over HTTP" | "in process") {
       schemes,
     },
     {
-      sell: (request) => sell(request, { ledger, facilitation, owners, onSettled: () => undefined }),
+      sell: (request) => sell(request, { ledger, facilitation, owners, onSettled: () => undefined, unverified }),
       work: async () => {
         served += 1;
         return { kind: "resource", response: { status: 200, headers: [], body: new TextEncoder().encode("sold") } };
