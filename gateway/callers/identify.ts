@@ -58,7 +58,7 @@ export type CredentialDependencies = Readonly<{
   tokens: Tokens | undefined;
   policy: PolicySource;
   /** Bounds verifications, by the address that a request comes from. */
-  verifications: Pick<RateLimiter, "take">;
+  verifications: Pick<RateLimiter, "acquire">;
   addressOf: (facts: RequestFacts) => string;
 }>;
 
@@ -104,7 +104,7 @@ export function identifyByCredential({
     if (tokens === undefined || credential.split(".").length !== 3) return refused;
     const known = tokens.recall(credential);
     if (known !== undefined) return identity("token", known);
-    const waitMs = verifications.take(addressOf(facts), 1, verificationRates);
+    const waitMs = verifications.acquire(addressOf(facts), 1, verificationRates);
     if (typeof waitMs === "number") return tooManyTokens(waitMs);
     return tokens.verify(credential).then((holder) => identity("token", holder));
   };

@@ -16,6 +16,8 @@ const settleMs = 2_000;
 /** What came of a time with an attack, or without one. */
 export type Phase = Readonly<{
   attack: string;
+  /** How often attackers reached the gateway: connections opened, or answers. */
+  reached: number;
   requests: number;
   /** What other callers' requests to the gateway took, 99 of 100 at most; of those that failed, all their time. */
   p99Ms: number;
@@ -28,6 +30,8 @@ export type Phase = Readonly<{
   failures: readonly string[];
   /** What the page and the probe said that they did not say before. */
   told: readonly string[];
+  /** Whether the page said that the gateway itself is slow. */
+  isCalledSlow: boolean;
   memoryMiB: number;
 }>;
 
@@ -63,15 +67,15 @@ export async function attackSidecar(
     const fromMs = performance.now();
     await delay(phaseMs);
     const toMs = performance.now();
+    const over = attackers.told();
+    attackers.child.send({ attack: undefined, target });
     const made = phaseOf(attack ?? "none", {
+      reached: Number(await over),
       callers: callers.between(fromMs, toMs),
       control: control.between(fromMs, toMs),
       sights: witness.sights.filter(({ atMs }) => atMs >= fromMs && atMs < toMs),
     });
     report(made);
-    const over = attackers.told();
-    attackers.child.send({ attack: undefined, target });
-    await over;
     await delay(settleMs);
     return made;
   };
@@ -82,12 +86,18 @@ export async function attackSidecar(
   return { undisturbed, attacked, peakMiB, ends: await sidecar.ends() };
 }
 
-type Seen = Readonly<{ callers: readonly Sample[]; control: readonly Sample[]; sights: readonly Sight[] }>;
+type Seen = Readonly<{
+  reached: number;
+  callers: readonly Sample[];
+  control: readonly Sample[];
+  sights: readonly Sight[];
+}>;
 
-function phaseOf(attack: string, { callers, control, sights }: Seen): Phase {
+function phaseOf(attack: string, { reached, callers, control, sights }: Seen): Phase {
   const took = callers.map(({ tookMs }) => tookMs);
   return {
     attack,
+    reached,
     requests: callers.length,
     p99Ms: Math.round(quantile(took, 0.99)),
     secondP95Ms: Math.round(quantile(p95OfSeconds(callers), 0.5)),
@@ -104,6 +114,7 @@ function phaseOf(attack: string, { callers, control, sights }: Seen): Phase {
         sights.flatMap(({ changed, notReady }) => (notReady === undefined ? changed : [...changed, notReady])),
       ),
     ],
+    isCalledSlow: sights.some((sight) => sight.isCalledSlow),
     memoryMiB: Math.max(0, ...sights.map(({ memoryMiB }) => memoryMiB)),
   };
 }

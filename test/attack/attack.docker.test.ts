@@ -4,6 +4,7 @@ import { print } from "../bench/gateway/table.ts";
 import { buildGatehouseImage } from "../infra/test-images.ts";
 import { attackSidecar, type AttackReport, type Phase } from "./attack-run.ts";
 import { limits, startContainedSidecar } from "./attacked-sidecar.ts";
+import { allAttacks } from "./attacks/all-attacks.ts";
 import { chosenAttacks, toldChoice } from "./chosen-attacks.ts";
 import { judgeMs, computeMaxP99Ms, stillSlow, judgePhase } from "./verdict.ts";
 
@@ -13,6 +14,9 @@ const seconds = Number(process.env["GATEHOUSE_ATTACK_SECONDS"] ?? 7 * (1 + chose
 
 /** What others wait even then, at most: each of them is answered. */
 const mostWaitMs = 10_000;
+
+/** Callers who wait so long in most seconds feel it; where none waits so long, nobody does. */
+const [slowMs, quickMs] = [2_000, 50];
 
 function shown({
   attack,
@@ -70,5 +74,19 @@ describe.skipIf(!found.ok)(`the sidecar in its container under attack${skipReaso
 
   test("tells the truth throughout: nothing is the matter with the node", () => {
     expect(report.attacked.filter(({ told }) => told.length > 0).map(shown)).toEqual([]);
+  });
+
+  test("calls the gateway slow where callers wait for seconds, and not where none has to wait", () => {
+    const phases = [report.undisturbed, ...report.attacked];
+    const unsaid = phases.filter(({ secondP95Ms, isCalledSlow }) => secondP95Ms > slowMs && !isCalledSlow);
+    expect(unsaid.map(shown)).toEqual([]);
+    expect(phases.filter(({ worstMs, isCalledSlow }) => worstMs < quickMs && isCalledSlow).map(shown)).toEqual([]);
+  });
+
+  test("was attacked: every attacker reached the gateway", () => {
+    const idle = report.attacked.filter(
+      ({ attack, reached }) => reached < (allAttacks.find(({ name }) => name === attack)?.attackers ?? Infinity),
+    );
+    expect(idle.map(({ attack, reached }) => `${attack}: ${reached}`)).toEqual([]);
   });
 });

@@ -7,9 +7,10 @@ import { judgePhase } from "./verdict.ts";
 /** Attacks a sidecar of this checkout, without a container: `--seconds` in all, `--only` some of the attacks, separated by commas. */
 const { values } = parseArgs({ options: { seconds: { type: "string", default: "60" }, only: { type: "string" } } });
 
-const show = ({ attack, requests, p99Ms, worstMs, controlP99Ms, failures, told, memoryMiB }: Phase) => {
+const show = ({ attack, reached, requests, p99Ms, worstMs, controlP99Ms, failures, told, memoryMiB }: Phase) => {
   print(attack, [
     {
+      reached,
       requests,
       "p99 ms": p99Ms,
       "worst ms": worstMs,

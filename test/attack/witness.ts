@@ -14,6 +14,8 @@ export type Sight = Readonly<{
    * says of the sidecar itself is not one of them: it may be slow, or short of file descriptors.
    */
   changed: readonly string[];
+  /** Whether the page says that the gateway itself is slow. */
+  isCalledSlow: boolean;
   /** What `/readyz` answered other than 200. */
   notReady: string | undefined;
   memoryMiB: number;
@@ -34,21 +36,22 @@ const aboutCallers: ReadonlySet<string> = new Set([
 
 type Condition = Readonly<{ type: string; status: string; reason: string; message: string }>;
 
+type Page = Readonly<{ verdict: Readonly<{ level: string; message: string }>; conditions: readonly Condition[] }>;
+
 /** Watches the page, readiness and memory; what the page says at first is taken for the truth about the node, which does not change. */
 export async function startWitness(sidecar: AttackedSidecar): Promise<Witness> {
   const sights: Sight[] = [];
   const stop = new AbortController();
-  const before = await conditionsOf(sidecar);
+  const before = await lookAt(sidecar);
   const watching = (async () => {
     while (!stop.signal.aborted) {
       const atMs = performance.now();
-      const changed = await conditionsOf(sidecar).then(
-        (now) => changes(before, now),
-        (error: unknown) => [`the page did not come: ${String(error)}`],
-      );
+      const now = await lookAt(sidecar).catch((error: unknown) => `the page did not come: ${String(error)}`);
+      const changed = typeof now === "string" ? [now] : [...changes(before, now), ...judged(before, now)];
+      const isCalledSlow = typeof now !== "string" && now.conditions.some(isSlow);
       const notReady = await readiness(sidecar).catch((error: unknown) => `readyz did not come: ${String(error)}`);
       const { nowMiB: memoryMiB } = await sidecar.memory().catch(() => ({ nowMiB: 0 }));
-      if (!stop.signal.aborted) sights.push({ atMs, changed, notReady, memoryMiB });
+      if (!stop.signal.aborted) sights.push({ atMs, changed, isCalledSlow, notReady, memoryMiB });
       await delay(betweenMs, undefined, { signal: stop.signal }).catch(() => undefined);
     }
   })();
@@ -61,12 +64,19 @@ export async function startWitness(sidecar: AttackedSidecar): Promise<Witness> {
   };
 }
 
-async function conditionsOf({ statusUrl }: AttackedSidecar): Promise<readonly Condition[]> {
+async function lookAt({ statusUrl }: AttackedSidecar): Promise<Page> {
   const response = await fetch(`${statusUrl}/status`, { signal: AbortSignal.timeout(answerTimeoutMs) });
-  return ((await response.json()) as { conditions: Condition[] }).conditions;
+  return (await response.json()) as Page;
 }
 
-function changes(before: readonly Condition[], now: readonly Condition[]): readonly string[] {
+const isSlow = ({ type, status }: Condition) => type === "GatewayResponsive" && status === "False";
+
+/** The verdict, where it is neither what it was nor that something is wrong: the node serves throughout. */
+function judged({ verdict: { level } }: Page, { verdict }: Page): readonly string[] {
+  return verdict.level === level || verdict.level === "wrong" ? [] : [`verdict ${verdict.level}: ${verdict.message}`];
+}
+
+function changes({ conditions: before }: Page, { conditions: now }: Page): readonly string[] {
   return now
     .filter(({ type, reason }) => !ofTheSidecar.has(type) && !aboutCallers.has(`${type} ${reason}`))
     .filter(({ type, reason }) => before.find((one) => one.type === type)?.reason !== reason)

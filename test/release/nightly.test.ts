@@ -41,10 +41,10 @@ describe("the nightly workflow", () => {
     },
   );
 
-  it("runs all of the long tests once a night, and no others", () => {
+  it("runs all of the long tests and the attacks once a night, and no others", () => {
     expect(workflow.on.schedule.map(({ cron }) => cron)).toEqual([expect.stringMatching(/^\d+ \d+ \* \* \*$/)]);
     const scripts = [...text.matchAll(/npm run ([\w:]+)/g)].map(([, script]) => script);
-    expect(scripts).toEqual(["test:long"]);
+    expect(scripts).toEqual(["test:long", "test:attack"]);
     expect(packageJson.scripts["test:long"]).toBe("vitest run --project=long*");
   });
 

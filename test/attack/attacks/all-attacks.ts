@@ -24,6 +24,7 @@ export const allAttacks: readonly Attack[] = [
   {
     name: "all at a time",
     what: "all of these together",
+    attackers: single.reduce((sum, { attackers }) => sum + attackers, 0),
     run: async (target, signal) => void (await Promise.all(single.map((attack) => attack.run(target, signal)))),
   },
 ];

@@ -6,6 +6,8 @@ export type Attack = Readonly<{
   name: string;
   /** What it does, in words for a report. */
   what: string;
+  /** How many attackers there are. Each has to reach the gateway at least once, or nothing was attacked. */
+  attackers: number;
   run: (target: Target, signal: AbortSignal) => Promise<void>;
 }>;
 

@@ -8,6 +8,20 @@ const breathMs = 5;
 /** How long an attacker waits for an answer. */
 const answerTimeoutMs = 20_000;
 
+let reached = 0;
+
+/** Counts that an attacker has reached the gateway: a connection that was opened, or an answer. */
+export function countReached(): void {
+  reached += 1;
+}
+
+/** How often attackers have reached the gateway since the last count. */
+export function takeReached(): number {
+  const count = reached;
+  reached = 0;
+  return count;
+}
+
 /** Does something again and again, as so many attackers, each with its number, until the signal; failing is part of it. */
 export async function asMany(
   count: number,
@@ -32,7 +46,10 @@ export function openAttackingSocket({ host, port }: Target, attacker: number, si
   signal.addEventListener("abort", end, { once: true });
   socket.on("close", () => signal.removeEventListener("abort", end));
   return new Promise((resolve, reject) => {
-    socket.once("connect", () => resolve(socket));
+    socket.once("connect", () => {
+      countReached();
+      resolve(socket);
+    });
     socket.once("close", () => reject(new Error("refused")));
   });
 }
@@ -72,6 +89,7 @@ export function createPoster({ host, port }: Target, signal: AbortSignal, addres
           signal,
         },
         (response) => {
+          countReached();
           response.on("end", () => resolve(response.statusCode ?? 0));
           response.on("error", reject);
           response.resume();

@@ -17,10 +17,16 @@ const calls: readonly ((at: number) => string)[] = [
 export const expensiveCalls: Attack = {
   name: "expensive calls",
   what: "40 connections from 4 addresses with traces, ranges of logs and receipts of whole blocks, none twice, as fast as they are answered",
+  attackers: 40,
   run: async (target, signal) => {
     const post = createPoster(target, signal, 4);
     let sent = 0;
-    await asMany(40, signal, (attacker) => post(attacker, calls[(sent += 1) % calls.length]?.(sent) ?? ""), 50);
+    await asMany(
+      expensiveCalls.attackers,
+      signal,
+      (attacker) => post(attacker, calls[(sent += 1) % calls.length]?.(sent) ?? ""),
+      50,
+    );
   },
 };
 
@@ -28,6 +34,7 @@ export const expensiveCalls: Attack = {
 export const hugeBatches: Attack = {
   name: "huge batches",
   what: "8 connections from 2 addresses with batches of 1,000 reads, logs and large answers, as fast as they are answered",
+  attackers: 8,
   run: async (target, signal) => {
     const post = createPoster(target, signal, 2);
     let sent = 0;
@@ -40,6 +47,11 @@ export const hugeBatches: Attack = {
       () => batch((at) => callOf(1, "eth_getBalance", `[${address(at)},"pending"]`)),
       () => batch(() => "1"),
     ];
-    await asMany(8, signal, (attacker) => post(attacker, batches[attacker % batches.length]?.() ?? ""), 100);
+    await asMany(
+      hugeBatches.attackers,
+      signal,
+      (attacker) => post(attacker, batches[attacker % batches.length]?.() ?? ""),
+      100,
+    );
   },
 };

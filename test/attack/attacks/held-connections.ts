@@ -9,6 +9,7 @@ const holdMs = 120_000;
 export const idleConnections: Attack = {
   name: "idle connections",
   what: "1,500 connections from 6 addresses that send nothing, opened again when they are closed",
+  attackers: 1_500,
   run: async (target, signal) => {
     const hold = async (connection: number) => {
       // Not all at once: the queue of the kernel's own would refuse them.
@@ -18,7 +19,7 @@ export const idleConnections: Attack = {
       await waitUntilClosed(socket, holdMs);
       socket.destroy();
     };
-    await asMany(1_500, signal, hold, 1_000);
+    await asMany(idleConnections.attackers, signal, hold, 1_000);
   },
 };
 
@@ -26,6 +27,7 @@ export const idleConnections: Attack = {
 export const slowHeads: Attack = {
   name: "slow requests",
   what: "300 connections from 6 addresses that send a head, or a body, byte by byte",
+  attackers: 300,
   run: async (target, signal) => {
     const request = requestOf(callOf(1, "eth_chainId", "[]"), `X-Long: ${"x".repeat(200)}`);
     const trickle = async (connection: number) => {
@@ -41,7 +43,7 @@ export const slowHeads: Attack = {
       await waitUntilClosed(socket, holdMs);
       socket.destroy();
     };
-    await asMany(300, signal, trickle, 200);
+    await asMany(slowHeads.attackers, signal, trickle, 200);
   },
 };
 
@@ -49,6 +51,7 @@ export const slowHeads: Attack = {
 export const oneByteChunks: Attack = {
   name: "one-byte chunks",
   what: "8 connections from 2 addresses with bodies in chunks of one byte, as fast as they are taken",
+  attackers: 8,
   run: async (target, signal) => {
     const chunks = "1\r\n \r\n".repeat(20_000);
     const head = ["POST / HTTP/1.1", "Host: a", "Content-Type: application/json", "Transfer-Encoding: chunked"];
@@ -63,7 +66,7 @@ export const oneByteChunks: Attack = {
         await delay(20, undefined, { signal });
       }
     };
-    await asMany(8, signal, send, 50);
+    await asMany(oneByteChunks.attackers, signal, send, 50);
   },
 };
 
@@ -71,6 +74,7 @@ export const oneByteChunks: Attack = {
 export const deafReaders: Attack = {
   name: "deaf readers",
   what: "100 connections from 2 addresses that ask for 2 MB answers, several at a time, and read nothing",
+  attackers: 100,
   run: async (target, signal) => {
     let sent = 0;
     const ask = async (connection: number) => {
@@ -83,6 +87,6 @@ export const deafReaders: Attack = {
       await waitUntilClosed(socket, 30_000);
       socket.destroy();
     };
-    await asMany(100, signal, ask, 200);
+    await asMany(deafReaders.attackers, signal, ask, 200);
   },
 };

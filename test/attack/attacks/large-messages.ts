@@ -40,6 +40,7 @@ function bodies(): readonly Buffer[] {
 export const largeMessages: Attack = {
   name: "large messages",
   what: `${connections} connections from 1 address with 5 MiB of legal JSON under one method name, one after the other`,
+  attackers: connections,
   run: async (target, signal) => {
     const all = bodies();
     const post = createPoster(target, signal, 1);

@@ -55,6 +55,7 @@ const requests: readonly string[] = [
 export const oddRequests: Attack = {
   name: "odd requests",
   what: "4 addresses with smuggling shapes, upgrades to nothing, TLS and HTTP/2 on the plain port, about 400 connections a second",
+  attackers: 20,
   run: async (target, signal) => {
     let sent = 0;
     const send = async (attacker: number) => {
@@ -65,6 +66,6 @@ export const oddRequests: Attack = {
       await waitUntilClosed(socket, 500);
       socket.destroy();
     };
-    await asMany(20, signal, send, 40);
+    await asMany(oddRequests.attackers, signal, send, 40);
   },
 };

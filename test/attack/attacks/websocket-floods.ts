@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { WebSocket } from "ws";
 import { formatAttackerAddress, type Attack, type Target } from "./attack.ts";
-import { asMany, callOf } from "./attacker.ts";
+import { asMany, callOf, countReached } from "./attacker.ts";
 
 const hash = (at: number) => `"0x${at.toString(16).padStart(64, "0")}"`;
 
@@ -16,6 +16,7 @@ async function open({ host, port }: Target, attacker: number, signal: AbortSigna
   signal.addEventListener("abort", end, { once: true });
   socket.on("close", () => signal.removeEventListener("abort", end));
   await once(socket, "open", { signal: AbortSignal.any([signal, AbortSignal.timeout(5_000)]) });
+  countReached();
   return socket;
 }
 
@@ -23,6 +24,7 @@ async function open({ host, port }: Target, attacker: number, signal: AbortSigna
 export const webSocketFlood: Attack = {
   name: "WebSocket flood",
   what: "40 WebSockets from 3 addresses with calls for large answers that are not read, and with nothing but pings",
+  attackers: 40,
   run: async (target, signal) => {
     let sent = 0;
     const flood = async (connection: number) => {
@@ -40,7 +42,7 @@ export const webSocketFlood: Attack = {
       }
       socket.terminate();
     };
-    await asMany(40, signal, flood, 200);
+    await asMany(webSocketFlood.attackers, signal, flood, 200);
   },
 };
 
@@ -48,6 +50,7 @@ export const webSocketFlood: Attack = {
 export const subscriptionFlood: Attack = {
   name: "subscription flood",
   what: "60 WebSockets from 4 addresses with 64 different subscriptions each, a third of which read nothing",
+  attackers: 60,
   run: async (target, signal) => {
     let sent = 0;
     const subscribe = async (connection: number) => {
@@ -61,6 +64,6 @@ export const subscriptionFlood: Attack = {
       await once(socket, "close", { signal: AbortSignal.any([signal, AbortSignal.timeout(15_000)]) });
       socket.terminate();
     };
-    await asMany(60, signal, subscribe, 200);
+    await asMany(subscriptionFlood.attackers, signal, subscribe, 200);
   },
 };
