@@ -1,6 +1,6 @@
 /** What is the same of a service wherever it runs: in `npm start`, in a deployment, alone. */
 type ServiceRow = Readonly<{
-  /** The image that runs it; the devnet's node is run by the devnet's. */
+  /** The image that runs it; the devnet's node is run by the devnet's. What runs in one of Gatehouse's own has settings that a stack may set. */
   image: string;
   /** The official image that a stack runs unless it names another, for all of its platforms. */
   official?: string;
@@ -26,9 +26,9 @@ export const stackServices = {
     ports: { rpc: 8_545, "private-rpc": 8_547, status: 9_600 },
     operations: "status",
   },
+  "engine-proxy": { image: "gatehouse", ports: {} },
   restore: { image: "gatehouse", ports: {} },
   "volume-snapshot": { image: "gatehouse", ports: {} },
-  "engine-proxy": { image: "gatehouse", ports: {} },
   pushgateway: {
     image: "pushgateway",
     official: "prom/pushgateway:v1.11.3@sha256:74fa117cef2d7e383112d25139ff1c2d2e309c35389a9e0554a47136a1482e48",
@@ -71,13 +71,32 @@ type Having<Key extends string> = {
   [Name in StackServiceName]: (typeof stackServices)[Name] extends Readonly<Record<Key, unknown>> ? Name : never;
 }[StackServiceName];
 
+type NamedByImage<Image extends string> = {
+  [Name in StackServiceName]: (typeof stackServices)[Name]["image"] extends Image ? Name : never;
+}[StackServiceName];
+
+/** The services that have settings of Gatehouse's, be it that a real node takes the devnet's place. */
+export type SettableService = NamedByImage<(typeof ownImages)[number]>;
+
 /** The services that answer operators. */
 export type OperatedService = Having<"operations">;
 
 /** The services that Prometheus scrapes. */
 export type ScrapedService = OperatedService | Having<"metrics">;
 
+const ownImages = ["gatehouse", "devnet", "node"] as const;
+
 const names = Object.keys(stackServices) as StackServiceName[];
+
+/** All services, in the order of the table. */
+export function listStackServices(): readonly StackServiceName[] {
+  return names;
+}
+
+/** The services that have settings of Gatehouse's, in the order of the table. */
+export function listSettableServices(): readonly SettableService[] {
+  return names.filter((name): name is SettableService => ownImages.some((own) => own === stackServices[name].image));
+}
 
 /** The services that answer operators, and the port at which they do by default. */
 export function listOperatedServices(): readonly Readonly<{ name: OperatedService; port: number }>[] {

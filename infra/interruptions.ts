@@ -1,3 +1,5 @@
+import type { StackServiceName } from "#daemon/stack-services.ts";
+
 /**
  * A resource whose change is worth a word: the node, what can't be made again, another service, the files that a service reads again as they change, and the secrets
  * that it is handed over by as they change.
@@ -31,7 +33,7 @@ const awayWithout: Readonly<Record<string, string>> = {
   postgres: "payments are answered 503 and may come again",
   upstream: "the sample can't be sold",
   "engine-proxy": "the sidecar can't restart the node",
-};
+} satisfies Readonly<Partial<Record<StackServiceName, string>>>;
 /** The services whose ledger can be in a database. */
 const withLedger = new Set(["facilitator", "resource-server"]);
 /** What a hand-over to changed settings means besides that no request fails. */

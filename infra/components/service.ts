@@ -1,6 +1,7 @@
 import { ComponentResource, type ComponentResourceOptions, type Input, type Resource } from "@pulumi/pulumi";
 import type { Platform } from "../platform.ts";
 import type { BuiltService } from "../services/built-service.ts";
+import type { ServiceName } from "../services/service-spec.ts";
 import { ConfigError } from "../config/config-problem.ts";
 
 /** Where a component's services are deployed, and which resources have to be up before them. */
@@ -11,16 +12,13 @@ export type Placed = Readonly<{
   after?: readonly Input<Resource>[];
 }>;
 
-/** Services that their own component deploys, by the names that Pulumi's state has of their types (`gatehouse:index:Facilitator`). */
-type ServiceType =
-  | "Alertmanager"
-  | "Facilitator"
-  | "Grafana"
-  | "Postgres"
-  | "Prometheus"
-  | "Pushgateway"
-  | "ResourceServer"
-  | "Upstream";
+/** `resource-server` as `ResourceServer`. */
+type InCapitals<Name extends string> = Name extends `${infer First}-${infer Rest}`
+  ? `${Capitalize<First>}${InCapitals<Rest>}`
+  : Capitalize<Name>;
+
+/** A service by the name that Pulumi's state has of its type (`gatehouse:index:Facilitator`). */
+type ServiceType = InCapitals<ServiceName>;
 
 /**
  * One service on a platform: its container or Deployment, its volume, its files.

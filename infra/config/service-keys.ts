@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { listSettableServices, listStackServices } from "#daemon/stack-services.ts";
 import { apiKeyHolder, apiKeyShape } from "#gateway/settings/api-keys.ts";
 
 const limits = z.strictObject({
@@ -6,20 +7,10 @@ const limits = z.strictObject({
   memoryMebibytes: z.int().min(64).max(4_194_304).describe("Memory at most, in MiB"),
 });
 
-/** The services whose settings a stack may set. */
-const services = [
-  "node",
-  "sidecar",
-  "engine-proxy",
-  "restore",
-  "volume-snapshot",
-  "facilitator",
-  "resource-server",
-  "upstream",
-] as const;
+const services = listSettableServices();
 
-/** The services whose limits a stack may set. */
-const limited = [...services, "pushgateway", "postgres", "prometheus", "alertmanager", "grafana"] as const;
+/** The services whose limits a stack may set: all, those first that have settings too. */
+const limited = [...new Set([...services, ...listStackServices()])];
 
 /** The keys by which a stack sets limits and settings of single services. */
 export const serviceKeys = {

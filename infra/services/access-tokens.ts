@@ -26,7 +26,7 @@ export function deriveAccessTokens(
 ): AccessTokens {
   return {
     privateKey: signerPrivateKey === undefined ? undefined : secret(tokenKey(signerPrivateKey, prefix)),
-    keySetUrl: `http://${addresses.resourceServer}:${stackServices["resource-server"].ports.http}/.well-known/jwks.json`,
+    keySetUrl: `http://${addresses["resource-server"]}:${stackServices["resource-server"].ports.http}/.well-known/jwks.json`,
     issuer: `${prefix}-resource-server`,
     audience: `${prefix}-gateway`,
   };

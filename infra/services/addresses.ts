@@ -1,55 +1,39 @@
+import { listStackServices } from "#daemon/stack-services.ts";
 import type { ServiceName } from "./service-spec.ts";
 
-/** The host names under which the services of one stack find each other; a target gives them. */
-export type Addresses = Readonly<{
-  /** The node, as its sidecar sees it. */
-  nodeOfSidecar: string;
-  /** The node, as the facilitator sees it. */
-  node: string;
-  /** The gateway's host, as the other services see it. */
-  gateway: string;
-  /** The sidecar's listener for operators. */
-  sidecarStatus: string;
-  pushgateway: string;
-  facilitator: string;
-  resourceServer: string;
-  upstream: string;
-  postgres: string;
-  prometheus: string;
-  alertmanager: string;
-  /** The processes of a service, ready or not: under the name that clients use, one that is not ready may be out of reach. */
-  processesOf: (service: ServiceName) => string;
-}>;
+/** Services that others find under one name; the sidecar has several. */
+type NamedService = Exclude<ServiceName, "sidecar">;
 
-/** On Docker every service is an alias of its name on the private network. */
+/** The host names under which the services of one stack find each other, by service; a target gives them. */
+export type Addresses = Readonly<Record<NamedService, string>> &
+  Readonly<{
+    /** The node, as its sidecar sees it. */
+    nodeOfSidecar: string;
+    /** The gateway's host, as the other services see it. */
+    gateway: string;
+    /** The sidecar's listener for operators. */
+    sidecarStatus: string;
+    /** The processes of a service, ready or not: under the name that clients use, one that is not ready may be out of reach. */
+    processesOf: (service: ServiceName) => string;
+  }>;
+
+/** On both targets a service is found by its name: on Docker an alias on the private network, on Kubernetes its Service's name. */
+const ownNames = Object.fromEntries(listStackServices().map((name) => [name, name])) as Record<NamedService, string>;
+
 export const dockerAddresses: Addresses = {
+  ...ownNames,
   nodeOfSidecar: "node",
-  node: "node",
   gateway: "sidecar",
   sidecarStatus: "sidecar",
-  pushgateway: "pushgateway",
-  facilitator: "facilitator",
-  resourceServer: "resource-server",
-  upstream: "upstream",
-  postgres: "postgres",
-  prometheus: "prometheus",
-  alertmanager: "alertmanager",
   processesOf: (service) => service,
 };
 
-/** On Kubernetes a service is found by its Service's name; the sidecar stands in the node's own pod. */
+/** On Kubernetes the sidecar stands in the node's own pod, and has a Service for each who uses it. */
 export const kubernetesAddresses: Addresses = {
+  ...ownNames,
   nodeOfSidecar: "127.0.0.1",
-  node: "node",
   gateway: "gateway",
   sidecarStatus: "sidecar-status",
-  pushgateway: "pushgateway",
-  facilitator: "facilitator",
-  resourceServer: "resource-server",
-  upstream: "upstream",
-  postgres: "postgres",
-  prometheus: "prometheus",
-  alertmanager: "alertmanager",
   processesOf: namePodsHost,
 };
 

@@ -1,0 +1,29 @@
+import { expect, it } from "vitest";
+import { listStackServices } from "#daemon/stack-services.ts";
+import { serviceKeys } from "./service-keys.ts";
+
+it.each(listStackServices())("a stack may limit the service %s", (service) => {
+  const limits = { [service]: { cpus: 1, memoryMebibytes: 512 } };
+  expect(serviceKeys.limits.parse(limits)).toEqual(limits);
+});
+
+const takes = (service: string) => serviceKeys.settings.safeParse({ [service]: {} }).success;
+
+it("a stack may set the settings of what runs in Gatehouse's images, or in the node's, and of nothing else", () => {
+  expect(listStackServices().filter((service) => !takes(service))).toEqual([
+    "pushgateway",
+    "postgres",
+    "prometheus",
+    "alertmanager",
+    "grafana",
+  ]);
+});
+
+it("another name is refused with those of the services", () => {
+  expect(serviceKeys.limits.safeParse({ gateway: {} }).success).toBe(false);
+  expect(serviceKeys.settings.meta()).toEqual({
+    expected:
+      "settings by service: node, sidecar, engine-proxy, restore, volume-snapshot, facilitator, resource-server, upstream",
+    description: expect.stringContaining("Settings by service"),
+  });
+});
