@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { LedgerComparison } from "./settlement/comparison/ledger-comparison.ts";
-import type { JsonRpcObserver } from "./chain/json-rpc-client.ts";
+import type { JsonRpcObserver } from "./chain/batching-client.ts";
 
 /** State that is read when metrics are requested. */
 type MeteredState = Readonly<{

@@ -8,7 +8,7 @@ import type { CallPlace } from "./chain/call-lines.ts";
 import { createChain } from "./chain/chain.ts";
 import { startChainWatch } from "./chain/chain-watch.ts";
 import { createFeeQuotes } from "./chain/fees.ts";
-import { createBatchingClient } from "./chain/json-rpc-client.ts";
+import { createBatchingClient } from "./chain/batching-client.ts";
 import { createTransactionSigner } from "./chain/transaction-signer.ts";
 import { createFacilitatorMetrics } from "./facilitator-metrics.ts";
 import { followNewHeads } from "./chain/new-heads.ts";

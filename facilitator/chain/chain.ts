@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { formatQuantity, type Hex } from "#x402/hex.ts";
 import type { CallPlace } from "./call-lines.ts";
-import type { JsonRpcClient } from "./json-rpc-client.ts";
+import type { JsonRpcClient } from "./batching-client.ts";
 import type { JsonRpcAnswer } from "#daemon/json-rpc.ts";
 import { sendOutcome, type SendOutcome, ChainError } from "./chain-error.ts";
 

@@ -7,7 +7,7 @@ import { pino } from "pino";
 import { createFetch } from "#daemon/http/fetch.ts";
 import { Secret } from "#daemon/secrets/secret.ts";
 import { openPostgresStore } from "#daemon/sql/postgres-store.ts";
-import { createBatchingClient } from "#facilitator/chain/json-rpc-client.ts";
+import { createBatchingClient } from "#facilitator/chain/batching-client.ts";
 import { createDockerEngine } from "#sidecar/upkeep/drivers/docker-engine.ts";
 
 /**

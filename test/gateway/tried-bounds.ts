@@ -118,7 +118,7 @@ export const triedBounds: TriedBounds = {
     "new tokens of one address (IPv6: /64) that are verified":
       "have so many new tokens of one address verified, and no more",
   },
-  "facilitator/chain/json-rpc-client.test.ts": {
+  "facilitator/chain/batching-client.test.ts": {
     "calls that wait for a facilitator's node": "no more calls wait than may",
   },
   "test/gateway/memory-bounds.integration.test.ts": {

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
-import { createBatchingClient } from "./json-rpc-client.ts";
+import { createBatchingClient } from "./batching-client.ts";
 
 type Request = { id: number; method: string; params: unknown[] };
 
