@@ -6,7 +6,7 @@ import { CallLines, lines, type CallPlace, type WaitingCall } from "./call-lines
 import { ChainError, type ChainFault } from "./chain-error.ts";
 
 /** Where the node is, and how long it may take to answer a call from when the call was made. */
-export type JsonRpcClientOptions = Readonly<{ url: string; timeoutMs: number }>;
+export type BatchingClientOptions = Readonly<{ url: string; timeoutMs: number }>;
 
 /** Called after each HTTP request, for metrics. */
 export type JsonRpcObserver = (
@@ -17,7 +17,7 @@ export type JsonRpcObserver = (
  * A JSON-RPC client that joins calls made at the same time into one batch: under load many payments share one HTTP request, and
  * a call alone waits for nobody. Calls wait in lines, so that those which verify payments never hold up those which settle them.
  */
-export type JsonRpcClient = AsyncDisposable &
+export type BatchingClient = AsyncDisposable &
   Readonly<{
     /**
      * Without a place, it is the process's own.
@@ -36,9 +36,9 @@ const ownPlace: CallPlace = { line: "upkeep", caller: "" };
 
 /** Opens a client for one node. Disposing of it ends its connections and what waits for them. */
 export function createBatchingClient(
-  { url, timeoutMs }: JsonRpcClientOptions,
+  { url, timeoutMs }: BatchingClientOptions,
   { observe }: Readonly<{ observe: JsonRpcObserver }>,
-): JsonRpcClient {
+): BatchingClient {
   const transport = createHttpTransport({ url, timeoutMs, connectionsMax: requestsInFlightMax });
   const waiting = new CallLines({ timeoutMs, waitingMax: waitingCallsMax });
   let requestsInFlight = 0;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { formatQuantity, type Hex } from "#x402/hex.ts";
 import type { CallPlace } from "./call-lines.ts";
-import type { JsonRpcClient } from "./batching-client.ts";
+import type { BatchingClient } from "./batching-client.ts";
 import type { JsonRpcAnswer } from "#daemon/json-rpc.ts";
 import { sendOutcome, type SendOutcome, ChainError } from "./chain-error.ts";
 
@@ -73,7 +73,7 @@ type Placed = Readonly<{ transactionHash: Hex }>;
 const logBlocksMax = 100;
 
 /** Creates the chain of a JSON-RPC client, for calls from one place; without it, for the process's own. */
-export function createChain({ rpc, place }: Readonly<{ rpc: JsonRpcClient; place?: CallPlace }>): Chain {
+export function createChain({ rpc, place }: Readonly<{ rpc: BatchingClient; place?: CallPlace }>): Chain {
   const call = (method: string, params: readonly unknown[]) => rpc.call(method, params, place);
   const query = async <Output>(method: string, params: readonly unknown[], schema: z.ZodType<Output>) =>
     resultOf(method, await call(method, params), schema);
