@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { until } from "../support/until.ts";
+import { until } from "#daemon/testing/until.ts";
 import { quantile } from "../bench/measurement.ts";
 import type { AttackedSidecar } from "./attacked-sidecar.ts";
 import { allAttacks } from "./attacks/all-attacks.ts";

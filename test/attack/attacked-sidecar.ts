@@ -4,7 +4,7 @@ import { startContainer, type TestContainer } from "../support/engine/container.
 import { freePorts } from "#daemon/testing/free-ports.ts";
 import { writeOwnedConfig } from "../support/node/owned-node.ts";
 import { startService } from "../support/service-process.ts";
-import { until } from "../support/until.ts";
+import { until } from "#daemon/testing/until.ts";
 
 /** What the deployment gives a sidecar (`infra/docker/container-args.ts`), and fewer file descriptors than most engines and pods give. */
 export const limits = { memoryMebibytes: 512, cpus: 1, descriptors: 1_024 } as const;

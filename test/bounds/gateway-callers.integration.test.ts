@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { byHand } from "#gateway/testing/fake-node.ts";
 import { startCollector } from "../gateway/observe/trace-collector.ts";
 import { isLong } from "../support/run-size.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { ask, readErrorCode, openRaw, requestOf } from "./raw-call.ts";
 import { holdReads, startSmallGateway, storage, syncing, type SmallGateway } from "./small-gateway.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { ask, readErrorCode, openMany, openRaw, requestOf, type RawClient } from "./raw-call.ts";
 import { startSmallGateway, syncing, type SmallGateway } from "./small-gateway.ts";
 

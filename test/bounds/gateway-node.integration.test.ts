@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { connectTestClient, type TestClient } from "#gateway/testing/test-client.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { ask, readErrorCode, openMany, openRaw, requestOf, type RawClient } from "./raw-call.ts";
 import { holdReads, startSmallGateway, storage, type HeldReads, type SmallGateway } from "./small-gateway.ts";
 

@@ -20,7 +20,7 @@ import { startRpcTap, type RpcTap } from "../facilitator/rpc-tap.ts";
 import { buildFacilitatorEnvironment } from "../facilitator/running-facilitator.ts";
 import { signPayment } from "../facilitator/signed-payment.ts";
 import { startPaymentChain, type PaymentChain } from "../support/payments/payment-chain.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { ask } from "./raw-call.ts";
 import { startSmallService } from "./small-service.ts";
 

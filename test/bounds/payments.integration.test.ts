@@ -19,7 +19,7 @@ import {
   type TestAccount,
 } from "../support/payments/payment-chain.ts";
 import { isLong } from "../support/run-size.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { ask, openMany, openRaw, type RawClient } from "./raw-call.ts";
 import { startSmallService, type SmallService } from "./small-service.ts";
 

@@ -9,7 +9,7 @@ import { answersRpc, goodAnswers, risingHeight, serveNode } from "#sidecar/testi
 import { runUpgradeCommand } from "#sidecar/upkeep/control/upgrade-command.ts";
 import { isLong } from "../support/run-size.ts";
 import { keepPrinted } from "../support/node/settled-devnet.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { startSmallService } from "./small-service.ts";
 
 type Status = Readonly<{

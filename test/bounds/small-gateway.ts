@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { ask } from "./raw-call.ts";
 import { startSmallService, type SmallService } from "./small-service.ts";
 

@@ -9,7 +9,7 @@ import { startBareAnvil } from "../support/node/bare-anvil.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
 import { runGatehouse } from "../support/run-command.ts";
 import { startService, type ServiceProcess } from "../support/service-process.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const chainId = 31_337;
 const policy = "{ ranges: { logsBlocks: 50 } }\n";

@@ -5,7 +5,7 @@ import { createServer, type AddressInfo, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { until } from "../support/until.ts";
+import { until } from "#daemon/testing/until.ts";
 import { runGatehouse } from "../support/run-command.ts";
 
 const program = join(import.meta.dirname, "../../cli/gatehouse.js");

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { takeSlice } from "../support/run-size.ts";
 import { runToEnd, startService } from "../support/service-process.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const password = "correct-horse-8c41";
 const pathKey = "4f9d2c7ab1e84b6f9a0c3d5e77aa10b2";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { freePorts } from "#daemon/testing/free-ports.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { hasPrometheus, withoutPrometheus } from "../observability/live/prometheus.ts";
 
 const root = join(import.meta.dirname, "../..");

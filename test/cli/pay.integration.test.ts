@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { openMarket, payee, payer, createTemporaryFolder, findUrl, type Market } from "../resource-server/shop.ts";
 import { runGatehouse } from "../support/run-command.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const program = join(import.meta.dirname, "../../cli/gatehouse.js");
 

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createPulumiCli } from "../../cli/stack-upgrade/pulumi/pulumi-cli.ts";
 import { createPulumiProcess, type PulumiError } from "../../cli/stack-upgrade/pulumi/pulumi-process.ts";
 import { readProcessStart } from "../../cli/stack-upgrade/pulumi/process-start.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 let directory: string;
 const process_ = fileURLToPath(new URL("../../cli/stack-upgrade/pulumi/pulumi-process.ts", import.meta.url));

@@ -25,7 +25,7 @@ import { applyStack, buildDefaultAccount } from "../support/kubernetes/apply-sta
 import type { ClusterObject } from "../support/kubernetes/cluster-client.ts";
 import { define, volumeSnapshotClasses, volumeSnapshots } from "../support/kubernetes/stand-in-definitions.ts";
 import { startStandInControllers, type StandInControllers } from "../support/kubernetes/stand-in-controllers.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const hasKubectl = spawnSync("kubectl", ["version", "--client"]).status === 0;
 const lacking = [explainMissingApiServer(), hasKubectl ? undefined : "no kubectl on PATH"].filter(Boolean).join("; ");

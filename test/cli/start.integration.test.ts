@@ -8,7 +8,7 @@ import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { nodeNeeded, findOldNode } from "../support/node/old-node.ts";
 import { runGatehouse } from "../support/run-command.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const program = join(import.meta.dirname, "../../cli/gatehouse.js");
 const old = findOldNode();

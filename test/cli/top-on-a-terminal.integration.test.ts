@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { downStatus, rightStatus } from "#status/testing/sample-status.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const program = join(import.meta.dirname, "../../cli/gatehouse.js");
 const path = `${dirname(process.execPath)}:${process.env["PATH"] ?? ""}`;

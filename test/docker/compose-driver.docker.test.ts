@@ -6,7 +6,7 @@ import { createComposeDriver } from "#sidecar/upkeep/drivers/compose-driver.ts";
 import { createComposeNodeCli } from "#sidecar/upkeep/drivers/compose-node-cli.ts";
 import { composeCommands, startComposeProject } from "../support/engine/compose-project.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
-import { until } from "../support/until.ts";
+import { until } from "#daemon/testing/until.ts";
 
 const found = await findEngine();
 const engine = found.ok ? found : { url: "", nodeImage: "" };

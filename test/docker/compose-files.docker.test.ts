@@ -13,7 +13,7 @@ import { runDocker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
 import { readBalance, createClientFetch, payee } from "../support/payments/paying.ts";
-import { until } from "../support/until.ts";
+import { until } from "#daemon/testing/until.ts";
 
 const found = await findEngine();
 const socket = found.ok && found.url.startsWith("unix://") ? found.url.slice("unix://".length) : undefined;

@@ -7,7 +7,7 @@ import { createDockerNodeCli } from "#sidecar/upkeep/drivers/docker-node-cli.ts"
 import { startContainer, createUniqueName, type TestContainer } from "../support/engine/container.ts";
 import { runDocker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const found = await findEngine();
 const engine = found.ok ? found : { url: "", nodeImage: "" };

@@ -3,7 +3,7 @@ import { runDocker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { runOnEngine } from "../support/engine/engine-stack.ts";
 import { createUniqueName } from "../support/engine/container.ts";
-import { until } from "../support/until.ts";
+import { until } from "#daemon/testing/until.ts";
 
 const found = await findEngine();
 const prefix = createUniqueName("loops");

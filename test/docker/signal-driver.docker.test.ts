@@ -3,7 +3,7 @@ import { root } from "../style/rooms.ts";
 import { startContainer, type TestContainer } from "../support/engine/container.ts";
 import { runDocker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const found = await findEngine();
 const engine = found.ok ? found : { url: "", nodeImage: "" };

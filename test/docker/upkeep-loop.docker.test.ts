@@ -5,7 +5,7 @@ import { createUniqueName, type TestContainer } from "../support/engine/containe
 import { runDocker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
-import { until } from "../support/until.ts";
+import { until } from "#daemon/testing/until.ts";
 
 const found = await findEngine();
 const isLocal = found.ok && found.url.startsWith("unix://");

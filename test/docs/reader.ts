@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { within } from "#daemon/time.ts";
-import { until } from "../support/until.ts";
+import { until } from "#daemon/testing/until.ts";
 import type { CommandBlock } from "./command-block.ts";
 import { findFirstDifference } from "./printed-output.ts";
 

@@ -11,7 +11,7 @@ import { serveStatic } from "@hono/node-server/serve-static";
 import { Hono } from "hono";
 import { expect, it } from "vitest";
 import { findChromium, startChromium } from "../support/page/chromium.ts";
-import { generousMs } from "../support/until.ts";
+import { generousMs } from "#daemon/testing/until.ts";
 
 const root = join(import.meta.dirname, "../..");
 const executablePath = findChromium();

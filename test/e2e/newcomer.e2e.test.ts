@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { findStackProcesses } from "../support/stack-processes.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 describe("gatehouse stack --once", () => {
   it("brings everything up, pays for one request, shows each step and leaves nothing behind", async () => {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { spawnStack, findStackPorts } from "../support/running-stack.ts";
 import { findStackProcesses } from "../support/stack-processes.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const root = join(import.meta.dirname, "../..");
 const isUp = "Ctrl-C stops everything.";

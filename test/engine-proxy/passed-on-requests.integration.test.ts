@@ -11,7 +11,7 @@ import { engineProxySettings } from "#engine-proxy/settings.ts";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { metricCatalogue } from "../../infra/observability/metric-catalogue.ts";
 import { startService, type ServiceProcess } from "../support/service-process.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const name = "gatehouse_engine_proxy_requests_total";
 const resources = new AsyncDisposableStack();

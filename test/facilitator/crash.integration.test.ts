@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
 import { hastenService } from "../support/hastened-waits.ts";
 import { takeSlice } from "../support/run-size.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { startRpcTap } from "./rpc-tap.ts";
 import { createLedgerFolder, startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
 import { amount, signPayment } from "./signed-payment.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startPaymentChain, type PaymentChain } from "../support/payments/payment-chain.ts";
 import { openIdleConnections } from "../support/idle-connections.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { createLedgerFolder, startFacilitator } from "./running-facilitator.ts";
 import { signPayment } from "./signed-payment.ts";
 

@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { PaymentPayload } from "@x402/core/types";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { createLedgerFolder, startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
 import { amount, signPayment, type PaymentBody } from "./signed-payment.ts";
 

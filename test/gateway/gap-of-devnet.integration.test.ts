@@ -6,7 +6,7 @@ import { WebSocket } from "ws";
 import { createSubject } from "#devnet/testing/rpc-subject.ts";
 import { startTestNode } from "#devnet/testing/rpc-fixture.ts";
 import { startTestGateway } from "#gateway/testing/test-gateway.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 /** A TCP way to a port that can be cut and kept shut. */
 async function startWay(target: string) {

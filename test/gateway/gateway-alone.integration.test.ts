@@ -13,7 +13,7 @@ import { call, post } from "#gateway/testing/test-gateway.ts";
 import { startBareAnvil, type BareAnvil } from "../support/node/bare-anvil.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
 import { runToEnd, startService, type ServiceProcess } from "../support/service-process.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const chainId = 31_337;
 const waitMs = generousMs;

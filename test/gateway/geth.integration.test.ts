@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { call, post } from "#gateway/testing/test-gateway.ts";
 import { findGeth, gethChainId, startGeth, type Geth } from "../support/node/geth.ts";
 import { startService, type ServiceProcess } from "../support/service-process.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const program = findGeth();
 const skipped = program === undefined ? " (skipped: no geth on PATH; https://geth.ethereum.org/downloads has it)" : "";

@@ -5,7 +5,7 @@ import { WebSocket } from "ws";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readMostResidentMiB } from "../support/resident-memory.ts";
 import { startService, type ServiceProcess } from "../support/service-process.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { connectDeaf, buildHead, requestFrom } from "./deaf-client.ts";
 import { startLargeAnswerNode, type LargeAnswerNode } from "./large-answer-node.ts";
 

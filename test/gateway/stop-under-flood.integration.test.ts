@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { openMany, openRaw, requestOf } from "../bounds/raw-call.ts";
 import { startSmallGateway, storage } from "../bounds/small-gateway.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const tier = {
   requestsPerSecond: 1e6,

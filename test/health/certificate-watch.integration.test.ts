@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { startFakeNode } from "#gateway/testing/fake-node.ts";
 import { createCertificateMaker, hasOpenssl, serveTls, withoutOpenssl } from "../support/certificates.ts";
 import { startService } from "../support/service-process.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 type Reported = Readonly<{ type: string; status: string; reason: string; message: string }>;
 

@@ -11,7 +11,7 @@ import { runDocker } from "../support/engine/docker.ts";
 import type { TestEngine } from "../support/engine/find-engine.ts";
 import { createPulumiStack, type PulumiStack } from "../support/pulumi/pulumi-stack.ts";
 import { removeStack } from "../support/pulumi/remove-stack.ts";
-import { until } from "../support/until.ts";
+import { until } from "#daemon/testing/until.ts";
 import { freeHostPorts } from "./host-ports.ts";
 import {
   buildChainNodeImage,

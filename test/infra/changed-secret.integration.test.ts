@@ -16,7 +16,7 @@ import { pause } from "#daemon/time.ts";
 import { startCallers } from "../sidecar/hand-over/callers.ts";
 import { startDevnetWorkspace, type DevnetWorkspace } from "../support/node/devnet-workspace.ts";
 import { startService } from "../support/service-process.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const [before, after] = ["token-of-before-the-rotation-0000001", "token-of-after-the-rotation-00000002"];
 const resources = new AsyncDisposableStack();

@@ -6,7 +6,7 @@ import { createUniqueName } from "../support/engine/container.ts";
 import { runDocker } from "../support/engine/docker.ts";
 import { runOnEngine, type EngineStack } from "../support/engine/engine-stack.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { listDeployedResources } from "./deployed-resources.ts";
 import { buildGatehouseImage, buildNodeImage, testNodeUser } from "./test-images.ts";
 

@@ -5,7 +5,7 @@ import { runDocker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { readBalance, payee } from "../support/payments/paying.ts";
 import { signPaymentHeader } from "../support/payments/signed-payment.ts";
-import { until } from "../support/until.ts";
+import { until } from "#daemon/testing/until.ts";
 import { buildPostgresImage, buildTestImages } from "./test-images.ts";
 import { startTestStack, type TestStack } from "./test-stack.ts";
 

@@ -12,7 +12,7 @@ import { testAccount } from "../support/payments/payment-chain.ts";
 import { findPulumi } from "../support/pulumi/find-pulumi.ts";
 import { createPulumiStack, type PulumiResult, type PulumiStack } from "../support/pulumi/pulumi-stack.ts";
 import { removeStack } from "../support/pulumi/remove-stack.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { startBuyers } from "../resource-server/hand-over/buyers.ts";
 import { startCallers } from "../sidecar/hand-over/callers.ts";
 import { freeHostPorts } from "./host-ports.ts";

@@ -12,7 +12,7 @@ import { createContainer } from "../support/engine/create-container.ts";
 import { runDocker } from "../support/engine/docker.ts";
 import { runOnEngine, type EngineStack } from "../support/engine/engine-stack.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
-import { until } from "../support/until.ts";
+import { until } from "#daemon/testing/until.ts";
 import { listDeployedResources } from "./deployed-resources.ts";
 import { buildTestImages, testNodeUser } from "./test-images.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { until } from "../support/until.ts";
+import { until } from "#daemon/testing/until.ts";
 
 const statusShape = z.object({
   node: z.object({ answers: z.boolean() }),

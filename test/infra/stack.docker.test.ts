@@ -9,7 +9,7 @@ import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { callRpc } from "../support/call-rpc.ts";
 import { readBalance, createClientFetch, payee } from "../support/payments/paying.ts";
 import { pushProtobuf } from "../support/pushed-protobuf.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { startCallers } from "../sidecar/hand-over/callers.ts";
 import { listForbiddenCalls, type ForbiddenCall } from "./forbidden-engine-calls.ts";
 import { formatSettingsProbe } from "./settings-probe.ts";

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { createUniqueName } from "../support/engine/container.ts";
 import { findEngine } from "../support/engine/find-engine.ts";
 import { findPulumi } from "../support/pulumi/find-pulumi.ts";
-import { until } from "../support/until.ts";
+import { until } from "#daemon/testing/until.ts";
 import { chainImage, deployChainStack, startUpgrade, type ChainStack, type TypedUpgrade } from "./chain-stack.ts";
 import { waitUntilStackSettles } from "./settled-stack.ts";
 

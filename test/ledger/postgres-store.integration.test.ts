@@ -6,7 +6,7 @@ import type { Migrations } from "#daemon/sql/sqlite.ts";
 import { StoreError } from "#daemon/sql/store.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
 import { explainMissingPostgres, startPostgres, type PostgresServer } from "../support/postgres.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const missing = explainMissingPostgres();
 const log = createLog({ service: "test", level: "silent" });

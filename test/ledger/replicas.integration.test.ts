@@ -5,7 +5,7 @@ import { testAccount } from "../support/payments/payment-chain.ts";
 import { explainMissingPostgres } from "../support/postgres.ts";
 import { isLong } from "../support/run-size.ts";
 import { createRandom } from "../support/seeded-random.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { buyUntilKnown, openReplicatedMarket, price, type ReplicatedMarket } from "./replicated-market.ts";
 
 const missing = explainMissingPostgres();

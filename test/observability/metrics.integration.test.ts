@@ -12,7 +12,7 @@ import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { openMarket, findOperationsUrl, createTemporaryFolder, findUrl } from "../resource-server/shop.ts";
 import { createLedgerFolder, startFacilitator } from "../facilitator/running-facilitator.ts";
 import { startService } from "../support/service-process.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { hasPromtool, runPromtool, withoutPromtool } from "./promtool.ts";
 
 /** Metrics that a sidecar has for a claim on Kubernetes alone. */

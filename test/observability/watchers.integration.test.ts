@@ -15,7 +15,7 @@ import { sidecarSpec } from "#infra/services/sidecar-spec.ts";
 import { stackArgs } from "#infra/services/stack-specs.ts";
 import { parseConfig } from "#infra/stack-config.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { hasPromtool, runPromtool, runProgram, withoutPromtool } from "./promtool.ts";
 
 const hasAmtool = spawnSync("amtool", ["--version"]).status === 0;

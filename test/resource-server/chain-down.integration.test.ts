@@ -4,7 +4,7 @@ import { startRpcTap, type RpcTap, type TapRule } from "../facilitator/rpc-tap.t
 import { hastenService } from "../support/hastened-waits.ts";
 import { testAccount } from "../support/payments/payment-chain.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import {
   openMarket,
   findOperationsUrl,

@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { startService, type ServiceProcess } from "../support/service-process.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { openMarket, findOperationsUrl, signPaymentFor, createTemporaryFolder, findUrl } from "./shop.ts";
 
 const requestsPerSecond = 200;

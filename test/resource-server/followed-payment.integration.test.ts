@@ -4,7 +4,7 @@ import { decodePaymentResponseHeader, decodePaymentSignatureHeader } from "@x402
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { namePayment } from "#x402/scheme.ts";
 import { startService } from "../support/service-process.ts";
-import { generousMs } from "../support/until.ts";
+import { generousMs } from "#daemon/testing/until.ts";
 import { openMarket, payee, payer, signPaymentFor, createTemporaryFolder, findUrl, type Market } from "./shop.ts";
 
 let market: Market;

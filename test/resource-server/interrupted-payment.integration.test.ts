@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { payingFetch } from "#client/paying-fetch.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import {
   openMarket,
   findOperationsUrl,

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { hastenService } from "../support/hastened-waits.ts";
 import { openIdleConnections } from "../support/idle-connections.ts";
 import { runToEnd, type ServiceProcess } from "../support/service-process.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { startFacilitatorProxy } from "./facilitator-proxy.ts";
 import { openMarket, findOperationsUrl, signPaymentFor, createTemporaryFolder, findUrl, type Market } from "./shop.ts";
 

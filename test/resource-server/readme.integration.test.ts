@@ -8,7 +8,7 @@ import { locateStateDirectory } from "../../cli/stack/state-directory.ts";
 import { createStackCommand } from "../../cli/commands/stack-command.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
 import { readShellBlocks } from "../support/readme-blocks.ts";
-import { until } from "../support/until.ts";
+import { until } from "#daemon/testing/until.ts";
 import { openMarket, payee, payer, createTemporaryFolder, type Market } from "./shop.ts";
 
 const root = join(import.meta.dirname, "../..");

@@ -9,7 +9,7 @@ import { createFakeNode, driftedConfig, type FakeNode } from "#sidecar/testing/f
 import { buildEnvironment, startOwnedNode, waitUntilSettled, waitForReason } from "../support/node/owned-node.ts";
 import { runGatehouse } from "../support/run-command.ts";
 import { startService } from "../support/service-process.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const run = promisify(execFile);
 

@@ -15,7 +15,7 @@ import {
   waitForReason,
 } from "../support/node/owned-node.ts";
 import { runToEnd, startService } from "../support/service-process.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const run = promisify(execFile);
 

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { makeRelease } from "#devnet/testing/new-version.ts";
 import type { DevnetWorkspace } from "../support/node/devnet-workspace.ts";
 import { readHash, startSettledDevnet, upgradeDevnet } from "../support/node/settled-devnet.ts";
-import { until } from "../support/until.ts";
+import { until } from "#daemon/testing/until.ts";
 import { judgesQuickly } from "./corrupt-data/judges-quickly.ts";
 import { expectRestoredByItself, waitUntilUsed } from "./corrupt-data/restored-by-itself.ts";
 

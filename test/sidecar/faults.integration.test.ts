@@ -9,7 +9,7 @@ import type { Condition } from "#status/condition.ts";
 import type { Verdict } from "#status/verdict.ts";
 import { writeOwnedConfig } from "../support/node/owned-node.ts";
 import { seed, takeSlice } from "../support/run-size.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { beginsAs, type Fault, type StruckNode } from "./faults/fault.ts";
 import { findConditionStatus, metricValues } from "./faults/condition-status.ts";
 import { printFaultsReference, strikingFaults } from "./faults/reference.ts";

@@ -9,7 +9,7 @@ import { startHeadsSocket } from "../support/node/heads-socket.ts";
 import { waitForReason } from "../support/node/owned-node.ts";
 import { isLong } from "../support/run-size.ts";
 import { startService } from "../support/service-process.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 /** Descriptors that the sidecar may have, and connections that nobody asks anything on. */
 const descriptors = 160;

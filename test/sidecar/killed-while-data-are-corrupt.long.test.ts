@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { seed } from "../support/run-size.ts";
 import { createRandom } from "../support/seeded-random.ts";
-import { until } from "../support/until.ts";
+import { until } from "#daemon/testing/until.ts";
 import { startUpgradeProcess } from "../support/upgrade-process.ts";
 import {
   checkRestored,

@@ -16,7 +16,7 @@ import {
 import { applyStack, listPods } from "../support/kubernetes/apply-stack.ts";
 import type { ClusterObject } from "../support/kubernetes/cluster-client.ts";
 import { define, volumeSnapshots } from "../support/kubernetes/stand-in-definitions.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { listForbiddenToNode, listForbiddenToSnapshots, findNotRefused } from "./forbidden-cluster-calls.ts";
 
 const missing = explainMissingApiServer();

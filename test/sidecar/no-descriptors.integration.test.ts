@@ -8,7 +8,7 @@ import { startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { startHeadsSocket } from "../support/node/heads-socket.ts";
 import { isLong } from "../support/run-size.ts";
 import { startService } from "../support/service-process.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const run = promisify(execFile);
 const isPossible = spawnSync("prlimit", ["--version"]).status === 0;

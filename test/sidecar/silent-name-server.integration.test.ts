@@ -9,7 +9,7 @@ import { gatehouseProgram } from "../support/programs/place.ts";
 import { startService } from "../support/service-process.ts";
 import { isLong } from "../support/run-size.ts";
 import { mayMount, mountNames, startSilentNameServer, whySkipped } from "../support/silent-name-server.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 /** Less than the silence, so that nothing here comes true because a lookup was given up. */
 const withinMs = 20_000;

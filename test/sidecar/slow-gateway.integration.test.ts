@@ -5,7 +5,7 @@ import { goodAnswers, risingHeight } from "#sidecar/testing/watched-node.ts";
 import { buildEnvironment, startOwnedNode, waitUntilSettled } from "../support/node/owned-node.ts";
 import { isLong } from "../support/run-size.ts";
 import { startService } from "../support/service-process.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 /** Longer than any question to the node may take here, and than a node may be silent before it is restarted. */
 const stoppedMs = isLong ? 4_000 : 1_600;

@@ -6,7 +6,7 @@ import { delimiter, join } from "node:path";
 import { Client } from "pg";
 import { within } from "#daemon/time.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
-import { until } from "./until.ts";
+import { until } from "#daemon/testing/until.ts";
 import { isExecutable } from "./is-executable.ts";
 
 /** A PostgreSQL server for tests, with its own data. Disposing of it stops it and removes its data. */

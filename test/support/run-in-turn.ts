@@ -1,5 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
-import { until } from "./until.ts";
+import { until } from "#daemon/testing/until.ts";
 
 /**
  * Does some work while no other process does any under the same file's lock, which is made if it is not there. It is SQLite's lock of a database

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePorts } from "#daemon/testing/free-ports.ts";
 import { gatehouseProgram } from "./programs/place.ts";
-import { until } from "./until.ts";
+import { until } from "#daemon/testing/until.ts";
 
 /** The ports of a stack under test, by part. */
 export type StackPorts = Readonly<

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { ServiceProcess } from "./service-process.ts";
-import { generousMs, until } from "./until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 type Configuration = Readonly<{ files: readonly Readonly<{ path: string; sha256: string; refused?: string }>[] }>;
 

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { FakeNode } from "#sidecar/testing/fake-node.ts";
 import { startKillableProcess, type KillableProcess } from "./killable-process.ts";
 import { findTestProgram } from "./programs/place.ts";
-import { until } from "./until.ts";
+import { until } from "#daemon/testing/until.ts";
 
 /** What the process is given; `killAt`: the step at which it is to end itself, see `armKillPoint`. */
 export type UpkeepRequest = Readonly<{ killAt?: number }>;

@@ -20,7 +20,7 @@ import { startRpcTap, type RpcTap } from "../facilitator/rpc-tap.ts";
 import { buildFacilitatorEnvironment } from "../facilitator/running-facilitator.ts";
 import { startUpstream } from "../resource-server/test-upstream.ts";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { reads } from "./brief-scheme.ts";
 
 // All that a scheme takes besides its own file: its line in this table.

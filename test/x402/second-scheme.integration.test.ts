@@ -29,7 +29,7 @@ import { sell } from "#resource-server/sale/sale.ts";
 import { openTestLedger } from "#resource-server/testing/claim-store.ts";
 import { exact } from "#x402/exact.ts";
 import type { Transfers } from "#x402/scheme.ts";
-import { generousMs, until } from "../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { createTabScheme, type TabScheme } from "./tab-scheme.ts";
 
 const network = "eip155:1672";

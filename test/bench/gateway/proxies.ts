@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { until } from "../../support/until.ts";
+import { until } from "#daemon/testing/until.ts";
 
 /** A process under load. */
 export type BenchProcess = AsyncDisposable & Readonly<{ url: string; pid: number }>;

@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { startFakeNode } from "#gateway/testing/fake-node.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
-import { until } from "../../support/until.ts";
+import { until } from "#daemon/testing/until.ts";
 import { connectCounting } from "./counting-client.ts";
 import { startGatewayProcess } from "./surroundings.ts";
 import { print, type Figure } from "./table.ts";

@@ -9,7 +9,7 @@ import { findRunningNode } from "#devnet/node/running-node.ts";
 import { createTestNode } from "#devnet/testing/test-node.ts";
 import { tokenAddress } from "#devnet/token/address.ts";
 import { takeSlice } from "#test/support/run-size.ts";
-import { generousMs } from "#test/support/until.ts";
+import { generousMs } from "#daemon/testing/until.ts";
 
 const mnemonic = "test test test test test test test test test test test junk";
 

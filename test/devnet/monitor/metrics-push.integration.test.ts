@@ -7,7 +7,7 @@ import { startStandIn } from "#devnet/pushgateway/stand-in.ts";
 import { createTestNode } from "#devnet/testing/test-node.ts";
 import { prepareWorkspace } from "#devnet/workspace/prepare-workspace.ts";
 import { readParameters } from "#devnet/workspace/node-parameters.ts";
-import { generousMs, until } from "#test/support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 async function startGateway() {
   const gateway = await startStandIn(

@@ -9,7 +9,7 @@ import { freePorts } from "#daemon/testing/free-ports.ts";
 import { createTestNode } from "#devnet/testing/test-node.ts";
 import { nodeProfile } from "#devnet/node-profile.ts";
 import { choosePushFormat } from "#devnet/monitor/metrics-pusher.ts";
-import { generousMs } from "#test/support/until.ts";
+import { generousMs } from "#daemon/testing/until.ts";
 
 const program = "prometheus-pushgateway";
 const isThere = await isOnPath(program);

@@ -4,7 +4,7 @@ import type { PaymentRequired } from "@x402/core/types";
 import { describe, expect, it } from "vitest";
 import type { RunningStack } from "../../support/running-stack.ts";
 import { signPaymentHeader } from "../../support/payments/signed-payment.ts";
-import { generousMs, until } from "../../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const at = (port: number, path = "/") => `http://127.0.0.1:${port}${path}`;
 

@@ -5,7 +5,7 @@ import { createPublicClient, createWalletClient, defineChain, http, parseEther, 
 import { describe, expect, it } from "vitest";
 import { client, payee } from "../../support/payments/paying.ts";
 import type { RunningStack } from "../../support/running-stack.ts";
-import { generousMs, until } from "../../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 /** What others have written works with a stack: viem, ethers and the x402 SDK. */
 export function testForeignClients(running: () => RunningStack): void {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { readBalance, client, createClientFetch, payee } from "../../support/payments/paying.ts";
 import type { RunningStack } from "../../support/running-stack.ts";
 import { findStackProcesses } from "../../support/stack-processes.ts";
-import { generousMs, until } from "../../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const at = (port: number, path = "") => `http://127.0.0.1:${port}${path}`;
 

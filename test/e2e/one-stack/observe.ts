@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { runGatehouse } from "../../support/run-command.ts";
 import type { RunningStack } from "../../support/running-stack.ts";
-import { generousMs, until } from "../../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 type Answer<Data> = Readonly<{ data: Data }>;
 type Targets = Readonly<{ activeTargets: readonly Readonly<{ labels: Record<string, string>; health: string }>[] }>;

@@ -6,7 +6,7 @@ import { waitForReason } from "../../support/node/owned-node.ts";
 import { runGatehouse } from "../../support/run-command.ts";
 import type { RunningStack } from "../../support/running-stack.ts";
 import { startService } from "../../support/service-process.ts";
-import { generousMs, until } from "../../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 /**
  * The README read in order, in one folder: a stack, and then the sidecar of a node that was there before. `testStop` stops the stack in between.

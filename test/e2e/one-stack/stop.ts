@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { isListening } from "#daemon/testing/free-ports.ts";
 import type { RunningStack } from "../../support/running-stack.ts";
 import { findStackProcesses } from "../../support/stack-processes.ts";
-import { generousMs, until } from "../../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { readKeptFiles } from "./kept-files.ts";
 
 /** What a stack has printed and kept, and how it stops; `besides`: what else it serves, which ends with it. */

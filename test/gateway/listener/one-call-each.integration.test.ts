@@ -14,7 +14,7 @@ import { MemoryBudget } from "#gateway/memory/memory-budget.ts";
 import { createPolicy } from "#gateway/policy.ts";
 import { testSettings } from "#gateway/testing/test-gateway.ts";
 import { SharedTurns } from "#gateway/wire/shared-turns.ts";
-import { generousMs, until } from "../../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const body = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}';
 const request = `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;

@@ -4,7 +4,7 @@ import { hasPrometheus, startPrometheus, withoutPrometheus } from "../../observa
 import { startBareAnvil } from "../../support/node/bare-anvil.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
 import { startService, type ServiceProcess } from "../../support/service-process.ts";
-import { generousMs, until } from "../../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { startCollector } from "./trace-collector.ts";
 
 const openMetrics = "application/openmetrics-text; version=1.0.0";

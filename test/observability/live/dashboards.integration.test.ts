@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { dashboards } from "#infra/observability/dashboards/all.ts";
 import { ruleGroups } from "#infra/observability/rules/all.ts";
-import { generousMs, until } from "../../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { compressRules } from "./compressed-rules.ts";
 import { listFiringAlerts } from "./live-fault.ts";
 import { startLoad } from "./load.ts";

@@ -5,7 +5,7 @@ import { freePorts } from "#daemon/testing/free-ports.ts";
 import { startHeadsSocket } from "../../support/node/heads-socket.ts";
 import { buildEnvironment, startOwnedNode, waitUntilSettled } from "../../support/node/owned-node.ts";
 import { startService, type ServiceProcess } from "../../support/service-process.ts";
-import { generousMs, until } from "../../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { createTemporaryFolder } from "../../resource-server/shop.ts";
 import { compressRules } from "./compressed-rules.ts";
 import { listFiringAlerts, seeFault, type LiveFault } from "./live-fault.ts";

@@ -1,4 +1,4 @@
-import { until } from "../../support/until.ts";
+import { until } from "#daemon/testing/until.ts";
 import { startService } from "../../support/service-process.ts";
 import type { LiveFault } from "./live-fault.ts";
 import { startLoad, type Load } from "./load.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { until } from "../../support/until.ts";
+import { until } from "#daemon/testing/until.ts";
 import type { ActiveAlert, RunningPrometheus } from "./prometheus.ts";
 
 /** A fault that is really made, and the alert that reports it. `T` is what it strikes. */

@@ -8,7 +8,7 @@ import { within } from "#daemon/time.ts";
 import type { RuleGroup } from "#infra/observability/alert.ts";
 import { renderGroups, renderRuleFile } from "#infra/observability/rule-files.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
-import { until } from "../../support/until.ts";
+import { until } from "#daemon/testing/until.ts";
 
 /** Whether Prometheus is on PATH. */
 export const hasPrometheus = spawnSync("prometheus", ["--version"]).status === 0;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { withMarked } from "#daemon/markdown.ts";
-import { until } from "../../support/until.ts";
+import { until } from "#daemon/testing/until.ts";
 import { watchdog } from "./live-fault.ts";
 import type { ActiveAlert, RunningPrometheus } from "./prometheus.ts";
 

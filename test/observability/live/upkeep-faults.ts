@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runGatehouse } from "../../support/run-command.ts";
 import { findStackProcesses } from "../../support/stack-processes.ts";
-import { until } from "../../support/until.ts";
+import { until } from "#daemon/testing/until.ts";
 import type { LiveFault } from "./live-fault.ts";
 import { repeatAct } from "./repeat-act.ts";
 import type { WatchedStack } from "./watched-stack.ts";

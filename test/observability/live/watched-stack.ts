@@ -3,7 +3,7 @@ import { mountSmallDisk, mayMount, type SmallDisk } from "#sidecar/testing/small
 import type { RuleGroup } from "#infra/observability/alert.ts";
 import { spawnStack, findStackPorts, type RunningStack, type StackPorts } from "../../support/running-stack.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
-import { until } from "../../support/until.ts";
+import { until } from "#daemon/testing/until.ts";
 import { startFaultyLink, startFaultyRpc, type FaultyLink, type FaultyRpc } from "./fault-proxies.ts";
 import { findNodeChain, type NodeChain } from "./node-chain.ts";
 import { startPrometheus, type RunningPrometheus, type ScrapedJobs } from "./prometheus.ts";

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { price } from "../../ledger/replicated-market.ts";
 import { testAccount } from "../../support/payments/payment-chain.ts";
-import { generousMs, until } from "../../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import type { SelfSupervisedMarket, Supervised } from "./supervised-market.ts";
 
 /** What a market's ledgers, audit logs and chain say of the payments since a moment. */

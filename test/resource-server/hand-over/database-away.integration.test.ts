@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { startPaymentChain, testAccount } from "../../support/payments/payment-chain.ts";
 import { explainMissingPostgres, startPostgres } from "../../support/postgres.ts";
-import { generousMs, until } from "../../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { startUpstream } from "../test-upstream.ts";
 import { listChildren, supervise, type Supervised } from "./supervised-market.ts";
 

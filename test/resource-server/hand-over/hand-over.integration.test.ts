@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { buyUntilKnown } from "../../ledger/replicated-market.ts";
 import { isLong, seed } from "../../support/run-size.ts";
 import { createRandom } from "../../support/seeded-random.ts";
-import { generousMs, until } from "../../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { signPaymentFor } from "../shop.ts";
 import { startBuyers } from "./buyers.ts";
 import { watchPayments, type ChargedPayments } from "./charged-payments.ts";

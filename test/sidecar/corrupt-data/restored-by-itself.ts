@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
 import type { RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import { until } from "../../support/until.ts";
+import { until } from "#daemon/testing/until.ts";
 
 /** Sees that data which starts showed to be corrupt are restored, proved, counted and audited; returns where the old ones were put. */
 export async function expectRestoredByItself(

@@ -11,7 +11,7 @@ import { callRpc } from "../../support/call-rpc.ts";
 import { startDevnetWorkspace, type DevnetWorkspace } from "../../support/node/devnet-workspace.ts";
 import { takeSlice } from "../../support/run-size.ts";
 import { startService, type ServiceProcess } from "../../support/service-process.ts";
-import { generousMs, until } from "../../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { startCallers } from "./callers.ts";
 import { readSettingsInForce, waitUntilInForce, waitUntilRefused } from "../../support/settings-in-force.ts";
 

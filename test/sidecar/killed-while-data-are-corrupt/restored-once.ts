@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
 import type { FakeNode } from "#sidecar/testing/fake-node.ts";
-import { until } from "../../support/until.ts";
+import { until } from "#daemon/testing/until.ts";
 import type { UpgradeProcess, UpgradeProcessState } from "../../support/upgrade-process.ts";
 
 /** About the steps outside the process from the ruin of the data to the end of the restore; a kill that would come later does not come. */

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
 import { watchTarget } from "#sidecar/overview/target-watch.ts";
 import { rightStatus } from "#status/testing/sample-status.ts";
-import { generousMs, until } from "../../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 /** A listener for operators that answers so. */
 async function serve(answer: RequestListener): Promise<string> {

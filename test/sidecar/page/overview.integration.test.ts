@@ -16,7 +16,7 @@ import { hastenService } from "../../support/hastened-waits.ts";
 import { gatehouseProgram } from "../../support/programs/place.ts";
 import { servePage } from "../../support/page/served-page.ts";
 import { expectWellMade, openStatusPage } from "../../support/page/status-page.ts";
-import { generousMs, until } from "../../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const executablePath = findChromium();
 const looking = test.skipIf(executablePath === undefined);

@@ -7,7 +7,7 @@ import { findChromium, startChromium } from "../../support/page/chromium.ts";
 import { buildEnvironment, waitUntilSettled, waitForReason } from "../../support/node/owned-node.ts";
 import { startService } from "../../support/service-process.ts";
 import { expectWellMade, openStatusPage } from "../../support/page/status-page.ts";
-import { generousMs, until } from "../../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const executablePath = findChromium();
 const looking = test.skipIf(executablePath === undefined);

@@ -9,7 +9,7 @@ import { freePorts } from "#daemon/testing/free-ports.ts";
 import { runGatehouse } from "../../support/run-command.ts";
 import { startService, type ServiceProcess } from "../../support/service-process.ts";
 import { expectWellMade, openHealthyPage, openStatusPage, waitForLevel } from "../../support/page/status-page.ts";
-import { generousMs, until } from "../../support/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const executablePath = findChromium();
 const looking = test.skipIf(executablePath === undefined);

@@ -7,7 +7,7 @@ import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { isLong, seed } from "../../support/run-size.ts";
 import { upgradeDevnet } from "../../support/node/settled-devnet.ts";
 import { chainOf, oldBlocks, startSettledFake } from "../../support/node/settled-fake-node.ts";
-import { until } from "../../support/until.ts";
+import { until } from "#daemon/testing/until.ts";
 import { startUpgradeProcess } from "../../support/upgrade-process.ts";
 import { restoreData } from "./restore-data/run-restore.ts";
 

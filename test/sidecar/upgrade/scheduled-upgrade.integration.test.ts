@@ -9,7 +9,7 @@ import { ownCommand } from "#daemon/command-line/own-command.ts";
 import { runCancelCommand } from "#sidecar/upkeep/control/upgrade-command.ts";
 import { findControl, keepPrinted, readHeight, upgradeDevnet } from "../../support/node/settled-devnet.ts";
 import { runFakeUpkeep, waitUntilFakeSettled } from "../../support/node/settled-fake-node.ts";
-import { until } from "../../support/until.ts";
+import { until } from "#daemon/testing/until.ts";
 import { startUpgradeProcess } from "../../support/upgrade-process.ts";
 
 const hourMs = 3_600_000;

@@ -7,7 +7,7 @@ import { createPortHolders } from "#sidecar/upkeep/upgrade/node-power.ts";
 import { runCancelCommand } from "#sidecar/upkeep/control/upgrade-command.ts";
 import { findControl, keepPrinted, readHeight, upgradeDevnet } from "../../support/node/settled-devnet.ts";
 import { chainOf, oldBlocks, startSettledFake } from "../../support/node/settled-fake-node.ts";
-import { until } from "../../support/until.ts";
+import { until } from "#daemon/testing/until.ts";
 import { startUpgradeProcess } from "../../support/upgrade-process.ts";
 
 const isThere = await isOnPath("rsync");

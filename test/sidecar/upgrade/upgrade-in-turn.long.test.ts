@@ -9,7 +9,7 @@ import { gatehouseProgram } from "../../support/programs/place.ts";
 import { runGatehouse } from "../../support/run-command.ts";
 import { readVersion } from "../../support/node/settled-devnet.ts";
 import { controlToken, startUpgradableNode, type UpgradableNode } from "../../support/node/upgradable-node.ts";
-import { until } from "../../support/until.ts";
+import { until } from "#daemon/testing/until.ts";
 
 const withinMs = 120_000;
 

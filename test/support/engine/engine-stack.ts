@@ -1,6 +1,6 @@
 import type { PolicyResource } from "#policies/rule.ts";
 import { mountpointOf } from "#infra/testing/recording-mocks.ts";
-import { until } from "../until.ts";
+import { until } from "#daemon/testing/until.ts";
 import { readContainerInputs, type ContainerInputs } from "./container-body.ts";
 import { createContainer } from "./create-container.ts";
 import { connectEngine, type EngineApi } from "./engine-api.ts";

@@ -1,4 +1,4 @@
-import { until } from "../until.ts";
+import { until } from "#daemon/testing/until.ts";
 import { EngineApiError, type EngineApi } from "./engine-api.ts";
 
 const deadlineMs = 60_000;

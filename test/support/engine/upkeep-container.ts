@@ -1,4 +1,4 @@
-import { until } from "../until.ts";
+import { until } from "#daemon/testing/until.ts";
 import { startServiceContainer } from "./service-container.ts";
 import type { TestContainer } from "./container.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";

@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
-import { until } from "../until.ts";
+import { until } from "#daemon/testing/until.ts";
 
 /** A node.conf with a node's own data and keys, as two nodes have them on one machine. */
 export function writeOwnedConfig(directory: string, jobName: string): string {

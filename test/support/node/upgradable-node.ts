@@ -4,7 +4,7 @@ import { startDevnetWorkspace, type DevnetWorkspace } from "./devnet-workspace.t
 import { waitUntilSettled } from "./owned-node.ts";
 import { startService } from "../service-process.ts";
 import { quickSidecar, readHeight } from "./settled-devnet.ts";
-import { generousMs, until } from "../until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 /** A devnet node of 0.15.0 with its own sidecar, a process that takes commands by its URL. */
 export type UpgradableNode = AsyncDisposable &

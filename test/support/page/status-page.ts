@@ -4,7 +4,7 @@ import axe, { type AxeResults } from "axe-core";
 import { expect } from "vitest";
 import type { Browser, Page } from "playwright-core";
 import { isLong } from "../run-size.ts";
-import { generousMs, until } from "../until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 /** A status page in a browser, with what a person could not see: what the browser complains about. */
 export type StatusPage = AsyncDisposable & Readonly<{ page: Page; complaints: () => readonly string[] }>;
