@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Browser } from "playwright-core";
-import { findChromium, startChromium } from "./support/page/chromium.ts";
 import { until } from "#daemon/testing/until.ts";
+import { findChromium, startChromium } from "./support/page/chromium.ts";
 
 /**
  * Draws the pictures of the README from a real run: `npm run pictures`. Starts the stack on its usual ports, sends it calls for a minute, breaks

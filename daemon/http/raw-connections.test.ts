@@ -4,6 +4,7 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { text } from "node:stream/consumers";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import {
   admitAlike,
   admitBefore,
@@ -13,6 +14,9 @@ import {
   divertReads,
   type SocketReads,
 } from "./raw-connections.ts";
+
+/** Waits until something holds, and names it by its code where it does not. */
+const soon = (holds: () => boolean) => until(holds.toString(), generousMs, holds);
 
 /** A server on a free port, until the test is over. */
 async function listening(server: Server) {
@@ -36,10 +40,6 @@ async function connected(port: number, server: Server): Promise<Readonly<{ accep
   return { accepted, client };
 }
 
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await nextTurn();
-}
-
 describe("a socket whose reads are taken", () => {
   it("hands on every read by its push, and none by its stream, until they are given back", async () => {
     const server = createServer();
@@ -50,15 +50,15 @@ describe("a socket whose reads are taken", () => {
     const reads = divertReads(accepted, (bytes) => taken.push(bytes.toString()) > 0);
     accepted.on("data", (bytes: Buffer) => streamed.push(bytes.toString()));
     client.write("one");
-    await until(() => taken.join("") === "one");
+    await soon(() => taken.join("") === "one");
     client.write("two");
-    await until(() => taken.join("") === "onetwo");
+    await soon(() => taken.join("") === "onetwo");
     expect(streamed).toEqual([]);
     reads.release();
     client.write("three");
-    await until(() => streamed.join("") === "three");
+    await soon(() => streamed.join("") === "three");
     returnRead(accepted, Buffer.from("four"));
-    await until(() => streamed.join("") === "threefour");
+    await soon(() => streamed.join("") === "threefour");
     expect(taken.join("")).toBe("onetwo");
     client.destroy();
     accepted.destroy();
@@ -78,7 +78,7 @@ describe("a socket whose reads are taken", () => {
     const ended = once(accepted, "end");
     const size = 1_000_000;
     client.end(Buffer.alloc(size));
-    await until(() => takenBytes > 0);
+    await soon(() => takenBytes > 0);
     const first = takenBytes;
     for (let turn = 0; turn < 20; turn += 1) await nextTurn();
     expect([takenBytes, first < size]).toEqual([first, true]);
@@ -155,7 +155,7 @@ describe("a server that asks before it makes a socket", () => {
       refused.on("error", () => undefined);
       await once(refused, "close");
       const admitted = connect({ port: at.port, host: "127.0.0.1", localAddress: "127.0.0.2" });
-      await until(() => sockets.length > 0);
+      await soon(() => sockets.length > 0);
       expect(sockets.map(({ remoteAddress }) => remoteAddress)).toEqual(["127.0.0.2"]);
       admitted.destroy();
     }

@@ -1,7 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { until } from "#daemon/testing/until.ts";
 import { createBoundedLog } from "./bounded-log.ts";
 import { createLog } from "./log.ts";
+
+/** Waits until something holds, and names it by its code where it does not. */
+const soon = (holds: () => boolean) => until(holds.toString(), 5_000, holds);
 
 type Line = Readonly<{ message: string; gatehouse?: Readonly<{ omitted?: number; withinMs?: number; n?: number }> }>;
 
@@ -14,14 +18,6 @@ function written() {
   return { lines, log };
 }
 
-async function until(holds: () => boolean): Promise<void> {
-  const deadline = performance.now() + 5_000;
-  while (!holds()) {
-    if (performance.now() > deadline) throw new Error(`not within 5 s: ${holds.toString()}`);
-    await delay(5);
-  }
-}
-
 test("of thousands of lines of a kind some are written, and one says how many more there were", async () => {
   const { lines, log } = written();
   const bounded = createBoundedLog(log, { lines: 20, everyMs: 50 });
@@ -31,7 +27,7 @@ test("of thousands of lines of a kind some are written, and one says how many mo
     ...Array.from({ length: 20 }, (_, n) => ["slow call", n]),
     ["another", 1],
   ]);
-  await until(() => lines.length > 21);
+  await soon(() => lines.length > 21);
   expect(lines.slice(21)).toMatchObject([
     {
       "log.level": "warn",
@@ -51,7 +47,7 @@ test("each line is written or counted once, however long they come", async () =>
   for (const end = performance.now() + 200; performance.now() < end; await delay(1)) {
     for (let at = 0; at < 50; at += 1, made += 1) bounded.warn({ event: "call-slow" }, "slow call");
   }
-  await until(() => lines.at(-1)?.gatehouse?.omitted !== undefined);
+  await soon(() => lines.at(-1)?.gatehouse?.omitted !== undefined);
   const counted = lines.reduce((sum, { gatehouse }) => sum + (gatehouse?.omitted ?? 1), 0);
   expect(counted).toBe(made);
   expect(lines.length).toBeLessThan(60);

@@ -6,6 +6,8 @@ import { setTimeout as sleep } from "node:timers/promises";
  */
 export const generousMs = 40_000;
 
+const lookEveryMs = 10;
+
 /**
  * Waits until `condition` gives something other than undefined or false, and returns it.
  *
@@ -26,6 +28,21 @@ export async function until<T>(
       last = error;
     }
     if (performance.now() > deadline) throw new Error(`not within ${deadlineMs} ms: ${what}`, { cause: last });
-    await sleep(20);
+    await sleep(lookEveryMs);
+  }
+}
+
+/** Reads until a value is right; fails with the last value after the deadline. */
+export async function readUntil<T>(
+  read: () => Promise<T> | T,
+  isRight: (value: T) => boolean,
+  withinMs = generousMs,
+): Promise<T> {
+  const deadline = performance.now() + withinMs;
+  for (;;) {
+    const value = await read();
+    if (isRight(value)) return value;
+    if (performance.now() > deadline) throw new Error(`still ${JSON.stringify(value)} after ${withinMs} ms`);
+    await sleep(lookEveryMs);
   }
 }

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { WebSocket, type ClientOptions } from "ws";
-import { until } from "./test-gateway.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 /** A WebSocket client that keeps what it gets. */
 export type TestClient = AsyncDisposable &
@@ -33,7 +33,7 @@ export async function connectTestClient(
     ask: async (text) => {
       const before = replies().length;
       socket.send(text);
-      await until(`the answer to ${text.slice(0, 80)} comes`, () => replies().length > before);
+      await until(`the answer to ${text.slice(0, 80)} comes`, generousMs, () => replies().length > before);
       return replies()[before] ?? "";
     },
     [Symbol.asyncDispose]: async () => {

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { Registry } from "prom-client";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { createFilesInForce } from "#daemon/files/files-in-force.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { pause, type Pause } from "#daemon/time.ts";
@@ -50,17 +50,8 @@ export async function startTestGateway(
     settingNames: createSettingNames("sidecar", "gateway"),
     pause: wait,
   });
-  await until("the gateway knows the head", () => gateway.readiness().ok);
+  await until("the gateway knows the head", generousMs, () => gateway.readiness().ok);
   return { ...gateway, url: gateway.urls["public"] ?? gateway.urls["private"] ?? "", metrics };
-}
-
-/** Waits until something holds, for at most 40 seconds: a busy machine takes ten times as long as an idle one. */
-export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 40_000;
-  while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`waited 40 s in vain until ${what}`);
-    await delay(5);
-  }
 }
 
 /** Posts a body and reads the answer. */

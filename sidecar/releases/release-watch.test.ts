@@ -10,7 +10,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { createFilesInForce } from "#daemon/files/files-in-force.ts";
 import { parseNodeVersion } from "#node/versions.ts";
 import type { ConditionReport } from "#status/condition.ts";
-import { until } from "../testing/until.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 import { watchReleases } from "./release-watch.ts";
 
 const height = 20_000;
@@ -57,7 +57,7 @@ async function watch(httpUrl: string) {
   const reported = async () => {
     // The look that is under way may have begun before.
     const after = seen.reports.length + 2;
-    await until(
+    await readUntil(
       async () => seen.reports.length,
       (count) => count >= after,
     );

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 import { nodeCliProgram, nodeProgram, opsProgram } from "./fake-node-programs.ts";
 import { testProfile } from "./node-profile.ts";
-import { until } from "./until.ts";
 
 const run = promisify(execFile);
 
@@ -98,7 +98,7 @@ export async function createFakeNode(config = driftedConfig): Promise<FakeNode> 
     starts: async () => (await read("starts.log")).length,
     start: async () => {
       await ops("start", "--config", "./node.conf");
-      await until(
+      await readUntil(
         () => answers(port),
         (isAnswering) => isAnswering,
       );

@@ -7,11 +7,11 @@ import { readSettings } from "#daemon/settings/settings.ts";
 import { systemClock } from "#daemon/clock.ts";
 import { startHealth } from "#health/health.ts";
 import { sendRequest } from "#daemon/http/request.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 import { sidecarSettings } from "../settings.ts";
 import { createCharts } from "#status/charts.ts";
 import { createConditionBoard } from "#status/condition-board.ts";
 import type { ConditionType } from "#status/condition.ts";
-import { until } from "./until.ts";
 
 const log = pino({ level: "silent" });
 
@@ -73,7 +73,7 @@ export function watchNode(url: string, environment: Readonly<Record<string, stri
     eventLoop: { lateMs: () => 0, [Symbol.dispose]: () => undefined },
   });
   const words = async (type: ConditionType, reason: string) => {
-    const condition = await until(
+    const condition = await readUntil(
       () => board.get(type),
       (found) => found?.reason === reason,
     );

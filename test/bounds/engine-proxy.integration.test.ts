@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
-import { isLong } from "../support/run-size.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { isLong } from "../support/run-size.ts";
 import { startSmallService, type SmallService } from "./small-service.ts";
 
 const execId = "ef".repeat(32);

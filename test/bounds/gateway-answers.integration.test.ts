@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { byHand } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
-import { isLong } from "../support/run-size.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { isLong } from "../support/run-size.ts";
 import { ask, readErrorCode } from "./raw-call.ts";
 import { startSmallGateway, storage, type SmallGateway } from "./small-gateway.ts";
 

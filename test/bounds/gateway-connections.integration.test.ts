@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { isLong } from "../support/run-size.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { isLong } from "../support/run-size.ts";
 import { ask, halfRequest, openMany, openRaw, requestOf, type RawClient } from "./raw-call.ts";
 import { holdReads, startSmallGateway, storage, syncing, type SmallGateway } from "./small-gateway.ts";
 

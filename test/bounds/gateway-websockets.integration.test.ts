@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { connectTestClient, type TestClient } from "#gateway/testing/test-client.ts";
-import { isLong } from "../support/run-size.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { isLong } from "../support/run-size.ts";
 import { readErrorCode } from "./raw-call.ts";
 import { holdReads, startSmallGateway, storage, type SmallGateway } from "./small-gateway.ts";
 

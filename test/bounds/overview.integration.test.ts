@@ -4,8 +4,8 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { rightStatus } from "#status/testing/sample-status.ts";
-import { isLong } from "../support/run-size.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { isLong } from "../support/run-size.ts";
 import { startSmallService, type Hastening } from "./small-service.ts";
 
 const answerBytesMax = 1_048_576;

@@ -10,8 +10,8 @@ import { getRequestListener } from "@hono/node-server";
 import { serveStatic } from "@hono/node-server/serve-static";
 import { Hono } from "hono";
 import { expect, it } from "vitest";
-import { findChromium, startChromium } from "../support/page/chromium.ts";
 import { generousMs } from "#daemon/testing/until.ts";
+import { findChromium, startChromium } from "../support/page/chromium.ts";
 
 const root = join(import.meta.dirname, "../..");
 const executablePath = findChromium();

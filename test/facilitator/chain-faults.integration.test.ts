@@ -1,7 +1,7 @@
 import { createWalletClient, encodeFunctionData, erc20Abi, http, parseGwei, type Hex } from "viem";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
 import { startRpcTap, type RpcTap, type TapRule } from "./rpc-tap.ts";
 import { createLedgerFolder, startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
 import { amount, signPayment } from "./signed-payment.ts";

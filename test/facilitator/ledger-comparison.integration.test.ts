@@ -4,8 +4,8 @@ import { expect, test } from "vitest";
 import { createMetrics } from "#daemon/metrics.ts";
 import { Secret } from "#daemon/secrets/secret.ts";
 import { createFacilitator, facilitatorDefaults } from "#facilitator/facilitator.ts";
-import { startPaymentChain, testAccount } from "../support/payments/payment-chain.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { startPaymentChain, testAccount } from "../support/payments/payment-chain.ts";
 import { createLedgerFolder } from "./running-facilitator.ts";
 import { signPayment } from "./signed-payment.ts";
 

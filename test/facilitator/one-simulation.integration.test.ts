@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { verdictFreshMs } from "#facilitator/payment/recent-verdicts.ts";
-import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
 import { startRpcTap, type RpcTap } from "./rpc-tap.ts";
 import { createLedgerFolder, startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
 import { signPayment } from "./signed-payment.ts";

@@ -1,8 +1,8 @@
 import { DatabaseSync } from "node:sqlite";
 import type { PaymentPayload } from "@x402/core/types";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
 import { createLedgerFolder, startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
 import { amount, signPayment, type PaymentBody } from "./signed-payment.ts";
 

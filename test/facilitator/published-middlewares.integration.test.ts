@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
 import { sendCopies, startPublishedSeller, type PublishedSeller } from "./published-seller.ts";
 import { createLedgerFolder, startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
 import { amount } from "./signed-payment.ts";

@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import { pause } from "#daemon/time.ts";
 import { byHand, startFakeNode } from "#gateway/testing/fake-node.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
-import { call, startTestGateway, until } from "#gateway/testing/test-gateway.ts";
+import { call, startTestGateway } from "#gateway/testing/test-gateway.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 describe("a gateway that stops", () => {
   it("answers the 1,000 calls under way and those that still come, and fails none", async () => {
@@ -19,7 +20,7 @@ describe("a gateway that stops", () => {
       return byHand;
     });
     const underWay = Array.from({ length: 1_000 }, () => call(gateway.url, "eth_syncing"));
-    await until("all calls are under way", async () =>
+    await until("all calls are under way", generousMs, async () =>
       (await gateway.metrics.metrics()).includes("gatehouse_gateway_calls_in_flight 1000"),
     );
     const stopped = gateway[Symbol.asyncDispose]();

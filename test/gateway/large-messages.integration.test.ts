@@ -5,8 +5,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { startFakeNode } from "#gateway/testing/fake-node.ts";
 import { goodAnswers, risingHeight } from "#sidecar/testing/watched-node.ts";
-import { startService } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { startService } from "../support/service-process.ts";
 
 /** Longest that another caller may wait while the attack goes on. One of these messages alone took more than a second of the thread. */
 const waitMs = 600;

@@ -8,8 +8,8 @@ import { byHand, startFakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { call } from "#gateway/testing/test-gateway.ts";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
-import { startService } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { startService } from "../support/service-process.ts";
 
 const overHttp = 100;
 const overWebSocket = 3;

@@ -5,9 +5,9 @@ import { pino } from "pino";
 import { Registry } from "prom-client";
 import { expect, onTestFinished, test } from "vitest";
 import { createConditionBoard } from "#status/condition-board.ts";
-import { until } from "#sidecar/testing/until.ts";
 import { openUpkeepState } from "#sidecar/upkeep/state/upkeep-state.ts";
 import { watchDisk } from "#health/disk-watch.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 
 const log = pino({ level: "silent" });
 const hourMs = 3_600_000;
@@ -34,7 +34,7 @@ async function lookOnce(stateDirectory: string, path: string, wallMs: number) {
     },
     { dataPath: () => path, history: state.diskHistory, board, metrics, clock, log },
   );
-  const condition = await until(
+  const condition = await readUntil(
     () => board.get("DiskSpaceLeft"),
     (found) => found !== undefined,
   );

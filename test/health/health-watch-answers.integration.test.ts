@@ -1,7 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
-import { until } from "#sidecar/testing/until.ts";
 import {
   answersRpc,
   goodAnswers as good,
@@ -9,6 +8,7 @@ import {
   serveNode as serve,
   watchNode as watch,
 } from "#sidecar/testing/watched-node.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 
 test("a node's own version counts from when it is reported, is reported late, and is old once the node was down", async () => {
   let version: unknown;
@@ -23,16 +23,22 @@ test("a node's own version counts from when it is reported, is reported late, an
   await health.words("RpcAnswering", "Answering");
   expect(reported()).toBeUndefined();
   version = { binaryVersion: "0.15.2", protocolVersion: 1 };
-  expect(await until(reported, (found) => found !== undefined)).toEqual({ text: "0.15.2", isCurrent: true });
+  expect(await readUntil(reported, (found) => found !== undefined)).toEqual({ text: "0.15.2", isCurrent: true });
   version = { binaryVersion: 16 };
-  expect(await until(reported, (found) => found?.isCurrent === false)).toEqual({ text: "0.15.2", isCurrent: false });
+  expect(await readUntil(reported, (found) => found?.isCurrent === false)).toEqual({
+    text: "0.15.2",
+    isCurrent: false,
+  });
   version = { binaryVersion: "0.15.2" };
-  await until(reported, (found) => found?.isCurrent === true);
+  await readUntil(reported, (found) => found?.isCurrent === true);
   isDown = true;
-  expect(await until(reported, (found) => found?.isCurrent === false)).toEqual({ text: "0.15.2", isCurrent: false });
+  expect(await readUntil(reported, (found) => found?.isCurrent === false)).toEqual({
+    text: "0.15.2",
+    isCurrent: false,
+  });
   version = { binaryVersion: "0.16.0" };
   isDown = false;
-  expect(await until(reported, (found) => found?.isCurrent === true)).toEqual({ text: "0.16.0", isCurrent: true });
+  expect(await readUntil(reported, (found) => found?.isCurrent === true)).toEqual({ text: "0.16.0", isCurrent: true });
 });
 
 test.each([

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { readNodeReadiness } from "#status/node-readiness.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import { until } from "#sidecar/testing/until.ts";
 import {
   answersRpc,
   goodAnswers as good,
@@ -9,6 +8,7 @@ import {
   serveNode as serve,
   watchNode as watch,
 } from "#sidecar/testing/watched-node.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 
 /** Readiness with a gateway that serves. */
 function readiness(board: ConditionBoard) {
@@ -55,7 +55,7 @@ test("only a closed port shows that what answers later began after it: a node th
   });
   const { answeredMs } = health.current();
   await health.words("RpcAnswering", "Refused");
-  await until(
+  await readUntil(
     health.current,
     ({ startedAfterMs }) => startedAfterMs !== undefined && startedAfterMs >= (answeredMs ?? 0),
   );
@@ -106,7 +106,7 @@ test("another node may take the place of this one without a look that fails: eac
   await using node = await serve(answersRpc({ ...good, eth_chainId, eth_blockNumber }));
   await using health = watch(node.url);
   await health.words("ChainIdExpected", "AnotherChain");
-  await until(
+  await readUntil(
     () => asked.heights,
     (heights) => heights > 5,
   );
@@ -148,7 +148,7 @@ test("a height that rose steadily and stays is wrong, and calls are served", asy
   await using node = await serveHeight(1);
   await using health = watch(node.url, { GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: "1000" });
   const rise = setInterval(() => (node.state.height += 1), 50);
-  await until(
+  await readUntil(
     () => node.state.height,
     (height) => height > 30,
   );
@@ -211,7 +211,7 @@ test("a node that was given older data lost blocks, and is then behind its refer
   node.state.height = 50;
   await health.words("HeightAdvancing", "WentBackwards");
   const { answers } = health.current();
-  await until(
+  await readUntil(
     () => health.current().answers,
     (now) => now > answers + 40,
   );

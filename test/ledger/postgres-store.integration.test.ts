@@ -5,8 +5,8 @@ import { Secret } from "#daemon/secrets/secret.ts";
 import type { Migrations } from "#daemon/sql/sqlite.ts";
 import { StoreError } from "#daemon/sql/store.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
-import { explainMissingPostgres, startPostgres, type PostgresServer } from "../support/postgres.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { explainMissingPostgres, startPostgres, type PostgresServer } from "../support/postgres.ts";
 
 const missing = explainMissingPostgres();
 const log = createLog({ service: "test", level: "silent" });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, inject, it } from "vitest";
 import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
-import { until } from "#sidecar/testing/until.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { startBareAnvil } from "../support/node/bare-anvil.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
@@ -92,7 +92,7 @@ it("guards a node: health, page with its style, runbooks, RPC; and ends when it 
   await using sidecar = await startGuardingSidecar(node, { program, folder: empty, env: alone });
   const url = sidecar.urls["sidecar"] ?? "";
   const read = async (path: string) => (await fetch(`${url}${path}`)).text();
-  await until(
+  await readUntil(
     async () => (await fetch(`${url}/startupz`)).status,
     (status) => status === 200,
   );
@@ -101,7 +101,7 @@ it("guards a node: health, page with its style, runbooks, RPC; and ends when it 
   expect(await read("/page/page.css")).toBe(await readFile(join(root, "sidecar/page/assets/page.css"), "utf8"));
   const status = await gatehouse(["status", "--url", url]);
   expect(status.stdout, status.stderr).toMatch(/^\d+ of \d+ conditions are right\.$/m);
-  await until(
+  await readUntil(
     () => read("/metrics"),
     (metrics) => metrics.includes('gatehouse_condition{type="RpcAnswering"} 1\n'),
   );
@@ -121,7 +121,7 @@ it("guards the RPC of any node, as a service that systemd starts by the file its
   const ports = { GATEHOUSE_GATEWAY_LISTEN_PORT: "0", GATEHOUSE_GATEWAY_PUBLIC_PORT: "0" };
   await using gateway = await startService("gateway", { ...alone, ...settings, ...ports }, { program, cwd: empty });
   const call = { jsonrpc: "2.0", id: 1, method: "eth_chainId", params: [] };
-  const answer = await until(
+  const answer = await readUntil(
     async () => {
       const headers = { "Content-Type": "application/json" };
       const response = await fetch(gateway.urls["gateway"] ?? "", {

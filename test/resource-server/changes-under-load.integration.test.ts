@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
-import { startService, type ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { startService, type ServiceProcess } from "../support/service-process.ts";
 import { openMarket, findOperationsUrl, signPaymentFor, createTemporaryFolder, findUrl } from "./shop.ts";
 
 const requestsPerSecond = 200;

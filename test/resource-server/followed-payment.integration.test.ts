@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { decodePaymentResponseHeader, decodePaymentSignatureHeader } from "@x402/core/http";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { namePayment } from "#x402/scheme.ts";
-import { startService } from "../support/service-process.ts";
 import { generousMs } from "#daemon/testing/until.ts";
+import { startService } from "../support/service-process.ts";
 import { openMarket, payee, payer, signPaymentFor, createTemporaryFolder, findUrl, type Market } from "./shop.ts";
 
 let market: Market;

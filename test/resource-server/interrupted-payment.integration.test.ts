@@ -4,8 +4,8 @@ import { decodePaymentResponseHeader } from "@x402/core/http";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { payingFetch } from "#client/paying-fetch.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
-import type { ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import type { ServiceProcess } from "../support/service-process.ts";
 import {
   openMarket,
   findOperationsUrl,

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import { until } from "#sidecar/testing/until.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 
 const program = join(import.meta.dirname, "../../cli/gatehouse.js");
 const path = `${dirname(process.execPath)}:${process.env["PATH"] ?? ""}`;
@@ -21,7 +21,7 @@ async function atTerminal(stateDirectory: string, answer: string) {
   let shown = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (shown += text));
   const ended = once(child, "close") as Promise<[number | null]>;
-  await until(
+  await readUntil(
     () => shown,
     (text) => text.includes("[y/N]"),
     30_000,

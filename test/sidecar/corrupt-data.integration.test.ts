@@ -8,8 +8,8 @@ import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { blockTimeMs } from "#sidecar/testing/fake-node-programs.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { serveNode } from "#sidecar/testing/watched-node.ts";
-import { takeSlice } from "../support/run-size.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { takeSlice } from "../support/run-size.ts";
 import { judgesQuickly } from "./corrupt-data/judges-quickly.ts";
 import { expectRestoredByItself, waitUntilUsed } from "./corrupt-data/restored-by-itself.ts";
 

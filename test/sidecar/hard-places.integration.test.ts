@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Condition } from "#status/condition.ts";
 import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
-import { startService } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { startService } from "../support/service-process.ts";
 
 const withinMs = generousMs;
 const fillerBytes = 1_024;

@@ -1,8 +1,8 @@
 import { readdir, rename, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { createFakeNode, driftedConfig, type FakeNode } from "#sidecar/testing/fake-node.ts";
-import { seed } from "../support/run-size.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { seed } from "../support/run-size.ts";
 import { startUpkeepProcess } from "../support/upkeep-process.ts";
 
 /** A correction's steps, and a restart's, which are many more and take longer: 1 is every step, 3 every third one. */

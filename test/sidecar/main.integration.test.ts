@@ -3,7 +3,7 @@ import { get, type IncomingMessage } from "node:http";
 import { expect, test } from "vitest";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
-import { until } from "#sidecar/testing/until.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 
 /** The status of an answer to a request that names this host. */
 async function statusBy(host: string, url: string): Promise<number | undefined> {
@@ -17,7 +17,7 @@ test("the sidecar reports how the node is: probes from state, status as JSON, a 
   await using running = await runSidecar(node.workspace, { GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl });
   const { urls } = running;
   const at = (path: string) => fetch(`${urls["sidecar"]}${path}`);
-  await until(
+  await readUntil(
     async () => (await at("/startupz")).status,
     (status) => status === 200,
   );

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
-import { until } from "#sidecar/testing/until.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 
 /** A separate name space in which the kernel gives no watches away. */
 const withoutWatches = [
@@ -42,10 +42,10 @@ test.skipIf(!isPossible)(`where the system has no watches left, node.conf is pol
   });
   const printed = Promise.all([text(child.stdout!), text(child.stderr!)]);
   await once(child, "message");
-  await until(node.config, isRight);
+  await readUntil(node.config, isRight);
   for (const job of ["node-8", "node-9"]) {
     await writeFile(node.configPath, driftedConfig.replace("node-7", job));
-    await until(node.config, (config) => isRight(config) && config.includes(job));
+    await readUntil(node.config, (config) => isRight(config) && config.includes(job));
   }
   child.kill("SIGTERM");
   expect(await once(child, "exit")).toEqual([0, null]);

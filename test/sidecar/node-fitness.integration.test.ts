@@ -5,7 +5,7 @@ import { startFakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
-import { until } from "#sidecar/testing/until.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 
 /** A reference endpoint whose height a test decides. */
 async function startReference() {
@@ -69,14 +69,14 @@ test("callers of a node that stalls while its references do not are refused at o
   expect(await running.answer("eth_blockNumber")).toMatch(height);
   await node.stall();
   reference.setHeight(1_000_000_000);
-  await until(
+  await readUntil(
     () => running.answer("eth_blockNumber"),
     (word) => word === isBehind,
   );
   expect(await running.answer("eth_syncing")).toBe(false);
   expect(await running.answer("eth_chainId")).toBe("0x688");
   await node[Symbol.asyncDispose]();
-  await until(
+  await readUntil(
     () => running.answer("eth_syncing"),
     (word) => word === isDown,
   );
@@ -91,7 +91,7 @@ test("callers of a node whose chain makes no block are served as long as no refe
     return { status: response.status, text: await response.text() };
   };
   await node.stall();
-  await until(
+  await readUntil(
     async () => (await state("/status")).text,
     (text) => /"HeightAdvancing","title":"[^"]*","status":"(Unknown|False)","reason":"(Quiet|NoNewBlock)"/.test(text),
   );
@@ -110,12 +110,12 @@ test("callers of a node that is behind its references are refused until it has c
   });
   expect(await running.answer("eth_blockNumber")).toMatch(height);
   reference.setHeight(2_000_000_000);
-  await until(
+  await readUntil(
     () => running.answer("eth_blockNumber"),
     (word) => word === isBehind,
   );
   reference.setHeight(0);
-  await until(
+  await readUntil(
     () => running.answer("eth_blockNumber"),
     (word) => height.test(String(word)),
   );
@@ -144,7 +144,7 @@ test("another node in the place of this one is found at the next look: its subsc
   });
   expect(await running.answer("eth_gasPrice")).toBe("0x3e8");
   await using client = await connectTestClient(running.gateway);
-  await until(
+  await readUntil(
     () => client.ask('{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}'),
     (answer) => answer.includes('"result"'),
   );

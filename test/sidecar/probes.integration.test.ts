@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
-import { until } from "#sidecar/testing/until.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 
 /** A port that closes the connection of every question, over HTTP and WebSocket, until it is to hang: then it takes them and never answers. */
 async function hangingNode() {
@@ -55,7 +55,7 @@ test("with a node, a node_cli and a Pushgateway that hang, every probe answers, 
     await answer.arrayBuffer();
     return answer.status;
   };
-  await until(
+  await readUntil(
     () => status("/startupz"),
     (code) => code === 200,
   );
@@ -63,7 +63,7 @@ test("with a node, a node_cli and a Pushgateway that hang, every probe answers, 
   const ask = () => Promise.all(paths.map(status));
   const closed = node.asked();
   node.hang();
-  await until(node.asked, (asked) => asked > closed);
+  await readUntil(node.asked, (asked) => asked > closed);
   const before = node.asked();
   for (let round = 0; round < rounds; round += 1) expect(await ask()).toEqual([200, 503, 200, 200, 200]);
   // Five times as many probes; the few questions of this time are those of the gateway, which looks for the node again and again.

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import { until } from "#sidecar/testing/until.ts";
 import type { Agreement } from "#sidecar/upkeep/control/agreement.ts";
 import { runRestartCommand } from "#sidecar/upkeep/control/restart-command.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 import { keepPrinted, findControl } from "../support/node/settled-devnet.ts";
 
 async function restart(upkeep: RunningUpkeep, more: Partial<Agreement> = {}) {
@@ -17,7 +17,7 @@ test("gatehouse restart restarts the node once somebody agrees, and says who is 
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" });
   // The first look has a correction to make, and restarts for it.
-  await until(node.starts, (starts) => starts === 2);
+  await readUntil(node.starts, (starts) => starts === 2);
   await upkeep.reason("RestartSettled", "Idle");
   const unasked = { status: 1, errors: "restart: nothing was done. Without a terminal, say --yes.\n" };
   expect(await restart(upkeep, { yes: false })).toMatchObject(unasked);
@@ -33,12 +33,12 @@ test("gatehouse restart restarts the node once somebody agrees, and says who is 
   const done = await restart(upkeep, { yes: false, confirm });
   expect(done).toMatchObject({ status: 0, errors: "", printed: expect.stringContaining("restarts the node now") });
   expect(questions).toEqual(Array(2).fill("It serves nobody while it restarts. Restart it now? [y/N] "));
-  await until(node.starts, (starts) => starts === 3);
+  await readUntil(node.starts, (starts) => starts === 3);
   await upkeep.reason("RestartSettled", "Idle");
   expect(upkeep.events.list().map(({ message }) => message)).toContain("A person requested a restart of the node.");
   const outcome = await restart(upkeep, { json: true });
   expect([outcome.status, JSON.parse(outcome.printed)]).toMatchObject([0, { result: "asked" }]);
-  await until(node.starts, (starts) => starts === 4);
+  await readUntil(node.starts, (starts) => starts === 4);
 });
 
 test.each([

@@ -3,8 +3,8 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { expect, test } from "vitest";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import { until } from "#sidecar/testing/until.ts";
 import { runResumeCommand } from "#sidecar/upkeep/control/resume-command.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 import { startUpkeepProcess } from "../support/upkeep-process.ts";
 import {
   another,
@@ -50,7 +50,7 @@ test("a hand edit that the node can't start with: it gets back what it ran with,
   );
   expect(upkeep.events.list().filter(({ kind }) => kind === "restart")).toEqual([]);
   await writeFile(node.configPath, bad(good));
-  await until(
+  await readUntil(
     () => upkeep.board.get("Unheld")?.message ?? "",
     (message) => message.includes("After one more restart it is back."),
     50_000,
@@ -70,7 +70,7 @@ test("a restart that failed, and what it went back to as well: resume tries it a
   );
   await rename(key, `${key}.gone`);
   await writeFile(node.configPath, another(good));
-  await until(
+  await readUntil(
     () => upkeep.board.get("Unheld")?.message ?? "",
     (message) => message.includes("One more restart did not help"),
     50_000,
@@ -110,7 +110,7 @@ test("a sidecar killed in the middle of a restart, node.conf left half written b
   const killed = startUpkeepProcess(node, "ops");
   await killed.right();
   await writeFile(node.configPath, another(good));
-  await until(() => existsSync(stopped), Boolean, 30_000);
+  await readUntil(() => existsSync(stopped), Boolean, 30_000);
   await killed.kill();
   const last = await readFile(node.configPath, "utf8");
   await writeFile(node.configPath, half(last));

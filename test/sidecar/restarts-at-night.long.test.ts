@@ -3,7 +3,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import { until } from "#sidecar/testing/until.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 import { waitForReason } from "../support/node/owned-node.ts";
 import { startService } from "../support/service-process.ts";
 import {
@@ -23,7 +23,7 @@ test("a hand edit that only moves the data or a key elsewhere is gone back from 
   await upkeep.reason("RestartSettled", "Idle");
   const elsewhere = bad(good).replace(/"storage_data_path": "[^"]*"/, '"storage_data_path": "../elsewhere"');
   await writeFile(node.configPath, elsewhere);
-  await until(
+  await readUntil(
     () => upkeep.board.get("Unheld")?.message ?? "",
     (message) => message.includes("After one more restart it is back."),
     50_000,
@@ -83,10 +83,10 @@ test("a sidecar that is told to stop while the node's stop takes long starts the
   });
   await waitForReason(sidecar.urls["sidecar"], "RestartSettled", "Idle");
   await writeFile(node.configPath, another(good));
-  await until(() => existsSync(stopped), Boolean, 30_000);
+  await readUntil(() => existsSync(stopped), Boolean, 30_000);
   expect(await sidecar.end("SIGTERM", 40_000)).toBe(0);
   // Nobody looks after the node any more: what runs was started by the sidecar before its end.
-  await until(() => answers(node.httpUrl), Boolean, 20_000);
+  await readUntil(() => answers(node.httpUrl), Boolean, 20_000);
 });
 
 async function answers(url: string): Promise<boolean> {

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import { until } from "#sidecar/testing/until.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 import { startDevnetWorkspace } from "../support/node/devnet-workspace.ts";
 import { takeSlice } from "../support/run-size.ts";
 
@@ -22,7 +22,7 @@ test.each(takeSlice(versions, 3))(
       GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "true",
       GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: node.webSocketUrl,
     });
-    await until(
+    await readUntil(
       () => upkeep.events.list().map(({ message }) => message),
       (messages) => messages.some((message) => message.startsWith("The node is back and advances after")),
       40_000,

@@ -4,8 +4,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePorts } from "#daemon/testing/free-ports.ts";
-import { gatehouseProgram } from "./programs/place.ts";
 import { until } from "#daemon/testing/until.ts";
+import { gatehouseProgram } from "./programs/place.ts";
 
 /** The ports of a stack under test, by part. */
 export type StackPorts = Readonly<

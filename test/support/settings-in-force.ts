@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
-import type { ServiceProcess } from "./service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import type { ServiceProcess } from "./service-process.ts";
 
 type Configuration = Readonly<{ files: readonly Readonly<{ path: string; sha256: string; refused?: string }>[] }>;
 

@@ -2,8 +2,12 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { connect, type AddressInfo, type Socket } from "node:net";
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { until } from "#daemon/testing/until.ts";
 import { createConnectionBudget, type ConnectionBudget, NewConnections } from "./connection-budget.ts";
 import type { ListenerConnections } from "./listener-connections.ts";
+
+/** Waits until something holds, and names it by its code where it does not. */
+const soon = (holds: () => boolean) => until(holds.toString(), 5_000, holds);
 
 const resources: AsyncDisposableStack[] = [];
 let now: number;
@@ -67,18 +71,10 @@ function open(port: number, localAddress = "127.0.0.1") {
   return Object.assign(seen, { ask: (path = "/") => socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`), socket });
 }
 
-async function until(holds: () => boolean): Promise<void> {
-  const deadline = performance.now() + 5_000;
-  while (!holds()) {
-    if (performance.now() > deadline) throw new Error(`not within 5 s: ${holds.toString()}`);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}
-
 async function answered(port: number, localAddress?: string) {
   const connection = open(port, localAddress);
   connection.ask();
-  await until(() => connection.text.includes("200 OK"));
+  await soon(() => connection.text.includes("200 OK"));
   return connection;
 }
 
@@ -120,9 +116,9 @@ describe("how many connections a process may hold", () => {
     const operators = await serve(budget.operators(), () => true);
     expect(mostOf(budget)).toBe(8);
     for (let at = 0; at < 6; at += 1) open(anybody).ask("/busy");
-    await until(() => budget.state().open === 6);
+    await soon(() => budget.state().open === 6);
     const refused = open(anybody);
-    await until(() => refused.isClosed);
+    await soon(() => refused.isClosed);
     expect(refused.text).toMatch(
       /^HTTP\/1\.1 503 Service Unavailable\r\n[^]*Retry-After: 1\r\n[^]*too many connections; try again\n$/,
     );
@@ -141,12 +137,12 @@ describe("who gives way", () => {
     now = 10;
     const second = await answered(port);
     const silent = open(port);
-    await until(() => budget.state().open === 4);
+    await soon(() => budget.state().open === 4);
     now = 2_000;
     await answered(port);
-    await until(() => silent.isClosed);
+    await soon(() => silent.isClosed);
     await answered(port);
-    await until(() => first.isClosed);
+    await soon(() => first.isClosed);
     expect([busy.isClosed, second.isClosed]).toEqual([false, false]);
     expect(await budget.metrics.metrics()).toContain('gatehouse_connections_shed_total{listener="public"} 2');
   });
@@ -156,12 +152,12 @@ describe("who gives way", () => {
     const port = await serve(budget.listener({ name: "public" }), () => true);
     const slow = open(port);
     slow.socket.write("POST /busy HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf");
-    await until(() => budget.state().open === 1 && slow.socket.bytesWritten > 0);
+    await soon(() => budget.state().open === 1 && slow.socket.bytesWritten > 0);
     const refused = open(port);
-    await until(() => refused.isClosed);
+    await soon(() => refused.isClosed);
     now = 4_000;
     await answered(port);
-    await until(() => slow.isClosed);
+    await soon(() => slow.isClosed);
     expect(slow.text).toMatch(/^HTTP\/1\.1 408 /);
   });
 
@@ -170,19 +166,19 @@ describe("who gives way", () => {
     const port = await serve(budget.listener({ name: "public" }), () => true);
     const slow = open(port);
     slow.socket.write("POST /late HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}");
-    await until(() => late.length === 1);
+    await soon(() => late.length === 1);
     const half = "POST / HTTP/1.1\r\nHost";
     const [asked] = late;
     const had = asked?.request.socket.bytesRead ?? 0;
     slow.socket.write(half);
-    await until(() => asked?.request.socket.bytesRead === had + half.length);
+    await soon(() => asked?.request.socket.bytesRead === had + half.length);
     asked?.response.end("ok");
-    await until(() => slow.text.includes("200 OK"));
+    await soon(() => slow.text.includes("200 OK"));
     const refused = open(port);
-    await until(() => refused.isClosed);
+    await soon(() => refused.isClosed);
     now = 4_000;
     await answered(port);
-    await until(() => slow.isClosed);
+    await soon(() => slow.isClosed);
     expect(slow.text).toMatch(/^HTTP\/1\.1 200 OK[^]*HTTP\/1\.1 408 /);
   });
 
@@ -190,7 +186,7 @@ describe("who gives way", () => {
     const budget = budgetOf(32, () => 0, { connectionsPerAddress: 1_024 });
     const port = await serve(budget.listener({ name: "public" }));
     for (const address of ["127.0.2.1", "127.0.2.2"]) for (let at = 0; at < 4; at += 1) open(port, address);
-    await until(() => budget.state().open === 8);
+    await soon(() => budget.state().open === 8);
     await answered(port, "127.0.2.3");
     expect(budget.state().open).toBe(8);
   });
@@ -202,12 +198,12 @@ describe("the operators' listener", () => {
     const port = await serve(budget.operators(), () => true);
     const held: Awaited<ReturnType<typeof answered>>[] = [];
     for (let at = 0; at < 33; at += 1) held.push(await answered(port));
-    await until(() => held.some(({ isClosed }) => isClosed));
+    await soon(() => held.some(({ isClosed }) => isClosed));
     const kept = held.filter(({ isClosed }) => !isClosed);
     for (const { ask } of kept) ask("/late");
-    await until(() => late.length === 32);
+    await soon(() => late.length === 32);
     const refused = open(port);
-    await until(() => refused.isClosed);
+    await soon(() => refused.isClosed);
     expect(refused.text).toMatch(/^HTTP\/1\.1 503 Service Unavailable\r\n/);
   });
 });
@@ -218,15 +214,15 @@ describe("one address", () => {
     const port = await serve(budget.listener({ name: "public" }), (address) => address === "127.0.2.9");
     const held = [open(port, "127.0.2.1"), open(port, "127.0.2.1")];
     for (const { ask } of held) ask("/busy");
-    await until(() => budget.state().open === 2);
+    await soon(() => budget.state().open === 2);
     const third = open(port, "127.0.2.1");
-    await until(() => third.isClosed);
+    await soon(() => third.isClosed);
     expect(third.text).toMatch(
       /^HTTP\/1\.1 429 Too Many Requests\r\n[^]*too many connections of this address; close some first\n$/,
     );
     for (const address of ["127.0.2.2", "127.0.2.9", "127.0.2.9", "127.0.2.9"]) await answered(port, address);
     held[0]?.socket.destroy();
-    await until(() => budget.state().open === 5);
+    await soon(() => budget.state().open === 5);
     await answered(port, "127.0.2.1");
     expect(await budget.metrics.metrics()).toContain(
       'gatehouse_connections_refused_total{listener="public",reason="address"} 1',
@@ -239,7 +235,7 @@ describe("one address", () => {
     const port = await serve(budget.listener({ name: "public" }));
     const first = await answered(port);
     await answered(port);
-    await until(() => first.isClosed);
+    await soon(() => first.isClosed);
   });
 
   test("makes so many connections a second, and is closed without a word beyond that; a proxy's is not", async () => {
@@ -248,7 +244,7 @@ describe("one address", () => {
     for (let at = 0; at < 6; at += 1) await answered(port, "127.0.2.1");
     const refused = open(port, "127.0.2.1");
     refused.ask();
-    await until(() => refused.isClosed);
+    await soon(() => refused.isClosed);
     expect(refused.text).toBe("");
     expect(budget.state().open).toBe(6);
     for (const address of ["127.0.2.2", ...Array.from({ length: 8 }, () => "127.0.2.9")]) await answered(port, address);

@@ -3,8 +3,8 @@ import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import { unknownHealth, type NodeHealth } from "#health/node-health.ts";
 import { createConditionBoard } from "#status/condition-board.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 import { skipWaits } from "../../testing/skipped-waits.ts";
-import { until } from "../../testing/until.ts";
 import type { NodeCliResult } from "../drivers/node-cli.ts";
 import { observeNode } from "./node-observer.ts";
 
@@ -38,7 +38,7 @@ async function observedFailing() {
     { intervalMs: hourMs, signal: stopping.signal },
     { nodeCli, health: () => now.health, clock, board, log, onChange: () => {} },
   );
-  await until(
+  await readUntil(
     () => asked,
     ({ length }) => length === 1,
   );
@@ -57,7 +57,7 @@ test("a tool that fails is run again a second later, then after longer and longe
   const { now, asked } = observed;
   for (const ms of [1_000, 3_000, 7_000]) {
     now.ms = ms;
-    await until(
+    await readUntil(
       () => asked,
       (times) => times.at(-1) === ms,
     );
@@ -68,7 +68,7 @@ test("a tool that fails is run again a second later, then after longer and longe
 test("a tool that fails is run again as soon as the node begins to answer", async () => {
   await using observed = await observedFailing();
   observed.now.health = { answers: 1, height: 7 };
-  await until(
+  await readUntil(
     () => observed.asked,
     (times) => times.length === 2,
   );

@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
-import { until } from "#sidecar/testing/until.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 import type { Measurement } from "../measurement.ts";
 import { startSidecar } from "./sidecar-under-test.ts";
 
@@ -26,7 +26,7 @@ export async function measureConflict(): Promise<readonly Measurement[]> {
   }
   const seconds = ((performance.now() - began) / 1_000).toFixed(0);
   const { reason, message } = await sidecar.reason("SoleWriter", "Contested", 30_000);
-  await until(node.config, (text) => text === ours, 30_000);
+  await readUntil(node.config, (text) => text === ours, 30_000);
   const during = (await node.starts()) - startsBefore;
   await sidecar.reason("SoleWriter", "OnlyWriter", calmMs);
   await sidecar.reason("RestartSettled", "Idle", 30_000);

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
-import { until } from "#sidecar/testing/until.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 import { quantile, type Measurement } from "../measurement.ts";
 import { startSidecar } from "./sidecar-under-test.ts";
 
@@ -22,7 +22,7 @@ export async function measureCorrection(): Promise<readonly Measurement[]> {
   for (let index = 0; index < drifts; index += 1) {
     await writeFile(node.configPath, desired.replace('"desired"', `"drift-${index}"`));
     const began = performance.now();
-    await until(node.config, (text) => text === desired);
+    await readUntil(node.config, (text) => text === desired);
     times.push(performance.now() - began);
     await sleep(driftGapMs);
   }

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { startDevnetWorkspace } from "../../support/node/devnet-workspace.ts";
 import { until } from "#daemon/testing/until.ts";
+import { startDevnetWorkspace } from "../../support/node/devnet-workspace.ts";
 import { quantile, type Measurement } from "../measurement.ts";
 import { startSidecar } from "./sidecar-under-test.ts";
 

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import type { Condition, ConditionType } from "#status/condition.ts";
 import type { FakeNode } from "#sidecar/testing/fake-node.ts";
-import { startService, type ServiceProcess } from "../../support/service-process.ts";
 import { until } from "#daemon/testing/until.ts";
+import { startService, type ServiceProcess } from "../../support/service-process.ts";
 
 type Status = Readonly<{
   conditions: readonly Condition[];

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { RunningStack } from "../../support/running-stack.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import type { RunningStack } from "../../support/running-stack.ts";
 
 type Overview = Readonly<{
   targets: readonly Readonly<{

@@ -8,7 +8,8 @@ import { createLog } from "#daemon/log/log.ts";
 import { verificationRates } from "#gateway/callers/identify.ts";
 import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
-import { call, post, startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { call, post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const key = "a-key-of-the-operator";
 const entry = { name: "ops", sha256: hash("sha256", key), tier: "paid" };
@@ -182,7 +183,7 @@ describe("callers", () => {
   /** What the log says of a file that has turned bad, as soon as it says it. */
   const reportedWrong = async (setting: string, problem: string) => {
     const wanted = (line: string) => line.includes(`${setting}: `) && line.includes(problem);
-    await until(`${setting} is reported as wrong`, () => lines.some(wanted));
+    await until(`${setting} is reported as wrong`, generousMs, () => lines.some(wanted));
     const reported = lines.find(wanted) ?? "";
     lines.length = 0;
     expect(reported).toContain("what was read before stays in force");
@@ -196,14 +197,14 @@ describe("callers", () => {
     await writeFile(path, JSON.stringify({ keys: [{ ...entry, tier: "public" }] }));
     expect((await client.closed)[0]).toBe(1008);
     await writeFile(path, JSON.stringify({ keys: [entry] }));
-    await until("the key is back", async () => (await privately(`Bearer ${key}`)).status === 200);
+    await until("the key is back", generousMs, async () => (await privately(`Bearer ${key}`)).status === 200);
   });
 
   it("come and go with the key file, and keep their keys when it turns bad", async () => {
     await writeFile(join(folder, "keys.json5"), JSON.stringify({ keys: [{ ...entry, sha256: "0".repeat(64) }] }));
-    await until("the key is gone", async () => (await privately(`Bearer ${key}`)).status === 401);
+    await until("the key is gone", generousMs, async () => (await privately(`Bearer ${key}`)).status === 401);
     await writeFile(join(folder, "keys.json5"), JSON.stringify({ keys: [entry] }));
-    await until("the key is back", async () => (await privately(`Bearer ${key}`)).status === 200);
+    await until("the key is back", generousMs, async () => (await privately(`Bearer ${key}`)).status === 200);
     for (const [content, problem] of [
       [JSON.stringify({ keys: [{ ...entry, tier: "Paid!" }] }), "keys.0.tier"],
       [JSON.stringify({ keys: [entry, { ...entry, name: "other" }] }), "the same hash"],
@@ -225,9 +226,9 @@ describe("callers", () => {
     expect((await privately(`Bearer ${good}`)).status).toBe(200);
     const { publicKey } = await generateKeyPair("ES256");
     await writeFile(path, JSON.stringify({ keys: [await exportJWK(publicKey)] }));
-    await until("the token is refused", async () => (await privately(`Bearer ${good}`)).status === 401);
+    await until("the token is refused", generousMs, async () => (await privately(`Bearer ${good}`)).status === 401);
     await writeFile(path, before);
-    await until("the token is good again", async () => (await privately(`Bearer ${good}`)).status === 200);
+    await until("the token is good again", generousMs, async () => (await privately(`Bearer ${good}`)).status === 200);
   });
 
   it("learn from rpc.discover what their listener has", async () => {
@@ -279,7 +280,11 @@ describe("callers", () => {
     const answers = await Promise.all(before);
     expect(answers.filter(({ result }) => result !== "eth_syncing")).toEqual([]);
     const url = gateway.urls["public"]!;
-    await until("the policy is in force", async () => (await call(url, "eth_coinbase")).error?.code === -32601);
+    await until(
+      "the policy is in force",
+      generousMs,
+      async () => (await call(url, "eth_coinbase")).error?.code === -32601,
+    );
     expect((await call(url, "my_own")).result).toBe("my_own");
     for (const listener of Object.values(gateway.urls).filter((one) => one !== gateway.urls["private"])) {
       expect((await call(listener, "eth_mining")).error?.code).toBe(-32601);
@@ -287,7 +292,7 @@ describe("callers", () => {
     const range = [{ fromBlock: "0x1", toBlock: "0x8" }];
     expect((await call(url, "eth_getLogs", range)).error?.message).toContain("limited to 7 blocks");
     await writeFile(join(folder, "policy.json5"), "{ rateLimit: { enabled: false } }");
-    await until("the fallback cap is in force", async () => {
+    await until("the fallback cap is in force", generousMs, async () => {
       const { error } = await call(url, "eth_getLogs", [{ fromBlock: "0x0", toBlock: "0x2710" }]);
       return error?.message.includes("10001 blocks requested, limited to 10000 blocks") === true;
     });

@@ -5,7 +5,8 @@ import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from "j
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
-import { post, startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 type Signer = Readonly<{ kid: string; publicJwk: JWK; privateKey: CryptoKey }>;
 
@@ -81,7 +82,7 @@ describe("tokens by a key set's URL", () => {
     expect(await statusWith(await tokenOf(first, "a"))).toBe(200);
     keyServer.state.keys = [second.publicJwk];
     const token = await tokenOf(second, "b");
-    await until("the new key is taken", async () => (await statusWith(token)) === 200);
+    await until("the new key is taken", generousMs, async () => (await statusWith(token)) === 200);
     expect(await statusWith(await tokenOf(first, "new"))).toBe(401);
   });
 
@@ -90,7 +91,7 @@ describe("tokens by a key set's URL", () => {
     const token = await tokenOf(first, "a");
     expect(await statusWith(token)).toBe(401);
     keyServer.state.isAway = false;
-    await until("the set is read", async () => (await statusWith(token)) === 200);
+    await until("the set is read", generousMs, async () => (await statusWith(token)) === 200);
     keyServer.state.isAway = true;
     const stranger = await createSigner("stranger");
     expect(await statusWith(await tokenOf(stranger, "a"))).toBe(401);
@@ -126,9 +127,9 @@ describe("tokens by a key set's URL", () => {
     const token = await tokenOf(first, "a");
     expect(await statusWith(token, checked)).toBe(200);
     keyServer.state.isAway = true;
-    await until("the token is refused", async () => (await statusWith(token, checked)) === 401);
+    await until("the token is refused", generousMs, async () => (await statusWith(token, checked)) === 401);
     keyServer.state.isAway = false;
-    await until("it is taken again", async () => (await statusWith(token, checked)) === 200);
+    await until("it is taken again", generousMs, async () => (await statusWith(token, checked)) === 200);
   });
 
   it("closes a WebSocket when its token expires", async () => {

@@ -4,7 +4,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
-import { startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 /** What is no call is answered by the gateway alone, and costs it the reading. */
 const noCall = `{"jsonrpc":"2.0","id":1,"method":"no_such","params":["${"x".repeat(500)}"]}`;
@@ -45,7 +46,7 @@ describe("calls of one caller, while another sends thousands at once", () => {
       other.write(requestOf(noCall));
     });
     other.write(requestOf(noCall));
-    await until("the flood is answered", isOver);
+    await until("the flood is answered", generousMs, isOver);
     other.destroy();
     return answers;
   };

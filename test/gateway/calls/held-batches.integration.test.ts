@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
-import { post, startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const connectionBytes = 1_000_000;
 const totalBytes = 3_500_000;
@@ -52,8 +53,10 @@ describe.each([
   const sendWaiting = async (addresses: readonly string[]) => {
     const sent = addresses.map((address, at) => from(address, waitingBatch(at * calls)));
     const left = `calls_in_flight ${addresses.length}\n`;
-    await until("the late answers alone are missing", async () => (await gateway.metrics.metrics()).includes(left));
-    await until("they are requested", () => lateAnswers.length === addresses.length);
+    await until("the late answers alone are missing", generousMs, async () =>
+      (await gateway.metrics.metrics()).includes(left),
+    );
+    await until("they are requested", generousMs, () => lateAnswers.length === addresses.length);
     return sent;
   };
 

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient, type TestClient } from "#gateway/testing/test-client.ts";
-import { post, startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const revert = { code: 3, message: "execution reverted: no", data: "0x08c379a0" };
 
@@ -131,7 +132,7 @@ describe("what clients match on", () => {
     const before = client.texts.length;
     const asked = node.requests.length;
     client.socket.send(note);
-    await until("the node has it", () => node.requests.length > asked);
+    await until("the node has it", generousMs, () => node.requests.length > asked);
     expect(await client.ask(call("eth_mining"))).toBe('{"jsonrpc":"2.0","id":1,"result":false}');
     expect(client.texts.length).toBe(before + 1);
   });

@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
-import { call, post, startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { call, post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const tier = {
   requestsPerSecond: 1,
@@ -92,11 +93,13 @@ describe("limits", () => {
         signal: abort.signal,
       }),
     );
-    await until("three calls are at the node", () => node.requests.length === 3);
+    await until("three calls are at the node", generousMs, () => node.requests.length === 3);
     expect((await post(gateway.url, syncing)).status).toBe(429);
     abort.abort();
     await Promise.allSettled(stuck);
-    await until("they are let go", async () => (await gateway.metrics.metrics()).includes("calls_in_flight 0"));
+    await until("they are let go", generousMs, async () =>
+      (await gateway.metrics.metrics()).includes("calls_in_flight 0"),
+    );
     node.answer(() => false);
     for (let round = 0; round < 200; round += 1) expect((await post(gateway.url, syncing)).status).toBe(200);
   });
@@ -120,7 +123,9 @@ describe("limits", () => {
       });
       await Promise.allSettled(readers);
     }
-    await until("no call is under way", async () => (await gateway.metrics.metrics()).includes("calls_in_flight 0"));
+    await until("no call is under way", generousMs, async () =>
+      (await gateway.metrics.metrics()).includes("calls_in_flight 0"),
+    );
     node.answer(() => false);
     expect((await post(gateway.url, syncing)).text).toBe('{"jsonrpc":"2.0","id":1,"result":false}');
   });
@@ -173,7 +178,9 @@ describe("a long range in pieces", () => {
     running.node.answer(() => ["d".repeat(400_000)]);
     const whole = await post(running.gateway.url, logs.replace("0x0", "0x1").replace("0x3e7", "0xc8"));
     expect(whole.text).toBe('{"jsonrpc":"2.0","id":"own","error":{"code":-32008,"message":"response too large"}}');
-    await until("nothing is under way", async () => (await running.gateway.metrics.metrics()).includes("in_flight 0"));
+    await until("nothing is under way", generousMs, async () =>
+      (await running.gateway.metrics.metrics()).includes("in_flight 0"),
+    );
   });
 
   it("is not for a tier that may not", async () => {

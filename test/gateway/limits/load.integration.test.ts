@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { byHand, startFakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
-import { call, post, startTestGateway, until } from "#gateway/testing/test-gateway.ts";
+import { call, post, startTestGateway } from "#gateway/testing/test-gateway.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const trace = (at: number) =>
   JSON.stringify({
@@ -26,7 +27,7 @@ describe("overload", () => {
       return byHand;
     });
     const underWay = [post(gateway.url, trace(1)), post(gateway.url, trace(2))];
-    await until("both heavy calls are at the node", () => finish.length === 2);
+    await until("both heavy calls are at the node", generousMs, () => finish.length === 2);
     const refused = await post(gateway.url, trace(3));
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "7"]);
     expect(refused.text).toBe(
@@ -43,7 +44,7 @@ describe("overload", () => {
     for (const end of finish) end();
     expect((await Promise.all(underWay)).map(({ status }) => status)).toEqual([200, 200]);
     const late = post(gateway.url, trace(7));
-    await until("heavy calls are let in again", () => finish.length === 3);
+    await until("heavy calls are let in again", generousMs, () => finish.length === 3);
     finish[2]!();
     expect((await late).status).toBe(200);
   });
@@ -60,7 +61,7 @@ describe("overload", () => {
       return byHand;
     });
     const underWay = Array.from({ length: 3 }, () => call(gateway.url, "eth_syncing"));
-    await until("three are under way", () => finish.length === 3);
+    await until("three are under way", generousMs, () => finish.length === 3);
     const body = '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}';
     expect((await post(gateway.url, body)).status).toBe(429);
     expect((await call(gateway.url, "eth_coinbase")).result).toBe("0x0");
@@ -83,7 +84,7 @@ describe("a listener's bound of WebSockets", () => {
       'gatehouse_gateway_limited_total{limit="clients",tier="public"} 1',
     );
     second.socket.terminate();
-    await until("there is room again", async () =>
+    await until("there is room again", generousMs, async () =>
       (await gateway.metrics.metrics()).includes("gatehouse_gateway_websocket_clients 1"),
     );
     await using third = await connectTestClient(gateway.url);

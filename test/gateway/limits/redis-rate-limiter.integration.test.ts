@@ -7,9 +7,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freePorts } from "#daemon/testing/free-ports.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { startFakeNode } from "#gateway/testing/fake-node.ts";
-import { post, startTestGateway, until } from "#gateway/testing/test-gateway.ts";
+import { post, startTestGateway } from "#gateway/testing/test-gateway.ts";
 import { createProcessRateLimiter } from "#gateway/limits/rate-limiter.ts";
 import { createRedisRateLimiter } from "#gateway/limits/redis-rate-limiter.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const hasRedis = spawnSync("redis-server", ["--version"]).status === 0;
 const rates = { requestsPerSecond: 0.5, requestBurst: 40, computeUnitsPerSecond: 1, computeUnitBurst: 1_000 };
@@ -44,7 +45,7 @@ async function startRedis(port: number): Promise<AsyncDisposable> {
     stdio: "ignore",
   });
   const exited = once(server, "exit");
-  await until("the store takes connections", () => takesConnections(port));
+  await until("the store takes connections", generousMs, () => takesConnections(port));
   return {
     [Symbol.asyncDispose]: async () => {
       server.kill("SIGKILL");
@@ -67,7 +68,7 @@ describe.skipIf(!hasRedis)(`rate limits in a store${why}`, () => {
   it("hold across replicas, atomically", async () => {
     using first = limiterAt(port);
     using second = limiterAt(port);
-    await until("both replicas reach the store", () => first.isShared() && second.isShared());
+    await until("both replicas reach the store", generousMs, () => first.isShared() && second.isShared());
     const decisions = await Promise.all(
       Array.from({ length: 100 }, (_, at) => (at % 2 === 0 ? first : second).acquire("shared", 1, rates)),
     );
@@ -77,7 +78,7 @@ describe.skipIf(!hasRedis)(`rate limits in a store${why}`, () => {
 
   it("know, without querying the store, what it refused a moment ago would be refused again", async () => {
     using limiter = limiterAt(port);
-    await until("the store is reached", () => limiter.isShared());
+    await until("the store is reached", generousMs, () => limiter.isShared());
     expect(limiter.waitFor("poor", 1_000, rates)).toBeUndefined();
     expect(await limiter.acquire("poor", 900, rates)).toBeUndefined();
     expect(await limiter.acquire("poor", 500, rates)).toBeGreaterThan(300_000);
@@ -89,10 +90,10 @@ describe.skipIf(!hasRedis)(`rate limits in a store${why}`, () => {
   it("have a caller pay everywhere what it owes to one, up to a whole burst", async () => {
     using first = limiterAt(port);
     using second = limiterAt(port);
-    await until("both replicas reach the store", () => first.isShared() && second.isShared());
+    await until("both replicas reach the store", generousMs, () => first.isShared() && second.isShared());
     first.owe("indebted", 10_000, rates);
     let wait: number | undefined;
-    await until("the debt is known to the other", async () => {
+    await until("the debt is known to the other", generousMs, async () => {
       wait = await second.acquire("indebted", 1, rates);
       return wait !== undefined;
     });
@@ -125,8 +126,10 @@ describe.skipIf(!hasRedis)(`a store that is lost while it is used${why}`, () => 
         all.push((await post(url, coinbase)).status);
       return all;
     };
-    await until("the store is reached", () => reported(isHeld) === 1);
-    await until("both have found their limit in it", async () => (await statuses()).every((status) => status === 429));
+    await until("the store is reached", generousMs, () => reported(isHeld) === 1);
+    await until("both have found their limit in it", generousMs, async () =>
+      (await statuses()).every((status) => status === 429),
+    );
     await first[Symbol.asyncDispose]();
     expect(await statuses()).toEqual(Array.from({ length: 8 }, () => 200));
     await post(one.url, coinbase);
@@ -135,8 +138,10 @@ describe.skipIf(!hasRedis)(`a store that is lost while it is used${why}`, () => 
 
     await using second = new AsyncDisposableStack();
     second.use(await startRedis(port));
-    await until("the store is reached again", () => reported(isHeld) === 2);
-    await until("both have found their limit in it", async () => (await statuses()).every((status) => status === 429));
+    await until("the store is reached again", generousMs, () => reported(isHeld) === 2);
+    await until("both have found their limit in it", generousMs, async () =>
+      (await statuses()).every((status) => status === 429),
+    );
     expect(reported(isAlone)).toBe(1);
   });
 });

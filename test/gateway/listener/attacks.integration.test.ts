@@ -8,7 +8,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { sendRaw } from "#gateway/testing/raw-exchange.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
-import { call, post, startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { call, post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const key = "a-key-for-attacks";
 const coinbase = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
@@ -76,7 +77,7 @@ describe("attacks on the listeners", () => {
     });
     const wide = bodyOf("eth_getLogs", [{ fromBlock: "0x2", toBlock: "0x201" }]);
     const first = privately(wide);
-    await until("the call is at the node", () => finish !== undefined);
+    await until("the call is at the node", generousMs, () => finish !== undefined);
     expect((await post(gateway.url, wide)).text).toContain("block range too large");
     finish?.();
     expect((await first).text).toContain("secret");
@@ -213,13 +214,13 @@ describe("attacks on the listeners", () => {
     socket.write(
       `GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${Buffer.alloc(16).toString("base64")}\r\nSec-WebSocket-Extensions: permessage-deflate\r\n\r\n`,
     );
-    await until("the upgrade is answered", () => received.includes("\r\n\r\n"));
+    await until("the upgrade is answered", generousMs, () => received.includes("\r\n\r\n"));
     const head = received.toString("latin1");
     expect(head).toContain("101 Switching Protocols");
     expect(head.toLowerCase()).not.toContain("permessage-deflate");
     // A final text frame with the bit of a compressed message (RFC 7692), masked by zeros.
     socket.write(Buffer.from([0xc1, 0x84, 0, 0, 0, 0, 1, 2, 3, 4]));
-    await until("the close is there", () => received.includes(Buffer.from([0x03, 0xea])));
+    await until("the close is there", generousMs, () => received.includes(Buffer.from([0x03, 0xea])));
     socket.end();
     await closed;
   });

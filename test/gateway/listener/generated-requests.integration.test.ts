@@ -3,7 +3,8 @@ import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node
 import { createDeliveries } from "#gateway/testing/message-deliveries.ts";
 import { createMessageSender } from "#gateway/testing/message-sender.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
-import { call, startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { call, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 /** Generated requests; a million in `npm run test:long`. */
 const runs = Number(process.env["GATEHOUSE_FUZZ_RUNS"] ?? 600);
@@ -69,7 +70,7 @@ describe("generated requests", () => {
       expect(seen).toBe(runs);
       for (const gauge of ["calls_in_flight", "calls_waiting", "websocket_clients", "subscriptions"]) {
         const line = `\ngatehouse_gateway_${gauge} 0\n`;
-        await until(`${gauge} is 0`, async () => (await gateway.metrics.metrics()).includes(line));
+        await until(`${gauge} is 0`, generousMs, async () => (await gateway.metrics.metrics()).includes(line));
       }
       expect(await call(gateway.url, "eth_coinbase")).toEqual({ jsonrpc: "2.0", id: 1, result: "0x0" });
     },

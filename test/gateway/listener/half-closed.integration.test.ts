@@ -2,7 +2,8 @@ import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
-import { startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const request = (method: string) => {
   const body = `{"jsonrpc":"2.0","id":1,"method":"${method}"}`;
@@ -44,7 +45,9 @@ describe.each([
       return byHand;
     });
     expect(await sendAndEnd(gateway.url, request("eth_syncing"))).toBe("");
-    await until("the node's connection is closed", () => seen.isLeft);
-    await until("nothing is under way", async () => (await gateway.metrics.metrics()).includes("calls_in_flight 0"));
+    await until("the node's connection is closed", generousMs, () => seen.isLeft);
+    await until("nothing is under way", generousMs, async () =>
+      (await gateway.metrics.metrics()).includes("calls_in_flight 0"),
+    );
   });
 });

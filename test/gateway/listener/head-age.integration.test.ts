@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
-import { post, startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const request = (id: number, method: string) => `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":[]}`;
 
@@ -31,14 +32,14 @@ describe.each([
   const newHead = async (number: number, secondsAgo: number) => {
     const timestamp = `0x${Math.floor(Date.now() / 1_000 - secondsAgo).toString(16)}`;
     node.newHead(number, undefined, { timestamp });
-    await until("the gateway has the head", () => gateway.readiness().message.endsWith(` ${number}`));
+    await until("the gateway has the head", generousMs, () => gateway.readiness().message.endsWith(` ${number}`));
   };
 
   it("is reported by every answer while it is too high, and by a metric at any time", async () => {
     expect(await ageOf(request(1, "eth_syncing"))).toBeNull();
     await newHead(1_001, 3_600);
     // The fast path takes note of it within a second.
-    await until("it is reported", async () => (await ageOf(request(1, "eth_syncing"))) !== null);
+    await until("it is reported", generousMs, async () => (await ageOf(request(1, "eth_syncing"))) !== null);
     for (const body of [request(1, "eth_syncing"), request(2, "eth_gasPrice"), `[${request(1, "eth_gasPrice")}]`]) {
       const age = Number(await ageOf(body));
       expect(age).toBeGreaterThanOrEqual(3_600);
@@ -46,7 +47,7 @@ describe.each([
     }
     expect(await gateway.metrics.metrics()).toMatch(/^gatehouse_gateway_head_age_seconds 36[0-5]\d/m);
     await newHead(1_002, 5);
-    await until("it is reported no more", async () => (await ageOf(request(1, "eth_syncing"))) === null);
+    await until("it is reported no more", generousMs, async () => (await ageOf(request(1, "eth_syncing"))) === null);
     expect(await gateway.metrics.metrics()).toMatch(/^gatehouse_gateway_head_age_seconds \d{1,2}(\.\d+)?$/m);
   });
 

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
-import { post, startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 /** Calls of a few hundred bytes, of which each counts for little: `large` in all, or less than is read in turns. */
 const batchOf = (count: number) =>
@@ -42,21 +43,21 @@ describe.each([
   it.each([15, 80])("is held until its batch of %i calls is answered, and no longer", async (calls) => {
     const body = batchOf(calls);
     const answered = post(gateway.url, body);
-    await until("a call is at the node", () => answers.length > 0);
+    await until("a call is at the node", generousMs, () => answers.length > 0);
     expect(await held()).toBeGreaterThanOrEqual(body.length);
     expect(await held()).toBeLessThan(1.5 * body.length);
     await endAll(answered);
-    await until("nothing is held", async () => (await held()) === 0);
+    await until("nothing is held", generousMs, async () => (await held()) === 0);
   });
 
   it("is held no longer than its client is there", async () => {
     const abort = new AbortController();
     const headers = { "Content-Type": "application/json" };
     const answered = fetch(gateway.url, { method: "POST", body: batchOf(80), headers, signal: abort.signal });
-    await until("a call is at the node", () => answers.length > 0);
+    await until("a call is at the node", generousMs, () => answers.length > 0);
     abort.abort();
     await Promise.allSettled([answered]);
-    await until("nothing is held", async () => (await held()) === 0);
+    await until("nothing is held", generousMs, async () => (await held()) === 0);
   });
 });
 

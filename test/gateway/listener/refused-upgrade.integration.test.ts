@@ -1,7 +1,8 @@
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
-import { startTestGateway, until } from "#gateway/testing/test-gateway.ts";
+import { startTestGateway } from "#gateway/testing/test-gateway.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const upgradeOf = (path: string, headers = "") =>
   `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n${headers}\r\n`;
@@ -32,12 +33,12 @@ describe("a WebSocket that is refused", () => {
         return Object.assign(seen, { socket });
       };
       const first = open(upgradeOf("/", key));
-      await until("the first is taken", () => first.text.includes("101 Switching Protocols"));
+      await until("the first is taken", generousMs, () => first.text.includes("101 Switching Protocols"));
       const refused = open(request);
-      await until("the other gets it", () => refused.text.startsWith(`HTTP/1.1 ${status}`));
+      await until("the other gets it", generousMs, () => refused.text.startsWith(`HTTP/1.1 ${status}`));
       const connections = async () =>
         /gatehouse_connections\{listener="public"\} (\d+)/.exec(await gateway.metrics.metrics())?.[1];
-      await until("only the first is left", async () => (await connections()) === "1");
+      await until("only the first is left", generousMs, async () => (await connections()) === "1");
       expect(refused.text).toMatch(/Connection: close/i);
       first.socket.destroy();
       refused.socket.destroy();

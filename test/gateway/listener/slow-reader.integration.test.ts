@@ -2,7 +2,8 @@ import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
-import { post, startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const requests = 300;
 const resultBytes = 200_000;
@@ -36,7 +37,7 @@ async function held({ metrics }: TestGateway): Promise<number> {
 async function untilQuiet(gateway: TestGateway): Promise<number> {
   let seen = 0;
   let since = performance.now();
-  await until("no more is answered", async () => {
+  await until("no more is answered", generousMs, async () => {
     const now = await answered(gateway);
     if (now !== seen) since = performance.now();
     seen = now;
@@ -61,8 +62,8 @@ describe("a client that sends requests and reads no answers", () => {
     let received = 0;
     socket.on("data", (bytes: Buffer) => (received += bytes.length));
     socket.resume();
-    await until("the rest is answered", async () => (await answered(gateway)) === requests);
-    await until("the answers are there", () => received > requests * resultBytes);
+    await until("the rest is answered", generousMs, async () => (await answered(gateway)) === requests);
+    await until("the answers are there", generousMs, () => received > requests * resultBytes);
     socket.destroy();
   });
 
@@ -72,12 +73,12 @@ describe("a client that sends requests and reads no answers", () => {
       listener: { slowReaderTimeoutMs: 500, connections: 1, fastPath },
     });
     const socket = connectDeafly(gateway.url);
-    await until("answers wait for it", async () => (await held(gateway)) > 0);
+    await until("answers wait for it", generousMs, async () => (await held(gateway)) > 0);
     const isServed = () =>
       post(gateway.url, body)
         .then(({ status }) => status === 200)
         .catch(() => false);
-    await until("there is room for another connection", isServed);
+    await until("there is room for another connection", generousMs, isServed);
     socket.destroy();
   });
 
@@ -91,13 +92,13 @@ describe("a client that sends requests and reads no answers", () => {
         listener: { fastPath, slowReaderTimeoutMs: 1_000 },
       });
       const socket = connectDeafly(gateway.url, '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}', 1);
-      await until("the answer waits for its reader", async () => (await held(gateway)) > 1_000_000);
+      await until("the answer waits for its reader", generousMs, async () => (await held(gateway)) > 1_000_000);
       // The node has one connection, which is free again.
       expect((await post(gateway.url, '{"jsonrpc":"2.0","id":1,"method":"eth_hashrate"}')).status).toBe(200);
       expect(
         (await post(gateway.url, '{"jsonrpc":"2.0","id":1,"method":"eth_getTransactionCount","params":[]}')).text,
       ).toBe('{"jsonrpc":"2.0","id":1,"result":"0x1"}');
-      await until("it is let go and nothing is held for it", async () => (await held(gateway)) === 0);
+      await until("it is let go and nothing is held for it", generousMs, async () => (await held(gateway)) === 0);
       socket.destroy();
       node.answer(() => "z".repeat(resultBytes));
     },
@@ -114,10 +115,10 @@ describe("a client that sends requests and reads no answers", () => {
     const received: Buffer[] = [];
     socket.on("data", (bytes: Buffer) => received.push(bytes));
     socket.pause();
-    await until("a part of it waits", async () => (await held(gateway)) > 100_000);
+    await until("a part of it waits", generousMs, async () => (await held(gateway)) > 100_000);
     socket.resume();
     const length = () => received.reduce((sum, { length: bytes }) => sum + bytes, 0);
-    await until("all is there", () => length() > 16_000_000);
+    await until("all is there", generousMs, () => length() > 16_000_000);
     const text = Buffer.concat(received).toString("latin1");
     expect(JSON.parse(text.slice(text.indexOf("\r\n\r\n") + 4))).toEqual({
       jsonrpc: "2.0",
@@ -140,7 +141,7 @@ describe("a client that sends requests and reads no answers", () => {
     socket.on("data", (bytes: Buffer) => received.push(bytes));
     socket.resume();
     const length = () => received.reduce((sum, { length: bytes }) => sum + bytes, 0);
-    await until("the answers are there", () => socket.closed || length() > requests * resultBytes);
+    await until("the answers are there", generousMs, () => socket.closed || length() > requests * resultBytes);
     const answers = Buffer.concat(received).toString("latin1").split("HTTP/1.1 200 OK\r\n").slice(1);
     const wrong = answers.filter((answer) => !answer.endsWith(`${"z".repeat(resultBytes)}"}`));
     expect(wrong.map((answer) => answer.replace(/z+/, "z…"))).toEqual([]);
@@ -153,12 +154,12 @@ describe("a client that sends requests and reads no answers", () => {
     await using gateway = await startTestGateway(node, { tiers: { public: limitlessTier }, listener: { fastPath } });
     await post(gateway.url, body);
     const socket = connectDeafly(gateway.url);
-    await until("answers wait for it", async () => (await held(gateway)) > 0);
+    await until("answers wait for it", generousMs, async () => (await held(gateway)) > 0);
     let received = 0;
     socket.on("data", (bytes: Buffer) => (received += bytes.length));
     socket.resume();
-    await until("all answers are there", () => received > requests * 70_000);
-    await until("nothing is held", async () => (await held(gateway)) === 0);
+    await until("all answers are there", generousMs, () => received > requests * 70_000);
+    await until("nothing is held", generousMs, async () => (await held(gateway)) === 0);
     expect(socket.destroyed).toBe(false);
     socket.destroy();
     node.answer(() => "z".repeat(resultBytes));
@@ -197,7 +198,11 @@ describe("long answers, each its own", () => {
         let text = "";
         socket.on("data", (bytes: Buffer) => (text += bytes.toString("latin1")));
         socket.resume();
-        await until("all is there", () => text.endsWith("}") && text.split('"result":').length > calls.length);
+        await until(
+          "all is there",
+          generousMs,
+          () => text.endsWith("}") && text.split('"result":').length > calls.length,
+        );
         const results = [...text.matchAll(/"result":"(\w+)"\}/g)].map(([, result]) => result);
         expect(results).toEqual(calls.map(({ address }) => answerTo(address)));
         socket.destroy();

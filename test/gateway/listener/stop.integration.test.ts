@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import { pause } from "#daemon/time.ts";
 import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
-import { post, startTestGateway, until } from "#gateway/testing/test-gateway.ts";
+import { post, startTestGateway } from "#gateway/testing/test-gateway.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const body = '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}';
 const head = `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
@@ -42,16 +43,16 @@ describe.concurrent.each(paths)("a listener that stops, on %s", (_, fastPath) =>
     node.answer(() => false);
     const client = open(gateway.url);
     client.socket.write(sent);
-    await until("the connection is held", async () =>
+    await until("the connection is held", generousMs, async () =>
       (await gateway.metrics.metrics()).includes('gatehouse_connections{listener="public"} 1'),
     );
     if (sent.startsWith(`${head}\r\n${body}P`))
-      await until("the first is answered", () => client.text.includes("false"));
+      await until("the first is answered", generousMs, () => client.text.includes("false"));
     await delay(50);
     const began = performance.now();
     await gateway[Symbol.asyncDispose]();
     expect(performance.now() - began).toBeLessThan(4_000);
-    await until("the client gets it", () => client.isEnded);
+    await until("the client gets it", generousMs, () => client.isEnded);
     if (sent === "") expect(client.text).toBe("");
     else expect(client.text).toMatch(/HTTP\/1\.1 408 Request Timeout\r\nConnection: close\r\n\r\n$/);
     client.socket.destroy();
@@ -63,14 +64,14 @@ describe.concurrent.each(paths)("a listener that stops, on %s", (_, fastPath) =>
     node.answer(() => "late");
     const client = open(gateway.url);
     client.socket.write(`${head}\r\n${body.slice(0, 9)}`);
-    await until("the connection is held", async () =>
+    await until("the connection is held", generousMs, async () =>
       (await gateway.metrics.metrics()).includes('gatehouse_connections{listener="public"} 1'),
     );
     const stopped = gateway[Symbol.asyncDispose]();
     // After the idle ones are closed, before those that are not whole are.
     await delay(800);
     client.socket.write(body.slice(9));
-    await until("the answer is there", () => client.isEnded);
+    await until("the answer is there", generousMs, () => client.isEnded);
     expect(client.text).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*"result":"late"/);
     expect(client.text.toLowerCase()).toContain("connection: close");
     await stopped;
@@ -86,7 +87,7 @@ describe.concurrent.each(paths)("a listener that stops, on %s", (_, fastPath) =>
       return byHand;
     });
     const answer = post(gateway.url, body);
-    await until("the call is at the node", () => finish !== undefined);
+    await until("the call is at the node", generousMs, () => finish !== undefined);
     const stopped = gateway[Symbol.asyncDispose]();
     await delay(2_500);
     finish?.();
@@ -102,10 +103,10 @@ describe("a connection that waits for its client", () => {
     await using gateway = await startTestGateway(node, { listener: { idleTimeoutMs: 2_000 } });
     const client = open(gateway.url);
     client.socket.write(`${head}\r\n${body}`);
-    await until("it is answered", () => client.text.includes("false"));
+    await until("it is answered", generousMs, () => client.text.includes("false"));
     expect(client.text).toContain("Keep-Alive: timeout=2");
     const answeredAt = performance.now();
-    await until("it is closed", () => client.isEnded);
+    await until("it is closed", generousMs, () => client.isEnded);
     const keptMs = performance.now() - answeredAt;
     expect(keptMs).toBeGreaterThanOrEqual(2_000);
     expect(keptMs).toBeLessThan(6_000);
@@ -119,7 +120,7 @@ describe("a connection that waits for its client", () => {
       const client = open(gateway.url);
       const began = performance.now();
       client.socket.write(`${head}\r\n${body.slice(0, 9)}`);
-      await until("it is closed", () => client.isEnded);
+      await until("it is closed", generousMs, () => client.isEnded);
       expect(client.text).toMatch(/^HTTP\/1\.1 408 /);
       quickestMs = Math.min(quickestMs, performance.now() - began);
     }
@@ -140,7 +141,7 @@ describe("a connection that waits for its client", () => {
     client.socket.write(`${head}\r\n${body}`.repeat(answers));
     await delay(2_500);
     client.socket.resume();
-    await until("all is there", () => client.text.split('"id":1').length - 1 === answers);
+    await until("all is there", generousMs, () => client.text.split('"id":1').length - 1 === answers);
     client.socket.destroy();
   });
 });

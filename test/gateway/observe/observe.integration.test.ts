@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createLog } from "#daemon/log/log.ts";
 import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
-import { call, post, startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { call, post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const body = (method: string, params: unknown = []) => JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
 const tier = {
@@ -35,15 +36,19 @@ describe("the metrics of the gateway", () => {
 
   it("show where reads came from, by method", async () => {
     await using gateway = await startTestGateway(node, { tiers: { public: tier } });
-    await until("the gateway follows the node's heads", () => node.subscriptions() === 1);
+    await until("the gateway follows the node's heads", generousMs, () => node.subscriptions() === 1);
     let finish: (() => void) | undefined;
     node.answer(({ id }, response) => {
       finish = () => response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":"0x1"}`);
       return byHand;
     });
     const together = [call(gateway.url, "eth_gasPrice"), call(gateway.url, "eth_gasPrice")];
-    await until("both wait", async () => (await valueOf(gateway, "gatehouse_gateway_calls_in_flight")) === 2);
-    await until("the node was queried", () => finish !== undefined);
+    await until(
+      "both wait",
+      generousMs,
+      async () => (await valueOf(gateway, "gatehouse_gateway_calls_in_flight")) === 2,
+    );
+    await until("the node was queried", generousMs, () => finish !== undefined);
     finish?.();
     await Promise.all(together);
     await call(gateway.url, "eth_gasPrice");
@@ -97,11 +102,19 @@ describe("the metrics of the gateway", () => {
       headers: { "Content-Type": "application/json" },
       signal: stuck.signal,
     });
-    await until("a call is under way", async () => (await valueOf(gateway, "gatehouse_gateway_calls_in_flight")) === 1);
+    await until(
+      "a call is under way",
+      generousMs,
+      async () => (await valueOf(gateway, "gatehouse_gateway_calls_in_flight")) === 1,
+    );
     expect((await post(gateway.url, body("eth_maxPriorityFeePerGas"))).status).toBe(429);
     stuck.abort();
     await waiting.catch(() => undefined);
-    await until("it is let go", async () => (await valueOf(gateway, "gatehouse_gateway_calls_in_flight")) === 0);
+    await until(
+      "it is let go",
+      generousMs,
+      async () => (await valueOf(gateway, "gatehouse_gateway_calls_in_flight")) === 0,
+    );
     await using client = await connectTestClient(gateway.url);
     await expect(connectTestClient(gateway.url)).rejects.toThrow("429");
     await client.ask(body("eth_subscribe", ["newHeads"]));
@@ -180,7 +193,7 @@ describe("the log of the gateway", () => {
     await post(url, body("eth_coinbase"));
     expect(running.entries("call")).toEqual([]);
     await writeFile(policyPath, "{ accessLog: { sampleRatio: 1 } }");
-    await until("a call is logged", async () => {
+    await until("a call is logged", generousMs, async () => {
       await post(url, body("eth_coinbase"));
       return running.entries("call").length > 0;
     });

@@ -6,7 +6,8 @@ import { describe, expect, it } from "vitest";
 import { byHand, startFakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
-import { call, post, startTestGateway, until } from "#gateway/testing/test-gateway.ts";
+import { call, post, startTestGateway } from "#gateway/testing/test-gateway.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 it("a change of settings fails none of the 1,000 calls under way, and holds for those that come after it", async () => {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-policy-"));
@@ -20,12 +21,16 @@ it("a change of settings fails none of the 1,000 calls under way, and holds for 
     return byHand;
   });
   const underWay = Array.from({ length: 1_000 }, () => call(gateway.url, "eth_syncing"));
-  await until("1,000 calls are under way", async () =>
+  await until("1,000 calls are under way", generousMs, async () =>
     (await gateway.metrics.metrics()).includes("gatehouse_gateway_calls_in_flight 1000"),
   );
   const strict = { ...limitlessTier, concurrency: 1, methods: ["eth_coinbase"] };
   await writeFile(path, JSON.stringify({ tiers: { public: strict }, overload: { callsInFlight: 1 } }));
-  await until("the change holds", async () => (await call(gateway.url, "eth_mining")).error?.code === -32601);
+  await until(
+    "the change holds",
+    generousMs,
+    async () => (await call(gateway.url, "eth_mining")).error?.code === -32601,
+  );
   const pump = setInterval(() => finish.splice(0).forEach((end) => end()), 1);
   const answers = await Promise.all(underWay);
   clearInterval(pump);
@@ -129,7 +134,11 @@ const changes: Readonly<Record<string, Change>> = {
     holds: async (url) => {
       await using client = await connectTestClient(url);
       client.socket.send(body("eth_coinbase", ["x".repeat(200)]));
-      await until("it is answered or closed", () => client.texts.length > 0 || client.socket.readyState === 3);
+      await until(
+        "it is answered or closed",
+        generousMs,
+        () => client.texts.length > 0 || client.socket.readyState === 3,
+      );
       return client.texts.length === 0 && (await client.closed)[0] === 1009;
     },
   },
@@ -153,7 +162,7 @@ describe("a change of settings holds at once for", () => {
     await call(gateway.url, "eth_chainId");
     expect(await holds(gateway.url)).toBe(name === "a method's time");
     await writeFile(path, JSON.stringify({ ...others, ...content }));
-    await until("it holds", () => holds(gateway.url));
+    await until("it holds", generousMs, () => holds(gateway.url));
     await rm(folder, { recursive: true });
   });
 });

@@ -7,8 +7,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Registry } from "prom-client";
 import { createFilesInForce } from "#daemon/files/files-in-force.ts";
 import { createLog } from "#daemon/log/log.ts";
-import { until } from "#gateway/testing/test-gateway.ts";
 import { watchFile } from "#daemon/files/watched-file.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const sha256 = (text: string) => hash("sha256", text);
 
@@ -39,7 +39,7 @@ describe("a watched file", () => {
     await using file = watchIt();
     writeFileSync(path, "{ at: 22 }");
     expect(file.taken).toEqual([{ at: 1 }]);
-    await until("it is read again", () => file.taken.length > 1);
+    await until("it is read again", generousMs, () => file.taken.length > 1);
     expect(file.last()).toEqual({ at: 22 });
   });
 
@@ -47,10 +47,10 @@ describe("a watched file", () => {
     await writeFile(path, "{ at: 1 }");
     await using file = watchIt();
     await writeFile(path, "{ at: 2 }");
-    await until("what was written is read", () => JSON.stringify(file.last()) === '{"at":2}');
+    await until("what was written is read", generousMs, () => JSON.stringify(file.last()) === '{"at":2}');
     await writeFile(`${path}.new`, "{ at: 3 }");
     await rename(`${path}.new`, path);
-    await until("what is in its place is read", () => JSON.stringify(file.last()) === '{"at":3}');
+    await until("what is in its place is read", generousMs, () => JSON.stringify(file.last()) === '{"at":3}');
   });
 
   it("is read again when the link to it is changed as Kubernetes does it", async () => {
@@ -65,7 +65,7 @@ describe("a watched file", () => {
     await symlink("..two", join(folder, "..next"));
     await rename(join(folder, "..next"), join(folder, "..data"));
     await rm(join(folder, "..one"), { recursive: true });
-    await until("the new one is read", () => JSON.stringify(file.last()) === '{"at":2}');
+    await until("the new one is read", generousMs, () => JSON.stringify(file.last()) === '{"at":2}');
     expect(lines.some((line) => line.includes("a.setting was read again"))).toBe(true);
   });
 
@@ -76,13 +76,13 @@ describe("a watched file", () => {
     expect(first).toEqual({ setting: "a.setting", path, sha256: sha256("{ at: 1 }"), readAt: first?.readAt });
     expect(await metric()).toBe("1");
     await writeFile(path, "{ at: ");
-    await until("the bad one is refused", () => file.files.list()[0]?.problems !== undefined);
+    await until("the bad one is refused", generousMs, () => file.files.list()[0]?.problems !== undefined);
     expect(file.files.list()).toEqual([
       { ...first, problems: [expect.stringMatching(/^line 1, column 7: .*expected JSON5/)] },
     ]);
     expect(await metric()).toBe("0");
     await writeFile(path, "{ at: 3 }");
-    await until("the good one is taken", () => file.files.list()[0]?.sha256 === sha256("{ at: 3 }"));
+    await until("the good one is taken", generousMs, () => file.files.list()[0]?.sha256 === sha256("{ at: 3 }"));
     expect([file.files.list()[0]?.problems, await metric()]).toEqual([undefined, "1"]);
   });
 });

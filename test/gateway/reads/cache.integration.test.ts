@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
-import { post, startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const body = (id: unknown, method: string, params: unknown = []) =>
   JSON.stringify({ jsonrpc: "2.0", id, method, params });
@@ -11,7 +12,7 @@ describe("saved reads", () => {
   beforeEach(async () => {
     node = await startFakeNode();
     gateway = await startTestGateway(node);
-    await until("the gateway follows the node's heads", () => node.subscriptions() === 1);
+    await until("the gateway follows the node's heads", generousMs, () => node.subscriptions() === 1);
   });
   afterEach(async () => {
     await gateway[Symbol.asyncDispose]();
@@ -37,7 +38,7 @@ describe("saved reads", () => {
       [1_000, "0x3"],
     ] as const) {
       node.newHead(number);
-      await until("the new head counts", async () => (await read(1, "eth_gasPrice")).text.includes(result));
+      await until("the new head counts", generousMs, async () => (await read(1, "eth_gasPrice")).text.includes(result));
     }
   });
 
@@ -113,8 +114,10 @@ describe("saved reads", () => {
     });
     const before = node.requests.length;
     const reads = Array.from({ length: 20 }, (_, id) => read(`r${id}`, "eth_call", [{ to: null }, "latest"]));
-    await until("the call is at the node", () => node.requests.length > before);
-    await until("all are waiting", async () => (await gateway.metrics.metrics()).includes("calls_in_flight 20"));
+    await until("the call is at the node", generousMs, () => node.requests.length > before);
+    await until("all are waiting", generousMs, async () =>
+      (await gateway.metrics.metrics()).includes("calls_in_flight 20"),
+    );
     finish?.();
     const answers = await Promise.all(reads);
     expect(node.requests.length).toBe(before + 1);
@@ -134,8 +137,10 @@ describe("saved reads", () => {
       return byHand;
     });
     const reads = Array.from({ length: 3 }, (_, id) => read(id, "eth_call", [{ to: null }, "latest"]));
-    await until("all are waiting", async () => (await gateway.metrics.metrics()).includes("calls_in_flight 3"));
-    await until("the call is at the node", () => finish !== undefined);
+    await until("all are waiting", generousMs, async () =>
+      (await gateway.metrics.metrics()).includes("calls_in_flight 3"),
+    );
+    await until("the call is at the node", generousMs, () => finish !== undefined);
     finish?.();
     for (const { text } of await Promise.all(reads)) expect(text.length).toBeGreaterThan(size);
     expect(await gateway.metrics.metrics()).toContain("calls_in_flight 0");
@@ -146,7 +151,9 @@ describe("saved reads", () => {
     await read(1, "eth_chainId");
     expect((await read(1, "eth_chainId")).source).toBe("cache");
     node.cutLink();
-    await until("the cache is empty", async () => (await gateway.metrics.metrics()).includes("cache_entries 0"));
+    await until("the cache is empty", generousMs, async () =>
+      (await gateway.metrics.metrics()).includes("cache_entries 0"),
+    );
     expect((await read(1, "eth_chainId")).source).toBe("node");
   });
 
@@ -157,10 +164,10 @@ describe("saved reads", () => {
       return byHand;
     });
     const early = read(1, "eth_chainId");
-    await until("the call is at the node", () => finish !== undefined);
+    await until("the call is at the node", generousMs, () => finish !== undefined);
     node.cutLink();
-    await until("the link is lost", () => node.subscriptions() === 0);
-    await until("the link is back", () => node.subscriptions() === 1);
+    await until("the link is lost", generousMs, () => node.subscriptions() === 0);
+    await until("the link is back", generousMs, () => node.subscriptions() === 1);
     finish?.();
     expect((await early).text).toContain("0x1");
     node.answer(() => "0x2");

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
-import { call, startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { call, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 describe("a node that closes a kept-alive connection as a call comes", () => {
   let node: FakeNode;
@@ -43,9 +44,11 @@ describe("a node that closes a kept-alive connection as a call comes", () => {
       return byHand;
     });
     const first = call(gateway.url, "eth_gasPrice");
-    await until("the call is at the node", () => close !== undefined);
+    await until("the call is at the node", generousMs, () => close !== undefined);
     const second = call(gateway.url, "eth_syncing");
-    await until("another one waits", async () => /calls_waiting [1-9]/.test(await gateway.metrics.metrics()));
+    await until("another one waits", generousMs, async () =>
+      /calls_waiting [1-9]/.test(await gateway.metrics.metrics()),
+    );
     close?.();
     expect([(await first).result, (await second).result]).toEqual(["again", "again"]);
   });

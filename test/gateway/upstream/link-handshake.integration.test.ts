@@ -4,8 +4,8 @@ import { createServer } from "node:net";
 import { expect, it } from "vitest";
 import { WebSocketServer } from "ws";
 import { createLog } from "#daemon/log/log.ts";
-import { until } from "#gateway/testing/test-gateway.ts";
 import { startNodeLink } from "#gateway/upstream/node-link.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const timeoutMs = 200;
 
@@ -30,7 +30,7 @@ it("a link whose process stands still in the handshake takes the answer that cam
   using _ = link;
   const end = performance.now() + 2 * timeoutMs;
   while (performance.now() < end);
-  await until("it is open", link.isOpen);
+  await until("it is open", generousMs, link.isOpen);
   expect([connections, lines.filter((line) => line.includes("can't be reached"))]).toEqual([1, []]);
 });
 
@@ -50,7 +50,7 @@ it("a link gives up a handshake that nobody answers, says so once, and tries aga
   });
   const { link, lines } = linkTo((silent.address() as AddressInfo).port);
   using _ = link;
-  await until("it tried three times", () => sockets.length === 3);
+  await until("it tried three times", generousMs, () => sockets.length === 3);
   const reported = lines.filter((line) => line.includes("can't be reached"));
   expect(reported).toHaveLength(1);
   expect(reported[0]).toContain("no answer to the handshake within 200 ms");

@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { byHand, startFakeNode, type BatchHabit, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
-import { post, startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 type Answer = Readonly<{ id: unknown; result?: unknown; error?: Readonly<{ code: number; message: string }> }>;
 
@@ -250,14 +251,14 @@ describe("a client's batch at the node", () => {
       headers: { "Content-Type": "application/json" },
       signal: gone.signal,
     });
-    await until("the batch is at the node", () => node.batches.length === 1);
+    await until("the batch is at the node", generousMs, () => node.batches.length === 1);
     gone.abort();
     await expect(asked).rejects.toThrow("aborted");
     const inFlight = async () => {
       const { values } = await gateway.metrics.getSingleMetric("gatehouse_gateway_calls_in_flight")!.get();
       return values[0]?.value;
     };
-    await until("no call is under way", async () => (await inFlight()) === 0);
+    await until("no call is under way", generousMs, async () => (await inFlight()) === 0);
   });
 
   it("is the same over WebSocket", async () => {

@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
-import { call, post, startTestGateway, until } from "#gateway/testing/test-gateway.ts";
+import { call, post, startTestGateway } from "#gateway/testing/test-gateway.ts";
 import type { NodeFitness } from "#gateway/chain/head.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const behind = { code: -32603, message: "the node is behind the chain's head; try again later" };
 const down = { code: -32603, message: "the node does not answer; try again later" };
@@ -122,7 +123,11 @@ describe.each([
     fitness = "behind";
     expect((await call(gateway.url, "eth_gasPrice")).error).toEqual(behind);
     await writeFile(path, '{ behind: { reads: "serve" } }');
-    await until("reads are served", async () => (await call(gateway.url, "eth_gasPrice")).result === "eth_gasPrice");
+    await until(
+      "reads are served",
+      generousMs,
+      async () => (await call(gateway.url, "eth_gasPrice")).result === "eth_gasPrice",
+    );
     fitness = "down";
     expect((await call(gateway.url, "eth_blockNumber")).error).toEqual(down);
     await rm(folder, { recursive: true });

@@ -5,7 +5,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createLog } from "#daemon/log/log.ts";
 import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
-import { call, startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { call, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const initialMs = 20;
 const maxMs = 160;
@@ -64,7 +65,7 @@ describe("the link to a node whose WebSocket is missing", () => {
 
   it("is tried for ever more slowly, says so once, and is there soon after the node's is", async () => {
     const { attempts } = place.state;
-    await until("it was tried often", () => attempts.length >= 8);
+    await until("it was tried often", generousMs, () => attempts.length >= 8);
     attempts.slice(1).forEach((at, before) => {
       const leastMs = Math.min(initialMs * 2 ** before, maxMs) / 2;
       expect(at - (attempts[before] ?? 0)).toBeGreaterThanOrEqual(leastMs - 1);
@@ -73,7 +74,7 @@ describe("the link to a node whose WebSocket is missing", () => {
     expect(await isLinked()).toBe(false);
     expect((await call(gateway.url, "eth_syncing")).result).toBe("0x1");
     place.state.isThere = true;
-    await until("it is there", isLinked);
+    await until("it is there", generousMs, isLinked);
     expect([reported("connected to the node's WebSocket"), reported("can't be reached")]).toEqual([1, 1]);
     await using client = await connectTestClient(gateway.url);
     expect(await client.ask(subscribe)).toContain('"result":"0x');
@@ -81,18 +82,18 @@ describe("the link to a node whose WebSocket is missing", () => {
 
   it("begins with short waits again when it was there, and reports each loss once", async () => {
     const { attempts } = place.state;
-    await until("it was tried often", () => attempts.length >= 6);
+    await until("it was tried often", generousMs, () => attempts.length >= 6);
     place.state.isThere = true;
-    await until("the gateway follows the node's heads", () => node.subscriptions() === 1);
+    await until("the gateway follows the node's heads", generousMs, () => node.subscriptions() === 1);
     place.state.isThere = false;
     attempts.length = 0;
     node.cutLink();
-    await until("it was tried again", () => attempts.length >= 6);
+    await until("it was tried again", generousMs, () => attempts.length >= 6);
     expect([reported("lost the node's WebSocket"), reported("can't be reached"), reported("connected to")]).toEqual([
       1, 2, 1,
     ]);
     place.state.isThere = true;
-    await until("it is there", isLinked);
+    await until("it is there", generousMs, isLinked);
     expect(reported("connected to the node's WebSocket")).toBe(2);
   });
 
@@ -105,10 +106,10 @@ describe("the link to a node whose WebSocket is missing", () => {
     );
     const before = place.state.attempts.length;
     node.takeCalls(false);
-    await until("the head is not known", () => !gateway.readiness().ok);
+    await until("the head is not known", generousMs, () => !gateway.readiness().ok);
     expect(place.state.attempts.length).toBe(before);
     place.state.isThere = true;
     node.takeCalls(true);
-    await until("it is there", isLinked);
+    await until("it is there", generousMs, isLinked);
   });
 });

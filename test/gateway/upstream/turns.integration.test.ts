@@ -2,7 +2,8 @@ import { connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
-import { post, startTestGateway, testSettings, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { post, startTestGateway, testSettings, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const trusted = { callers: { trustedProxies: ["127.0.0.1"] } };
 const from = (address: string) => ({ "X-Forwarded-For": address });
@@ -45,15 +46,15 @@ describe("calls that wait for the node", () => {
       );
     const many = Array.from({ length: 64 }, (_, batch) => flood(batch));
     const all = 64 * 16 - 2;
-    await until("all of them wait but those that the node has", async () => (await waiting()) === all);
+    await until("all of them wait but those that the node has", generousMs, async () => (await waiting()) === all);
     const other = post(gateway.url, storage(5_000), from("9.9.9.2"));
-    await until("the other's call waits with them", async () => (await waiting()) === all + 1);
+    await until("the other's call waits with them", generousMs, async () => (await waiting()) === all + 1);
     // What is at the node ends, and then one of the first caller's at most.
     for (let ended = 0; ended < 3; ended += 1) {
-      await until("a call is at the node", () => answers.length > ended);
+      await until("a call is at the node", generousMs, () => answers.length > ended);
       answers[ended]?.();
     }
-    await until("the other's call is at the node", () => node.requests.some(({ id }) => id === 5_000));
+    await until("the other's call is at the node", generousMs, () => node.requests.some(({ id }) => id === 5_000));
     node.answer(() => "0x1");
     for (const end of answers.slice(3)) end();
     expect((await other).text).toBe('{"jsonrpc":"2.0","id":5000,"result":"0x1"}');
@@ -75,7 +76,7 @@ describe("calls that wait for the node", () => {
       });
       const shown = async (line: string) => (await gateway.metrics.metrics()).includes(`${line}\n`);
       const first = post(gateway.url, storage(5_000), from("9.9.9.1"));
-      await until("the first is at the node", () => answers.length === 1);
+      await until("the first is at the node", generousMs, () => answers.length === 1);
       const popular = 900;
       const many: Promise<unknown>[] = [];
       for (let at = 0; at < 20; at += 1) {
@@ -83,10 +84,10 @@ describe("calls that wait for the node", () => {
         const calls = [storage(2 * at), storage(at === 19 ? popular : 2 * at + 1)];
         many.push(post(gateway.url, `[${calls.join(",")}]`, from("9.9.9.1")));
         const waiting = (at + 1) * (batchItems === 1 ? 2 : 1);
-        await until("the batch waits", () => shown(`calls_waiting ${waiting}`));
+        await until("the batch waits", generousMs, () => shown(`calls_waiting ${waiting}`));
       }
       const other = post(gateway.url, storage(popular), from("9.9.9.2"));
-      await until("the other's call is under way", () => shown("calls_in_flight 42"));
+      await until("the other's call is under way", generousMs, () => shown("calls_in_flight 42"));
       node.answer(() => "0x1");
       answers[0]?.();
       expect((await other).text).toBe(`{"jsonrpc":"2.0","id":${popular},"result":"0x1"}`);
@@ -114,12 +115,14 @@ describe("calls that wait for the node", () => {
         signal: abort.signal,
       });
     const under = Array.from({ length: 4 }, (_, at) => send(at, "9.9.9.1"));
-    await until("three wait", async () => (await gateway.metrics.metrics()).includes("calls_waiting 3"));
+    await until("three wait", generousMs, async () => (await gateway.metrics.metrics()).includes("calls_waiting 3"));
     expect((await post(gateway.url, storage(9), from("9.9.9.1"))).text).toBe(
       '{"jsonrpc":"2.0","id":9,"error":{"code":-32005,"message":"too many calls wait for the node; try again later"}}',
     );
     under.push(send(10, "9.9.9.2"));
-    await until("the other's waits, too", async () => (await gateway.metrics.metrics()).includes("calls_waiting 4"));
+    await until("the other's waits, too", generousMs, async () =>
+      (await gateway.metrics.metrics()).includes("calls_waiting 4"),
+    );
     abort.abort();
     await Promise.allSettled(under);
   });
@@ -139,18 +142,18 @@ describe("calls that wait for the node", () => {
     const shows = (waiting: number) => async () =>
       (await gateway.metrics.metrics()).includes(`gatehouse_gateway_calls_waiting ${waiting}\n`);
     const under = [send(1)];
-    await until("one is at the node", () => answers.length === 1);
+    await until("one is at the node", generousMs, () => answers.length === 1);
     under.push(send(2), send(3), send(4));
-    await until("three wait", shows(3));
+    await until("three wait", generousMs, shows(3));
     expect((await send(5)).text).toBe(
       '{"jsonrpc":"2.0","id":5,"error":{"code":-32005,"message":"too many calls wait for the node; try again later"}}',
     );
     answers[0]?.();
-    await until("two wait", shows(2));
+    await until("two wait", generousMs, shows(2));
     under.push(send(6));
-    await until("three wait again", shows(3));
+    await until("three wait again", generousMs, shows(3));
     for (let ended = 1; ended < 5; ended += 1) {
-      await until("the next is at the node", () => answers.length > ended);
+      await until("the next is at the node", generousMs, () => answers.length > ended);
       answers[ended]?.();
     }
     expect((await Promise.all(under)).map(({ text }) => text.includes('"result":"0x1"'))).toEqual(
@@ -181,7 +184,7 @@ describe("calls that wait for the node", () => {
       );
       return socket;
     });
-    await until("all four are at the node", () => node.requests.length >= 4);
+    await until("all four are at the node", generousMs, () => node.requests.length >= 4);
     const startedAt = performance.now();
     for (let at = 0; at < 20; at += 1) {
       const { text } = await post(gateway.url, '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}');

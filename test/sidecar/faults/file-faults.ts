@@ -3,9 +3,9 @@ import { mkdir, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { until } from "#sidecar/testing/until.ts";
 import { mountHangingDisk, mountSmallDisk, type SmallDisk } from "#sidecar/testing/small-disk.ts";
 import { createWriterLock } from "#sidecar/upkeep/config/writer-lock.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 import { writeOwnedConfig } from "../../support/node/owned-node.ts";
 import type { Fault, StruckNode } from "./fault.ts";
 
@@ -246,4 +246,4 @@ export const fileFaults: readonly Fault[] = [
   },
 ];
 
-const corrected = ({ node }: StruckNode) => until(node.config, (text) => text.includes("storage_cetina"));
+const corrected = ({ node }: StruckNode) => readUntil(node.config, (text) => text.includes("storage_cetina"));

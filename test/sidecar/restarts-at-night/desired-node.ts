@@ -2,7 +2,7 @@ import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import { until } from "#sidecar/testing/until.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 import { startDevnetWorkspace } from "../../support/node/devnet-workspace.ts";
 import { writeOwnedConfig } from "../../support/node/owned-node.ts";
 import { isLong } from "../../support/run-size.ts";
@@ -66,7 +66,7 @@ async function correctOnce<Node extends Pick<FakeNode, "workspace" | "configPath
 
 /** Waits until so many restarts were proved. */
 export async function waitForRestarts(upkeep: RunningUpkeep, count: number): Promise<void> {
-  await until(
+  await readUntil(
     () => upkeep.events.list().filter(({ message }) => message.startsWith("The node is back and advances after")),
     ({ length }) => length >= count,
     50_000,

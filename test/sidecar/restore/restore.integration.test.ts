@@ -10,8 +10,12 @@ import { join } from "node:path";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { create } from "tar";
 import { expect, test } from "vitest";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { gatehouseProgram } from "../../support/programs/place.ts";
 import { isLong } from "../../support/run-size.ts";
+
+/** Waits until something holds, and names it by its code where it does not. */
+const soon = (holds: () => boolean | Promise<boolean>) => until(holds.toString(), generousMs, holds);
 
 const hashOf = (bytes: Uint8Array) => hash("sha256", bytes);
 
@@ -109,14 +113,6 @@ async function scratch() {
   return { directory, [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
 }
 
-async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 20_000;
-  while (!(await isTrue())) {
-    if (Date.now() > deadline) throw new Error("not within 20 s");
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
-
 const pack = { plain: (bytes: Buffer) => bytes, gzip: (bytes: Buffer) => gzipSync(bytes), zstd: zstdCompressSync };
 
 test.each(["plain", "gzip", "zstd"] as const)("fills an empty data directory from a %s archive, once", async (kind) => {
@@ -155,7 +151,7 @@ test("a run that is killed while it downloads is resumed where it ended", async 
   for (const [run, reached] of [200_000, 600_000].entries()) {
     const child = here.start();
     // The run before may have come further than this one has to: what counts is that this one has asked as well.
-    await until(
+    await soon(
       async () => here.server.seen.length > run && existsSync(here.part) && (await stat(here.part)).size >= reached,
     );
     child.kill("SIGKILL");
@@ -179,7 +175,7 @@ test("a run that is killed at any instant leaves nothing by half, and the next o
   for (const file of isLong ? [0, 250, 500, 750] : [0, 500]) {
     const child = here.start();
     const tree = join(own.directory, "workspace/.gatehouse-restore/tree/meta");
-    await until(() => child.exitCode !== null || existsSync(join(tree, String(file))));
+    await soon(() => child.exitCode !== null || existsSync(join(tree, String(file))));
     child.kill("SIGKILL");
     if (child.exitCode === null && child.signalCode === null) await once(child, "close");
     if (existsSync(here.dataPath)) expect(await readdir(join(here.dataPath, "meta"))).toHaveLength(1_001);
@@ -208,7 +204,7 @@ test("a part of an archive that has changed meanwhile is not resumed", async () 
   await using here = await place(await snapshot(own.directory), own.directory);
   Object.assign(here.server.manner, { chunkBytes: 50_000, pauseMs: 20 });
   const child = here.start();
-  await until(async () => existsSync(here.part) && (await stat(here.part)).size >= 200_000);
+  await soon(async () => existsSync(here.part) && (await stat(here.part)).size >= 200_000);
   child.kill("SIGKILL");
   await once(child, "close");
   Object.assign(here.server.manner, { etag: '"2"', pauseMs: 0 });

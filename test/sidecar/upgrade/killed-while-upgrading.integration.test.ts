@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { isOnPath } from "#devnet/pushgateway/real-pushgateway.ts";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
-import { isLong, seed } from "../../support/run-size.ts";
 import { until } from "#daemon/testing/until.ts";
+import { isLong, seed } from "../../support/run-size.ts";
 import { startUpgradeProcess } from "../../support/upgrade-process.ts";
 
 /** Upgrades of a run, each with up to three kills of the sidecar and of the node: about a hundred kills in a long run. */

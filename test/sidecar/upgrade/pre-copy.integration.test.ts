@@ -19,8 +19,8 @@ import { delimiter, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { bootTime, systemClock } from "#daemon/clock.ts";
 import { runProcess } from "#daemon/process/bounded-process.ts";
-import { until } from "#sidecar/testing/until.ts";
 import { isOnPath } from "#devnet/pushgateway/real-pushgateway.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 import { showsChanges } from "../../../sidecar/upkeep/upgrade/data/changed-files.ts";
 import { finishCopies, copyRunningStores, type PreCopyOptions } from "../../../sidecar/upkeep/upgrade/data/pre-copy.ts";
 
@@ -60,7 +60,7 @@ beforeEach(async () => {
   await sparse.write("end", 64 * 2 ** 20 - 3);
   // A change of the same instant counts as one after it.
   const { ctimeMs } = await sparse.stat();
-  await until(Date.now, (nowMs) => nowMs > ctimeMs + 20);
+  await readUntil(Date.now, (nowMs) => nowMs > ctimeMs + 20);
 });
 
 afterEach(async () => {
@@ -235,7 +235,7 @@ describe.skipIf(!isThere)(`copies that begin while the node runs${skipped}`, () 
     await replaceRsync("touch $ROOT/runs; while :; do sleep 1; done");
     const stop = new AbortController();
     const copied = copyRunningStores(record, options({ signal: stop.signal }), clocks);
-    await until(
+    await readUntil(
       () => readdir(root),
       (names) => names.includes("runs"),
     );

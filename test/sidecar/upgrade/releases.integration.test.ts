@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
-import { until } from "#sidecar/testing/until.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 import { startDevnetWorkspace } from "../../support/node/devnet-workspace.ts";
 import { readHeight } from "../../support/node/settled-devnet.ts";
 
@@ -10,7 +10,7 @@ type Reported = Readonly<{ type: string; status: string; reason: string; message
 
 test("a release list says days ahead, and once it is so, that the node is too old for the chain; it is read again as it changes", async () => {
   await using node = await startDevnetWorkspace("0.15.0");
-  await until(
+  await readUntil(
     () => readHeight(node),
     (height) => height > 6,
   );
@@ -30,7 +30,7 @@ test("a release list says days ahead, and once it is so, that the node is too ol
       const { conditions } = (await answer.json()) as { conditions: readonly Reported[] };
       return conditions.find((condition) => condition.type === type);
     };
-    return until(find, (condition) => condition?.reason === reason);
+    return readUntil(find, (condition) => condition?.reason === reason);
   };
   expect(await report("VersionSufficient", "Sufficient")).toMatchObject({ status: "True" });
   await write(100_000);

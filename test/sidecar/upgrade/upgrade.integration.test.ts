@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { testProfile } from "#sidecar/testing/node-profile.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import { until } from "#sidecar/testing/until.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 import { startDevnetWorkspace } from "../../support/node/devnet-workspace.ts";
 
 const monitorOf = async (path: string) =>
@@ -21,7 +21,7 @@ test("an upgrade from 0.10 to 0.16 moves the layout: once the new version runs, 
   });
   await upkeep.reason("AutoPruneOn", "On", 30_000);
   // Until the version is known nothing is due yet.
-  await until(
+  await readUntil(
     () => upkeep.events.list().map(({ message }) => message),
     (messages) => messages.some((message) => message.startsWith("The node is back and advances")),
     30_000,
@@ -35,7 +35,7 @@ test("an upgrade from 0.10 to 0.16 moves the layout: once the new version runs, 
   // Where node_cli reports its version, an upgrade that is half done is seen.
   if (testProfile === "standard") await upkeep.reason("VersionAgreed", "Disagreement", 20_000);
   await node.restart();
-  await until(
+  await readUntil(
     () => monitorOf(moved),
     (monitor) => "storage_cetina_job_name" in monitor,
     30_000,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createFakeNode, driftedConfig, startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import { until } from "#sidecar/testing/until.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 
 /** Nothing is restarted and nothing restored: these tests are about the words. */
 const onlyWords = {
@@ -126,6 +126,6 @@ test.skipIf(!isRoot)(
     expect(words.replace(node.configPath, "node.conf")).toBe(
       "node.conf can't be written (EPERM: the sidecar's user may not give the new file the old one's owner; run it as the file's owner). It is tried again at each look at node.conf (upkeep.rereadIntervalMs).",
     );
-    expect(await until(node.config, () => true)).toBe(driftedConfig);
+    expect(await readUntil(node.config, () => true)).toBe(driftedConfig);
   },
 );

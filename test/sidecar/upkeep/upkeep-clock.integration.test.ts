@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { driftedConfig, startFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import { until } from "#sidecar/testing/until.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 
 const hourMs = 3_600_000;
 
@@ -18,7 +18,7 @@ function turnableClock(startMs: number) {
 /** Drifts the file and waits until the node runs with the corrected one. */
 async function corrects(node: FakeNode, upkeep: RunningUpkeep, job: string): Promise<void> {
   await writeFile(node.configPath, driftedConfig.replace("node-7", job));
-  await until(node.running, (text) => text.includes(`"storage_cetina_job_name": "${job}"`));
+  await readUntil(node.running, (text) => text.includes(`"storage_cetina_job_name": "${job}"`));
   await upkeep.reason("RestartSettled", "Idle");
 }
 
@@ -60,7 +60,7 @@ test("outside a maintenance window node.conf is corrected and the restart waits;
   expect(await node.running()).toContain('"pamir_cetina_job_name": "node-7"');
   clock.turnTo(Date.parse("2026-05-01T02:59:58.500Z"));
   upkeep.upkeep.wake();
-  await until(node.starts, (starts) => starts === 2);
+  await readUntil(node.starts, (starts) => starts === 2);
   expect(clock.wallMs()).toBeGreaterThanOrEqual(Date.parse("2026-05-01T03:00:00Z"));
   await upkeep.reason("RestartSettled", "Idle");
   expect(await node.running()).toContain('"storage_cetina_job_name": "node-7"');

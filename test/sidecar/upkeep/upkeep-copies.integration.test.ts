@@ -8,7 +8,7 @@ import { createFakeNode, startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { openUpkeepState } from "#sidecar/upkeep/state/upkeep-state.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { mayMount, mountHangingDisk } from "#sidecar/testing/small-disk.ts";
-import { until } from "#sidecar/testing/until.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 
 const isPossible = await mayMount();
 const why = isPossible ? "" : " (skipped: this user may not mount a file system)";
@@ -26,7 +26,7 @@ test("a copy of what is right that can't be kept is reported, and a node that an
   await using directory = await temporary();
   {
     await using before = await runUpkeep(node, {}, { stateDirectory: directory.path });
-    await until(node.starts, (starts) => starts === 2);
+    await readUntil(node.starts, (starts) => starts === 2);
     await before.reason("RestartSettled", "Idle");
     await before.reason("ConfigCurrent", "AsDesired");
   }
@@ -57,7 +57,7 @@ test("a copy of what is right that can't be kept is reported, and a node that an
 test("a look that fails after node.conf was judged is no look that was made", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "200" });
-  await until(node.starts, (starts) => starts === 2);
+  await readUntil(node.starts, (starts) => starts === 2);
   await upkeep.reason("RestartSettled", "Idle");
   await upkeep.reason("ConfigCurrent", "AsDesired");
   const versions = join(upkeep.stateDirectory, "versions");
@@ -69,7 +69,7 @@ test("a look that fails after node.conf was judged is no look that was made", as
   await upkeep.reason("UpkeepCurrent", "Failing");
   const made = await metric(upkeep, "gatehouse_upkeep_passes_total");
   const failed = await metric(upkeep, "gatehouse_upkeep_pass_failures_total");
-  await until(
+  await readUntil(
     () => metric(upkeep, "gatehouse_upkeep_pass_failures_total"),
     (now) => now >= failed + 3,
   );
@@ -107,7 +107,7 @@ test.skipIf(!isPossible)(
         GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
         GATEHOUSE_SIDECAR_UPKEEP_FILE_TIMEOUT_MS: "500",
       });
-      await until(
+      await readUntil(
         () => upkeep.events.list().map(({ message }) => message),
         (messages) => messages.some((message) => message.startsWith("The node is back and advances")),
       );
@@ -116,7 +116,7 @@ test.skipIf(!isPossible)(
       expect(upkeep.state.hold.get()).toBeUndefined();
       hanging.dispose();
       await upkeep.reason("UpkeepCurrent", "Current");
-      await until(
+      await readUntil(
         () => restarts,
         (count) => count === 2,
       );

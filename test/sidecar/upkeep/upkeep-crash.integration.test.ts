@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import { until } from "#sidecar/testing/until.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 
 /** A start may take a quarter of an hour; a node whose process has ended has a second to come back. */
 const patient = {
@@ -22,12 +22,12 @@ exec ./ops-itself "$@"
 `;
 
 async function rolledBack(node: FakeNode, upkeep: RunningUpkeep): Promise<string> {
-  await until(node.starts, (starts) => starts === 2);
+  await readUntil(node.starts, (starts) => starts === 2);
   await upkeep.reason("RestartSettled", "Idle");
   const healthy = await node.config();
   const beganMs = performance.now();
   await writeFile(node.configPath, healthy.replace("12345678901234567890", '"late-crash"'));
-  const message = await until(
+  const message = await readUntil(
     () => upkeep.board.get("Unheld")?.message ?? "",
     (text) => text.includes("After one more restart it is back."),
     40_000,

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { driftedConfig, startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { mayMount, mountHangingDisk, mountSmallDisk } from "#sidecar/testing/small-disk.ts";
-import { until } from "#sidecar/testing/until.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 
 const isPossible = await mayMount();
 const why = isPossible ? "" : " (skipped: this user may not mount a file system)";
@@ -25,7 +25,7 @@ const metric = async ({ metrics }: RunningUpkeep, name: string) =>
 async function passesGoOn(upkeep: RunningUpkeep): Promise<void> {
   const made = () => metric(upkeep, "gatehouse_upkeep_passes_total");
   const before = await made();
-  await until(made, (now) => now >= before + 5);
+  await readUntil(made, (now) => now >= before + 5);
 }
 
 mounting(
@@ -45,7 +45,7 @@ mounting(
       `${join(disk.path, "upkeep.sqlite")} can't be written (database or disk is full); free some space on its disk`,
     );
     // What little is left in the database's own files may still take a fact, but no copy of node.conf.
-    const current = await until(
+    const current = await readUntil(
       () => upkeep.board.get("ConfigCurrent"),
       (condition) => condition?.status === "False",
     );
@@ -64,7 +64,7 @@ mounting(
     await node.save(driftedConfig);
     await disk.empty();
     await upkeep.reason("StateKept", "Kept");
-    await until(node.config, (text) => text === right);
+    await readUntil(node.config, (text) => text === right);
     const { database } = upkeep.state.store;
     expect(
       database.prepare("SELECT count(*) AS n FROM event WHERE message LIKE 'ConfigValid is False%'").get(),
@@ -124,7 +124,7 @@ mounting(
     );
     const failures = () => metric(upkeep, "gatehouse_upkeep_pass_failures_total");
     const before = await failures();
-    await until(failures, (count) => count >= before + 3);
+    await readUntil(failures, (count) => count >= before + 3);
     // Names and other files still find a thread.
     expect((await lookup("localhost")).address).toMatch(/127|::1/);
     await writeFile(join(node.workspace, "other"), "");

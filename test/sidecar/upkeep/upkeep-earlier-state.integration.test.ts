@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { startFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import { until } from "#sidecar/testing/until.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 
 /** A state directory that version 0.1.0 left, of a node that it had corrected and restarted. */
 type RecordedState = Readonly<{
@@ -94,7 +94,7 @@ describe.each(states)("the state that 0.1.0 left of a node of $version", (state)
     const starts = await node.starts();
     await node.save(state.nodeConf.replace("12345678901234567890", "12345678901234567891"));
     await using upkeep = await runUpkeep(node, settingsOf(state), { stateDirectory });
-    await until(
+    await readUntil(
       () => upkeep.events.list().filter(({ kind }) => kind === "restart"),
       (restarts) => restarts.filter(({ message }) => message.startsWith("The node is back")).length === 2,
     );

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import { until } from "#sidecar/testing/until.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 
 const secret = "correct-horse-battery-staple";
 const hashOf = (text: string) => createHash("sha256").update(text).digest("hex");
@@ -16,7 +16,7 @@ async function settle(upkeep: RunningUpkeep): Promise<void> {
   await upkeep.reason("ConfigCurrent", "AsDesired");
   const passes = async () => Number(/^gatehouse_upkeep_passes_total (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
   const before = await passes();
-  await until(passes, (now) => now >= before + 2);
+  await readUntil(passes, (now) => now >= before + 2);
 }
 
 /** What the audit log says of changes by others. */
@@ -54,11 +54,11 @@ test("an edit by somebody else is one line of the audit log, also one that was m
   let first;
   {
     await using upkeep = await start();
-    await until(node.starts, (starts) => starts === 2);
+    await readUntil(node.starts, (starts) => starts === 2);
     await settle(upkeep);
     expect(await readEdits(stateDirectory), "the sidecar's own correction").toEqual([]);
     first = await addKey(node, "first");
-    await until(
+    await readUntil(
       () => readEdits(stateDirectory),
       (edits) => edits.length > 0,
     );
@@ -85,14 +85,14 @@ test("what nobody can use, left while the sidecar was down, has its line before 
   let good;
   {
     await using upkeep = await runUpkeep(node, environment, { stateDirectory });
-    await until(node.starts, (starts) => starts === 2);
+    await readUntil(node.starts, (starts) => starts === 2);
     await settle(upkeep);
     good = await node.config();
   }
   const broken = good.slice(0, good.length / 2);
   await node.save(broken);
   await using upkeep = await runUpkeep(node, environment, { stateDirectory });
-  await until(node.config, (text) => text === good);
+  await readUntil(node.config, (text) => text === good);
   expect(await readEdits(stateDirectory)).toMatchObject([
     {
       "user.name": "somebody else",

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { driftedConfig, startFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import { until } from "#sidecar/testing/until.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 
 /** Nothing is restarted here: these tests are about the file. */
 const noRestart = { GATEHOUSE_SIDECAR_RESTART_DRIVER: "none" };
@@ -11,7 +11,7 @@ const noRestart = { GATEHOUSE_SIDECAR_RESTART_DRIVER: "none" };
 const isCorrected = (text: string) => text.includes("storage_cetina_job_name") && !text.includes("pamir");
 
 async function corrected(node: FakeNode, upkeep: RunningUpkeep): Promise<string> {
-  const text = await until(node.config, isCorrected);
+  const text = await readUntil(node.config, isCorrected);
   await upkeep.reason("ConfigCurrent", "AsDesired");
   return text;
 }
@@ -23,7 +23,7 @@ test("a file that an editor saves by renaming is corrected, its mode stays", asy
   await corrected(node, upkeep);
   await writeFile(`${node.configPath}.swp`, driftedConfig.replace("node-7", "node-8"), { mode: 0o640 });
   await rename(`${node.configPath}.swp`, node.configPath);
-  expect(await until(node.config, isCorrected)).toContain('"storage_cetina_job_name": "node-8"');
+  expect(await readUntil(node.config, isCorrected)).toContain('"storage_cetina_job_name": "node-8"');
   expect((await stat(node.configPath)).mode & 0o777).toBe(0o640);
 });
 
@@ -41,7 +41,7 @@ test("a file behind links, swapped as a ConfigMap is: the file behind is correct
   await using upkeep = await runUpkeep(node, noRestart);
   await corrected(node, upkeep);
   await version("..2", driftedConfig.replace("node-7", "node-9"));
-  const text = await until(node.config, isCorrected);
+  const text = await readUntil(node.config, isCorrected);
   expect(text).toContain("node-9");
   expect(await readFile(join(node.binDirectory, "..2", "node.conf"), "utf8")).toBe(text);
 });
@@ -87,7 +87,7 @@ test("the last five versions are kept, readable by the owner only", async () => 
   await corrected(node, upkeep);
   for (let index = 0; index < 7; index += 1) {
     await writeFile(node.configPath, driftedConfig.replace("node-7", `node-${index}`));
-    await until(node.config, (text) => isCorrected(text) && text.includes(`"node-${index}"`));
+    await readUntil(node.config, (text) => isCorrected(text) && text.includes(`"node-${index}"`));
   }
   const versions = join(upkeep.stateDirectory, "versions");
   const names = (await readdir(versions)).sort();
@@ -113,13 +113,13 @@ test("two sidecars for one file: the second one does not write, and says who doe
 test("a second writer that disagrees ends in a condition, and in no restart", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "ours" });
-  await until(node.config, (text) => text.includes('"ours"'));
+  await readUntil(node.config, (text) => text.includes('"ours"'));
   const ours = await node.config();
   await upkeep.reason("RestartSettled", "Idle");
   const restarts = await node.starts();
   for (let index = 0; index < 80; index += 1) {
     await writeFile(node.configPath, ours.replace('"ours"', `"theirs-${index}"`));
-    await until(node.config, (text) => text.includes('"ours"'));
+    await readUntil(node.config, (text) => text.includes('"ours"'));
   }
   const condition = await upkeep.reason("SoleWriter", "Contested");
   expect(condition.message).toMatch(
@@ -134,7 +134,7 @@ test("a second writer that disagrees ends in a condition, and in no restart", as
 test("a program that writes the same drift now and then is distinguished from a person, and the node not restarted each time", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "ours" });
-  await until(node.starts, (starts) => starts === 2);
+  await readUntil(node.starts, (starts) => starts === 2);
   const ours = await node.config();
   for (const [starts, settled] of [
     [3, "Idle"],
@@ -144,9 +144,9 @@ test("a program that writes the same drift now and then is distinguished from a 
   ] as const) {
     const before = await upkeep.corrections();
     await writeFile(node.configPath, ours.replace('"ours"', '"theirs"'));
-    await until(upkeep.corrections, (count) => count === before + 1);
-    await until(node.starts, (count) => count === starts);
-    await until(
+    await readUntil(upkeep.corrections, (count) => count === before + 1);
+    await readUntil(node.starts, (count) => count === starts);
+    await readUntil(
       () => upkeep.state.restartInFlight.get(),
       (restart) => restart === undefined,
     );
@@ -156,7 +156,7 @@ test("a program that writes the same drift now and then is distinguished from a 
   expect(condition.message).toContain("of the very same change again and again within six hours: another program");
   expect(await node.running()).toBe(ours);
   await writeFile(node.configPath, ours.replace('"18100"', '"18101"'));
-  await until(node.starts, (starts) => starts === 5);
+  await readUntil(node.starts, (starts) => starts === 5);
 });
 
 test("a file that is larger than the limit is never replaced", async () => {
@@ -172,6 +172,6 @@ test("a file that is larger than the limit is never replaced", async () => {
   await upkeep.reason("ConfigValid", "TooLarge");
   const passes = async () => Number(/^gatehouse_upkeep_passes_total (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
   const before = await passes();
-  await until(passes, (count) => count > before + 5);
+  await readUntil(passes, (count) => count > before + 5);
   expect(await node.config()).toBe(large);
 });

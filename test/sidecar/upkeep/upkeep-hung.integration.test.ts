@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { createFakeNode, driftedConfig, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { startPodServer } from "#sidecar/testing/pod-server.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import { until } from "#sidecar/testing/until.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 
 /** Nothing in it is to be corrected, so that no restart but that of a hanging node is due. */
 const rightConfig = driftedConfig
@@ -40,12 +40,12 @@ async function watched(node: FakeNode, startedAt: string, hungAfter = hungAfterM
     /** Waits for passes that were made a good while after the time from which a node counts as hung. */
     wellAfter: async () => {
       const silentAt = Date.now();
-      await until(
+      await readUntil(
         () => Date.now() - silentAt,
         (ms) => ms > 3 * hungAfterMs,
       );
       const before = await passes();
-      await until(passes, (now) => now >= before + 3);
+      await readUntil(passes, (now) => now >= before + 3);
     },
     [Symbol.asyncDispose]: async () => {
       await upkeep[Symbol.asyncDispose]();
@@ -58,7 +58,7 @@ test("a node that answered and then hangs with its port open is restarted, once,
   await using node = await createFakeNode(rightConfig);
   await using pod = await watched(node, longAgo);
   await pod.hang();
-  await until(pod.deletions, (count) => count === 1);
+  await readUntil(pod.deletions, (count) => count === 1);
   expect(pod.upkeep.events.list().map(({ message }) => message)).toContainEqual(
     expect.stringMatching(
       /^Restarting the node \(kubernetes\): the node hangs: it runs since 2026-05-01T12:00:00\.000Z and has not answered for \d+ s/,

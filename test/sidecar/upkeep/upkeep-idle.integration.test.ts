@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
-import { until } from "#sidecar/testing/until.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 
 /** A node.conf with drift, of a node whose chain makes no block. */
 const idleConfig = driftedConfig.replace("node-7", "frozen-7");
@@ -17,7 +17,7 @@ test.concurrent("a chain that makes no block does not keep a restart from being 
     GATEHOUSE_SIDECAR_RESTART_SETTLE_MS: String(4 * watchedForMs),
   });
   await upkeep.reason("HeightAdvancing", "Quiet");
-  await until(node.starts, (starts) => starts === 2);
+  await readUntil(node.starts, (starts) => starts === 2);
   await upkeep.reason("RestartSettled", "Idle", 20_000);
   expect(await node.starts()).toBe(2);
   expect(upkeep.state.hold.get()).toBeUndefined();
@@ -28,7 +28,7 @@ test.concurrent("a chain that was at rest before anybody watched it has all of t
   await using node = await createFakeNode(idleConfig);
   await node.start();
   await using upkeep = await runUpkeep(node);
-  await until(node.starts, (starts) => starts === 2);
+  await readUntil(node.starts, (starts) => starts === 2);
   await upkeep.reason("RestartSettled", "Idle", 20_000);
   expect(await node.starts()).toBe(2);
   expect(upkeep.state.hold.get()).toBeUndefined();

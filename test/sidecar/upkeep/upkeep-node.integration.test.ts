@@ -5,8 +5,8 @@ import { ownCommand } from "#daemon/command-line/own-command.ts";
 import { createFakeNode, startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { openUpkeepState } from "#sidecar/upkeep/state/upkeep-state.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import { until } from "#sidecar/testing/until.ts";
 import { runResumeCommand } from "#sidecar/upkeep/control/resume-command.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 
 /** Puts another node_cli in place and returns what a person reads about it. */
 async function wordsAbout(text: string | undefined, reason: string, mode = 0o755): Promise<string> {
@@ -67,7 +67,7 @@ test("a start by hand that comes before the sidecar's own is no failure", async 
   const raced = `#!/bin/sh\n./ops-by-hand "$@" || exit 1\nif [ "$1" = start ]; then echo "${words}" >&2; exit 1; fi\n`;
   await writeFile(ops, raced, { mode: 0o755 });
   await using upkeep = await runUpkeep(node);
-  await until(node.starts, (starts) => starts === 2);
+  await readUntil(node.starts, (starts) => starts === 2);
   await upkeep.reason("RestartSettled", "Idle");
   expect(upkeep.state.hold.get()).toBeUndefined();
   expect(await node.running()).toBe(await node.config());
@@ -86,7 +86,7 @@ test("a restart that a killed sidecar left half done is ended by the next one", 
   const stateDirectory = join(node.workspace, "state");
   {
     await using upkeep = await runUpkeep(node, {}, { stateDirectory });
-    await until(node.starts, (starts) => starts === 2);
+    await readUntil(node.starts, (starts) => starts === 2);
     await upkeep.reason("RestartSettled", "Idle");
   }
   {
@@ -96,7 +96,7 @@ test("a restart that a killed sidecar left half done is ended by the next one", 
   }
   await node.stop();
   await using upkeep = await runUpkeep(node, {}, { stateDirectory });
-  await until(node.starts, (starts) => starts === 3);
+  await readUntil(node.starts, (starts) => starts === 3);
   await upkeep.reason("RestartSettled", "Idle");
   expect(upkeep.events.list().map(({ message }) => message)).toContain(
     "Restarting the node (ops): a restart was interrupted: a test.",
@@ -107,12 +107,12 @@ test("a restart that a killed sidecar left half done is ended by the next one", 
 test("a node that answers but stays at its height is rolled back; gatehouse resume lifts the hold", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "1000" });
-  await until(node.starts, (starts) => starts === 2);
+  await readUntil(node.starts, (starts) => starts === 2);
   await upkeep.reason("RestartSettled", "Idle");
   const healthy = await node.config();
   await writeFile(node.configPath, healthy.replace("12345678901234567890", '"frozen"'));
   await upkeep.reason("Unheld", "Held", 20_000);
-  const message = await until(
+  const message = await readUntil(
     () => upkeep.board.get("Unheld")?.message ?? "",
     (text) => text.includes("After one more restart it is back."),
   );
@@ -138,11 +138,11 @@ test("a hold outlives the sidecar's own restart, although the node is down and i
   const stateDirectory = join(node.workspace, "state");
   {
     await using upkeep = await runUpkeep(node, {}, { stateDirectory });
-    await until(node.starts, (starts) => starts === 2);
+    await readUntil(node.starts, (starts) => starts === 2);
     await upkeep.reason("RestartSettled", "Idle");
     const healthy = await node.config();
     await writeFile(node.configPath, healthy.replace("12345678901234567890", '"crash"'));
-    await until(
+    await readUntil(
       () => upkeep.board.get("Unheld")?.message ?? "",
       (text) => text.includes("it is back."),
     );
@@ -159,14 +159,14 @@ test("a hold outlives the sidecar's own restart, although the node is down and i
 test("a restart that is not needed is not made: only comments changed", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node);
-  await until(node.starts, (starts) => starts === 2);
+  await readUntil(node.starts, (starts) => starts === 2);
   await upkeep.reason("RestartSettled", "Idle");
   const text = await node.config();
   await writeFile(node.configPath, text.replace("the operator's own words", "other words"));
   const passes = async () => Number(/^gatehouse_upkeep_passes_total (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
   const before = await passes();
   upkeep.upkeep.wake();
-  await until(passes, (count) => count > before);
+  await readUntil(passes, (count) => count > before);
   expect(upkeep.board.get("RestartSettled")?.reason).toBe("Idle");
   expect(await node.config()).toContain("other words");
 });
@@ -183,7 +183,9 @@ test("an upgrade under the sidecar's eyes migrates the keys, values kept, once t
   await node.install("0.16.0-rc.1");
   await node.stop();
   await node.start();
-  expect(await until(node.config, (text) => !text.includes("pamir"))).toContain('"storage_cetina_job_name": "node-7"');
+  expect(await readUntil(node.config, (text) => !text.includes("pamir"))).toContain(
+    '"storage_cetina_job_name": "node-7"',
+  );
 });
 
 test("a state directory that can't keep the healthy configuration has a restart verified once", async () => {
@@ -191,9 +193,9 @@ test("a state directory that can't keep the healthy configuration has a restart 
   const stateDirectory = join(node.workspace, "state");
   await mkdir(join(stateDirectory, "healthy.conf"), { recursive: true });
   await using upkeep = await runUpkeep(node, {}, { stateDirectory });
-  await until(node.starts, (starts) => starts === 2);
+  await readUntil(node.starts, (starts) => starts === 2);
   const reported = () => upkeep.events.list().filter(({ message }) => message.includes("could not be kept"));
-  await until(reported, (events) => events.length === 1);
+  await readUntil(reported, (events) => events.length === 1);
   await upkeep.reason("RestartSettled", "Idle");
   expect(upkeep.state.restartInFlight.get()).toBeUndefined();
   expect(await upkeep.metrics.metrics()).toContain('gatehouse_node_restarts_total{cause="unverified"} 0');

@@ -5,9 +5,9 @@ import { expect, test } from "vitest";
 import { ownCommand } from "#daemon/command-line/own-command.ts";
 import { startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import { until } from "#sidecar/testing/until.ts";
 import { runResumeCommand } from "#sidecar/upkeep/control/resume-command.ts";
 import { openUpkeepState } from "#sidecar/upkeep/state/upkeep-state.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 
 async function temporary() {
   const path = await mkdtemp(join(tmpdir(), "gatehouse-resume-"));
@@ -20,11 +20,11 @@ test("gatehouse resume takes another writer of node.conf for stopped", async () 
     GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "ours",
     GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
   });
-  await until(node.config, (text) => text.includes('"ours"'));
+  await readUntil(node.config, (text) => text.includes('"ours"'));
   const ours = await node.config();
   for (let corrections = await upkeep.corrections(), index = 1; index <= 4; index += 1) {
     await writeFile(node.configPath, ours.replace('"ours"', '"theirs"'));
-    await until(upkeep.corrections, (count) => count === corrections + index);
+    await readUntil(upkeep.corrections, (count) => count === corrections + index);
   }
   const { message } = await upkeep.reason("SoleWriter", "Contested");
   const command = `${ownCommand()} resume --state-directory ${upkeep.stateDirectory}`;
@@ -45,7 +45,7 @@ test.each([
   const environment = { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" };
   {
     await using before = await runUpkeep(node, environment, { stateDirectory: directory.path });
-    await until(node.starts, (starts) => starts === 2);
+    await readUntil(node.starts, (starts) => starts === 2);
     await before.reason("RestartSettled", "Idle");
   }
   await node.stop();
@@ -59,7 +59,7 @@ test.each([
     { stateDirectory: directory.path },
   );
   if (isAsked) {
-    await until(node.starts, (starts) => starts === 3);
+    await readUntil(node.starts, (starts) => starts === 3);
   } else {
     const { message } = await upkeep.reason("RestartSettled", "BudgetExhausted");
     expect(message).toContain("(a test says so, so what failed is tried again: node.conf was changed)");

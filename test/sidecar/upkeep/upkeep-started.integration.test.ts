@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import { until } from "#sidecar/testing/until.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 
 const hourMs = 3_600_000;
 
@@ -66,14 +66,14 @@ test.each([
     GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
   });
   // The node reads the first correction by the restart that it needs.
-  await until(engine.restarts, (restarts) => restarts === 1);
+  await readUntil(engine.restarts, (restarts) => restarts === 1);
   await upkeep.reason("RestartSettled", "Idle");
   const corrected = await upkeep.corrections();
   const before = said(upkeep).length;
   startedAtMs = started.startedAtMs(Date.now());
   await writeFile(node.configPath, driftedConfig);
-  await until(upkeep.corrections, (corrections) => corrections > corrected);
-  await until(
+  await readUntil(upkeep.corrections, (corrections) => corrections > corrected);
+  await readUntil(
     () => said(upkeep),
     ([newest, ...older]) => older.length >= before && newest !== undefined && started.words.test(newest),
   );
@@ -115,19 +115,19 @@ test.each<[string, (from: string, to: string) => Promise<void>]>([
       GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
       GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "200",
     });
-    await until(engine.restarts, (restarts) => restarts === 1);
+    await readUntil(engine.restarts, (restarts) => restarts === 1);
     await upkeep.reason("RestartSettled", "Idle");
     const older = join(node.workspace, "older", "node.conf");
     await mkdir(dirname(older));
     await writeFile(older, (await readFile(join(own, "node.conf"), "utf8")).replace("12345678901234567890", "7"));
     await upkeep.reason("ConfigCurrent", "AsDesired");
     startedAtMs = Date.now() + 50;
-    await until(
+    await readUntil(
       () => Date.now(),
       (nowMs) => nowMs > startedAtMs + 300,
     );
     await put(older, join(own, "node.conf"));
-    await until(engine.restarts, (restarts) => restarts === 2);
+    await readUntil(engine.restarts, (restarts) => restarts === 2);
     await upkeep.reason("RestartSettled", "Idle");
   },
 );

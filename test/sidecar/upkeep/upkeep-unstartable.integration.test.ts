@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import { until } from "#sidecar/testing/until.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 
 test("a start command that the system refuses to run leads to one roll-back and a hold that names the cause", async () => {
   await using node = await startFakeNode();
@@ -17,7 +17,7 @@ test("a start command that the system refuses to run leads to one roll-back and 
     GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "500",
     GATEHOUSE_SIDECAR_OPS_START: '["./start-it"]',
   });
-  const message = await until(
+  const message = await readUntil(
     () => upkeep.board.get("Unheld")?.message ?? "",
     (text) => text.includes("One more restart did not help"),
   );

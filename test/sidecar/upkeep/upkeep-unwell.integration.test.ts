@@ -4,8 +4,8 @@ import { expect, test } from "vitest";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { blockTimeMs } from "#sidecar/testing/fake-node-programs.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import { until } from "#sidecar/testing/until.ts";
 import { answersRpc, serveNode } from "#sidecar/testing/watched-node.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 
 const quick = {
   GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "300",
@@ -19,7 +19,7 @@ const allowed = { ...quick, GATEHOUSE_SIDECAR_LAG_RESTART: "true" };
 async function settled(node: FakeNode, environment: Readonly<Record<string, string>>): Promise<RunningUpkeep> {
   await node.start();
   const upkeep = await runUpkeep(node, environment);
-  await until(node.starts, (starts) => starts === 2);
+  await readUntil(node.starts, (starts) => starts === 2);
   return upkeep;
 }
 
@@ -27,14 +27,14 @@ async function settled(node: FakeNode, environment: Readonly<Record<string, stri
 async function steady(upkeep: RunningUpkeep): Promise<void> {
   const height = async () => Number(/^gatehouse_node_height_blocks (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
   const before = await height();
-  await until(height, (now) => now >= before + 30);
+  await readUntil(height, (now) => now >= before + 30);
 }
 
 /** Waits until some more passes were made. */
 async function passes(upkeep: RunningUpkeep, count: number): Promise<void> {
   const made = async () => Number(/^gatehouse_upkeep_passes_total (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
   const before = await made();
-  await until(made, (now) => now >= before + count);
+  await readUntil(made, (now) => now >= before + count);
 }
 
 /** An endpoint of the same chain that is always far ahead. */
@@ -57,7 +57,7 @@ test("a node that stalls is restarted if that is allowed, and the reason is repo
   await upkeep.reason("RestartSettled", "Idle");
   await steady(upkeep);
   await node.stall();
-  await until(node.starts, (starts) => starts === 3);
+  await readUntil(node.starts, (starts) => starts === 3);
   await upkeep.reason("HeightAdvancing", "Advancing");
   await upkeep.reason("RestartSettled", "Idle");
   expect(upkeep.events.list().map(({ message }) => message)).toContainEqual(
@@ -110,11 +110,11 @@ test("a node that catches up with its references is left to it, and restarted on
   await upkeep.reason("HeightCurrent", "Behind");
   const lag = async () => Number(/^gatehouse_node_lag_blocks (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
   const before = await lag();
-  await until(lag, (now) => now < before - 80);
+  await readUntil(lag, (now) => now < before - 80);
   expect(await node.starts()).toBe(2);
   expect(upkeep.board.get("RestartSettled")?.message).toBe("No restart is due.");
   await node.stall();
-  await until(node.starts, (starts) => starts === 3);
+  await readUntil(node.starts, (starts) => starts === 3);
 });
 
 test("a node that was started by hand and replays its log is left to it, and until when is reported", async () => {
@@ -128,7 +128,7 @@ test("a node that was started by hand and replays its log is left to it, and unt
   await node.opensAfter(3_000);
   await node.stop();
   const started = node.start();
-  const message = await until(
+  const message = await readUntil(
     () => upkeep.board.get("RestartSettled")?.message ?? "",
     (text) => text.startsWith("No restart is due: "),
   );
@@ -149,7 +149,7 @@ test("a node whose process has ended is not taken for one that starts", async ()
   await upkeep.reason("RpcAnswering", "Answering");
   await passes(upkeep, 2);
   await node.stop();
-  await until(node.starts, (starts) => starts === 3);
+  await readUntil(node.starts, (starts) => starts === 3);
   await upkeep.reason("RestartSettled", "Idle");
   expect(upkeep.events.list().map(({ message }) => message)).toContainEqual(
     expect.stringMatching(/^Restarting the node \(ops\): the node has been unwell for \d+ s: Refused \(/),
@@ -174,7 +174,7 @@ test("a node whose process can't be seen is restarted when it has not answered f
   await upkeep.reason("RestartSettled", "Idle");
   const stoppedMs = Date.now();
   await node.stop();
-  await until(node.starts, (starts) => starts === 3);
+  await readUntil(node.starts, (starts) => starts === 3);
   expect(Date.now() - stoppedMs).toBeGreaterThanOrEqual(2_000);
   await upkeep.reason("RestartSettled", "Idle");
 });

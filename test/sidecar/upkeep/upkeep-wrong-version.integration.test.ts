@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import { until } from "#sidecar/testing/until.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 
 const quick = {
   GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
@@ -36,7 +36,7 @@ cat '${at("lie")}'
       await writeFile(at("lie"), `${answer}\n`);
       await writeFile(at("times"), String(times));
       const before = await asked();
-      await until(asked, (count) => count >= before + Math.min(times, 10));
+      await readUntil(asked, (count) => count >= before + Math.min(times, 10));
     },
     stop: () => rm(at("times"), { force: true }),
     asked,
@@ -48,7 +48,7 @@ const passes = async (upkeep: RunningUpkeep) =>
 
 async function someMorePasses(upkeep: RunningUpkeep): Promise<void> {
   const before = await passes(upkeep);
-  await until(
+  await readUntil(
     () => passes(upkeep),
     (count) => count >= before + 5,
   );
@@ -64,12 +64,12 @@ test.each([
   await using node = await createFakeNode();
   const cli = await nodeCliThatLies(node);
   await using upkeep = await runUpkeep(node, quick);
-  await until(node.config, renamed);
+  await readUntil(node.config, renamed);
   await upkeep.reason("ConfigCurrent", "AsDesired");
   const corrections = await upkeep.corrections();
   await cli.lie(answer, 1);
   const before = await cli.asked();
-  await until(cli.asked, (count) => count >= before + 4);
+  await readUntil(cli.asked, (count) => count >= before + 4);
   await someMorePasses(upkeep);
   expect(upkeep.board.get("VersionAgreed")?.message).toBe("The node's version is 0.16.2 (node_cli --version).");
   expect(upkeep.board.get("ConfigValid")?.reason).toBe("Valid");
@@ -84,7 +84,7 @@ test("a first answer of node_cli that is wrong does not count either", async () 
   await writeFile(join(node.workspace, "lie"), "node_cli 0.9.0\n");
   await writeFile(join(node.workspace, "times"), "1");
   await using upkeep = await runUpkeep(node, quick);
-  await until(node.config, renamed);
+  await readUntil(node.config, renamed);
   await upkeep.reason("VersionAgreed", "Agreed");
   expect(await cli.asked()).toBeGreaterThan(1);
   expect(upkeep.events.list().filter(({ kind }) => kind === "version")).toEqual([]);
@@ -94,7 +94,7 @@ test("a node_cli that goes on reporting a version whose layout is not there lead
   await using node = await createFakeNode();
   const cli = await nodeCliThatLies(node);
   await using upkeep = await runUpkeep(node, quick);
-  await until(node.config, renamed);
+  await readUntil(node.config, renamed);
   await upkeep.reason("ConfigCurrent", "AsDesired");
   await cli.lie("node_cli 0.9.0", 1_000_000);
   const { message } = await upkeep.reason("VersionAgreed", "Disagreement");

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import { until } from "#sidecar/testing/until.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 
 const hashOf = (text: string) => createHash("sha256").update(text).digest("hex");
 
@@ -18,7 +18,7 @@ async function auditOf(stateDirectory: string): Promise<readonly Record<string, 
 test.concurrent("drift is corrected on disk, the node is restarted with it and comes back", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node);
-  const running = await until(node.running, (text) => text.includes('"storage_cetina_job_name": "node-7"'));
+  const running = await readUntil(node.running, (text) => text.includes('"storage_cetina_job_name": "node-7"'));
   expect(running).toContain("// the operator's own words");
   expect(running).toContain("12345678901234567890");
   expect(running).not.toContain("pamir");
@@ -52,13 +52,13 @@ test.concurrent("drift is corrected on disk, the node is restarted with it and c
 test.concurrent("a node that does not come back gets its last healthy configuration, and a hold", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node);
-  await until(node.starts, (starts) => starts === 2);
+  await readUntil(node.starts, (starts) => starts === 2);
   await upkeep.reason("RestartSettled", "Idle");
   const healthy = await node.config();
   await writeFile(node.configPath, healthy.replace("12345678901234567890", '"crash"'));
   await upkeep.reason("Unheld", "Held", 20_000);
-  await until(node.config, (text) => text === healthy);
-  const held = await until(
+  await readUntil(node.config, (text) => text === healthy);
+  const held = await readUntil(
     async () => upkeep.board.get("Unheld")?.message ?? "",
     (message) => message.includes("After one more restart it is back."),
   );
@@ -86,7 +86,7 @@ test.concurrent("a node that does not come back gets its last healthy configurat
 test.concurrent("a half-written node.conf is named with line and column, then repaired from the last good one", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_UPKEEP_RESTORE_AFTER_MS: "300" });
-  await until(node.starts, (starts) => starts === 2);
+  await readUntil(node.starts, (starts) => starts === 2);
   await upkeep.reason("ConfigCurrent", "AsDesired");
   const good = await node.config();
   await upkeep.reason("RestartSettled", "Idle");

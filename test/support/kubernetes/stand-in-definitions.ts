@@ -1,5 +1,5 @@
-import type { ApiServer } from "./api-server.ts";
 import { until } from "#daemon/testing/until.ts";
+import type { ApiServer } from "./api-server.ts";
 
 /** A kind that a cluster learns from a controller that is installed into it. */
 type Kind = Readonly<{ group: string; version: string; kind: string; plural: string; isClusterWide?: true }>;

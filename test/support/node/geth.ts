@@ -4,8 +4,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { freePorts } from "#daemon/testing/free-ports.ts";
-import { isExecutable } from "../is-executable.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { isExecutable } from "../is-executable.ts";
 
 /** Chain that geth runs with `--dev`. */
 export const gethChainId = 1_337;

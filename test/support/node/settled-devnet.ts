@@ -2,7 +2,7 @@ import type { Clock } from "#daemon/clock.ts";
 import type { Environment } from "#daemon/settings/environment.ts";
 import { runUpgradeCommand, type UpgradeOptions } from "#sidecar/upkeep/control/upgrade-command.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import { until } from "#sidecar/testing/until.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 import { callRpc } from "../call-rpc.ts";
 import { startDevnetWorkspace, type DevnetWorkspace } from "./devnet-workspace.ts";
 
@@ -32,7 +32,7 @@ export async function waitUntilSettled(node: DevnetWorkspace, upkeep: RunningUpk
   await upkeep.reason("AutoPruneOn", "On", 40_000);
   await upkeep.reason("RestartSettled", "Idle", 40_000);
   await upkeep.reason("ConfigCurrent", "AsDesired", 40_000);
-  await until(
+  await readUntil(
     () => readHeight(node),
     (height) => height > 3,
   );

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import axe, { type AxeResults } from "axe-core";
 import { expect } from "vitest";
 import type { Browser, Page } from "playwright-core";
-import { isLong } from "../run-size.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { isLong } from "../run-size.ts";
 
 /** A status page in a browser, with what a person could not see: what the browser complains about. */
 export type StatusPage = AsyncDisposable & Readonly<{ page: Page; complaints: () => readonly string[] }>;

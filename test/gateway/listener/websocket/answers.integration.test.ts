@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
-import { startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const request = (id: unknown, method: string, params: unknown = []) =>
   JSON.stringify({ jsonrpc: "2.0", id, method, params });
@@ -12,7 +13,7 @@ describe("answers over WebSocket", () => {
   let gateway: TestGateway;
   const start = async (given: Record<string, object> = {}) => {
     gateway = await startTestGateway(node, { tiers: { public: limitlessTier }, ...given });
-    await until("the gateway follows the node's heads", () => node.subscriptions() === 1);
+    await until("the gateway follows the node's heads", generousMs, () => node.subscriptions() === 1);
   };
   beforeEach(async () => {
     node = await startFakeNode();
@@ -36,7 +37,7 @@ describe("answers over WebSocket", () => {
       '{"jsonrpc":"2.0","id":"own","error":{"code":-32008,"message":"response too large"}}',
     );
     node.newHead(1_001);
-    await until("the subscription goes on", () => client.texts.at(-1)?.includes('"0x3e9"') === true);
+    await until("the subscription goes on", generousMs, () => client.texts.at(-1)?.includes('"0x3e9"') === true);
     expect(client.socket.readyState).toBe(client.socket.OPEN);
   });
 
@@ -88,11 +89,11 @@ describe("answers over WebSocket", () => {
     for (let id = 1; id <= calls; id += 1) client.socket.send(request(id, "eth_gasPrice"));
     const answered = async () =>
       Number(/^gatehouse_gateway_reads_total\{.*source="cache".*\} (\d+)$/m.exec(await metrics())?.[1] ?? 0);
-    await until("some are answered", async () => (await answered()) > 0);
+    await until("some are answered", generousMs, async () => (await answered()) > 0);
     // All of them could be answered at once, from the cache.
     expect(await answered()).toBeLessThan(calls / 2);
     client.socket.resume();
-    await until("all came", () => client.texts.length === calls + 1);
+    await until("all came", generousMs, () => client.texts.length === calls + 1);
     expect(client.texts.slice(1).map((text) => (JSON.parse(text) as { id: number }).id)).toEqual(
       Array.from({ length: calls }, (_, at) => at + 1),
     );
@@ -113,7 +114,7 @@ describe("answers over WebSocket", () => {
     });
     await using client = await connectTestClient(gateway.url);
     for (let id = 0; id < 100; id += 1) client.socket.send(request(id, "eth_syncing"));
-    await until("all are answered", () => client.texts.length === 100);
+    await until("all are answered", generousMs, () => client.texts.length === 100);
     expect(state.most).toBeLessThanOrEqual(4);
   });
 });

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient, type TestClient } from "#gateway/testing/test-client.ts";
-import { startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 type Notification = Readonly<{ params: { subscription: string; result: Record<string, unknown> } }>;
 
@@ -41,9 +42,11 @@ describe("a gap in the node's WebSocket", () => {
   beforeEach(async () => {
     node = await startFakeNode();
     gateway = await startTestGateway(node, { webSocket: { reconnectMs: 50, bridgeMs: 5_000, bridgeBlocks: 8 } });
-    await until("the gateway follows the node's heads", () => node.subscriptions() === 1);
+    await until("the gateway follows the node's heads", generousMs, () => node.subscriptions() === 1);
     node.newHead(1_001, hash(1_001));
-    await until("the head is known", async () => (await gateway.metrics.metrics()).includes("head_block_number 1001"));
+    await until("the head is known", generousMs, async () =>
+      (await gateway.metrics.metrics()).includes("head_block_number 1001"),
+    );
   });
   afterEach(async () => {
     await gateway[Symbol.asyncDispose]();
@@ -67,6 +70,7 @@ describe("a gap in the node's WebSocket", () => {
     node.newLog(log(1_002, 0));
     await until(
       "both have what was live",
+      generousMs,
       () => reported(one, heads).length === 1 && reported(other, equalLogs).length === 1,
     );
     node.answer(({ method }) => (method === "eth_getLogs" ? [log(1_002, 0), log(1_002, 1), log(1_004, 0)] : "0x1"));
@@ -74,11 +78,12 @@ describe("a gap in the node's WebSocket", () => {
     node.cutLink();
     for (const number of [1_003, 1_004]) node.newHead(number, hash(number));
     node.takeLinks(true);
-    await until("the gap is bridged", () => gaps("bridged"));
+    await until("the gap is bridged", generousMs, () => gaps("bridged"));
     node.newHead(1_005, hash(1_005));
     node.newLog(log(1_005, 0));
     await until(
       "the live ones come",
+      generousMs,
       () => reported(one, heads).length === 4 && reported(other, equalLogs).length === 4,
     );
     expect(reported(one, heads).map(({ hash: own }) => own)).toEqual(
@@ -104,14 +109,14 @@ describe("a gap in the node's WebSocket", () => {
     node.newHead(1_002, hash(1_002));
     node.newHead(1_003, hash(1_003));
     for (const entry of [log(1_002, 0), log(1_003, 0), log(1_003, 1)]) node.newLog(entry);
-    await until("all came", () => reported(one, heads).length === 2 && reported(one, logs).length === 3);
+    await until("all came", generousMs, () => reported(one, heads).length === 2 && reported(one, logs).length === 3);
     node.answer(({ method }) => (method === "eth_getLogs" ? [log(1_002, 0), log(1_003, 0, "f")] : "0x1"));
     node.takeLinks(false);
     node.cutLink();
     for (const number of [1_003, 1_004]) node.newHead(number, hash(number, "f"));
     node.takeLinks(true);
-    await until("the gap is bridged", () => gaps("bridged"));
-    await until("all came", () => reported(one, heads).length === 4 && reported(one, logs).length === 6);
+    await until("the gap is bridged", generousMs, () => gaps("bridged"));
+    await until("all came", generousMs, () => reported(one, heads).length === 4 && reported(one, logs).length === 6);
     expect(
       reported(one, heads)
         .map(({ hash: own }) => own)
@@ -129,7 +134,7 @@ describe("a gap in the node's WebSocket", () => {
   it("is bridged at the second attempt when the connection is lost again during the first", async () => {
     const { one, other, heads, logs } = await startClients();
     node.newHead(1_002, hash(1_002));
-    await until("the live one came", () => reported(one, heads).length === 1);
+    await until("the live one came", generousMs, () => reported(one, heads).length === 1);
     let finish: (() => void) | undefined;
     node.answer(({ id, method }, response) => {
       if (method !== "eth_getLogs" || finish !== undefined) return method === "eth_getLogs" ? [log(1_003, 0)] : "0x1";
@@ -140,13 +145,13 @@ describe("a gap in the node's WebSocket", () => {
     node.cutLink();
     node.newHead(1_003, hash(1_003));
     node.takeLinks(true);
-    await until("the first attempt waits for the logs", () => finish !== undefined);
+    await until("the first attempt waits for the logs", generousMs, () => finish !== undefined);
     node.cutLink();
     node.newHead(1_004, hash(1_004));
-    await until("the gap is bridged", () => gaps("bridged"));
+    await until("the gap is bridged", generousMs, () => gaps("bridged"));
     finish?.();
     node.newHead(1_005, hash(1_005));
-    await until("the live one comes", () => reported(one, heads).length === 4);
+    await until("the live one comes", generousMs, () => reported(one, heads).length === 4);
     expect(reported(one, heads).map(({ hash: own }) => own)).toEqual(
       [1_002, 1_003, 1_004, 1_005].map((at) => hash(at)),
     );
@@ -163,26 +168,26 @@ describe("a gap in the node's WebSocket", () => {
     node.takeLinks(true);
     expect([(await one.closed)[0], (await other.closed)[0]]).toEqual([1012, 1012]);
     expect(await gaps("closed")).toBe(true);
-    await until("the gateway follows the node again", () => node.subscriptions() === 1);
+    await until("the gateway follows the node again", generousMs, () => node.subscriptions() === 1);
     await using again = await connectTestClient(gateway.url);
     const heads = await subscribe(again, ["newHeads"]);
     node.newHead(1_020, hash(1_020));
-    await until("heads come", () => reported(again, heads).length === 1);
+    await until("heads come", generousMs, () => reported(again, heads).length === 1);
   });
 
   it("closes clients when the connection stays away, and refuses subscriptions meanwhile", async () => {
     await gateway[Symbol.asyncDispose]();
     gateway = await startTestGateway(node, { webSocket: { reconnectMs: 20, bridgeMs: 400 } });
-    await until("the gateway follows the node's heads", () => node.subscriptions() === 1);
+    await until("the gateway follows the node's heads", generousMs, () => node.subscriptions() === 1);
     const { one, other } = await startClients();
     node.takeLinks(false);
     node.cutLink();
-    await until("subscriptions are gone", () => node.subscriptions() === 0);
+    await until("subscriptions are gone", generousMs, () => node.subscriptions() === 0);
     await using late = await connectTestClient(gateway.url);
     expect(await late.ask(request("eth_subscribe", ["newHeads"]))).toContain("the node does not answer");
     expect([(await one.closed)[0], (await other.closed)[0]]).toEqual([1012, 1012]);
     node.takeLinks(true);
-    await until("the gateway follows the node again", () => node.subscriptions() === 1);
+    await until("the gateway follows the node again", generousMs, () => node.subscriptions() === 1);
   });
 
   it("leaves no subscription behind at the node when its clients go meanwhile", async () => {
@@ -193,7 +198,7 @@ describe("a gap in the node's WebSocket", () => {
     other.socket.terminate();
     await Promise.all([one.closed, other.closed]);
     node.takeLinks(true);
-    await until("the gap is bridged", () => gaps("bridged"));
-    await until("only the gateway's own is left", () => node.subscriptions() === 1);
+    await until("the gap is bridged", generousMs, () => gaps("bridged"));
+    await until("only the gateway's own is left", generousMs, () => node.subscriptions() === 1);
   });
 });

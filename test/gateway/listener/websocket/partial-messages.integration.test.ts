@@ -1,7 +1,8 @@
 import { connect } from "node:net";
 import { expect, it } from "vitest";
 import { startFakeNode } from "#gateway/testing/fake-node.ts";
-import { startTestGateway, until } from "#gateway/testing/test-gateway.ts";
+import { startTestGateway } from "#gateway/testing/test-gateway.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const handshake = [
   "GET / HTTP/1.1",
@@ -21,15 +22,15 @@ it("lets a client go soon whose message may not be held, though it sends on and 
   socket.on("data", (bytes: Buffer) => received.push(bytes));
   socket.on("error", () => socket.destroy());
   socket.write(`${handshake}\r\n\r\n`);
-  await until("it is a WebSocket", () => Buffer.concat(received).includes("101 Switching Protocols"));
+  await until("it is a WebSocket", generousMs, () => Buffer.concat(received).includes("101 Switching Protocols"));
   // A masked text frame of a mebibyte, of which a part comes.
   const head = Buffer.from([0x81, 0xff, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0]);
   socket.write(Buffer.concat([head, Buffer.alloc(60_000, " ")]));
   const sending = setInterval(() => socket.write(" "), 100);
   const tryAgainLater = Buffer.from([0x03, 0xf5]);
-  await until("it is told why", () => Buffer.concat(received).includes(tryAgainLater));
+  await until("it is told why", generousMs, () => Buffer.concat(received).includes(tryAgainLater));
   const reportedAt = performance.now();
-  await until("it is gone", async () =>
+  await until("it is gone", generousMs, async () =>
     (await gateway.metrics.metrics()).includes('gatehouse_connections{listener="public"} 0'),
   );
   clearInterval(sending);

@@ -2,7 +2,8 @@ import { expect, it } from "vitest";
 import { startFakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient, type TestClient } from "#gateway/testing/test-client.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
-import { startTestGateway, until } from "#gateway/testing/test-gateway.ts";
+import { startTestGateway } from "#gateway/testing/test-gateway.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const logsOf = (at: number) =>
   JSON.stringify({
@@ -24,7 +25,7 @@ it("subscriptions at the node are bounded in all and by caller, equal ones are o
     callers: { trustedProxies: ["127.0.0.1"] },
     webSocket: { upstreamSubscriptions: 3, upstreamSubscriptionsPerCaller: 2 },
   });
-  await until("the gateway follows the node's heads", () => node.subscriptions() === 1);
+  await until("the gateway follows the node's heads", generousMs, () => node.subscriptions() === 1);
   const from = (address: string) => connectTestClient(gateway.url, { "X-Forwarded-For": address });
   await using first = await from("9.9.9.1");
   await using second = await from("9.9.9.1");
@@ -38,7 +39,7 @@ it("subscriptions at the node are bounded in all and by caller, equal ones are o
   expect(await subscribe(other, 4)).toBe("too many different subscriptions; try again later");
   expect(node.subscriptions()).toBe(4);
   first.socket.terminate();
-  await until("what only it had is ended", () => node.subscriptions() === 3);
+  await until("what only it had is ended", generousMs, () => node.subscriptions() === 3);
   expect(await subscribe(other, 4)).toBe("subscribed");
   expect(await gateway.metrics.metrics()).toContain(
     'gatehouse_gateway_limited_total{limit="subscriptions",tier="public"} 3',

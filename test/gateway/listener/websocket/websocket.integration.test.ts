@@ -2,7 +2,8 @@ import { connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
-import { startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 const request = (id: unknown, method: string, params: unknown = []) =>
   JSON.stringify({ jsonrpc: "2.0", id, method, params });
@@ -18,7 +19,7 @@ describe("WebSocket", () => {
   beforeEach(async () => {
     node = await startFakeNode();
     gateway = await startTestGateway(node);
-    await until("the gateway follows the node's heads", () => node.subscriptions() === 1);
+    await until("the gateway follows the node's heads", generousMs, () => node.subscriptions() === 1);
   });
   afterEach(async () => {
     await gateway[Symbol.asyncDispose]();
@@ -45,10 +46,10 @@ describe("WebSocket", () => {
       socket.on("data", (bytes: Buffer) => (received = Buffer.concat([received, bytes])));
       socket.on("error", () => socket.destroy());
       socket.write(upgrade);
-      await until("the upgrade is answered", () => received.includes("\r\n\r\n"));
+      await until("the upgrade is answered", generousMs, () => received.includes("\r\n\r\n"));
       const headBytes = received.indexOf("\r\n\r\n") + 4;
       socket.write(frames);
-      await until("the answer is there", () => done(received.subarray(headBytes)));
+      await until("the answer is there", generousMs, () => done(received.subarray(headBytes)));
       socket.destroy();
       return received.subarray(headBytes);
     };
@@ -78,7 +79,11 @@ describe("WebSocket", () => {
     await first.ask(request(1, "eth_subscribe", ["logs", { topics: null, address: `0x${"ab".repeat(20)}` }]));
     expect(node.subscriptions()).toBe(2);
     node.newHead(1_001);
-    await until("both have their notifications", () => first.texts.length === 3 && second.texts.length === 5);
+    await until(
+      "both have their notifications",
+      generousMs,
+      () => first.texts.length === 3 && second.texts.length === 5,
+    );
     const notification = JSON.parse(first.texts.at(-1) ?? "") as object;
     expect(notification).toMatchObject({
       jsonrpc: "2.0",
@@ -100,7 +105,7 @@ describe("WebSocket", () => {
       return "0x1";
     });
     const reply = await client.ask(`[${request(1, "eth_subscribe", ["newHeads"])},${request(2, "eth_syncing")}]`);
-    await until("a notification comes", () => client.texts.length >= 2);
+    await until("a notification comes", generousMs, () => client.texts.length >= 2);
     expect(client.texts[0]).toBe(reply);
   });
 
@@ -115,13 +120,13 @@ describe("WebSocket", () => {
   it("closes subscribed clients when the node's connection is lost and is not to be bridged", async () => {
     await gateway[Symbol.asyncDispose]();
     gateway = await startTestGateway(node, { webSocket: { bridgeMs: 0 } });
-    await until("the gateway follows the node's heads", () => node.subscriptions() === 1);
+    await until("the gateway follows the node's heads", generousMs, () => node.subscriptions() === 1);
     await using client = await connectTestClient(gateway.url);
     await client.ask(request(1, "eth_subscribe", ["newHeads"]));
     node.cutLink();
     expect((await client.closed)[0]).toBe(1012);
     expect(await gateway.metrics.metrics()).toContain('gatehouse_gateway_websocket_drops_total{reason="lost"} 1');
-    await until("the gateway is subscribed again", () => node.subscriptions() === 1);
+    await until("the gateway is subscribed again", generousMs, () => node.subscriptions() === 1);
   });
 
   it("closes clients with 1001 when it stops", async () => {
@@ -140,7 +145,7 @@ describe("WebSocket", () => {
     });
     const first = client.ask(request(1, "eth_syncing"));
     client.socket.send(request(2, "eth_syncing"));
-    await until("both are at the node", () => finish.length === 2);
+    await until("both are at the node", generousMs, () => finish.length === 2);
     const stopped = gateway[Symbol.asyncDispose]();
     client.socket.send(request(3, "eth_syncing"));
     finish[0]?.();
@@ -161,11 +166,11 @@ describe("WebSocket", () => {
     const notifications = 200;
     for (let sent = 1; sent <= notifications; sent += 1) {
       node.newLog({ data: `0x${"ab".repeat(100_000)}` });
-      await until("the good client has it", () => good.texts.length === sent + 1);
+      await until("the good client has it", generousMs, () => good.texts.length === sent + 1);
     }
     const drops = 'gatehouse_gateway_websocket_drops_total{reason="slow"} 1';
-    await until("the slow one is dropped", async () => (await gateway.metrics.metrics()).includes(drops));
-    await until("its subscription is gone", async () =>
+    await until("the slow one is dropped", generousMs, async () => (await gateway.metrics.metrics()).includes(drops));
+    await until("its subscription is gone", generousMs, async () =>
       (await gateway.metrics.metrics()).includes("gatehouse_gateway_subscriptions 1"),
     );
   });

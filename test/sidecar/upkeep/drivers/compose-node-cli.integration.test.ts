@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
-import { until } from "#sidecar/testing/until.ts";
 import { resolveNodeLayout } from "#node/layout.ts";
 import { createComposeNodeCli } from "#sidecar/upkeep/drivers/compose-node-cli.ts";
 import { selectNodeCli } from "#sidecar/upkeep/drivers/select-driver.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 
 const signal = new AbortController().signal;
 const query = ["prune", "--c", "./node.conf", "--get"];
@@ -77,7 +77,7 @@ test("one that hangs is given up after its time, and no other is begun before it
   );
   expect(await readFile(join(compose.directory, "begun"), "utf8")).toBe("begun\n");
   await writeFile(join(compose.directory, "end"), "");
-  await until(words, (said) => said === "ok");
+  await readUntil(words, (said) => said === "ok");
 });
 
 test("one that hangs ends with the sidecar", async () => {
@@ -85,7 +85,7 @@ test("one that hangs ends with the sidecar", async () => {
   const stopping = new AbortController();
   await compose.run(query, stopping.signal);
   stopping.abort();
-  await until(
+  await readUntil(
     () => compose.run(["--version"], AbortSignal.timeout(100)),
     (result) => !result.ok && !result.message.includes("still runs"),
   );

@@ -7,8 +7,8 @@ import { systemClock } from "#daemon/clock.ts";
 import { sendRequest } from "#daemon/http/request.ts";
 import { createConditionBoard } from "#status/condition-board.ts";
 import type { ConditionReport } from "#status/condition.ts";
-import { until } from "#sidecar/testing/until.ts";
 import { watchPushes } from "#sidecar/upkeep/pushgateway/push-watch.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 
 const log = pino({ level: "silent" });
 
@@ -44,7 +44,7 @@ function watch(url: string, staleAfterMs = 60_000) {
   };
   const pushes = watchPushes(options, { identity, board: { ...board, set }, clock, send: sendRequest, log });
   const words = async (reason: string) => {
-    const found = await until(
+    const found = await readUntil(
       () => said.find((report) => report.reason === reason),
       (report) => report !== undefined,
     );
