@@ -1,17 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { StackRecord } from "./stack-record.ts";
-import { createStackWorld, type StackWorld } from "./testing/stack-world.ts";
+import { createStackWorld } from "./testing/stack-world.ts";
 import { createTyping, runToEnd } from "./testing/typed-again.ts";
-import { newImage, oldBlock, oldImage, torn } from "./testing/world-state.ts";
-
-function expectOld(world: StackWorld, record: StackRecord | undefined): void {
-  expect(record?.end).toBe("rolled-back");
-  expect([world.image(), world.state.config["gatehouse:nodeImage"]]).toEqual([oldImage, oldImage]);
-  expect(world.areRunning()).toBe(true);
-  expect(world.state.live[0]).toBe(oldBlock);
-  expect(world.state.live).not.toContain(torn);
-  expect(world.state.live.join()).not.toContain(newImage);
-}
+import { oldImage } from "./testing/world-state.ts";
+import { expectOld } from "./testing/expect-old.ts";
 
 describe("a node of a cluster that has to be killed", () => {
   it("fails the step, and is started as it was: a snapshot of its data would be useless for a roll-back", async () => {

@@ -2,25 +2,16 @@ import { describe, expect, it } from "vitest";
 import { backAttempts, interruptionsMax } from "./next-stage.ts";
 import { describePendingCreations } from "./docker/pending-creations.ts";
 import { formatEnd } from "./stack-plan.ts";
-import type { StackRecord } from "./stack-record.ts";
 import { createStackWorld, type StackWorld } from "./testing/stack-world.ts";
 import { createTyping, runToEnd } from "./testing/typed-again.ts";
-import { names, newImage, oldBlock, oldImage, torn } from "./testing/world-state.ts";
+import { names, newImage, oldImage, torn } from "./testing/world-state.ts";
+import { expectOld } from "./testing/expect-old.ts";
 
 /** Killed while `pulumi up` works, which goes on. */
 const whileUpdating = { inStage: "updating", changes: 2 } as const;
 
 /** Killed as soon as it begins to wait. */
 const atOnce = { at: 1, isAfter: false } as const;
-
-function expectOld(world: StackWorld, record: StackRecord | undefined): void {
-  expect(record?.end).toBe("rolled-back");
-  expect([world.image(), world.state.config["gatehouse:nodeImage"]]).toEqual([oldImage, oldImage]);
-  expect(world.areRunning()).toBe(true);
-  expect(world.state.live[0]).toBe(oldBlock);
-  expect(world.state.live).not.toContain(torn);
-  expect(world.state.live.join()).not.toContain(newImage);
-}
 
 describe("a pulumi up that outlives the command", () => {
   it("is waited for before anything is put back, however often the command is killed meanwhile", async () => {

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { runtime } from "@pulumi/pulumi";
 import { recordStack } from "../testing/deployed-stack.ts";
 import { readHandedSettings } from "../testing/handed-settings.ts";
 import type { Recorded } from "../testing/recording-mocks.ts";
+import { isSecret } from "../testing/is-secret.ts";
 
 let recorded: readonly Recorded[] = [];
 const config = {
@@ -21,11 +21,6 @@ const volumeNamed = (name: string) => volume(name)["name"];
 /** The names of the resources that make or pull images. */
 const images = (resources: readonly Recorded[]) =>
   resources.map(({ name }) => name).filter((name) => name.endsWith("-image"));
-
-/** Pulumi's mark on a value that its state keeps encrypted. */
-function isSecret(value: Record<string, unknown>): boolean {
-  return value[runtime.specialSigKey] === runtime.specialSecretSig;
-}
 
 describe("a real node on Docker", () => {
   const nodeImage = `registry.example/node:0.16.2@sha256:${"a".repeat(64)}`;

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { runtime } from "@pulumi/pulumi";
 import { parseConfig } from "../stack-config.ts";
-import { ConfigError } from "../config/config-problem.ts";
 import { recordStack } from "../testing/deployed-stack.ts";
 import type { Recorded } from "../testing/recording-mocks.ts";
+import { listConfigProblems } from "../testing/config-problems.ts";
 
 const password = "hidden-password-of-the-ledgers";
 const image = `postgres:17-bookworm@sha256:${"b".repeat(64)}`;
@@ -28,15 +28,8 @@ function uploaded(service: string, file: string): string | undefined {
   return uploads.value.find((upload) => upload.file.endsWith(`/${file}`))?.content;
 }
 
-function problemsOf(raw: Readonly<Record<string, string>>): string[] {
-  try {
-    parseConfig({ ...config, ...raw });
-  } catch (error) {
-    if (error instanceof ConfigError) return error.problems.map(({ key, message }) => `${key}: ${message}`);
-    throw error;
-  }
-  return [];
-}
+const problemsOf = (raw: Readonly<Record<string, string>>) =>
+  listConfigProblems(() => parseConfig({ ...config, ...raw }));
 
 describe("a PostgreSQL server of the stack's own on Docker", () => {
   beforeAll(async () => {

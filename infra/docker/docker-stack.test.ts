@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { runtime } from "@pulumi/pulumi";
 import { recordStack } from "../testing/deployed-stack.ts";
 import { readHandedSettings } from "../testing/handed-settings.ts";
 import type { Recorded } from "../testing/recording-mocks.ts";
+import { isSecret } from "../testing/is-secret.ts";
 
 let recorded: readonly Recorded[] = [];
 const config = {
@@ -18,11 +18,6 @@ const containers = () => recorded.filter(({ type }) => type === "docker:index/co
 const container = (name: string) => containers().find((candidate) => candidate.name === `gh-${name}`)?.inputs ?? {};
 const networks = (name: string) =>
   (container(name)["networksAdvanced"] as { name: string }[]).map((network) => network.name);
-
-/** Pulumi's mark on a value that its state keeps encrypted. */
-function isSecret(value: Record<string, unknown>): boolean {
-  return value[runtime.specialSigKey] === runtime.specialSecretSig;
-}
 
 describe("the stack on Docker", () => {
   beforeAll(async () => {

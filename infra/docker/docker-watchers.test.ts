@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { runtime } from "@pulumi/pulumi";
 import { parse } from "yaml";
-import { ConfigError } from "../config/config-problem.ts";
 import { buildGrafanaOutput, buildDockerOutputs } from "../stack-outputs.ts";
 import { alertmanagerSpec } from "../services/observability/alertmanager-spec.ts";
 import { parseConfig } from "../stack-config.ts";
 import { recordStack } from "../testing/deployed-stack.ts";
 import type { Recorded } from "../testing/recording-mocks.ts";
+import { listConfigProblems } from "../testing/config-problems.ts";
 
 const config = {
   dockerEngine: "tcp://engine.example:2376",
@@ -48,15 +48,8 @@ function uploaded(recorded: readonly Recorded[], service: string, file: string):
   return String(list.find((upload) => upload.file.endsWith(`/${file}`))?.content);
 }
 
-function problemsOf(raw: Readonly<Record<string, string>>): string[] {
-  try {
-    parseConfig({ ...config, ...raw });
-  } catch (error) {
-    if (error instanceof ConfigError) return error.problems.map(({ key, message }) => `${key}: ${message}`);
-    throw error;
-  }
-  return [];
-}
+const problemsOf = (raw: Readonly<Record<string, string>>) =>
+  listConfigProblems(() => parseConfig({ ...config, ...raw }));
 
 describe("a Docker stack that brings its own Prometheus, Alertmanager and Grafana", () => {
   let recorded: readonly Recorded[] = [];

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { parseConfig } from "../stack-config.ts";
-import { ConfigError } from "../config/config-problem.ts";
 import { recordStack, findManifest, listManifests, type Manifest } from "../testing/deployed-stack.ts";
 import { checkBySchema } from "../testing/kubernetes-schema.ts";
 import { findUnknownFields } from "../testing/strict-schema.ts";
+import { listConfigProblems } from "../testing/config-problems.ts";
 
 const example = parse(
   readFileSync(join(import.meta.dirname, "../examples/Pulumi.kubernetes-replicated.yaml"), "utf8"),
@@ -24,15 +24,8 @@ const config: Readonly<Record<string, string>> = {
   databaseUrl: "postgresql://gatehouse:hidden-password@db.example:6432/gatehouse",
 };
 
-function problemsOf(change: Readonly<Record<string, string>>): readonly string[] {
-  try {
-    parseConfig({ ...config, ...change });
-  } catch (error) {
-    if (error instanceof ConfigError) return error.problems.map(({ key, message }) => `${key}: ${message}`);
-    throw error;
-  }
-  return [];
-}
+const problemsOf = (change: Readonly<Record<string, string>>) =>
+  listConfigProblems(() => parseConfig({ ...config, ...change }));
 
 describe("the replicated stack on Kubernetes", () => {
   let manifests: readonly Manifest[] = [];

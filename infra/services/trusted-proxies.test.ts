@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseConfig } from "../stack-config.ts";
-import { ConfigError } from "../config/config-problem.ts";
 import { findPublicProxies, warnOfTrustedProxies } from "./trusted-proxies.ts";
+import { listConfigProblems } from "../testing/config-problems.ts";
 
 const hosts = { gatewayHost: "rpc.example", resourceServerHost: "paid.example" };
 const ways = {
@@ -18,17 +18,6 @@ function stackWith(way: keyof typeof ways, more: object = {}, settings: object =
     [way]: JSON.stringify({ ...ways[way], ...more }),
     settings: JSON.stringify(settings),
   });
-}
-
-/** The messages that refuse a configuration. */
-function problemsOf(make: () => unknown): readonly string[] {
-  try {
-    make();
-    return [];
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    return error.problems.map(({ key, message }) => `${key}: ${message}`);
-  }
 }
 
 describe.each(["ingress", "gatewayApi"] as const)("a stack with %s", (way) => {
@@ -55,7 +44,7 @@ describe.each(["ingress", "gatewayApi"] as const)("a stack with %s", (way) => {
   it.each([[[]], [["everybody"]], [["10.0.0.0/33"]], ["10.0.0.0/8"]])(
     "is refused when it names %j",
     (trustedProxies) => {
-      expect(problemsOf(() => stackWith(way, { trustedProxies }))).toEqual([
+      expect(listConfigProblems(() => stackWith(way, { trustedProxies }))).toEqual([
         expect.stringMatching(new RegExp(`^${way}\\.trustedProxies.*expected`)),
       ]);
     },
@@ -67,7 +56,7 @@ describe.each(["ingress", "gatewayApi"] as const)("a stack with %s", (way) => {
       "resource-server": { listen: { trustedProxies: [] } },
     };
     const why = `found an empty list with ${way}, behind which every client would have the controller's address and share the limits of one. Remove it, or name the controller's addresses in ${way}.trustedProxies.`;
-    expect(problemsOf(() => stackWith(way, {}, settings))).toEqual([
+    expect(listConfigProblems(() => stackWith(way, {}, settings))).toEqual([
       `settings.sidecar.gateway.callers.trustedProxies: ${why}`,
       `settings.resource-server.listen.trustedProxies: ${why}`,
     ]);

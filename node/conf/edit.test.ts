@@ -1,20 +1,14 @@
 import { expect, test } from "vitest";
-import { parseConfig, type ConfigDocument } from "./document.ts";
 import { editConfig } from "./edit.ts";
 import type { ConfigChange } from "./monitor-change.ts";
-
-function documentOf(text: string): ConfigDocument {
-  const parsed = parseConfig(Buffer.from(text));
-  if (!parsed.ok) throw new Error(parsed.problem.message);
-  return parsed.document;
-}
+import { readDocument } from "../testing/read-document.ts";
 
 const reason = "desired";
 const create: ConfigChange = { kind: "create", value: { a: 1 }, reason };
 
 test("a monitor_config that is a list gives way to an object", () => {
   const text = '{"chain": {"monitor_config": [1, 2], "b":  3}} // c\n';
-  expect(editConfig(documentOf(text), [create])).toEqual({
+  expect(editConfig(readDocument(text), [create])).toEqual({
     ok: true,
     text: '{"chain": {"monitor_config": {\n  "a": 1\n}, "b":  3}} // c\n',
   });
@@ -28,7 +22,7 @@ test("changes are made one after the other, each in the text of the one before",
     { kind: "insert", key: "w", value: "v", reason },
     { kind: "remove", key: "y", reason },
   ];
-  expect(editConfig(documentOf(text), changes)).toEqual({
+  expect(editConfig(readDocument(text), changes)).toEqual({
     ok: true,
     text: '{"chain": {"monitor_config": {"z": 2,  "w": "v"}}}',
   });
@@ -39,7 +33,7 @@ test.each([
   ['{"chain": {"monitor_config": {},\r\n "monitor_config": 1}}', "chain.monitor_config twice (line 2, column 2)"],
   ['{"chain": {"monitor_config": {"a": 1, "\\u0061": 2}}}', "chain.monitor_config.a twice (line 1, column 39)"],
 ])("%s is refused with the place of the second key", (text, words) => {
-  expect(editConfig(documentOf(text), [create])).toEqual({
+  expect(editConfig(readDocument(text), [create])).toEqual({
     ok: false,
     message: `has the key ${words}; remove one of the two.`,
   });
@@ -47,5 +41,5 @@ test.each([
 
 test("a change of a key that is not there is refused", () => {
   const remove: ConfigChange = { kind: "remove", key: "a", reason };
-  expect(editConfig(documentOf('{"chain": {"monitor_config": {}}}'), [remove])).toMatchObject({ ok: false });
+  expect(editConfig(readDocument('{"chain": {"monitor_config": {}}}'), [remove])).toMatchObject({ ok: false });
 });

@@ -1,17 +1,11 @@
 import { expect, test } from "vitest";
 import { nodeReleases, parseNodeVersion, type NodeReleases } from "../versions.ts";
-import { parseConfig, type ConfigDocument } from "./document.ts";
 import { hasSameMeaning, deriveMeaning } from "./meaning.ts";
-
-function documentOf(text: string): ConfigDocument {
-  const parsed = parseConfig(Buffer.from(text));
-  if (!parsed.ok) throw new Error(parsed.problem.message);
-  return parsed.document;
-}
+import { readDocument } from "../testing/read-document.ts";
 
 /** Whether a node has to be restarted when the one text replaces the other. */
 function matters(before: string, after: string, version = "0.16.2"): boolean {
-  return !hasSameMeaning(deriveMeaning(documentOf(before)), documentOf(after), parseNodeVersion(version));
+  return !hasSameMeaning(deriveMeaning(readDocument(before)), readDocument(after), parseNodeVersion(version));
 }
 
 const config =
@@ -109,9 +103,9 @@ test.each(firstFormat)(
   (_, text, hashes) => {
     const kept = hashes.join("-");
     for (const version of ["0.15.0", "0.16.2", "unknown"]) {
-      expect(hasSameMeaning(kept, documentOf(text), parseNodeVersion(version))).toBe(true);
+      expect(hasSameMeaning(kept, readDocument(text), parseNodeVersion(version))).toBe(true);
       const other = text.replace("{", text.startsWith("{chain") ? "{more:1," : '{"more":1,');
-      expect(hasSameMeaning(kept, documentOf(other), parseNodeVersion(version))).toBe(false);
+      expect(hasSameMeaning(kept, readDocument(other), parseNodeVersion(version))).toBe(false);
     }
   },
 );
@@ -119,14 +113,14 @@ test.each(firstFormat)(
 test("of a meaning of the first format, too, the names of other versions do not count", () => {
   const [, both = "", hashes = []] = firstFormat[1] ?? [];
   const kept = hashes.join("-");
-  const otherPamir = documentOf(both.replace('pamir_cetina_push_port":2', 'pamir_cetina_push_port":3'));
+  const otherPamir = readDocument(both.replace('pamir_cetina_push_port":2', 'pamir_cetina_push_port":3'));
   expect(hasSameMeaning(kept, otherPamir, parseNodeVersion("0.16.2"))).toBe(true);
   expect(hasSameMeaning(kept, otherPamir, parseNodeVersion("0.15.0"))).toBe(false);
   expect(hasSameMeaning(kept, otherPamir, undefined)).toBe(false);
 });
 
 test("what is kept says the number of its format; another number, or any other text, is the meaning of no file", () => {
-  const document = documentOf(config);
+  const document = readDocument(config);
   const kept = deriveMeaning(document);
   expect(kept).toMatch(/^2;storage=[0-9a-f]{64};pamir=[0-9a-f]{64};rest=[0-9a-f]{64}$/);
   for (const text of ["unknown", "", kept.replace("2;", "3;"), kept.replace("pamir=", "lagoon=")]) {
@@ -139,8 +133,8 @@ test("a naming that becomes known later changes no meaning that was kept before,
   const lagoonKeys = { ...monitorKeys, pushPort: "lagoon_push_port" };
   const newest = { since: "0.99.0", layout: "workspace-bin", nodeCliTakesConfig: true } as const;
   const releases: NodeReleases = [...nodeReleases, { ...newest, naming: "lagoon", monitorKeys: lagoonKeys }];
-  const document = documentOf(config.replace('"own":2', '"lagoon_push_port":2'));
-  const other = documentOf(config.replace('"own":2', '"lagoon_push_port":3'));
+  const document = readDocument(config.replace('"own":2', '"lagoon_push_port":2'));
+  const other = readDocument(config.replace('"own":2', '"lagoon_push_port":3'));
   const kept = deriveMeaning(document);
   for (const version of ["0.15.0", "0.16.2", "0.99.0", "unknown"].map(parseNodeVersion)) {
     expect(hasSameMeaning(kept, document, version, releases)).toBe(true);

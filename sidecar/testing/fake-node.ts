@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -167,4 +167,10 @@ function ofRelease(program: string): string {
 async function script(path: string, body: string): Promise<void> {
   await writeFile(path, `#!${process.execPath}\n${body}`);
   await chmod(path, 0o755);
+}
+
+/** Has node.conf drift, in one step, so that a torn file can only be the upkeep's. */
+export async function replaceByDrifted({ configPath }: Pick<FakeNode, "configPath">): Promise<void> {
+  await writeFile(`${configPath}.new`, driftedConfig);
+  await rename(`${configPath}.new`, configPath);
 }

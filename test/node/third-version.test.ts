@@ -4,13 +4,13 @@ import { formatNodeConf } from "#devnet/workspace/node-conf-template.ts";
 import { locateWorkspace } from "#devnet/workspace/workspace.ts";
 import { buildDevnetConfSeed, buildNodeConfSeed } from "#infra/services/node/node-conf.ts";
 import type { Desired } from "#node/conf/monitor-values.ts";
-import { parseConfig, type ConfigDocument } from "#node/conf/document.ts";
 import { isRightForSomeVersion } from "#node/conf/right-for-some-version.ts";
 import { deriveMeaning } from "#node/conf/meaning.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
 import { nodeReleases, parseNodeVersion, releaseOfText, type MonitorKeys, type NodeReleases } from "#node/versions.ts";
 import { lintNodeConfiguration } from "#policies/node-configuration.ts";
 import { plan } from "#sidecar/upkeep/plan/plan.ts";
+import { readDocument } from "#node/testing/read-document.ts";
 
 /** A made-up naming. Adding it to the table is all that this file does; no other code knows of it. */
 const lagoonKeys: MonitorKeys = {
@@ -41,19 +41,13 @@ function confOf(...monitors: readonly Readonly<Record<string, unknown>>[]): stri
   return JSON.stringify({ chain: { monitor_config: Object.assign({}, ...monitors) } }, undefined, 2);
 }
 
-function documentOf(text: string): ConfigDocument {
-  const parsed = parseConfig(Buffer.from(text));
-  if (!parsed.ok) throw new Error(parsed.problem.message);
-  return parsed.document;
-}
-
 function monitorOf(text: string): unknown {
-  return documentOf(text).chain["monitor_config"];
+  return readDocument(text).chain["monitor_config"];
 }
 
 /** What the plan makes of a node.conf for a node of a version. */
 function corrected(text: string, version: string) {
-  const observed = { document: documentOf(text), version: parseNodeVersion(version) };
+  const observed = { document: readDocument(text), version: parseNodeVersion(version) };
   const { actions, problems } = plan(observed, desired, releases);
   expect(problems).toEqual([]);
   return actions.find((action) => action.kind === "write-config");
@@ -99,7 +93,7 @@ test("a naming that keeps a key of the one before renames only the others", () =
       monitorKeys: { ...lagoonKeys, pushPort: storageKeys.pushPort },
     },
   ];
-  const before = { document: documentOf(confOf(named(storageKeys))), version: parseNodeVersion("0.99.1") };
+  const before = { document: readDocument(confOf(named(storageKeys))), version: parseNodeVersion("0.99.1") };
   const [action] = plan(before, desired, shared).actions;
   const changes = action?.kind === "write-config" ? action.changes : [];
   expect(changes.map(({ kind }) => kind)).toEqual(["rename", "rename", "rename", "rename"]);
@@ -107,19 +101,19 @@ test("a naming that keeps a key of the one before renames only the others", () =
 
 test("the plan restarts a node for its own names, and for no others", () => {
   const text = confOf(named(lagoonKeys), { [pamirKeys.pushPort]: 1, [storageKeys.pushPort]: 1 });
-  const nodeHas = deriveMeaning(documentOf(text), releases);
+  const nodeHas = deriveMeaning(readDocument(text), releases);
   const version = parseNodeVersion("0.99.1");
-  const tidied = plan({ document: documentOf(text), version, nodeHas }, desired, releases);
+  const tidied = plan({ document: readDocument(text), version, nodeHas }, desired, releases);
   expect(tidied.actions.map(({ kind }) => kind)).toEqual(["write-config"]);
-  const other = documentOf(confOf({ ...named(lagoonKeys), lagoon_port: 1 }));
+  const other = readDocument(confOf({ ...named(lagoonKeys), lagoon_port: 1 }));
   expect(plan({ document: other, version, nodeHas }, desired, releases).actions.map(({ kind }) => kind)).toEqual([
     "restart",
   ]);
 });
 
 test("a file that is right for the new naming is right for some version", () => {
-  expect(isRightForSomeVersion(documentOf(confOf(named(lagoonKeys))), desired.monitor, releases)).toBe(true);
-  expect(isRightForSomeVersion(documentOf(confOf(named(lagoonKeys))), desired.monitor)).toBe(false);
+  expect(isRightForSomeVersion(readDocument(confOf(named(lagoonKeys))), desired.monitor, releases)).toBe(true);
+  expect(isRightForSomeVersion(readDocument(confOf(named(lagoonKeys))), desired.monitor)).toBe(false);
 });
 
 test("the lint names the keys that the version reads, and knows the new ones under any version", () => {

@@ -1,6 +1,6 @@
-import { readdir, rename, writeFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { createFakeNode, driftedConfig, type FakeNode } from "#sidecar/testing/fake-node.ts";
+import { createFakeNode, driftedConfig, replaceByDrifted, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { seed } from "../support/run-size.ts";
 import { startUpkeepProcess } from "../support/upkeep-process.ts";
@@ -15,11 +15,6 @@ const firstStep = (stride: number) => 1 + (seed % stride);
 
 /** More steps than a correction or a restart has; a test that gets there never ended without a kill. */
 const stepsMax = 200;
-
-async function drift(node: FakeNode): Promise<void> {
-  await writeFile(`${node.configPath}.new`, driftedConfig);
-  await rename(`${node.configPath}.new`, node.configPath);
-}
 
 /**
  * Has node.conf drift again and again, each time with the upkeep killed a step later, until it gets to the end without a kill.
@@ -36,7 +31,7 @@ async function killedAtEachStep(
     await check.afterAll();
     expect((await readdir(node.binDirectory)).filter((name) => name.endsWith(".tmp"))).toEqual([]);
     const before = await upkeep.ask({ killAt });
-    await drift(node);
+    await replaceByDrifted(node);
     const isOver = await until("the correction is over, or killed", generousMs, async () => {
       if (upkeep.hasEnded()) return "killed";
       const now = await upkeep.ask();

@@ -1,22 +1,16 @@
 import { expect, test } from "vitest";
-import { parseConfig } from "#node/conf/document.ts";
 import { deriveMeaning } from "#node/conf/meaning.ts";
 import { readTies, type ConfigTies } from "#node/conf/ties.ts";
 import { judgeRestorable } from "./restorable.ts";
+import { readDocument } from "#node/testing/read-document.ts";
 
 const configPath = "/srv/a/bin/node.conf";
 const nameless = '{ "chain": { "monitor_config": {} } }';
 const owned = (data: string) => `{ "chain": {}, "storage": { "mygrid_env": { "storage_data_path": "${data}" } } }`;
 
-function documentOf(text: string) {
-  const parsed = parseConfig(Buffer.from(text));
-  if (!parsed.ok) throw new Error(parsed.problem.message);
-  return parsed.document;
-}
-
 /** Judges a copy for a node that last ran with a configuration. */
 function judge(copy: string, lastRan: string, over: Parameters<typeof judgeRestorable>[2] = {}) {
-  const ties: ConfigTies = readTies(documentOf(lastRan), configPath);
+  const ties: ConfigTies = readTies(readDocument(lastRan), configPath);
   const nodeTies = { get: () => ties, set: () => undefined };
   const judged = judgeRestorable(Buffer.from(copy), configPath, over, { nodeTies });
   return judged.ok ? "restored" : judged.why;
@@ -27,10 +21,10 @@ test("a copy that names neither data nor keys may be any node's", () => {
 });
 
 test("what the node ran with until now is its own, whatever it names and whatever stands there now", () => {
-  expect(judge(nameless, nameless, { ran: deriveMeaning(documentOf(nameless)) })).toBe("restored");
-  const standing = documentOf(owned("/srv/b/data"));
+  expect(judge(nameless, nameless, { ran: deriveMeaning(readDocument(nameless)) })).toBe("restored");
+  const standing = readDocument(owned("/srv/b/data"));
   expect(judge(owned("../data"), owned("../data"), { standing })).toContain("storage_data_path is /srv/a/data there");
-  const ran = deriveMeaning(documentOf(owned("../data")));
+  const ran = deriveMeaning(readDocument(owned("../data")));
   expect(judge(owned("../data"), owned("../data"), { standing, ran })).toBe("restored");
 });
 
@@ -44,6 +38,6 @@ test("what the node ran with may have been kept by an earlier version", () => {
 });
 
 test("a copy with other data than those that the node last ran with is never restored", () => {
-  const ran = deriveMeaning(documentOf(owned("/srv/b/data")));
+  const ran = deriveMeaning(readDocument(owned("/srv/b/data")));
   expect(judge(owned("/srv/b/data"), owned("../data"), { ran })).toContain("storage_data_path is /srv/b/data there");
 });

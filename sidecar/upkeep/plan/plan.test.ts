@@ -1,29 +1,23 @@
 import { tokenize } from "@humanwhocodes/momoa";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseConfig, type ConfigDocument } from "#node/conf/document.ts";
 import { nodeReleases, parseNodeVersion } from "#node/versions.ts";
 import { deriveMeaning } from "#node/conf/meaning.ts";
 import type { Desired } from "#node/conf/monitor-values.ts";
 import { monitorFields, findNaming } from "#node/conf/monitor-keys.ts";
 import { plan, type Plan } from "./plan.ts";
+import { readDocument } from "#node/testing/read-document.ts";
 
 const fallback = { jobName: "made-up", pushAddress: "gateway.example", pushPort: 9091, pushIntervalSeconds: 10 };
 const desired: Desired = { monitor: { enabled: true, fallback }, prune: { enabled: true }, json5: "refuse" };
 
-function documentOf(text: string): ConfigDocument {
-  const parsed = parseConfig(Buffer.from(text));
-  if (!parsed.ok) throw new Error(parsed.problem.message);
-  return parsed.document;
-}
-
 function planText(text: string, version: string, wanted: Desired = desired): Plan {
-  return plan({ document: documentOf(text), version: parseNodeVersion(version) }, wanted);
+  return plan({ document: readDocument(text), version: parseNodeVersion(version) }, wanted);
 }
 
 /** A plan for a node that is down, and was of v0.15.0 before. */
 function doubted(text: string): Plan {
-  const observed = { document: documentOf(text), version: parseNodeVersion("0.15.0"), nodeHas: "unknown" };
+  const observed = { document: readDocument(text), version: parseNodeVersion("0.15.0"), nodeHas: "unknown" };
   return plan({ ...observed, doubt: "the node is down; start it" }, desired);
 }
 
@@ -126,7 +120,7 @@ describe("plan", () => {
         const parsed = parseNodeVersion(nodeVersion);
         if (parsed === undefined) throw new Error("no version");
         const { own, others } = findNaming(parsed);
-        const keys = Object.keys(documentOf(after).chain["monitor_config"] as object);
+        const keys = Object.keys(readDocument(after).chain["monitor_config"] as object);
         expect(keys).toEqual(expect.arrayContaining(Object.values(own)));
         for (const key of others.flatMap(Object.values<string>)) expect(keys).not.toContain(key);
       }),
@@ -211,11 +205,11 @@ describe("plan", () => {
 
   test("a restart is due when the node has read another configuration", () => {
     const text = written(planText('{"chain":{}}', "0.16.2")) ?? "";
-    const document = documentOf(text);
+    const document = readDocument(text);
     const observed = { document, version: parseNodeVersion("0.16.2") };
     expect(plan({ ...observed, nodeHas: deriveMeaning(document) }, desired).actions).toEqual([]);
     expect(plan({ ...observed, nodeHas: "unknown" }, desired).actions).toMatchObject([{ kind: "restart" }]);
-    const commented = documentOf(`// words\n${text}`);
+    const commented = readDocument(`// words\n${text}`);
     expect(plan({ ...observed, document: commented, nodeHas: deriveMeaning(document) }, desired).actions).toEqual([]);
   });
 
@@ -240,7 +234,7 @@ describe("plan", () => {
   });
 
   test("of a version that nothing reports, nothing is written and nothing restarted", () => {
-    const planned = plan({ document: documentOf('{"chain":{}}'), nodeHas: "unknown" }, desired);
+    const planned = plan({ document: readDocument('{"chain":{}}'), nodeHas: "unknown" }, desired);
     expect(planned.actions).toEqual([]);
     expect(planned.problems).toMatchObject([{ reason: "VersionUnknown" }]);
   });

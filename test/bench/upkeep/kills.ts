@@ -1,6 +1,6 @@
-import { readdir, rename, writeFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createFakeNode, driftedConfig, type FakeNode } from "#sidecar/testing/fake-node.ts";
+import { createFakeNode, driftedConfig, replaceByDrifted, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { startUpkeepProcess } from "../../support/upkeep-process.ts";
 import { quantile, type Measurement } from "../measurement.ts";
 
@@ -40,7 +40,7 @@ async function killLane(): Promise<Kill[]> {
     const upkeep = startUpkeepProcess(node, "none");
     await upkeep.right();
     if ((await node.config()) !== desired) found.push("not repaired");
-    await drift(node);
+    await replaceByDrifted(node);
     await sleep(Math.random() * withinMs);
     await upkeep.kill();
     found.push(await leftBehind(node, desired));
@@ -59,7 +59,7 @@ async function correctionMs(node: FakeNode): Promise<number> {
   const desired = await node.config();
   const times: number[] = [];
   for (let index = 0; index < unharmed; index += 1) {
-    await drift(node);
+    await replaceByDrifted(node);
     const began = performance.now();
     while ((await node.config()) !== desired) await sleep(pollMs);
     times.push(performance.now() - began);
@@ -67,12 +67,6 @@ async function correctionMs(node: FakeNode): Promise<number> {
   }
   await upkeep.kill();
   return quantile(times, 0.5);
-}
-
-/** In one step, so that a torn file can only be the upkeep's. */
-async function drift(node: FakeNode): Promise<void> {
-  await writeFile(`${node.configPath}.new`, driftedConfig);
-  await rename(`${node.configPath}.new`, node.configPath);
 }
 
 async function leftBehind(node: FakeNode, desired: string): Promise<Kill> {

@@ -6,7 +6,8 @@ import { startPaymentChain, testAccount } from "../../support/payments/payment-c
 import { explainMissingPostgres, startPostgres } from "../../support/postgres.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { startUpstream } from "../test-upstream.ts";
-import { listChildren, supervise, type Supervised } from "./supervised-market.ts";
+import { listChildren } from "../../support/list-children.ts";
+import { supervise, type Supervised } from "./supervised-market.ts";
 
 const missing = explainMissingPostgres();
 

@@ -7,8 +7,8 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 import { signPaymentFor } from "../shop.ts";
 import { startBuyers } from "./buyers.ts";
 import { watchPayments, type ChargedPayments } from "./charged-payments.ts";
+import { listChildren } from "../../support/list-children.ts";
 import {
-  listChildren,
   openSelfSupervisedMarket,
   openSupervisedMarket,
   type Supervised,

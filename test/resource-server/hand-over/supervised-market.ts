@@ -165,9 +165,3 @@ export async function supervise(
     [Symbol.asyncDispose]: async () => running?.[Symbol.asyncDispose](),
   };
 }
-
-/** The processes that one has started and that have not ended. */
-export async function listChildren(pid: number): Promise<readonly number[]> {
-  const text = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8");
-  return text.split(" ").flatMap((one) => (one.trim() === "" ? [] : [Number(one)]));
-}

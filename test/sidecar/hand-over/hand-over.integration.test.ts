@@ -14,6 +14,7 @@ import { startService, type ServiceProcess } from "../../support/service-process
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { startCallers } from "./callers.ts";
 import { readSettingsInForce, waitUntilInForce, waitUntilRefused } from "../../support/settings-in-force.ts";
+import { listChildren } from "../../support/list-children.ts";
 
 const controlToken = "control-token-of-the-test-000000000001";
 const resources = new AsyncDisposableStack();
@@ -73,12 +74,6 @@ async function askGateway(sidecar: ServiceProcess): Promise<unknown> {
 async function readControlStatus(sidecar: ServiceProcess, token: string): Promise<number> {
   const headers = { Authorization: `Bearer ${token}` };
   return (await fetch(`${sidecar.urls["sidecar"]}/control`, { headers })).status;
-}
-
-/** The processes that one has started and that have not ended. */
-async function listChildren(pid: number): Promise<readonly number[]> {
-  const text = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8");
-  return text.split(" ").flatMap((one) => (one.trim() === "" ? [] : [Number(one)]));
 }
 
 describe("a sidecar that serves on", () => {

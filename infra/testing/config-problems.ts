@@ -1,0 +1,12 @@
+import { ConfigError } from "../config/config-problem.ts";
+
+/** The problems for which a configuration is refused, each with its key; none where it is not. */
+export function listConfigProblems(make: () => unknown): readonly string[] {
+  try {
+    make();
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems.map(({ key, message }) => `${key}: ${message}`);
+    throw error;
+  }
+}
