@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { StackUpgradeOptions } from "./run-stack.ts";
 import { runStackUpgradeCommand } from "./stack-upgrade-command.ts";
 import { createStackWorld, type StackWorld } from "./testing/stack-world.ts";
+import { buildTypedOptions } from "./testing/typed-options.ts";
 import { newImage, oldImage, type WorldState } from "./testing/world-state.ts";
 
 let directory: string;
@@ -21,20 +22,7 @@ afterEach(() => rm(directory, { recursive: true, force: true }));
 /** Types the command; what it printed, and its exit status. */
 async function type(more: Partial<StackUpgradeOptions> = {}) {
   const printed: string[] = [];
-  const options: StackUpgradeOptions = {
-    stack: "prod",
-    requested: { image: newImage, version: undefined },
-    isContinued: false,
-    directory,
-    configFile: undefined,
-    statusUrl: undefined,
-    stateDirectory: join(directory, "state"),
-    limits: {},
-    dryRun: false,
-    yes: true,
-    confirm: undefined,
-    ...more,
-  };
+  const options = buildTypedOptions(directory, more);
   const { platform: _, pulumi, queries, ...rest } = world.steps(new AbortController().signal);
   const status = await runStackUpgradeCommand(options, {
     ...rest,

@@ -3,6 +3,7 @@
  * `__proto__` keys nor deep nesting of a request cost more than its bytes. What costs more than its bytes, many small values, it counts.
  */
 
+// Every file that scans has its own constants: imported ones, which V8 loads from their module, made a scan 4 to 8 % slower.
 const quote = 0x22;
 const backslash = 0x5c;
 const openBrace = 0x7b;

@@ -1,0 +1,21 @@
+import { join } from "node:path";
+import type { StackUpgradeOptions } from "../run-stack.ts";
+import { newImage } from "./world-state.ts";
+
+/** The options of `gatehouse upgrade --stack prod --node-image node:0.17.0 --yes`, typed in a program's directory, and what was typed besides. */
+export function buildTypedOptions(directory: string, more: Partial<StackUpgradeOptions>): StackUpgradeOptions {
+  return {
+    stack: "prod",
+    requested: { image: newImage, version: undefined },
+    isContinued: false,
+    directory,
+    configFile: undefined,
+    statusUrl: undefined,
+    stateDirectory: join(directory, "state"),
+    limits: {},
+    dryRun: false,
+    yes: true,
+    confirm: undefined,
+    ...more,
+  };
+}
