@@ -11,8 +11,7 @@ import { requireFreePorts, type WantedPort } from "./free-ports.ts";
 import { createPartGroup, supervise } from "./supervisor.ts";
 import { startNode, stopLeftNode } from "./node-process.ts";
 import { purchase } from "./purchase.ts";
-import { formatReadyTable, type ReadyRow } from "./ready-table.ts";
-import type { StackDocument } from "./stack-document.ts";
+import { formatReadyTable, type ReadyRow, type StackDocument } from "./ready-table.ts";
 import { planStack, type ChildName, type StackPlan } from "./stack-plan.ts";
 import {
   clearStateDirectory,
