@@ -14,7 +14,7 @@ import { createMessageCharge } from "./calls/large-message.ts";
 import { createMessageHandler } from "./calls/message-handler.ts";
 import { createNodeReads } from "./reads/node-reads.ts";
 import { createLoadGate, type LoadGate } from "./limits/load-gate.ts";
-import { deriveMemoryBounds, readMemoryLimits, MemoryBudget } from "./memory/memory-budget.ts";
+import { deriveMemoryBounds, readMemoryLimits, MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import { rememberChecks } from "./limits/checked-params.ts";
 import { startRateLimiter } from "./limits/start-rate-limiter.ts";
 import { withAccessLog } from "./observe/access-log.ts";

@@ -1,5 +1,5 @@
 import type { NodeFailure, CollectionFailure } from "../errors.ts";
-import type { HeldBytes } from "../memory/connection-memory.ts";
+import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import { ownBytes } from "../wire/received-bytes.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { array, assert, boolean, constantFrom, integer, property, record, string, type Arbitrary } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ConnectionMemory } from "../memory/connection-memory.ts";
-import { MemoryBudget } from "../memory/memory-budget.ts";
+import { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
+import { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import type { AnswerSink, AnswerSource } from "./answer-sink.ts";
 import { OrderedWriter, type Entry, type OrderedWriterOptions } from "./ordered-writer.ts";
 

@@ -1,4 +1,4 @@
-import type { HeldBytes } from "../memory/connection-memory.ts";
+import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import { addSource, type AnswerSink, type AnswerSource } from "./answer-sink.ts";
 
 /** Bytes that wait to be sent from which an answer begins to be sent before all of it is there. */

@@ -1,5 +1,5 @@
 import type { CollectionFailure } from "../errors.ts";
-import type { HeldBytes } from "../memory/connection-memory.ts";
+import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import { AnswerParts, type PartsFailure, type AnswerSink, type AnswerSource } from "./answer-sink.ts";
 
 /** A whole answer as a binary string. */

@@ -1,6 +1,6 @@
 import type { Caller } from "../callers/caller.ts";
 import type { LoadGate } from "../limits/load-gate.ts";
-import type { HeldBytes } from "../memory/connection-memory.ts";
+import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { CallTrace } from "../observe/tracing.ts";
 import type { NodeSender } from "../upstream/node-call.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";

@@ -4,7 +4,7 @@ import { never, defineNodeMethod } from "../catalogue/method-parts.ts";
 import type { NodeFailure } from "../errors.ts";
 import { isBad, type BadCall, type Call } from "../json-rpc/call.ts";
 import type { LoadGate, LoadRefusal } from "../limits/load-gate.ts";
-import type { HeldBytes } from "../memory/connection-memory.ts";
+import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { CallOutcome } from "../observe/meter.ts";
 import type { Policy } from "../policy.ts";
 import type { NodeRead, ReadOutcome } from "../reads/node-read.ts";

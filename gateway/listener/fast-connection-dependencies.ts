@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { Identify } from "../callers/identify.ts";
 import type { MessageHandler } from "../calls/message-handler.ts";
-import type { MemoryBudget } from "../memory/memory-budget.ts";
+import type { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import type { Outbox } from "../wire/outbox.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
 import type { FastAnswerHeads } from "./fast-answer.ts";

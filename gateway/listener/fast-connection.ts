@@ -4,7 +4,7 @@ import { badRequest, requestTimeout } from "#daemon/http/connections/refused-con
 import { divertReads, type SocketReads } from "#daemon/http/raw-connections.ts";
 import type { CallerIdentity } from "../callers/caller.ts";
 import type { AnswerFlow, AnswerSink } from "../answers/answer-sink.ts";
-import { ConnectionMemory } from "../memory/connection-memory.ts";
+import { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
 import { holdUntil } from "../memory/held-scope.ts";
 import { ClientBacklog } from "../wire/client-backlog.ts";
 import { TurnWait } from "../wire/shared-turns.ts";

@@ -5,7 +5,7 @@ import type { Identify } from "../callers/identify.ts";
 import type { BodyAdmission } from "../calls/body-admission.ts";
 import type { MessageHandler } from "../calls/message-handler.ts";
 import type { PolicySource } from "../policy.ts";
-import type { MemoryBudget } from "../memory/memory-budget.ts";
+import type { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import { createOutbox } from "../wire/outbox.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
 import type { AnswerHeaders } from "./answer-head.ts";

@@ -1,4 +1,4 @@
-import type { ClientBytes } from "../memory/connection-memory.ts";
+import type { ClientBytes } from "#daemon/memory/connection-memory.ts";
 import { ReceivedBytes } from "../wire/received-bytes.ts";
 
 /** Bytes of a request that is not whole from which on they count: those of most requests never wait. */

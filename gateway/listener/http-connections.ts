@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
-import { ConnectionMemory } from "../memory/connection-memory.ts";
-import type { MemoryBudget } from "../memory/memory-budget.ts";
+import { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
+import type { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import type { SlowReaders } from "../wire/slow-readers.ts";
 import type { PeerFacts } from "../callers/request-facts.ts";
 

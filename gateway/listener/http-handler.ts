@@ -4,7 +4,7 @@ import type { Identify } from "../callers/identify.ts";
 import type { BodyAdmission } from "../calls/body-admission.ts";
 import type { MessageHandler } from "../calls/message-handler.ts";
 import type { PolicySource } from "../policy.ts";
-import type { ConnectionMemory } from "../memory/connection-memory.ts";
+import type { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
 import { holdUntil } from "../memory/held-scope.ts";
 import { ClientBacklog } from "../wire/client-backlog.ts";
 import type { AnswerHeaders } from "./answer-head.ts";

@@ -12,7 +12,7 @@ import type { BodyAdmission } from "../calls/body-admission.ts";
 import type { MessageHandler } from "../calls/message-handler.ts";
 import type { Meter } from "../observe/meter.ts";
 import type { PolicySource } from "../policy.ts";
-import type { MemoryBudget } from "../memory/memory-budget.ts";
+import type { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import { SlowReaders } from "../wire/slow-readers.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
 import type { SubscriptionHub } from "../notifications/subscription-hub.ts";

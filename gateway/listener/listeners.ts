@@ -24,7 +24,7 @@ import type { Meter } from "../observe/meter.ts";
 import type { PolicySource } from "../policy.ts";
 import type { SettingNames } from "../settings/names.ts";
 import type { GatewaySettings } from "../settings/gateway.ts";
-import type { MemoryBudget } from "../memory/memory-budget.ts";
+import type { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
 import type { SubscriptionHub } from "../notifications/subscription-hub.ts";
 import type { PeerFacts } from "../callers/request-facts.ts";

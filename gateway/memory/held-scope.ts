@@ -1,4 +1,4 @@
-import type { HeldBytes } from "./connection-memory.ts";
+import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 
 /** Holds so many bytes until something is known. */
 export async function holdUntil<Known>(memory: HeldBytes, bytes: number, known: Promise<Known>): Promise<Known> {

@@ -13,7 +13,7 @@ import {
 } from "../json-rpc/read-answer.ts";
 import type { NodeCall, NodeFlow } from "../upstream/node-call.ts";
 import type { NodePool } from "../upstream/node-pool.ts";
-import type { HeldBytes } from "../memory/connection-memory.ts";
+import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
 import type { CacheScope } from "./cache/cache-scope.ts";
 

@@ -1,7 +1,7 @@
 import type { AnswerSink, AnswerSource } from "../answers/answer-sink.ts";
 import type { Method } from "../catalogue/method.ts";
 import { type NodeFailure, nodeFailureErrors } from "../errors.ts";
-import type { HeldBytes } from "../memory/connection-memory.ts";
+import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
 import type { NodeSender } from "../upstream/node-call.ts";
 import { formatErrorAnswer } from "../json-rpc/read-answer.ts";

@@ -1,7 +1,7 @@
 import type { NodeFailure } from "../errors.ts";
 import { AnswerParts, type PartsFailure, type AnswerSink } from "../answers/answer-sink.ts";
 import { createTurns, type SharedTurns } from "../wire/shared-turns.ts";
-import type { HeldBytes } from "../memory/connection-memory.ts";
+import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { NodeCall, NodeFlow, NodeSender } from "./node-call.ts";
 import { PieceEntry } from "./piece-entry.ts";
 import { BatchAnswerReading, ofTheBatch } from "./read-batch-answer.ts";

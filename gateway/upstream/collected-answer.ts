@@ -1,6 +1,6 @@
 import type { NodeFailure } from "../errors.ts";
 import { AnswerParts, type AnswerSink, type AnswerSource } from "../answers/answer-sink.ts";
-import type { HeldBytes } from "../memory/connection-memory.ts";
+import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 
 /** Takes a collected answer. */
 export type CollectedReceiver = Readonly<{

@@ -1,5 +1,5 @@
 import type { AnswerFlow, AnswerSink } from "../answers/answer-sink.ts";
-import type { HeldBytes } from "../memory/connection-memory.ts";
+import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
 
 /** One call to the node. */

@@ -1,4 +1,4 @@
-import type { ClientBytes } from "../memory/connection-memory.ts";
+import type { ClientBytes } from "#daemon/memory/connection-memory.ts";
 import { ownBytes } from "./received-bytes.ts";
 
 /** What a client is written to by: its socket, or a node:http response. */

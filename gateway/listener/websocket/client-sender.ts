@@ -1,4 +1,4 @@
-import type { ClientBytes } from "../../memory/connection-memory.ts";
+import type { ClientBytes } from "#daemon/memory/connection-memory.ts";
 import { ClientBacklog } from "../../wire/client-backlog.ts";
 import type { ConnectedClient } from "./connected-client.ts";
 import type { Notification } from "../../notifications/notification.ts";

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { WebSocket } from "ws";
 import type { Caller } from "../../callers/caller.ts";
-import type { ConnectionMemory } from "../../memory/connection-memory.ts";
+import type { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
 
 /** A client whose WebSocket is open. */

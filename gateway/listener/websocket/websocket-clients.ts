@@ -5,8 +5,8 @@ import { fallbackTier, type Caller, type CallerIdentity } from "../../callers/ca
 import { httpErrors, tooManyWebSockets, refuseCredential } from "../http-errors.ts";
 import { refuseUpgrade } from "../http-refusals.ts";
 import type { Tier } from "../../settings/policy.ts";
-import { ConnectionMemory } from "../../memory/connection-memory.ts";
-import type { MemoryBudget } from "../../memory/memory-budget.ts";
+import { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
+import type { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import type { SlowReaders } from "../../wire/slow-readers.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
 import { serveClient, type ClientSession, type ClientSessionDependencies } from "./client-session.ts";

@@ -10,7 +10,7 @@ import { finishedFlow } from "#gateway/answers/answer-sink.ts";
 import { identifyByAddress } from "#gateway/callers/identify.ts";
 import { serveFastConnections } from "#gateway/listener/fast-connections.ts";
 import { createPeerAddress } from "#gateway/listener/listeners.ts";
-import { MemoryBudget } from "#gateway/memory/memory-budget.ts";
+import { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import { createPolicy } from "#gateway/policy.ts";
 import { testSettings } from "#gateway/testing/test-gateway.ts";
 import { SharedTurns } from "#gateway/wire/shared-turns.ts";

@@ -1,11 +1,13 @@
 import { getHeapStatistics } from "node:v8";
-import { processMemoryBytes } from "#daemon/process/process-memory.ts";
+import { processMemoryBytes } from "../process/process-memory.ts";
 
 /** Bounds of what is held for clients. */
-type MemoryBudgetOptions = Readonly<{ totalBytes: number; addressBytes: number; connectionBytes: number }>;
+export type MemoryBudgetOptions = Readonly<{ totalBytes: number; addressBytes: number; connectionBytes: number }>;
 
 /** What gives way first: answers that are kept to be used again. */
 export type GivingWay = Readonly<{ bytes: () => number; giveUp: (bytes: number) => void }>;
+
+const nothingKept: GivingWay = { bytes: () => 0, giveUp: () => undefined };
 
 /** Who holds bytes: a connection, and how it is ended when its bytes are needed. */
 export type MemoryHolder = Readonly<{
@@ -35,7 +37,7 @@ export class MemoryBudget {
   #bytes = 0;
   #progress = 0;
 
-  constructor(options: MemoryBudgetOptions, { cache }: Readonly<{ cache: GivingWay }>) {
+  constructor(options: MemoryBudgetOptions, { cache = nothingKept }: Readonly<{ cache?: GivingWay }> = {}) {
     this.options = options;
     this.#cache = cache;
   }
