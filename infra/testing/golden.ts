@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { stringify } from "yaml";
@@ -6,24 +6,63 @@ import type { Manifest } from "./deployed-stack.ts";
 
 type GoldenSet = "stack" | "real-node" | "watched" | "watchers";
 
-/** Where a set of golden objects stands: one YAML file each, small enough to be read in a change. */
+/** A set of which another has only what differs, and which of its files have no part in that one. */
+type GoldenBase = Readonly<{ set: GoldenSet; without: readonly string[] }>;
+
+/** Where a set of golden objects stands: one YAML file each, and one for each container where there are several. */
 export function locateGoldenDirectory(set: GoldenSet): string {
   return join(import.meta.dirname, "golden", set);
 }
 
 /**
- * Expects objects to be the golden ones, each its file, and no file without an object. `vitest --update` writes them, a new
- * one at the end of its run: run it twice then.
+ * Expects objects to be the golden ones, each its file, and no file without an object. What is as in `base` has no file in the set itself.
+ * `vitest --update` writes them, a new one at the end of its run: run it twice then, and remove what has become as in `base`.
  */
-export async function expectGolden(set: GoldenSet, manifests: readonly Manifest[]): Promise<void> {
+export async function expectGolden(set: GoldenSet, manifests: readonly Manifest[], base?: GoldenBase): Promise<void> {
   const directory = locateGoldenDirectory(set);
-  for (const manifest of manifests) {
-    const text = stringify(manifest, { lineWidth: 0, sortMapEntries: true });
-    await expect(text).toMatchFileSnapshot(join(directory, fileOf(manifest)));
-  }
-  expect(readdirSync(directory).toSorted()).toEqual(manifests.map(fileOf).toSorted());
+  const pieces = manifests.flatMap(listPieces);
+  const other = pieces.filter(({ file, text }) => base === undefined || readGolden(base.set, file) !== text);
+  for (const { file, text } of other) await expect(text).toMatchFileSnapshot(join(directory, file));
+  expect(readdirSync(directory).toSorted()).toEqual(other.map(({ file }) => file).toSorted());
+  const files = new Set(pieces.map(({ file }) => file));
+  const missing = base === undefined ? [] : readdirSync(locateGoldenDirectory(base.set));
+  expect(missing.filter((file) => !files.has(file))).toEqual(base?.without ?? []);
 }
 
-function fileOf({ kind, metadata }: Manifest): string {
-  return `${kind}-${metadata.name}.yaml`;
+function readGolden(set: GoldenSet, file: string): string | undefined {
+  const path = join(locateGoldenDirectory(set), file);
+  return existsSync(path) ? readFileSync(path, "utf8") : undefined;
+}
+
+type Piece = Readonly<{ file: string; text: string }>;
+
+/** An object as a file; of one that runs several containers, each is another. */
+function listPieces(manifest: Manifest): readonly Piece[] {
+  const file = `${manifest.kind}-${manifest.metadata.name}`;
+  // A ConfigMap has no specification.
+  const { template }: Partial<Workload> = manifest.spec ?? {};
+  if (template === undefined || listContainers(template.spec).length < 2) return [toPiece(file, manifest)];
+  const containers = listContainers(template.spec).map((container) => toPiece(`${file}.${container.name}`, container));
+  const spec = {
+    ...template.spec,
+    containers: namesOf(template.spec.containers),
+    ...(template.spec.initContainers && { initContainers: namesOf(template.spec.initContainers) }),
+  };
+  return [toPiece(file, { ...manifest, spec: { ...manifest.spec, template: { ...template, spec } } }), ...containers];
+}
+
+type Workload = Readonly<{ template: Readonly<{ spec: PodSpec }> }>;
+type Container = Readonly<{ name: string }>;
+type PodSpec = Readonly<{ containers: readonly Container[]; initContainers?: readonly Container[] }>;
+
+function listContainers({ containers, initContainers = [] }: PodSpec): readonly Container[] {
+  return [...initContainers, ...containers];
+}
+
+function namesOf(containers: readonly Container[]): readonly string[] {
+  return containers.map(({ name }) => name);
+}
+
+function toPiece(file: string, value: unknown): Piece {
+  return { file: `${file}.yaml`, text: stringify(value, { lineWidth: 0, sortMapEntries: true }) };
 }
