@@ -1,5 +1,5 @@
 import { getContractAddress, type Hex } from "viem";
-import type { Subject } from "../rpc/method-shapes.ts";
+import type { Subject } from "./method-shapes.ts";
 import {
   callerCode,
   createWallet,

@@ -1,5 +1,9 @@
-import { createLedgerFolder, startFacilitator, type RunningFacilitator } from "../facilitator/running-facilitator.ts";
-import { signPayment, type PaymentBody } from "../facilitator/signed-payment.ts";
+import {
+  createLedgerFolder,
+  startFacilitator,
+  type RunningFacilitator,
+} from "../support/facilitator/running-facilitator.ts";
+import { signPayment, type PaymentBody } from "../support/facilitator/signed-payment.ts";
 import { startPaymentChain } from "../support/payments/payment-chain.ts";
 import { explainMissingPostgres, startPostgres } from "../support/postgres.ts";
 

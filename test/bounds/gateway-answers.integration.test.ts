@@ -6,8 +6,8 @@ import { byHand } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { isLong } from "../support/run-size.ts";
-import { ask, readErrorCode } from "./raw-call.ts";
-import { startSmallGateway, storage, type SmallGateway } from "./small-gateway.ts";
+import { ask, readErrorCode } from "../support/gateway/raw-call.ts";
+import { startSmallGateway, storage, type SmallGateway } from "../support/gateway/small-gateway.ts";
 
 /** So much that the cache's own bound is met before that of all that is held. */
 const heapMiB = 256;

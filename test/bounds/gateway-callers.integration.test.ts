@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey } from "jose";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { byHand } from "#gateway/testing/fake-node.ts";
-import { startCollector } from "../gateway/observe/trace-collector.ts";
+import { startCollector } from "../support/gateway/trace-collector.ts";
 import { isLong } from "../support/run-size.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { ask, readErrorCode, openRaw, requestOf } from "./raw-call.ts";
-import { holdReads, startSmallGateway, storage, syncing, type SmallGateway } from "./small-gateway.ts";
+import { ask, readErrorCode, openRaw, requestOf } from "../support/gateway/raw-call.ts";
+import { holdReads, startSmallGateway, storage, syncing, type SmallGateway } from "../support/gateway/small-gateway.ts";
 
 /** Callers and tokens that are remembered; all of a default's take a minute. */
 const remembered = isLong ? { callers: 100_000, tokens: 10_000 } : { callers: 2_000, tokens: 300 };

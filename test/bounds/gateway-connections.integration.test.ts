@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { isLong } from "../support/run-size.ts";
-import { ask, halfRequest, openMany, openRaw, requestOf, type RawClient } from "./raw-call.ts";
-import { holdReads, startSmallGateway, storage, syncing, type SmallGateway } from "./small-gateway.ts";
+import { ask, halfRequest, openMany, openRaw, requestOf, type RawClient } from "../support/gateway/raw-call.ts";
+import { holdReads, startSmallGateway, storage, syncing, type SmallGateway } from "../support/gateway/small-gateway.ts";
 
 const call = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
 

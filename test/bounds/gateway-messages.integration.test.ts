@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { ask, readErrorCode, openMany, openRaw, requestOf, type RawClient } from "./raw-call.ts";
-import { startSmallGateway, syncing, type SmallGateway } from "./small-gateway.ts";
+import { ask, readErrorCode, openMany, openRaw, requestOf, type RawClient } from "../support/gateway/raw-call.ts";
+import { startSmallGateway, syncing, type SmallGateway } from "../support/gateway/small-gateway.ts";
 
 let gateway: SmallGateway;
 

@@ -1,8 +1,14 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { connectTestClient, type TestClient } from "#gateway/testing/test-client.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { ask, readErrorCode, openMany, openRaw, requestOf, type RawClient } from "./raw-call.ts";
-import { holdReads, startSmallGateway, storage, type HeldReads, type SmallGateway } from "./small-gateway.ts";
+import { ask, readErrorCode, openMany, openRaw, requestOf, type RawClient } from "../support/gateway/raw-call.ts";
+import {
+  holdReads,
+  startSmallGateway,
+  storage,
+  type HeldReads,
+  type SmallGateway,
+} from "../support/gateway/small-gateway.ts";
 
 let gateway: SmallGateway;
 let internal: string;

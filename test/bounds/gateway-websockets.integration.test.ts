@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { connectTestClient, type TestClient } from "#gateway/testing/test-client.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { isLong } from "../support/run-size.ts";
-import { readErrorCode } from "./raw-call.ts";
-import { holdReads, startSmallGateway, storage, type SmallGateway } from "./small-gateway.ts";
+import { readErrorCode } from "../support/gateway/raw-call.ts";
+import { holdReads, startSmallGateway, storage, type SmallGateway } from "../support/gateway/small-gateway.ts";
 
 /** WebSockets of one listener; 10,000 take a minute to open. */
 const mostClients = isLong ? 10_000 : 600;

@@ -16,12 +16,12 @@ import { createLedger, type Ledger } from "#facilitator/settlement/ledger/ledger
 import { sqliteLedgerMigrations } from "#facilitator/settlement/ledger/schema.ts";
 import { sampleAttempt, sampleSettlement } from "#facilitator/testing/sample-settlement.ts";
 import type { Hex } from "#x402/hex.ts";
-import { startRpcTap, type RpcTap } from "../facilitator/rpc-tap.ts";
-import { buildFacilitatorEnvironment } from "../facilitator/running-facilitator.ts";
-import { signPayment } from "../facilitator/signed-payment.ts";
+import { startRpcTap, type RpcTap } from "../support/facilitator/rpc-tap.ts";
+import { buildFacilitatorEnvironment } from "../support/facilitator/running-facilitator.ts";
+import { signPayment } from "../support/facilitator/signed-payment.ts";
 import { startPaymentChain, type PaymentChain } from "../support/payments/payment-chain.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { ask } from "./raw-call.ts";
+import { ask } from "../support/gateway/raw-call.ts";
 import { startSmallService } from "./small-service.ts";
 
 const fileBytes = 16_777_216;

@@ -6,12 +6,12 @@ import type { PaymentRequirements } from "@x402/core/types";
 import { ExactEvmScheme } from "@x402/evm";
 import { toHex } from "viem";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { buildFacilitatorEnvironment } from "../facilitator/running-facilitator.ts";
-import { startRpcTap, type RpcTap } from "../facilitator/rpc-tap.ts";
-import { amount as paymentAmount, signPayment, type PaymentBody } from "../facilitator/signed-payment.ts";
+import { buildFacilitatorEnvironment } from "../support/facilitator/running-facilitator.ts";
+import { startRpcTap, type RpcTap } from "../support/facilitator/rpc-tap.ts";
+import { amount as paymentAmount, signPayment, type PaymentBody } from "../support/facilitator/signed-payment.ts";
 import { startFacilitatorProxy, type FacilitatorProxy } from "../resource-server/facilitator-proxy.ts";
-import { payee, payer } from "../resource-server/shop.ts";
-import { startUpstream, type TestUpstream } from "../resource-server/test-upstream.ts";
+import { payee, payer } from "../support/payments/shop.ts";
+import { startUpstream, type TestUpstream } from "../support/payments/test-upstream.ts";
 import {
   startPaymentChain,
   testAccount,
@@ -20,7 +20,7 @@ import {
 } from "../support/payments/payment-chain.ts";
 import { isLong } from "../support/run-size.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { ask, openMany, openRaw, type RawClient } from "./raw-call.ts";
+import { ask, openMany, openRaw, type RawClient } from "../support/gateway/raw-call.ts";
 import { startSmallService, type SmallService } from "./small-service.ts";
 
 /** What is under way at one time; each settlement of the default's number takes the machine some milliseconds to sign. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { freePorts } from "#daemon/testing/free-ports.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { hasPrometheus, withoutPrometheus } from "../observability/live/prometheus.ts";
+import { hasPrometheus, withoutPrometheus } from "../support/prometheus/prometheus.ts";
 
 const root = join(import.meta.dirname, "../..");
 const program = join(import.meta.dirname, "../../cli/gatehouse.js");

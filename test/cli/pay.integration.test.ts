@@ -4,7 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import { openMarket, payee, payer, createTemporaryFolder, findUrl, type Market } from "../resource-server/shop.ts";
+import { openMarket, payee, payer, createTemporaryFolder, findUrl, type Market } from "../support/payments/shop.ts";
 import { runGatehouse } from "../support/run-command.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe } from "vitest";
-import { hasPrometheus, withoutPrometheus } from "../observability/live/prometheus.ts";
+import { hasPrometheus, withoutPrometheus } from "../support/prometheus/prometheus.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
 import { startStack, type RunningStack } from "../support/running-stack.ts";
 import { testBadInput } from "./one-stack/bad-input.ts";

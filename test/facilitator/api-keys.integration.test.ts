@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
 import { runToEnd } from "../support/service-process.ts";
-import { sendCopies, startPublishedSeller } from "./published-seller.ts";
+import { sendCopies, startPublishedSeller } from "../support/facilitator/published-seller.ts";
 import {
   buildFacilitatorEnvironment,
   createLedgerFolder,
   startFacilitator,
   type FacilitatorPlace,
   type RunningFacilitator,
-} from "./running-facilitator.ts";
-import { signPayment } from "./signed-payment.ts";
+} from "../support/facilitator/running-facilitator.ts";
+import { signPayment } from "../support/facilitator/signed-payment.ts";
 
 const resources = new AsyncDisposableStack();
 let chain: PaymentChain;

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
 import { runToEnd } from "../support/service-process.ts";
-import { startRpcTap, type RpcTap } from "./rpc-tap.ts";
+import { startRpcTap, type RpcTap } from "../support/facilitator/rpc-tap.ts";
 import {
   buildFacilitatorEnvironment,
   createLedgerFolder,
   startFacilitator,
   type RunningFacilitator,
-} from "./running-facilitator.ts";
-import { signPayment, type PaymentBody, type PaymentChanges } from "./signed-payment.ts";
+} from "../support/facilitator/running-facilitator.ts";
+import { signPayment, type PaymentBody, type PaymentChanges } from "../support/facilitator/signed-payment.ts";
 
 const resources = new AsyncDisposableStack();
 let chain: PaymentChain;

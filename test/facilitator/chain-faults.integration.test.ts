@@ -2,9 +2,13 @@ import { createWalletClient, encodeFunctionData, erc20Abi, http, parseGwei, type
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
-import { startRpcTap, type RpcTap, type TapRule } from "./rpc-tap.ts";
-import { createLedgerFolder, startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
-import { amount, signPayment } from "./signed-payment.ts";
+import { startRpcTap, type RpcTap, type TapRule } from "../support/facilitator/rpc-tap.ts";
+import {
+  createLedgerFolder,
+  startFacilitator,
+  type RunningFacilitator,
+} from "../support/facilitator/running-facilitator.ts";
+import { amount, signPayment } from "../support/facilitator/signed-payment.ts";
 
 const resources = new AsyncDisposableStack();
 /** Makes blocks only when a test says so. */

@@ -4,9 +4,13 @@ import { startPaymentChain, testAccount, type PaymentChain } from "../support/pa
 import { hastenService } from "../support/hastened-waits.ts";
 import { takeSlice } from "../support/run-size.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { startRpcTap } from "./rpc-tap.ts";
-import { createLedgerFolder, startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
-import { amount, signPayment } from "./signed-payment.ts";
+import { startRpcTap } from "../support/facilitator/rpc-tap.ts";
+import {
+  createLedgerFolder,
+  startFacilitator,
+  type RunningFacilitator,
+} from "../support/facilitator/running-facilitator.ts";
+import { amount, signPayment } from "../support/facilitator/signed-payment.ts";
 
 const resources = new AsyncDisposableStack();
 /** Makes blocks only when a test says so. */

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { testAccount } from "../support/payments/payment-chain.ts";
 import { readResidentMiB } from "../support/stack-processes.ts";
-import { startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
+import { startFacilitator, type RunningFacilitator } from "../support/facilitator/running-facilitator.ts";
 
 let folder: string;
 let facilitator: RunningFacilitator;

@@ -6,8 +6,8 @@ import { Secret } from "#daemon/secrets/secret.ts";
 import { createFacilitator, facilitatorDefaults } from "#facilitator/facilitator.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { startPaymentChain, testAccount } from "../support/payments/payment-chain.ts";
-import { createLedgerFolder } from "./running-facilitator.ts";
-import { signPayment } from "./signed-payment.ts";
+import { createLedgerFolder } from "../support/facilitator/running-facilitator.ts";
+import { signPayment } from "../support/facilitator/signed-payment.ts";
 
 /** Longer ago than what a node that lags may not have yet. */
 const minuteMs = 60_000;

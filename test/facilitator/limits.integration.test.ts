@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { startPaymentChain, type PaymentChain } from "../support/payments/payment-chain.ts";
 import { openIdleConnections } from "../support/idle-connections.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { createLedgerFolder, startFacilitator } from "./running-facilitator.ts";
-import { signPayment } from "./signed-payment.ts";
+import { createLedgerFolder, startFacilitator } from "../support/facilitator/running-facilitator.ts";
+import { signPayment } from "../support/facilitator/signed-payment.ts";
 
 const resources = new AsyncDisposableStack();
 /** Makes blocks only when a test says so. */

@@ -2,9 +2,13 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { verdictFreshMs } from "#facilitator/payment/recent-verdicts.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
-import { startRpcTap, type RpcTap } from "./rpc-tap.ts";
-import { createLedgerFolder, startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
-import { signPayment } from "./signed-payment.ts";
+import { startRpcTap, type RpcTap } from "../support/facilitator/rpc-tap.ts";
+import {
+  createLedgerFolder,
+  startFacilitator,
+  type RunningFacilitator,
+} from "../support/facilitator/running-facilitator.ts";
+import { signPayment } from "../support/facilitator/signed-payment.ts";
 
 const resources = new AsyncDisposableStack();
 let chain: PaymentChain;

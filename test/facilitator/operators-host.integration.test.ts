@@ -5,7 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { expect, onTestFinished, test } from "vitest";
 import { testAccount } from "../support/payments/payment-chain.ts";
-import { startFacilitator } from "./running-facilitator.ts";
+import { startFacilitator } from "../support/facilitator/running-facilitator.ts";
 
 /** The status of an answer to a page that has made its own name lead to this machine. */
 async function statusFor(host: string, url: string): Promise<number | undefined> {

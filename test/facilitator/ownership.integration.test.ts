@@ -3,8 +3,12 @@ import type { PaymentPayload } from "@x402/core/types";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
-import { createLedgerFolder, startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
-import { amount, signPayment, type PaymentBody } from "./signed-payment.ts";
+import {
+  createLedgerFolder,
+  startFacilitator,
+  type RunningFacilitator,
+} from "../support/facilitator/running-facilitator.ts";
+import { amount, signPayment, type PaymentBody } from "../support/facilitator/signed-payment.ts";
 
 const resources = new AsyncDisposableStack();
 let chain: PaymentChain;

@@ -3,8 +3,12 @@ import { ExactEvmScheme } from "@x402/evm/exact/client";
 import type { Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
-import { createLedgerFolder, startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
-import { amount, signPayment } from "./signed-payment.ts";
+import {
+  createLedgerFolder,
+  startFacilitator,
+  type RunningFacilitator,
+} from "../support/facilitator/running-facilitator.ts";
+import { amount, signPayment } from "../support/facilitator/signed-payment.ts";
 
 const resources = new AsyncDisposableStack();
 let chain: PaymentChain;

@@ -1,9 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
-import { sendCopies, startPublishedSeller, type PublishedSeller } from "./published-seller.ts";
-import { createLedgerFolder, startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
-import { amount } from "./signed-payment.ts";
+import { sendCopies, startPublishedSeller, type PublishedSeller } from "../support/facilitator/published-seller.ts";
+import {
+  createLedgerFolder,
+  startFacilitator,
+  type RunningFacilitator,
+} from "../support/facilitator/running-facilitator.ts";
+import { amount } from "../support/facilitator/signed-payment.ts";
 
 const resources = new AsyncDisposableStack();
 let chain: PaymentChain;

@@ -6,7 +6,7 @@ import { decodeJwt } from "jose";
 import { expect, it } from "vitest";
 import { startFakeNode } from "#gateway/testing/fake-node.ts";
 import { post, startTestGateway } from "#gateway/testing/test-gateway.ts";
-import { openMarket, payer, signPaymentFor, createTemporaryFolder, findUrl } from "../resource-server/shop.ts";
+import { openMarket, payer, signPaymentFor, createTemporaryFolder, findUrl } from "../support/payments/shop.ts";
 
 const tier = {
   requestsPerSecond: 0.001,

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { openMany, openRaw, requestOf } from "../bounds/raw-call.ts";
-import { startSmallGateway, storage } from "../bounds/small-gateway.ts";
+import { openMany, openRaw, requestOf } from "../support/gateway/raw-call.ts";
+import { startSmallGateway, storage } from "../support/gateway/small-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
 const tier = {

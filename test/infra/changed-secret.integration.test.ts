@@ -13,7 +13,7 @@ import {
 } from "../../infra/services/service-spec.ts";
 import { sidecarSpec } from "../../infra/services/sidecar-spec.ts";
 import { pause } from "#daemon/time.ts";
-import { startCallers } from "../sidecar/hand-over/callers.ts";
+import { startCallers } from "../support/gateway/callers.ts";
 import { startDevnetWorkspace, type DevnetWorkspace } from "../support/node/devnet-workspace.ts";
 import { startService } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";

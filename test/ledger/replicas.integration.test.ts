@@ -1,12 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { sendCopies, startPublishedSeller } from "../facilitator/published-seller.ts";
+import { sendCopies, startPublishedSeller } from "../support/facilitator/published-seller.ts";
 import { testAccount } from "../support/payments/payment-chain.ts";
 import { explainMissingPostgres } from "../support/postgres.ts";
 import { isLong } from "../support/run-size.ts";
 import { createRandom } from "../support/seeded-random.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { buyUntilKnown, openReplicatedMarket, price, type ReplicatedMarket } from "./replicated-market.ts";
+import {
+  buyUntilKnown,
+  openReplicatedMarket,
+  price,
+  type ReplicatedMarket,
+} from "../support/payments/replicated-market.ts";
 
 const missing = explainMissingPostgres();
 /** How many payments are shown to both resource servers, and how many buy while processes are killed. */

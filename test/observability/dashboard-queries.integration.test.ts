@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { overviewDashboard } from "#infra/observability/dashboards/overview-dashboard.ts";
-import { hasPromtool, runPromtool, withoutPromtool } from "./promtool.ts";
+import { hasPromtool, runPromtool, withoutPromtool } from "../support/prometheus/promtool.ts";
 
 /** The first query of a panel of the overview, with the stack `gh` and all nodes chosen. */
 function queryOf(title: string): string {

@@ -9,11 +9,11 @@ import { metricCatalogue, metricsByPart } from "#infra/observability/metric-cata
 import { startEngineProxy } from "#engine-proxy/engine-proxy.ts";
 import { engineProxySettings } from "#engine-proxy/settings.ts";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
-import { openMarket, findOperationsUrl, createTemporaryFolder, findUrl } from "../resource-server/shop.ts";
-import { createLedgerFolder, startFacilitator } from "../facilitator/running-facilitator.ts";
+import { openMarket, findOperationsUrl, createTemporaryFolder, findUrl } from "../support/payments/shop.ts";
+import { createLedgerFolder, startFacilitator } from "../support/facilitator/running-facilitator.ts";
 import { startService } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { hasPromtool, runPromtool, withoutPromtool } from "./promtool.ts";
+import { hasPromtool, runPromtool, withoutPromtool } from "../support/prometheus/promtool.ts";
 
 /** Metrics that a sidecar has for a claim on Kubernetes alone. */
 const volumeMetrics: readonly string[] = Object.keys(metricsByPart.volume);

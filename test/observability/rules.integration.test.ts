@@ -10,7 +10,7 @@ import type { AlertCase } from "./alert-case.ts";
 import { gatewayCases } from "./gateway-cases.ts";
 import { nodeCases } from "./node-cases.ts";
 import { paymentCases } from "./payment-cases.ts";
-import { hasPromtool, runPromtool, withoutPromtool } from "./promtool.ts";
+import { hasPromtool, runPromtool, withoutPromtool } from "../support/prometheus/promtool.ts";
 import { serviceCases } from "./service-cases.ts";
 import { upkeepCases } from "./upkeep-cases.ts";
 import { versionCases } from "./version-cases.ts";

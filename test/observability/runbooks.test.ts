@@ -7,7 +7,7 @@ import { ruleGroups } from "#infra/observability/rules/all.ts";
 import { watchdogRules } from "#infra/observability/rules/watchdog.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
 import { verdictLevels } from "#status/verdict.ts";
-import { hasPromtool, runPromtool, withoutPromtool } from "./promtool.ts";
+import { hasPromtool, runPromtool, withoutPromtool } from "../support/prometheus/promtool.ts";
 
 const root = join(import.meta.dirname, "../..");
 const folder = join(root, "docs/runbooks");

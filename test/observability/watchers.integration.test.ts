@@ -16,7 +16,7 @@ import { stackArgs } from "#infra/services/stack-specs.ts";
 import { parseConfig } from "#infra/stack-config.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { hasPromtool, runPromtool, runProgram, withoutPromtool } from "./promtool.ts";
+import { hasPromtool, runPromtool, runProgram, withoutPromtool } from "../support/prometheus/promtool.ts";
 
 const hasAmtool = spawnSync("amtool", ["--version"]).status === 0;
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { format } from "node:util";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { openMarket, createTemporaryFolder, findUrl } from "../resource-server/shop.ts";
+import { openMarket, createTemporaryFolder, findUrl } from "../support/payments/shop.ts";
 import {
   checkExamples,
   compileExample,

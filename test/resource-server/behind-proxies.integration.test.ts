@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import type { BenchProcess } from "../bench/gateway/proxies.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
 import { prepareHaproxy, type StartProxy } from "../support/real-proxy.ts";
-import { openMarket, signPaymentFor, createTemporaryFolder, findUrl, type Market } from "./shop.ts";
+import { openMarket, signPaymentFor, createTemporaryFolder, findUrl, type Market } from "../support/payments/shop.ts";
 
 let market: Market;
 beforeAll(async () => {

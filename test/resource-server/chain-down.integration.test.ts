@@ -1,6 +1,6 @@
 import { decodePaymentResponseHeader } from "@x402/core/http";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { startRpcTap, type RpcTap, type TapRule } from "../facilitator/rpc-tap.ts";
+import { startRpcTap, type RpcTap, type TapRule } from "../support/facilitator/rpc-tap.ts";
 import { hastenService } from "../support/hastened-waits.ts";
 import { testAccount } from "../support/payments/payment-chain.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
@@ -13,7 +13,7 @@ import {
   createTemporaryFolder,
   findUrl,
   type Market,
-} from "./shop.ts";
+} from "../support/payments/shop.ts";
 
 let market: Market;
 let tap: RpcTap;

@@ -6,7 +6,13 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { startService, type ServiceProcess } from "../support/service-process.ts";
-import { openMarket, findOperationsUrl, signPaymentFor, createTemporaryFolder, findUrl } from "./shop.ts";
+import {
+  openMarket,
+  findOperationsUrl,
+  signPaymentFor,
+  createTemporaryFolder,
+  findUrl,
+} from "../support/payments/shop.ts";
 
 const requestsPerSecond = 200;
 const webSockets = 50;

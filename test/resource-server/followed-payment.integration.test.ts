@@ -5,7 +5,15 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { namePayment } from "#x402/scheme.ts";
 import { generousMs } from "#daemon/testing/until.ts";
 import { startService } from "../support/service-process.ts";
-import { openMarket, payee, payer, signPaymentFor, createTemporaryFolder, findUrl, type Market } from "./shop.ts";
+import {
+  openMarket,
+  payee,
+  payer,
+  signPaymentFor,
+  createTemporaryFolder,
+  findUrl,
+  type Market,
+} from "../support/payments/shop.ts";
 
 let market: Market;
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;

@@ -15,8 +15,8 @@ import {
   createTemporaryFolder,
   findUrl,
   type Market,
-} from "./shop.ts";
-import { largeBytes } from "./test-upstream.ts";
+} from "../support/payments/shop.ts";
+import { largeBytes } from "../support/payments/test-upstream.ts";
 
 let market: Market;
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;

@@ -9,7 +9,14 @@ import { openIdleConnections } from "../support/idle-connections.ts";
 import { runToEnd, type ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { startFacilitatorProxy } from "./facilitator-proxy.ts";
-import { openMarket, findOperationsUrl, signPaymentFor, createTemporaryFolder, findUrl, type Market } from "./shop.ts";
+import {
+  openMarket,
+  findOperationsUrl,
+  signPaymentFor,
+  createTemporaryFolder,
+  findUrl,
+  type Market,
+} from "../support/payments/shop.ts";
 
 let market: Market;
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;

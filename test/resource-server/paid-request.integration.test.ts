@@ -4,7 +4,15 @@ import { wrapFetchWithPayment, x402Client } from "@x402/fetch";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { payingFetch } from "#client/paying-fetch.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
-import { openMarket, payee, payer, signPaymentFor, createTemporaryFolder, findUrl, type Market } from "./shop.ts";
+import {
+  openMarket,
+  payee,
+  payer,
+  signPaymentFor,
+  createTemporaryFolder,
+  findUrl,
+  type Market,
+} from "../support/payments/shop.ts";
 
 let market: Market;
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;

@@ -12,7 +12,7 @@ import {
   createTemporaryFolder,
   findUrl,
   type Market,
-} from "./shop.ts";
+} from "../support/payments/shop.ts";
 import { testAccount } from "../support/payments/payment-chain.ts";
 
 let market: Market;

@@ -9,7 +9,7 @@ import { createStackCommand } from "../../cli/commands/stack-command.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
 import { readShellBlocks } from "../support/readme-blocks.ts";
 import { until } from "#daemon/testing/until.ts";
-import { openMarket, payee, payer, createTemporaryFolder, type Market } from "./shop.ts";
+import { openMarket, payee, payer, createTemporaryFolder, type Market } from "../support/payments/shop.ts";
 
 const root = join(import.meta.dirname, "../..");
 const env = { PATH: `${dirname(process.execPath)}:${process.env["PATH"] ?? ""}` };

@@ -3,7 +3,15 @@ import { createPublicClient, createWalletClient, erc20Abi, http, type Abi, type 
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { compileToken, readTokenSource } from "#devnet/token/compiler.ts";
 import { testAccount } from "../support/payments/payment-chain.ts";
-import { openMarket, payee, payer, signPaymentFor, createTemporaryFolder, findUrl, type Market } from "./shop.ts";
+import {
+  openMarket,
+  payee,
+  payer,
+  signPaymentFor,
+  createTemporaryFolder,
+  findUrl,
+  type Market,
+} from "../support/payments/shop.ts";
 
 let market: Market;
 beforeAll(async () => {

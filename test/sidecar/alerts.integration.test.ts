@@ -5,7 +5,7 @@ import { ruleGroups } from "#infra/observability/rules/all.ts";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { hasPromtool, runPromtool, withoutPromtool } from "../observability/promtool.ts";
+import { hasPromtool, runPromtool, withoutPromtool } from "../support/prometheus/promtool.ts";
 
 const runbookBaseUrl = "https://runbooks.example";
 const rules = renderRuleFile(renderGroups(ruleGroups, { runbookBaseUrl }));

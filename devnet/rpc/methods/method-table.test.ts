@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { listMethodShapes } from "../method-shapes.ts";
+import { listMethodShapes } from "../../testing/method-shapes.ts";
 import { createMethodTable } from "./method-table.ts";
 
 const anvil = { request: async () => Promise.reject(new Error("no chain")) };

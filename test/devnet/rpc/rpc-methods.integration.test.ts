@@ -3,7 +3,7 @@ import * as Rlp from "ox/Rlp";
 import { createPublicClient, defineChain, http, type Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { validatorAddresses } from "#devnet/anvil/validators.ts";
-import { listMethodShapes } from "#devnet/rpc/method-shapes.ts";
+import { listMethodShapes } from "#devnet/testing/method-shapes.ts";
 import { createSubject, type TestSubject } from "#devnet/testing/rpc-subject.ts";
 import { otherSender, sender, startTestNode, testChainId, type TestNode } from "#devnet/testing/rpc-fixture.ts";
 

@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
 import { call } from "#gateway/testing/test-gateway.ts";
-import { hasPrometheus, startPrometheus, withoutPrometheus } from "../../observability/live/prometheus.ts";
+import { hasPrometheus, startPrometheus, withoutPrometheus } from "../../support/prometheus/prometheus.ts";
 import { startBareAnvil } from "../../support/node/bare-anvil.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
 import { startService, type ServiceProcess } from "../../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { startCollector } from "./trace-collector.ts";
+import { startCollector } from "../../support/gateway/trace-collector.ts";
 
 const openMetrics = "application/openmetrics-text; version=1.0.0";
 const chainId = 31_337;

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { call, post, startTestGateway } from "#gateway/testing/test-gateway.ts";
-import { startCollector, type SentSpan } from "./trace-collector.ts";
+import { startCollector, type SentSpan } from "../../support/gateway/trace-collector.ts";
 
 const server = 2;
 const client = 3;

@@ -5,7 +5,7 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 import { compressRules } from "./compressed-rules.ts";
 import { listFiringAlerts } from "./live-fault.ts";
 import { startLoad } from "./load.ts";
-import { hasPrometheus, withoutPrometheus } from "./prometheus.ts";
+import { hasPrometheus, withoutPrometheus } from "../../support/prometheus/prometheus.ts";
 import { startWatchedStack, type WatchedStack } from "./watched-stack.ts";
 
 const scale = 60;

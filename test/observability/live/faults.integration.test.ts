@@ -6,10 +6,15 @@ import { startHeadsSocket } from "../../support/node/heads-socket.ts";
 import { buildEnvironment, startOwnedNode, waitUntilSettled } from "../../support/node/owned-node.ts";
 import { startService, type ServiceProcess } from "../../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { createTemporaryFolder } from "../../resource-server/shop.ts";
+import { createTemporaryFolder } from "../../support/payments/shop.ts";
 import { compressRules } from "./compressed-rules.ts";
 import { listFiringAlerts, seeFault, type LiveFault } from "./live-fault.ts";
-import { hasPrometheus, startPrometheus, withoutPrometheus, type RunningPrometheus } from "./prometheus.ts";
+import {
+  hasPrometheus,
+  startPrometheus,
+  withoutPrometheus,
+  type RunningPrometheus,
+} from "../../support/prometheus/prometheus.ts";
 
 /** Three minutes of a rule are a second and a half. */
 const scale = 120;

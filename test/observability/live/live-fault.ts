@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { until } from "#daemon/testing/until.ts";
-import type { ActiveAlert, RunningPrometheus } from "./prometheus.ts";
+import type { ActiveAlert, RunningPrometheus } from "../../support/prometheus/prometheus.ts";
 
 /** A fault that is really made, and the alert that reports it. `T` is what it strikes. */
 export type LiveFault<T> = Readonly<{

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseEther } from "viem";
 import { tokenAddress } from "#devnet/token/address.ts";
-import { signPayment, type PaymentChanges } from "../../facilitator/signed-payment.ts";
+import { signPayment, type PaymentChanges } from "../../support/facilitator/signed-payment.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
 import { testAccount } from "../../support/payments/payment-chain.ts";
 import { startPostgres, type PostgresServer } from "../../support/postgres.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ActiveAlert } from "./prometheus.ts";
+import type { ActiveAlert } from "../../support/prometheus/prometheus.ts";
 import { printQuietHour, seeQuietHour, withQuietHour } from "./quiet-hour.ts";
 
 /** An hour of a second. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { withMarked } from "#daemon/markdown.ts";
 import { until } from "#daemon/testing/until.ts";
 import { watchdog } from "./live-fault.ts";
-import type { ActiveAlert, RunningPrometheus } from "./prometheus.ts";
+import type { ActiveAlert, RunningPrometheus } from "../../support/prometheus/prometheus.ts";
 
 /** What was seen of a stack at rest. */
 export type QuietHour = Readonly<{

@@ -10,7 +10,7 @@ import { gatewayFaults } from "./gateway-faults.ts";
 import { seeFault, watchdog, type LiveFault, type SeenFault } from "./live-fault.ts";
 import { nodeFaults } from "./node-faults.ts";
 import { paymentFaults, startReplicated } from "./payment-faults.ts";
-import type { RunningPrometheus } from "./prometheus.ts";
+import type { RunningPrometheus } from "../../support/prometheus/prometheus.ts";
 import { printQuietHour, seeQuietHour, withQuietHour } from "./quiet-hour.ts";
 import { printSeenFaults, refuseOtherScale, withSeenFaults } from "./seen-faults.ts";
 import { startWatchedStack, type WatchedStack } from "./watched-stack.ts";

@@ -6,7 +6,7 @@ import { freePorts } from "#daemon/testing/free-ports.ts";
 import { until } from "#daemon/testing/until.ts";
 import { startFaultyLink, startFaultyRpc, type FaultyLink, type FaultyRpc } from "./fault-proxies.ts";
 import { findNodeChain, type NodeChain } from "./node-chain.ts";
-import { startPrometheus, type RunningPrometheus, type ScrapedJobs } from "./prometheus.ts";
+import { startPrometheus, type RunningPrometheus, type ScrapedJobs } from "../../support/prometheus/prometheus.ts";
 import { startReference, type ReferenceChain } from "./reference-chain.ts";
 import { startWatchedCertificate, type WatchedCertificate } from "./watched-certificate.ts";
 import { createWatchedFiles, type WatchedFiles } from "./watched-files.ts";

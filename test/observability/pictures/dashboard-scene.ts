@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { decodePaymentRequiredHeader } from "@x402/core/http";
 import { tokenAddress } from "#devnet/token/address.ts";
-import { signPayment } from "../../facilitator/signed-payment.ts";
+import { signPayment } from "../../support/facilitator/signed-payment.ts";
 import { createClientFetch } from "../../support/payments/paying.ts";
 import { signPaymentHeader } from "../../support/payments/signed-payment.ts";
 import { startLoad } from "../live/load.ts";

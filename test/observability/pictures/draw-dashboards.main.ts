@@ -4,7 +4,7 @@ import { ruleGroups } from "#infra/observability/rules/all.ts";
 import { findChromium, startChromium } from "../../support/page/chromium.ts";
 import type { StackPorts } from "../../support/running-stack.ts";
 import { compressRules } from "../live/compressed-rules.ts";
-import type { ScrapedJobs } from "../live/prometheus.ts";
+import type { ScrapedJobs } from "../../support/prometheus/prometheus.ts";
 import { startWatchedStack } from "../live/watched-stack.ts";
 import { readDashboardData } from "./dashboard-data.ts";
 import { pageWidth, renderDashboardPage } from "./dashboard-page.ts";

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { price } from "../../ledger/replicated-market.ts";
+import { price } from "../../support/payments/replicated-market.ts";
 import { testAccount } from "../../support/payments/payment-chain.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import type { SelfSupervisedMarket, Supervised } from "./supervised-market.ts";

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { startPaymentChain, testAccount } from "../../support/payments/payment-chain.ts";
 import { explainMissingPostgres, startPostgres } from "../../support/postgres.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { startUpstream } from "../test-upstream.ts";
+import { startUpstream } from "../../support/payments/test-upstream.ts";
 import { listChildren } from "../../support/list-children.ts";
 import { supervise, type Supervised } from "./supervised-market.ts";
 

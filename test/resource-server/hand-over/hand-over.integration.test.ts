@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { buyUntilKnown } from "../../ledger/replicated-market.ts";
+import { buyUntilKnown } from "../../support/payments/replicated-market.ts";
 import { isLong, seed } from "../../support/run-size.ts";
 import { createRandom } from "../../support/seeded-random.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { signPaymentFor } from "../shop.ts";
-import { startBuyers } from "./buyers.ts";
+import { signPaymentFor } from "../../support/payments/shop.ts";
+import { startBuyers } from "../../support/payments/buyers.ts";
 import { watchPayments, type ChargedPayments } from "./charged-payments.ts";
 import { listChildren } from "../../support/list-children.ts";
 import {

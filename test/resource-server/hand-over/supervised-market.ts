@@ -11,7 +11,7 @@ import { hastenService } from "../../support/hastened-waits.ts";
 import { isLong } from "../../support/run-size.ts";
 import { startService, type ServiceProcess } from "../../support/service-process.ts";
 import { readSettingsInForce } from "../../support/settings-in-force.ts";
-import { startUpstream, type TestUpstream } from "../test-upstream.ts";
+import { startUpstream, type TestUpstream } from "../../support/payments/test-upstream.ts";
 
 /** A service that is handed over: on fixed ports, so that it can be started again where it was. */
 export type Supervised = AsyncDisposable &

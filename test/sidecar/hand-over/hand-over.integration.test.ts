@@ -12,7 +12,7 @@ import { startDevnetWorkspace, type DevnetWorkspace } from "../../support/node/d
 import { takeSlice } from "../../support/run-size.ts";
 import { startService, type ServiceProcess } from "../../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { startCallers } from "./callers.ts";
+import { startCallers } from "../../support/gateway/callers.ts";
 import { readSettingsInForce, waitUntilInForce, waitUntilRefused } from "../../support/settings-in-force.ts";
 import { listChildren } from "../../support/list-children.ts";
 

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
 import { authorizationTypes } from "@x402/evm";
 import { toHex, type Address, type Hex } from "viem";
-import { testAccount } from "../support/payments/payment-chain.ts";
+import { testAccount } from "../payments/payment-chain.ts";
 
 /** What a test changes about an otherwise good payment of 10,000 smallest units from account 1 to account 2. */
 export type PaymentChanges = Readonly<{

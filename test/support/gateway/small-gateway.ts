@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { ask } from "./raw-call.ts";
-import { startSmallService, type SmallService } from "./small-service.ts";
+import { startSmallService, type SmallService } from "../../bounds/small-service.ts";
 
 /** How soon another's short call is answered on a machine that many tests share. */
 const shortCallMs = 10_000;

@@ -5,11 +5,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ExactEvmScheme } from "@x402/evm";
 import { decodePaymentRequiredHeader, encodePaymentSignatureHeader } from "@x402/core/http";
 import type { PaymentRequirements } from "@x402/core/types";
-import { startUpstream, type TestUpstream } from "../resource-server/test-upstream.ts";
+import { startUpstream, type TestUpstream } from "./test-upstream.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
-import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
-import { startPostgres, type PostgresServer } from "../support/postgres.ts";
-import { startService, type ServiceProcess } from "../support/service-process.ts";
+import { startPaymentChain, testAccount, type PaymentChain } from "./payment-chain.ts";
+import { startPostgres, type PostgresServer } from "../postgres.ts";
+import { startService, type ServiceProcess } from "../service-process.ts";
 
 /** One process of several that do the same; it can be killed and started again on its port. */
 export type Replica = AsyncDisposable &

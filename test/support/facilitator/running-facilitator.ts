@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SettleResponse, VerifyResponse } from "@x402/core/types";
 import type { Address } from "viem";
-import { testAccount } from "../support/payments/payment-chain.ts";
-import { startService, type ServiceProcess } from "../support/service-process.ts";
+import { testAccount } from "../payments/payment-chain.ts";
+import { startService, type ServiceProcess } from "../service-process.ts";
 
 /** HTTP headers by name. */
 type Headers = Readonly<Record<string, string>>;

@@ -13,7 +13,7 @@ import { paymentMiddleware as honoMiddleware } from "@x402/hono";
 import express from "express";
 import { Hono } from "hono";
 import type { Address } from "viem";
-import { testAccount } from "../support/payments/payment-chain.ts";
+import { testAccount } from "../payments/payment-chain.ts";
 
 /** A seller built as the middlewares' own documentation has it: two routes of one price, no ledger. */
 export type PublishedSeller = AsyncDisposable &

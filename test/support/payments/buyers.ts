@@ -1,6 +1,6 @@
 import type { Address } from "viem";
 import { payingFetch, type Fetch } from "#client/paying-fetch.ts";
-import { testAccount } from "../../support/payments/payment-chain.ts";
+import { testAccount } from "./payment-chain.ts";
 
 /** Buyers under way, each with its own payment. */
 export type Buyers = Readonly<{

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
-import { recordedStacks, locateRecording } from "./testing/recorded-stacks.ts";
-import { pickComparedInputs } from "./testing/replacing-inputs.ts";
-import { listRegistrations, type Registered, type Registration } from "./testing/stack-registrations.ts";
+import { recordedStacks, locateRecording } from "../../infra/testing/recorded-stacks.ts";
+import { pickComparedInputs } from "../../infra/testing/replacing-inputs.ts";
+import { listRegistrations, type Registered, type Registration } from "../../infra/testing/stack-registrations.ts";
 
 const liveMount = (service: string) => ({
   containerPath: "/run/gatehouse/live",

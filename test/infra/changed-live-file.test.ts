@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { recordStack } from "./testing/deployed-stack.ts";
-import { readHandedSettings } from "./testing/handed-settings.ts";
-import type { Recorded } from "./testing/recording-mocks.ts";
+import { recordStack } from "../../infra/testing/deployed-stack.ts";
+import { readHandedSettings } from "../../infra/testing/handed-settings.ts";
+import type { Recorded } from "../../infra/testing/recording-mocks.ts";
 
 const digest = `sha256:${"a".repeat(64)}`;
 const targets = {

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { ExactEvmScheme } from "@x402/evm";
 import { decodePaymentRequiredHeader, encodePaymentSignatureHeader } from "@x402/core/http";
 import type { PaymentRequirements } from "@x402/core/types";
-import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
-import { startService, type ServiceProcess } from "../support/service-process.ts";
-import { startFacilitatorProxy, type FacilitatorProxy } from "./facilitator-proxy.ts";
+import { startPaymentChain, testAccount, type PaymentChain } from "./payment-chain.ts";
+import { startService, type ServiceProcess } from "../service-process.ts";
+import { startFacilitatorProxy, type FacilitatorProxy } from "../../resource-server/facilitator-proxy.ts";
 import { startUpstream, type TestUpstream } from "./test-upstream.ts";
 
 export const payee = testAccount(2);

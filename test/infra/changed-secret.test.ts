@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { runtime } from "@pulumi/pulumi";
-import { recordStack } from "./testing/deployed-stack.ts";
-import type { Recorded } from "./testing/recording-mocks.ts";
+import { recordStack } from "../../infra/testing/deployed-stack.ts";
+import type { Recorded } from "../../infra/testing/recording-mocks.ts";
 
 const config = {
   dockerEngine: "tcp://engine.example:2376",
