@@ -1,11 +1,9 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Readable } from "node:stream";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { sidecarSettings } from "../settings.ts";
-import { runLintCommand } from "#node/lint/lint-command.ts";
 import { runPlanCommand } from "./plan-command.ts";
 import { planDocument } from "./plan/plan-document.ts";
 
@@ -113,18 +111,4 @@ test("gatehouse plan --json stays JSON, and shows no secret, whatever stands whe
   expect(document.problems).toHaveLength(1);
   expect(document.drift).toBe(true);
   for (const secret of ["hunter2", "abc d1"]) expect(printed + errors).not.toContain(secret);
-});
-
-test("gatehouse lint prints places and fixes, and exits with 2, 0 or 1", async () => {
-  const asked = {
-    nodeVersion: "0.16.2",
-    format: "text",
-    docsUrl: "https://git.example/docs",
-    repository: "/",
-  } as const;
-  const dependencies = { output, stdin: Readable.from([]) };
-  expect(await runLintCommand({ ...asked, configPaths: [configPath] }, dependencies)).toBe(2);
-  expect(printed).toContain(`${configPath}:3:25: chain.monitor_config.enable_pamir_cetina is silently ignored`);
-  expect(await runLintCommand({ ...asked, configPaths: [join(directory, "none")] }, dependencies)).toBe(1);
-  expect(errors).toContain("none can't be read (ENOENT); name a node.conf.");
 });
