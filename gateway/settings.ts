@@ -16,7 +16,7 @@ const nodeSection = section({
 /** What most deployments set. */
 const essentials = ["node.webSocketUrl", "public.port", "policyPath", "callers.trustedProxies"];
 
-/** All settings of a gateway that runs before a node without a sidecar. */
+/** All settings of a gateway that runs before a node without a sidecar. Those that it has in a sidecar as well stand in `settings/gateway.ts`. */
 export const gatewaySettings = defineSettings("gateway", essentials, {
   node: nodeSection,
   listen: listenSection,

@@ -45,7 +45,7 @@ type NodeBindings = Readonly<{ incoming: IncomingMessage; outgoing: ServerRespon
 /**
  * Adds the routes that are sold, which may change at any time. A request is served only when method and path, byte for byte as they came, are
  * those of a route; the upstream is reached from here alone, so that no other spelling of a path gets around the payment. Where no route is
- * sold any more, a payment still gets what it bought before.
+ * sold any more, a payment still gets what it bought before. What is answered to the outcome of a sale stands in `payment-answers.ts`.
  */
 export function addPaidRoutes(app: App, options: PaidRoutesOptions, dependencies: PaidRoutesDependencies): void {
   const { log } = dependencies;

@@ -12,7 +12,7 @@ import { monitorSection, nodeCliSection, pruneSection, restartSection, upkeepSec
 /** What most deployments set. */
 const essentials = ["node.workspace", "node.httpUrl", "node.chainId", "restart.driver", "gateway.public.port"];
 
-/** All settings of the sidecar of one node: what the node is, what is desired of it, and how it is reached. */
+/** All settings of the sidecar of one node: what the node is, what is desired of it, and how it is reached. Each section stands in `settings/`. */
 export const sidecarSettings = defineSettings("sidecar", essentials, {
   listen: listenSection,
   node: nodeSection,

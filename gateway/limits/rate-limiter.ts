@@ -1,6 +1,6 @@
 import { LatestEntries } from "./latest-entries.ts";
 
-/** Rates of one caller, as its tier sets them. */
+/** Rates of one caller, as its tier sets them (`settings/policy.ts`). */
 export type Rates = Readonly<{
   requestsPerSecond: number;
   requestBurst: number;

@@ -42,7 +42,7 @@ export const restricted: types.input.core.v1.SecurityContext = {
   capabilities: { drop: ["ALL"] },
 };
 
-/** Translates a service into the container of a pod. */
+/** Translates a service into the container of a pod. What its probes request stands in its specification, e.g. `services/facilitator-spec.ts`. */
 export function buildContainer(spec: ServiceSpec, image: Input<string>): Container {
   return {
     name: spec.name,
