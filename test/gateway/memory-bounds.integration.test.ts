@@ -9,8 +9,11 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 import { connectDeaf, buildHead, requestFrom } from "./deaf-client.ts";
 import { startLargeAnswerNode, type LargeAnswerNode } from "./large-answer-node.ts";
 
-/** Old space of the process's heap: by it, 56 MiB may be held for clients. */
+/** Old space of the process's heap, and how much may be held for clients by it. */
 const heapMiB = 128;
+const totalBytes = 56 * 1_024 * 1_024;
+/** What may be held beyond that for those who hold little themselves. */
+const marginShare = 1 / 8;
 /** What the process stays under, whatever is done to it: the memory of a container of 512 MiB, less what is not its own. */
 const mostMiB = 450;
 const waitMs = generousMs;
@@ -61,10 +64,13 @@ describe("the gateway in a process with little memory", () => {
     const response = await fetch(url, { method: "POST", body, headers });
     return response.text();
   };
-  const heldBytes = async () => {
+  /** What is held for clients, and by the cache. */
+  const memory = async () => {
     const text = await (await fetch(`${gateway.urls["operations"]}/metrics`)).text();
-    return Number(/^gatehouse_gateway_held_bytes (\d+)$/m.exec(text)?.[1]);
+    const gauge = (name: string) => Number(new RegExp(`^gatehouse_gateway_${name}_bytes (\\d+)$`, "m").exec(text)?.[1]);
+    return { held: gauge("held"), cached: gauge("cache") };
   };
+  const heldBytes = async () => (await memory()).held;
   /** Another client's short calls are answered, soon, and by the same process, which has stayed small. */
   const expectOthersServed = async () => {
     for (let at = 0; at < 10; at += 1) {
@@ -178,13 +184,50 @@ describe("the gateway in a process with little memory", () => {
     await expectNothingHeld();
   }, 120_000);
 
+  it("bounds what one connection holds, and what does not fit is refused with when to come again", async () => {
+    // Each fits alone, and not all of one batch's.
+    answerWith(4_000_000);
+    const text = await askFrom("198.51.100.80", batch(50_000));
+    const entries = JSON.parse(text) as { result?: string; error?: { code: number; data?: unknown } }[];
+    const whole = entries.filter(({ result }) => result?.length === answerBytes);
+    expect(whole.length).toBeGreaterThan(0);
+    expect(whole.length * answerBytes).toBeLessThan(totalBytes);
+    const deaf = connectDeaf(url, requestFrom("198.51.100.81", batch(51_000)));
+    let most = 0;
+    await until("it is let go", waitMs, async () => {
+      const held = await heldBytes();
+      most = Math.max(most, held);
+      return most > answerBytes && held === 0;
+    });
+    expect(most).toBeLessThanOrEqual(totalBytes / 4);
+    deaf[Symbol.dispose]();
+    await expectOthersServed();
+  }, 120_000);
+
   it("lets the cache give way, and has lost nothing of itself at the end", async () => {
     answerWith(200_000);
-    for (let at = 0; at < 300; at += 1) {
-      const text = await askFrom(`203.0.113.${at % 200}`, storage(1, 2_000_000 + at));
-      expect(text.length).toBeGreaterThan(answerBytes);
+    // What comes again is kept: three quarters of what may be held in all.
+    const reads = Math.floor((0.75 * totalBytes) / answerBytes);
+    for (let round = 0; round < 3; round += 1) {
+      for (let at = 0; at < reads; at += 1) {
+        const text = await askFrom(`203.0.113.${at % 200}`, storage(1, 2_000_000 + at));
+        expect(text.length).toBeGreaterThan(answerBytes);
+      }
     }
+    const filled = await memory();
+    expect(filled.cached).toBeGreaterThan(totalBytes / 2);
+    answerWith(8_000_000);
+    const deaf = Array.from({ length: 40 }, (_, at) =>
+      connectDeaf(url, requestFrom(`198.51.100.${100 + at}`, storage(at, 60_000 + at))),
+    );
+    await until("the cache gives way to answers", waitMs, async () => {
+      const { held, cached } = await memory();
+      expect(held + cached).toBeLessThanOrEqual(totalBytes * (1 + marginShare));
+      return cached < filled.cached - answerBytes && held > totalBytes / 4;
+    });
     await expectOthersServed();
+    for (const client of deaf) client[Symbol.dispose]();
+    await expectNothingHeld();
     expect(await gateway.end("SIGTERM")).toBe(0);
   }, 120_000);
 });

@@ -124,6 +124,6 @@ export const triedBounds: TriedBounds = {
   "test/gateway/memory-bounds.integration.test.ts": {
     "bytes held for all clients, with the cache": "lets the cache give way, and has lost nothing of itself at the end",
     "bytes held for one address (IPv6: /64)": "bounds what one address holds while another's answers come through",
-    "bytes held for one connection": "answers batches of a hundred large answers within the bounds, read or not",
+    "bytes held for one connection": "bounds what one connection holds, and what does not fit is refused",
   },
 };
