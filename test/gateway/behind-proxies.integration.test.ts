@@ -12,6 +12,7 @@ import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 import type { BenchProcess } from "../bench/gateway/proxies.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { hastenWaits } from "../support/hastened-waits.ts";
 import { prepareHaproxy, prepareNginx, type StartProxy } from "../support/real-proxy.ts";
 
@@ -188,6 +189,37 @@ describe("a connection of a trusted proxy that has to begin with a header", () =
     expect(status).toBe(200);
     const last = await sendRaw(gateway.url, [bytes], { expected: 2, quietMs: 50 });
     expect(last.match(/HTTP\/1\.1 429 /g)).toHaveLength(2);
+  });
+
+  it("counts for its client's network where that has IPv6: a /64 is one client's", async () => {
+    const asked = `POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: ${syncing.length}\r\n\r\n${syncing}`;
+    const statusFor = async (client: string) => {
+      const answer = await rawFrom(proxyAddress, gateway.url, `PROXY TCP6 ${client} ::1 1 2\r\n${asked}`);
+      return answer.slice("HTTP/1.1 ".length).slice(0, 3);
+    };
+    const statuses: string[] = [];
+    for (let host = 1; host <= 8; host += 1) statuses.push(await statusFor(`2001:db8:0:1::${host}`));
+    expect(statuses).toEqual(["200", "200", "200", "200", "200", "429", "429", "429"]);
+    expect(await statusFor("2001:db8:0:2::1")).toBe("200");
+  });
+
+  it("is one of its client's, of which an IPv6 network may have so many: one that is idle gives way", async () => {
+    const callers = { trustedProxies: [proxyAddress], proxyProtocol: true };
+    await using small = await startTestGateway(node, { callers, listener: { connectionsPerAddress: 3 } });
+    const { hostname, port } = new URL(small.url);
+    const closed: string[] = [];
+    const open = async (client: string) => {
+      const socket = connect({ host: hostname, port: Number(port), localAddress: proxyAddress });
+      socket.on("close", () => closed.push(client)).resume();
+      await once(socket, "connect");
+      socket.write(`PROXY TCP6 ${client} ::1 1 2\r\n`);
+      return socket;
+    };
+    const sockets = [await open("2001:db8:0:2::1")];
+    for (let host = 1; host <= 4; host += 1) sockets.push(await open(`2001:db8:0:1::${host}`));
+    await until("one gives way", generousMs, () => closed.length > 0);
+    expect(closed).toEqual([expect.stringMatching(/^2001:db8:0:1::/)]);
+    for (const socket of sockets) socket.destroy();
   });
 
   it("is the proxy's own when it says so", async () => {
