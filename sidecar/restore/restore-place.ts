@@ -1,7 +1,8 @@
-import { mkdir, readdir, readFile, rename, rm, rmdir } from "node:fs/promises";
+import { mkdir, readdir, rename, rm, rmdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { replaceFile, syncDirectory } from "#daemon/files/atomic-file.ts";
+import { readRegularFile } from "#daemon/files/regular-file.ts";
 
 /**
  * Where a restore works: next to the data directory, on the same disk, so that the unpacked tree becomes the data directory by one
@@ -41,10 +42,14 @@ export async function readMarker({ marker }: RestorePlace): Promise<z.output<typ
   return parsed.success ? parsed.data : undefined;
 }
 
+/** Most bytes of a JSON file that is read: a marker has a checksum and a time. */
+const jsonBytes = 65_536;
+
 /** A JSON file's value; `undefined` when it is not there or was never written to its end. */
 export async function readJson(path: string): Promise<unknown> {
   try {
-    return JSON.parse(await readFile(path, "utf8"));
+    const { bytes } = await readRegularFile(path, jsonBytes);
+    return JSON.parse(Buffer.from(bytes).toString("utf8"));
   } catch (error) {
     if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;

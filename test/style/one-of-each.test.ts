@@ -95,3 +95,24 @@ it("names no exception that is not one", () => {
   );
   expect(gone).toEqual([]);
 });
+
+/** Who reads by `readFile` all the same: the kernel's files and those that Kubernetes mounts, which do not hang. */
+const readers = [
+  "sidecar/upkeep/drivers/host-processes.ts",
+  "sidecar/upkeep/drivers/kubernetes-api.ts",
+  "sidecar/upkeep/drivers/signal-driver.ts",
+  "sidecar/upkeep/restart/record-start.ts",
+  "sidecar/upkeep/upgrade/data/data-stores.ts",
+  "sidecar/upkeep/upgrade/data/rsync.ts",
+];
+
+const services = /^(?:daemon|engine-proxy|facilitator|gateway|health|node|resource-server|sidecar|status|x402)\//;
+
+it("a service reads whole files by open ones: Node does not list a hanging readFile, so that the exit would hang with it", () => {
+  const found = programs
+    .filter((path) => services.test(path) && !path.endsWith(".main.ts"))
+    .filter((path) =>
+      /^import \{[^}]*\breadFile\b[^}]*\} from "node:fs\/promises"/m.test(readFileSync(join(root, path), "utf8")),
+    );
+  expect(found).toEqual(readers);
+});

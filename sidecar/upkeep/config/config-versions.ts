@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { mkdir, open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { removeTemporaries, replaceFile } from "#daemon/files/atomic-file.ts";
 import { hashContent } from "./config-file.ts";
@@ -40,7 +40,7 @@ export function createConfigVersions(directory: string): ConfigVersions {
     },
     newest: async () => {
       const name = (await namesIn(versions)).at(-1);
-      return name === undefined ? undefined : readFile(join(versions, name));
+      return name === undefined ? undefined : readKept(join(versions, name));
     },
     remember: async (slot, bytes) => {
       await mkdir(directory, { recursive: true, mode: 0o700 });
@@ -51,7 +51,7 @@ export function createConfigVersions(directory: string): ConfigVersions {
     },
     recall: async (slot) => {
       try {
-        return await readFile(slotPath(slot));
+        return await readKept(slotPath(slot));
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
         throw error;
@@ -67,4 +67,10 @@ async function namesIn(versions: string): Promise<readonly string[]> {
     throw error;
   });
   return names.filter((name) => /^\d{8}-[0-9a-f]{12}\.conf$/.test(name)).sort();
+}
+
+/** Reads a kept content by an open file: a call of `readFile` that hangs is not seen at the exit (`daemon/process/end-process.ts`). */
+async function readKept(path: string): Promise<Uint8Array> {
+  await using file = await open(path);
+  return await file.readFile();
 }

@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { readFile, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import type { BootTime, Clock } from "#daemon/clock.ts";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
+import { readRegularFile } from "#daemon/files/regular-file.ts";
 import { parseJson } from "#daemon/json-rpc.ts";
 
 /** When copies were begun that a running node goes on changing, and how they are called. */
@@ -33,13 +34,18 @@ export async function writeMark(directory: string, { clock, boot }: MarkClocks):
   return mark;
 }
 
+/** Most bytes of a mark that are read. */
+const markBytes = 65_536;
+
 /** The mark of the copies that were begun in a directory; undefined where there is none that can be read. */
 export async function readMark(directory: string): Promise<PreCopyMark | undefined> {
-  const text = await readFile(pathIn(directory), "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return "";
+  try {
+    const { bytes } = await readRegularFile(pathIn(directory), markBytes);
+    return preCopyMark.safeParse(parseJson(Buffer.from(bytes).toString("utf8"))).data;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;
-  });
-  return preCopyMark.safeParse(parseJson(text)).data;
+  }
 }
 
 /** Has the times of files show nothing from now on: a clock that was set may be set back, and looks right then. */
