@@ -145,7 +145,11 @@ const titles: { readonly [Type in ConditionType]: Titles<Type> } = {
   DataSound: {
     right: "The node's data are whole",
     wrong: "The node's data are corrupt",
-    unknown: { InDoubt: "The node's data may be corrupt", NotSeenWell: "The node's data are not compared yet" },
+    unknown: {
+      InDoubt: "The node's data may be corrupt",
+      NotSeenWell: "The node's data are not compared yet",
+      NotLooked: "The node's data can't be looked at",
+    },
   },
   RestoreReady: {
     right: "Corrupt data would be restored",

@@ -104,6 +104,7 @@ const actions: Readonly<Record<string, string>> = {
   ProgramMissing: "Gatehouse can't restart it: a program that does so is missing.",
   ConfigUnusable: "Gatehouse does not restart it with a node.conf that can't be used.",
   EditRefused: "Gatehouse does not restart it with this node.conf.",
+  EditNotJudged: "Gatehouse does not restart it before it can judge node.conf.",
   Observing: "Gatehouse only observes.",
   WaitingForAdopt: "Gatehouse waits for your approval.",
 };

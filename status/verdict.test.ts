@@ -196,6 +196,7 @@ test("of each reason for which a condition is Unknown it is decided whether the 
     "UpgradeProved Scheduled: right",
     "DataSound InDoubt: unknown",
     "DataSound NotSeenWell: right",
+    "DataSound NotLooked: unknown",
     "RestoreReady NotChecked: right",
   ]);
 });

@@ -322,6 +322,28 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     { data: { found: { judgement: { kind: "another-chain" }, next: undefined } } },
     "another first block than before",
   ],
+  [
+    "DataSound",
+    "NotLooked",
+    {
+      data: {
+        found: { judgement: { kind: "corrupt", signs: ["block 7 is gone"] }, next: "They are being restored." },
+        failed: { why: "looking at /data hangs", againAtMs: Date.UTC(2026, 0, 1) },
+      },
+    },
+    "The node's data can't be looked at: looking at /data hangs. Whether they are whole is not known, and nothing is done about them. The last look that was made found: The node's data are corrupt: block 7 is gone.",
+  ],
+  [
+    "DataSound",
+    "NotLooked",
+    {
+      data: {
+        found: { judgement: { kind: "sound" }, next: undefined },
+        failed: { why: "looking at /data hangs", againAtMs: Date.UTC(2026, 0, 1) },
+      },
+    },
+    "nothing is done about them. The next look is at 2026-01-01T00:00:00.000Z.",
+  ],
   ["RestoreReady", "NotChecked", { data: { readiness: { kind: "unchecked" } } }, "not been looked at yet"],
   ["RestoreReady", "Ready", { data: { readiness: { kind: "ready", sources: ["/a", "/b"] } } }, "once, from /a and /b"],
   [
@@ -428,6 +450,12 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     "EditRefused",
     { restarts: { settled: { refusedEdit: "a key is missing." } } },
     "a key is missing. The node runs on with what it has read. Correct node.conf; if you know better, restart the node by hand (`ops stop --force`, then `ops start`).",
+  ],
+  [
+    "RestartSettled",
+    "EditNotJudged",
+    { restarts: { settled: { unjudgedEdit: "looking at /keys hangs." } } },
+    "can't be told: looking at /keys hangs. The node runs on with what it has read, and is restarted once that can be looked at; if you know that it starts, restart it by hand (`ops stop --force`, then `ops start`).",
   ],
 ];
 

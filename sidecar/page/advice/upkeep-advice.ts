@@ -24,6 +24,8 @@ export const upkeepAdvice: AdviceTable = {
   },
   DataSound: ({ reason }, { showLog }) => {
     if (reason === "NotSeenWell") return [];
+    if (reason === "NotLooked")
+      return [step("Fix what is named above (stat -f, dmesg, mount). Gatehouse looks again by itself.")];
     if (reason === "Restored") {
       return [
         step("Look at the disk that the old data are on, and at its own errors (smartctl, dmesg)."),
@@ -90,6 +92,8 @@ export const upkeepAdvice: AdviceTable = {
     if (reason === "ProgramMissing")
       return [step("Put the program that is named above where the sidecar finds it: it looks again by itself.")];
     if (reason === "BudgetExhausted") return [step("Read below what the restarts were for, and fix that first.")];
+    if (reason === "EditNotJudged")
+      return [step("Fix the file system that is named above (stat -f, dmesg, mount). The edit is judged then.")];
     if (reason === "EditRefused" || reason === "ConfigUnusable") return [step("Correct node.conf as named above.")];
     return [];
   },

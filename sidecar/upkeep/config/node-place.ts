@@ -19,6 +19,9 @@ export type NodePlace = AsyncDisposable &
     read: () => Promise<ConfigReading>;
     /** For calls of the file system that node.conf is on. */
     fileDeadline: FileDeadline;
+    /** The same for the node's data, and for its keys: each may be on its own file system, and one that hangs must not stop the others. */
+    dataDeadline: FileDeadline;
+    keyDeadline: FileDeadline;
     /** Follows a node whose upgrade changed its layout, once that layout is there. */
     follow: (version: NodeVersion | undefined) => Promise<PlaceFollowed>;
   }>;
@@ -38,10 +41,12 @@ export function findNode(
 ): NodePlace {
   let layout = resolveNodeLayout(settings);
   let lock = createWriterLock(layout.configPath);
-  const fileDeadline = createFileDeadline(
-    { withinMs: fileTimeoutMs, setting: "upkeep.fileTimeoutMs", signal },
-    { clock, onBack: onEvent },
-  );
+  const createDeadline = () =>
+    createFileDeadline(
+      { withinMs: fileTimeoutMs, setting: "upkeep.fileTimeoutMs", signal },
+      { clock, onBack: onEvent },
+    );
+  const fileDeadline = createDeadline();
   const watch = watchConfig({ path: layout.configPath, onEvent }, { log });
   /** Undefined while its file system hangs. */
   const isThere = async (path: string) => {
@@ -57,6 +62,8 @@ export function findNode(
     lock: () => lock,
     watch,
     fileDeadline,
+    dataDeadline: createDeadline(),
+    keyDeadline: createDeadline(),
     read: () => readWithDeadline(layout.configPath, configLimitBytes, fileDeadline),
     follow: async (version) => {
       // What follows queries the file system without a time limit.

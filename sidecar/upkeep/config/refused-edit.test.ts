@@ -41,7 +41,7 @@ async function judge(script: string, timeoutMs = 20_000) {
   const layout = { kind: "workspace-bin", nodeCliTakesConfig: false, configPath, binDirectory: directory } as const;
   return explainRefusedEdit(reading, options, {
     config,
-    place: { layout: () => layout },
+    place: { layout: () => layout, keyDeadline: { call: (_, look) => look(), hangs: () => false } },
     versions: createConfigVersions(directory),
     clock: { wallMs: () => startMs + nowMs, monotonicMs: () => nowMs },
     command: (verb) => `gatehouse ${verb}`,

@@ -1,9 +1,10 @@
-import { stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { Clock } from "#daemon/clock.ts";
+import { HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadline.ts";
 import { runProcess } from "#daemon/process/bounded-process.ts";
 import type { CommandWords } from "../command-words.ts";
 import { loadHealthyConfig } from "./healthy-config.ts";
+import { isKeyMissing } from "./key-files.ts";
 import { isJsonObject, parseConfig } from "#node/conf/document.ts";
 import type { ConfigReading } from "./config-file.ts";
 import type { NodeVersion } from "#node/versions.ts";
@@ -44,13 +45,16 @@ export type RefusedEditDependencies = Readonly<{
   config: ObservedConfig;
   clock: Clock;
   command: CommandWords;
-  place: Pick<NodePlace, "layout">;
+  place: Pick<NodePlace, "layout" | "keyDeadline">;
   versions: ConfigVersions;
   log: Logger;
 }>;
 
-/** Why an edit is refused, in whole sentences; `wakeInMs`: when it is judged again although it is the same. */
-export type EditRefusal = Readonly<{ words: string; wakeInMs?: number }>;
+/**
+ * Why an edit is refused, in whole sentences; `wakeInMs`: when it is judged again although it is the same; `isUnjudged`: nothing is known against it but
+ * that what it is judged by can't be looked at.
+ */
+export type EditRefusal = Readonly<{ words: string; wakeInMs?: number; isUnjudged?: true }>;
 
 /** Time until `restart.checkCommand` is run again on what it refused: at first, and at most; it doubles each time. */
 const checkAgain = { initialMs: 10_000, maxMs: 600_000 };
@@ -68,11 +72,26 @@ export async function explainRefusedEdit(
   options: EditOptions,
   dependencies: RefusedEditDependencies,
 ): Promise<EditRefusal | undefined> {
+  try {
+    return await judgeEdit(reading, options, dependencies);
+  } catch (error) {
+    if (!(error instanceof HangingFileSystem)) throw error;
+    // Judged again by the regular pass, and as soon as the file system is back.
+    return { words: `${error.message}.`, isUnjudged: true };
+  }
+}
+
+async function judgeEdit(
+  reading: UsableReading,
+  options: EditOptions,
+  dependencies: RefusedEditDependencies,
+): Promise<EditRefusal | undefined> {
   const { version, seesFiles } = options;
-  const { configPath } = dependencies.place.layout();
+  const { layout, keyDeadline } = dependencies.place;
+  const { configPath } = layout();
   const before = await contentBefore(reading, options, dependencies);
   if (before === "the same") return undefined;
-  const judged = { version, configPath, seesFiles };
+  const judged = { version, configPath, seesFiles, keyDeadline };
   const known = new Set((await faultsOf(before, judged)).map(({ id }) => id));
   const fault = (await faultsOf(reading.bytes, judged)).find(({ id }) => !known.has(id));
   return fault ?? dryStart(reading, options, dependencies);
@@ -93,11 +112,13 @@ async function contentBefore(
   return (await versions.newest()) ?? (lastUsable?.contentHash === contentHash ? undefined : lastUsable?.bytes);
 }
 
-type FaultOptions = Readonly<{ version: NodeVersion | undefined; configPath: string; seesFiles: boolean }>;
+type FaultOptions = Pick<EditOptions, "version" | "seesFiles"> &
+  Pick<NodePlace, "keyDeadline"> &
+  Readonly<{ configPath: string }>;
 
 async function faultsOf(
   content: Uint8Array | undefined,
-  { version, configPath, seesFiles }: FaultOptions,
+  { version, configPath, seesFiles, keyDeadline }: FaultOptions,
 ): Promise<readonly Fault[]> {
   if (content === undefined) return [];
   const found = lintConfig(content, version).filter(
@@ -107,32 +128,27 @@ async function faultsOf(
     id: `${rule} ${path}`,
     words: `${configPath}:${line}:${column} ${path} ${message} To fix it, ${fix}`,
   }));
-  return seesFiles ? [...lint, ...(await missingKeyFiles(content, configPath))] : lint;
+  return seesFiles ? [...lint, ...(await missingKeyFiles(content, configPath, keyDeadline))] : lint;
 }
 
-async function missingKeyFiles(content: Uint8Array, configPath: string): Promise<readonly Fault[]> {
+async function missingKeyFiles(
+  content: Uint8Array,
+  configPath: string,
+  keyDeadline: FileDeadline,
+): Promise<readonly Fault[]> {
   const parsed = parseConfig(content);
   const secrets = parsed.ok ? parsed.document.chain["secret_config"] : undefined;
   if (!isJsonObject(secrets)) return [];
-  const faults = keyFiles.map(async (name): Promise<readonly Fault[]> => {
+  const faults: Fault[] = [];
+  for (const name of keyFiles) {
     const written = secrets[name];
-    if (typeof written !== "string" || written === "") return [];
+    if (typeof written !== "string" || written === "") continue;
     const path = resolve(dirname(configPath), written);
-    if (!(await isMissing(path))) return [];
+    if (!(await isKeyMissing(path, keyDeadline))) continue;
     const words = `${configPath} chain.secret_config.${name}: there is no file ${path}. Correct the path, or put the file there.`;
-    return [{ id: `missing-file ${name}`, words }];
-  });
-  return (await Promise.all(faults)).flat();
-}
-
-async function isMissing(path: string): Promise<boolean> {
-  try {
-    await stat(path);
-    return false;
-  } catch (error) {
-    // What this user may not look at may still be there for the node's.
-    return ["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "");
+    faults.push({ id: `missing-file ${name}`, words });
   }
+  return faults;
 }
 
 /** Forgets what `restart.checkCommand` refused, so that it runs at once; false when it has refused nothing. */

@@ -19,6 +19,8 @@ export type DataFinding = Readonly<{ judgement: DataJudgement; next: string | un
 export type DataObservation = Readonly<{
   /** What the last look found; absent before the first. */
   found: DataFinding | undefined;
+  /** Why the last look failed, and when the next one is (wall clock); absent where it did not. */
+  failed: Readonly<{ why: string; againAtMs: number }> | undefined;
   readiness: RestoreReadiness;
   /** The last restore that was begun by itself and is proved, while it is reported. */
   restored: OwnRestore | undefined;
@@ -30,13 +32,27 @@ export type ObservedData = Observation<DataObservation>;
 
 /** Nothing is known of the data yet. `isOff`: they are not to be restored by themselves. */
 export function observeData(isOff: boolean, onChange?: () => void): ObservedData {
-  const nothing = { found: undefined, restored: undefined, looking: undefined };
+  const nothing = { found: undefined, failed: undefined, restored: undefined, looking: undefined };
   return createObservation<DataObservation>({ ...nothing, readiness: { kind: isOff ? "off" : "unchecked" } }, onChange);
 }
 
 /** Says whether the data are whole, and whether they could be restored by themselves. Pure. */
 export function deriveDataConditions(seen: DataObservation, command: CommandWords): readonly ConditionReport[] {
-  return [...(seen.found === undefined ? [] : [dataSound(seen.found, seen, command)]), ...restoreReady(seen.readiness)];
+  const found = seen.found === undefined ? undefined : dataSound(seen.found, seen, command);
+  const sound = seen.failed === undefined ? found : notLooked(seen.failed, found);
+  return [...(sound === undefined ? [] : [sound]), ...restoreReady(seen.readiness)];
+}
+
+/** What was found before is no word about now; only what is wrong is still told. */
+function notLooked(
+  { why, againAtMs }: NonNullable<DataObservation["failed"]>,
+  before: ConditionReport<"DataSound"> | undefined,
+): ConditionReport<"DataSound"> {
+  const isWrong = before?.status === "False" || before?.reason === "InDoubt";
+  const message =
+    `The node's data can't be looked at: ${why}. Whether they are whole is not known, and nothing is done about them. ` +
+    `${isWrong ? `The last look that was made found: ${before.message} ` : ""}The next look is at ${new Date(againAtMs).toISOString()}.`;
+  return { type: "DataSound", status: "Unknown", reason: "NotLooked", message };
 }
 
 function dataSound(

@@ -3,6 +3,8 @@ import { access, constants, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { readDiskSpace } from "#daemon/files/disk-space.ts";
 import type { ConfigTies } from "#node/conf/ties.ts";
+import { isKeyMissing } from "../config/key-files.ts";
+import type { NodePlace } from "../config/node-place.ts";
 import { findListeningSockets } from "../drivers/host-processes.ts";
 
 /** What else than its data may keep a node from starting, as it is on this machine. */
@@ -19,29 +21,35 @@ export type DataPlace = Readonly<{
   takenPorts: readonly string[];
 }>;
 
-/** Looks at a node's data directory, its keys and its ports. */
-export async function lookAtPlace(dataPath: string | undefined, ties: ConfigTies): Promise<DataPlace> {
+/**
+ * Looks at a node's data directory, its keys and its ports.
+ *
+ * @throws {HangingFileSystem} where the file system of the data, or of a key, hangs.
+ */
+export async function lookAtPlace(
+  dataPath: string | undefined,
+  ties: ConfigTies,
+  { dataDeadline, keyDeadline }: Pick<NodePlace, "dataDeadline" | "keyDeadline">,
+): Promise<DataPlace> {
   const keys = Object.entries(ties).filter(([name]) => name.includes("secret_config"));
   const ports = Object.entries(ties).filter(([name]) => name.endsWith("_port"));
-  const missing = await Promise.all(keys.map(async ([, path]) => ((await isMissing(path)) ? [path] : [])));
+  const missingKeys: string[] = [];
+  for (const [, path] of keys) if (await isKeyMissing(path, keyDeadline)) missingKeys.push(path);
   const taken = await Promise.all(ports.map(async ([, port]) => ((await isTaken(Number(port))) ? [port] : [])));
-  const common = { missingKeys: missing.flat(), takenPorts: taken.flat() };
+  const common = { missingKeys, takenPorts: taken.flat() };
   if (dataPath === undefined) return { ...common, problem: "node.conf does not say where the data are" };
+  return { ...common, ...(await dataDeadline.call(`looking at ${dataPath}`, () => lookAtDirectory(dataPath))) };
+}
+
+async function lookAtDirectory(dataPath: string): Promise<Pick<DataPlace, "dataInode" | "freeRatio" | "problem">> {
   try {
     await access(dataPath, constants.R_OK | constants.W_OK | constants.X_OK);
     const { ino } = await stat(dataPath);
     const { freeRatio } = await readDiskSpace(dataPath);
-    return { ...common, dataInode: ino, freeRatio };
+    return { dataInode: ino, freeRatio };
   } catch (error) {
-    return { ...common, problem: `the data directory can't be used: ${(error as Error).message}` };
+    return { problem: `the data directory can't be used: ${(error as Error).message}` };
   }
-}
-
-async function isMissing(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => false,
-    (error: NodeJS.ErrnoException) => error.code === "ENOENT" || error.code === "ENOTDIR",
-  );
 }
 
 async function isTaken(port: number): Promise<boolean> {

@@ -17,7 +17,13 @@ async function lookWithoutProcess(then: NodeHealth) {
     { failedStarts: [] },
     {
       settings: readSettings(sidecarSettings, { env: { GATEHOUSE_SIDECAR_NODE_WORKSPACE: workspace } }),
-      place: { layout, read: async () => ({ ok: false, problem }) as never, fileDeadline },
+      place: {
+        layout,
+        read: async () => ({ ok: false, problem }) as never,
+        fileDeadline,
+        dataDeadline: fileDeadline,
+        keyDeadline: fileDeadline,
+      },
       driver: undefined,
       health: { current: () => ({ ...unknownHealth, height: 9 }), facts: () => well, look: async () => then },
       rpc: {

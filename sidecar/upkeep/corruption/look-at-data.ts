@@ -18,7 +18,7 @@ import { compareKnownBlock, hasKnownBlock } from "./known-block.ts";
 
 export type LookAtDataDependencies = Readonly<{
   settings: SidecarSettings;
-  place: Pick<NodePlace, "layout" | "read" | "fileDeadline">;
+  place: Pick<NodePlace, "layout" | "read" | "fileDeadline" | "dataDeadline" | "keyDeadline">;
   driver: NodeDriver | undefined;
   health: Pick<HealthWatch, "current" | "facts" | "look">;
   rpc: DataRpc;
@@ -35,9 +35,15 @@ export type DataFound = Readonly<{ look: DataLook; process: ProcessMark | undefi
 
 const unknown: BlockLook = { kind: "unknown" };
 
-/** Looks at a node, its data and what else may be wrong with it. Changes nothing. */
+/**
+ * Looks at a node, its data and what else may be wrong with it. Changes nothing.
+ *
+ * @throws {HangingFileSystem} where the file system of its data, of a key or of its programs hangs.
+ */
 export async function lookAtData({ mark }: DataEvidence, dependencies: LookAtDataDependencies): Promise<DataFound> {
   const { health, rpc, driver, state, signal } = dependencies;
+  // First, because a node whose disk hangs may leave every call unanswered.
+  const { reading, found, programs } = await lookAround(dependencies);
   const { height, reference, failure } = health.current();
   const facts = health.facts();
   const wasAnswering = facts.rpc !== undefined && facts.rpc.fault === undefined && failure === undefined;
@@ -52,7 +58,6 @@ export async function lookAtData({ mark }: DataEvidence, dependencies: LookAtDat
   const hasEnded = wasAnswering && process === undefined && (await health.look(signal)).failure !== undefined;
   const isAnswering = wasAnswering && !hasEnded;
   const healthy = state.healthy.get();
-  const { reading, found, programs } = await lookAround(dependencies);
   return {
     process,
     look: {
@@ -96,9 +101,7 @@ async function lookAround({ place, settings }: Pick<LookAtDataDependencies, "pla
     ? findDataPath(settings.node.dataPath, configPath, reading.document.value)
     : settings.node.dataPath;
   const ties = reading.ok ? readTies(reading.document, configPath) : {};
-  const found = await place.fileDeadline.call(`looking at ${dataPath ?? "the data"}`, () =>
-    lookAtPlace(dataPath, ties),
-  );
+  const found = await lookAtPlace(dataPath, ties, place);
   const { binDirectory } = place.layout();
   const programs = await place.fileDeadline.call(`looking at ${binDirectory}`, () => digestPrograms(binDirectory));
   return { reading, found, programs };

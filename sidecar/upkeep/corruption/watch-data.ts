@@ -60,9 +60,10 @@ export function watchData(
   watch.lookedMs = clock.monotonicMs();
   const looking = look(watch, seen, dependencies)
     .catch((error: unknown) => {
-      // ConfigValid says that the file system hangs, and since when.
-      if (signal.aborted || error instanceof HangingFileSystem) return;
-      log.error({ event: "data-look-failed", err: error }, "looking at the node's data failed; it is tried again");
+      if (signal.aborted) return;
+      if (!(error instanceof HangingFileSystem))
+        log.error({ event: "data-look-failed", err: error }, "looking at the node's data failed; it is tried again");
+      seen.data.note({ failed: { why: (error as Error).message, againAtMs: clock.wallMs() + everyMs } });
     })
     .finally(() => {
       watch.lookedMs = clock.monotonicMs();
@@ -94,7 +95,7 @@ async function look(watch: DataWatch, seen: WatchDataSeen, dependencies: WatchDa
   try {
     next = await act(judgement, watch, seen, dependencies);
   } finally {
-    seen.data.note({ found: { judgement, next } });
+    seen.data.note({ found: { judgement, next }, failed: undefined });
   }
 }
 

@@ -83,7 +83,8 @@ export async function applyRestart(
       config,
     });
     if (refusal !== undefined) {
-      restarts.note({ settled: { refusedEdit: refusal.words } });
+      const { words, isUnjudged = false } = refusal;
+      restarts.note({ settled: isUnjudged ? { unjudgedEdit: words } : { refusedEdit: words } });
       return refusal.wakeInMs === undefined ? {} : { wakeInMs: refusal.wakeInMs };
     }
   }

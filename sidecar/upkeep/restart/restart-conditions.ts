@@ -30,8 +30,14 @@ function restartSettled(
   { driver }: RestartWords,
 ): ConditionReport<"RestartSettled"> {
   const type = "RestartSettled";
+  const byHand = driver === "ops" ? "`ops stop --force`, then `ops start`" : "by its own tool";
+  if ("unjudgedEdit" in settled) {
+    const message =
+      `node.conf was changed, and whether the node would start with it can't be told: ${settled.unjudgedEdit} The node runs on with what it has read, ` +
+      `and is restarted once that can be looked at; if you know that it starts, restart it by hand (${byHand}).`;
+    return { type, status: "False", reason: "EditNotJudged", message };
+  }
   if ("refusedEdit" in settled) {
-    const byHand = driver === "ops" ? "`ops stop --force`, then `ops start`" : "by its own tool";
     const message =
       `node.conf was changed, and the node would not start with it: ${settled.refusedEdit} The node runs on with what it has read. ` +
       `Correct node.conf; if you know better, restart the node by hand (${byHand}).`;

@@ -18,8 +18,8 @@ export type RestartObservation = Readonly<{
   /** The restart that runs, what it waits for, and until when. */
   running: Promise<void> | undefined;
   stage: string | undefined;
-  /** What was last decided, or why a changed node.conf is no reason to restart. Absent before the first pass. */
-  settled: RestartDecision | Readonly<{ refusedEdit: string }> | undefined;
+  /** What was last decided, or why a changed node.conf is no reason to restart, or can't be judged. Absent before the first pass. */
+  settled: RestartDecision | Readonly<{ refusedEdit: string }> | Readonly<{ unjudgedEdit: string }> | undefined;
   /** The hold that was in force when that was last looked at. */
   hold: "none" | Readonly<{ message: string }> | undefined;
   /** Looked up when absent. */

@@ -3,11 +3,12 @@ import { mkdir, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { mountHangingDisk, mountSmallDisk, type SmallDisk } from "#sidecar/testing/small-disk.ts";
+import { mountSmallDisk, type SmallDisk } from "#sidecar/testing/small-disk.ts";
 import { createWriterLock } from "#sidecar/upkeep/config/writer-lock.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 import { writeOwnedConfig } from "../../support/node/owned-node.ts";
 import type { Fault, StruckNode } from "./fault.ts";
+import { hangingFaults } from "./hanging-faults.ts";
 
 const run = promisify(execFile);
 
@@ -161,19 +162,7 @@ export const fileFaults: readonly Fault[] = [
       reads: "…/node.conf can't be written (ENOSPC: the disk is full; free some space).",
     },
   },
-  {
-    what: "The file system of node.conf hangs (NFS without its server)",
-    mounts: true,
-    settings: () => ({ GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none" }),
-    strike: ({ node, resources }) => Promise.resolve(resources.use(mountHangingDisk(node.binDirectory))),
-    shown: {
-      verdict: "unknown",
-      condition: ["ConfigValid", "Hanging"],
-      readyz: 200,
-      reads:
-        "…/node.conf can't be read: … has not come back since … (allowed: 2000 ms, upkeep.fileTimeoutMs): its file system hangs.",
-    },
-  },
+  ...hangingFaults,
   {
     what: "The disk of the sidecar's state is full",
     mounts: true,

@@ -140,6 +140,7 @@ const restarts: readonly ShownCondition[] = [
     ["A restart is due, and a hold is in force", "Held", "wrong"],
     ["A restart is due, and node.conf can't be used", "ConfigUnusable", "wrong"],
     ["node.conf was edited so that the node would not start with it", "EditRefused", "wrong"],
+    ["node.conf was edited, and names a key on a file system that hangs", "EditNotJudged", "wrong"],
     ["A restart is due, and the sidecar has not been adopted", "WaitingForAdopt", "wrong"],
   ]),
   ...rows("RollBackReady", [

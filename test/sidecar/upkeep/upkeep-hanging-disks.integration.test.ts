@@ -1,0 +1,70 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { startFakeNode } from "#sidecar/testing/fake-node.ts";
+import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
+import { mayMount, mountHangingDisk } from "#sidecar/testing/small-disk.ts";
+import { readUntil } from "#daemon/testing/until.ts";
+import { startOwnedNode } from "../../support/node/owned-node.ts";
+
+const isPossible = await mayMount();
+const why = isPossible ? "" : " (skipped: this user may not mount a file system)";
+const mounting = test.skipIf(!isPossible).concurrent;
+
+const quick = {
+  GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "100",
+  GATEHOUSE_SIDECAR_UPKEEP_FILE_TIMEOUT_MS: "300",
+  GATEHOUSE_SIDECAR_UPKEEP_PASS_DEADLINE_MS: "2000",
+  // The data are looked at four times in this.
+  GATEHOUSE_SIDECAR_UPGRADE_AUTO_RESTORE_AFTER_MS: "1000",
+};
+
+mounting(`a disk of the data that hangs is named, and node.conf is looked after all the same${why}`, async () => {
+  await using node = await startFakeNode();
+  await using upkeep = await runUpkeep(node, {
+    ...quick,
+    GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
+    // The node itself hangs, too.
+    GATEHOUSE_SIDECAR_LAG_RESTART: "false",
+  });
+  await upkeep.reason("DataSound", "Sound");
+  const data = join(node.workspace, "data");
+  using hanging = mountHangingDisk(data);
+  const { status, message } = await upkeep.reason("DataSound", "NotLooked", 10_000);
+  expect(status).toBe("Unknown");
+  expect(message.replaceAll(data, "data")).toMatch(
+    /^The node's data can't be looked at: looking at data has not come back since \S+Z \(allowed: 300 ms, upkeep\.fileTimeoutMs\): its file system hangs\. .* The next look is at \S+Z\.$/,
+  );
+  expect(upkeep.board.get("ConfigValid")?.reason).toBe("Valid");
+  await node.save((await node.config()).replaceAll("storage_cetina", "pamir_cetina"));
+  await readUntil(upkeep.corrections, (count) => count === 2);
+  expect(upkeep.board.get("ConfigValid")?.reason).toBe("Valid");
+  expect(upkeep.board.get("UpkeepCurrent")?.reason).toBe("Current");
+  hanging[Symbol.dispose]();
+  await upkeep.reason("DataSound", "Sound");
+});
+
+mounting(
+  `an edit waits that names a key on a disk that hangs, and node.conf is looked after all the same${why}`,
+  async () => {
+    await using node = await startOwnedNode("node-7");
+    const keys = join(node.workspace, "keys");
+    await mkdir(keys);
+    await writeFile(join(keys, "domain.key"), "key");
+    await using upkeep = await runUpkeep(node, quick);
+    await upkeep.reason("RestartSettled", "Idle");
+    using hanging = mountHangingDisk(keys);
+    await node.save((await node.config()).replace('"18100"', '"18101"'));
+    const { message } = await upkeep.reason("RestartSettled", "EditNotJudged", 10_000);
+    expect(message.replaceAll(keys, "keys")).toMatch(
+      /^node\.conf was changed, and whether the node would start with it can't be told: looking at keys\/domain\.key has not come back since \S+Z \(allowed: 300 ms, upkeep\.fileTimeoutMs\): its file system hangs\./,
+    );
+    const corrections = await upkeep.corrections();
+    await node.save((await node.config()).replaceAll("storage_cetina", "pamir_cetina"));
+    await readUntil(upkeep.corrections, (count) => count > corrections);
+    expect(await node.starts()).toBe(1);
+    expect(upkeep.board.get("UpkeepCurrent")?.reason).toBe("Current");
+    hanging[Symbol.dispose]();
+    await readUntil(node.starts, (starts) => starts === 2);
+  },
+);
