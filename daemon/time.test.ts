@@ -70,6 +70,8 @@ describe("createWakeablePause", () => {
 
 describe("poll", () => {
   const errors: unknown[] = [];
+  const failures: unknown[] = [];
+  const failed = (error: unknown) => void failures.push(error);
   const log = { error: (fields: unknown) => void errors.push(fields) };
 
   it("never overlaps itself: the pause begins when the run has ended", async () => {
@@ -84,7 +86,7 @@ describe("poll", () => {
       await new Promise(setImmediate);
       events.push("end");
     };
-    await poll({ name: "look", intervalMs: 70, signal: stop.signal }, task, { log, pause: noted });
+    await poll({ name: "look", failed, intervalMs: 70, signal: stop.signal }, task, { log, pause: noted });
     expect(events).toEqual(["start", "end", "pause 70", "start", "end", "pause 70"]);
   });
 
@@ -93,12 +95,12 @@ describe("poll", () => {
     const waited: number[] = [];
     let runs = 0;
     const noted: Pause = async (ms) => void (waited.push(ms) === 3 && stop.abort());
-    const options = { name: "look", intervalMs: () => runs * 10, signal: stop.signal };
+    const options = { name: "look", failed, intervalMs: () => runs * 10, signal: stop.signal };
     await poll(options, async () => void (runs += 1), { log, pause: noted });
     expect(waited).toEqual([10, 20, 30]);
   });
 
-  it("logs what a run throws, by the task's name, and goes on", async () => {
+  it("logs what a run throws, by the task's name, hands it on, and goes on", async () => {
     const stop = new AbortController();
     const failure = new Error("no answer");
     let runs = 0;
@@ -107,13 +109,20 @@ describe("poll", () => {
       if (runs === 1) throw failure;
       stop.abort();
     };
-    await poll({ name: "look", intervalMs: hourMs, signal: stop.signal }, task, { log, pause: async () => undefined });
-    expect({ runs, errors }).toEqual({ runs: 2, errors: [{ event: "task-failed", err: failure, task: "look" }] });
+    await poll({ name: "look", failed, intervalMs: hourMs, signal: stop.signal }, task, {
+      log,
+      pause: async () => undefined,
+    });
+    expect({ runs, errors, failures }).toEqual({
+      runs: 2,
+      errors: [{ event: "task-failed", err: failure, task: "look" }],
+      failures: [failure],
+    });
   });
 
   it("ends when the signal aborts during a pause, and after the run in progress when it aborts during that", async () => {
     const stop = new AbortController();
-    const options = { name: "look", intervalMs: hourMs, signal: stop.signal };
+    const options = { name: "look", failed, intervalMs: hourMs, signal: stop.signal };
     const pausing = poll(options, async () => undefined, { log });
     let isDone = false;
     const running = poll(

@@ -57,6 +57,8 @@ export function createWakeablePause(waitFor: Pause = pause): WakeablePause {
 /** A task to repeat. */
 export type PollOptions = Readonly<{
   name: string;
+  /** Called with an error of the task, after it is logged: whatever the task said before is not known to be so any more. */
+  failed: (error: unknown) => void;
   /** From the end of one run to the start of the next; a function is called after each run. */
   intervalMs: number | (() => number);
   /** Ends the polling and is handed to the task. */
@@ -64,11 +66,11 @@ export type PollOptions = Readonly<{
 }>;
 
 /**
- * Runs a task at once and then `intervalMs` after each end of it, so that it never overlaps itself. An error of the task is logged
+ * Runs a task at once and then `intervalMs` after each end of it, so that it never overlaps itself. An error of the task is logged, handed to `failed`
  * and does not end the polling. Resolves when the signal has aborted and the run in progress has ended.
  */
 export async function poll(
-  { name, intervalMs, signal }: PollOptions,
+  { name, failed, intervalMs, signal }: PollOptions,
   task: (signal: AbortSignal) => Promise<void>,
   { log, pause: waitFor = pause }: Readonly<{ log: Pick<Logger, "error">; pause?: Pause }>,
 ): Promise<void> {
@@ -76,7 +78,10 @@ export async function poll(
     try {
       await task(signal);
     } catch (error) {
-      if (!signal.aborted) log.error({ event: "task-failed", err: error, task: name }, "periodic task failed");
+      if (!signal.aborted) {
+        log.error({ event: "task-failed", err: error, task: name }, "periodic task failed");
+        failed(error);
+      }
     }
     await waitFor(typeof intervalMs === "number" ? intervalMs : intervalMs(), signal);
   }

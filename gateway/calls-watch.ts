@@ -2,6 +2,7 @@ import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
+import { reportFailedLook, type WatchedLook } from "#status/failed-look.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import { CallHistory, recentMs, type RecentCalls } from "./observe/recent-calls.ts";
 import type { Traffic } from "./observe/traffic.ts";
@@ -30,6 +31,8 @@ export type CallsWatchDependencies = Readonly<{
   signal: AbortSignal;
 }>;
 
+const watchedLook: WatchedLook = { what: "The count of calls and failures", types: ["CallsAnswered"] };
+
 /** Sets `CallsAnswered` by what became of the calls of the last minute; ends with the signal. */
 export async function watchCalls({
   traffic,
@@ -40,8 +43,12 @@ export async function watchCalls({
   signal,
 }: CallsWatchDependencies): Promise<void> {
   const history = new CallHistory();
+  const failed = (error: unknown) => {
+    history.clear();
+    reportFailedLook(watchedLook, error, board);
+  };
   await poll(
-    { name: "calls", intervalMs, signal },
+    { name: "calls", failed, intervalMs, signal },
     async () => {
       if (!isServing()) {
         history.clear();

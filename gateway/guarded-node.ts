@@ -13,6 +13,7 @@ import { poll, pauseWhileRunning } from "#daemon/time.ts";
 import { createCharts, type Charts } from "#status/charts.ts";
 import { createConditionBoard, type ConditionBoard } from "#status/condition-board.ts";
 import type { EventLog } from "#status/event-log.ts";
+import { reportFailedLook, type WatchedLook } from "#status/failed-look.ts";
 import { processConnections } from "#daemon/http/connections/connection-budget.ts";
 import { addOperationsRoutes } from "#daemon/http/operations-listener.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
@@ -114,8 +115,9 @@ export async function guardNode(
     board.set(gatewayCondition(readiness, { fitness: fitness(), facts: health.facts(), isLate }));
   };
   const disownElsewhere = disownOnce(gateway, fitness);
+  const failed = (error: unknown) => reportFailedLook(watchedLook, error, board);
   const reporting = poll(
-    { name: "gateway", intervalMs: gatewayIntervalMs, signal },
+    { name: "gateway", failed, intervalMs: gatewayIntervalMs, signal },
     async () => {
       disownElsewhere();
       setGatewayCondition();
@@ -136,6 +138,8 @@ export async function guardNode(
   const { traffic } = gateway;
   return { board, charts, health, urls, traffic, operations, operatorConnections: connections.operators() };
 }
+
+const watchedLook: WatchedLook = { what: "The look at the gateway", types: ["GatewayServing", "FilesInForce"] };
 
 /** However long a question may take, a start does not wait longer for a node that says nothing. */
 const startWithoutLookMs = 2_000;

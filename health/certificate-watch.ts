@@ -6,6 +6,7 @@ import { readPeerCertificate, type SeenCertificate } from "#daemon/http/peer-cer
 import type { Logger } from "#daemon/log/log.ts";
 import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
+import { reportFailedLook, type WatchedLook } from "#status/failed-look.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import type { certificateSection } from "./settings.ts";
 
@@ -24,6 +25,8 @@ export type CertificateLook = Readonly<{ origin: string; seen: SeenCertificate }
 
 /** How soon a server that showed none is looked at again: a proxy that restarts is no reason to wait an hour. */
 const unseenAgainMs = 60_000;
+
+const watchedLook: WatchedLook = { what: "The look at the certificates", types: ["CertificateValid"] };
 
 /**
  * Looks again and again at the certificates that clients see at public URLs. No service ends TLS itself, so that whoever does (a proxy, an Ingress)
@@ -63,9 +66,9 @@ export function watchCertificates(
     const looks = [...lastLooks.values()].map(({ look: last }) => last);
     board.set(judgeCertificates(looks, { nowMs: clock.wallMs(), warnBeforeMs: warnBeforeDays * dayMs }));
   };
-  const watching = poll({ name: "certificates", intervalMs: Math.min(intervalMs, unseenAgainMs), signal }, look, {
-    log,
-  });
+  const failed = (error: unknown) => reportFailedLook(watchedLook, error, board);
+  const options = { name: "certificates", failed, intervalMs: Math.min(intervalMs, unseenAgainMs), signal };
+  const watching = poll(options, look, { log });
   return {
     [Symbol.asyncDispose]: async () => {
       stopping.abort();

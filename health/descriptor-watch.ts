@@ -2,9 +2,15 @@ import type { ConnectionState } from "#daemon/http/connections/connection-budget
 import type { Logger } from "#daemon/log/log.ts";
 import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
+import { reportFailedLook, type WatchedLook } from "#status/failed-look.ts";
 import type { ConditionReport } from "#status/condition.ts";
 
 const intervalMs = 1_000;
+
+const watchedLook: WatchedLook = {
+  what: "The count of file descriptors and connections",
+  types: ["FileDescriptorsLeft"],
+};
 
 /** Reports whether the process has file descriptors and connections left, until it is disposed of. */
 export function watchDescriptors(
@@ -12,11 +18,9 @@ export function watchDescriptors(
   { board, log, setting }: Readonly<{ board: ConditionBoard; log: Logger; setting: ConnectionSettingNames }>,
 ): AsyncDisposable {
   const stopping = new AbortController();
-  const look = () => {
-    board.set(deriveDescriptorCondition(state(), setting));
-    return Promise.resolve();
-  };
-  const watching = poll({ name: "descriptors", intervalMs, signal: stopping.signal }, look, { log });
+  const look = async () => board.set(deriveDescriptorCondition(state(), setting));
+  const failed = (error: unknown) => reportFailedLook(watchedLook, error, board);
+  const watching = poll({ name: "descriptors", failed, intervalMs, signal: stopping.signal }, look, { log });
   return {
     [Symbol.asyncDispose]: async () => {
       stopping.abort();

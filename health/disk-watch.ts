@@ -5,6 +5,7 @@ import { readDiskSpace, type DiskSpace } from "#daemon/files/disk-space.ts";
 import { createFileDeadline, HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadline.ts";
 import { pause, poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
+import { reportFailedLook, type WatchedLook } from "#status/failed-look.ts";
 import { createSampleGauge } from "#status/charts.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import { forecastDisk, rememberDiskUse, type DiskHistory, type DiskForecast } from "./disk-forecast.ts";
@@ -36,6 +37,8 @@ const intervalMs = 60_000;
 /** Time until a path that is not known yet is requested again. */
 const unknownPathMs = 250;
 
+const watchedLook: WatchedLook = { what: "The look at the disk of the node's data", types: ["DiskSpaceLeft"] };
+
 /** Watches the disk that the node's data lie on. Settles when the watch has ended. */
 export async function watchDisk(options: DiskWatchOptions, dependencies: DiskWatchDependencies): Promise<void> {
   const { dataPath, board, log } = dependencies;
@@ -44,8 +47,12 @@ export async function watchDisk(options: DiskWatchOptions, dependencies: DiskWat
     { withinMs: options.fileTimeoutMs, setting: "upkeep.fileTimeoutMs", signal: options.signal },
     { clock: dependencies.clock, onBack: () => undefined },
   );
+  const failed = (error: unknown) => {
+    metrics.observe(undefined, undefined);
+    reportFailedLook(watchedLook, error, board);
+  };
   await poll(
-    { name: "disk", intervalMs, signal: options.signal },
+    { name: "disk", failed, intervalMs, signal: options.signal },
     async (signal) => {
       let path = dataPath();
       while (path === undefined && !signal.aborted) {

@@ -40,7 +40,7 @@ export function deriveHealthFacts(
 }
 
 function heightFact(report: ConditionReport<"HeightAdvancing"> | undefined): NodeFacts["height"] {
-  if (report === undefined || report.reason === "NoAnswer") return undefined;
+  if (report === undefined || report.reason === "NoAnswer" || report.reason === "LookFailed") return undefined;
   switch (report.reason) {
     case "Advancing":
       return "advancing";

@@ -2,6 +2,7 @@ import type { Logger } from "#daemon/log/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
+import { reportFailedLook, type WatchedLook } from "#status/failed-look.ts";
 import type { Series } from "#status/charts.ts";
 import type { EventLoopWatch } from "./event-loop-watch.ts";
 import { deriveHealthConditions, deriveHealthFacts, type HealthLimits } from "./health-conditions.ts";
@@ -70,6 +71,11 @@ type HealthWatchDependencies = Readonly<{
   eventLoop: EventLoopWatch;
 }>;
 
+const watchedLook: WatchedLook = {
+  what: "The look at the node's RPC",
+  types: ["RpcAnswering", "ChainIdExpected", "HeightAdvancing"],
+};
+
 /** Queries the node's height at an interval, notes what the answers show, and sets the board's conditions. */
 export function watchHealth(options: HealthWatchOptions, dependencies: HealthWatchDependencies): HealthWatch {
   const { rpc, clock, metrics, facts, eventLoop } = dependencies;
@@ -119,7 +125,12 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
   };
 
   const done = poll(
-    { name: "health", intervalMs: options.intervalMs, signal: options.signal },
+    {
+      name: "health",
+      failed: (error) => reportFailedLook(watchedLook, error, dependencies.board),
+      intervalMs: options.intervalMs,
+      signal: options.signal,
+    },
     async (signal) => {
       await look(signal);
     },

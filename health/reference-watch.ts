@@ -4,6 +4,7 @@ import type { Clock } from "#daemon/clock.ts";
 import type { SendRequest } from "#daemon/http/request.ts";
 import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
+import { reportFailedLook, type WatchedLook } from "#status/failed-look.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import { createSampleGauge } from "#status/charts.ts";
 import { findFault, type ObservedNode, type NodeHealth, type ReferenceLook } from "./node-health.ts";
@@ -38,6 +39,11 @@ type ReferenceHeight = Readonly<{ url: string; height: number } | { url: string;
 /** What a comparison found: the references' median and the node's distance to it, where both are known. */
 type ComparedHeight = Readonly<{ condition: ConditionReport<"HeightCurrent">; median?: number; lagBlocks?: number }>;
 
+const watchedLook: WatchedLook = {
+  what: "The comparison of the node's height with the references'",
+  types: ["HeightCurrent"],
+};
+
 /** Compares the node's height with other endpoints again and again. Settles when the watch has ended. */
 export async function watchReferences(
   options: ReferenceWatchOptions,
@@ -50,8 +56,13 @@ export async function watchReferences(
     help: "Blocks that the node is behind the median of the reference endpoints; absent while none answers.",
     registry: metrics,
   });
+  const failed = (error: unknown) => {
+    lag.set(undefined);
+    facts.note({ lag: "unknown" });
+    reportFailedLook(watchedLook, error, board);
+  };
   await poll(
-    { name: "references", intervalMs: options.intervalMs, signal: options.signal },
+    { name: "references", failed, intervalMs: options.intervalMs, signal: options.signal },
     async (signal) => {
       const requestedAtMs = clock.monotonicMs();
       const heights = await Promise.all(

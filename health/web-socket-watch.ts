@@ -4,6 +4,7 @@ import type { Logger } from "#daemon/log/log.ts";
 import { writeCall } from "#daemon/json-rpc.ts";
 import { poll, createRunningTimeout } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
+import { reportFailedLook, type WatchedLook } from "#status/failed-look.ts";
 import type { ReasonOf } from "#status/condition.ts";
 import type { ObservedNode } from "./node-health.ts";
 
@@ -18,6 +19,8 @@ export type WebSocketWatchOptions = Readonly<{
 /** More than `eth_blockNumber` answers. */
 const messageLimitBytes = 65_536;
 
+const watchedLook: WatchedLook = { what: "The look at the node's WebSocket", types: ["WebSocketAnswering"] };
+
 /**
  * Asks `eth_blockNumber` over a fresh WebSocket again and again: nodes are known to freeze there alone while HTTP answers.
  * Settles when the watch has ended.
@@ -28,8 +31,9 @@ export async function watchWebSocket(
 ): Promise<void> {
   const where = new URL(options.url).origin;
   const type = "WebSocketAnswering";
+  const failed = (error: unknown) => reportFailedLook(watchedLook, error, board);
   await poll(
-    { name: "websocket", intervalMs: options.intervalMs, signal: options.signal },
+    { name: "websocket", failed, intervalMs: options.intervalMs, signal: options.signal },
     async (signal) => {
       const failure = await openWebSocket(options, signal);
       if (signal.aborted) return;

@@ -44,36 +44,68 @@ type Titles<Type extends ConditionType> = Readonly<{ right: string; wrong: strin
     : Readonly<{ unknown: Readonly<Record<ReasonOf<Type, "Unknown">, string>> }>);
 
 const titles: { readonly [Type in ConditionType]: Titles<Type> } = {
-  RpcAnswering: { right: "The RPC answers", wrong: "The RPC does not answer" },
-  ChainIdExpected: { right: "The chain is the expected one", wrong: "The node is on another chain" },
+  RpcAnswering: {
+    right: "The RPC answers",
+    wrong: "The RPC does not answer",
+    unknown: { LookFailed: "Whether the RPC answers is not known" },
+  },
+  ChainIdExpected: {
+    right: "The chain is the expected one",
+    wrong: "The node is on another chain",
+    unknown: { LookFailed: "The chain is not known" },
+  },
   HeightAdvancing: {
     right: "The height advances",
     wrong: "The height does not advance",
-    unknown: { Quiet: "No new block comes", NoAnswer: "The height is not known" },
+    unknown: {
+      Quiet: "No new block comes",
+      NoAnswer: "The height is not known",
+      LookFailed: "The height is not known",
+    },
   },
   HeightCurrent: {
     right: "The height keeps up",
     wrong: "The height lags behind the references",
-    unknown: { NoReference: "The height is compared with no other node", NoHeight: "The height is not known" },
+    unknown: {
+      NoReference: "The height is compared with no other node",
+      NoHeight: "The height is not known",
+      LookFailed: "The height is compared with no other node",
+    },
   },
-  WebSocketAnswering: { right: "The WebSocket answers", wrong: "The WebSocket does not answer" },
+  WebSocketAnswering: {
+    right: "The WebSocket answers",
+    wrong: "The WebSocket does not answer",
+    unknown: { LookFailed: "Whether the WebSocket answers is not known" },
+  },
   GatewayResponsive: { right: "The gateway keeps up", wrong: "The gateway itself is slow" },
   GatewayServing: {
     right: "The gateway serves",
     wrong: "The gateway does not serve",
-    unknown: { HeadAwaited: "The gateway waits for the head of the chain", NodeUnfit: "The gateway refuses calls" },
+    unknown: {
+      HeadAwaited: "The gateway waits for the head of the chain",
+      NodeUnfit: "The gateway refuses calls",
+      LookFailed: "Whether the gateway serves is not known",
+    },
   },
   CallsAnswered: {
     right: "Callers get answers",
     wrong: "Calls fail",
-    unknown: { TooFewCalls: "Hardly anybody calls", NotServing: "Calls are not judged" },
+    unknown: {
+      TooFewCalls: "Hardly anybody calls",
+      NotServing: "Calls are not judged",
+      LookFailed: "Whether callers get answers is not known",
+    },
   },
   CertificateValid: {
     right: "Clients accept the certificates",
     wrong: "Clients do not accept a certificate",
-    unknown: { NotSeen: "A certificate can't be seen" },
+    unknown: { NotSeen: "A certificate can't be seen", LookFailed: "Certificates are not known to be valid" },
   },
-  FilesInForce: { right: "Changed files are in force", wrong: "A changed file is refused" },
+  FilesInForce: {
+    right: "Changed files are in force",
+    wrong: "A changed file is refused",
+    unknown: { LookFailed: "Whether changed files are in force is not known" },
+  },
   StateKept: { right: "The sidecar keeps its state", wrong: "The sidecar can't keep its state" },
   ConfigValid: { right: "node.conf can be read", wrong: "node.conf can't be used" },
   UpkeepCurrent: {
@@ -87,12 +119,15 @@ const titles: { readonly [Type in ConditionType]: Titles<Type> } = {
   VersionSufficient: {
     right: "The version is new enough for the chain",
     wrong: "The version is too old for the chain",
-    unknown: { NotCompared: "The version is not compared with the release list" },
+    unknown: {
+      NotCompared: "The version is not compared with the release list",
+      LookFailed: "The version is not compared with the release list",
+    },
   },
   NodeCliWorking: {
     right: "node_cli works",
     wrong: "node_cli does not work",
-    unknown: { NotRun: "node_cli has not been run" },
+    unknown: { NotRun: "node_cli has not been run", LookFailed: "Whether node_cli works is not known" },
   },
   AutoPruneOn: {
     right: "Auto-pruning is as desired",
@@ -102,27 +137,38 @@ const titles: { readonly [Type in ConditionType]: Titles<Type> } = {
   PruneAdvancing: {
     right: "Pruning advances",
     wrong: "Pruning does not advance",
-    unknown: { Off: "Auto-pruning is off", NotPrinted: "The pruning height is not reported" },
+    unknown: {
+      Off: "Auto-pruning is off",
+      NotPrinted: "The pruning height is not reported",
+      NoPruneInfo: "How far pruning is is not known",
+    },
   },
   MetricsArriving: {
     right: "Metrics arrive",
     wrong: "Metrics do not arrive",
-    unknown: { NotPushing: "The node pushes no metrics", IdentityUnknown: "The node's metrics can't be recognised" },
+    unknown: {
+      NotPushing: "The node pushes no metrics",
+      IdentityUnknown: "The node's metrics can't be recognised",
+      LookFailed: "Whether metrics arrive is not known",
+    },
   },
   DiskSpaceLeft: {
     right: "The disk has space",
     wrong: "The disk is nearly full",
-    unknown: { NotReadable: "The disk's space can't be read" },
+    unknown: { NotReadable: "The disk's space can't be read", LookFailed: "The disk's space is not known" },
   },
   FileDescriptorsLeft: {
     right: "Connections have room",
     wrong: "File descriptors or connections run short",
-    unknown: { NotCounted: "File descriptors can't be counted" },
+    unknown: {
+      NotCounted: "File descriptors can't be counted",
+      LookFailed: "Whether connections have room is not known",
+    },
   },
   VolumeLargeEnough: {
     right: "The volume grows when it has to",
     wrong: "The volume can't grow",
-    unknown: { NotReadable: "The volume's size can't be read" },
+    unknown: { NotReadable: "The volume's size can't be read", LookFailed: "The volume's size is not known" },
   },
   RestartSettled: { right: "No restart is due", wrong: "A restart is due" },
   RollBackReady: {

@@ -72,12 +72,15 @@ export async function startChainWatch(
       log.error({ event: "chain-unexpected", problem, rpc }, "the chain is not the one that the settings describe");
     }
   };
+  const failed = (error: unknown) => {
+    problem = String(error);
+  };
 
   await look();
   const intervalMs = () => (problem === undefined ? watchIntervalMs : failedWatchIntervalMs);
   const { signal } = stop;
   const watching = pause(intervalMs(), signal).then(() =>
-    poll({ name: "chain watch", intervalMs, signal }, lookAgain, { log }),
+    poll({ name: "chain watch", failed, intervalMs, signal }, lookAgain, { log }),
   );
   return {
     checks: () => ({

@@ -45,7 +45,10 @@ export function watchFacilitator(
   }
 
   const intervalMs = () => (state.ok ? fitPauseMs : unfitPauseMs);
-  const options = { name: "facilitator watch", intervalMs, signal: stop.signal };
+  const failed = (error: unknown) => {
+    state = followed({ ok: false, message: `it could not be looked at: ${String(error)}` });
+  };
+  const options = { name: "facilitator watch", failed, intervalMs, signal: stop.signal };
   const watching = poll(options, lookAndLog, { log, pause: pauseInBackground });
   return {
     readiness: () => state,

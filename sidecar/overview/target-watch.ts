@@ -64,17 +64,19 @@ export function watchTarget(
     seen = { described, answers, ...began, ...(sinceMs === undefined ? {} : { sinceMs, beganEarlier }) };
     if (answers) answeredAtMs = nowMs;
   };
+  // What was known last stays on the card, marked as old.
+  const noteStale = (cause: string) => {
+    const { figures, page } = seen.described;
+    note({ level: "stale" satisfies TargetLevel, state: "No answer", cause, figures, page }, false);
+  };
   const look = async () => {
     const found = await lookAt(target, clock, payments);
     if (found.ok) note(found.described, true);
-    else {
-      // What was known last stays on the card, marked as old.
-      const { figures, page } = seen.described;
-      note({ level: "stale" satisfies TargetLevel, state: "No answer", cause: found.why, figures, page }, false);
-    }
+    else noteStale(found.why);
   };
+  const failed = (error: unknown) => noteStale(`The look at it failed: ${String(error)}.`);
   const { signal } = stopping;
-  const done = poll({ name: `overview of ${target.name}`, intervalMs: lookEveryMs, signal }, look, { log });
+  const done = poll({ name: `overview of ${target.name}`, failed, intervalMs: lookEveryMs, signal }, look, { log });
   return {
     current: () => {
       const { sinceMs: _, page, ...described } = seen.described;

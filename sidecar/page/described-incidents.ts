@@ -3,7 +3,7 @@ import type { Incident } from "#status/incident.ts";
 import type { Deployment } from "./advice/deployment.ts";
 import { nodeAdvice } from "./advice/node-advice.ts";
 import { findRunbook } from "./advice/runbooks.ts";
-import type { AdviceTable, Step } from "./advice/step.ts";
+import { step, type AdviceTable, type Step } from "./advice/step.ts";
 import { upkeepAdvice } from "./advice/upkeep-advice.ts";
 
 const advice: AdviceTable = { ...nodeAdvice, ...upkeepAdvice };
@@ -45,8 +45,13 @@ export function describeIncident(
   };
 }
 
+const lookFailed = step(
+  "Read this process's log: its event task-failed says where the look failed. Restart the process if that stays, and report it with that line.",
+);
+
 /** What to do about a condition. */
 export function listSteps(cause: Condition, deployment: Deployment): readonly Step[] {
+  if (cause.reason === "LookFailed") return [lookFailed];
   return advice[cause.type]?.(cause, deployment) ?? [];
 }
 

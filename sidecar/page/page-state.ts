@@ -38,13 +38,16 @@ export function createPageState(sources: PageStateSources): PageState {
   };
 }
 
+/** What is shown of the past has a gap then; of what is so now, it says nothing. */
+const failed = () => undefined;
+
 /** Fills the page's memory as time goes by. Disposing of it ends that. */
 export function watchPageState({ history, look }: PageState, { log }: Readonly<{ log: Logger }>): AsyncDisposable {
   const stopping = new AbortController();
   const { signal } = stopping;
   const done = Promise.all([
-    poll({ name: "page history", intervalMs: sampleEveryMs, signal }, () => history.sample(), { log }),
-    poll({ name: "outages", intervalMs: noteEveryMs, signal }, () => Promise.resolve(void look()), { log }),
+    poll({ name: "page history", failed, intervalMs: sampleEveryMs, signal }, () => history.sample(), { log }),
+    poll({ name: "outages", failed, intervalMs: noteEveryMs, signal }, () => Promise.resolve(void look()), { log }),
   ]);
   return {
     [Symbol.asyncDispose]: async () => {

@@ -6,6 +6,7 @@ import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
+import { reportFailedLook, type WatchedLook } from "#status/failed-look.ts";
 import type { NodeVersion } from "#node/versions.ts";
 import type { SidecarSettings } from "../settings.ts";
 import { judgeVersion } from "./needed-version.ts";
@@ -30,6 +31,11 @@ const answerBytesMax = 16_777_216;
 const spanBlocks = 10_000;
 
 const block = z.object({ timestamp: z.string().regex(/^0x[0-9a-f]{1,13}$/i) });
+
+const watchedLook: WatchedLook = {
+  what: "The comparison of the node's version with the release list",
+  types: ["VersionSufficient"],
+};
 
 /**
  * Compares the running version with the release list of the settings again and again, and the list whenever its file changes; nothing where there is
@@ -68,7 +74,8 @@ export function watchReleases(
     const running = { version: version(), height, secondsPerBlock, nowMs: clock.wallMs() };
     board.set(judgeVersion(list, running, warnBeforeSeconds));
   };
-  const watching = poll({ name: "releases", intervalMs, signal }, look, { log });
+  const failed = (error: unknown) => reportFailedLook(watchedLook, error, board);
+  const watching = poll({ name: "releases", failed, intervalMs, signal }, look, { log });
   return {
     [Symbol.asyncDispose]: async () => {
       stopping.abort();

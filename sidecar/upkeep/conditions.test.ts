@@ -459,6 +459,14 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
   ],
 ];
 
+test("pruning is not known to advance while node_cli prints nothing, whatever it printed before", () => {
+  const reported = conditions({ prune: { autoPrune: { kind: "unknown" }, progress, looked: look } });
+  expect(reported.map(({ type, status, reason }) => [type, status, reason])).toEqual([
+    ["AutoPruneOn", "Unknown", "NoPruneInfo"],
+    ["PruneAdvancing", "Unknown", "NoPruneInfo"],
+  ]);
+});
+
 describe("conditions, from what the passes have found", () => {
   const named = cases.map(([type, reason, found, text]) => ({ type, reason, found, text }));
 

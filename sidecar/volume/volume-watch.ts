@@ -6,6 +6,7 @@ import type { Logger } from "#daemon/log/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
+import { reportFailedLook, type WatchedLook } from "#status/failed-look.ts";
 import { doneBySidecar, type EventLog } from "#status/event-log.ts";
 import { createSampleGauge } from "#status/charts.ts";
 import { DriverError } from "../upkeep/drivers/driver.ts";
@@ -29,6 +30,8 @@ export type VolumeWatchDependencies = Readonly<{
 }>;
 
 const gibibyte = 2 ** 30;
+
+const watchedLook: WatchedLook = { what: "The look at the node's volume", types: ["VolumeLargeEnough"] };
 
 /** Makes the claim of the node's volume grow when it fills. Settles when the watch has ended. */
 export async function watchVolume(options: VolumeWatchOptions, dependencies: VolumeWatchDependencies): Promise<void> {
@@ -78,17 +81,18 @@ export async function watchVolume(options: VolumeWatchOptions, dependencies: Vol
     );
   };
   await poll(
-    { name: "volume", intervalMs: options.intervalMs, signal: options.signal },
+    {
+      name: "volume",
+      failed: (error) => reportFailedLook(watchedLook, error, board),
+      intervalMs: options.intervalMs,
+      signal: options.signal,
+    },
     async (signal) => {
       try {
         await look(signal);
       } catch (error) {
-        if (error instanceof DriverError && !signal.aborted) {
-          board.set({ type: "VolumeLargeEnough", status: "False", reason: "NotGrown", message: error.message });
-          return;
-        }
-        if (!signal.aborted) board.set(notReadable(`The volume could not be looked after: ${String(error)}.`));
-        throw error;
+        if (!(error instanceof DriverError) || signal.aborted) throw error;
+        board.set({ type: "VolumeLargeEnough", status: "False", reason: "NotGrown", message: error.message });
       }
     },
     { log },

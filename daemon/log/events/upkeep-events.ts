@@ -18,11 +18,6 @@ export const upkeepEvents = {
     act: "If it returns, nobody looks after the node: report it as a bug, with the stack.",
     runbook: "not-looked-after",
   },
-  "pushgateway-look-failed": {
-    level: "error",
-    means: "A look at the Pushgateway failed by the sidecar's own fault.",
-    runbook: "metrics-not-arriving",
-  },
   "config-not-watched": {
     level: "warn",
     means: "The system gives no events for node.conf; it is read again from time to time.",

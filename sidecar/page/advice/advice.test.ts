@@ -98,7 +98,7 @@ test("for a node that hangs it says what this deployment does", () => {
 });
 
 test("a node of another chain has a runbook that says so", () => {
-  const name = findRunbook({ type: "ChainIdExpected", reason: "Different" } as Condition);
+  const name = findRunbook({ type: "ChainIdExpected", reason: "AnotherChain" });
   expect(readRunbooks().get(name)).toContain("chain id");
 });
 

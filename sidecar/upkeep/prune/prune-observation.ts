@@ -53,16 +53,26 @@ export function observePruning(onChange?: () => void): ObservedPruning {
 export function derivePruneConditions({ autoPrune, progress, looked }: PruneObservation): readonly ConditionReport[] {
   return [
     ...(autoPrune === undefined ? [] : [autoPruneOn(autoPrune)]),
-    ...(progress === undefined || looked === undefined ? [] : [pruneCondition(looked.info, progress, looked)]),
+    ...(progress === undefined || looked === undefined
+      ? []
+      : [autoPrune?.kind === "unknown" ? noPruneInfo : pruneCondition(looked.info, progress, looked)]),
   ];
 }
+
+/** What node_cli printed before it fell silent is no word about now. */
+const noPruneInfo: ConditionReport<"PruneAdvancing"> = {
+  type: "PruneAdvancing",
+  status: "Unknown",
+  reason: "NoPruneInfo",
+  message: "How far pruning is is not known: node_cli prune --get printed nothing at the last look (NodeCliWorking).",
+};
 
 function autoPruneOn(found: AutoPrune): ConditionReport<"AutoPruneOn"> {
   const type = "AutoPruneOn";
   switch (found.kind) {
     case "unknown": {
       const message =
-        "Whether auto-pruning is on is not known: node_cli prune --get has printed nothing yet that shows it (NodeCliWorking).";
+        "Whether auto-pruning is on is not known: node_cli prune --get has printed nothing yet, or nothing at the last look, that shows it (NodeCliWorking).";
       return { type, status: "Unknown", reason: "NoPruneInfo", message };
     }
     case "on":

@@ -1,8 +1,9 @@
 import type { Logger } from "#daemon/log/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import type { SendRequest } from "#daemon/http/request.ts";
-import { pause } from "#daemon/time.ts";
+import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
+import { reportFailedLook, type WatchedLook } from "#status/failed-look.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import { readPushGroups, type PushgatewayOptions } from "./push-groups.ts";
 
@@ -31,6 +32,8 @@ export type PushWatch = Readonly<{
   lastPush: (signal: AbortSignal) => Promise<PushLook>;
   done: Promise<void>;
 }>;
+
+const watchedLook: WatchedLook = { what: "The look at the Pushgateway", types: ["MetricsArriving"] };
 
 /**
  * Looks at the Pushgateway again and again: that the node's group is there and fresh is the only proof that metrics arrive,
@@ -76,18 +79,27 @@ export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDe
     return last === undefined ? { state: "missing" } : { state: "pushed", lastPushSeconds: last };
   };
 
-  const run = async () => {
-    while (!options.signal.aborted) {
-      await look(options.signal).catch((error: unknown) =>
-        log.error({ event: "pushgateway-look-failed", err: error }, "looking at the Pushgateway failed"),
-      );
-      const pushes = identity();
-      const intervalSeconds = typeof pushes === "object" ? pushes.intervalSeconds : 10;
-      await pause((intervalSeconds * 1_000) / looksPerInterval, options.signal);
-    }
+  let intervalSeconds = unknownIntervalSeconds;
+  const lookAndTime = async (signal: AbortSignal) => {
+    const pushes = identity();
+    intervalSeconds = typeof pushes === "object" ? pushes.intervalSeconds : unknownIntervalSeconds;
+    await look(signal);
   };
-  return { lastPush: look, done: run() };
+  const done = poll(
+    {
+      name: "pushgateway",
+      failed: (error) => reportFailedLook(watchedLook, error, board),
+      intervalMs: () => (intervalSeconds * 1_000) / looksPerInterval,
+      signal: options.signal,
+    },
+    lookAndTime,
+    { log },
+  );
+  return { lastPush: look, done };
 }
+
+/** As often as a node pushes that is not known yet. */
+const unknownIntervalSeconds = 10;
 
 /** Often enough to tell two pushes within an interval apart. */
 const looksPerInterval = 4;

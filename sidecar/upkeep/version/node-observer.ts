@@ -3,6 +3,7 @@ import type { Clock } from "#daemon/clock.ts";
 import { hasBeenPolled, type NodeHealth } from "#health/node-health.ts";
 import { doubleWait, pause, poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
+import { reportFailedLook, type WatchedLook } from "#status/failed-look.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import type { NodeCli, NodeCliResult } from "../drivers/node-cli.ts";
 import { parseNodeCliVersion } from "#node/versions.ts";
@@ -48,6 +49,8 @@ const firstWordMs = 5_000;
 /** How often it is seen whether a query is due. */
 const checkMs = 1_000;
 
+const watchedLook: WatchedLook = { what: "The look at node_cli", types: ["NodeCliWorking"] };
+
 /**
  * Runs `node_cli` again and again for its version and PruneInfo, and says on the board whether it works. A tool that fails is run
  * again after a second, then after twice that and so on up to the regular interval, and as soon as the node begins to answer:
@@ -55,17 +58,20 @@ const checkMs = 1_000;
  */
 export function observeNode(options: NodeObserverOptions, dependencies: NodeObserverDependencies): NodeObserver {
   const { nodeCli, health, clock, board, onChange } = dependencies;
-  let cliVersion: string | undefined;
-  // What node_cli said when the node last reported its version: another one since then means another node.
-  let cliVersionThen: string | undefined;
+  const versions = followVersions(options, health);
   let lastSummary: string | undefined;
   let pruneInfo: PruneInfo | undefined;
   let hasLooked = nodeCli === undefined;
   let failures = 0;
   let dueMs = -Infinity;
   let nodeAnswered = false;
-  const noteVersion = () => {
-    if (health().binaryVersion?.isCurrent === true) cliVersionThen = cliVersion;
+  const failed = (error: unknown) => {
+    hasLooked = true;
+    pruneInfo = undefined;
+    failures += 1;
+    dueMs = clock.monotonicMs() + waitMs(failures, options.intervalMs);
+    reportFailedLook(watchedLook, error, board);
+    onChange();
   };
   const look = async (signal: AbortSignal) => {
     if (nodeCli === undefined) {
@@ -74,8 +80,7 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
       return;
     }
     nodeAnswered = answersNow(health());
-    cliVersion = await believedVersion(nodeCli, cliVersion, signal);
-    noteVersion();
+    versions.heard(await believedVersion(nodeCli, versions.printed(), signal));
     const answer = await nodeCli.pruneInfo(signal);
     hasLooked = true;
     if (signal.aborted) return;
@@ -84,21 +89,9 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
     board.set(nodeCliCondition(answer, clock.wallMs() + waitMs(failures, options.intervalMs)));
     onChange();
   };
-  const version = () => {
-    const { binaryVersion: binary, clientVersion } = health();
-    const isReplaced = binary?.isCurrent === false && isAnotherVersion(cliVersion, cliVersionThen);
-    return resolveVersion({
-      binary: isReplaced ? undefined : binary,
-      setting: options.version,
-      nodeCli: cliVersion,
-      clientVersion,
-      clientName: options.clientName,
-      image: options.image,
-    });
-  };
   const followVersion = () => {
-    noteVersion();
-    const { version: now, doubt } = version();
+    versions.note();
+    const { version: now, doubt } = versions.resolve();
     const summary = `${now?.text} ${doubt}`;
     if (lastSummary !== undefined && summary !== lastSummary) onChange();
     lastSummary = summary;
@@ -107,17 +100,56 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
     followVersion();
     const hasBegunToAnswer = failures > 0 && !nodeAnswered && answersNow(health());
     if (clock.monotonicMs() < dueMs && !hasBegunToAnswer) return;
-    try {
-      await look(signal);
-    } finally {
-      dueMs = clock.monotonicMs() + waitMs(failures, options.intervalMs);
-    }
+    await look(signal);
+    dueMs = clock.monotonicMs() + waitMs(failures, options.intervalMs);
   };
   const intervalMs = Math.min(checkMs, options.intervalMs);
-  const done = poll({ name: "node_cli", intervalMs, signal: options.signal }, lookWhenDue, dependencies);
+  const done = poll({ name: "node_cli", failed, intervalMs, signal: options.signal }, lookWhenDue, dependencies);
   const beganMs = clock.monotonicMs();
   const hasHeardNode = () => hasBeenPolled(health()) || clock.monotonicMs() - beganMs > firstWordMs;
-  return { version, pruneInfo: () => pruneInfo, look, hasLooked: () => hasLooked, hasHeardNode, done };
+  const lookNow = async (signal: AbortSignal) => {
+    try {
+      await look(signal);
+    } catch (error) {
+      if (!signal.aborted) failed(error);
+      throw error;
+    }
+  };
+  return {
+    version: versions.resolve,
+    pruneInfo: () => pruneInfo,
+    look: lookNow,
+    hasLooked: () => hasLooked,
+    hasHeardNode,
+    done,
+  };
+}
+
+/** What node_cli printed for its version, and which version follows from that and all else that says one. */
+function followVersions(
+  { version: setting, clientName, image }: NodeObserverOptions,
+  health: NodeObserverDependencies["health"],
+) {
+  let printed: string | undefined;
+  // What node_cli said when the node last reported its version: another one since then means another node.
+  let printedThen: string | undefined;
+  const note = () => {
+    if (health().binaryVersion?.isCurrent === true) printedThen = printed;
+  };
+  return {
+    printed: () => printed,
+    heard: (text: string | undefined) => {
+      printed = text;
+      note();
+    },
+    note,
+    resolve: (): VersionResolution => {
+      const { binaryVersion: reported, clientVersion } = health();
+      const isReplaced = reported?.isCurrent === false && isAnotherVersion(printed, printedThen);
+      const binary = isReplaced ? undefined : reported;
+      return resolveVersion({ binary, setting, nodeCli: printed, clientVersion, clientName, image });
+    },
+  };
 }
 
 /** Time between two questions for a version that is another than before. */

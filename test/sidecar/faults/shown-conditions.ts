@@ -112,6 +112,7 @@ const upkeep: readonly ShownCondition[] = [
     ["Auto-pruning is on, and nothing is pruned", "PruningStalled", "wrong"],
     ["Auto-pruning is off (`AutoPruneOn` says whether that is right)", "Off", "right"],
     ["node_cli does not print how far pruning is", "NotPrinted", "right"],
+    ["node_cli printed nothing at the last look (`NodeCliWorking` says why)", "NoPruneInfo", "right"],
   ]),
   ...rows("MetricsArriving", [
     ["Two nodes push under one job name", "JobShared", "wrong"],
@@ -171,5 +172,66 @@ const restarts: readonly ShownCondition[] = [
   ]),
 ];
 
+/** Looks that end by an error that nobody foresaw: what they said before counts no more. */
+const failedLooks: readonly ShownCondition[] = [
+  ...rows("RpcAnswering", [
+    ["The look at the node's RPC ends by an error that the sidecar does not foresee", "LookFailed", "unknown"],
+  ]),
+  ...rows("ChainIdExpected", [
+    [
+      "The look at the node's RPC, for its chain ends by an error that the sidecar does not foresee",
+      "LookFailed",
+      "unknown",
+    ],
+  ]),
+  ...rows("HeightAdvancing", [
+    [
+      "The look at the node's RPC, for its height ends by an error that the sidecar does not foresee",
+      "LookFailed",
+      "unknown",
+    ],
+  ]),
+  ...rows("HeightCurrent", [
+    ["The look at the references ends by an error that the sidecar does not foresee", "LookFailed", "unknown"],
+  ]),
+  ...rows("WebSocketAnswering", [
+    ["The look at the node's WebSocket ends by an error that the sidecar does not foresee", "LookFailed", "unknown"],
+  ]),
+  ...rows("GatewayServing", [
+    ["The look at the gateway ends by an error that the sidecar does not foresee", "LookFailed", "unknown"],
+  ]),
+  ...rows("CallsAnswered", [
+    ["The look at what became of calls ends by an error that the sidecar does not foresee", "LookFailed", "unknown"],
+  ]),
+  ...rows("CertificateValid", [
+    ["The look at the certificates ends by an error that the sidecar does not foresee", "LookFailed", "unknown"],
+  ]),
+  ...rows("FilesInForce", [
+    ["The look at the changed files ends by an error that the sidecar does not foresee", "LookFailed", "unknown"],
+  ]),
+  ...rows("VersionSufficient", [
+    ["The look at the release list ends by an error that the sidecar does not foresee", "LookFailed", "unknown"],
+  ]),
+  ...rows("NodeCliWorking", [
+    ["The look at node_cli ends by an error that the sidecar does not foresee", "LookFailed", "unknown"],
+  ]),
+  ...rows("MetricsArriving", [
+    ["The look at the Pushgateway ends by an error that the sidecar does not foresee", "LookFailed", "unknown"],
+  ]),
+  ...rows("DiskSpaceLeft", [
+    [
+      "The look at the disk of the node's data ends by an error that the sidecar does not foresee",
+      "LookFailed",
+      "unknown",
+    ],
+  ]),
+  ...rows("FileDescriptorsLeft", [
+    ["The look at file descriptors ends by an error that the sidecar does not foresee", "LookFailed", "unknown"],
+  ]),
+  ...rows("VolumeLargeEnough", [
+    ["The look at the node's volume ends by an error that the sidecar does not foresee", "LookFailed", "unknown"],
+  ]),
+];
+
 /** Every reason of a condition that is False or Unknown has a row here, or a fault that a sidecar is struck with. */
-export const shownConditions: readonly ShownCondition[] = [...node, ...files, ...upkeep, ...restarts];
+export const shownConditions: readonly ShownCondition[] = [...node, ...files, ...upkeep, ...restarts, ...failedLooks];

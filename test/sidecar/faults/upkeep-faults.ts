@@ -1,4 +1,4 @@
-import { chmod, rm, writeFile } from "node:fs/promises";
+import { chmod, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { serveNode } from "#sidecar/testing/watched-node.ts";
 import { freePorts } from "#daemon/testing/free-ports.ts";
@@ -52,6 +52,16 @@ export const upkeepFaults: readonly Fault[] = [
     "NotExecutable",
     "…/node_cli can't be executed (EACCES); run chmod +x on it.",
     ({ node }) => chmod(join(node.binDirectory, "node_cli"), 0o644),
+  ),
+  tool(
+    "node_cli is a link that leads back to itself",
+    "Failed",
+    "…/node_cli can't be run (ELOOP): it is a link that leads back to itself; `ls -l …/node_cli` shows it. Put the program there.",
+    async ({ node }) => {
+      const path = join(node.binDirectory, "node_cli");
+      await rm(path);
+      await symlink(path, path);
+    },
   ),
   tool(
     "node_cli hangs",

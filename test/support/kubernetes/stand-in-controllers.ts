@@ -201,7 +201,7 @@ export async function startStandInControllers(
 
   const log = pino({ level: "error" }, { write: (line: string) => void findings.push(line) });
   const loops = [runPods, runVolumes].map((task) =>
-    poll({ name: task.name, intervalMs: everyMs, signal: ending.signal }, task, { log }),
+    poll({ name: task.name, failed: () => undefined, intervalMs: everyMs, signal: ending.signal }, task, { log }),
   );
   return {
     directoryOf,

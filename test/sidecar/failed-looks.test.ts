@@ -1,0 +1,201 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { expect, onTestFinished, test } from "vitest";
+import { systemClock } from "#daemon/clock.ts";
+import { createFilesInForce } from "#daemon/files/files-in-force.ts";
+import { sendRequest } from "#daemon/http/request.ts";
+import { watchCalls } from "#gateway/calls-watch.ts";
+import { watchCertificates } from "#health/certificate-watch.ts";
+import { watchDescriptors } from "#health/descriptor-watch.ts";
+import { watchDisk } from "#health/disk-watch.ts";
+import { createHealthMetrics } from "#health/health-metrics.ts";
+import { watchHealth } from "#health/health-watch.ts";
+import { unknownHealth, type NodeFacts } from "#health/node-health.ts";
+import { createObservation } from "#health/observation.ts";
+import { watchReferences } from "#health/reference-watch.ts";
+import { watchWebSocket } from "#health/web-socket-watch.ts";
+import { watchReleases } from "#sidecar/releases/release-watch.ts";
+import { readUntil } from "#daemon/testing/until.ts";
+import { watchPushes } from "#sidecar/upkeep/pushgateway/push-watch.ts";
+import { observeNode } from "#sidecar/upkeep/version/node-observer.ts";
+import { watchVolume } from "#sidecar/volume/volume-watch.ts";
+import { createConditionBoard } from "#status/condition-board.ts";
+import type { ConditionReport, ConditionType } from "#status/condition.ts";
+
+const fail = (): never => {
+  throw new TypeError("nobody foresaw this");
+};
+
+/** What a watch is given. */
+function createMeans() {
+  const stopping = new AbortController();
+  const log = pino({ level: "silent" });
+  const metrics = new Registry();
+  const events = { add: () => undefined, begin: () => undefined, fail: () => undefined, list: () => [] };
+  const common = { log, metrics, clock: systemClock, events };
+  const board = createConditionBoard(common);
+  return { ...common, board, facts: createObservation<NodeFacts>({}), signal: stopping.signal, stopping };
+}
+
+type Means = ReturnType<typeof createMeans>;
+
+/** Begins a watch, and returns how its end is awaited. */
+type Begin = (means: Means) => Promise<() => PromiseLike<unknown>>;
+
+const ends = (done: Promise<unknown>) => Promise.resolve(() => done);
+const endsBy = (watch: AsyncDisposable) => Promise.resolve(() => watch[Symbol.asyncDispose]());
+
+const health = () => unknownHealth;
+const intervalMs = 20;
+const timeoutMs = 1_000;
+
+/** Each watch, with one of its dependencies failing in a way that it does not foresee. */
+const watches: Readonly<Record<string, Begin>> = {
+  RpcAnswering: ({ facts, ...means }) =>
+    ends(
+      watchHealth(
+        {
+          url: "http://127.0.0.1:1",
+          chainId: 1672,
+          intervalMs,
+          timeoutMs,
+          staleAfterMs: 1_000,
+          hasReferences: false,
+          refusalMeansEnd: false,
+          signal: means.signal,
+        },
+        {
+          ...means,
+          rpc: fail,
+          metrics: createHealthMetrics(means.metrics),
+          heights: { add: () => undefined } as never,
+          facts,
+          eventLoop: { lateMs: () => 0, [Symbol.dispose]: () => undefined },
+        },
+      ).done,
+    ),
+  HeightCurrent: (means) =>
+    ends(
+      watchReferences(
+        { references: ["http://127.0.0.1:1"], intervalMs, timeoutMs, maxBlocks: 5, signal: means.signal },
+        { ...means, send: fail, health: fail, look: fail, compared: () => undefined },
+      ),
+    ),
+  WebSocketAnswering: (means) =>
+    ends(
+      watchWebSocket(
+        { url: "ws://127.0.0.1:1/#fragments-are-refused", intervalMs, timeoutMs, signal: means.signal },
+        means,
+      ),
+    ),
+  CallsAnswered: (means) => ends(watchCalls({ ...means, traffic: fail, isServing: () => true })),
+  CertificateValid: (means) =>
+    endsBy(
+      watchCertificates(
+        { urls: ["https://127.0.0.1:1"], intervalMs, timeoutMs, warnBeforeDays: 7 },
+        { ...means, clock: { ...systemClock, wallMs: fail } },
+      ),
+    ),
+  FileDescriptorsLeft: (means) =>
+    endsBy(watchDescriptors(fail, { ...means, setting: { connections: "a", connectionsPerAddress: "b" } })),
+  DiskSpaceLeft: (means) =>
+    ends(
+      watchDisk(
+        { freeRatio: 0, fullWithinSeconds: 0, forecastAfterSeconds: 1, fileTimeoutMs: timeoutMs, signal: means.signal },
+        { ...means, dataPath: fail, history: { get: () => undefined, set: () => undefined } },
+      ),
+    ),
+  VersionSufficient: async (means) => {
+    const directory = await mkdtemp(join(tmpdir(), "gatehouse-releases-"));
+    onTestFinished(() => rm(directory, { recursive: true }));
+    const releasesPath = join(directory, "releases.json5");
+    await writeFile(releasesPath, '[{ version: "0.17.0", minVersionAt: 5 }]');
+    const node = { httpUrl: "http://127.0.0.1:1" };
+    const settings = { upgrade: { releasesPath, warnBeforeSeconds: 1 }, node, health: { intervalMs } };
+    return endsBy(
+      watchReleases(settings as Parameters<typeof watchReleases>[0], {
+        ...means,
+        version: fail,
+        health: { current: () => ({}) },
+        files: createFilesInForce(means.metrics),
+      }),
+    );
+  },
+  NodeCliWorking: (means) =>
+    ends(
+      observeNode(
+        { intervalMs, signal: means.signal },
+        {
+          ...means,
+          health,
+          nodeCli: { version: fail, pruneInfo: fail, enableAutoPrune: fail },
+          onChange: () => undefined,
+        },
+      ).done,
+    ),
+  MetricsArriving: (means) =>
+    ends(
+      watchPushes(
+        { url: "http://127.0.0.1:1", timeoutMs, responseLimitBytes: 1_000, staleAfterMs: 1_000, signal: means.signal },
+        { ...means, send: sendRequest, identity: fail },
+      ).done,
+    ),
+  VolumeLargeEnough: (means) =>
+    ends(
+      watchVolume(
+        {
+          growBelowFreeRatio: 0.1,
+          stepGibibytes: 1,
+          ceilingGibibytes: 2,
+          pauseMs: 1,
+          intervalMs,
+          signal: means.signal,
+        },
+        {
+          ...means,
+          claim: { look: fail, resize: fail },
+          freeRatio: fail,
+          grownAt: { get: () => undefined, set: () => undefined },
+          mayAct: () => true,
+        },
+      ),
+    ),
+};
+
+/** What each said last, before it failed. */
+const right: Readonly<Record<string, ConditionReport["reason"]>> = {
+  RpcAnswering: "Answering",
+  HeightCurrent: "Current",
+  WebSocketAnswering: "Answering",
+  CallsAnswered: "Answered",
+  CertificateValid: "Valid",
+  FileDescriptorsLeft: "Enough",
+  DiskSpaceLeft: "Enough",
+  VersionSufficient: "Sufficient",
+  NodeCliWorking: "Working",
+  MetricsArriving: "Fresh",
+  VolumeLargeEnough: "Enough",
+};
+
+test.each(Object.entries(watches))(
+  "%s is not known once its look ends by an error that nobody foresaw",
+  async (name, begin) => {
+    const means = createMeans();
+    const type = name as ConditionType;
+    means.board.set({ type, status: "True", reason: right[name], message: "It is right." } as ConditionReport);
+    const end = await begin(means);
+    const found = await readUntil(
+      () => means.board.get(type),
+      (condition) => condition?.status !== "True",
+      3_000,
+    ).finally(async () => {
+      means.stopping.abort();
+      await end();
+    });
+    expect(found).toMatchObject({ status: "Unknown" });
+    expect(found?.message).toMatch(/nobody foresaw this|fragment/);
+  },
+);
