@@ -1,3 +1,4 @@
+import { isAbsolute } from "node:path";
 import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { HealthWatch } from "#health/health-watch.ts";
@@ -40,11 +41,21 @@ export function reachNode(
   const connections = new AsyncDisposableStack();
   // What may throw comes before what has to be ended.
   const layout = () => place.layout();
-  const reach: NodeReach = { directory: () => layout().binDirectory, fileDeadline: () => place.fileDeadline };
+  const { ops, compose, restart, nodeCli: cli } = settings;
+  const started = {
+    driver: [ops.stop, ops.start, compose.command, restart.checkCommand ?? []],
+    nodeCli: [[cli.command]],
+  };
+  const reachOf = (who: keyof typeof started): NodeReach => ({
+    directory: () => layout().binDirectory,
+    fileDeadline: () => place.fileDeadline,
+    programs: started[who].flatMap(([file = ""]) => (isAbsolute(file) ? [file] : [])),
+    programDeadline: () => place.programDeadlines[who],
+  });
   const tool = selectNodeCli(settings, layout, connections);
-  const nodeCli = tool && reachNodeCli(tool, reach);
+  const nodeCli = tool && reachNodeCli(tool, reachOf("nodeCli"));
   const reaching = selectDriver(settings, layout, connections);
-  const driver = reaching && reachDriver(reaching, reach);
+  const driver = reaching && reachDriver(reaching, reachOf("driver"));
   const place = findNode(settings.node, settings.upkeep, { log, clock, signal, onEvent: wake });
   const observer = observeNode(
     { ...settings.node, intervalMs: settings.prune.intervalMs, signal },
@@ -59,7 +70,7 @@ export function reachNode(
     node: { httpUrl, answersWithinMs: settings.restart.answersWithinMs },
     rpc: createNodeRpc(httpUrl),
     references: settings.lag.references.map((url) => createNodeRpc(url)),
-    holders: createPortHolders(httpUrl, reach.directory),
+    holders: createPortHolders(httpUrl, () => layout().binDirectory),
     [Symbol.asyncDispose]: async () => {
       await connections.disposeAsync();
       await place[Symbol.asyncDispose]();

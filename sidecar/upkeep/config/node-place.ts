@@ -22,6 +22,8 @@ export type NodePlace = AsyncDisposable &
     /** The same for the node's data, and for its keys: each may be on its own file system, and one that hangs must not stop the others. */
     dataDeadline: FileDeadline;
     keyDeadline: FileDeadline;
+    /** The same for programs with an absolute path, which may be anywhere. */
+    programDeadlines: Readonly<{ driver: FileDeadline; nodeCli: FileDeadline }>;
     /** Follows a node whose upgrade changed its layout, once that layout is there. */
     follow: (version: NodeVersion | undefined) => Promise<PlaceFollowed>;
   }>;
@@ -64,6 +66,7 @@ export function findNode(
     fileDeadline,
     dataDeadline: createDeadline(),
     keyDeadline: createDeadline(),
+    programDeadlines: { driver: createDeadline(), nodeCli: createDeadline() },
     read: () => readWithDeadline(layout.configPath, configLimitBytes, fileDeadline),
     follow: async (version) => {
       // What follows queries the file system without a time limit.

@@ -3,8 +3,14 @@ import { HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadlin
 import type { NodeCli } from "./node-cli.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 
-/** Where programs of the node are run, and the deadline for calls of its file system. */
-export type NodeReach = Readonly<{ directory: () => string; fileDeadline: () => FileDeadline }>;
+/** Where programs of the node are run, and the deadlines for calls of their file systems. */
+export type NodeReach = Readonly<{
+  directory: () => string;
+  fileDeadline: () => FileDeadline;
+  /** Programs with an absolute path: they may be on another file system than that directory. */
+  programs: readonly string[];
+  programDeadline: () => FileDeadline;
+}>;
 
 /**
  * Queries the file system of the node's directory before each run of `node_cli`: the system call that begins a program returns only when the
@@ -40,18 +46,35 @@ export function reachDriver(driver: NodeDriver, reach: NodeReach): NodeDriver {
     // ConfigValid reports that a file system hangs.
     ...(problem === undefined
       ? {}
-      : { problem: async () => ((await whyOutOfReach(reach)) === undefined ? problem() : undefined) }),
+      : {
+          problem: async () => {
+            if ((await whyHanging(reach.directory(), reach.fileDeadline())) !== undefined) return undefined;
+            return (await whyProgramsHang(reach)) ?? problem();
+          },
+        }),
   };
 }
 
-async function whyOutOfReach({ directory, fileDeadline }: NodeReach): Promise<string | undefined> {
-  const path = directory();
+async function whyOutOfReach(reach: NodeReach): Promise<string | undefined> {
+  const why = (await whyHanging(reach.directory(), reach.fileDeadline())) ?? (await whyProgramsHang(reach));
+  return why && `${why}.`;
+}
+
+async function whyProgramsHang({ programs, programDeadline }: NodeReach): Promise<string | undefined> {
+  for (const path of programs) {
+    const why = await whyHanging(path, programDeadline());
+    if (why !== undefined) return why;
+  }
+  return undefined;
+}
+
+/** Without a full stop. What is not there is reported by the run itself. */
+async function whyHanging(path: string, deadline: FileDeadline): Promise<string | undefined> {
   try {
-    // What is not there is reported by the run itself.
-    await fileDeadline().call(`looking at ${path}`, () => stat(path).catch(() => undefined));
+    await deadline.call(`looking at ${path}`, () => stat(path).catch(() => undefined));
     return undefined;
   } catch (error) {
-    if (error instanceof HangingFileSystem) return `${error.message}.`;
+    if (error instanceof HangingFileSystem) return error.message;
     throw error;
   }
 }

@@ -63,9 +63,11 @@ export function applyPrune(
   seen.note({
     prunedOn: info,
     running: switchOn(nodeCli, action.reason, { seen, signal }, dependencies)
-      .catch((error: unknown) =>
-        log.error({ event: "prune-switch-failed", err: error }, "switching auto-pruning on failed"),
-      )
+      .catch((error: unknown) => {
+        log.error({ event: "prune-switch-failed", err: error }, "switching auto-pruning on failed");
+        const message = `Auto-pruning could not be switched on: ${(error as Error).message}. The sidecar's log says where (prune-switch-failed). It is tried again at the next regular look at node_cli.`;
+        seen.note({ autoPrune: { kind: "notSwitchedOn", reason: "Failed", message } });
+      })
       .finally(() => {
         seen.note({ running: undefined });
         wake();

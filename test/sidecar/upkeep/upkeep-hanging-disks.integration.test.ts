@@ -68,3 +68,23 @@ mounting(
     await readUntil(node.starts, (starts) => starts === 2);
   },
 );
+
+mounting(`a program on a disk that hangs is named, and neither passes nor the process wait for it${why}`, async () => {
+  await using node = await startOwnedNode("node-7");
+  const tools = join(node.workspace, "tools");
+  await mkdir(tools);
+  const start = join(tools, "start");
+  await writeFile(start, "#!/bin/sh\n./ops start --config ./node.conf\n", { mode: 0o755 });
+  await using upkeep = await runUpkeep(node, { ...quick, GATEHOUSE_SIDECAR_OPS_START: JSON.stringify([start]) });
+  await upkeep.reason("RestartSettled", "Idle");
+  using hanging = mountHangingDisk(tools);
+  const { message } = await upkeep.reason("RestartSettled", "ProgramMissing", 10_000);
+  expect(message.replaceAll(tools, "tools")).toMatch(
+    /^The node can't be restarted: looking at tools\/start has not come back since \S+Z \(allowed: 300 ms, upkeep\.fileTimeoutMs\): its file system hangs\./,
+  );
+  await node.save((await node.config()).replaceAll("storage_cetina", "pamir_cetina"));
+  await readUntil(upkeep.corrections, (count) => count === 1);
+  expect(upkeep.board.get("UpkeepCurrent")?.reason).toBe("Current");
+  hanging[Symbol.dispose]();
+  await upkeep.reason("RestartSettled", "Idle");
+});

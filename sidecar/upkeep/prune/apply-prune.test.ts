@@ -1,0 +1,31 @@
+import { pino } from "pino";
+import { expect, test } from "vitest";
+import { systemClock } from "#daemon/clock.ts";
+import { unknownHealth } from "#health/node-health.ts";
+import { createCharts } from "#status/charts.ts";
+import type { Plan } from "../plan/plan.ts";
+import { applyPrune } from "./apply-prune.ts";
+import { observePruning } from "./prune-observation.ts";
+
+const fail = () => Promise.reject(new TypeError("not foreseen"));
+
+test("auto-pruning that was on is not called so once switching it on again ended by an error that nobody foresaw", async () => {
+  const seen = observePruning();
+  seen.note({ autoPrune: { kind: "on" } });
+  const planned = { actions: [{ kind: "enable-auto-prune", reason: "it is off" }], problems: [] } as unknown as Plan;
+  const info = { autoPrune: false } as never;
+  const options = { idle: undefined, isRestarting: false, stalledAfterMs: 1_000, signal: new AbortController().signal };
+  applyPrune(planned, seen, options, {
+    observer: { pruneInfo: () => info, look: fail },
+    nodeCli: { enableAutoPrune: fail, pruneInfo: fail, version: fail },
+    health: { current: () => unknownHealth },
+    events: { add: () => undefined, begin: () => undefined, fail: () => undefined, list: () => [] },
+    charts: createCharts(),
+    metrics: { pruneInfo: () => undefined },
+    clock: systemClock,
+    log: pino({ level: "silent" }),
+    wake: () => undefined,
+  });
+  await seen.now().running;
+  expect(seen.now().autoPrune).toMatchObject({ kind: "notSwitchedOn", reason: "Failed" });
+});
