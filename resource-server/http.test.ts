@@ -12,6 +12,7 @@ import { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createApp } from "#daemon/http/app.ts";
 import { findClientAddress } from "#daemon/http/proxies/client-address.ts";
+import { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import { FairPlaces } from "#daemon/fair-places.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { createPaymentOwners } from "./claims/payment-owners.ts";
@@ -57,6 +58,7 @@ async function openShop() {
         facilitation.asked.push("work");
         return { kind: "resource", response: { status: 200, headers: [], body: new TextEncoder().encode("sold") } };
       },
+      memory: new MemoryBudget({ totalBytes: 1_000_000, addressBytes: 1_000_000, connectionBytes: 1_000_000 }),
       metrics: createPaymentMetrics({ ledger, owners, registry }),
       log,
     },

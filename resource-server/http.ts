@@ -1,13 +1,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { finished } from "node:stream/promises";
 import { encodePaymentResponseHeader } from "@x402/core/http";
 import type { Context } from "hono";
-import { createBoundedLog, boundOfSales, type BoundedLog } from "#daemon/log/bounded-log.ts";
-import { within } from "#daemon/time.ts";
+import { createBoundedLog, boundOfSales } from "#daemon/log/bounded-log.ts";
 import type { App, AppVariables } from "#daemon/http/app.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { type ClientAddress, readForwarded, toAddressKey } from "#daemon/http/proxies/client-address.ts";
+import { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
+import type { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import type { Scheme } from "#x402/scheme.ts";
+import { followDelivery } from "./delivery.ts";
 import { logOutcome, nameSale, type SaleFacts, type SaleLines } from "./sale/sale-lines.ts";
 import { answerWithoutOffer, requirePayment, answerSale } from "./payment-answers.ts";
 import { findAcceptedOffer, readPayment, type Payment } from "./sale/payment.ts";
@@ -15,7 +16,7 @@ import type { PaymentMetrics } from "./sale/payment-metrics.ts";
 import { requestFingerprint } from "./claims/payment-claim.ts";
 import type { LiveRoutes } from "./routes/live-routes.ts";
 import { routeMethods, type Route } from "./routes/route.ts";
-import type { Delivery, SaleOutcome } from "./sale/sale-outcome.ts";
+import type { SaleOutcome } from "./sale/sale-outcome.ts";
 import type { SaleRequest } from "./sale/sale.ts";
 import type { PaidRequest, UpstreamResult } from "./upstream/upstream.ts";
 
@@ -23,6 +24,8 @@ export type PaidRoutesDependencies = Readonly<{
   sell: (request: SaleRequest) => Promise<SaleOutcome>;
   /** Does what a request is for that this account has paid. */
   work: (request: PaidRequest, payer: string) => Promise<UpstreamResult>;
+  /** What responses are held in, from the upstream until their clients have taken them. */
+  memory: MemoryBudget;
   metrics: PaymentMetrics;
   log: Logger;
 }>;
@@ -115,6 +118,9 @@ async function buy(
   const { payer } = payment.key;
   const trace = { requestId: c.get("requestId"), trace: c.get("trace") };
   const clientAddress = clientAddressOf(bindingsOf(c).incoming, options.client);
+  const client = toAddressKey(clientAddress);
+  using opened = new DisposableStack();
+  const memory = opened.use(openMemory(c, client, serving.memory));
   const origin = {
     clientAddress,
     protocol: new URL(url).protocol === "https:" ? ("https" as const) : ("http" as const),
@@ -126,13 +132,17 @@ async function buy(
     requirements: findAcceptedOffer(payment, options.routes.taken(route)),
     route: route.key,
     fingerprint,
-    client: toAddressKey(clientAddress),
+    client,
+    memory,
     trace,
     work: () =>
-      metrics.timeUpstream(route, () => work({ route, target, headers: c.req.raw.headers, body, origin }, payer)),
+      metrics.timeUpstream(route, () =>
+        work({ route, target, headers: c.req.raw.headers, body, origin, memory }, payer),
+      ),
   });
   metrics.count(route, outcome.kind);
-  concludeSale(c, nameSale(route.key, payment, trace), { outcome, options, serving });
+  opened.move();
+  concludeSale(c, nameSale(route.key, payment, trace), { outcome, memory, options, serving });
   return answerSale(route, url, outcome);
 }
 
@@ -147,12 +157,16 @@ async function collect(
   serving: Serving,
 ): Promise<Response> {
   const trace = { requestId: c.get("requestId"), trace: c.get("trace") };
+  const client = toAddressKey(clientAddressOf(bindingsOf(c).incoming, options.client));
+  using opened = new DisposableStack();
+  const memory = opened.use(openMemory(c, client, serving.memory));
   const outcome = await serving.sell({
     payment,
     requirements: undefined,
     route: key,
     fingerprint,
-    client: toAddressKey(clientAddressOf(bindingsOf(c).incoming, options.client)),
+    client,
+    memory,
     trace,
     work: () => Promise.resolve({ kind: "failed", status: 503, message: "the route is sold no more" }),
   });
@@ -163,47 +177,33 @@ async function collect(
   }
   // Of these two the ledger knows that the request was for a route: no client can make up labels.
   if (outcome.kind === "sold" || outcome.kind === "pending") serving.metrics.count({ key }, outcome.kind);
-  concludeSale(c, nameSale(key, payment, trace), { outcome, options, serving });
+  opened.move();
+  concludeSale(c, nameSale(key, payment, trace), { outcome, memory, options, serving });
   return answerWithoutOffer(outcome);
 }
 
-type Ended = Readonly<{ outcome: SaleOutcome; options: PaidRoutesOptions; serving: Serving }>;
-
-/** Answers how a sale ended, and sees its delivery to its end. */
-function concludeSale(c: Context, facts: SaleFacts, { outcome, options, serving }: Ended): void {
-  logOutcome(serving.lines, facts, outcome);
-  if (outcome.kind !== "sold") return;
-  const sending = { outgoing: bindingsOf(c).outgoing, deliveryTimeoutMs: options.deliveryTimeoutMs };
-  void conclude(outcome.delivery, sending, facts, serving.lines.others);
+/** Memory for what one sale gives to its client, whose connection may have to end for the sake of others. */
+function openMemory(c: Context, client: string, budget: MemoryBudget): ConnectionMemory {
+  const { outgoing } = bindingsOf(c);
+  return new ConnectionMemory(budget, { address: () => client, cut: () => outgoing.destroy() });
 }
 
-type Sending = Readonly<{ outgoing: ServerResponse; deliveryTimeoutMs: number }>;
+type Ended = Readonly<{
+  outcome: SaleOutcome;
+  /** Holds the response until the client has taken it. */
+  memory: ConnectionMemory;
+  options: PaidRoutesOptions;
+  serving: Serving;
+}>;
 
-/** Ends a delivery when all of the response was handed to the network, the connection is gone, or the time is over. */
-async function conclude(delivery: Delivery, sending: Sending, facts: SaleFacts, lines: BoundedLog): Promise<void> {
-  const { outgoing, deliveryTimeoutMs } = sending;
-  try {
-    await within("the delivery", deliveryTimeoutMs, finished(outgoing, { readable: false }));
-  } catch (error) {
-    outgoing.destroy();
-    lines.warn(
-      { event: "delivery-broken", err: error, ...facts },
-      "the client did not take its response; the same payment gets it again",
-    );
-    return record(delivery.undelivered(), facts, lines);
-  }
-  return record(delivery.delivered(), facts, lines);
-}
-
-async function record(end: Promise<void>, facts: SaleFacts, lines: BoundedLog): Promise<void> {
-  try {
-    await end;
-  } catch (error) {
-    lines.error(
-      { event: "delivery-not-recorded", err: error, ...facts },
-      "the end of a delivery can't be recorded; the same payment could get its response again",
-    );
-  }
+/** Writes how a sale ended, and sees what it gives to the client to its end. */
+function concludeSale(c: Context, facts: SaleFacts, { outcome, memory, options, serving }: Ended): void {
+  const { lines } = serving;
+  logOutcome(lines, facts, outcome);
+  if (outcome.kind !== "sold" && outcome.kind !== "declined") return memory[Symbol.dispose]();
+  const { outgoing } = bindingsOf(c);
+  const { deliveryTimeoutMs } = options;
+  void followDelivery(outcome, { outgoing, memory, deliveryTimeoutMs }, { facts, lines: lines.others });
 }
 
 function clientAddressOf({ socket, headers }: IncomingMessage, client: ClientAddress): string {

@@ -5,6 +5,7 @@ import { createFetch } from "#daemon/http/fetch.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
 import { listenForOperations } from "#daemon/http/operations-listener.ts";
 import { followPort, judgeReadiness } from "#daemon/http/readiness.ts";
+import { MemoryBudget, readMemoryLimits } from "#daemon/memory/memory-budget.ts";
 import { findClientAddress, type ClientAddress } from "#daemon/http/proxies/client-address.ts";
 import type { Service, ServiceContext } from "#daemon/service.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
@@ -19,6 +20,7 @@ import { boundSale, guardSale } from "./sale/guarded-sale.ts";
 import { sell, type SaleDependencies } from "./sale/sale.ts";
 import { describeResourceServerApi } from "./resource-server-api.ts";
 import { resourceServerSettings, type ResourceServerSettings } from "./settings.ts";
+import { deriveResponseBounds } from "./response-memory.ts";
 import { resumeSettlements } from "./sale/settlement-resumer.ts";
 import { createSoldWork, createUpstream } from "./upstream/upstream.ts";
 import { openTokenIssuer } from "./token-issuer.ts";
@@ -78,6 +80,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
     { routes, publicUrl: settings.publicUrl, deliveryTimeoutMs: settings.payment.deliveryTimeoutMs, client },
     {
       sell: sellWithin(settings.payment, sale),
+      memory: new MemoryBudget(deriveResponseBounds(settings, readMemoryLimits())),
       work: createSoldWork(createUpstream(settings.upstream, { fetch, signal }), issuer),
       metrics,
       log,

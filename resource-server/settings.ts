@@ -120,6 +120,13 @@ export const resourceServerSettings = defineSettings("resource-server", essentia
     timeoutMs: milliseconds.default(30_000).describe("How long an upstream may take for its whole response"),
     responseLimitBytes: bytes.default(8_388_608).describe("Largest response of an upstream that is sold"),
   }),
+  memory: section({
+    totalBytes: bytes
+      .optional()
+      .describe(
+        "Bytes of responses held for all clients, from the upstream until a client has taken them, half of it for those of one address; default: a quarter of the memory that the process may use or a quarter of its heap's limit, whichever is less, at most 1 GiB. Never less than upstream.responseLimitBytes",
+      ),
+  }),
   ledger: section({
     path: filePath
       .optional()

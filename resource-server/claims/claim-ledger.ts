@@ -1,8 +1,8 @@
 import type { SettleResponse } from "@x402/core/types";
 import type { SqlStore, SqlValue } from "#daemon/sql/store.ts";
 import type { ClaimOwner } from "./claim-owner.ts";
-import { claimFromRow, claimKeyFromRow } from "./claim-schema.ts";
-import type { ClaimKey, NewClaim, PaymentClaim, SoldResponse } from "./payment-claim.ts";
+import { claimFromRow, claimKeyFromRow, foundClaimColumns, readFoundClaim } from "./claim-schema.ts";
+import type { ClaimKey, FoundClaim, NewClaim, PaymentClaim, SoldResponse } from "./payment-claim.ts";
 
 /**
  * The claims on payments; see `payment-claim.ts` for the states. Each write commits before its promise resolves. A move that
@@ -10,7 +10,7 @@ import type { ClaimKey, NewClaim, PaymentClaim, SoldResponse } from "./payment-c
  * `StoreError` when the database can't be used now.
  */
 export type ClaimLedger = Readonly<{
-  find(key: ClaimKey): Promise<PaymentClaim | undefined>;
+  find(key: ClaimKey): Promise<FoundClaim | undefined>;
   /** (none) → working, owned by this process; false when there is a claim already. The one atomic step that makes a payment buy once. */
   claim(claim: NewClaim): Promise<boolean>;
   /** Makes this process the owner of a claim that no living process has; nothing when one has it, or it is delivered. */
@@ -32,7 +32,7 @@ export type ClaimLedger = Readonly<{
   /** Releases what processes that are gone were working on, and disowns what else they owned; returns how many were released. */
   releaseAbandoned(): Promise<number>;
   /** Claims whose settlement has no known outcome and which no other process has, the longest untouched first. */
-  unsettled(countMax: number): Promise<readonly PaymentClaim[]>;
+  unsettled(countMax: number): Promise<readonly FoundClaim[]>;
   /** How many claims there are by state. */
   count(): Promise<Readonly<Record<string, number>>>;
   /** Forgets claims that ended, or wait for their client, since before `before` (Unix ms) and whose payments expired. */
@@ -56,7 +56,7 @@ export function createClaimLedger({ store, owner, clock }: ClaimLedgerDependenci
   return {
     async find(key) {
       const [row] = await store.rows(sql.find, identity(key));
-      return row === undefined ? undefined : claimFromRow(row);
+      return row === undefined ? undefined : readFoundClaim(row);
     },
     async claim({ key, route, fingerprint, digest, payload, requirements, idempotencyKey, validBefore }) {
       const texts = [route, fingerprint, digest, JSON.stringify(payload), JSON.stringify(requirements)] as const;
@@ -84,7 +84,7 @@ export function createClaimLedger({ store, owner, clock }: ClaimLedgerDependenci
       await store.change(sql.disownAbandoned, [owner.graceMs()]);
       return released;
     },
-    unsettled: async (countMax) => (await store.rows(sql.unsettled, [countMax, owner.graceMs()])).map(claimFromRow),
+    unsettled: async (countMax) => (await store.rows(sql.unsettled, [countMax, owner.graceMs()])).map(readFoundClaim),
     async count() {
       const rows = await store.rows(sql.count);
       return Object.fromEntries(rows.map((row) => [String(row["state"]), Number(row["claims"])]));
@@ -121,7 +121,7 @@ function claimSql(nowMs: string) {
   const living = (graceMs: string) => `SELECT id FROM claim_owner WHERE expires_at_ms > ${nowMs} - ${graceMs}`;
   const free = (graceMs: string) => `(owner IS NULL OR owner NOT IN (${living(graceMs)}))`;
   return {
-    find: `SELECT * FROM claims WHERE ${byKey}`,
+    find: `SELECT ${foundClaimColumns} FROM claims WHERE ${byKey}`,
     claim: `INSERT INTO claims (network, asset, payer, nonce, owner, state, route, fingerprint, digest, payload, requirements,
         idempotency_key, valid_before, updated_at_ms)
       VALUES ($1, $2, $3, $4, $5, 'working', $6, $7, $8, $9, $10, $11, $12, $13)
@@ -139,7 +139,7 @@ function claimSql(nowMs: string) {
     owned: "SELECT network, asset, payer, nonce, state FROM claims WHERE owner = $1 LIMIT $2",
     releaseAbandonedWork: `DELETE FROM claims WHERE state = 'working' AND ${free("$1")}`,
     disownAbandoned: `UPDATE claims SET owner = NULL WHERE owner IS NOT NULL AND ${free("$1")}`,
-    unsettled: `SELECT * FROM claims WHERE state = 'settling' AND ${free("$2")} ORDER BY updated_at_ms LIMIT $1`,
+    unsettled: `SELECT ${foundClaimColumns} FROM claims WHERE state = 'settling' AND ${free("$2")} ORDER BY updated_at_ms LIMIT $1`,
     count: "SELECT state, count(*) AS claims FROM claims GROUP BY state",
     forget: `DELETE FROM claims
       WHERE state IN ('settled', 'delivered') AND owner IS NULL AND updated_at_ms < $1 AND valid_before < $2`,

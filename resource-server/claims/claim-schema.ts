@@ -1,7 +1,7 @@
 import type { PaymentPayload, PaymentRequirements, SettleResponse } from "@x402/core/types";
 import { z } from "zod";
 import type { Migrations } from "#daemon/sql/sqlite.ts";
-import type { ClaimKey, PaymentClaim, SoldResponse } from "./payment-claim.ts";
+import type { ClaimKey, FoundClaim, PaymentClaim, SoldResponse } from "./payment-claim.ts";
 
 /**
  * The ledger's tables in SQLite; append only. `body` and `payload` are there only while they are needed: they are what was bought,
@@ -81,6 +81,13 @@ const row = keyColumns.extend({
   settlement: z.string().nullable(),
 });
 
+/** The columns of table `claims` that {@link readFoundClaim} reads. */
+export const foundClaimColumns =
+  "network, asset, payer, nonce, state, route, fingerprint, digest, payload, requirements, idempotency_key, valid_before, " +
+  "settlement, coalesce(length(body), 0) AS response_bytes";
+
+const foundRow = row.omit({ status: true, headers: true, body: true }).extend({ response_bytes: z.number() });
+
 /** Makes a claim's key of a row of table `claims`. */
 export function claimKeyFromRow(raw: unknown): ClaimKey {
   return keyColumns.parse(raw);
@@ -88,7 +95,18 @@ export function claimKeyFromRow(raw: unknown): ClaimKey {
 
 /** Makes a claim of a row of table `claims`. */
 export function claimFromRow(raw: unknown): PaymentClaim {
-  const { network, asset, payer, nonce, state, route, fingerprint, digest, ...columns } = row.parse(raw);
+  const columns = row.parse(raw);
+  return { ...withoutResponse(columns), response: responseOf(columns) };
+}
+
+/** Makes a claim without its response of a row of {@link foundClaimColumns}. */
+export function readFoundClaim(raw: unknown): FoundClaim {
+  const columns = foundRow.parse(raw);
+  return { ...withoutResponse(columns), responseBytes: columns.response_bytes };
+}
+
+function withoutResponse(found: Omit<z.output<typeof foundRow>, "response_bytes">): Omit<PaymentClaim, "response"> {
+  const { network, asset, payer, nonce, state, route, fingerprint, digest, ...columns } = found;
   return {
     key: { network, asset, payer, nonce },
     state,
@@ -99,7 +117,6 @@ export function claimFromRow(raw: unknown): PaymentClaim {
     requirements: JSON.parse(columns.requirements) as PaymentRequirements,
     idempotencyKey: columns.idempotency_key,
     validBefore: columns.valid_before,
-    response: responseOf(columns),
     settlement: columns.settlement === null ? undefined : (JSON.parse(columns.settlement) as SettleResponse),
   };
 }

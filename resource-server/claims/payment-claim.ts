@@ -58,6 +58,9 @@ export type PaymentClaim = Readonly<
   }
 >;
 
+/** A claim as it is looked up, without its response, of which only the size is read: many may look for it at one time. */
+export type FoundClaim = Readonly<Omit<PaymentClaim, "response"> & { responseBytes: number }>;
+
 /** Names a request by all that decides what it buys: method, path with query, body. Hexadecimal SHA-256. */
 export function requestFingerprint(
   request: Readonly<{ method: string; target: string; body: Uint8Array | undefined }>,

@@ -34,6 +34,7 @@ async function shop(result: () => Promise<UpstreamResult> = async () => resource
     route: "GET /data",
     fingerprint,
     client: "192.0.2.1",
+    memory: { tryAcquire: () => true },
     async work() {
       facilitation.asked.push("work");
       return result();

@@ -1,16 +1,16 @@
 import { randomUUID } from "node:crypto";
 import type { PaymentRequirements, SettleResponse } from "@x402/core/types";
 import type { FairPlaces } from "#daemon/fair-places.ts";
+import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { RequestTrace } from "#daemon/http/request-trace.ts";
-import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
 import type { AuditLog } from "#daemon/audit/audit-log.ts";
 import type { ClaimLedger } from "../claims/claim-ledger.ts";
 import { FacilitationError, type Facilitation } from "../facilitators/facilitation.ts";
 import { settleState, verifyState } from "#x402/answer.ts";
-import { namePayment } from "#x402/scheme.ts";
 import type { ClaimKey, PaymentClaim } from "../claims/payment-claim.ts";
 import type { PaymentOwners } from "../claims/payment-owners.ts";
 import type { Payment } from "./payment.ts";
+import { describeCharge } from "./charge-entry.ts";
 import type { SaleOutcome } from "./sale-outcome.ts";
 import { resumeClaim, settleClaim } from "./claim-settlement.ts";
 import type { UpstreamResult } from "../upstream/upstream.ts";
@@ -24,6 +24,8 @@ export type SaleRequest = Readonly<{
   fingerprint: string;
   /** Whose address it comes from, as {@link toAddressKey} has it. */
   client: string;
+  /** What responses are held in that are given to the client. */
+  memory: Pick<HeldBytes, "tryAcquire">;
   /** The request, for whoever has to do with its payment. */
   trace?: RequestTrace | undefined;
   /** Does what is paid for. Called at most once. */
@@ -71,7 +73,10 @@ export async function sell(request: SaleRequest, dependencies: SellingDependenci
 }
 
 /** Takes up a settlement whose outcome is not known. Leaves it alone while a request works on the same payment. */
-export async function resumeSettlement({ key }: PaymentClaim, dependencies: SaleDependencies): Promise<void> {
+export async function resumeSettlement(
+  { key }: Pick<PaymentClaim, "key">,
+  dependencies: SaleDependencies,
+): Promise<void> {
   const { ledger, facilitation, owners } = dependencies;
   if (!owners.acquire(key)) return;
   try {
@@ -154,6 +159,7 @@ async function collect(key: ClaimKey, request: SaleRequest, dependencies: SaleDe
     if (found.digest !== request.payment.digest || found.state === "delivered") return spent;
     if (found.fingerprint !== request.fingerprint) return { kind: "other-request" };
   }
+  if (!request.memory.tryAcquire(found.responseBytes)) return { kind: "busy" };
   const claim = await ledger.acquire(key);
   if (claim === undefined) return { kind: "in-progress" };
   if (claim.state === "working") {
@@ -193,7 +199,7 @@ async function record(
   switch (settleState(settlement)) {
     case "settled":
       // Before the ledger: a kill in between has the outcome requested, and reported, once more.
-      await audit?.add([auditCharge(claim, settlement)]);
+      await audit?.add([describeCharge(claim, settlement)]);
       await ledger.settled(claim.key, settlement);
       return onSettled(claim);
     case "pending":
@@ -225,21 +231,5 @@ function sold({ key, response, settlement }: PaymentClaim, { ledger, owners }: S
         }
       },
     },
-  };
-}
-
-/** What the audit log says of a payment that was charged for a response. */
-function auditCharge(
-  { key, route, requirements: { payTo, amount } }: PaymentClaim,
-  { transaction }: SettleResponse,
-): AuditEntry {
-  return {
-    action: "payment-charged",
-    outcome: "success",
-    by: key.payer,
-    message: `A payment for ${route} was charged.`,
-    payment: namePayment(key),
-    before: { state: "settling" },
-    after: { state: "settled", transaction, ...key, payTo: payTo.toLowerCase(), amount },
   };
 }

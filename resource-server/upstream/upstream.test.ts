@@ -31,6 +31,7 @@ function paidRequest(change: Partial<PaidRequest> = {}): PaidRequest {
     headers: new Headers(),
     body: undefined,
     origin: { clientAddress: "192.0.2.7", protocol: "https", host: "shop.test", requestId: "r-1", trace: beginTrace() },
+    memory: { tryAcquire: () => true, release: () => undefined },
     ...change,
   };
 }
@@ -129,5 +130,45 @@ describe("upstream", () => {
   it("hands the upstream's own refusal on", async () => {
     const { upstream } = upstreamOf(() => json('{"error":1}', { status: 404 }));
     expect(await upstream(paidRequest())).toMatchObject({ kind: "declined", response: { status: 404 } });
+  });
+
+  it("asks nothing of the upstream when there is no room for what the route gave before, and is good again after that", async () => {
+    const { upstream, seen } = upstreamOf(() => json('{"a":1}'));
+    let free = 10;
+    const memory = {
+      tryAcquire: (bytes: number) => {
+        if (bytes > free) return false;
+        free -= bytes;
+        return true;
+      },
+      release: (bytes: number) => {
+        free += bytes;
+      },
+    };
+    expect([(await upstream(paidRequest({ memory }))).kind, free]).toEqual(["resource", 3]);
+    expect(await upstream(paidRequest({ memory }))).toEqual({ kind: "busy" });
+    expect([seen.length, free]).toEqual([1, 3]);
+    free = 10;
+    expect((await upstream(paidRequest({ memory }))).kind).toBe("resource");
+  });
+
+  it("gives nothing of a response that there is no room for", async () => {
+    const { upstream } = upstreamOf(() => json('{"a":1}'));
+    const memory = { tryAcquire: (bytes: number) => bytes < 5, release: () => undefined };
+    expect(await upstream(paidRequest({ memory }))).toEqual({ kind: "busy" });
+  });
+
+  it("holds as many bytes as the response has, not as many as one before it", async () => {
+    const bodies = ["[1,2,3,4]", "[1]"];
+    const { upstream } = upstreamOf(() => json(bodies.shift() ?? ""));
+    let held = 0;
+    const memory = {
+      tryAcquire: (bytes: number) => ((held += bytes), true),
+      release: (bytes: number) => void (held -= bytes),
+    };
+    await upstream(paidRequest({ memory }));
+    held = 0;
+    await upstream(paidRequest({ memory }));
+    expect(held).toBe(3);
   });
 });

@@ -1,8 +1,10 @@
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
-import { BodyTooLargeError, readBody } from "#daemon/bytes.ts";
+import { BodyTooLargeError, type Body } from "#daemon/bytes.ts";
+import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import { buildForwardedHeaders, buildSoldHeaders, type RequestOrigin } from "./forwarded-headers.ts";
 import type { Route } from "../routes/route.ts";
 import type { SoldResponse } from "../claims/payment-claim.ts";
+import { createResponseRooms, NoRoomError } from "./response-room.ts";
 import type { TokenIssuer } from "../token-issuer.ts";
 
 /** A request that is forwarded once it is paid. */
@@ -13,18 +15,22 @@ export type PaidRequest = Readonly<{
   headers: Headers;
   body: Uint8Array<ArrayBuffer> | undefined;
   origin: RequestOrigin;
+  /** What its response is held in until the client has taken it. */
+  memory: Pick<HeldBytes, "tryAcquire" | "release">;
 }>;
 
 /**
  * What an upstream gave:
  * - `resource`: what was bought (2xx);
  * - `declined`: the upstream's own refusal (4xx), which the client gets as it is, uncharged;
- * - `failed`: nothing to sell; the client is not charged.
+ * - `failed`: nothing to sell; the client is not charged;
+ * - `busy`: there is no room to hold what it would give, or gave; the client is not charged.
  */
 export type UpstreamResult = Readonly<
   | { kind: "resource"; response: SoldResponse }
   | { kind: "declined"; response: SoldResponse }
   | { kind: "failed"; status: 502 | 503 | 504; message: string }
+  | { kind: "busy" }
 >;
 
 /** Limits of one forwarded request. */
@@ -38,9 +44,12 @@ export function createUpstream(
   options: UpstreamOptions,
   { fetch, signal }: Readonly<{ fetch: typeof globalThis.fetch; signal: AbortSignal }>,
 ): Upstream {
+  const rooms = createResponseRooms();
   return async (request) => {
     const { upstream } = request.route;
     if (upstream === undefined) return failed(502, "the route has no upstream");
+    const room = rooms.open(request);
+    if (room === undefined) return { kind: "busy" };
     const { url, headers: credentials } = parseHttpEndpoint(upstreamUrl(upstream, request.target).href);
     const headers = buildForwardedHeaders(request.headers, request.origin);
     // Those of the operator's URL are the seller's own; what a client calls itself is nothing to them.
@@ -54,8 +63,9 @@ export function createUpstream(
         signal: AbortSignal.any([signal, deadline]),
         ...(request.body === undefined ? {} : { body: request.body }),
       });
-      return await judge(response, request.route, options.responseLimitBytes);
+      return await judge(response, request.route, (body) => room.read(body, options.responseLimitBytes));
     } catch (error) {
+      if (error instanceof NoRoomError) return { kind: "busy" };
       if (signal.aborted) return failed(503, "the server is stopping");
       if (deadline.aborted) return failed(504, `the upstream took longer than ${options.timeoutMs} ms`);
       if (error instanceof BodyTooLargeError)
@@ -65,7 +75,11 @@ export function createUpstream(
   };
 }
 
-async function judge(response: Response, route: Route, limitBytes: number): Promise<UpstreamResult> {
+async function judge(
+  response: Response,
+  route: Route,
+  read: (body: Body) => Promise<Uint8Array<ArrayBuffer>>,
+): Promise<UpstreamResult> {
   const { status } = response;
   const sellable = response.ok;
   const declined = status >= 400 && status < 500 && status !== 402 && status !== 407;
@@ -82,7 +96,7 @@ async function judge(response: Response, route: Route, limitBytes: number): Prom
     }
     if (given === null) headers.set("content-type", route.mimeType);
   }
-  const body = await readBody(response.body, limitBytes);
+  const body = await read(response.body);
   const whole: SoldResponse = { status, headers: [...headers], body };
   return sellable ? { kind: "resource", response: whole } : { kind: "declined", response: whole };
 }

@@ -74,6 +74,11 @@ const inSmallProcesses: Readonly<Record<string, readonly string[]>> = {
     "payments under way at a resource server",
     "payments of one address whose verdict is awaited",
   ],
+  "held-responses": [
+    "bytes of an upstream's response",
+    "bytes of responses held for all clients of a resource server",
+    "bytes of responses held for the clients of one address (IPv6: /64)",
+  ],
   "engine-proxy": [
     "bytes of a request to the engine proxy",
     "bytes of the engine's answer to the engine proxy",

@@ -132,6 +132,7 @@ async function observeSeller(payload: unknown, offers: readonly PaymentRequireme
       route: "GET /data",
       fingerprint: "request",
       client: "192.0.2.1",
+      memory: { tryAcquire: () => true },
       work: async () => ({ kind: "resource", response: { status: 200, headers: [], body: new Uint8Array([1]) } }),
     },
     {

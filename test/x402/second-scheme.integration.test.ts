@@ -22,6 +22,7 @@ import { callInProcess } from "#resource-server/facilitators/facilitator-in-proc
 import { createFacilitatorOverHttp } from "#resource-server/facilitators/facilitator-over-http.ts";
 import { addPaidRoutes } from "#resource-server/http.ts";
 import { openLiveRoutes, type LiveRoutesOptions } from "#resource-server/routes/live-routes.ts";
+import { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import { FairPlaces } from "#daemon/fair-places.ts";
 import { createFilesInForce } from "#daemon/files/files-in-force.ts";
 import { createPaymentMetrics } from "#resource-server/sale/payment-metrics.ts";
@@ -89,6 +90,7 @@ async function openShop(where: "over HTTP" | "in process") {
         served += 1;
         return { kind: "resource", response: { status: 200, headers: [], body: new TextEncoder().encode("sold") } };
       },
+      memory: new MemoryBudget({ totalBytes: 1_000_000, addressBytes: 1_000_000, connectionBytes: 1_000_000 }),
       metrics: createPaymentMetrics({ ledger, owners, registry: new Registry() }),
       log,
     },

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
 /** What the upstream does next; `data` unless a test says otherwise. */
-type UpstreamBehaviour = "data" | "held" | "error" | "hang" | "large";
+type UpstreamBehaviour = "data" | "held" | "error" | "hang" | "large" | "largest" | "too large";
 
 /** An upstream that counts what reaches it. */
 export type TestUpstream = AsyncDisposable &
@@ -19,6 +19,8 @@ export type TestUpstream = AsyncDisposable &
 
 /** Size of a `large` response: more than a connection that nobody reads can hold. */
 export const largeBytes = 7_000_000;
+/** What a resource server sells at most by default. */
+export const largestBytes = 8_388_608;
 
 /** Starts an upstream on a free port. */
 export async function startUpstream(): Promise<TestUpstream> {
@@ -31,6 +33,8 @@ export async function startUpstream(): Promise<TestUpstream> {
     response.setHeader("Content-Type", "application/json");
     if (behaviour === "error") return void response.writeHead(500).end('{"secret":"stack trace"}');
     if (behaviour === "large") return void response.end(JSON.stringify("x".repeat(largeBytes)));
+    if (behaviour === "largest") return void response.end(Buffer.alloc(largestBytes, " "));
+    if (behaviour === "too large") return void response.end(Buffer.alloc(largestBytes + 1, " "));
     const answer = JSON.stringify({ sold: seen.length });
     if (behaviour === "held") held.push(() => response.end(answer));
     else response.end(answer);

@@ -1,0 +1,59 @@
+import type { ServerResponse } from "node:http";
+import { finished } from "node:stream/promises";
+import type { BoundedLog } from "#daemon/log/bounded-log.ts";
+import type { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
+import { within } from "#daemon/time.ts";
+import type { SaleFacts } from "./sale/sale-lines.ts";
+import type { SaleOutcome } from "./sale/sale-outcome.ts";
+
+/** What a client is given of an upstream's. */
+type Given = Extract<SaleOutcome, { kind: "sold" | "declined" }>;
+
+/** How it gets to the client. */
+type Sending = Readonly<{ outgoing: ServerResponse; memory: ConnectionMemory; deliveryTimeoutMs: number }>;
+
+type About = Readonly<{ facts: SaleFacts; lines: BoundedLog }>;
+
+/**
+ * Ends a delivery when all of the response was handed to the network, the connection is gone (for the sake of other clients, it may be), or
+ * the time is over. The response is held until then.
+ */
+export async function followDelivery(
+  given: Given,
+  { outgoing, memory, deliveryTimeoutMs }: Sending,
+  { facts, lines }: About,
+): Promise<void> {
+  memory.waits(given.response.body.byteLength);
+  const broken = await waitForEnd(outgoing, deliveryTimeoutMs);
+  memory[Symbol.dispose]();
+  if (given.kind === "declined") return;
+  const { delivery } = given;
+  if (broken === undefined) return record(delivery.delivered(), { facts, lines });
+  lines.warn(
+    { event: "delivery-broken", err: broken, ...facts },
+    "the client did not take its response; the same payment gets it again",
+  );
+  return record(delivery.undelivered(), { facts, lines });
+}
+
+/** Why an answer did not get to its end; its connection is gone then. */
+async function waitForEnd(outgoing: ServerResponse, deliveryTimeoutMs: number): Promise<unknown> {
+  try {
+    await within("the delivery", deliveryTimeoutMs, finished(outgoing, { readable: false }));
+    return undefined;
+  } catch (error) {
+    outgoing.destroy();
+    return error;
+  }
+}
+
+async function record(end: Promise<void>, { facts, lines }: About): Promise<void> {
+  try {
+    await end;
+  } catch (error) {
+    lines.error(
+      { event: "delivery-not-recorded", err: error, ...facts },
+      "the end of a delivery can't be recorded; the same payment could get its response again",
+    );
+  }
+}

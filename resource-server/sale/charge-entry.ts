@@ -1,0 +1,20 @@
+import type { SettleResponse } from "@x402/core/types";
+import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
+import { namePayment } from "#x402/scheme.ts";
+import type { PaymentClaim } from "../claims/payment-claim.ts";
+
+/** What the audit log says of a payment that was charged for a response. */
+export function describeCharge(
+  { key, route, requirements: { payTo, amount } }: PaymentClaim,
+  { transaction }: SettleResponse,
+): AuditEntry {
+  return {
+    action: "payment-charged",
+    outcome: "success",
+    by: key.payer,
+    message: `A payment for ${route} was charged.`,
+    payment: namePayment(key),
+    before: { state: "settling" },
+    after: { state: "settled", transaction, ...key, payTo: payTo.toLowerCase(), amount },
+  };
+}

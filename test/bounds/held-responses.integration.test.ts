@@ -1,0 +1,133 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { decodePaymentRequiredHeader, encodePaymentSignatureHeader } from "@x402/core/http";
+import type { PaymentRequirements } from "@x402/core/types";
+import { ExactEvmScheme } from "@x402/evm";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { payee, payer } from "../resource-server/shop.ts";
+import { largestBytes, startUpstream, type TestUpstream } from "../resource-server/test-upstream.ts";
+import { startPaymentChain, testAccount } from "../support/payments/payment-chain.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
+import { openMany, openRaw } from "./raw-call.ts";
+import { startSmallService, type SmallService } from "./small-service.ts";
+
+const resources = new AsyncDisposableStack();
+let upstream: TestUpstream;
+let shop: SmallService;
+let shopUrl: string;
+
+beforeAll(async () => {
+  const folder = mkdtempSync(join(tmpdir(), "gatehouse-bounds-"));
+  resources.defer(() => rmSync(folder, { recursive: true }));
+  const chain = resources.use(await startPaymentChain());
+  upstream = resources.use(await startUpstream());
+  const routesPath = join(folder, "routes.json5");
+  const accepts = [{ scheme: "exact", price: "0.01", network: "eip155:1672" }];
+  writeFileSync(routesPath, JSON.stringify({ "GET /data": { accepts, upstream: `${upstream.url}/data` } }));
+  shop = resources.use(
+    await startSmallService("resource-server", {
+      GATEHOUSE_RESOURCE_SERVER_LISTEN_PORT: "0",
+      GATEHOUSE_RESOURCE_SERVER_OPERATIONS_PORT: "0",
+      GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: routesPath,
+      GATEHOUSE_RESOURCE_SERVER_PAY_TO: payee.address,
+      GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS: chain.token,
+      GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_RPC_URL: chain.url,
+      GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_PRIVATE_KEY: testAccount(0).privateKey,
+      GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_LEDGER_PATH: join(folder, "settlement.sqlite"),
+      GATEHOUSE_RESOURCE_SERVER_LEDGER_PATH: join(folder, "claims.sqlite"),
+    }),
+  );
+  shopUrl = shop.urls["resource-server"] ?? "";
+});
+afterAll(() => resources.disposeAsync());
+
+const sign = async () => {
+  const offer = await fetch(`${shopUrl}/data`);
+  const { accepts } = decodePaymentRequiredHeader(offer.headers.get("payment-required") ?? "");
+  const [accepted] = accepts as [PaymentRequirements];
+  const { payload } = await new ExactEvmScheme(payer.account).createPaymentPayload(2, accepted);
+  return encodePaymentSignatureHeader({ x402Version: 2, accepted, payload });
+};
+
+const buy = (payment: string) => fetch(`${shopUrl}/data`, { headers: { "PAYMENT-SIGNATURE": payment } });
+
+/** Buys and reads all of it. */
+const buyAndRead = async () => {
+  const answer = await buy(await sign());
+  return [answer.status, (await answer.arrayBuffer()).byteLength];
+};
+
+/** Sends a payment from an address, and takes nothing of what comes. */
+const sendDeaf = (payment: string, localAddress: string) => {
+  const request = `GET /data HTTP/1.1\r\nHost: localhost\r\nPAYMENT-SIGNATURE: ${payment}\r\n\r\n`;
+  const client = openRaw(shopUrl, request, { localAddress });
+  client.socket.pause();
+  return client;
+};
+
+/** Buys from so many addresses, and takes nothing of what comes. */
+const buyDeaf = async (addresses: readonly string[]) => {
+  const payments = await Promise.all(addresses.map(sign));
+  return openMany(addresses.length, (at) => sendDeaf(payments[at] ?? "", addresses[at] ?? ""));
+};
+
+/** How many sales ended so, or in any way. */
+const countEnds = async (outcome = "[\\w-]+") => {
+  const metrics = await (await fetch(`${shop.urls["resource-server-operations"]}/metrics`)).text();
+  const line = new RegExp(
+    `gatehouse_payment_requests_total\\{route="GET /data",outcome="(?!unpaid)${outcome}"\\} (\\d+)`,
+    "g",
+  );
+  return [...metrics.matchAll(line)].reduce((sum, [, count]) => sum + Number(count), 0);
+};
+
+describe("a resource server in a small process, before an upstream of large responses", () => {
+  afterEach(() => shop.expectWell());
+
+  it("bytes of an upstream's response", async () => {
+    upstream.behave("too large");
+    const payment = await sign();
+    const refused = await buy(payment);
+    expect([refused.status, await refused.text()]).toEqual([
+      502,
+      expect.stringMatching(/larger than 8388608 bytes.*you were not charged/),
+    ]);
+    upstream.behave("largest");
+    expect((await (await buy(payment)).arrayBuffer()).byteLength).toBe(largestBytes);
+  });
+
+  it("bytes of responses held for the clients of one address (IPv6: /64)", async () => {
+    upstream.behave("largest");
+    expect(await buyAndRead()).toEqual([200, largestBytes]);
+    const [before, soldBefore, worked] = [await countEnds(), await countEnds("sold"), upstream.hits()];
+    using _deaf = await buyDeaf(Array.from({ length: 100 }, () => "127.0.3.1"));
+    await until("all have ended", generousMs, async () => (await countEnds()) === before + 100);
+    const sold = (await countEnds("sold")) - soldBefore;
+    expect(sold).toBeLessThan(5);
+    // Who is refused for want of room is so before the upstream works, and is not charged.
+    expect(upstream.hits() - worked).toBe(sold);
+    expect(await buyAndRead()).toEqual([200, largestBytes]);
+  }, 60_000);
+
+  it("bytes of responses held for all clients of a resource server", async () => {
+    upstream.behave("largest");
+    const before = await countEnds();
+    using deaf = await buyDeaf(Array.from({ length: 100 }, (_, at) => `127.0.4.${at + 1}`));
+    await until("all have ended", generousMs, async () => (await countEnds()) === before + 100);
+    for (let bought = 0; bought < 5; bought += 1) expect(await buyAndRead()).toEqual([200, largestBytes]);
+    expect(deaf.clients.every(({ isClosed }) => !isClosed())).toBe(true);
+  }, 60_000);
+
+  it("holds a response that was bought before once, however often it is requested at one time", async () => {
+    upstream.behave("largest");
+    const payment = await sign();
+    const before = await countEnds("sold");
+    {
+      using _deaf = sendDeaf(payment, "127.0.5.1");
+      await until("it is sold", generousMs, async () => (await countEnds("sold")) > before);
+    }
+    using _again = openMany(150, () => sendDeaf(payment, "127.0.5.1"));
+    expect(await buyAndRead()).toEqual([200, largestBytes]);
+  });
+});
