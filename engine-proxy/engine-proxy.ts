@@ -10,6 +10,7 @@ import { pipeline } from "node:stream/promises";
 import { Counter, type Registry } from "prom-client";
 import { readBodyStart } from "#daemon/bytes.ts";
 import { beginListening } from "#daemon/http/listening-sockets.ts";
+import { createBoundedLog, type BoundedLog } from "#daemon/log/bounded-log.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { operatorPaths } from "#daemon/stack-services.ts";
 import { showAnswer, decideEngineCall, type EngineCall } from "./engine-call.ts";
@@ -18,6 +19,9 @@ import type { EngineProxySettings } from "./settings.ts";
 
 /** Largest answer of the engine that is read to be cut; an inspection names every mount and variable. */
 const answerLimitBytes = 1_048_576;
+
+/** What a line shows of the URL of a call that is refused; a whole one may have 16 KiB. */
+const loggedUrlCharacters = 200;
 
 /** Connections that are held for each request that may be under way; what comes beyond them is closed. */
 const connectionsPerRequest = 4;
@@ -35,7 +39,7 @@ type Proxy = Readonly<{
   /** How often each kind that costs the engine or the node something may be asked. */
   bounds: Partial<Record<EngineCall["kind"], Bound>>;
   enginePath: string;
-  log: Logger;
+  log: BoundedLog;
   count: (kind: string) => void;
   metrics: Registry;
 }>;
@@ -56,7 +60,7 @@ export async function startEngineProxy(settings: EngineProxySettings, deps: Depe
     execs: createKnownExecs(),
     bounds: boundsOf(settings),
     enginePath: settings.engine.slice("unix://".length),
-    log: deps.log,
+    log: createBoundedLog(deps.log),
     count: (kind) => requests.inc({ kind }),
     metrics: deps.metrics,
   };
@@ -76,7 +80,7 @@ export async function startEngineProxy(settings: EngineProxySettings, deps: Depe
     inFlight += 1;
     response.once("close", () => (inFlight -= 1));
     handle(proxy, incoming, response).catch((error: unknown) => {
-      deps.log.warn({ event: "engine-call-failed", err: error }, "engine request failed");
+      proxy.log.warn({ event: "engine-call-failed", err: error }, "engine request failed");
       refuse(response, 502, `the Docker Engine at ${settings.engine} did not answer: ${String(error)}`);
     });
   });
@@ -133,10 +137,8 @@ async function handle(proxy: Proxy, incoming: IncomingMessage, response: ServerR
   );
   if ("refused" in decision) {
     proxy.count("refused");
-    proxy.log.warn(
-      { event: "engine-call-refused", method: incoming.method, url: incoming.url, reason: decision.refused },
-      "refused",
-    );
+    const url = incoming.url?.slice(0, loggedUrlCharacters);
+    proxy.log.warn({ event: "engine-call-refused", method: incoming.method, url, reason: decision.refused }, "refused");
     refuse(response, 403, decision.refused);
     return;
   }
@@ -178,7 +180,9 @@ async function forward(proxy: Proxy, call: EngineCall, response: ServerResponse)
   response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(shown));
 }
 
+/** The engine's answer, which has `answerTimeoutMs` until all of it is passed on: one that comes byte by byte is no answer. */
 function passOnCall(proxy: Proxy, call: EngineCall, response: ServerResponse): Promise<IncomingMessage> {
+  const { answerTimeoutMs } = proxy.settings;
   return new Promise<IncomingMessage>((resolve, reject) => {
     const outgoing = engineRequest(
       {
@@ -191,13 +195,20 @@ function passOnCall(proxy: Proxy, call: EngineCall, response: ServerResponse): P
             ? {}
             : { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(call.body) }),
         },
-        timeout: proxy.settings.answerTimeoutMs,
       },
-      resolve,
+      (answer) => {
+        begun = answer;
+        resolve(answer);
+      },
     );
-    outgoing.once("timeout", () => outgoing.destroy(new Error(`no answer in ${proxy.settings.answerTimeoutMs} ms`)));
+    let begun: IncomingMessage | undefined;
+    const giveUp = () => (begun ?? outgoing).destroy(new Error(`no answer in ${answerTimeoutMs} ms`));
+    const timer = setTimeout(giveUp, answerTimeoutMs);
     outgoing.once("error", reject);
-    response.once("close", () => outgoing.destroy());
+    response.once("close", () => {
+      clearTimeout(timer);
+      outgoing.destroy();
+    });
     outgoing.end(call.body);
   });
 }

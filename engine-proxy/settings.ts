@@ -44,7 +44,7 @@ export const engineProxySettings = defineSettings("engine-proxy", essentials, {
     bodyLimitBytes: bytes.default(16_384).describe("Largest request body"),
     requestsInFlight: positiveInteger.default(32).describe("Most requests at one time; more are answered 503"),
   }),
-  answerTimeoutMs: milliseconds.default(330_000).describe("How long the engine may take to answer"),
+  answerTimeoutMs: milliseconds.default(330_000).describe("How long the engine may take to give its whole answer"),
   stopTimeoutMaxSeconds: z
     .int()
     .min(0)

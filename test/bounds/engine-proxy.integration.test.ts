@@ -141,9 +141,31 @@ it(
     const late = await ask("GET", inspect);
     expect([late.status, late.text]).toEqual([502, expect.stringContaining(`no answer in ${answerTimeoutMs} ms`)]);
     expect(performance.now() - began).toBeGreaterThan(answerTimeoutMs - 100);
+
+    // A byte now and then is no answer, either.
+    answer = (_, response) => {
+      const trickle = setInterval(() => response.write(" "), answerTimeoutMs / 10);
+      response.once("close", () => clearInterval(trickle));
+    };
+    const trickled = await ask("GET", inspect);
+    expect([trickled.status, trickled.text]).toEqual([
+      502,
+      expect.stringContaining(`no answer in ${answerTimeoutMs} ms`),
+    ]);
+    expect(performance.now() - began).toBeLessThan(3 * answerTimeoutMs);
   },
-  answerTimeoutMs + 60_000,
+  2 * answerTimeoutMs + 60_000,
 );
+
+it("lines about calls that are refused", async () => {
+  const before = proxy.output().length;
+  for (let made = 0; made < 60; made += 1) {
+    const refused = await ask("GET", `/containers/other/json?${"x".repeat(10_000)}`);
+    expect(refused.status).toBe(403);
+  }
+  await until("the log has them", generousMs, () => proxy.output().slice(before).includes("/containers/other/json"));
+  expect(proxy.output().length - before).toBeLessThan(20_000);
+});
 
 it("restarts of the node by the engine proxy", async () => {
   for (let made = 0; made < 12; made += 1) expect((await ask("POST", restart)).status).toBe(204);

@@ -85,6 +85,7 @@ const inSmallProcesses: Readonly<Record<string, readonly string[]>> = {
     "time in which a request to the engine proxy has to be whole",
     "requests to the engine proxy at one time, and its connections",
     "time in which the engine has to answer the engine proxy",
+    "lines about calls that are refused",
     "restarts of the node by the engine proxy",
     "runs of the node's tool by the engine proxy",
   ],
