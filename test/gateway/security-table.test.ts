@@ -1,6 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { engineProxySettings } from "#engine-proxy/settings.ts";
+import { facilitatorSettings } from "#facilitator/settings.ts";
+import { resourceServerSettings } from "#resource-server/settings.ts";
+import { sidecarSettings } from "#sidecar/settings.ts";
 import { gatewaySection } from "#gateway/settings/gateway.ts";
 import { triedBounds } from "./tried-bounds.ts";
 
@@ -10,6 +15,16 @@ const table = page.slice(page.indexOf("## What is bounded"), page.indexOf("## On
 const defaults: unknown = { gateway: gatewaySection.parse({}) };
 
 const units: Readonly<Record<string, number>> = { KiB: 1_024, MiB: 1_048_576, GiB: 1_073_741_824, s: 1_000 };
+/** Times that are stated in words, in milliseconds. */
+const times: Readonly<Record<string, number>> = { "an hour": 3_600_000, "a day": 86_400_000 };
+
+/** Settings of services but the gateway, by what the rows call them; what none names is the sidecar's. */
+const services: readonly Readonly<{ of: RegExp; schema: z.ZodObject }>[] = [
+  { of: /engine proxy|calls that are refused/, schema: engineProxySettings.schema },
+  { of: /facilitator|ledger/, schema: facilitatorSettings.schema },
+  { of: /resource server|payments|upstream's response/, schema: resourceServerSettings.schema },
+  { of: /./, schema: sidecarSettings.schema },
+];
 
 /** A setting that a row names, and what stands after it as its default. */
 type Named = Readonly<{ name: string; stated: string }>;
@@ -18,8 +33,28 @@ const named: readonly Named[] = [...table.matchAll(/`(gateway\.[\w.]+)`, ([^;|]*
   ([, name = "", stated = ""]) => ({ name, stated: stated.trim() }),
 );
 
+/** What rows say of settings of other services, where they state a default behind the name. */
+const namedElsewhere = [...table.matchAll(/^\| (.+?) +\| (.+?) +\|/gm)].flatMap(([, resource = "", bound = ""]) =>
+  [...bound.matchAll(/`(?!gateway\.)([\w.]+)`, ([^;,]*)/g)].map(([, name = "", stated = ""]) => ({
+    resource,
+    name,
+    stated: stated.trim(),
+  })),
+);
+
+/** The default of another service's setting. */
+function defaultOf(resource: string, name: string): unknown {
+  const service = services.find(({ of }) => of.test(resource));
+  const [section = "", key] = name.split(".");
+  const schema = service?.schema.shape[section];
+  expect(schema, `a setting ${name}, as the row of ${resource} names it`).toBeInstanceOf(z.ZodType);
+  const value: unknown = (schema as z.ZodType).parse(key === undefined ? undefined : {});
+  return key === undefined ? value : Object.entries(value as object).find(([found]) => found === key)?.[1];
+}
+
 /** The number that a default is stated as, in the setting's own unit; undefined when it is stated in words. */
 function numberIn(stated: string): number | undefined {
+  if (times[stated] !== undefined) return times[stated];
   const [, digits, unit] = /^(\d+)(?: (KiB|MiB|GiB|s)\b)?/.exec(stated) ?? [];
   return digits === undefined ? undefined : Number(digits) * (unit === undefined ? 1 : (units[unit] ?? Number.NaN));
 }
@@ -56,6 +91,15 @@ describe("the table of what is bounded", () => {
       expect(Object.keys(gatewaySection.parse({ [section]: { [key]: 1 } }))).toContain(section);
       expect(settingAt(name).exists).toBe(false);
     } else expect(settingAt(name).value).toBe(number);
+  });
+
+  it("names settings of other services as well", () => {
+    expect(namedElsewhere.length).toBeGreaterThan(15);
+  });
+
+  it.each(namedElsewhere)("states the default of $name ($resource) as it is: $stated", ({ resource, name, stated }) => {
+    // One that follows from the machine has none itself.
+    expect(defaultOf(resource, name)).toBe(numberIn(stated));
   });
 
   it("has a test of each row, at its bound, and of no other", () => {

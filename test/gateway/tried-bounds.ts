@@ -117,6 +117,9 @@ export const triedBounds: TriedBounds = {
       Object.fromEntries(resources.map((resource) => [resource, resource])),
     ]),
   ),
+  "test/daemon/log-reader.integration.test.ts": {
+    "lines of a service's log that wait for a reader": "a reader that takes nothing costs a bounded memory",
+  },
   "test/sidecar/upgrade/pre-copy.integration.test.ts": {
     "copy of the data by rsync, while the node runs": "a stop, and the end of the time, end rsync at once",
   },

@@ -1,11 +1,10 @@
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
-import { Agent, request } from "node:http";
-import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { startHeadsSocket } from "../support/node/heads-socket.ts";
+import { askAlone, holdIdle } from "../support/held-idle.ts";
 import { waitForReason } from "../support/node/owned-node.ts";
 import { isLong } from "../support/run-size.ts";
 import { startService } from "../support/service-process.ts";
@@ -41,51 +40,6 @@ const environmentOf = (node: Readonly<{ workspace: string; httpUrl: string; webS
   GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
 });
 
-/** Keeps connections open that send nothing, or half of a request, from several addresses; what is closed is opened again. */
-function holdIdle(url: string): Disposable {
-  const { port } = new URL(url);
-  const sockets = new Set<Socket>();
-  let isOver = false;
-  const open = (at: number) => {
-    if (isOver) return;
-    const socket = connect({ host: "127.0.0.1", port: Number(port), localAddress: `127.0.1.${1 + (at % 6)}` });
-    sockets.add(socket);
-    socket.on("error", () => socket.destroy());
-    socket.on("connect", () => {
-      if (at % 4 === 0) socket.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9");
-    });
-    socket.resume();
-    socket.on("close", () => {
-      sockets.delete(socket);
-      setTimeout(open, 200, at);
-    });
-  };
-  for (let at = 0; at < idleConnections; at += 1) open(at);
-  return {
-    [Symbol.dispose]: () => {
-      isOver = true;
-      for (const socket of sockets) socket.destroy();
-    },
-  };
-}
-
-/** Asks over its own connection, from another address than the idle ones. */
-function ask(url: string, body?: string): Promise<Readonly<{ status: number; text: string }>> {
-  return new Promise((resolve, reject) => {
-    const agent = new Agent({ keepAlive: false });
-    const headers = { "Content-Type": "application/json" };
-    const asked = request(url, { agent, method: body === undefined ? "GET" : "POST", headers, timeout: 5_000 });
-    asked.on("response", async (response) => {
-      let text = "";
-      for await (const chunk of response) text += String(chunk);
-      resolve({ status: response.statusCode ?? 0, text });
-    });
-    asked.on("error", reject);
-    asked.on("timeout", () => asked.destroy(new Error(`${url} did not answer in 5 s`)));
-    asked.end(body);
-  });
-}
-
 test.skipIf(!existsSync("/proc/self/fd"))(
   `at ${descriptors} descriptors and ${idleConnections} idle connections for ${seconds} s the sidecar lives, serves others, keeps its node right and says so`,
   { timeout: (seconds + 240) * 1_000 },
@@ -95,7 +49,11 @@ test.skipIf(!existsSync("/proc/self/fd"))(
     const environment = environmentOf({ ...node, webSocketUrl: heads.url });
     await using sidecar = await startService("sidecar", environment, { descriptors });
     const { gateway = "", sidecar: operations = "" } = sidecar.urls;
-    await until("the sidecar is ready", generousMs, async () => (await ask(`${operations}/readyz`)).status === 200);
+    await until(
+      "the sidecar is ready",
+      generousMs,
+      async () => (await askAlone(`${operations}/readyz`)).status === 200,
+    );
     const isRight = async () => (await readFile(node.configPath, "utf8")).includes(right);
     await until("node.conf is right", generousMs, isRight);
 
@@ -103,11 +61,11 @@ test.skipIf(!existsSync("/proc/self/fd"))(
     const ready: number[] = [];
     let corrected = 0;
     {
-      using _ = holdIdle(gateway);
+      using _ = holdIdle(gateway, idleConnections);
       const end = performance.now() + seconds * 1_000;
       for (let round = 0; performance.now() < end || corrected < corrections || round <= shortAfter; round += 1) {
-        served.push((await ask(gateway, call).catch((error: unknown) => ({ text: String(error) }))).text);
-        ready.push((await ask(`${operations}/readyz`)).status);
+        served.push((await askAlone(gateway, call).catch((error: unknown) => ({ text: String(error) }))).text);
+        ready.push((await askAlone(`${operations}/readyz`)).status);
         if (round % 10 === 0) {
           // An edit that the file's watch has to see, and the upkeep to put right.
           await writeFile(node.configPath, (await readFile(node.configPath, "utf8")).replace(right, wrong));
@@ -126,14 +84,14 @@ test.skipIf(!existsSync("/proc/self/fd"))(
     expect(corrected).toBeGreaterThanOrEqual(corrections);
     expect(new Set(ready)).toEqual(new Set([200]));
     expect(served.filter((text) => !text.includes('"result":"0x'))).toEqual([]);
-    const { text: metrics } = await ask(`${operations}/metrics`);
+    const { text: metrics } = await askAlone(`${operations}/metrics`);
     expect(metrics).toMatch(/gatehouse_connections_shed_total\{listener="public"\} [1-9]/);
     expect(metrics).toContain('gatehouse_condition{type="FileDescriptorsLeft"} 0');
 
     // Half a minute after: a short run leaves it to the tests of `deriveDescriptorCondition`.
     if (isLong)
       await until("it has room again", 60_000, async () =>
-        (await ask(`${operations}/metrics`)).text.includes('gatehouse_condition{type="FileDescriptorsLeft"} 1'),
+        (await askAlone(`${operations}/metrics`)).text.includes('gatehouse_condition{type="FileDescriptorsLeft"} 1'),
       );
     expect(await sidecar.end("SIGTERM")).toBe(0);
     expect(sidecar.output()).not.toContain("EMFILE");

@@ -1,0 +1,104 @@
+import { existsSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { generousMs, until } from "#daemon/testing/until.ts";
+import { payee } from "../resource-server/shop.ts";
+import { askAlone, holdIdle } from "../support/held-idle.ts";
+import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
+import { startService, type ServiceProcess } from "../support/service-process.ts";
+import { buildFacilitatorEnvironment, createLedgerFolder } from "./running-facilitator.ts";
+import { signPayment } from "./signed-payment.ts";
+
+/** Descriptors that the service may have, and connections that nobody asks anything on. */
+const descriptors = 160;
+const idleConnections = 400;
+/** How long they last at least: minutes in `npm run test:long`, and wherever somebody requests them. */
+const seconds = Number(process.env["GATEHOUSE_TEST_DESCRIPTORS_SECONDS"] ?? 1);
+/** Rounds that are made at least, however slow the machine is. */
+const rounds = 4;
+
+const resources = new AsyncDisposableStack();
+let chain: PaymentChain;
+let ledgers: Awaited<ReturnType<typeof createLedgerFolder>>;
+
+beforeAll(async () => {
+  chain = resources.use(await startPaymentChain());
+  ledgers = resources.use(await createLedgerFolder());
+});
+afterAll(() => resources.disposeAsync());
+
+type Served = Readonly<{ listener: string; serve: (url: string) => Promise<string> }>;
+
+/** Has a service live through idle connections, and serve and answer its probes meanwhile. */
+async function outlast(service: ServiceProcess, { listener, serve }: Served): Promise<void> {
+  const { [listener]: url = "", [`${listener}-operations`]: operations = "" } = service.urls;
+  await until("it is ready", generousMs, async () => (await askAlone(`${operations}/readyz`)).status === 200);
+  {
+    using _ = holdIdle(url, idleConnections);
+    const end = performance.now() + seconds * 1_000;
+    for (let round = 0; performance.now() < end || round < rounds; round += 1) {
+      expect(await serve(url)).toBe("served");
+      expect((await askAlone(`${operations}/readyz`)).status).toBe(200);
+      await sleep(250);
+    }
+    await until("some idle ones are closed", generousMs, async () =>
+      new RegExp(`gatehouse_connections_shed_total\\{listener="${listener}"\\} [1-9]`).test(
+        (await askAlone(`${operations}/metrics`)).text,
+      ),
+    );
+  }
+  expect(await service.end("SIGTERM")).toBe(0);
+  expect(service.output()).not.toContain("EMFILE");
+}
+
+const isTried = existsSync("/proc/self/fd");
+const of = `at ${descriptors} descriptors and ${idleConnections} idle connections for ${seconds} s`;
+
+test.skipIf(!isTried)(
+  `${of} the facilitator lives, and verifies and settles payments`,
+  { timeout: (seconds + 120) * 1_000 },
+  async () => {
+    const env = buildFacilitatorEnvironment({ rpcUrl: chain.url, token: chain.token, ledgerPath: ledgers.path("few") });
+    await using facilitator = await startService("facilitator", env, { descriptors });
+    await outlast(facilitator, {
+      listener: "facilitator",
+      serve: async (url) => {
+        const payment = JSON.stringify(await signPayment(chain.token));
+        const verified = await askAlone(`${url}/verify`, payment);
+        const settled = await askAlone(`${url}/settle`, payment);
+        const isServed = verified.text.includes('"isValid":true') && settled.text.includes('"success":true');
+        return isServed ? "served" : `${verified.text} ${settled.text}`;
+      },
+    });
+  },
+);
+
+test.skipIf(!isTried)(
+  `${of} the resource server lives, and offers what it sells`,
+  { timeout: (seconds + 120) * 1_000 },
+  async () => {
+    const routesPath = ledgers.path("routes");
+    const accepts = [{ scheme: "exact", price: "0.01", network: "eip155:1672" }];
+    await writeFile(routesPath, JSON.stringify({ "POST /data": { accepts, upstream: "http://127.0.0.1:9/data" } }));
+    const env = {
+      GATEHOUSE_RESOURCE_SERVER_LISTEN_PORT: "0",
+      GATEHOUSE_RESOURCE_SERVER_OPERATIONS_PORT: "0",
+      GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: routesPath,
+      GATEHOUSE_RESOURCE_SERVER_PAY_TO: payee.address,
+      GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS: chain.token,
+      GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_RPC_URL: chain.url,
+      GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_PRIVATE_KEY: testAccount(0).privateKey,
+      GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_LEDGER_PATH: ledgers.path("settlement"),
+      GATEHOUSE_RESOURCE_SERVER_LEDGER_PATH: ledgers.path("claims"),
+    };
+    await using shop = await startService("resource-server", env, { descriptors });
+    await outlast(shop, {
+      listener: "resource-server",
+      serve: async (url) => {
+        const { status } = await askAlone(`${url}/data`, "{}");
+        return status === 402 ? "served" : String(status);
+      },
+    });
+  },
+);
