@@ -54,7 +54,7 @@ async function viewOffer(offer: PaymentRequirements, { limits, tokens, onEvent }
 }
 
 /** Says an offer in one line. What the server claims of its token is not shown as a fact. */
-export function offerLine({ price, symbol, amount, asset, network, payTo, objection, ...terms }: OfferView): string {
+export function formatOffer({ price, symbol, amount, asset, network, payTo, objection, ...terms }: OfferView): string {
   const units = `${amount} smallest units of token ${asset} on ${network}`;
   const named = symbol === null ? "" : ` ${symbol}`;
   const what = price === null ? units : `${price}${named} (${units})`;

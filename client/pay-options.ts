@@ -43,12 +43,12 @@ export function allowsPayment(options: PayOptions): options is PurchaseOptions {
 }
 
 /** The request as the options describe it. */
-export function requestOf({ method = "GET", headers = {}, body }: PayOptions): RequestInit {
+export function buildRequest({ method = "GET", headers = {}, body }: PayOptions): RequestInit {
   return { method, headers, ...(body === undefined ? {} : { body }) };
 }
 
 /** What is wrong with the options, for a person; nothing when they can be used. */
-export function payOptionProblem(options: PayOptions): string | undefined {
+export function findPayOptionProblem(options: PayOptions): string | undefined {
   const { url, privateKey, network, assets, rpcUrl, decimals } = options;
   if (!isHttpUrl(url)) return `"${url}" is not an http:// or https:// URL.`;
   if (rpcUrl !== undefined && !isHttpUrl(rpcUrl)) return "--rpc-url is not an http:// or https:// URL.";

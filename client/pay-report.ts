@@ -1,6 +1,6 @@
 import type { SettleResponse } from "@x402/core/types";
 import { exitStatus, type PayEnd } from "./exit-status.ts";
-import { offerLine, type OfferView } from "./offer-view.ts";
+import { formatOffer, type OfferView } from "./offer-view.ts";
 import type { SignedAuthorization } from "#x402/scheme.ts";
 import type { PaymentEvent } from "./payment-event.ts";
 import { toTerminalText } from "./plain-text.ts";
@@ -30,7 +30,7 @@ export type PayReport = Readonly<{
 type Output = Readonly<{ write(data: string | Uint8Array): unknown }>;
 
 /** Reports to `stderr`, and with `json` one document to `stdout`. */
-export function payReport(
+export function formatPayReport(
   { url, json, verbose, file }: Readonly<{ url: string; json: boolean; verbose: boolean; file: string | undefined }>,
   { stdout, stderr, mask }: Readonly<{ stdout: Output; stderr: Output; mask: (text: string) => string }>,
 ): PayReport {
@@ -61,7 +61,7 @@ export function payReport(
     },
     offers(offers) {
       offered = offers;
-      for (const offer of offers) say(`  ${offerLine(offer)}`);
+      for (const offer of offers) say(`  ${formatOffer(offer)}`);
     },
     response(response, body) {
       answer = { ...responseDocument(response, body), ...(file === undefined ? bodyDocument(body) : { file }) };

@@ -1,8 +1,8 @@
 import { BodyTargetError, openFileTarget, createStdoutTarget } from "./body-target.ts";
-import { allowsPayment, payOptionProblem, type PayOptions } from "./pay-options.ts";
-import { payReport } from "./pay-report.ts";
+import { allowsPayment, findPayOptionProblem, type PayOptions } from "./pay-options.ts";
+import { formatPayReport } from "./pay-report.ts";
 import type { Fetch } from "./paying-fetch.ts";
-import { priceList } from "./price-list.ts";
+import { listPrices } from "./price-list.ts";
 import { purchase } from "./purchase.ts";
 import { TokenAmountError } from "#x402/money.ts";
 import { tokenReader } from "./token-reader.ts";
@@ -32,8 +32,8 @@ export type PayDependencies = Readonly<{
 export async function pay(options: PayOptions, dependencies: PayDependencies): Promise<number> {
   const { stdout, stderr = stdout, fetch = globalThis.fetch, mask = (text) => text, signal } = dependencies;
   const { url, json = false, verbose = false, output, rpcUrl } = options;
-  const report = payReport({ url, json, verbose, file: output }, { stdout, stderr, mask });
-  const problem = payOptionProblem(options);
+  const report = formatPayReport({ url, json, verbose, file: output }, { stdout, stderr, mask });
+  const problem = findPayOptionProblem(options);
   if (problem !== undefined) return report.end("usage", problem);
   try {
     // With `json` the body stands in the document.
@@ -41,7 +41,7 @@ export async function pay(options: PayOptions, dependencies: PayDependencies): P
     await using target = output === undefined ? createStdoutTarget(spare) : await openFileTarget(output, stdout);
     const tokens = rpcUrl === undefined ? undefined : tokenReader({ rpcUrl });
     const parts = { fetch, tokens, report, target, signal };
-    const { end, message } = await (allowsPayment(options) ? purchase(options, parts) : priceList(options, parts));
+    const { end, message } = await (allowsPayment(options) ? purchase(options, parts) : listPrices(options, parts));
     return report.end(end, message);
   } catch (error) {
     if (error instanceof TokenAmountError || error instanceof BodyTargetError)

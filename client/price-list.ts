@@ -1,7 +1,7 @@
 import type { PaymentRequired } from "@x402/core/types";
 import { withDecimals } from "./asset-decimals.ts";
 import { viewOffers, type OfferView } from "./offer-view.ts";
-import { requestOf, type PayOptions } from "./pay-options.ts";
+import { buildRequest, type PayOptions } from "./pay-options.ts";
 import { choosePayment, type PaymentLimits, PaymentRefusedError } from "./payment-choice.ts";
 import { formatError } from "./plain-text.ts";
 import type { Ending, PurchaseDependencies } from "./purchase.ts";
@@ -16,12 +16,12 @@ const maxValiditySeconds = 3_600;
 const noCap = { kind: "units", units: 10n ** 78n } as const;
 
 /** Asks what a resource costs and shows every offer, with what speaks against it. Signs nothing; what is free is delivered. */
-export async function priceList(options: PayOptions, dependencies: PurchaseDependencies): Promise<Ending> {
+export async function listPrices(options: PayOptions, dependencies: PurchaseDependencies): Promise<Ending> {
   const { report, tokens, fetch, signal } = dependencies;
   const { url, timeoutMs = 60_000 } = options;
   try {
     const init = {
-      ...requestOf(options),
+      ...buildRequest(options),
       signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])]),
     };
     const answer = await requestPrice(url, init, { fetch });

@@ -2,7 +2,7 @@ import { decodePaymentRequiredHeader } from "@x402/core/http";
 import { privateKeyToAccount } from "viem/accounts";
 import type { BodyTarget } from "./body-target.ts";
 import type { PayEnd } from "./exit-status.ts";
-import { requestOf, type PurchaseOptions } from "./pay-options.ts";
+import { buildRequest, type PurchaseOptions } from "./pay-options.ts";
 import type { PayReport, SignedPayment } from "./pay-report.ts";
 import { payingFetch, PaymentRefusedError, type Fetch } from "./paying-fetch.ts";
 import { formatError, toPlainText } from "./plain-text.ts";
@@ -45,7 +45,10 @@ export async function purchase(options: PurchaseOptions, dependencies: PurchaseD
     { fetch, onEvent: report.step, ...(tokens === undefined ? {} : { tokens }) },
   );
   try {
-    const response = await paying(options.url, { ...requestOf(options), ...(signal === undefined ? {} : { signal }) });
+    const response = await paying(options.url, {
+      ...buildRequest(options),
+      ...(signal === undefined ? {} : { signal }),
+    });
     return await concluded(options, response, dependencies);
   } catch (error) {
     if (error instanceof TokenAmountError) throw error;

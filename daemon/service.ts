@@ -14,7 +14,7 @@ import { SettingsError } from "./settings/problem.ts";
 import { readSettings, type SettingsDefinition } from "./settings/settings.ts";
 import { formatFailure } from "./command-line/start-failure.ts";
 import { startWithin } from "./process/start-step.ts";
-import { waitForAbort, stopSignal } from "./process/stop-signal.ts";
+import { waitForAbort, createStopSignal } from "./process/stop-signal.ts";
 import { version } from "./version.ts";
 import { findUserStateDirectory } from "./files/user-state-directory.ts";
 
@@ -81,7 +81,7 @@ export async function runService<Schema extends z.ZodObject>(
   { mask }: Readonly<{ /** Learns what the settings hold. */ mask: Mask }>,
 ): Promise<number> {
   const left = new AbortController();
-  const signal = AbortSignal.any([stopSignal(), left.signal]);
+  const signal = AbortSignal.any([createStopSignal(), left.signal]);
   const name = service.definition.service;
   const handOver = joinHandOvers(process.env);
   try {

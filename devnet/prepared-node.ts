@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { processIdentity } from "./node/running-node.ts";
+import { readProcessIdentity } from "./node/running-node.ts";
 import type { devnetSettings } from "./settings.ts";
 import { strictOpensAfterSeconds } from "./node-profile.ts";
 import type { NodeParameters } from "./workspace/node-parameters.ts";
@@ -22,7 +22,7 @@ export async function prepareNode(
 ): Promise<PreparedNode> {
   const { node, monitor } = settings;
   const { jobName } = monitor;
-  const owner = ownerPid === undefined ? undefined : await processIdentity(ownerPid);
+  const owner = ownerPid === undefined ? undefined : await readProcessIdentity(ownerPid);
   const parameters = { ...nodeParameters(settings), ...(owner === undefined ? {} : { owner }) };
   const workspace = await prepareWorkspace({
     directory: settings.workspace.directory,

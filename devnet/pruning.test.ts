@@ -4,7 +4,7 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { keptStates } from "./anvil/chain-snapshot.ts";
-import { openPruning, pruneInfo } from "./pruning.ts";
+import { openPruning, buildPruneInfo } from "./pruning.ts";
 
 async function directory(): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), "gatehouse-pruning-"));
@@ -16,8 +16,8 @@ describe("pruning", () => {
   test("all three versions advance with the blocks once it is on, and stay in order", () => {
     fc.assert(
       fc.property(fc.nat(1_000_000), fc.integer({ min: 1, max: 1_000_000 }), (enabledAtBlock, blocks) => {
-        const before = pruneInfo({ enabledAtBlock }, enabledAtBlock + blocks - 1);
-        const after = pruneInfo({ enabledAtBlock }, enabledAtBlock + blocks);
+        const before = buildPruneInfo({ enabledAtBlock }, enabledAtBlock + blocks - 1);
+        const after = buildPruneInfo({ enabledAtBlock }, enabledAtBlock + blocks);
         expect(after.flushed_version).toBeGreaterThan(before.flushed_version);
         expect(after.prune_reserved_version).toBeGreaterThan(before.prune_reserved_version);
         expect(after.real_prune_reserved_version).toBeGreaterThan(before.real_prune_reserved_version);
@@ -28,13 +28,16 @@ describe("pruning", () => {
   });
 
   test("the window holds the blocks whose states the chain keeps", () => {
-    const [before, after] = [pruneInfo({ enabledAtBlock: 0 }, 1_000), pruneInfo({ enabledAtBlock: 0 }, 1_001)];
+    const [before, after] = [
+      buildPruneInfo({ enabledAtBlock: 0 }, 1_000),
+      buildPruneInfo({ enabledAtBlock: 0 }, 1_001),
+    ];
     const versionsPerBlock = after.flushed_version - before.flushed_version;
     expect(before.auto_prune_reserved_window / versionsPerBlock).toBe(keptStates);
   });
 
   test("nothing is pruned while it is off", () => {
-    expect(pruneInfo({ enabledAtBlock: undefined }, 500)).toEqual({
+    expect(buildPruneInfo({ enabledAtBlock: undefined }, 500)).toEqual({
       enable_auto_prune: 0,
       auto_prune_reserved_window: 100_000,
       prune_reserved_version: 0,
@@ -44,9 +47,9 @@ describe("pruning", () => {
   });
 
   test("a pruner that was turned on late catches up at a bounded speed", () => {
-    expect(pruneInfo({ enabledAtBlock: 5_000 }, 5_000).real_prune_reserved_version).toBe(0);
-    expect(pruneInfo({ enabledAtBlock: 5_000 }, 5_003).real_prune_reserved_version).toBe(2_400_000);
-    expect(pruneInfo({ enabledAtBlock: 5_000 }, 5_010).real_prune_reserved_version).toBe(4_008_000);
+    expect(buildPruneInfo({ enabledAtBlock: 5_000 }, 5_000).real_prune_reserved_version).toBe(0);
+    expect(buildPruneInfo({ enabledAtBlock: 5_000 }, 5_003).real_prune_reserved_version).toBe(2_400_000);
+    expect(buildPruneInfo({ enabledAtBlock: 5_000 }, 5_010).real_prune_reserved_version).toBe(4_008_000);
   });
 
   test("it stays on over restarts, from the block on at which it was turned on first", async () => {
@@ -59,6 +62,6 @@ describe("pruning", () => {
     await first.enable();
     const second = await openPruning(path, () => 9);
     expect(second.info()).toEqual(first.info());
-    expect(second.info()).toEqual(pruneInfo({ enabledAtBlock: 7 }, 9));
+    expect(second.info()).toEqual(buildPruneInfo({ enabledAtBlock: 7 }, 9));
   });
 });

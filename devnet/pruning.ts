@@ -31,7 +31,7 @@ export type PruneState = Readonly<{ enabledAtBlock: number | undefined }>;
  * older than the reserved window is to go (`prune_reserved_version`), and the pruner follows at a bounded speed
  * (`real_prune_reserved_version`).
  */
-export function pruneInfo({ enabledAtBlock }: PruneState, block: number): PruneInfo {
+export function buildPruneInfo({ enabledAtBlock }: PruneState, block: number): PruneInfo {
   const flushed = reservedWindowVersions + block * versionsPerBlock;
   const reserved = enabledAtBlock === undefined ? 0 : flushed - reservedWindowVersions;
   const blocksSince = enabledAtBlock === undefined ? 0 : Math.max(0, block - enabledAtBlock);
@@ -58,7 +58,7 @@ export async function openPruning(metaDirectory: string, head: () => number): Pr
   const path = join(metaDirectory, "auto-prune.json");
   let state: PruneState = await readState(path);
   return {
-    info: () => pruneInfo(state, head()),
+    info: () => buildPruneInfo(state, head()),
     async enable() {
       if (state.enabledAtBlock !== undefined) return;
       const next = { enabledAtBlock: head() };

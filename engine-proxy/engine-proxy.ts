@@ -14,7 +14,7 @@ import { createBoundedLog, type BoundedLog } from "#daemon/log/bounded-log.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { operatorPaths } from "#daemon/stack-services.ts";
 import { showAnswer, decideEngineCall, type EngineCall } from "./engine-call.ts";
-import { callLimit, type CallLimit, createKnownExecs, type KnownExecs } from "./remembered-calls.ts";
+import { createCallLimit, type CallLimit, createKnownExecs, type KnownExecs } from "./remembered-calls.ts";
 import type { EngineProxySettings } from "./settings.ts";
 
 /** Largest answer of the engine that is read to be cut; an inspection names every mount and variable. */
@@ -96,13 +96,13 @@ export async function startEngineProxy(settings: EngineProxySettings, deps: Depe
 function boundsOf({ container, nodeCli, restartsPerHour, execsPerMinute }: EngineProxySettings): Proxy["bounds"] {
   return {
     restart: {
-      limit: callLimit({ most: restartsPerHour, withinMs: 3_600_000 }, monotonicMs),
+      limit: createCallLimit({ most: restartsPerHour, withinMs: 3_600_000 }, monotonicMs),
       reached: `${container} was restarted ${restartsPerHour} times within an hour (restartsPerHour)`,
       noun: "restart",
     },
     // Each is kept by the engine until it has run, and forgotten by nobody if it never does.
     "exec-create": {
-      limit: callLimit({ most: execsPerMinute, withinMs: 60_000 }, monotonicMs),
+      limit: createCallLimit({ most: execsPerMinute, withinMs: 60_000 }, monotonicMs),
       reached: `${nodeCli} was requested ${execsPerMinute} times within a minute (execsPerMinute)`,
       noun: "run",
     },

@@ -5,7 +5,7 @@ export type CallLimit = Readonly<{
 }>;
 
 /** Makes a sliding window. `monotonicMs` is a clock that no change of the time of day moves. */
-export function callLimit(
+export function createCallLimit(
   { most, withinMs }: Readonly<{ most: number; withinMs: number }>,
   monotonicMs: () => number,
 ): CallLimit {

@@ -4,7 +4,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { createBoundedLog, type BoundedLog } from "#daemon/log/bounded-log.ts";
 import type { App, AppVariables } from "#daemon/http/app.ts";
 import { toAddressKey } from "#daemon/http/proxies/client-address.ts";
-import { traceFacts } from "#daemon/http/request-trace.ts";
+import { formatTraceFacts } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { StoreError } from "#daemon/sql/store.ts";
 import { identifySeller, type ApiKeys, type KnownSeller } from "./callers/api-keys.ts";
@@ -69,7 +69,7 @@ async function answer(
     return c.json(await facilitator[operation]({ paymentPayload, paymentRequirements }, caller));
   } catch (error) {
     const { status, message } = describeError(error);
-    const of = { operation, ...traceFacts(request) };
+    const of = { operation, ...formatTraceFacts(request) };
     if (error instanceof ChainError)
       lines.warn({ event: "verdict-without-chain", problem: message, ...of }, "the chain gave no verdict");
     else if (error instanceof StoreError)

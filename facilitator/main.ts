@@ -2,7 +2,7 @@ import { openLedgerAudit } from "#daemon/audit/ledger-audit.ts";
 import { createApp } from "#daemon/http/app.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
 import { listenForOperations } from "#daemon/http/operations-listener.ts";
-import { openApiRoute } from "#daemon/http/open-api.ts";
+import { addOpenApiRoute } from "#daemon/http/open-api.ts";
 import { operationsApi } from "#daemon/http/operations-api.ts";
 import { followPort, judgeReadiness } from "#daemon/http/readiness.ts";
 import type { Service } from "#daemon/service.ts";
@@ -14,7 +14,7 @@ import { facilitatorApi } from "./facilitator-api.ts";
 import { addFacilitatorRoutes } from "./http.ts";
 import { defaultLedgerPath } from "./settlement/ledger/open-ledger.ts";
 import { facilitatorSettings } from "./settings.ts";
-import { processConnections } from "#daemon/http/connections/connection-budget.ts";
+import { boundProcessConnections } from "#daemon/http/connections/connection-budget.ts";
 import { createNetworkList } from "#daemon/http/proxies/client-address.ts";
 
 /** The facilitator as a process: HTTP on `listen.port`, health and metrics on `operations.port`, settlement in `ledger.path` and on the chain. */
@@ -30,7 +30,7 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
     );
     const port = followPort(signal);
     const readiness = () => judgeReadiness({ ...service.readiness().checks, payments: port.check() });
-    const connections = resources.use(processConnections(listen, { metrics }));
+    const connections = resources.use(boundProcessConnections(listen, { metrics }));
     const api = { title: "Gatehouse facilitator", description: "For operators.", operations: operationsApi };
     // Before the port for payments, so that it outlives it: a stop is seen here while settlements under way are answered.
     const operations = resources.use(
@@ -47,7 +47,7 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
     const keys = apiKeys && readApiKeys(apiKeys);
     const verify = boundVerifications(settings.verification, service.verify, { metrics });
     addFacilitatorRoutes(app, { facilitator: { ...service, verify }, apiKeys: keys, log });
-    openApiRoute(app, facilitatorApi);
+    addOpenApiRoute(app, facilitatorApi);
     const isProxy = createNetworkList(listen.trustedProxies);
     const payments = resources.use(
       await listenHttp(app, {

@@ -14,7 +14,7 @@ import { createCharts, type Charts } from "#status/charts.ts";
 import { createConditionBoard, type ConditionBoard } from "#status/condition-board.ts";
 import type { EventLog } from "#status/event-log.ts";
 import { reportFailedLook, type WatchedLook } from "#status/failed-look.ts";
-import { processConnections } from "#daemon/http/connections/connection-budget.ts";
+import { boundProcessConnections } from "#daemon/http/connections/connection-budget.ts";
 import { addOperationsRoutes } from "#daemon/http/operations-listener.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { isAnswering, type NodeFacts } from "#health/node-health.ts";
@@ -86,7 +86,7 @@ export async function guardNode(
       .catch((err: unknown) => log.error({ event: "node-not-looked-at", err }, "the node could not be looked at"));
   };
   const node = { httpUrl, webSocketUrl, fitness, linkOpened };
-  const connections = resources.use(processConnections(settings.gateway.listener, { metrics }));
+  const connections = resources.use(boundProcessConnections(settings.gateway.listener, { metrics }));
   const setting = {
     connections: settingNames.key("listener.connections"),
     connectionsPerAddress: settingNames.key("listener.connectionsPerAddress"),

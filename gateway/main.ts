@@ -1,6 +1,6 @@
 import { listenHttp } from "#daemon/http/listener.ts";
 import type { Service, ServiceContext } from "#daemon/service.ts";
-import { openApiRoute } from "#daemon/http/open-api.ts";
+import { addOpenApiRoute } from "#daemon/http/open-api.ts";
 import { systemClock } from "#daemon/clock.ts";
 import { createSettingNames } from "./settings/names.ts";
 import { guardNode } from "./guarded-node.ts";
@@ -34,7 +34,7 @@ async function start(settings: GatewayAloneSettings, context: ServiceContext) {
       },
     ),
   );
-  openApiRoute(operations, gatewayApi);
+  addOpenApiRoute(operations, gatewayApi);
   const listener = context.resources.use(
     await listenHttp(operations, {
       ...listen,

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { configSchema, secretKeys, type StackConfig } from "./config/config-schema.ts";
 import { isNotSet } from "./config/declared-key.ts";
 import { findPublicWayProblems } from "./config/public-way.ts";
-import { ownDatabaseProblems } from "./services/postgres-spec.ts";
+import { findOwnDatabaseProblems } from "./services/postgres-spec.ts";
 import { findObservabilityProblems } from "./services/observability/observability-args.ts";
 import { findPeerProblems } from "./services/node/peers.ts";
 import { findNodeKeyProblems } from "./services/node/node-keys.ts";
@@ -98,7 +98,7 @@ function contradictions(config: StackConfig): readonly ConfigProblem[] {
     ...findPublicWayProblems(config),
     ...findTrustedProxiesProblems(config),
     ...findReplicationProblems(config),
-    ...ownDatabaseProblems(config),
+    ...findOwnDatabaseProblems(config),
     ...findObservabilityProblems(config),
   );
   if (config.devAccounts && config.signerPrivateKey !== undefined) {

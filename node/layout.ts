@@ -5,7 +5,7 @@ import {
   deriveBinDirectory,
   nodeReleases,
   parseNodeVersion,
-  releaseOf,
+  findRelease,
   type LayoutName,
   type NodeRelease,
   type NodeReleases,
@@ -52,7 +52,7 @@ export function resolveNodeLayout(
   const root = resolve(workspace ?? join(configPath ?? ".", ".."));
   const binOf = (layout: LayoutName) => join(root, deriveBinDirectory(layout, settings.nodeDirectory));
   const { layout, nodeCliTakesConfig } =
-    known === undefined ? releaseOnDisk(binOf, releases) : releaseOf(known, releases);
+    known === undefined ? releaseOnDisk(binOf, releases) : findRelease(known, releases);
   const standard = workspace === undefined ? root : binOf(layout);
   const binDirectory = resolve(settings.binDirectory ?? standard);
   return {

@@ -6,8 +6,8 @@ import {
   parseNodeCliVersion,
   nodeReleases,
   parseNodeVersion,
-  releaseOf,
-  releaseOfText,
+  findRelease,
+  findReleaseOfText,
 } from "./versions.ts";
 
 test.each([
@@ -77,13 +77,13 @@ test.each([
   ["1.0.0+build.7", "workspace-bin", true, "storage"],
   ["1.2.3", "workspace-bin", true, "storage"],
 ])("%s has the layout %s, a node_cli with --c: %s, and %s keys", (text, layout, nodeCliTakesConfig, naming) => {
-  expect(releaseOfText(text)).toMatchObject({ layout, nodeCliTakesConfig, naming });
+  expect(findReleaseOfText(text)).toMatchObject({ layout, nodeCliTakesConfig, naming });
   const version = parseNodeVersion(text);
-  expect(version && releaseOf(version)).toBe(releaseOfText(text));
+  expect(version && findRelease(version)).toBe(findReleaseOfText(text));
 });
 
 test("a text that is no version belongs to no release", () => {
-  expect(() => releaseOfText("latest")).toThrow('"latest" is no version; expected one such as 0.16.2');
+  expect(() => findReleaseOfText("latest")).toThrow('"latest" is no version; expected one such as 0.16.2');
 });
 
 test("releases are in order, and one naming has one set of keys", () => {

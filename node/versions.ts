@@ -80,7 +80,7 @@ export function deriveBinDirectory(layout: LayoutName, nodeDirectory: string): s
 }
 
 /** The row that a version belongs to; a version before the first row belongs to the first. */
-export function releaseOf(
+export function findRelease(
   { release }: Pick<NodeVersion, "release">,
   releases: NodeReleases = nodeReleases,
 ): NodeRelease {
@@ -88,14 +88,14 @@ export function releaseOf(
 }
 
 /**
- * As {@link releaseOf}, of a version's text.
+ * As {@link findRelease}, of a version's text.
  *
  * @throws {Error} when the text is no version.
  */
-export function releaseOfText(text: string, releases: NodeReleases = nodeReleases): NodeRelease {
+export function findReleaseOfText(text: string, releases: NodeReleases = nodeReleases): NodeRelease {
   const version = parseNodeVersion(text);
   if (version === undefined) throw new Error(`"${text}" is no version; expected one such as 0.16.2`);
-  return releaseOf(version, releases);
+  return findRelease(version, releases);
 }
 
 const number = "(0|[1-9]\\d{0,8})";

@@ -8,7 +8,7 @@ import { allRules } from "./rules/all-rules.ts";
 import { imagePinned } from "./rules/image-pinned.ts";
 import { nonRoot } from "./rules/non-root.ts";
 import type { ResourceRule } from "./rule.ts";
-import { sampleDockerContainer } from "./testing/sample-resources.ts";
+import { buildDockerContainer } from "./testing/sample-resources.ts";
 
 /** The policy SDK's own wrapper of properties at preview; its type declarations leave it out. */
 const { unknownCheckingProxy } = proxies as unknown as {
@@ -21,7 +21,7 @@ const clock = () => new Date("2026-11-21T00:00:00Z");
 function findings(rule: ResourceRule, props: Record<string, unknown>, config: Record<string, unknown> = {}): string[] {
   const policy = createPolicy(rule, clock) as ResourceValidationPolicy;
   const reported: string[] = [];
-  const { type, name } = sampleDockerContainer();
+  const { type, name } = buildDockerContainer();
   const args = { type, name, urn: "urn", opts: { protect: false }, props, getConfig: () => config };
   const validate = policy.validateResource;
   if (typeof validate !== "function") throw new Error("one validation was expected");
@@ -45,29 +45,29 @@ describe("policyOf", () => {
   );
 
   it("reports the resource, what is wrong and what to change", () => {
-    expect(findings(nonRoot, { ...sampleDockerContainer().props, user: "root" })).toEqual([
+    expect(findings(nonRoot, { ...buildDockerContainer().props, user: "root" })).toEqual([
       "gh-facilitator runs as root. Set a user by number that is not 0 (Docker: user; Kubernetes: runAsUser, or runAsNonRoot: true).",
     ]);
   });
 
   it("heeds an exception with a reason and a day to come", () => {
     const exceptions = [{ resource: "gh-facilitator", reason: "migration", expires: "2026-11-30" }];
-    expect(findings(nonRoot, { ...sampleDockerContainer().props, user: "root" }, { exceptions })).toEqual([]);
+    expect(findings(nonRoot, { ...buildDockerContainer().props, user: "root" }, { exceptions })).toEqual([]);
   });
 
   it("says when the exception is over", () => {
     const exceptions = [{ resource: "gh-facilitator", reason: "migration", expires: "2026-11-20" }];
-    const [finding = ""] = findings(nonRoot, { ...sampleDockerContainer().props, user: "root" }, { exceptions });
+    const [finding = ""] = findings(nonRoot, { ...buildDockerContainer().props, user: "root" }, { exceptions });
     expect(finding).toContain("expired on 2026-11-20");
   });
 
   it("is not spoilt at preview by an unknown value that it does not need", () => {
-    const props = unknownCheckingProxy({ ...sampleDockerContainer().props, image: unknownValue, user: "root" });
+    const props = unknownCheckingProxy({ ...buildDockerContainer().props, image: unknownValue, user: "root" });
     expect(findings(nonRoot, props)).toHaveLength(1);
   });
 
   it("lets Pulumi see that a value it needs is unknown", () => {
-    const props = unknownCheckingProxy({ ...sampleDockerContainer().props, image: unknownValue });
+    const props = unknownCheckingProxy({ ...buildDockerContainer().props, image: unknownValue });
     expect(() => findings(imagePinned, props)).toThrow(/can't be known during preview/);
   });
 });

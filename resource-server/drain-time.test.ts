@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { facilitatorDefaults } from "#facilitator/facilitator.ts";
-import { drainSignal } from "./drain-time.ts";
+import { createDrainSignal } from "./drain-time.ts";
 import { planSettlementWithin } from "./facilitators/facilitator-in-process.ts";
 
 /** Milliseconds from a stop until the signal of a process with this grace aborts. */
 function drainMsOf(graceMs: number): number {
   const stop = new AbortController();
-  const signal = drainSignal(stop.signal, graceMs);
+  const signal = createDrainSignal(stop.signal, graceMs);
   let abortedAt: number | undefined;
   signal.addEventListener("abort", () => (abortedAt = Date.now()));
   const stoppedAt = Date.now();

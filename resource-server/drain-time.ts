@@ -8,7 +8,7 @@ const answerShare = 0.2;
  * Aborts a while after `stop` does: requests under way get most of the grace of a stop to end by themselves. What is cut off then
  * is safe: unsettled work is not charged, and a settlement is taken up after the next start.
  */
-export function drainSignal(stop: AbortSignal, graceMs: number): AbortSignal {
+export function createDrainSignal(stop: AbortSignal, graceMs: number): AbortSignal {
   const controller = new AbortController();
   stop.addEventListener(
     "abort",
@@ -18,7 +18,7 @@ export function drainSignal(stop: AbortSignal, graceMs: number): AbortSignal {
   return controller.signal;
 }
 
-/** Milliseconds from the abort of {@link drainSignal} in which everything has to be answered. */
-export function answerTimeMs(graceMs: number): number {
+/** Milliseconds from the abort of {@link createDrainSignal} in which everything has to be answered. */
+export function computeAnswerTimeMs(graceMs: number): number {
   return graceMs * answerShare;
 }

@@ -10,7 +10,7 @@ import { findClientAddress, type ClientAddress } from "#daemon/http/proxies/clie
 import type { Service, ServiceContext } from "#daemon/service.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { defaultLedgerPath, openClaimLedger } from "./claims/open-claim-ledger.ts";
-import { drainSignal } from "./drain-time.ts";
+import { createDrainSignal } from "./drain-time.ts";
 import { openFacilitation } from "./facilitators/open-facilitation.ts";
 import { addPaidRoutes } from "./http.ts";
 import { createPaymentMetrics } from "./sale/payment-metrics.ts";
@@ -24,7 +24,7 @@ import { deriveResponseBounds } from "./response-memory.ts";
 import { resumeSettlements } from "./sale/settlement-resumer.ts";
 import { createSoldWork, createUpstream } from "./upstream/upstream.ts";
 import { openTokenIssuer } from "./token-issuer.ts";
-import { processConnections } from "#daemon/http/connections/connection-budget.ts";
+import { boundProcessConnections } from "#daemon/http/connections/connection-budget.ts";
 
 /** Sells protected routes by x402: verifies, forwards to the upstream, settles, delivers (specification, "x402 resource server"). */
 export const resourceServer: Service<typeof resourceServerSettings.schema> = {
@@ -38,7 +38,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const clock = Date.now;
   const routes = resources.use(await openSoldRoutes(settings, context));
   const issuer = await openTokenIssuer(routes.current(), settings.accessTokens, { clock });
-  const signal = drainSignal(context.signal, settings.shutdown.graceMs);
+  const signal = createDrainSignal(context.signal, settings.shutdown.graceMs);
   const { claims, audit } = await openBooks(settings, context, clock);
   const { ledger } = claims;
   const { isHandedOver, yields } = context;
@@ -54,7 +54,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
       ledger: claims.readiness(),
       sales: port.check(),
     });
-  const connections = resources.use(processConnections(settings.listen, { metrics: registry }));
+  const connections = resources.use(boundProcessConnections(settings.listen, { metrics: registry }));
   const api = describeResourceServerApi(settings, { sellsTokens: issuer !== undefined });
   // Before the port that sells, so that it outlives it: a stop is seen here while purchases under way are finished.
   const operations = resources.use(

@@ -1,7 +1,7 @@
 import { listenHttp } from "#daemon/http/listener.ts";
 import type { Service, ServiceContext } from "#daemon/service.ts";
 import { systemClock } from "#daemon/clock.ts";
-import { openApiRoute } from "#daemon/http/open-api.ts";
+import { addOpenApiRoute } from "#daemon/http/open-api.ts";
 import { createSettingNames } from "#gateway/settings/names.ts";
 import { guardNode } from "#gateway/guarded-node.ts";
 import { sendRequest } from "#daemon/http/request.ts";
@@ -44,7 +44,7 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   const page = resources.use(startPage(settings, pageParts));
   const { controlToken } = settings.upkeep;
   if (controlToken !== undefined) addGuardedControlRoutes(operations, () => upkeep?.control, controlToken);
-  openApiRoute(operations, describeSidecarApi({ isControlled: controlToken !== undefined }));
+  addOpenApiRoute(operations, describeSidecarApi({ isControlled: controlToken !== undefined }));
   const setting = "GATEHOUSE_SIDECAR_LISTEN_PORT";
   const listener = resources.use(
     await listenHttp(operations, { ...settings.listen, setting, connections: guarded.operatorConnections }),

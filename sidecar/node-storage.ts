@@ -10,7 +10,7 @@ import type { UpkeepState } from "./upkeep/state/upkeep-state.ts";
 import type { Upkeep } from "./upkeep/upkeep.ts";
 import { createKubernetesApi } from "./upkeep/drivers/kubernetes-api.ts";
 import { createVolumeClaim } from "./volume/volume-claim.ts";
-import { freeRatioOf, watchVolume } from "./volume/volume-watch.ts";
+import { measureFreeRatio, watchVolume } from "./volume/volume-watch.ts";
 
 /** What the watches of the node's storage read and report to. */
 export type NodeStorageDependencies = Readonly<{
@@ -80,7 +80,7 @@ function watchNodeVolume(
     { withinMs: upkeep.fileTimeoutMs, setting: "upkeep.fileTimeoutMs", signal },
     { clock: dependencies.clock, onBack: () => undefined },
   );
-  const freeRatio = () => freeRatioOf(dataPath(), fileDeadline);
+  const freeRatio = () => measureFreeRatio(dataPath(), fileDeadline);
   return watchVolume(
     { ...volume, signal },
     { ...dependencies, claim: createVolumeClaim(volume.claim, api), freeRatio },

@@ -119,7 +119,7 @@ export function explains(cause: Condition, effect: Condition): boolean {
 }
 
 /** The place of a condition in the order of causes; one that causes nothing else comes last. */
-export function rankOf({ type, reason }: Condition): number {
+export function rankCondition({ type, reason }: Condition): number {
   const rank = causes.findIndex((cause) => cause.type === type && cause.reasons?.includes(reason) !== false);
   return rank === -1 ? causes.length : rank;
 }

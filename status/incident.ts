@@ -1,4 +1,4 @@
-import { explains, rankOf } from "./causes.ts";
+import { explains, rankCondition } from "./causes.ts";
 import type { Condition } from "./condition.ts";
 import { barsTraffic, isAtWork, isBlind, neededForTraffic } from "./verdict.ts";
 
@@ -20,7 +20,7 @@ export type Incident = Readonly<{
 
 /** The root causes of all that is wrong or not known, the most urgent first. Pure. */
 export function findIncidents(conditions: readonly Condition[]): readonly Incident[] {
-  let left: readonly Condition[] = conditions.filter(isProblem).toSorted((a, b) => rankOf(a) - rankOf(b));
+  let left: readonly Condition[] = conditions.filter(isProblem).toSorted((a, b) => rankCondition(a) - rankCondition(b));
   const found: Incident[] = [];
   for (let cause = left[0]; cause !== undefined; cause = left[0]) {
     const consequences = followers(cause, left.slice(1));

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import {
-  settleResponse,
-  settleState,
+  buildSettleResponse,
+  readSettleState,
   answerValidUnless,
-  verifyResponse,
-  verifyState,
+  buildVerifyResponse,
+  readVerifyState,
   type SettleAnswer,
 } from "./answer.ts";
 import { reason } from "./reason.ts";
@@ -14,7 +14,7 @@ const payer = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const transaction = `0x${"ab".repeat(32)}` as const;
 const refusal = { reason: reason.balance, message: "too little." };
 
-test.each<readonly [SettleAnswer, object, ReturnType<typeof settleState>]>([
+test.each<readonly [SettleAnswer, object, ReturnType<typeof readSettleState>]>([
   [{ state: "settled", transaction }, { success: true, transaction }, "settled"],
   [
     { state: "refused", refusal },
@@ -49,23 +49,23 @@ test.each<readonly [SettleAnswer, object, ReturnType<typeof settleState>]>([
     "refused",
   ],
 ])("/settle says $state, and a seller reads what it comes to", (answer, body, state) => {
-  const said = settleResponse({ answer, payer }, network);
+  const said = buildSettleResponse({ answer, payer }, network);
   expect(said).toEqual({ ...body, network, payer });
-  expect(settleState(said)).toBe(state);
-  expect(settleResponse({ answer, payer: undefined }, network)).toEqual({ ...body, network });
+  expect(readSettleState(said)).toBe(state);
+  expect(buildSettleResponse({ answer, payer: undefined }, network)).toEqual({ ...body, network });
 });
 
 test("/verify says valid or why not", () => {
-  expect(verifyResponse({ answer: answerValidUnless(undefined), payer })).toEqual({ isValid: true, payer });
-  const refused = verifyResponse({ answer: answerValidUnless(refusal), payer: undefined });
+  expect(buildVerifyResponse({ answer: answerValidUnless(undefined), payer })).toEqual({ isValid: true, payer });
+  const refused = buildVerifyResponse({ answer: answerValidUnless(refusal), payer: undefined });
   expect(refused).toEqual({ isValid: false, invalidReason: refusal.reason, invalidMessage: refusal.message });
-  expect([verifyState({ isValid: true }), verifyState(refused)]).toEqual(["valid", "refused"]);
+  expect([readVerifyState({ isValid: true }), readVerifyState(refused)]).toEqual(["valid", "refused"]);
 });
 
 test("a facilitator's own fault in the form of a verdict says nothing about the payment", () => {
   for (const fault of ["unexpected_verify_error", "unexpected_settle_error", "unexpected_error"]) {
-    expect(verifyState({ isValid: false, invalidReason: fault })).toBeUndefined();
-    expect(settleState({ success: false, errorReason: fault })).toBe("pending");
+    expect(readVerifyState({ isValid: false, invalidReason: fault })).toBeUndefined();
+    expect(readSettleState({ success: false, errorReason: fault })).toBe("pending");
   }
-  expect(settleState({ success: false })).toBe("refused");
+  expect(readSettleState({ success: false })).toBe("refused");
 });

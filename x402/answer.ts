@@ -36,7 +36,7 @@ export function answerValidUnless(refusal: Refusal | undefined): VerifyAnswer {
 }
 
 /** The body of an answer to `/verify`. */
-export function verifyResponse({ answer, payer }: Answered<VerifyAnswer>): VerifyResponse {
+export function buildVerifyResponse({ answer, payer }: Answered<VerifyAnswer>): VerifyResponse {
   if (answer.state === "valid") return { isValid: true, ...known(payer) };
   const { reason: invalidReason, message } = answer.refusal;
   return { isValid: false, invalidReason, invalidMessage: message, ...known(payer) };
@@ -45,7 +45,7 @@ export function verifyResponse({ answer, payer }: Answered<VerifyAnswer>): Verif
 type Network = SettleResponse["network"];
 
 /** The body of an answer to `/settle`. */
-export function settleResponse({ answer, payer }: Answered<SettleAnswer>, network: Network): SettleResponse {
+export function buildSettleResponse({ answer, payer }: Answered<SettleAnswer>, network: Network): SettleResponse {
   if (answer.state === "settled") {
     return { success: true, transaction: answer.transaction, network, ...known(payer) };
   }
@@ -91,13 +91,13 @@ const unknownYet: Readonly<Record<"duplicate" | "pending", Refusal>> = {
 const inconclusive = new Set(["unexpected_verify_error", "unexpected_settle_error", "unexpected_error"]);
 
 /** What any facilitator's answer to `/verify` comes to for a seller; nothing where it is the facilitator's own fault. */
-export function verifyState({ isValid, invalidReason = "" }: VerifyResponse): VerifyAnswer["state"] | undefined {
+export function readVerifyState({ isValid, invalidReason = "" }: VerifyResponse): VerifyAnswer["state"] | undefined {
   if (isValid) return "valid";
   return inconclusive.has(invalidReason) ? undefined : "refused";
 }
 
 /** What any facilitator's answer to `/settle` comes to for a seller: charged, not charged, or not known yet. */
-export function settleState({
+export function readSettleState({
   success,
   errorReason = "",
 }: Pick<SettleResponse, "success" | "errorReason">): Extract<SettleAnswer["state"], "settled" | "refused" | "pending"> {

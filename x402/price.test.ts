@@ -1,6 +1,6 @@
 import { assert, bigInt, integer, pre, property } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { priceToAmount } from "./price.ts";
+import { convertPriceToAmount } from "./price.ts";
 
 describe("priceToAmount", () => {
   it.each([
@@ -15,18 +15,20 @@ describe("priceToAmount", () => {
     ["123456789012.345678", "123456789012345678"],
     ["00.10", "100000"],
   ])("makes %s %s units", (price, amount) => {
-    expect(priceToAmount(price)).toBe(amount);
+    expect(convertPriceToAmount(price)).toBe(amount);
   });
 
   it.each(["", "-1", "1e3", "0x1", "1.", ".5", "1,5", "NaN", "0.01 EUR", " 1", "1".repeat(31)])(
     "refuses %j and says what it expected",
     (price) => {
-      expect(() => priceToAmount(price)).toThrow(/is no price; expected dollars as a decimal number, e\.g\. "0\.01"/);
+      expect(() => convertPriceToAmount(price)).toThrow(
+        /is no price; expected dollars as a decimal number, e\.g\. "0\.01"/,
+      );
     },
   );
 
   it.each(["0", "0.0", "0.00000049"])("refuses %s, for which nothing would be charged", (price) => {
-    expect(() => priceToAmount(price)).toThrow(/rounds to 0 .* the least price is 0\.000001/);
+    expect(() => convertPriceToAmount(price)).toThrow(/rounds to 0 .* the least price is 0\.000001/);
   });
 
   it("equals round(price × 10^6) in integers for every price", () => {
@@ -38,7 +40,7 @@ describe("priceToAmount", () => {
         const price = decimals === 0 ? text : `${text.slice(0, -decimals)}.${text.slice(-decimals)}`;
         const expected = (2n * numerator * 1_000_000n + scale) / (2n * scale);
         pre(expected > 0n);
-        expect(priceToAmount(price)).toBe(expected.toString());
+        expect(convertPriceToAmount(price)).toBe(expected.toString());
       }),
     );
   });

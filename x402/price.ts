@@ -18,7 +18,7 @@ export class PriceError extends Error {
  *
  * @throws {PriceError} when the text is no such number, or rounds to nothing.
  */
-export function priceToAmount(price: string): string {
+export function convertPriceToAmount(price: string): string {
   const match = decimal.exec(price);
   if (match === null || price.length > digitsMax) {
     throw new PriceError(`"${price}" is no price; expected dollars as a decimal number, e.g. "0.01".`);

@@ -1,6 +1,6 @@
 import { Command } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/secrets/mask.ts";
-import { stopSignal } from "#daemon/process/stop-signal.ts";
+import { createStopSignal } from "#daemon/process/stop-signal.ts";
 import { parseListenPort } from "./option-values.ts";
 
 const defaultPort = 9610;
@@ -22,6 +22,6 @@ export function createDashboardCommand({ mask }: Readonly<{ mask: Mask }>) {
     .action(async ({ targets, host, port, allowedHost = [] }) => {
       const { runDashboard } = await import("./run-dashboard.ts");
       const listen = { host, port, allowedHosts: allowedHost };
-      process.exitCode = await runDashboard({ where: targets, listen }, { mask, signal: stopSignal() });
+      process.exitCode = await runDashboard({ where: targets, listen }, { mask, signal: createStopSignal() });
     });
 }

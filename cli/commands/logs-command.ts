@@ -1,11 +1,11 @@
 import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { logFormats, formatPrettyLines } from "#daemon/log/log-format.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
-import { stopSignal } from "#daemon/process/stop-signal.ts";
+import { createStopSignal } from "#daemon/process/stop-signal.ts";
 import { logLevels, readSince } from "../logs/log-line.ts";
 import { createTerminalOutput } from "../terminal.ts";
 
-/** Makes `gatehouse logs`: shows the logs of services, wherever they run. */
+/** Creates `gatehouse logs`: shows the logs of services, wherever they run. */
 export function createLogsCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("logs")
     .summary("Show the logs of a stack's services, of containers or of pods, in the order of their times")
@@ -40,7 +40,7 @@ export function createLogsCommand({ mask }: Readonly<{ mask: Mask }>) {
           {
             ...createTerminalOutput({ mask }),
             pretty: await formatPrettyLines(json ? "json" : format, process.stdout, process.env),
-            signal: stopSignal(),
+            signal: createStopSignal(),
           },
         );
       },

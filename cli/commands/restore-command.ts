@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { Command } from "@commander-js/extra-typings";
 import { endProcess } from "#daemon/process/end-process.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
-import { stopSignal } from "#daemon/process/stop-signal.ts";
+import { createStopSignal } from "#daemon/process/stop-signal.ts";
 import { restoreSettings } from "#sidecar/restore/settings.ts";
 import type { ControlOptions } from "#sidecar/upkeep/control/control-options.ts";
 import { askToConfirm, createTerminalOutput } from "../terminal.ts";
@@ -43,7 +43,7 @@ export function createRestoreCommand({ mask }: Readonly<{ mask: Mask }>) {
         return;
       }
       const { runRestoreCommand: run } = await import("#sidecar/restore/restore-command.ts");
-      const signal = stopSignal();
+      const signal = createStopSignal();
       const { out, error } = createTerminalOutput({ mask });
       const sources = { env: process.env, settingsFile: options.settings };
       // A download that was given up may still hold a connection open.

@@ -2,7 +2,7 @@ import type { CommandOutput } from "#daemon/command-line/command-output.ts";
 import { exitStatus } from "#daemon/command-line/command-output.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
-import { stopSignal } from "#daemon/process/stop-signal.ts";
+import { createStopSignal } from "#daemon/process/stop-signal.ts";
 import { isTarget, parseTargets, TargetError, type Target } from "#sidecar/overview/targets.ts";
 import type { Agreement } from "#sidecar/upkeep/control/agreement.ts";
 import { readControlToken } from "./control-target.ts";
@@ -83,7 +83,7 @@ export async function upgradeSidecars(
     // What is wrong with a token was printed.
     if (members.length < found.targets.length) return exitStatus.error;
     const commands = formatCommands(options, found);
-    return await upgradeInTurn({ ...options, members, commands }, { output, signal: stopSignal() });
+    return await upgradeInTurn({ ...options, members, commands }, { output, signal: createStopSignal() });
   } catch (error) {
     if (!(error instanceof TargetError || error instanceof NamedValueError)) throw error;
     output.error(`upgrade: ${error.message}\n`);

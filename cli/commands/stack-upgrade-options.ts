@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { InvalidArgumentError } from "@commander-js/extra-typings";
 import { nodeVersionText } from "#node/versions.ts";
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
-import { stopSignal } from "#daemon/process/stop-signal.ts";
+import { createStopSignal } from "#daemon/process/stop-signal.ts";
 import { findUserStateDirectory } from "#daemon/files/user-state-directory.ts";
 import type { ControlOptions } from "#sidecar/upkeep/control/control-options.ts";
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
@@ -114,7 +114,7 @@ export async function upgradeStacks(options: StackWork, output: CommandOutput): 
   const common = { stateDirectory: findUserStateDirectory(process.env), limits: readLimits(options) };
   const agreement = { dryRun, yes, confirm: process.stdin.isTTY ? askToConfirm : undefined };
   const places = readPlaces(options, stacks);
-  const dependencies = { output, signal: stopSignal() };
+  const dependencies = { output, signal: createStopSignal() };
   if (requested !== undefined && places.length > 1) {
     const { createStackMember } = await import("../upgrade-in-turn/stack-member.ts");
     const { upgradeInTurn } = await import("../upgrade-in-turn/upgrade-in-turn.ts");

@@ -1,6 +1,6 @@
 import { Command } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/secrets/mask.ts";
-import { stopSignal } from "#daemon/process/stop-signal.ts";
+import { createStopSignal } from "#daemon/process/stop-signal.ts";
 import { defaultStatusUrl, parseListenerUrl, parseIntervalSeconds } from "./option-values.ts";
 import { createTerminalOutput } from "../terminal.ts";
 
@@ -21,6 +21,10 @@ export function createStatusCommand({ mask }: Readonly<{ mask: Mask }>) {
     .action(async ({ url, watch, json }) => {
       const { runStatusCommand: run } = await import("#status/status-command.ts");
       const everyMs = watch === undefined ? undefined : (watch === true ? 5 : watch) * 1_000;
-      process.exitCode = await run({ url, json: json === true, everyMs }, createTerminalOutput({ mask }), stopSignal());
+      process.exitCode = await run(
+        { url, json: json === true, everyMs },
+        createTerminalOutput({ mask }),
+        createStopSignal(),
+      );
     });
 }

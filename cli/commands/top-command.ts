@@ -1,6 +1,6 @@
 import { Command } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/secrets/mask.ts";
-import { stopSignal } from "#daemon/process/stop-signal.ts";
+import { createStopSignal } from "#daemon/process/stop-signal.ts";
 import { defaultStatusUrl, parseListenerUrl, parseIntervalSeconds } from "./option-values.ts";
 import { createTerminalOutput } from "../terminal.ts";
 
@@ -26,7 +26,7 @@ export function createTopCommand({ mask }: Readonly<{ mask: Mask }>) {
       }
       const terminal = { input: process.stdin, output: process.stdout };
       const { isColored } = output;
-      const dependencies = { terminal, isColored, mask, signal: stopSignal() };
+      const dependencies = { terminal, isColored, mask, signal: createStopSignal() };
       process.exitCode = await watchTop({ url, everyMs: every * 1_000 }, dependencies, output);
     });
 }

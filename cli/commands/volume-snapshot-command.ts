@@ -1,6 +1,6 @@
 import { Command } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/secrets/mask.ts";
-import { stopSignal } from "#daemon/process/stop-signal.ts";
+import { createStopSignal } from "#daemon/process/stop-signal.ts";
 import { volumeSnapshotSettings } from "#sidecar/volume-snapshot/settings.ts";
 import { formatSettingsHelp } from "../settings-help.ts";
 import { createTerminalOutput } from "../terminal.ts";
@@ -19,6 +19,6 @@ export function createVolumeSnapshotCommand({ mask }: Readonly<{ mask: Mask }>) 
       const { runVolumeSnapshotCommand: run } = await import("#sidecar/volume-snapshot/volume-snapshot-command.ts");
       const { out, error } = createTerminalOutput({ mask });
       const sources = { env: process.env, settingsFile: settings };
-      process.exitCode = await run({ ...sources, json }, { signal: stopSignal(), out, error, mask });
+      process.exitCode = await run({ ...sources, json }, { signal: createStopSignal(), out, error, mask });
     });
 }

@@ -15,7 +15,7 @@ export type Diagnosis = Readonly<{
 /** One kind of look. It changes nothing, and ends within its own deadlines. */
 export type Check = (diagnosis: Diagnosis) => Promise<readonly Finding[]>;
 
-/** Makes findings of one check. */
+/** Creates findings of one check. */
 export function createFindings(check: string) {
   return (subject: string, state: Finding["state"], message: string): Finding => ({ check, subject, state, message });
 }

@@ -26,7 +26,7 @@ export type NamedLogs = Readonly<{
  *
  * @throws {Error} that says which there are, where none has that name.
  */
-export async function logSources(named: NamedLogs): Promise<readonly LogSource[]> {
+export async function findLogSources(named: NamedLogs): Promise<readonly LogSource[]> {
   const { services, stateDirectory, files, containers, pods, namespace, lines, follow } = named;
   const count = String(lines);
   const following = follow ? ["--follow"] : [];

@@ -5,7 +5,7 @@ import type { Readable } from "node:stream";
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import { startProcess } from "#daemon/process/bounded-process.ts";
 import { isShown, readLogLine, type LineFilter, type LogLine } from "./log-line.ts";
-import { logSources, type LogSource, type NamedLogs } from "./log-source.ts";
+import { findLogSources, type LogSource, type NamedLogs } from "./log-source.ts";
 
 /** Which logs are shown, and how. */
 export type ShowLogsOptions = NamedLogs & Readonly<{ filter: LineFilter }>;
@@ -25,7 +25,7 @@ const orderMs = 150;
 export async function showLogs(options: ShowLogsOptions, dependencies: Dependencies): Promise<number> {
   let sources: readonly LogSource[];
   try {
-    sources = await logSources(options);
+    sources = await findLogSources(options);
   } catch (problem) {
     dependencies.error(`logs: ${(problem as Error).message}\n`);
     return exitStatus.error;

@@ -1,7 +1,7 @@
 import { findSettledBlock } from "#node/settled-block.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
 import { formatFinding, isRefusing, listNewFindings } from "#node/lint/new-findings.ts";
-import { parseNodeVersion, releaseOfText } from "#node/versions.ts";
+import { parseNodeVersion, findReleaseOfText } from "#node/versions.ts";
 import { hasCondition, readReportedVersion, type SidecarLook, type StackQueries } from "./node-status.ts";
 import { lookAtNode, type LookAtNodeDependencies } from "./look-at-node.ts";
 import { describePlatform } from "./platform-words.ts";
@@ -65,7 +65,7 @@ function explainNoVersion(place: StackPlace): string {
 
 function* versionProblems(from: UpgradeSide, to: UpgradeSide): Generator<string> {
   if (from.image === to.image && from.version === to.version) yield "the stack has this image and version already";
-  if (releaseOfText(from.version).layout !== releaseOfText(to.version).layout) {
+  if (findReleaseOfText(from.version).layout !== findReleaseOfText(to.version).layout) {
     yield `${to.version} has another layout of the workspace than ${from.version}: start over with it`;
   }
 }

@@ -9,7 +9,7 @@ import {
   isThere,
   makeMark,
   measureTree,
-  namesIn,
+  listNames,
   readIfThere,
   syncDirectory,
 } from "./workspace-files.ts";
@@ -46,7 +46,7 @@ export async function lookAtWorkspace(volume: string): Promise<WorkspaceLook> {
   const bytes = await measureKept(volume);
   const { freeBytes } = await readDiskSpace(volume);
   const conf = await readIfThere(join(volume, "conf/node.conf"));
-  const leftovers = await namesIn(join(volume, workDirectory));
+  const leftovers = await listNames(join(volume, workDirectory));
   const copies: string[] = [];
   for (const id of leftovers) if (await isThere(placesOf(volume, id).copy)) copies.push(id);
   return {
@@ -147,7 +147,7 @@ function placesOf(volume: string, id: string) {
 
 /** Moves what stands in one directory into another of the same file system; goes on where a kill ended it. What a node has made there since is put aside, and nothing of it lost. */
 async function moveEntries(from: string, to: string, aside: string): Promise<void> {
-  const names = await namesIn(from);
+  const names = await listNames(from);
   if (names.length === 0) return;
   await mkdir(to, { recursive: true, mode: 0o700 });
   for (const name of names) {
@@ -172,7 +172,7 @@ async function measureKept(volume: string): Promise<number> {
 }
 
 async function empty(directory: string): Promise<void> {
-  const names = await namesIn(directory);
+  const names = await listNames(directory);
   if (names.length === 0) return;
   for (const name of names) await rm(join(directory, name), { recursive: true, force: true });
   await syncDirectory(directory);

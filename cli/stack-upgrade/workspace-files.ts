@@ -70,14 +70,14 @@ export async function measureTree(path: string): Promise<number> {
   if (!stats.isDirectory()) return stats.isFile() ? stats.size : 0;
   let bytes = 0;
   // The node runs meanwhile, and may remove a directory.
-  for (const name of await namesIn(path)) bytes += await measureTree(join(path, name));
+  for (const name of await listNames(path)) bytes += await measureTree(join(path, name));
   return bytes;
 }
 
 /** Puts on the disk what was written to a tree. */
 export async function flushTree(path: string): Promise<void> {
   const stats = await lstat(path).catch(absent);
-  if (stats?.isDirectory() === true) for (const name of await namesIn(path)) await flushTree(join(path, name));
+  if (stats?.isDirectory() === true) for (const name of await listNames(path)) await flushTree(join(path, name));
   if (stats?.isDirectory() !== true && stats?.isFile() !== true) return;
   await using opened = await open(path, "r");
   await opened.sync();
@@ -126,7 +126,7 @@ export async function isThere(path: string): Promise<boolean> {
 }
 
 /** What stands in a directory; nothing where there is none. */
-export async function namesIn(directory: string): Promise<readonly string[]> {
+export async function listNames(directory: string): Promise<readonly string[]> {
   return (await readdir(directory).catch(absent)) ?? [];
 }
 

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { Paint } from "#daemon/command-line/paint.ts";
 import { formatFailure } from "#daemon/command-line/start-failure.ts";
-import { waitForAbort, stopSignal } from "#daemon/process/stop-signal.ts";
+import { waitForAbort, createStopSignal } from "#daemon/process/stop-signal.ts";
 import { prepareNode } from "#devnet/prepared-node.ts";
 import { deriveEmbeddedAccounts, writeKeyFile } from "./accounts.ts";
 import { type Variables, watchLauncher } from "./child-environment.ts";
@@ -89,7 +89,7 @@ async function runUntilStopped(
   dependencies: StackDependencies & Readonly<{ documents: Output }>,
 ): Promise<number> {
   const startedAt = performance.now();
-  const signal = AbortSignal.any([stopSignal(), resources.use(watchLauncher(options.env)).gone]);
+  const signal = AbortSignal.any([createStopSignal(), resources.use(watchLauncher(options.env)).gone]);
   try {
     if (options.observe !== undefined) (await import("./stack-prometheus.ts")).requirePrometheus();
     const directory = locateStateDirectory(options.stateDirectory);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createPaint } from "#daemon/command-line/paint.ts";
-import { ownCommand } from "#daemon/command-line/own-command.ts";
+import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { formatThingsToTry } from "./things-to-try.ts";
 
 const places = {
@@ -16,7 +16,7 @@ const places = {
 const shown = formatThingsToTry(places, createPaint(false));
 
 test("a line to paste runs the program that shows it, and queries no registry for a package of its name", () => {
-  expect(shown).toContain(`${ownCommand()} status`);
+  expect(shown).toContain(`${formatOwnCommand()} status`);
   expect(shown).not.toContain("npx");
 });
 

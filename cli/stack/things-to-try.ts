@@ -1,6 +1,6 @@
 import { relative } from "node:path";
 import type { Paint } from "#daemon/command-line/paint.ts";
-import { ownCommand } from "#daemon/command-line/own-command.ts";
+import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 
 /** The addresses and names in the lines to paste. */
@@ -19,7 +19,7 @@ export type StackPlaces = Readonly<{
 export function formatThingsToTry(places: StackPlaces, paint: Paint): string {
   const config = quoteShellWord(relative(places.workingDirectory, places.nodeConfig));
   const key = quoteShellWord(relative(places.workingDirectory, places.clientKeyFile));
-  const gatehouse = ownCommand(places.workingDirectory);
+  const gatehouse = formatOwnCommand(places.workingDirectory);
   const getLogs = JSON.stringify({
     jsonrpc: "2.0",
     id: 1,

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { formatEnvironmentFile } from "./unit.ts";
-import { applyInstallation, planDocument, planInstallation, planLines, planRemoval } from "./installation.ts";
+import { applyInstallation, buildPlanDocument, planInstallation, formatPlan, planRemoval } from "./installation.ts";
 import { InstallError, readServiceFacts, type InstallRequest } from "./service-facts.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "gatehouse-systemd-"));
@@ -85,7 +85,7 @@ describe("gatehouse install-service", () => {
   });
 
   it("shows the same to a program, and no value", () => {
-    const { steps } = planDocument(planInstallation(readServiceFacts(gateway), root));
+    const { steps } = buildPlanDocument(planInstallation(readServiceFacts(gateway), root));
     expect(steps.map(({ do: what, path }) => [what, path])).toEqual([
       ["write", environmentPath("gateway")],
       ["write", unitPath("gateway")],
@@ -100,7 +100,7 @@ describe("gatehouse install-service", () => {
       GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: key,
       GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE: "",
     };
-    const lines = planLines(planInstallation(readServiceFacts(request("facilitator", env)), root)).join("\n");
+    const lines = formatPlan(planInstallation(readServiceFacts(request("facilitator", env)), root)).join("\n");
     expect(lines).toContain(`write ${environmentPath("facilitator")}, mode 0600:`);
     expect(lines).toContain("GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY=…");
     expect(lines).not.toContain(key.slice(2));
@@ -113,7 +113,7 @@ describe("gatehouse install-service", () => {
     writeFileSync(environmentPath("gateway"), "MINE=1\n");
     const again = planInstallation(readServiceFacts(gateway), root);
     expect(again.steps).toEqual([]);
-    expect(planLines(again)).toEqual([
+    expect(formatPlan(again)).toEqual([
       `${environmentPath("gateway")} is there and is kept.`,
       `${unitPath("gateway")} is as it should be.`,
     ]);
@@ -132,7 +132,7 @@ describe("gatehouse install-service", () => {
   it("removes the unit, and names what it leaves", () => {
     installed(gateway);
     const removal = planRemoval("gateway", root);
-    expect(planLines(removal)).toEqual([
+    expect(formatPlan(removal)).toEqual([
       `remove ${unitPath("gateway")}`,
       `${environmentPath("gateway")} is kept; remove it yourself.`,
     ]);

@@ -4,9 +4,9 @@ import { SettingsError } from "#daemon/settings/problem.ts";
 import { askToConfirm, type createTerminalOutput } from "../terminal.ts";
 import {
   applyInstallation,
-  planDocument,
+  buildPlanDocument,
   planInstallation,
-  planLines,
+  formatPlan,
   planRemoval,
   type Installation,
 } from "./installation.ts";
@@ -43,9 +43,9 @@ export async function installService(
     if (json) {
       if (!dryRun && !yes) return failed(output, "--json asks nobody; say --dry-run or --yes with it.");
       if (!dryRun) carryOut(options, plan, commands);
-      return said(output, JSON.stringify({ ...planDocument(plan), commands, isDone: !dryRun }));
+      return said(output, JSON.stringify({ ...buildPlanDocument(plan), commands, isDone: !dryRun }));
     }
-    const lines = [...planLines(plan), ...commands.map((command) => `run ${command.join(" ")}`)];
+    const lines = [...formatPlan(plan), ...commands.map((command) => `run ${command.join(" ")}`)];
     output.out(`${lines.join("\n")}\n`);
     if (plan.steps.length + commands.length === 0) return said(output, "Nothing is to be done.");
     if (dryRun) return said(output, "Nothing was done (--dry-run).");

@@ -50,7 +50,7 @@ function shownText(text: string, isSecret: boolean): string {
 }
 
 /** A plan as one document; of what may hold secrets, the names alone. */
-export function planDocument({ steps, kept }: Installation) {
+export function buildPlanDocument({ steps, kept }: Installation) {
   return {
     steps: steps.map(({ path, mode, text, isSecret }) =>
       text === undefined
@@ -62,7 +62,7 @@ export function planDocument({ steps, kept }: Installation) {
 }
 
 /** Prints a plan, line by line; of what may hold secrets, the names alone. */
-export function planLines({ steps, kept }: Installation): readonly string[] {
+export function formatPlan({ steps, kept }: Installation): readonly string[] {
   const listed = steps.flatMap(({ path, mode, text, isSecret }) => {
     if (text === undefined) return [`remove ${path}`];
     const title = `write ${path}, mode 0${mode.toString(8)}:`;

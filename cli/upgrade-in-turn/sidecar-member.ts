@@ -5,7 +5,7 @@ import {
   type ControlView,
   type UpgradeAnswer,
 } from "#sidecar/upkeep/control/control-answers.ts";
-import { followUpgrade, planText } from "#sidecar/upkeep/control/follow-upgrade.ts";
+import { followUpgrade, formatPlan } from "#sidecar/upkeep/control/follow-upgrade.ts";
 import {
   checkWithinMs,
   ControlError,
@@ -61,11 +61,11 @@ async function lookAtSidecar(target: ControlTarget, upgrade: SidecarUpgrade): Pr
     return { kind: "refused", words: `${words}, and is not well: ${trouble}`, mayPass: true, document };
   }
   if (answer.result === "shown" && trouble === undefined) {
-    return { kind: "ready", shown: planText(answer), document, begin: begin(target, plan.digest, upgrade) };
+    return { kind: "ready", shown: formatPlan(answer), document, begin: begin(target, plan.digest, upgrade) };
   }
   const mayPass = plan.problems.length === 0;
   const problems = mayPass && trouble !== undefined ? [trouble] : plan.problems;
-  const shown = planText({ ...answer, plan: { ...plan, problems, steps: [] } });
+  const shown = formatPlan({ ...answer, plan: { ...plan, problems, steps: [] } });
   return { kind: "refused", words: problems.join("; "), shown, mayPass, document };
 }
 

@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
-import { ownCommand } from "./own-command.ts";
+import { formatOwnCommand } from "./own-command.ts";
 
 const root = join(import.meta.dirname, "../..");
 
 test.each([
-  ["anywhere", ownCommand(), tmpdir()],
-  ["in the folder that it was made for", ownCommand(root), root],
+  ["anywhere", formatOwnCommand(), tmpdir()],
+  ["in the folder that it was made for", formatOwnCommand(root), root],
 ])("the command runs this very program %s, without npx", (_, command, cwd) => {
   expect(command).not.toContain("npx");
   const printed = execFileSync("sh", ["-c", `${command} --version`], { cwd, encoding: "utf8" });
@@ -17,7 +17,7 @@ test.each([
 });
 
 test("it is short in the folder of the program, and whole where that is elsewhere", () => {
-  expect(ownCommand(root)).toMatch(/ cli\/gatehouse\.js$/);
-  expect(ownCommand(join(root, "docs"))).toBe(ownCommand());
-  expect(ownCommand()).toContain(join(root, "cli/gatehouse.js"));
+  expect(formatOwnCommand(root)).toMatch(/ cli\/gatehouse\.js$/);
+  expect(formatOwnCommand(join(root, "docs"))).toBe(formatOwnCommand());
+  expect(formatOwnCommand()).toContain(join(root, "cli/gatehouse.js"));
 });

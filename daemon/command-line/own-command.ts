@@ -13,7 +13,7 @@ export const ownProgram: readonly [string, ...string[]] = isSea()
  *
  * @param directory where the command is typed, for shorter words; without it they hold anywhere.
  */
-export function ownCommand(directory?: string): string {
+export function formatOwnCommand(directory?: string): string {
   return ownProgram.map((path) => quoteShellWord(shortened(path, directory))).join(" ");
 }
 

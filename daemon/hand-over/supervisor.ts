@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { stopSignal } from "../process/stop-signal.ts";
+import { createStopSignal } from "../process/stop-signal.ts";
 import { createBackoff, pause } from "../time.ts";
 import { findUserStateDirectory } from "../files/user-state-directory.ts";
 import { keepSettings, type KeptSettings } from "./kept-settings.ts";
@@ -50,7 +50,7 @@ type InForce = Readonly<{ process: ServiceProcess; source: SettingsSource; socke
  * one with the old settings takes its place. Where the first process can't use what it finds, it starts by the settings that last served. Resolves with the exit status when the process in service ends, however it ends.
  */
 export async function superviseService(supervised: SupervisedService): Promise<number> {
-  const stopping = stopSignal();
+  const stopping = createStopSignal();
   const supervisor = new Supervisor(supervised, stopping);
   stopping.addEventListener("abort", () => supervisor.stop(), { once: true });
   process.on("SIGUSR2", () => supervisor.passOn("SIGUSR2"));

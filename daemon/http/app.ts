@@ -8,7 +8,7 @@ import { createBoundedLog } from "../log/bounded-log.ts";
 import { discardBody } from "../bytes.ts";
 import type { Logger } from "../log/log.ts";
 import type { Mask } from "../secrets/mask.ts";
-import { beginTrace, traceFacts } from "./request-trace.ts";
+import { beginTrace, formatTraceFacts } from "./request-trace.ts";
 import { readTraceContext, type TraceContext } from "./trace-context.ts";
 
 /** What every handler finds in its context. */
@@ -75,7 +75,7 @@ export function createApp(options: AppOptions, { log, metrics, mask }: AppDepend
       {
         event: "request-failed",
         err: error,
-        ...traceFacts({ requestId: c.get("requestId"), trace: c.get("trace") }),
+        ...formatTraceFacts({ requestId: c.get("requestId"), trace: c.get("trace") }),
         route: c.get("route") ?? routePath(c, -1),
       },
       "request failed",

@@ -59,7 +59,7 @@ const itself: ApiOperation = {
 };
 
 /** Makes the OpenAPI 3.1 document of a listener. */
-export function openApiDocument({ title, description, operations }: Api) {
+export function buildOpenApiDocument({ title, description, operations }: Api) {
   const all = [...operations, itself];
   const used = new Set(all.flatMap(({ security = [] }) => security));
   const paths: Record<string, Record<string, ReturnType<typeof operationObject>>> = {};
@@ -78,8 +78,8 @@ export function openApiDocument({ title, description, operations }: Api) {
 }
 
 /** Adds `GET /openapi.json`, which describes the listener. */
-export function openApiRoute(app: App, api: Api): void {
-  const text = JSON.stringify(openApiDocument(api));
+export function addOpenApiRoute(app: App, api: Api): void {
+  const text = JSON.stringify(buildOpenApiDocument(api));
   app.get(openApiPath, (c) => c.body(text, 200, { "Content-Type": "application/json" }));
 }
 

@@ -7,7 +7,7 @@ import { operatorPaths } from "../stack-services.ts";
 import { createAllowedHostCheck, type AllowedHosts } from "./address.ts";
 import { createApp, type App } from "./app.ts";
 import { listenHttp, type LeavingListener, type ListenOptions } from "./listener.ts";
-import { openApiRoute, type Api } from "./open-api.ts";
+import { addOpenApiRoute, type Api } from "./open-api.ts";
 import { openMetricsType, renderOpenMetrics } from "./open-metrics.ts";
 import type { Readiness } from "./readiness.ts";
 
@@ -43,7 +43,7 @@ export async function listenForOperations(
 ): Promise<LeavingListener> {
   const app = createApp({ bodyLimitBytes, isAllowedHost: createAllowedHostCheck(options) }, { log, mask });
   addOperationsRoutes(app, sources);
-  openApiRoute(app, api);
+  addOpenApiRoute(app, api);
   return listenHttp(app, options);
 }
 

@@ -16,7 +16,7 @@ export function readTraceId({ traceparent }: TraceContext): string {
 }
 
 /** The facts of a request for a line of the log. */
-export function traceFacts({ requestId, trace }: RequestTrace): Readonly<{ requestId: string; traceId: string }> {
+export function formatTraceFacts({ requestId, trace }: RequestTrace): Readonly<{ requestId: string; traceId: string }> {
   return { requestId, traceId: readTraceId(trace) };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readTraceContext, traceHeaders } from "./trace-context.ts";
+import { readTraceContext, formatTraceHeaders } from "./trace-context.ts";
 
 const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 const stateOf = (tracestate: string) => readTraceContext(traceparent, tracestate)?.tracestate;
@@ -7,10 +7,10 @@ const stateOf = (tracestate: string) => readTraceContext(traceparent, tracestate
 describe("a client's trace context", () => {
   it("is read from its headers and written as such", () => {
     const context = readTraceContext(traceparent, "rojo=00f067aa0ba902b7, congo=t61rcWkgMzE");
-    expect(traceHeaders(context!)).toBe(
+    expect(formatTraceHeaders(context!)).toBe(
       `traceparent: ${traceparent}\r\ntracestate: rojo=00f067aa0ba902b7,congo=t61rcWkgMzE\r\n`,
     );
-    expect(traceHeaders(readTraceContext(traceparent, undefined)!)).toBe(`traceparent: ${traceparent}\r\n`);
+    expect(formatTraceHeaders(readTraceContext(traceparent, undefined)!)).toBe(`traceparent: ${traceparent}\r\n`);
   });
 
   it.each([

@@ -21,7 +21,7 @@ export function readTraceContext(
 }
 
 /** The headers of a trace as a request to the node carries them, each line with its end. */
-export function traceHeaders({ traceparent, tracestate }: TraceContext): string {
+export function formatTraceHeaders({ traceparent, tracestate }: TraceContext): string {
   const state = tracestate === undefined ? "" : `tracestate: ${tracestate}\r\n`;
   return `traceparent: ${traceparent}\r\n${state}`;
 }

@@ -1,5 +1,5 @@
 import { getHeapStatistics } from "node:v8";
-import { processMemoryBytes } from "../process/process-memory.ts";
+import { readProcessMemoryBytes } from "../process/process-memory.ts";
 
 /** Bounds of what is held for clients. */
 export type MemoryBudgetOptions = Readonly<{ totalBytes: number; addressBytes: number; connectionBytes: number }>;
@@ -127,7 +127,7 @@ const mostBytes = 1_073_741_824;
 
 /** The limits of this process. */
 export function readMemoryLimits(): MemoryLimits {
-  return { processBytes: processMemoryBytes(), heapBytes: getHeapStatistics().heap_size_limit };
+  return { processBytes: readProcessMemoryBytes(), heapBytes: getHeapStatistics().heap_size_limit };
 }
 
 /**

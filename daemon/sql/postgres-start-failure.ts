@@ -42,7 +42,7 @@ export function describeStartFailure(error: unknown, { url, setting, schema }: P
 }
 
 /** Where the database is and which setting says so, e.g. `PostgreSQL at db:5432 (GATEHOUSE_…_URL)`. */
-export function placeOf({ url, setting }: Pick<Place, "url" | "setting">): string {
+export function formatPlace({ url, setting }: Pick<Place, "url" | "setting">): string {
   return `${serverOf(url)} (${setting})`;
 }
 

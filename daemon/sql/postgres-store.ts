@@ -3,7 +3,7 @@ import { Pool, TypeOverrides, types, type ClientBase, type PoolClient } from "pg
 import { lookupName } from "../http/name-lookup.ts";
 import type { Logger } from "../log/log.ts";
 import { migrate } from "./postgres-migration.ts";
-import { describeStartFailure, placeOf } from "./postgres-start-failure.ts";
+import { describeStartFailure, formatPlace } from "./postgres-start-failure.ts";
 import { startStep } from "../process/start-step.ts";
 import { pause, createBackoff } from "../time.ts";
 import type { Secret } from "../secrets/secret.ts";
@@ -62,7 +62,7 @@ export async function openPostgresStore(
   // An idle connection that the server ends is no fault yet; the next question opens another.
   pool.on("error", (error) => log.debug({ err: error }, "PostgreSQL ended an idle connection"));
   try {
-    await startStep(placeOf(options), async () => {
+    await startStep(formatPlace(options), async () => {
       const client = await pool.connect();
       try {
         await migrate(client, options);
@@ -86,7 +86,7 @@ function storeOf(pool: Pool): SqlStore {
         try {
           return await runTransaction(pool, work);
         } catch (error) {
-          if (!isSerializationFailure(error) || attempt === transactionAttemptsMax) throw storeFailure(error);
+          if (!isSerializationFailure(error) || attempt === transactionAttemptsMax) throw toStoreFailure(error);
           await pause(backoff.nextMs());
         }
       }
@@ -103,7 +103,7 @@ function connectionOf(client: Pool | PoolClient): SqlConnection {
     try {
       return await client.query(text, [...parameters]);
     } catch (error) {
-      throw isSerializationFailure(error) ? error : storeFailure(error);
+      throw isSerializationFailure(error) ? error : toStoreFailure(error);
     }
   };
   return {
@@ -163,7 +163,7 @@ export function isSerializationFailure(error: unknown): boolean {
 }
 
 /** The error that a store throws: `StoreError`, unless the statement itself is at fault. */
-export function storeFailure(error: unknown): Error {
+export function toStoreFailure(error: unknown): Error {
   if (error instanceof StoreError) return error;
   const { code, message } = error as Failure;
   if (error instanceof Error && code !== undefined && lasting.test(code)) return error;

@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import { createServer, type AddressInfo, type Server } from "node:net";
 
 /** Ports on loopback that nothing listens on; all are held at one time, so that no two are the same. */
-export async function freePorts(count: number): Promise<number[]> {
+export async function findFreePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(Array.from({ length: count }, listen));
   const ports = servers.map((server) => (server.address() as AddressInfo).port);
   await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));

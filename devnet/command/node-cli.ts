@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { releaseOfText } from "#node/versions.ts";
+import { findReleaseOfText } from "#node/versions.ts";
 import { requestNode, NodeNotRunningError, type ControlCommand } from "../node/control-client.ts";
 import { readNodeConf } from "../node/node-conf.ts";
 import type { PruneInfo } from "../pruning.ts";
@@ -14,7 +14,7 @@ import { CommandError, parseOptions } from "./run-command.ts";
  */
 export async function runNodeCliCommand(workspace: string, words: readonly string[]): Promise<string> {
   const { version, profile } = readParameters(join(workspace, "devnet.json"));
-  const { nodeCliTakesConfig: takesConfig } = releaseOfText(version);
+  const { nodeCliTakesConfig: takesConfig } = findReleaseOfText(version);
   const usage = usageOf(takesConfig);
   const [subcommand, ...rest] = words;
   if (subcommand === "--version" && profile === "standard") return `node_cli ${version}\n`;

@@ -27,7 +27,7 @@ export function startMetricsPusher(
   dependencies: MetricsPusherDependencies,
 ): AsyncDisposable {
   const { metrics, log } = dependencies;
-  const url = pushUrl(settings);
+  const url = buildPushUrl(settings);
   const intervalMs = settings.pushIntervalSeconds * 1_000;
   const failures = new Counter({
     name: "gatehouse_devnet_push_failures_total",
@@ -60,7 +60,7 @@ export function startMetricsPusher(
  * Where a job's metrics are put. A name with a slash does not fit into a path as it is and is sent in base64url, as the
  * Pushgateway's API defines ("URL", `job@base64`).
  */
-export function pushUrl({ jobName, pushAddress, pushPort }: MonitorSettings): string {
+export function buildPushUrl({ jobName, pushAddress, pushPort }: MonitorSettings): string {
   const job = jobName.includes("/")
     ? `job@base64/${Buffer.from(jobName).toString("base64url")}`
     : `job/${encodeURIComponent(jobName)}`;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { pushUrl } from "./metrics-pusher.ts";
-import { monitorSettings } from "./monitor-settings.ts";
+import { buildPushUrl } from "./metrics-pusher.ts";
+import { readMonitorSettings } from "./monitor-settings.ts";
 
 const storage = {
   storage_enable_cetina: true,
@@ -20,11 +20,11 @@ const read = { jobName: "node-1", pushAddress: "10.0.0.1", pushPort: 9091, pushI
 
 describe("monitor_config", () => {
   test("is read under the names of the node's version alone", () => {
-    expect(monitorSettings("0.16.0", storage)).toEqual(read);
-    expect(monitorSettings("0.16.0-rc.1", storage)).toEqual(read);
-    expect(monitorSettings("0.15.0", pamir)).toEqual(read);
-    expect(monitorSettings("0.15.0", storage)).toBeUndefined();
-    expect(monitorSettings("0.16.0", pamir)).toBeUndefined();
+    expect(readMonitorSettings("0.16.0", storage)).toEqual(read);
+    expect(readMonitorSettings("0.16.0-rc.1", storage)).toEqual(read);
+    expect(readMonitorSettings("0.15.0", pamir)).toEqual(read);
+    expect(readMonitorSettings("0.15.0", storage)).toBeUndefined();
+    expect(readMonitorSettings("0.16.0", pamir)).toBeUndefined();
   });
 
   test.each([
@@ -35,7 +35,7 @@ describe("monitor_config", () => {
     ["nothing", undefined],
     ["a text", "storage_enable_cetina"],
   ])("%s pushes nothing, in silence", (_, config) => {
-    expect(monitorSettings("0.16.2", config)).toBeUndefined();
+    expect(readMonitorSettings("0.16.2", config)).toBeUndefined();
   });
 });
 
@@ -45,5 +45,5 @@ test.each([
   [{ jobName: "eu/node" }, "http://10.0.0.1:9091/metrics/job@base64/ZXUvbm9kZQ"],
   [{ pushAddress: "::1" }, "http://[::1]:9091/metrics/job/node-1"],
 ])("metrics of %j go to %s", (settings, url) => {
-  expect(pushUrl({ ...read, ...settings })).toBe(url);
+  expect(buildPushUrl({ ...read, ...settings })).toBe(url);
 });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { nodeReleases, releaseOfText, type NodeReleases } from "#node/versions.ts";
+import { nodeReleases, findReleaseOfText, type NodeReleases } from "#node/versions.ts";
 
 /** Where a node pushes its metrics and how often. */
 export type MonitorSettings = Readonly<{
@@ -13,12 +13,12 @@ export type MonitorSettings = Readonly<{
  * What a node of this version reads in `chain.monitor_config`, or nothing when it is disabled, incomplete, or named for another
  * version: the node says nothing then and pushes nothing (specification, "Errors").
  */
-export function monitorSettings(
+export function readMonitorSettings(
   version: string,
   config: unknown,
   releases: NodeReleases = nodeReleases,
 ): MonitorSettings | undefined {
-  const { monitorKeys: keys } = releaseOfText(version, releases);
+  const { monitorKeys: keys } = findReleaseOfText(version, releases);
   const parsed = z
     .object({
       [keys.enabled]: z.literal(true),

@@ -4,7 +4,7 @@ import { inspect } from "node:util";
 import { createStream } from "rotating-file-stream";
 import { within } from "#daemon/time.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
-import { waitForAbort, stopSignal } from "#daemon/process/stop-signal.ts";
+import { waitForAbort, createStopSignal } from "#daemon/process/stop-signal.ts";
 import { createLog, type Logger } from "#daemon/log/log.ts";
 import { readParameters } from "../workspace/node-parameters.ts";
 import { startNode } from "./node.ts";
@@ -20,7 +20,7 @@ const stopDeadlineMs = 25_000;
 async function main([workspace = "", configPath = "", readyDescriptor = ""]: readonly string[]): Promise<void> {
   const parameters = readParameters(join(workspace, "devnet.json"));
   using owner = await watchOwner(parameters.owner);
-  const signal = AbortSignal.any([stopSignal(), owner.gone]);
+  const signal = AbortSignal.any([createStopSignal(), owner.gone]);
   const runDirectory = join(workspace, "run");
   await using fileLog = openNodeLog(runDirectory);
   const { log } = fileLog;

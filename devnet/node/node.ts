@@ -4,7 +4,7 @@ import type { Logger } from "#daemon/log/log.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { pause } from "#daemon/time.ts";
 import { startAnvil, type Anvil } from "../anvil/anvil.ts";
-import { monitorSettings } from "../monitor/monitor-settings.ts";
+import { readMonitorSettings } from "../monitor/monitor-settings.ts";
 import { startRpcServer } from "../rpc/rpc-server.ts";
 import { deployToken } from "../token/genesis.ts";
 import type { NodeParameters } from "../workspace/node-parameters.ts";
@@ -121,7 +121,7 @@ async function startMonitor(
   { config, version, profile }: Readonly<{ config: unknown }> & Pick<NodeParameters, "version" | "profile">,
   { anvil, pruning, height, resources, log }: Monitored,
 ): Promise<void> {
-  const settings = monitorSettings(version, config);
+  const settings = readMonitorSettings(version, config);
   if (settings === undefined) return;
   const { createNodeMetrics } = await import("../monitor/node-metrics.ts");
   const { choosePushFormat, startMetricsPusher } = await import("../monitor/metrics-pusher.ts");

@@ -29,7 +29,7 @@ export async function findRunningNode(runDirectory: string): Promise<ProcessIden
  */
 export async function claimWorkspace(runDirectory: string): Promise<AsyncDisposable> {
   const lock = takeLock(runDirectory);
-  const identity = await processIdentity(process.pid);
+  const identity = await readProcessIdentity(process.pid);
   await replaceFile(pidFile(runDirectory), JSON.stringify(identity), { mode: 0o644 });
   return {
     [Symbol.asyncDispose]: async () => {
@@ -65,7 +65,7 @@ export type ProcessIdentity = Readonly<{
 }>;
 
 /** The identity of a process that runs now, or nothing when there is none or only its remains (a zombie). */
-export async function processIdentity(pid: number): Promise<ProcessIdentity | undefined> {
+export async function readProcessIdentity(pid: number): Promise<ProcessIdentity | undefined> {
   let stat: string;
   try {
     stat = await readFile(`/proc/${pid}/stat`, "utf8");
@@ -83,7 +83,7 @@ export async function processIdentity(pid: number): Promise<ProcessIdentity | un
 
 /** Whether exactly this process still runs. */
 export async function isRunning(identity: ProcessIdentity): Promise<boolean> {
-  return (await processIdentity(identity.pid))?.startTicks === identity.startTicks;
+  return (await readProcessIdentity(identity.pid))?.startTicks === identity.startTicks;
 }
 
 function answersSignals(pid: number): boolean {

@@ -22,7 +22,7 @@ export type MetricFamily = Readonly<{
 export type MetricFamilies = ReadonlyMap<string, MetricFamily>;
 
 /** The same text for the same name and labels, whatever their order. */
-export function sampleKey({ name, labels }: Pick<Sample, "name" | "labels">): string {
+export function buildSampleKey({ name, labels }: Pick<Sample, "name" | "labels">): string {
   return JSON.stringify([name, sortLabels(labels)]);
 }
 

@@ -1,4 +1,4 @@
-import { sampleKey, sortLabels, type Labels, type MetricFamilies, type MetricFamily } from "./metric-family.ts";
+import { buildSampleKey, sortLabels, type Labels, type MetricFamilies, type MetricFamily } from "./metric-family.ts";
 
 /** A push that would leave the store inconsistent, or too large. */
 export class PushError extends Error {
@@ -106,14 +106,14 @@ function requireConsistent(group: MetricFamilies, others: readonly MetricFamilie
       if (same.type !== family.type) {
         throw inconsistent(`metric family ${family.name} has type ${family.type} but should have ${same.type}`);
       }
-      for (const sample of same.samples) seen.add(sampleKey(sample));
+      for (const sample of same.samples) seen.add(buildSampleKey(sample));
     }
   }
   for (const sample of samples) {
     const reserved = [...sample.labels.keys()].find((name) => name.startsWith("__"));
     if (reserved !== undefined)
       throw inconsistent(`metric ${sample.name} has a label with an invalid name: ${reserved}`);
-    const key = sampleKey(sample);
+    const key = buildSampleKey(sample);
     if (seen.has(key))
       throw inconsistent(`metric ${sample.name} was collected before with the same name and label values`);
     seen.add(key);

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { AnvilRequestError, AnvilUnreachableError } from "../anvil/anvil-request.ts";
-import { RpcError, wireError } from "./rpc-error.ts";
+import { RpcError, toWireError } from "./rpc-error.ts";
 
 function ofChain(code: number, message: string, data?: unknown) {
-  return wireError(new AnvilRequestError("method", { code, message, data }));
+  return toWireError(new AnvilRequestError("method", { code, message, data }));
 }
 
 test("refused transactions have geth's code and text, by which clients know them", () => {
@@ -25,10 +25,10 @@ test("a revert passes with its data", () => {
 });
 
 test("a chain that does not answer is this node's fault, a thrown TypeError is a defect", () => {
-  expect(wireError(new AnvilUnreachableError("refused"))).toEqual({
+  expect(toWireError(new AnvilUnreachableError("refused"))).toEqual({
     code: -32603,
     message: "the chain does not answer",
   });
-  expect(wireError(new RpcError(-32602, "no"))).toEqual({ code: -32602, message: "no" });
-  expect(wireError(new TypeError("x"))).toBeUndefined();
+  expect(toWireError(new RpcError(-32602, "no"))).toEqual({ code: -32602, message: "no" });
+  expect(toWireError(new TypeError("x"))).toBeUndefined();
 });

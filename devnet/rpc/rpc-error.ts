@@ -41,7 +41,7 @@ const transactionRejected = -32003;
 const notFound = -32001;
 
 /** Maps whatever a method threw to what the caller sees; undefined for an error that is this program's own fault. */
-export function wireError(error: unknown): WireError | undefined {
+export function toWireError(error: unknown): WireError | undefined {
   if (error instanceof RpcError) return withData(error.code, error.message, error.data);
   if (error instanceof AnvilRequestError) return chainError(error);
   if (error instanceof AnvilUnreachableError) return { code: errorCode.internal, message: "the chain does not answer" };

@@ -2,7 +2,7 @@ import { parse } from "@humanwhocodes/momoa";
 import type { Logger } from "#daemon/log/log.ts";
 import { findJson5Node } from "#daemon/files/json5-tree.ts";
 import type { CallContext, MethodTable } from "./method.ts";
-import { errorCode, RpcError, wireError, type WireError } from "./rpc-error.ts";
+import { errorCode, RpcError, toWireError, type WireError } from "./rpc-error.ts";
 
 /** Calls in one batch, as in geth. */
 export const batchCallsMax = 1_000;
@@ -93,7 +93,7 @@ async function call({ method, params }: Request, context: CallContext, parts: Me
     return { result };
   } catch (error) {
     parts.observe(run === undefined ? "unknown" : method, "error");
-    const known = wireError(error);
+    const known = toWireError(error);
     if (known !== undefined) return { error: known };
     parts.log.error({ event: "devnet-call-failed", err: error, method }, "a call failed by this node's own fault");
     return { error: { code: errorCode.internal, message: "internal error" } };

@@ -9,7 +9,7 @@ import type { MonitorTarget } from "../workspace/node-conf-template.ts";
 import type { NodeProfile } from "../node-profile.ts";
 import { prepareWorkspace } from "../workspace/prepare-workspace.ts";
 import type { Workspace } from "../workspace/workspace.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 
 /** What a command said when it ended. */
 type CommandResult = Readonly<{ status: number | null; output: string; errors: string }>;
@@ -47,7 +47,7 @@ export async function createTestNode({
   depth = "",
 }: TestNodeOptions): Promise<TestNode> {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-node-"));
-  const [httpPort = 0, webSocket = 0, rpc = 0, tcp = 0] = await freePorts(4);
+  const [httpPort = 0, webSocket = 0, rpc = 0, tcp = 0] = await findFreePorts(4);
   const workspace = await prepareWorkspace({
     directory: join(directory, depth),
     parameters: {

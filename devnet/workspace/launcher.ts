@@ -1,4 +1,4 @@
-import { deriveBinDirectory, releaseOfText } from "#node/versions.ts";
+import { deriveBinDirectory, findReleaseOfText } from "#node/versions.ts";
 import { locateProgramFile } from "../program-file.ts";
 
 /** The programs of a node's bin directory. */
@@ -14,7 +14,7 @@ const programs: Readonly<Record<LauncherName, string>> = {
  * a workspace may be moved or mounted elsewhere, and hands it to the program together with the arguments.
  */
 export function formatLauncher(name: LauncherName, version: string): string {
-  const binDirectory = deriveBinDirectory(releaseOfText(version).layout, "node");
+  const binDirectory = deriveBinDirectory(findReleaseOfText(version).layout, "node");
   const up = binDirectory.split("/").fill("..").join("/");
   return [
     "#!/bin/sh",

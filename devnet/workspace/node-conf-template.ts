@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { nodeReleases, releaseOfText, type MonitorKeys, type NodeReleases } from "#node/versions.ts";
+import { nodeReleases, findReleaseOfText, type MonitorKeys, type NodeReleases } from "#node/versions.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** Ports of a node, as `chain.startup_config.init_config` names them. */
@@ -29,7 +29,7 @@ export function formatNodeConf(
   { version, workspace, hostIp, ports, monitor }: NodeConfOptions,
   releases: NodeReleases = nodeReleases,
 ): string {
-  const { monitorKeys } = releaseOfText(version, releases);
+  const { monitorKeys } = findReleaseOfText(version, releases);
   const conf = {
     chain: {
       ...(monitor === undefined ? {} : { monitor_config: monitorConfig(monitorKeys, monitor) }),

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { deriveBinDirectory, nodeReleases, releaseOfText, type NodeReleases } from "#node/versions.ts";
+import { deriveBinDirectory, nodeReleases, findReleaseOfText, type NodeReleases } from "#node/versions.ts";
 
 /** What decides where a workspace's files are. */
 export type WorkspacePlace = Readonly<{
@@ -28,7 +28,7 @@ export function locateWorkspace(
   { directory, version, nodeDirectory }: WorkspacePlace,
   releases: NodeReleases = nodeReleases,
 ): Workspace {
-  const { layout } = releaseOfText(version, releases);
+  const { layout } = findReleaseOfText(version, releases);
   const binDirectory = join(directory, deriveBinDirectory(layout, nodeDirectory));
   return {
     directory,

@@ -1,5 +1,5 @@
 import type { SettleResponse, SupportedResponse, VerifyResponse, PaymentRequirements } from "@x402/core/types";
-import { settleResponse, verifyResponse } from "#x402/answer.ts";
+import { buildSettleResponse, buildVerifyResponse } from "#x402/answer.ts";
 import { type Refusal, reason } from "#x402/reason.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { Transfers, Order, ReadPayment, Scheme, Settling } from "#x402/scheme.ts";
@@ -35,13 +35,16 @@ export function createOperations(
   const { network, signer, schemes } = options;
   const verify: Operations["verify"] = async (request, facts) => {
     const read = readRequest(request, options);
-    if ("refusal" in read) return verifyResponse(refused(read.refusal));
-    return verifyResponse(await read.by.settling.verify(read.order, transfersFor(callerOf(request, facts))));
+    if ("refusal" in read) return buildVerifyResponse(refused(read.refusal));
+    return buildVerifyResponse(await read.by.settling.verify(read.order, transfersFor(callerOf(request, facts))));
   };
   const settle: Operations["settle"] = async (request, facts) => {
     const read = readRequest(request, options);
-    if ("refusal" in read) return settleResponse(refused(read.refusal), network);
-    return settleResponse(await read.by.settling.settle(read.order, transfersFor(callerOf(request, facts))), network);
+    if ("refusal" in read) return buildSettleResponse(refused(read.refusal), network);
+    return buildSettleResponse(
+      await read.by.settling.settle(read.order, transfersFor(callerOf(request, facts))),
+      network,
+    );
   };
   return {
     verify: (...call) =>

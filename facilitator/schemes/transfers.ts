@@ -1,5 +1,5 @@
 import { createBoundedLog, boundOfSales } from "#daemon/log/bounded-log.ts";
-import { traceFacts } from "#daemon/http/request-trace.ts";
+import { formatTraceFacts } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { answerValidUnless, type SettleAnswer } from "#x402/answer.ts";
 import type { Hex } from "#x402/hex.ts";
@@ -71,7 +71,7 @@ export function createTransfers(
       const lines = answer.state === "refused" ? refusals : settlements;
       const { asset, authorization } = payment;
       const name = namePayment({ network, asset, payer, nonce: authorization.nonce });
-      const of = caller.request && traceFacts(caller.request);
+      const of = caller.request && formatTraceFacts(caller.request);
       const facts = { settlement: payment.id, payment: name, payer, ...of, ...logged(answer) };
       lines.info({ event: "settle-answered", ...facts }, "settle answered");
       return { answer, payer };

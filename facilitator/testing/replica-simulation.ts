@@ -7,7 +7,7 @@ import { createSimulatedChain } from "./simulated-chain.ts";
 import { startSimulatedReplica, type SimulatedReplica } from "./simulated-replica.ts";
 import {
   checkEnd,
-  samplePayments,
+  createSamplePayments,
   createSale,
   settleUntilKnown,
   type Report,
@@ -46,7 +46,7 @@ export async function simulateReplicas({ seed, sabotage }: SimulationOptions): P
   const { random, nowMs } = scheduler;
   const problems = new Set<string>();
   const report: Report = (problem) => void problems.add(`${((nowMs() - startMs) / 1_000).toFixed(2)} s: ${problem}`);
-  const payments = samplePayments(2 + Math.floor(random() * 3), random() < 0.5);
+  const payments = createSamplePayments(2 + Math.floor(random() * 3), random() < 0.5);
   const settlements = payments.map((payment) => toSettlement(payment, "nobody", 0));
   const database = createMemoryDatabase(() => Math.floor(nowMs()), sabotage);
   const replicas = new Map<string, SimulatedReplica>();

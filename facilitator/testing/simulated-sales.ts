@@ -18,7 +18,7 @@ export type Sale = Readonly<{ payment: SignedPayment; caller: Caller }>;
 export type Report = (problem: string) => void;
 
 /** Payments of one payer. With a rival, the second one has the authorization nonce of the first. */
-export function samplePayments(count: number, hasRival: boolean): readonly SignedPayment[] {
+export function createSamplePayments(count: number, hasRival: boolean): readonly SignedPayment[] {
   return Array.from({ length: count }, (_, index): SignedPayment => {
     const digit = String(index + 1);
     const nonce: Hex = `0x${(hasRival && index === 1 ? "1" : digit).repeat(64)}`;

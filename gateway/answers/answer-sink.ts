@@ -1,6 +1,6 @@
 import type { NodeFailure, CollectionFailure } from "../errors.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
-import { ownBytes } from "../wire/received-bytes.ts";
+import { copyToOwnMemory } from "../wire/received-bytes.ts";
 
 /**
  * Where an answer came from, as the header `X-Gatehouse-Source` says. `mixed`: the parts of a batch or of a split range came
@@ -96,7 +96,7 @@ export class AnswerParts {
   tryAdd(bytes: Buffer): PartsFailure | undefined {
     if (this.#bytes + bytes.length > this.#limitBytes) return "tooLong";
     if (this.#memory?.tryAcquire(bytes.length) === false) return "tooMuchHeld";
-    this.#parts.push(ownBytes(bytes));
+    this.#parts.push(copyToOwnMemory(bytes));
     this.#bytes += bytes.length;
     return undefined;
   }

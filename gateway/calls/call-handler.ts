@@ -1,5 +1,5 @@
 import { formatErrorJsonAnswer, formatResultAnswer } from "../json-rpc/read-answer.ts";
-import { callKey, isBad, type BadCall, type Call } from "../json-rpc/call.ts";
+import { buildCallKey, isBad, type BadCall, type Call } from "../json-rpc/call.ts";
 import { methodNotFound, paramsTooLarge, rpcErrors } from "../errors.ts";
 import { checkParams } from "../limits/check-params.ts";
 import { findLogsCap, findTraceCap } from "../policy.ts";
@@ -57,7 +57,7 @@ function admit(record: CallRecord): AnswerFlow {
 }
 
 function keyOf(method: string, params: string): string {
-  const key = callKey(method, params);
+  const key = buildCallKey(method, params);
   hashParts(key, method, params);
   return key;
 }

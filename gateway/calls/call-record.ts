@@ -46,7 +46,7 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
   readonly caller: string;
   /** What the caller may call by this name, or {@link noMethod}. */
   readonly method: Method;
-  /** JSON text of an array, in the form in which it was checked, and the `callKey` of method and parameters; empty until then. */
+  /** JSON text of an array, in the form in which it was checked, and the `buildCallKey` of method and parameters; empty until then. */
   params = "";
   key = "";
   /** The whole call as the client wrote it, when the node gets it so. */

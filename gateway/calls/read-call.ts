@@ -12,7 +12,7 @@ import { readSplit } from "../reads/split-read.ts";
 
 type Overload = PolicySettings["overload"];
 
-/** Answers a checked call from the cache, or lets it to the node when there is room. `key` is the `callKey` of the two. */
+/** Answers a checked call from the cache, or lets it to the node when there is room. `key` is the `buildCallKey` of the two. */
 export function readOne(record: CallRecord, params: string, key: string): AnswerFlow {
   const { call, context, dependencies, method } = record;
   const { reads } = dependencies;

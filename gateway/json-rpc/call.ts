@@ -7,7 +7,7 @@ export type Call = Readonly<{
   method: string;
   /** JSON text of the parameters; undefined when absent or null. Any JSON value: whether it is an array is for later. */
   params: string | undefined;
-  /** The {@link callKey} of method and parameters as they are, when the call is known from before. */
+  /** The {@link buildCallKey} of method and parameters as they are, when the call is known from before. */
   key?: string;
   /** Of a batch's call its text as it came, where that is byte for byte what `formatCall` writes of its parts. */
   wire?: string;
@@ -35,7 +35,7 @@ export function isBad(call: Call | BadCall): call is BadCall {
 }
 
 /** By what equal calls are known; `params` is the JSON text of an array. */
-export function callKey(method: string, params: string): string {
+export function buildCallKey(method: string, params: string): string {
   return `${method} ${params}`;
 }
 

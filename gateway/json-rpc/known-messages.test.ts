@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { collectGarbage } from "#daemon/testing/heap-size.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { messageBytes } from "../testing/generated-messages.ts";
-import { callKey, isBad, type Message } from "./call.ts";
+import { buildCallKey, isBad, type Message } from "./call.ts";
 import { createMessageReader, type MessageReader } from "./known-messages.ts";
 import { readMessage } from "./read-message.ts";
 
@@ -58,7 +58,7 @@ function readBy(read: MessageReader, body: Buffer, bounds = limits): Message {
   const message = read(body, bounds);
   if (message.kind === "batch" || isBad(message.call) || message.call.key === undefined) return message;
   const { key, ...call } = message.call;
-  expect(key).toBe(callKey(call.method, call.params ?? "[]"));
+  expect(key).toBe(buildCallKey(call.method, call.params ?? "[]"));
   return { kind: "single", call };
 }
 

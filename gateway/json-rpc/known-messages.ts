@@ -1,4 +1,4 @@
-import { callKey, isBad, type Call, type Message, type MessageLimits } from "./call.ts";
+import { buildCallKey, isBad, type Call, type Message, type MessageLimits } from "./call.ts";
 import { isAt, isDigit } from "./json-scanner.ts";
 import { readMessage } from "./read-message.ts";
 
@@ -134,7 +134,7 @@ function remembered(
   const other = id === "1" ? "2" : "1";
   const otherBody = Buffer.concat([body.subarray(0, idStart), Buffer.from(other), body.subarray(idEnd)]);
   if (callOf(readMessage(otherBody, limits))?.id !== other) return undefined;
-  return { bytes: new Uint8Array(body), idStart, idEnd, method, params, key: callKey(method, params ?? "[]") };
+  return { bytes: new Uint8Array(body), idStart, idEnd, method, params, key: buildCallKey(method, params ?? "[]") };
 }
 
 function callOf(message: Message): Call | undefined {

@@ -22,7 +22,7 @@ export function readAnswer(text: string, id: string): NodeAnswer | undefined {
 }
 
 /** A binary string in its own memory: a part of a longer one would keep all of that alive. */
-export function ownText(text: string): string {
+export function copyText(text: string): string {
   return Buffer.from(text, "latin1").toString("latin1");
 }
 

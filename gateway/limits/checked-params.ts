@@ -2,7 +2,7 @@ import { asBinary } from "../json-rpc/read-answer.ts";
 import { readObject } from "../json-rpc/read-object.ts";
 import type { RpcError } from "../errors.ts";
 import type { Method } from "../catalogue/method.ts";
-import { callKey } from "../json-rpc/call.ts";
+import { buildCallKey } from "../json-rpc/call.ts";
 import type { Policy } from "../policy.ts";
 import type { Tier } from "../settings/policy.ts";
 import type { ChainHead } from "../chain/head.ts";
@@ -85,7 +85,7 @@ const rememberedLength = 1_024;
 /** What a check of parameters rests on, besides them. */
 export type CheckBasis = Readonly<{ policy: Policy; head: ChainHead | undefined; tier: Tier; method: Method }>;
 
-/** What a check comes to; of parameters that pass, with their `callKey`. */
+/** What a check comes to; of parameters that pass, with their `buildCallKey`. */
 export type CheckedRead =
   | Exclude<CheckedParams, { kind: "pass" }>
   | Readonly<{ kind: "pass"; params: string; key: string }>;
@@ -123,5 +123,5 @@ export function rememberChecks(): RememberedChecks {
 }
 
 function keyed(method: Method, checked: CheckedParams): CheckedRead {
-  return checked.kind === "pass" ? { ...checked, key: callKey(method.name, checked.params) } : checked;
+  return checked.kind === "pass" ? { ...checked, key: buildCallKey(method.name, checked.params) } : checked;
 }

@@ -7,7 +7,7 @@ import {
   formatErrorJsonAnswer,
   formatErrorAnswer,
   formatResultAnswer,
-  ownText,
+  copyText,
   readAnswer,
   type NodeAnswer,
 } from "../json-rpc/read-answer.ts";
@@ -143,7 +143,7 @@ export class CoalescedRead implements AnswerFlow, AnswerSink, NodeCall, ReadMome
 
   text(text: string, source: AnswerSource): void {
     const answer = this.#isRead ? readAnswer(text, this.read.id) : undefined;
-    if (this.isKept && answer?.kind === "result") this.#owner.result(this, ownText(answer.json));
+    if (this.isKept && answer?.kind === "result") this.#owner.result(this, copyText(answer.json));
     const { first, joined } = this.#close();
     first?.done("answered");
     first?.sink.text(text, source);

@@ -22,7 +22,7 @@ export type NodeRead = Readonly<{
   params: string;
   /** What `formatCall` makes of id, method and params, where the client wrote it so. */
   wire?: string | undefined;
-  /** The `callKey` of the two. */
+  /** The `buildCallKey` of the two. */
   key: string;
   traceContext: TraceContext | undefined;
   /** Sends it to the node with others of its batch; absent: it goes alone. */

@@ -21,7 +21,7 @@ export type NodeReadsOptions = Readonly<{
   responseBytes: () => number;
 }>;
 
-/** Answers calls from the cache, from an equal call under way, or from the node. Keys are those of `callKey`. */
+/** Answers calls from the cache, from an equal call under way, or from the node. Keys are those of `buildCallKey`. */
 export type NodeReads = Readonly<{
   /** The cached result of a call, as JSON text; none of a method whose cache is off, whatever it has from before. */
   cached: (method: Method, key: string) => string | undefined;

@@ -1,5 +1,5 @@
 import { formatErrorJsonAnswer, formatErrorAnswer, formatResultAnswer, readAnswer } from "../json-rpc/read-answer.ts";
-import { callKey } from "../json-rpc/call.ts";
+import { buildCallKey } from "../json-rpc/call.ts";
 import { collectionErrors, rpcErrors, type CollectionFailure } from "../errors.ts";
 import type { AnswerFlow, AnswerSink, AnswerSource } from "../answers/answer-sink.ts";
 import type { NodeRead } from "./node-read.ts";
@@ -100,7 +100,7 @@ export function readSplit(
 }
 
 function pieceOf({ method, caller, memory, traceContext }: WholeRead, params: string, sink: AnswerSink): NodeRead {
-  const key = callKey(method.name, params);
+  const key = buildCallKey(method.name, params);
   return { id: pieceId, method, caller, memory, params, key, traceContext, sink, done: () => undefined };
 }
 

@@ -7,7 +7,7 @@ import { startGateway, type Gateway } from "../gateway.ts";
 import type { NodeFitness } from "../chain/head.ts";
 import { createSettingNames } from "../settings/names.ts";
 import { gatewaySection, type GatewaySettings } from "../settings/gateway.ts";
-import { processConnections } from "#daemon/http/connections/connection-budget.ts";
+import { boundProcessConnections } from "#daemon/http/connections/connection-budget.ts";
 
 /** A gateway under test, with its metrics. */
 export type TestGateway = Gateway & Readonly<{ url: string; metrics: Registry }>;
@@ -40,7 +40,7 @@ export async function startTestGateway(
 ): Promise<TestGateway> {
   const metrics = new Registry();
   const settings = testSettings(given);
-  const connections = processConnections(settings.listener, { metrics });
+  const connections = boundProcessConnections(settings.listener, { metrics });
   const gateway = await startGateway(settings, {
     log,
     metrics,

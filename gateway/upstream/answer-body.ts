@@ -1,6 +1,6 @@
 import type { NodeFailure } from "../errors.ts";
 import { ChunkedDecoder } from "./chunked-decoder.ts";
-import { ownBytes } from "../wire/received-bytes.ts";
+import { copyToOwnMemory } from "../wire/received-bytes.ts";
 import type { ScratchBuffers } from "../wire/scratch-buffers.ts";
 import type { AnswerSink } from "../answers/answer-sink.ts";
 import type { ResponseHead } from "./response-head.ts";
@@ -139,7 +139,7 @@ export class AnswerBody {
     if (inRead !== undefined) this.#deliver(this.#isReadKept ? inRead : Buffer.from(inRead));
     if (gathered === undefined) return;
     const used = gathered.subarray(0, this.#gatheredBytes);
-    const own = ownBytes(used);
+    const own = copyToOwnMemory(used);
     if (own !== used) scratch.release(gathered);
     this.#deliver(own);
   }

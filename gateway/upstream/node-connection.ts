@@ -1,6 +1,6 @@
 import type { NodeFailure } from "../errors.ts";
 import type { Socket } from "node:net";
-import { traceHeaders } from "#daemon/http/trace-context.ts";
+import { formatTraceHeaders } from "#daemon/http/trace-context.ts";
 import type { ScratchBuffers } from "../wire/scratch-buffers.ts";
 import { AnswerBody } from "./answer-body.ts";
 import type { NodeAddress } from "./node-address.ts";
@@ -86,7 +86,7 @@ export class NodeConnection implements Disposable {
   send(ticket: NodeTicket): void {
     const { requestHead } = this.#address;
     const { call } = ticket;
-    const trace = call.traceContext === undefined ? "" : traceHeaders(call.traceContext);
+    const trace = call.traceContext === undefined ? "" : formatTraceHeaders(call.traceContext);
     this.#ticket = ticket;
     this.#deadline = this.#limits.deadlineIn(this.#connected ? call.timeoutMs : this.#limits.connectTimeoutMs);
     // A batch puts its body together each time that it is requested.

@@ -1,5 +1,5 @@
 import type { ClientBytes } from "#daemon/memory/connection-memory.ts";
-import { ownBytes } from "./received-bytes.ts";
+import { copyToOwnMemory } from "./received-bytes.ts";
 
 /** What a client is written to by: its socket, or a node:http response. */
 type WrittenTo = Readonly<{
@@ -57,7 +57,7 @@ export class ClientBacklog implements Disposable {
       if (!this.#target.write(joined(head, bytes))) this.#count();
       return true;
     }
-    const own = ownBytes(bytes);
+    const own = copyToOwnMemory(bytes);
     this.#queue.push({ head, bytes: own });
     this.#bytes += own.length;
     if (!this.#hold(own.length)) this.#isFull = true;

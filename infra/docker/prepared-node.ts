@@ -4,7 +4,7 @@ import type { Attachment, NodeSpecs } from "../platform.ts";
 import { workspaceVolume, workspaceDirectory } from "../services/node/node-layout.ts";
 import { restoreTimeout } from "../services/restore-spec.ts";
 import type { ImageName, ServiceSpec, SeedSpec } from "../services/service-spec.ts";
-import { hostIpVariable, seedCommand, stagedBin } from "../services/node/node-conf.ts";
+import { hostIpVariable, buildSeedCommand, stagedBin } from "../services/node/node-conf.ts";
 import { buildContainerArgs, labelPrefix } from "./container-args.ts";
 import type { ProgramVolumes } from "./node-volumes.ts";
 import { buildOneShot, type OneShotPlacement } from "./file-delivery.ts";
@@ -133,7 +133,7 @@ function seedArgs(
   return {
     ...buildOneShot(node, { ...placement, volumes }),
     entrypoints: ["node"],
-    command: seedCommand(seed, incoming, originalBin),
+    command: buildSeedCommand(seed, incoming, originalBin),
     envs: [`${hostIpVariable}=${address}`],
     uploads: [{ file: incoming, content: seed.content, permissions: "0444" }],
   };

@@ -5,7 +5,7 @@ import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { buildStackLabels } from "./labels.ts";
 
 /** The claim of a volume; one pod at a time writes to it. */
-export function claimOf(volume: VolumeSpec, options: KubernetesOptions): types.input.core.v1.PersistentVolumeClaim {
+export function buildClaim(volume: VolumeSpec, options: KubernetesOptions): types.input.core.v1.PersistentVolumeClaim {
   const size = volume.name === workspaceVolume ? options.nodeVolumeGibibytes : volume.sizeGibibytes;
   return {
     apiVersion: "v1",

@@ -9,7 +9,7 @@ import {
   buildPodLabels,
   podSecurity,
   scrapeAnnotations,
-  spread,
+  spreadPods,
   temporaryVolume,
 } from "./pod.ts";
 
@@ -51,7 +51,7 @@ export function buildDeployment(spec: ServiceSpec, options: KubernetesOptions): 
           enableServiceLinks: false,
           securityContext: podSecurity,
           terminationGracePeriodSeconds: spec.stopGraceSeconds,
-          topologySpreadConstraints: [...spread(selector)],
+          topologySpreadConstraints: [...spreadPods(selector)],
           initContainers: [...buildFilesInstaller(spec, gatehouse)],
           containers: [{ ...buildContainer(spec, findImage(options, spec.image)), ...drained(spec) }],
           volumes: [

@@ -8,7 +8,7 @@ import type { RestartRoute } from "../services/sidecar-spec.ts";
 import { buildNodeAccess, nodePod, type ServiceAccess } from "./service-account.ts";
 import { buildAutoscaler, buildDeployment, buildDisruptionBudget } from "./deployment.ts";
 import { annotate, markAppliedOnce, markUnpruned } from "./annotations.ts";
-import { claimOf, listLeftToSidecar } from "./claims.ts";
+import { buildClaim, listLeftToSidecar } from "./claims.ts";
 import { buildFilesSecret, buildLiveFilesSecret, buildLiveSecretsSecret } from "./files.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { denyAll, buildEdgePolicies } from "./network-policies.ts";
@@ -207,7 +207,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     const keep = volume.keep && this.#protectData;
     const left = listLeftToSidecar(volume, this.#options);
     // A claim of a class that binds late is bound only once a pod uses it, and the pod comes after the claim.
-    const bare = markUnawaited(claimOf(volume, this.#options));
+    const bare = markUnawaited(buildClaim(volume, this.#options));
     const kept = keep && this.#rendered ? markUnpruned(bare) : bare;
     const claim = new k8s.core.v1.PersistentVolumeClaim(
       `${this.#options.prefix}-${volume.name}`,

@@ -2,7 +2,7 @@ import type { types } from "@pulumi/kubernetes";
 import type { Input } from "@pulumi/pulumi";
 import type { NodeSpecs } from "../platform.ts";
 import { workspaceDirectory, workspaceVolume } from "../services/node/node-layout.ts";
-import { seedCommand, stagedBin } from "../services/node/node-conf.ts";
+import { buildSeedCommand, stagedBin } from "../services/node/node-conf.ts";
 import type { ServiceSpec } from "../services/service-spec.ts";
 import { buildContainer, nameProgramsVolume, restricted } from "./container.ts";
 import { buildFilesInstaller, buildFilesVolumes } from "./files.ts";
@@ -113,7 +113,7 @@ function seedConfiguration(image: Input<string>, node: ServiceSpec): readonly Co
     {
       name: "seed-node-conf",
       image,
-      command: ["node", ...seedCommand(seed, `${seedDirectory}/node.conf`)],
+      command: ["node", ...buildSeedCommand(seed, `${seedDirectory}/node.conf`)],
       env: [buildHostIp(seed.host)],
       securityContext: { ...restricted, runAsUser: user.uid, runAsGroup: user.gid },
       resources: { limits: { cpu: "0.5", memory: "128Mi" }, requests: { cpu: "0.05", memory: "64Mi" } },

@@ -53,7 +53,7 @@ export function scrapeAnnotations(specs: readonly ServiceSpec[], { observability
 }
 
 /** Spreads a service's pods over nodes of the cluster where there are several. */
-export function spread(labels: Labels): readonly types.input.core.v1.TopologySpreadConstraint[] {
+export function spreadPods(labels: Labels): readonly types.input.core.v1.TopologySpreadConstraint[] {
   return [
     {
       maxSkew: 1,

@@ -64,7 +64,7 @@ export function postgresSpec(args: PostgresArgs): BuiltService {
 const readinessCommand = ["pg_isready", "--quiet", "--host=127.0.0.1", `--port=${postgresPort}`];
 
 /** The PostgreSQL server of a stack's own, where it has one. */
-export function ownDatabaseOf(
+export function findOwnDatabase(
   { postgresImage, postgresPassword, postgresUser, limits }: StackConfig,
   secret: (text: string) => DeploymentSecret,
 ): PostgresArgs | undefined {
@@ -80,7 +80,7 @@ export const databaseExample = {
 } as const;
 
 /** What is wrong with the server of a stack's own: it is one container of a Docker host, with a password and no other database. */
-export function ownDatabaseProblems(config: StackConfig): readonly ConfigProblem[] {
+export function findOwnDatabaseProblems(config: StackConfig): readonly ConfigProblem[] {
   const { postgresImage, postgresPassword, databaseUrl, target } = config;
   if (postgresImage === undefined) {
     if (postgresPassword === undefined) return [];

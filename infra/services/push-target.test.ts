@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { parseConfig } from "../stack-config.ts";
 import { dockerAddresses } from "./addresses.ts";
-import { findPushgatewayImage, pushTargetOf } from "./push-target.ts";
+import { findPushgatewayImage, findPushTarget } from "./push-target.ts";
 
-const target = (pushgatewayUrl: string) => pushTargetOf(parseConfig({ pushgatewayUrl }), dockerAddresses);
+const target = (pushgatewayUrl: string) => findPushTarget(parseConfig({ pushgatewayUrl }), dockerAddresses);
 
 describe("the Pushgateway of a stack", () => {
   it("is the stack's own, by digest, unless another is named", () => {
     const config = parseConfig({});
-    expect(pushTargetOf(config, dockerAddresses)).toEqual({
+    expect(findPushTarget(config, dockerAddresses)).toEqual({
       host: "pushgateway",
       port: 9_091,
       edge: { to: "pushgateway", port: "http" },

@@ -16,7 +16,7 @@ export type PushTarget = Readonly<{
 }>;
 
 /** The Pushgateway of a stack: its own, or the operator's by `pushgatewayUrl`. */
-export function pushTargetOf({ pushgatewayUrl }: StackConfig, addresses: Addresses): PushTarget {
+export function findPushTarget({ pushgatewayUrl }: StackConfig, addresses: Addresses): PushTarget {
   if (pushgatewayUrl === undefined) {
     return {
       host: addresses.pushgateway,

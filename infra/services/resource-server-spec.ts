@@ -1,4 +1,4 @@
-import { routeProblems } from "#resource-server/routes/route-problems.ts";
+import { findRouteProblems } from "#resource-server/routes/route-problems.ts";
 import { resourceServerSettings } from "#resource-server/settings.ts";
 import { describeProblem } from "../config/config-problem.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
@@ -122,7 +122,7 @@ export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
     },
     args,
   );
-  const refused = routeProblems(args.routes, `eip155:${args.chainId}`).map((wrong) =>
+  const refused = findRouteProblems(args.routes, `eip155:${args.chainId}`).map((wrong) =>
     describeProblem("routes", { wrong, remedy: ["Correct it", { kind: "set", path: true }, "."] }),
   );
   return { spec, problems: [...problems, ...refused] };

@@ -11,11 +11,11 @@ import { readNodeKeys } from "./node/node-keys.ts";
 import { nodePorts } from "./node/node-layout.ts";
 import type { NodeArgs } from "./node-spec.ts";
 import { chooseNodeVersion } from "./node/node-version.ts";
-import { ownDatabaseOf, type PostgresArgs } from "./postgres-spec.ts";
+import { findOwnDatabase, type PostgresArgs } from "./postgres-spec.ts";
 import { buildObservabilityArgs, type ObservabilityArgs } from "./observability/observability-args.ts";
 import { chooseHostAddress, choosePeerPort } from "./node/peers.ts";
 import type { Published } from "./published.ts";
-import { pushTargetOf, type PushTarget } from "./push-target.ts";
+import { findPushTarget, type PushTarget } from "./push-target.ts";
 import type { PushgatewayArgs } from "./pushgateway-spec.ts";
 import type { RestoreArgs } from "./restore-spec.ts";
 import { findDatabase } from "./replication.ts";
@@ -78,7 +78,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
   const token = tokenOf(config);
   const imageUser = config.nodeImage === undefined ? undefined : config.nodeUser;
   const jobName = `${prefix}-node`;
-  const push = pushTargetOf(config, addresses);
+  const push = findPushTarget(config, addresses);
   const database = findDatabase(config, context);
   const tokens = deriveAccessTokens(signer, context);
   const publicProxies = findPublicProxies(config);
@@ -108,7 +108,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
     restore: config.restore && { ...config.restore, imageUser, ...common(config, "restore") },
     volumeSnapshots: config.volumeSnapshots && { ...config.volumeSnapshots, ...common(config, "volume-snapshot") },
     pushgateway: config.pushgatewayUrl === undefined ? { limits: config.limits.pushgateway } : undefined,
-    postgres: ownDatabaseOf(config, context.secret),
+    postgres: findOwnDatabase(config, context.secret),
     facilitator: {
       chainId: config.chainId,
       rpcUrl: `http://${addresses.node}:${nodePorts.http}`,

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import type { ObjectNode, ValueNode } from "@humanwhocodes/momoa";
 import { readJson5Key } from "#daemon/files/json5-tree.ts";
 import type { ConfigDocument } from "./document.ts";
-import { nodeReleases, releaseOf, type MonitorKeys, type NodeReleases, type NodeVersion } from "../versions.ts";
+import { nodeReleases, findRelease, type MonitorKeys, type NodeReleases, type NodeVersion } from "../versions.ts";
 import { listKeySets, type KeySet } from "./monitor-keys.ts";
 
 /** Number of the format that {@link deriveMeaning} writes. The first one had no number. */
@@ -43,7 +43,7 @@ export function hasSameMeaning(
   );
   // A naming that is known no more can't be looked up.
   if (now.size !== before.size) return false;
-  const own = version === undefined ? undefined : releaseOf(version, releases).naming;
+  const own = version === undefined ? undefined : findRelease(version, releases).naming;
   const counting = own === undefined || !before.has(own) ? [...before.keys()] : [own, restPart];
   return counting.every((part) => before.get(part) === now.get(part));
 }

@@ -1,6 +1,6 @@
 import {
   nodeReleases,
-  releaseOf,
+  findRelease,
   type MonitorField,
   type MonitorKeys,
   type NodeRelease,
@@ -60,7 +60,7 @@ export type Naming = Readonly<{
 
 /** The naming of a node's version. */
 export function findNaming(version: NodeVersion, releases: NodeReleases = nodeReleases): Naming {
-  const release = releaseOf(version, releases);
+  const release = findRelease(version, releases);
   const { words, range } = keySetOf(release, releases);
   const others = listKeySets(releases).filter(({ name }) => name !== release.naming);
   return {

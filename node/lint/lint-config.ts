@@ -3,7 +3,7 @@ import { nodeReleases, type NodeReleases, type NodeVersion } from "../versions.t
 import { buildConfigTree, type ConfigTree } from "./config-tree.ts";
 import type { LintFinding } from "./lint-rules.ts";
 import { findDuplicateKeys, findSecretsInComments, findSecretsInFile } from "./general-rules.ts";
-import { monitorRules } from "./monitor-rules.ts";
+import { findMonitorFindings } from "./monitor-rules.ts";
 import { checkPaths, checkPorts } from "./node-rules.ts";
 
 /**
@@ -44,7 +44,7 @@ function findingsOf(
     ...findDuplicateKeys(tree),
     ...checkPorts(tree),
     ...checkPaths(tree),
-    ...monitorRules(tree, version, releases),
+    ...findMonitorFindings(tree, version, releases),
     ...findSecretsInFile(tree),
     ...findSecretsInComments(tree),
   ];

@@ -8,7 +8,7 @@ import type { LintFinding } from "./lint-rules.ts";
 const monitorPath = ["chain", "monitor_config"];
 
 /** Keys of `chain.monitor_config`: of the node's version, of the right type, none misspelt. */
-export function monitorRules(
+export function findMonitorFindings(
   tree: ConfigTree,
   version: NodeVersion | undefined,
   releases: NodeReleases,

@@ -1,7 +1,7 @@
 import { globSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { rolldown, type Plugin } from "rolldown";
-import { bundleName } from "./bundled-packages.ts";
+import { findBundleName } from "./bundled-packages.ts";
 import { findImportedNames, type ImportedNames } from "./imported-names.ts";
 
 /** Folder of what is bundled, in the package. */
@@ -19,7 +19,7 @@ export async function bundlePackages(root: string, dist: string): Promise<void> 
   const names = findImportedNames(
     globSync("**/*.js", { cwd: dist }).map((path) => readFileSync(join(dist, path), "utf8")),
   );
-  const input = Object.fromEntries([...names.keys()].map((name) => [bundleName(name), entryPrefix + name]));
+  const input = Object.fromEntries([...names.keys()].map((name) => [findBundleName(name), entryPrefix + name]));
   await using bundle = await rolldown({
     input,
     cwd: root,

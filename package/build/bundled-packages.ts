@@ -16,6 +16,6 @@ export function parsePackageName(specifier: string): string {
 }
 
 /** Name of the file, without its ending, that holds what the compiled code imports by a specifier. */
-export function bundleName(specifier: string): string {
+export function findBundleName(specifier: string): string {
   return specifier.replace("@", "").replaceAll("/", "-");
 }

@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import { preProcessFile } from "typescript";
-import { bundleName, isBundled, parsePackageName } from "./bundled-packages.ts";
+import { findBundleName, isBundled, parsePackageName } from "./bundled-packages.ts";
 import { bundleDirectory } from "./bundle.ts";
 
 /** The one file of declarations that stands for those of all bundled packages. */
@@ -17,7 +17,7 @@ export function withBundledImports(path: string, text: string): string {
   const rewrite = (specifier: string) => {
     const target = isDeclaration
       ? bundledTypes.replace(".d.ts", ".js")
-      : `${bundleDirectory}/${bundleName(specifier)}.js`;
+      : `${bundleDirectory}/${findBundleName(specifier)}.js`;
     const relative = posix.relative(posix.dirname(path), target);
     return relative.startsWith(".") ? relative : `./${relative}`;
   };

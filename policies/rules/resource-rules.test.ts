@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { PolicyResource } from "../rule.ts";
 import {
-  sampleDockerContainer,
-  sampleKubernetesContainer,
-  sampleResource,
-  sampleStatefulSet,
+  buildDockerContainer,
+  buildKubernetesContainer,
+  buildResource,
+  buildStatefulSet,
 } from "../testing/sample-resources.ts";
 import { allRules } from "./all-rules.ts";
 
@@ -12,64 +12,64 @@ type Case = readonly [what: string, resource: PolicyResource, finding: RegExp | 
 
 const socket = { hostPath: "/var/run/docker.sock", containerPath: "/run/docker.sock" };
 const claim = "kubernetes:core/v1:PersistentVolumeClaim";
-const service = (spec: Record<string, unknown>) => sampleResource("kubernetes:core/v1:Service", { spec });
-const ingress = (spec: Record<string, unknown>) => sampleResource("kubernetes:networking.k8s.io/v1:Ingress", { spec });
+const service = (spec: Record<string, unknown>) => buildResource("kubernetes:core/v1:Service", { spec });
+const ingress = (spec: Record<string, unknown>) => buildResource("kubernetes:networking.k8s.io/v1:Ingress", { spec });
 const route = (parent: Record<string, unknown>, backend: string) =>
-  sampleResource("kubernetes:gateway.networking.k8s.io/v1:HTTPRoute", {
+  buildResource("kubernetes:gateway.networking.k8s.io/v1:HTTPRoute", {
     spec: { parentRefs: [{ name: "public", ...parent }], rules: [{ backendRefs: [{ name: backend, port: 1 }] }] },
   });
 const backend = (name: string, number: number) => ({
   http: { paths: [{ path: "/", backend: { service: { name, port: { number } } } }] },
 });
-const env = (name: string, value: string) => sampleStatefulSet({ env: [{ name, value }] });
+const env = (name: string, value: string) => buildStatefulSet({ env: [{ name, value }] });
 
 /** For each rule what passes (no finding), what fails, and what has the wrong type. */
 const cases: Readonly<Record<string, readonly Case[]>> = {
   "image-pinned": [
-    ["a Docker image by id", sampleDockerContainer(), undefined],
+    ["a Docker image by id", buildDockerContainer(), undefined],
     [
       "a Docker image by tag",
-      sampleDockerContainer({ image: "gatehouse:latest" }),
+      buildDockerContainer({ image: "gatehouse:latest" }),
       /gatehouse:latest, which names no digest/,
     ],
-    ["an image that is no text", sampleDockerContainer({ image: 7 }), /names no image/],
-    ["an image from an allowed registry", sampleStatefulSet(), undefined],
+    ["an image that is no text", buildDockerContainer({ image: 7 }), /names no image/],
+    ["an image from an allowed registry", buildStatefulSet(), undefined],
     [
       "an image from elsewhere",
-      sampleStatefulSet({ image: `evil.example/x@sha256:${"b".repeat(64)}` }),
+      buildStatefulSet({ image: `evil.example/x@sha256:${"b".repeat(64)}` }),
       /allowed registries are/,
     ],
     [
       "an init container by tag",
-      sampleStatefulSet({}, { initContainers: [{ name: "seed", image: "x:1" }] }),
+      buildStatefulSet({}, { initContainers: [{ name: "seed", image: "x:1" }] }),
       /container seed: /,
     ],
   ],
   "no-host-access": [
-    ["a plain container", sampleDockerContainer(), undefined],
-    ["a privileged container", sampleDockerContainer({ privileged: true }), /is privileged/],
-    ["privileged as text", sampleDockerContainer({ privileged: "true" }), /is privileged/],
-    ["the host's network", sampleDockerContainer({ networkMode: "host" }), /host's network namespace/],
-    ["the host's processes", sampleStatefulSet({}, { hostPID: true }), /host's pid namespace/],
-    ["a privileged pod", sampleStatefulSet({ securityContext: { privileged: true } }), /is privileged/],
+    ["a plain container", buildDockerContainer(), undefined],
+    ["a privileged container", buildDockerContainer({ privileged: true }), /is privileged/],
+    ["privileged as text", buildDockerContainer({ privileged: "true" }), /is privileged/],
+    ["the host's network", buildDockerContainer({ networkMode: "host" }), /host's network namespace/],
+    ["the host's processes", buildStatefulSet({}, { hostPID: true }), /host's pid namespace/],
+    ["a privileged pod", buildStatefulSet({ securityContext: { privileged: true } }), /is privileged/],
     [
       "/etc of the host",
-      sampleDockerContainer({ volumes: [{ hostPath: "/etc/ssl", containerPath: "/x" }] }),
+      buildDockerContainer({ volumes: [{ hostPath: "/etc/ssl", containerPath: "/x" }] }),
       /mounts \/etc\/ssl/,
     ],
     [
       "a data disk of the host",
-      sampleDockerContainer({ volumes: [{ hostPath: "/mnt/chain", containerPath: "/data" }] }),
+      buildDockerContainer({ volumes: [{ hostPath: "/mnt/chain", containerPath: "/data" }] }),
       undefined,
     ],
   ],
   "engine-socket": [
-    ["the engine proxy", sampleDockerContainer({ volumes: [socket] }, "engine-proxy"), undefined],
-    ["the sidecar", sampleDockerContainer({ volumes: [socket] }, "sidecar"), /is not the engine proxy/],
-    ["volumes that are no list", sampleDockerContainer({ volumes: "x" }), undefined],
+    ["the engine proxy", buildDockerContainer({ volumes: [socket] }, "engine-proxy"), undefined],
+    ["the sidecar", buildDockerContainer({ volumes: [socket] }, "sidecar"), /is not the engine proxy/],
+    ["volumes that are no list", buildDockerContainer({ volumes: "x" }), undefined],
     [
       "a pod",
-      sampleStatefulSet(
+      buildStatefulSet(
         { volumeMounts: [{ name: "s", mountPath: "/s" }] },
         { volumes: [{ name: "s", hostPath: { path: "/run/containerd/containerd.sock" } }] },
       ),
@@ -77,71 +77,71 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ],
   ],
   "non-root": [
-    ["a numbered user", sampleDockerContainer(), undefined],
-    ["root", sampleDockerContainer({ user: "0:0" }), /runs as 0:0/],
-    ["nobody named", sampleDockerContainer({ user: undefined }), /names no user/],
-    ["a user of the wrong type", sampleDockerContainer({ user: 0 }), /names no user/],
-    ["a pod that is non-root", sampleStatefulSet(), undefined],
-    ["a pod as root", sampleStatefulSet({ securityContext: { runAsUser: 0 } }), /runs as 0/],
+    ["a numbered user", buildDockerContainer(), undefined],
+    ["root", buildDockerContainer({ user: "0:0" }), /runs as 0:0/],
+    ["nobody named", buildDockerContainer({ user: undefined }), /names no user/],
+    ["a user of the wrong type", buildDockerContainer({ user: 0 }), /names no user/],
+    ["a pod that is non-root", buildStatefulSet(), undefined],
+    ["a pod as root", buildStatefulSet({ securityContext: { runAsUser: 0 } }), /runs as 0/],
   ],
   confined: [
-    ["a confined container", sampleDockerContainer(), undefined],
-    ["kept capabilities", sampleDockerContainer({ capabilities: {} }), /does not drop ALL/],
+    ["a confined container", buildDockerContainer(), undefined],
+    ["kept capabilities", buildDockerContainer({ capabilities: {} }), /does not drop ALL/],
     [
       "an added capability",
-      sampleDockerContainer({ capabilities: { drops: ["ALL"], adds: ["CAP_SYS_ADMIN"] } }),
+      buildDockerContainer({ capabilities: { drops: ["ALL"], adds: ["CAP_SYS_ADMIN"] } }),
       /CAP_SYS_ADMIN/,
     ],
     [
       "security options of the wrong type",
-      sampleDockerContainer({ securityOpts: "no-new-privileges" }),
+      buildDockerContainer({ securityOpts: "no-new-privileges" }),
       /allows new privileges/,
     ],
-    ["a confined pod", sampleStatefulSet(), undefined],
-    ["a pod without seccomp", sampleStatefulSet({}, { securityContext: { runAsUser: 1 } }), /no seccomp profile/],
+    ["a confined pod", buildStatefulSet(), undefined],
+    ["a pod without seccomp", buildStatefulSet({}, { securityContext: { runAsUser: 1 } }), /no seccomp profile/],
   ],
   "read-only-root": [
-    ["a read-only container", sampleDockerContainer(), undefined],
-    ["a writable container", sampleDockerContainer({ readOnly: false }), /writable root/],
-    ["the wrong type", sampleDockerContainer({ readOnly: "yes" }), /writable root/],
+    ["a read-only container", buildDockerContainer(), undefined],
+    ["a writable container", buildDockerContainer({ readOnly: false }), /writable root/],
+    ["the wrong type", buildDockerContainer({ readOnly: "yes" }), /writable root/],
     [
       "a one-shot container",
-      sampleDockerContainer({ readOnly: false, mustRun: false, attach: true, restart: "no" }),
+      buildDockerContainer({ readOnly: false, mustRun: false, attach: true, restart: "no" }),
       undefined,
     ],
-    ["a writable pod", sampleStatefulSet({ securityContext: {} }), /writable root/],
+    ["a writable pod", buildStatefulSet({ securityContext: {} }), /writable root/],
   ],
   "resource-limits": [
-    ["limits", sampleDockerContainer(), undefined],
-    ["no memory limit", sampleDockerContainer({ memory: 0 }), /no memory limit/],
-    ["limits of the wrong type", sampleDockerContainer({ cpus: 1, memory: "1G" }), /no CPU limit/],
-    ["a pod with limits", sampleStatefulSet(), undefined],
-    ["a pod without", sampleStatefulSet({ resources: {} }), /no CPU limit/],
+    ["limits", buildDockerContainer(), undefined],
+    ["no memory limit", buildDockerContainer({ memory: 0 }), /no memory limit/],
+    ["limits of the wrong type", buildDockerContainer({ cpus: 1, memory: "1G" }), /no CPU limit/],
+    ["a pod with limits", buildStatefulSet(), undefined],
+    ["a pod without", buildStatefulSet({ resources: {} }), /no CPU limit/],
   ],
   probes: [
-    ["a health check", sampleDockerContainer(), undefined],
-    ["none", sampleDockerContainer({ healthcheck: undefined }), /no health check/],
-    ["the wrong type", sampleDockerContainer({ healthcheck: "curl" }), /no health check/],
-    ["one that is never started", sampleDockerContainer({ healthcheck: undefined, start: false }), undefined],
-    ["a pod with probes", sampleStatefulSet(), undefined],
-    ["a pod without a liveness probe", sampleStatefulSet({ livenessProbe: undefined }), /no liveness probe/],
-    ["an init container", sampleStatefulSet({}, { initContainers: [{ name: "once" }] }), undefined],
+    ["a health check", buildDockerContainer(), undefined],
+    ["none", buildDockerContainer({ healthcheck: undefined }), /no health check/],
+    ["the wrong type", buildDockerContainer({ healthcheck: "curl" }), /no health check/],
+    ["one that is never started", buildDockerContainer({ healthcheck: undefined, start: false }), undefined],
+    ["a pod with probes", buildStatefulSet(), undefined],
+    ["a pod without a liveness probe", buildStatefulSet({ livenessProbe: undefined }), /no liveness probe/],
+    ["an init container", buildStatefulSet({}, { initContainers: [{ name: "once" }] }), undefined],
   ],
   "private-ports": [
-    ["the gateway", sampleDockerContainer({ ports: [{ internal: 8_545, external: 8_545, ip: "0.0.0.0" }] }), undefined],
+    ["the gateway", buildDockerContainer({ ports: [{ internal: 8_545, external: 8_545, ip: "0.0.0.0" }] }), undefined],
     [
       "the node's RPC",
-      sampleDockerContainer({ ports: [{ internal: 18_100, external: 80 }] }),
+      buildDockerContainer({ ports: [{ internal: 18_100, external: 80 }] }),
       /the node's JSON-RPC over HTTP/,
     ],
-    ["the status on loopback", sampleDockerContainer({ ports: [{ internal: 9_600, ip: "127.0.0.1" }] }), undefined],
-    ["the status for all", sampleDockerContainer({ ports: [{ internal: 9_600, ip: "0.0.0.0" }] }), /sidecar's status/],
-    ["all ports", sampleDockerContainer({ publishAllPorts: true }), /publishes all/],
-    ["ports of the wrong type", sampleDockerContainer({ ports: "8545" }), undefined],
+    ["the status on loopback", buildDockerContainer({ ports: [{ internal: 9_600, ip: "127.0.0.1" }] }), undefined],
+    ["the status for all", buildDockerContainer({ ports: [{ internal: 9_600, ip: "0.0.0.0" }] }), /sidecar's status/],
+    ["all ports", buildDockerContainer({ publishAllPorts: true }), /publishes all/],
+    ["ports of the wrong type", buildDockerContainer({ ports: "8545" }), undefined],
     ["an inner Service", service({ ports: [{ port: 9_091 }] }), undefined],
     [
       "the sales' metrics for all",
-      sampleDockerContainer({ ports: [{ internal: 9_601, ip: "0.0.0.0" }] }),
+      buildDockerContainer({ ports: [{ internal: 9_601, ip: "0.0.0.0" }] }),
       /resource server's health and metrics/,
     ],
     ["an Ingress to the gateway for token holders", ingress({ rules: [backend("gateway", 8_547)] }), undefined],
@@ -158,7 +158,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ],
     [
       "a route to the sales' metrics",
-      sampleResource("kubernetes:gateway.networking.k8s.io/v1:HTTPRoute", {
+      buildResource("kubernetes:gateway.networking.k8s.io/v1:HTTPRoute", {
         spec: { rules: [{ backendRefs: [{ name: "resource-server", port: 9_601 }] }] },
       }),
       /makes the resource server's health and metrics public/,
@@ -168,26 +168,26 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   "chain-data": [
     [
       "a protected volume",
-      sampleResource("docker:index/volume:Volume", { name: "gh-node-workspace" }, { protect: true }),
+      buildResource("docker:index/volume:Volume", { name: "gh-node-workspace" }, { protect: true }),
       undefined,
     ],
     [
       "an unprotected volume",
-      sampleResource("docker:index/volume:Volume", { name: "gh-node-workspace" }),
+      buildResource("docker:index/volume:Volume", { name: "gh-node-workspace" }),
       /not protected/,
     ],
-    ["a volume of files", sampleResource("docker:index/volume:Volume", { name: "gh-node-files" }), undefined],
+    ["a volume of files", buildResource("docker:index/volume:Volume", { name: "gh-node-files" }), undefined],
     [
       "an unprotected database",
-      sampleResource("docker:index/volume:Volume", { name: "gh-postgres-data" }),
+      buildResource("docker:index/volume:Volume", { name: "gh-postgres-data" }),
       /not protected/,
     ],
-    ["a database's files", sampleResource("docker:index/volume:Volume", { name: "gh-postgres-files" }), undefined],
-    ["an unprotected claim", sampleResource(claim, { metadata: { name: "facilitator-ledger" } }), /not protected/],
-    ["a name of the wrong type", sampleResource(claim, { metadata: 3 }), undefined],
+    ["a database's files", buildResource("docker:index/volume:Volume", { name: "gh-postgres-files" }), undefined],
+    ["an unprotected claim", buildResource(claim, { metadata: { name: "facilitator-ledger" } }), /not protected/],
+    ["a name of the wrong type", buildResource(claim, { metadata: 3 }), undefined],
     [
       "an emptyDir",
-      sampleStatefulSet(
+      buildStatefulSet(
         { volumeMounts: [{ name: "d", mountPath: "/data" }] },
         { volumes: [{ name: "d", emptyDir: {} }] },
       ),
@@ -195,7 +195,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ],
     [
       "claims that are deleted",
-      sampleStatefulSet(
+      buildStatefulSet(
         {},
         {},
         { spec: { volumeClaimTemplates: [{}], persistentVolumeClaimRetentionPolicy: { whenDeleted: "Delete" } } },
@@ -204,21 +204,21 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ],
   ],
   "node-grace": [
-    ["300 s", sampleDockerContainer({}, "node"), undefined],
-    ["10 s", sampleDockerContainer({ stopTimeout: 10 }, "node"), /has 10 s to stop/],
-    ["the wrong type", sampleDockerContainer({ stopTimeout: "300" }, "node"), /the default time/],
-    ["another service", sampleDockerContainer({ stopTimeout: 10 }), undefined],
-    ["a pod with 30 s", sampleStatefulSet({}, { terminationGracePeriodSeconds: 30 }), /has 30 s/],
+    ["300 s", buildDockerContainer({}, "node"), undefined],
+    ["10 s", buildDockerContainer({ stopTimeout: 10 }, "node"), /has 10 s to stop/],
+    ["the wrong type", buildDockerContainer({ stopTimeout: "300" }, "node"), /the default time/],
+    ["another service", buildDockerContainer({ stopTimeout: 10 }), undefined],
+    ["a pod with 30 s", buildStatefulSet({}, { terminationGracePeriodSeconds: 30 }), /has 30 s/],
   ],
   "no-plain-secrets": [
-    ["a file", sampleDockerContainer({ envs: ["GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE=/run/x"] }), undefined],
-    ["a key", sampleDockerContainer({ envs: ["SIGNER_PRIVATE_KEY=0x1"] }), /variable SIGNER_PRIVATE_KEY$/],
-    ["a key under another name", sampleDockerContainer({ envs: [`SEED=0x${"1f".repeat(32)}`] }), /variable SEED/],
+    ["a file", buildDockerContainer({ envs: ["GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE=/run/x"] }), undefined],
+    ["a key", buildDockerContainer({ envs: ["SIGNER_PRIVATE_KEY=0x1"] }), /variable SIGNER_PRIVATE_KEY$/],
+    ["a key under another name", buildDockerContainer({ envs: [`SEED=0x${"1f".repeat(32)}`] }), /variable SEED/],
     ["a URL with a password", env("LEDGER", "postgres://u:p@db/x"), /variable LEDGER/],
     ["the token's address", env("GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS", `0x${"ab".repeat(20)}`), undefined],
     ["a checksum", env("GATEHOUSE_RESTORE_ARCHIVE_SHA256", "1f".repeat(32)), undefined],
-    ["a reference", sampleStatefulSet({ env: [{ name: "API_KEY", valueFrom: { secretKeyRef: {} } }] }), undefined],
-    ["variables of the wrong type", sampleDockerContainer({ envs: { API_KEY: "x" } }), undefined],
+    ["a reference", buildStatefulSet({ env: [{ name: "API_KEY", valueFrom: { secretKeyRef: {} } }] }), undefined],
+    ["variables of the wrong type", buildDockerContainer({ envs: { API_KEY: "x" } }), undefined],
   ],
   "public-tls": [
     [
@@ -236,13 +236,13 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
       }),
       /makes the facilitator public/,
     ],
-    ["a facilitator on the host", sampleDockerContainer({ ports: [{ internal: 3_000 }] }), /publishes the facilitator/],
+    ["a facilitator on the host", buildDockerContainer({ ports: [{ internal: 3_000 }] }), /publishes the facilitator/],
     ["a route of one listener", route({ sectionName: "https" }, "gateway"), undefined],
     ["a route of every listener", route({}, "gateway"), /names no listener of the Gateway public/],
     ["a route to the facilitator", route({ sectionName: "https" }, "facilitator"), /makes the facilitator public/],
     [
       "an HTTP listener",
-      sampleResource("kubernetes:gateway.networking.k8s.io/v1:Gateway", {
+      buildResource("kubernetes:gateway.networking.k8s.io/v1:Gateway", {
         spec: { listeners: [{ name: "web", protocol: "HTTP" }] },
       }),
       /listener web without TLS/,
@@ -262,7 +262,7 @@ describe.each(Object.entries(cases))("%s", (name, rows) => {
 
   it("has nothing to say of other resources", () => {
     if (rule?.scope !== "resource") throw new Error(`${name} is no resource rule`);
-    const other = sampleResource("aws:s3/bucket:Bucket", sampleKubernetesContainer());
+    const other = buildResource("aws:s3/bucket:Bucket", buildKubernetesContainer());
     expect(rule.check(other, { allowedRegistries: [] })).toEqual([]);
   });
 });

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { denyAll, sampleDockerContainer, sampleResource, sampleStatefulSet } from "../testing/sample-resources.ts";
+import { denyAll, buildDockerContainer, buildResource, buildStatefulSet } from "../testing/sample-resources.ts";
 import { defaultDeny } from "./default-deny.ts";
 import { nodeConfiguration } from "./node-configuration.ts";
 
 const sidecar = (...envs: string[]) =>
-  sampleDockerContainer({ envs: ["GATEHOUSE_SIDECAR_NODE_VERSION=0.16.2", ...envs] }, "sidecar");
+  buildDockerContainer({ envs: ["GATEHOUSE_SIDECAR_NODE_VERSION=0.16.2", ...envs] }, "sidecar");
 
 const configMap = (text: unknown) =>
-  sampleResource("kubernetes:core/v1:ConfigMap", { data: { "node.conf": text } }, { name: "node-conf" });
+  buildResource("kubernetes:core/v1:ConfigMap", { data: { "node.conf": text } }, { name: "node-conf" });
 
 const init = { meta_path: "m", http_port: "18100", rpc_port: "20000", tcp_port: "19000", ws_port: "18200" };
 const chain = {
@@ -31,27 +31,27 @@ const storage = {
 
 describe("default-deny", () => {
   it("passes a namespace with a default-deny policy, and a separate container on networks or on none", () => {
-    const own = sampleDockerContainer();
-    const none = sampleDockerContainer({ networksAdvanced: [], networkMode: "none" });
-    expect(defaultDeny.check([denyAll(), sampleStatefulSet(), own, none])).toEqual([]);
+    const own = buildDockerContainer();
+    const none = buildDockerContainer({ networksAdvanced: [], networkMode: "none" });
+    expect(defaultDeny.check([denyAll(), buildStatefulSet(), own, none])).toEqual([]);
   });
 
   it("names the workload of a namespace without one", () => {
-    expect(defaultDeny.check([denyAll("elsewhere"), sampleStatefulSet()])).toEqual([
+    expect(defaultDeny.check([denyAll("elsewhere"), buildStatefulSet()])).toEqual([
       { resource: "gh-node", message: "runs in the namespace gatehouse, which has no default-deny NetworkPolicy" },
     ]);
   });
 
   it("takes a policy that lets something through for none", () => {
-    const open = sampleResource("kubernetes:networking.k8s.io/v1:NetworkPolicy", {
+    const open = buildResource("kubernetes:networking.k8s.io/v1:NetworkPolicy", {
       metadata: { namespace: "gatehouse" },
       spec: { podSelector: {}, policyTypes: ["Ingress", "Egress"], ingress: [{}] },
     });
-    expect(defaultDeny.check([open, sampleStatefulSet()])).toHaveLength(1);
+    expect(defaultDeny.check([open, buildStatefulSet()])).toHaveLength(1);
   });
 
   it("names a container on the engine's default network", () => {
-    expect(defaultDeny.check([sampleDockerContainer({ networksAdvanced: [] })])[0]?.message).toContain(
+    expect(defaultDeny.check([buildDockerContainer({ networksAdvanced: [] })])[0]?.message).toContain(
       "default network",
     );
   });
@@ -100,7 +100,7 @@ describe("node-configuration", () => {
 
   it("judges a node.conf that a container uploads, too", () => {
     const uploads = [{ file: "/run/gatehouse/incoming/node.conf", content: conf({}) }];
-    const found = nodeConfiguration.check([sidecar(), sampleDockerContainer({ uploads }, "node-conf")]);
+    const found = nodeConfiguration.check([sidecar(), buildDockerContainer({ uploads }, "node-conf")]);
     expect(found.map(({ message }) => message)).toEqual([
       "node.conf has no chain.monitor_config, so the node pushes no metrics",
     ]);

@@ -2,7 +2,7 @@ import * as proxies from "@pulumi/policy/proxy.js";
 import { unknownValue } from "@pulumi/pulumi/runtime/rpc.js";
 import { describe, expect, it } from "vitest";
 import type { PolicyResource, Rule } from "../rule.ts";
-import { sampleDockerContainer, sampleResource, sampleStatefulSet } from "../testing/sample-resources.ts";
+import { buildDockerContainer, buildResource, buildStatefulSet } from "../testing/sample-resources.ts";
 import { findWorkload } from "../workload-of.ts";
 import { allRules } from "./all-rules.ts";
 
@@ -13,70 +13,70 @@ const { unknownCheckingProxy } = proxies as unknown as {
 
 const atPreview = (given: PolicyResource): PolicyResource => ({ ...given, props: unknownCheckingProxy(given.props) });
 const socket = { hostPath: "/run/docker.sock", containerPath: "/s" };
-const ingress = (spec: Record<string, unknown>) => sampleResource("kubernetes:networking.k8s.io/v1:Ingress", { spec });
-const volume = (props: Record<string, unknown>) => sampleResource("docker:index/volume:Volume", props);
-const sidecar = (...envs: string[]) => sampleDockerContainer({ envs, image: unknownValue }, "sidecar");
+const ingress = (spec: Record<string, unknown>) => buildResource("kubernetes:networking.k8s.io/v1:Ingress", { spec });
+const volume = (props: Record<string, unknown>) => buildResource("docker:index/volume:Volume", props);
+const sidecar = (...envs: string[]) => buildDockerContainer({ envs, image: unknownValue }, "sidecar");
 
 /** For each rule: a resource whose deciding value is unknown, and one that breaks the rule while another value is unknown. */
 const cases: Readonly<Record<string, Readonly<{ undecided: PolicyResource; broken: PolicyResource }>>> = {
   "image-pinned": {
-    undecided: sampleDockerContainer({ image: unknownValue }),
-    broken: sampleDockerContainer({ image: "x:1", user: unknownValue }),
+    undecided: buildDockerContainer({ image: unknownValue }),
+    broken: buildDockerContainer({ image: "x:1", user: unknownValue }),
   },
   "no-host-access": {
-    undecided: sampleDockerContainer({ privileged: unknownValue }),
-    broken: sampleDockerContainer({ privileged: true, image: unknownValue }),
+    undecided: buildDockerContainer({ privileged: unknownValue }),
+    broken: buildDockerContainer({ privileged: true, image: unknownValue }),
   },
   "engine-socket": {
-    undecided: sampleDockerContainer({ volumes: unknownValue }),
-    broken: sampleDockerContainer({ volumes: [socket], image: unknownValue }),
+    undecided: buildDockerContainer({ volumes: unknownValue }),
+    broken: buildDockerContainer({ volumes: [socket], image: unknownValue }),
   },
   "non-root": {
-    undecided: sampleDockerContainer({ user: unknownValue }),
-    broken: sampleDockerContainer({ user: "0", image: unknownValue }),
+    undecided: buildDockerContainer({ user: unknownValue }),
+    broken: buildDockerContainer({ user: "0", image: unknownValue }),
   },
   confined: {
-    undecided: sampleDockerContainer({ capabilities: { drops: unknownValue } }),
-    broken: sampleDockerContainer({ capabilities: {}, image: unknownValue }),
+    undecided: buildDockerContainer({ capabilities: { drops: unknownValue } }),
+    broken: buildDockerContainer({ capabilities: {}, image: unknownValue }),
   },
   "read-only-root": {
-    undecided: sampleDockerContainer({ readOnly: unknownValue }),
-    broken: sampleDockerContainer({ readOnly: false, image: unknownValue }),
+    undecided: buildDockerContainer({ readOnly: unknownValue }),
+    broken: buildDockerContainer({ readOnly: false, image: unknownValue }),
   },
   "resource-limits": {
-    undecided: sampleStatefulSet({ resources: { limits: { cpu: unknownValue, memory: "1Gi" } } }),
-    broken: sampleStatefulSet({ resources: {}, image: unknownValue }),
+    undecided: buildStatefulSet({ resources: { limits: { cpu: unknownValue, memory: "1Gi" } } }),
+    broken: buildStatefulSet({ resources: {}, image: unknownValue }),
   },
   probes: {
-    undecided: sampleDockerContainer({ healthcheck: unknownValue }),
-    broken: sampleDockerContainer({ healthcheck: undefined, image: unknownValue }),
+    undecided: buildDockerContainer({ healthcheck: unknownValue }),
+    broken: buildDockerContainer({ healthcheck: undefined, image: unknownValue }),
   },
   "private-ports": {
-    undecided: sampleDockerContainer({ ports: [{ internal: 9_600, ip: unknownValue }] }),
-    broken: sampleDockerContainer({ ports: [{ internal: 9_600, ip: "0.0.0.0" }], image: unknownValue }),
+    undecided: buildDockerContainer({ ports: [{ internal: 9_600, ip: unknownValue }] }),
+    broken: buildDockerContainer({ ports: [{ internal: 9_600, ip: "0.0.0.0" }], image: unknownValue }),
   },
   "default-deny": {
-    undecided: sampleDockerContainer({ networksAdvanced: unknownValue }),
-    broken: sampleDockerContainer({ networksAdvanced: [], image: unknownValue }),
+    undecided: buildDockerContainer({ networksAdvanced: unknownValue }),
+    broken: buildDockerContainer({ networksAdvanced: [], image: unknownValue }),
   },
   "chain-data": {
     undecided: volume({ name: unknownValue }),
     broken: volume({ name: "gh-node-workspace", driver: unknownValue }),
   },
   "node-grace": {
-    undecided: sampleDockerContainer({ stopTimeout: unknownValue }, "node"),
-    broken: sampleDockerContainer({ stopTimeout: 10, image: unknownValue }, "node"),
+    undecided: buildDockerContainer({ stopTimeout: unknownValue }, "node"),
+    broken: buildDockerContainer({ stopTimeout: 10, image: unknownValue }, "node"),
   },
   "no-plain-secrets": {
-    undecided: sampleDockerContainer({ envs: unknownValue }),
-    broken: sampleDockerContainer({ envs: ["API_KEY=x"], image: unknownValue }),
+    undecided: buildDockerContainer({ envs: unknownValue }),
+    broken: buildDockerContainer({ envs: ["API_KEY=x"], image: unknownValue }),
   },
   "public-tls": {
     undecided: ingress({ rules: unknownValue }),
     broken: ingress({ rules: [{ host: "a.example" }], ingressClassName: unknownValue }),
   },
   "node-configuration": {
-    undecided: sampleDockerContainer({ envs: [unknownValue] }, "sidecar"),
+    undecided: buildDockerContainer({ envs: [unknownValue] }, "sidecar"),
     broken: sidecar("GATEHOUSE_SIDECAR_PRUNE_ENABLED=false"),
   },
 };
@@ -98,8 +98,8 @@ describe.each(allRules.map((rule) => [rule.name, rule] as const))("%s, at previe
 });
 
 describe("a stack in which a secret changes, at preview", () => {
-  const delivery = sampleDockerContainer({ envs: unknownValue, restart: "no", mustRun: false, attach: true });
-  const service = sampleDockerContainer({}, "facilitator");
+  const delivery = buildDockerContainer({ envs: unknownValue, restart: "no", mustRun: false, attach: true });
+  const service = buildDockerContainer({}, "facilitator");
   const labels = [...(service.props["labels"] as unknown[]), { label: "io.gatehouse.files", value: unknownValue }];
   const replaced = { ...service, props: { ...service.props, labels } };
 

@@ -5,7 +5,7 @@ type Props = Readonly<Record<string, unknown>>;
 const digest = `sha256:${"a".repeat(64)}`;
 
 /** A Docker container that breaks no rule, with some properties changed. */
-export function sampleDockerContainer(change: Props = {}, service = "facilitator"): PolicyResource {
+export function buildDockerContainer(change: Props = {}, service = "facilitator"): PolicyResource {
   return {
     type: "docker:index/container:Container",
     name: `gh-${service}`,
@@ -31,7 +31,7 @@ export function sampleDockerContainer(change: Props = {}, service = "facilitator
 }
 
 /** A Kubernetes StatefulSet of one node that breaks no rule, with its container and its pod changed. */
-export function sampleStatefulSet(
+export function buildStatefulSet(
   container: Props = {},
   pod: Props = {},
   { service = "node", spec = {} }: Readonly<{ service?: string; spec?: Props }> = {},
@@ -48,7 +48,7 @@ export function sampleStatefulSet(
           spec: {
             terminationGracePeriodSeconds: 300,
             securityContext: { runAsNonRoot: true, runAsUser: 10_001, seccompProfile: { type: "RuntimeDefault" } },
-            containers: [sampleKubernetesContainer(container)],
+            containers: [buildKubernetesContainer(container)],
             ...pod,
           },
         },
@@ -59,7 +59,7 @@ export function sampleStatefulSet(
 }
 
 /** A Kubernetes container that breaks no rule, with some fields changed. */
-export function sampleKubernetesContainer(change: Props = {}): Props {
+export function buildKubernetesContainer(change: Props = {}): Props {
   return {
     name: "main",
     image: `registry.example/gatehouse@${digest}`,
@@ -77,13 +77,13 @@ export function sampleKubernetesContainer(change: Props = {}): Props {
 }
 
 /** A resource of any type. */
-export function sampleResource(type: string, props: Props, { name = "it", protect = false } = {}): PolicyResource {
+export function buildResource(type: string, props: Props, { name = "it", protect = false } = {}): PolicyResource {
   return { type, name, props, protect };
 }
 
 /** A NetworkPolicy that denies everything in a namespace. */
 export function denyAll(namespace = "gatehouse"): PolicyResource {
-  return sampleResource("kubernetes:networking.k8s.io/v1:NetworkPolicy", {
+  return buildResource("kubernetes:networking.k8s.io/v1:NetworkPolicy", {
     metadata: { name: "deny", namespace },
     spec: { podSelector: {}, policyTypes: ["Ingress", "Egress"] },
   });

@@ -1,7 +1,7 @@
 import type { SettleResponse } from "@x402/core/types";
 import type { SqlStore, SqlValue } from "#daemon/sql/store.ts";
 import type { ClaimOwner } from "./claim-owner.ts";
-import { claimFromRow, claimKeyFromRow, foundClaimColumns, readFoundClaim } from "./claim-schema.ts";
+import { parseClaim, parseClaimKey, foundClaimColumns, readFoundClaim } from "./claim-schema.ts";
 import type { ClaimKey, FoundClaim, NewClaim, PaymentClaim, SoldResponse } from "./payment-claim.ts";
 
 /**
@@ -64,7 +64,7 @@ export function createClaimLedger({ store, owner, clock }: ClaimLedgerDependenci
     },
     async acquire(key) {
       const [row] = await store.rows(sql.acquire, [...mine(key), owner.graceMs()]);
-      return row === undefined ? undefined : claimFromRow(row);
+      return row === undefined ? undefined : parseClaim(row);
     },
     async disown(key) {
       await store.change(sql.disown, mine(key));
@@ -77,7 +77,7 @@ export function createClaimLedger({ store, owner, clock }: ClaimLedgerDependenci
     release: (key) => move("released", sql.release, mine(key)),
     async owned(countMax) {
       const rows = await store.rows(sql.owned, [owner.id, countMax]);
-      return rows.map((row) => ({ key: claimKeyFromRow(row), isWorking: row["state"] === "working" }));
+      return rows.map((row) => ({ key: parseClaimKey(row), isWorking: row["state"] === "working" }));
     },
     async releaseAbandoned() {
       const released = await store.change(sql.releaseAbandonedWork, [owner.graceMs()]);

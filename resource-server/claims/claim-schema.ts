@@ -89,12 +89,12 @@ export const foundClaimColumns =
 const foundRow = row.omit({ status: true, headers: true, body: true }).extend({ response_bytes: z.number() });
 
 /** Makes a claim's key of a row of table `claims`. */
-export function claimKeyFromRow(raw: unknown): ClaimKey {
+export function parseClaimKey(raw: unknown): ClaimKey {
   return keyColumns.parse(raw);
 }
 
 /** Makes a claim of a row of table `claims`. */
-export function claimFromRow(raw: unknown): PaymentClaim {
+export function parseClaim(raw: unknown): PaymentClaim {
   const columns = row.parse(raw);
   return { ...withoutResponse(columns), response: responseOf(columns) };
 }

@@ -11,7 +11,7 @@ import type { Logger } from "#daemon/log/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { Secret } from "#daemon/secrets/secret.ts";
 import type { ServiceContext } from "#daemon/service.ts";
-import { answerTimeMs } from "../drain-time.ts";
+import { computeAnswerTimeMs } from "../drain-time.ts";
 import { FacilitationError, type Facilitation, type PresentedPayment } from "./facilitation.ts";
 import { rememberFitness } from "./facilitator-watch.ts";
 import type { ResourceServerSettings } from "../settings.ts";
@@ -34,7 +34,7 @@ export type InProcessDependencies = Readonly<{
  */
 export function planSettlementWithin(graceMs: number): FacilitatorOptions["settlement"] {
   const { settlement } = facilitatorDefaults;
-  return { ...settlement, drainMs: Math.min(settlement.drainMs, answerTimeMs(graceMs)) };
+  return { ...settlement, drainMs: Math.min(settlement.drainMs, computeAnswerTimeMs(graceMs)) };
 }
 
 /** Verifies and settles in this process (specification, "States and transitions": "verifies locally"). */

@@ -60,7 +60,7 @@ const routesMax = 1_000;
  * (one object or several, by one of these schemes), `description`, `mimeType`, and `upstream`, the URL that a paid request is forwarded
  * to, or `token`, the tier and the time of the access token that is sold (specification, Authentication, 4).
  */
-export function routeFileFor(schemes: readonly string[]) {
+export function createRouteFileSchema(schemes: readonly string[]) {
   return z
     .record(routeKey, routeBy(offerBy(schemes)))
     .refine((routes) => Object.keys(routes).length > 0, "it sells nothing; add a route")
@@ -71,4 +71,4 @@ export function routeFileFor(schemes: readonly string[]) {
 export type RouteOffer = z.output<ReturnType<typeof offerBy>>;
 
 /** The routes file, parsed. */
-export type RouteFile = z.output<ReturnType<typeof routeFileFor>>;
+export type RouteFile = z.output<ReturnType<typeof createRouteFileSchema>>;

@@ -1,18 +1,18 @@
 import type { z } from "zod";
-import { PriceError, priceToAmount } from "#x402/price.ts";
+import { PriceError, convertPriceToAmount } from "#x402/price.ts";
 import { schemes as knownSchemes } from "#x402/schemes.ts";
-import { routeFileFor, type RouteOffer } from "./route-file.ts";
+import { createRouteFileSchema, type RouteOffer } from "./route-file.ts";
 
 /**
  * What is wrong with the content of a routes file for a server that charges on one network by these schemes: a line a problem, each with the route and the
  * field. None where the server takes it.
  */
-export function routeProblems(
+export function findRouteProblems(
   content: unknown,
   network: string,
   schemes: readonly string[] = knownSchemes.map(({ name }) => name),
 ): readonly string[] {
-  const parsed = routeFileFor(schemes).safeParse(content);
+  const parsed = createRouteFileSchema(schemes).safeParse(content);
   if (!parsed.success) return schemaProblems(parsed.error.issues);
   return Object.entries(parsed.data).flatMap(([key, { accepts }]) =>
     [accepts].flat().flatMap((offer) => offerProblems(offer, network).map((text) => `${key}: accepts.${text}`)),
@@ -46,7 +46,7 @@ function offerProblems(offer: RouteOffer, network: string): string[] {
     problems.push(`network: found "${offer.network}"; this server charges on "${network}" only (setting chain.id).`);
   }
   try {
-    priceToAmount(offer.price);
+    convertPriceToAmount(offer.price);
   } catch (error) {
     if (!(error instanceof PriceError)) throw error;
     problems.push(`price: ${error.message}`);

@@ -2,8 +2,8 @@ import type { PaymentRequirements } from "@x402/core/types";
 import type { ChargedToken, Scheme } from "#x402/scheme.ts";
 import type { FileReading } from "#daemon/files/watched-file.ts";
 import { schemes as knownSchemes } from "#x402/schemes.ts";
-import { routeFileFor, type RouteFile } from "./route-file.ts";
-import { routeProblems } from "./route-problems.ts";
+import { createRouteFileSchema, type RouteFile } from "./route-file.ts";
+import { findRouteProblems } from "./route-problems.ts";
 import { routeMethods, type Route } from "./route.ts";
 
 /** What turns the content of a routes file into routes. */
@@ -21,9 +21,9 @@ export type RouteOptions = Readonly<{
 export async function buildRoutes(content: unknown, options: RouteOptions): Promise<FileReading<readonly Route[]>> {
   const { schemes = knownSchemes } = options;
   const names = schemes.map(({ name }) => name);
-  const problems = routeProblems(content, options.token.network, names);
+  const problems = findRouteProblems(content, options.token.network, names);
   if (problems.length > 0) return { ok: false, problems };
-  const routes = Object.entries(routeFileFor(names).parse(content));
+  const routes = Object.entries(createRouteFileSchema(names).parse(content));
   const value = await Promise.all(routes.map(([key, entry]) => routeOf(key, entry, { ...options, schemes })));
   return { ok: true, value };
 }

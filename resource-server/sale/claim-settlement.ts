@@ -6,7 +6,7 @@ import {
   type FacilitationErrorCode,
   type PresentedPayment,
 } from "../facilitators/facilitation.ts";
-import { settleState } from "#x402/answer.ts";
+import { readSettleState } from "#x402/answer.ts";
 import { reason } from "#x402/reason.ts";
 import type { PaymentClaim } from "../claims/payment-claim.ts";
 
@@ -14,7 +14,7 @@ import type { PaymentClaim } from "../claims/payment-claim.ts";
 const didNothing: ReadonlySet<FacilitationErrorCode> = new Set(["unreachable", "refused", "denied"]);
 
 /**
- * Settles a claim whose payment is at hand. `settleState` says what the answer comes to; where it is `pending`, it says so in its reason too, with the
+ * Settles a claim whose payment is at hand. `readSettleState` says what the answer comes to; where it is `pending`, it says so in its reason too, with the
  * transaction if one is known. An error is where the facilitator was not reached or took nothing: then nothing was charged.
  */
 export async function settleClaim(
@@ -26,7 +26,7 @@ export async function settleClaim(
   try {
     const answer = await facilitation.settle(payment, claim.requirements, claim.idempotencyKey, request);
     const settlement = { ...answer, payer: answer.payer ?? claim.key.payer };
-    const isFault = settleState(answer) === "pending" && answer.errorReason !== reason.pending;
+    const isFault = readSettleState(answer) === "pending" && answer.errorReason !== reason.pending;
     return isFault ? pendingSettlement(claim, answer.transaction) : settlement;
   } catch (error) {
     if (!(error instanceof FacilitationError)) throw error;
@@ -49,7 +49,7 @@ export async function resumeClaim(
   const settlement = await settleClaim(claim, { sent: claim.payload }, facilitation, request);
   if (settlement instanceof FacilitationError) return pendingSettlement(claim);
   const transaction = claim.settlement?.transaction ?? "";
-  if (settleState(settlement) !== "refused" || transaction === "" || !isOwnSettlement(settlement, transaction))
+  if (readSettleState(settlement) !== "refused" || transaction === "" || !isOwnSettlement(settlement, transaction))
     return settlement;
   const { network, payer } = claim.key;
   return { success: true, transaction, network: network as SettleResponse["network"], payer };

@@ -1,5 +1,5 @@
 import type { BoundedLog } from "#daemon/log/bounded-log.ts";
-import { traceFacts, type RequestTrace } from "#daemon/http/request-trace.ts";
+import { formatTraceFacts, type RequestTrace } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { namePayment } from "#x402/scheme.ts";
 import type { Payment } from "./payment.ts";
@@ -13,7 +13,7 @@ export type SaleFacts = ReturnType<typeof nameSale>;
 
 /** Names a sale for its lines. */
 export function nameSale(route: string, { key }: Pick<Payment, "key">, trace: RequestTrace) {
-  return { route, payment: namePayment(key), payer: key.payer, ...traceFacts(trace) };
+  return { route, payment: namePayment(key), payer: key.payer, ...formatTraceFacts(trace) };
 }
 
 /** Writes how a sale ended. */

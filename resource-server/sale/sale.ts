@@ -6,7 +6,7 @@ import type { RequestTrace } from "#daemon/http/request-trace.ts";
 import type { AuditLog } from "#daemon/audit/audit-log.ts";
 import type { ClaimLedger } from "../claims/claim-ledger.ts";
 import { FacilitationError, type Facilitation } from "../facilitators/facilitation.ts";
-import { settleState, verifyState } from "#x402/answer.ts";
+import { readSettleState, readVerifyState } from "#x402/answer.ts";
 import type { ClaimKey, PaymentClaim } from "../claims/payment-claim.ts";
 import type { PaymentOwners } from "../claims/payment-owners.ts";
 import type { Payment } from "./payment.ts";
@@ -117,7 +117,7 @@ async function verify(
   using _place = entry.place;
   try {
     const verdict = await facilitation.verify(payment.read, requirements, trace);
-    const state = verifyState(verdict);
+    const state = readVerifyState(verdict);
     if (state === "valid") return undefined;
     const { invalidReason } = verdict;
     if (state === "refused") return { kind: "invalid", reason: invalidReason ?? malformed };
@@ -180,7 +180,7 @@ async function conclude(
 ): Promise<SaleOutcome> {
   await record(claim, settlement, dependencies);
   if (settlement instanceof FacilitationError) return { kind: "no-verdict", cause: settlement };
-  switch (settleState(settlement)) {
+  switch (readSettleState(settlement)) {
     case "settled":
       return sold({ ...claim, state: "settled", settlement }, dependencies);
     case "refused":
@@ -196,7 +196,7 @@ async function record(
   { ledger, onSettled, audit }: SaleDependencies,
 ): Promise<void> {
   if (settlement instanceof FacilitationError) return ledger.release(claim.key);
-  switch (settleState(settlement)) {
+  switch (readSettleState(settlement)) {
     case "settled":
       // Before the ledger: a kill in between has the outcome requested, and reported, once more.
       await audit?.add([describeCharge(claim, settlement)]);

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 import { nodeCliProgram, nodeProgram, opsProgram } from "./fake-node-programs.ts";
 import { testProfile } from "./node-profile.ts";
@@ -75,7 +75,7 @@ export async function createFakeNode(config = driftedConfig): Promise<FakeNode> 
   await mkdir(join(workspace, "data"));
   const configPath = join(binDirectory, "node.conf");
   await writeFile(configPath, config);
-  const [port = 0] = await freePorts(1);
+  const [port = 0] = await findFreePorts(1);
   const programs = { profile: testProfile };
   await writeFile(join(workspace, "port"), String(port));
   await script(join(binDirectory, "node-process.mjs"), nodeProgram(programs));

@@ -1,4 +1,4 @@
-import { ownCommand } from "#daemon/command-line/own-command.ts";
+import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import type { SidecarSettings } from "../settings.ts";
 
@@ -20,6 +20,6 @@ export function createCommandWords(
 ): CommandWords {
   return (command) =>
     commandPrefix === undefined
-      ? `${ownCommand()} ${command} --state-directory ${quoteShellWord(stateDirectory)}`
+      ? `${formatOwnCommand()} ${command} --state-directory ${quoteShellWord(stateDirectory)}`
       : `${commandPrefix} ${command}`;
 }

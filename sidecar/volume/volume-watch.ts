@@ -138,7 +138,7 @@ function percent(ratio: number): string {
 }
 
 /** The share of bytes that is free on a path's disk, or why that is not known. A lack of files alone doesn't grow a volume, which never shrinks again. */
-export async function freeRatioOf(path: string | undefined, fileDeadline: FileDeadline): Promise<number | string> {
+export async function measureFreeRatio(path: string | undefined, fileDeadline: FileDeadline): Promise<number | string> {
   if (path === undefined)
     return "It is not known yet where the node's data are: node.conf could not be read, and node.dataPath is not set.";
   try {

@@ -1,7 +1,7 @@
 import { chmod, readFile, writeFile } from "node:fs/promises";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { startContainer, type TestContainer } from "../support/engine/container.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { writeOwnedConfig } from "../support/node/owned-node.ts";
 import { startService } from "../support/service-process.ts";
 import { until } from "#daemon/testing/until.ts";
@@ -112,7 +112,7 @@ function memoryIn(status: string) {
 
 /** A workspace whose node needs no correction, and the settings of a sidecar next to it that are not by default. */
 async function prepare(nodePort: number) {
-  const [gatewayPort = 0, statusPort = 0] = await freePorts(2);
+  const [gatewayPort = 0, statusPort = 0] = await findFreePorts(2);
   const node = await createFakeNode();
   await writeFile(node.configPath, writeOwnedConfig("/data", "attacked"));
   for (const path of [node.workspace, node.binDirectory]) await chmod(path, 0o777);

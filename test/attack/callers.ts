@@ -1,7 +1,7 @@
 import { Agent, request as httpRequest } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Target } from "./attacks/attack.ts";
-import { callOf as call } from "./attacks/attacker.ts";
+import { buildCall as call } from "./attacks/attacker.ts";
 
 /** Callers that are measured, each from its own address, and the time between two of one caller's requests. */
 const callers = 4;

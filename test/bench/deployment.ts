@@ -1,5 +1,5 @@
 import { tokenAddress } from "#devnet/token/address.ts";
-import { freeHostPorts } from "../infra/host-ports.ts";
+import { findFreeHostPorts } from "../infra/host-ports.ts";
 import { buildTestImages, removeTestImages, type TestImages } from "../infra/test-images.ts";
 import { startTestStack } from "../infra/test-stack.ts";
 import { createUniqueName } from "../support/engine/container.ts";
@@ -75,7 +75,7 @@ async function measurePulumi(dockerEngine: string, baseImage: string): Promise<r
     return [];
   }
   await using stack = await createPulumiStack(createUniqueName("bench").replace("gatehouse-test-", ""));
-  const ports = await freeHostPorts();
+  const ports = await findFreeHostPorts();
   const own = { target: "docker", dockerEngine, baseImage, devAccounts: true, tokenAddress, protectData: false };
   await stack.configure({ ...own, ...ports });
   const seconds = async (...args: readonly string[]) => {

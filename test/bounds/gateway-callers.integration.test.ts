@@ -8,7 +8,7 @@ import { byHand } from "#gateway/testing/fake-node.ts";
 import { startCollector } from "../support/gateway/trace-collector.ts";
 import { isLong } from "../support/run-size.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { ask, readErrorCode, openRaw, requestOf } from "../support/gateway/raw-call.ts";
+import { ask, readErrorCode, openRaw, buildRequest } from "../support/gateway/raw-call.ts";
 import { holdReads, startSmallGateway, storage, syncing, type SmallGateway } from "../support/gateway/small-gateway.ts";
 
 /** Callers and tokens that are remembered; all of a default's take a minute. */
@@ -124,7 +124,7 @@ it(
     const reads = holdReads(gateway.node);
     // As many callers as it takes, with as many calls each as may wait for the node.
     const calls = Array.from({ length: 2_048 }, (_, at) =>
-      openRaw(gateway.urls.internal, requestOf(storage(10_000 + at)), { localAddress: `127.0.0.${2 + (at % 4)}` }),
+      openRaw(gateway.urls.internal, buildRequest(storage(10_000 + at)), { localAddress: `127.0.0.${2 + (at % 4)}` }),
     );
     await underWay(2_048);
     const refused = await ask(gateway.url, storage(9_999), { address: "198.51.100.4" });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { isLong } from "../support/run-size.ts";
-import { ask, halfRequest, openMany, openRaw, requestOf, type RawClient } from "../support/gateway/raw-call.ts";
+import { ask, halfRequest, openMany, openRaw, buildRequest, type RawClient } from "../support/gateway/raw-call.ts";
 import { holdReads, startSmallGateway, storage, syncing, type SmallGateway } from "../support/gateway/small-gateway.ts";
 
 const call = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
@@ -38,10 +38,10 @@ it("clients' connections in all", async () => {
   const reads = holdReads(gateway.node);
   // Each with a call under way: none gives way to another.
   const busy = Array.from({ length: most }, (_, at) =>
-    openRaw(gateway.url, requestOf(storage(at), { address: `198.51.100.${at}` })),
+    openRaw(gateway.url, buildRequest(storage(at), { address: `198.51.100.${at}` })),
   );
   await have(gateway, most);
-  expect(await refusal(gateway.open(1, requestOf(call))[0]!)).toBe("503");
+  expect(await refusal(gateway.open(1, buildRequest(call))[0]!)).toBe("503");
   expect((await fetch(`${gateway.urls.operations}/livez`)).status).toBe(200);
   reads.letGo();
   await until("all are answered", generousMs, () => busy.every(({ received }) => received().includes('"result"')));
@@ -73,7 +73,7 @@ describe("a gateway with all of its machine's descriptors", () => {
     }
     // The oldest of them give way to who asks something.
     for (let at = 0; at < 50; at += 1) {
-      using other = openRaw(gateway.url, requestOf(call), { localAddress: "127.0.0.9" });
+      using other = openRaw(gateway.url, buildRequest(call), { localAddress: "127.0.0.9" });
       await until("it is served", generousMs, () => other.received().startsWith("HTTP/1.1 200 "));
     }
     expect(await connectionsOf(gateway, "public")).toBeLessThanOrEqual(most);
@@ -92,12 +92,12 @@ describe("a gateway with all of its machine's descriptors", () => {
     await have(gateway, 1_024);
     // Its own idle ones give way until it has none.
     await until("they are idle", generousMs, async () => {
-      const [more] = gateway.open(1, requestOf(call), { localAddress: "127.0.0.2" });
+      const [more] = gateway.open(1, buildRequest(call), { localAddress: "127.0.0.2" });
       return (await refusal(more!)) === "200";
     });
     await until("one gave way", generousMs, () => idle.some(({ isClosed }) => isClosed()));
     expect(await connectionsOf(gateway, "public")).toBeLessThanOrEqual(1_024);
-    using other = openRaw(gateway.url, requestOf(call), { localAddress: "127.0.0.3" });
+    using other = openRaw(gateway.url, buildRequest(call), { localAddress: "127.0.0.3" });
     await until("another is served", generousMs, () => other.received().startsWith("HTTP/1.1 200 "));
     await gateway.expectOthersServed();
   }, 120_000);
@@ -108,7 +108,7 @@ describe("a gateway with all of its machine's descriptors", () => {
     let served = 0;
     const made = isLong ? 3_000 : 2_000;
     for (let at = 0; at < made; at += 100) {
-      const some = gateway.open(100, requestOf(call), { localAddress: "127.0.0.2" });
+      const some = gateway.open(100, buildRequest(call), { localAddress: "127.0.0.2" });
       await until("each is answered or closed", generousMs, () =>
         some.every(({ received, isClosed }) => isClosed() || received() !== ""),
       );
@@ -155,7 +155,7 @@ it.concurrent("first bytes of a trusted proxy with `proxyProtocol`", async () =>
   const [long] = gateway.open(1, `PROXY TCP4 ${"1".repeat(100_000)}`, { localAddress: "127.0.0.2" });
   await until("too many bytes are closed", generousMs, () => long!.isClosed());
   expect(performance.now() - began).toBeLessThan(waitMs - 100);
-  const [whole] = gateway.open(1, `PROXY TCP4 198.51.100.7 127.0.0.1 1 2\r\n${requestOf(call)}`, {
+  const [whole] = gateway.open(1, `PROXY TCP4 198.51.100.7 127.0.0.1 1 2\r\n${buildRequest(call)}`, {
     localAddress: "127.0.0.2",
   });
   await until("a whole one is served", generousMs, () => whole!.received().startsWith("HTTP/1.1 200 "));
@@ -182,7 +182,7 @@ it.concurrent("time in which a request has to be whole", async () => {
 it.concurrent("time in which a client has to take 64 KiB of what waits for it, or all", async () => {
   await using gateway = await startGateway(isLong ? {} : { GATEHOUSE_GATEWAY_LISTENER_SLOW_READER_TIMEOUT_MS: "2000" });
   gateway.node.answer(({ method }) => (method === "eth_gasPrice" ? "z".repeat(200_000) : "0x1"));
-  const asked = requestOf(syncing.replace("eth_syncing", "eth_gasPrice")).repeat(100);
+  const asked = buildRequest(syncing.replace("eth_syncing", "eth_gasPrice")).repeat(100);
   const clients = gateway.open(8, asked, { localAddress: "127.0.0.2" });
   for (const { socket } of clients) socket.pause();
   const held = () => gateway.metric("gatehouse_gateway_held_bytes");

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { ask, readErrorCode, openMany, openRaw, requestOf, type RawClient } from "../support/gateway/raw-call.ts";
+import { ask, readErrorCode, openMany, openRaw, buildRequest, type RawClient } from "../support/gateway/raw-call.ts";
 import { startSmallGateway, syncing, type SmallGateway } from "../support/gateway/small-gateway.ts";
 
 let gateway: SmallGateway;
@@ -44,7 +44,7 @@ it("bytes of a request body", async () => {
   const longest = fillBatch(mostBytes);
   expect(longest).toHaveLength(mostBytes);
   expect((await ask(gateway.urls.internal, longest)).text).toContain('"result":"0x0"');
-  const beyond = requestOf("x", { address: "203.0.113.1" }).replace(
+  const beyond = buildRequest("x", { address: "203.0.113.1" }).replace(
     "Content-Length: 1\r",
     `Content-Length: ${mostBytes + 1}\r`,
   );
@@ -78,7 +78,7 @@ it("bytes of a method's params", async () => {
 });
 
 const chunked = (chunks: number) =>
-  requestOf("")
+  buildRequest("")
     .replace("Content-Length: 0", "Transfer-Encoding: chunked")
     .concat(...Array.from(syncing.padEnd(chunks), (byte) => `1\r\n${byte}\r\n`), "0\r\n\r\n");
 
@@ -139,7 +139,7 @@ const connections = () => gateway.metric('gatehouse_connections{listener="intern
 
 it("time on the thread", async () => {
   const before = await connections();
-  const requests = Buffer.from(requestOf(coinbase()).repeat(60_000));
+  const requests = Buffer.from(buildRequest(coinbase()).repeat(60_000));
   // An operator's program, whose rate nothing bounds: each of its connections has more to do than the others wait for.
   const busy = openMany(50, () => openRaw(gateway.urls.internal, requests, { localAddress: "127.0.0.2" }));
   await until("they are served", generousMs, () => busy.clients.every(({ receivedBytes }) => receivedBytes() > 0));

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { connectTestClient, type TestClient } from "#gateway/testing/test-client.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { ask, readErrorCode, openMany, openRaw, requestOf, type RawClient } from "../support/gateway/raw-call.ts";
+import { ask, readErrorCode, openMany, openRaw, buildRequest, type RawClient } from "../support/gateway/raw-call.ts";
 import {
   holdReads,
   startSmallGateway,
@@ -66,7 +66,7 @@ const account = (of: number) => `0x${String(of).padStart(40, "0")}`;
 const openCalls = (count: number, of: number) =>
   openMany(count, () => {
     opened += 1;
-    return openRaw(internal, requestOf(storage(opened, account(of))), { localAddress: `127.0.0.${of}` });
+    return openRaw(internal, buildRequest(storage(opened, account(of))), { localAddress: `127.0.0.${of}` });
   });
 const tooMany = '"code":-32005,"message":"too many calls wait for the node; try again later"';
 const batchOf = (count: number, from: number) =>
@@ -147,7 +147,7 @@ it("connections to the node whose answers wait for slow clients", async () => {
   held.node.answer(({ method }) => (method === "eth_getStorageAt" ? "z".repeat(answerBytes) : "0x1"));
   const openDeaf = (address: string, count: number, from: number) =>
     openMany(count, (at) => {
-      const client = openRaw(held.url, requestOf(storage(from + at), { address }));
+      const client = openRaw(held.url, buildRequest(storage(from + at), { address }));
       client.socket.pause();
       return client;
     });

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { digestSettings } from "#daemon/settings/digest.ts";
 import { gatewaySettings } from "#gateway/settings.ts";
 import { startBareAnvil } from "../support/node/bare-anvil.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { runGatehouse } from "../support/run-command.ts";
 import { startService, type ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
@@ -28,7 +28,7 @@ describe("gatehouse doctor --drift", () => {
     resources.defer(() => rm(folder, { recursive: true }));
     policyPath = join(folder, "policy.json5");
     await writeFile(policyPath, policy);
-    const [port = 0] = await freePorts(1);
+    const [port = 0] = await findFreePorts(1);
     const anvil = resources.use(await startBareAnvil(port, chainId));
     environment = {
       GATEHOUSE_GATEWAY_NODE_HTTP_URL: anvil.url,

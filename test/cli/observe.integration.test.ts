@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { hasPrometheus, withoutPrometheus } from "../support/prometheus/prometheus.ts";
 
@@ -23,7 +23,7 @@ describe.skipIf(!hasPrometheus)(`the Prometheus of a stack that is killed${witho
   it("ends as well", { timeout: 120_000 }, async () => {
     const folder = mkdtempSync(join(tmpdir(), "gatehouse-observe-"));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-    const [port = 0] = await freePorts(1);
+    const [port = 0] = await findFreePorts(1);
     const module = join(import.meta.dirname, "../../cli/stack/stack-prometheus.ts");
     const args = ["--input-type=module", "--eval", starter, module, String(port), folder];
     const parent = spawn(process.execPath, args, { cwd: root, stdio: "ignore" });

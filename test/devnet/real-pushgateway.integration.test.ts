@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { isOnPath } from "#devnet/pushgateway/real-pushgateway.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { pushProtobuf } from "../support/pushed-protobuf.ts";
 import { startService } from "../support/service-process.ts";
 
@@ -13,7 +13,7 @@ const skipped = isThere ? "" : ` (skipped: ${program} is not on PATH)`;
 const height = 'chain_height{instance="",job="node"} 42';
 
 async function startPushgateway(env: Readonly<Record<string, string>> = {}) {
-  const [port = 0] = await freePorts(1);
+  const [port = 0] = await findFreePorts(1);
   const gateway = await startService("pushgateway", {
     GATEHOUSE_PUSHGATEWAY_LISTEN_PORT: String(port),
     ...env,

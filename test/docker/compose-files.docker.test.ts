@@ -11,7 +11,7 @@ import { composeCommands, startComposeFile, type ComposeProject } from "../suppo
 import { createUniqueName } from "../support/engine/container.ts";
 import { runDocker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { readBalance, createClientFetch, payee } from "../support/payments/paying.ts";
 import { until } from "#daemon/testing/until.ts";
 
@@ -30,7 +30,7 @@ let images: TestImages;
 
 /** What both files request; ports that are free now. */
 async function variables(prefix: string) {
-  const [gateway = 0, status = 0, shop = 0] = await freePorts(3);
+  const [gateway = 0, status = 0, shop = 0] = await findFreePorts(3);
   const env = {
     COMPOSE_PROJECT_NAME: prefix,
     GATEHOUSE_PREFIX: prefix,

@@ -4,7 +4,7 @@ import { startUpkeepContainer } from "../support/engine/upkeep-container.ts";
 import { createUniqueName, type TestContainer } from "../support/engine/container.ts";
 import { runDocker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { until } from "#daemon/testing/until.ts";
 
 const found = await findEngine();
@@ -16,7 +16,7 @@ const engine = found.ok ? found : { url: "", nodeImage: "" };
 async function startNode() {
   const volume = createUniqueName("workspace");
   await runDocker("volume", "create", volume);
-  const [httpPort = 0, webSocketPort = 0] = await freePorts(2);
+  const [httpPort = 0, webSocketPort = 0] = await findFreePorts(2);
   const container = await startServiceContainer({
     image: engine.nodeImage,
     service: "devnet",

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import { hasPrometheus, withoutPrometheus } from "../support/prometheus/prometheus.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { startStack, type RunningStack } from "../support/running-stack.ts";
 import { testBadInput } from "./one-stack/bad-input.ts";
 import { testForeignClients } from "./one-stack/foreign-clients.ts";
@@ -18,7 +18,7 @@ describe("a stack", () => {
   const running = () => stack;
   const besides = () => [overviewUrl, ...(hasPrometheus ? [`${prometheusUrl}/-/ready`] : [])];
   beforeAll(async () => {
-    const [overview = 0, prometheus = 0] = await freePorts(2);
+    const [overview = 0, prometheus = 0] = await findFreePorts(2);
     overviewUrl = `http://127.0.0.1:${overview}/`;
     prometheusUrl = `http://127.0.0.1:${prometheus}`;
     const observed = hasPrometheus ? ["--observe", String(prometheus)] : [];

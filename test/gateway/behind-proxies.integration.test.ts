@@ -11,7 +11,7 @@ import { sendRaw } from "#gateway/testing/raw-exchange.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 import type { BenchProcess } from "../bench/gateway/proxies.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { hastenWaits } from "../support/hastened-waits.ts";
 import { prepareHaproxy, prepareNginx, type StartProxy } from "../support/real-proxy.ts";
@@ -91,7 +91,7 @@ describe.each(ways)("the gateway behind %s", (_, callers, startProxy) => {
         listener: { fastPath },
         callers: { trustedProxies: [proxyAddress], ...callers },
       });
-      const [port = 0] = await freePorts(1);
+      const [port = 0] = await findFreePorts(1);
       proxy = await startProxy({ folder, port, behindPort: new URL(gateway.url).port });
     });
     afterAll(async () => {

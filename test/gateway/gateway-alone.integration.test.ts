@@ -11,7 +11,7 @@ import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { call, post } from "#gateway/testing/test-gateway.ts";
 import { startBareAnvil, type BareAnvil } from "../support/node/bare-anvil.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { runToEnd, startService, type ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
@@ -50,7 +50,7 @@ describe("the gateway alone before a bare anvil", () => {
     });
 
   beforeAll(async () => {
-    [port = 0] = await freePorts(1);
+    [port = 0] = await findFreePorts(1);
     anvil = await startBareAnvil(port, chainId);
     gateway = await startService("gateway", {
       GATEHOUSE_GATEWAY_NODE_HTTP_URL: anvil.url,
@@ -162,7 +162,7 @@ it("names the settings that it needs", async () => {
 });
 
 it.each(["PUBLIC", "LISTEN"])("names the port that is taken (%s_PORT), and ends at once, cleanly", async (name) => {
-  const [port = 0] = await freePorts(1);
+  const [port = 0] = await findFreePorts(1);
   await using _anvil = await startBareAnvil(port, chainId);
   const taken = await runToEnd("gateway", {
     GATEHOUSE_GATEWAY_NODE_HTTP_URL: `http://127.0.0.1:${port}`,
@@ -177,7 +177,7 @@ it.each(["PUBLIC", "LISTEN"])("names the port that is taken (%s_PORT), and ends 
 });
 
 it("does not take a node of another chain for fit", async () => {
-  const [port = 0] = await freePorts(1);
+  const [port = 0] = await findFreePorts(1);
   await using anvil = await startBareAnvil(port, chainId);
   await using gateway = await startService("gateway", {
     GATEHOUSE_GATEWAY_NODE_HTTP_URL: anvil.url,

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { openMany, openRaw, requestOf } from "../support/gateway/raw-call.ts";
+import { openMany, openRaw, buildRequest } from "../support/gateway/raw-call.ts";
 import { startSmallGateway, storage } from "../support/gateway/small-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
@@ -14,7 +14,7 @@ const tier = {
 /** Requests of a client, one behind another. */
 const flood = (client: number) => {
   const requests = Array.from({ length: 2_000 }, (_, at) => storage(client * 10_000 + at));
-  return requests.map((body) => requestOf(body, { address: `192.0.2.${client}` })).join("");
+  return requests.map((body) => buildRequest(body, { address: `192.0.2.${client}` })).join("");
 };
 
 it("a stop is not held up by clients that have sent thousands of requests and take none of the answers", async () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { createApp, type App } from "#daemon/http/app.ts";
-import { openApiDocument, openApiRoute, type Api } from "#daemon/http/open-api.ts";
+import { buildOpenApiDocument, addOpenApiRoute, type Api } from "#daemon/http/open-api.ts";
 import { operationsApi } from "#daemon/http/operations-api.ts";
 import { addOperationsRoutes } from "#daemon/http/operations-listener.ts";
 import { judgeReadiness } from "#daemon/http/readiness.ts";
@@ -30,7 +30,7 @@ const apis: readonly Api[] = [
 const log = pino({ level: "silent" });
 const app = () => createApp({ bodyLimitBytes: 1_024 }, { log });
 
-const contract = () => createApiContract(openApiDocument(facilitatorApi));
+const contract = () => createApiContract(buildOpenApiDocument(facilitatorApi));
 const configuration = () => ({ service: "test", version: "0", settingsSha256: "", files: [] });
 const unasked = () => Promise.reject(new Error("not asked here"));
 const isControl = (operation: string) => operation.includes(" /control");
@@ -45,15 +45,15 @@ function documented({ operations }: Pick<Api, "operations">): readonly string[] 
 
 describe("openApiDocument", () => {
   it.each(apis)("of $title is valid by the schema of OpenAPI 3.1", async (api) => {
-    const result = await new Validator().validate(structuredClone(openApiDocument(api)));
+    const result = await new Validator().validate(structuredClone(buildOpenApiDocument(api)));
     expect(result).toEqual({ valid: true });
   });
 
   it("is served as it is", async () => {
     const routed = app();
-    openApiRoute(routed, facilitatorApi);
+    addOpenApiRoute(routed, facilitatorApi);
     const answer = await routed.request("/openapi.json");
-    expect([answer.status, await answer.json()]).toEqual([200, openApiDocument(facilitatorApi)]);
+    expect([answer.status, await answer.json()]).toEqual([200, buildOpenApiDocument(facilitatorApi)]);
   });
 });
 
@@ -96,7 +96,7 @@ describe("createApiContract", () => {
   });
 
   it("takes any name in a path, and any type that is documented, and no other", () => {
-    const judged = createApiContract(openApiDocument(sidecar));
+    const judged = createApiContract(buildOpenApiDocument(sidecar));
     const asked = { method: "GET", path: "/runbooks/node-down.md" };
     for (const known of ["text/plain", "text/html"]) {
       expect(judged.breach(asked, { status: 200, type: known, body: "" })).toBe(undefined);

@@ -4,7 +4,7 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { inject } from "vitest";
 import { parse } from "yaml";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { tokenAddress } from "#devnet/token/address.ts";
 import { findRecordPath, readRecord, type StackRecord } from "../../cli/stack-upgrade/stack-record.ts";
 import { runDocker } from "../support/engine/docker.ts";
@@ -12,7 +12,7 @@ import type { TestEngine } from "../support/engine/find-engine.ts";
 import { createPulumiStack, type PulumiStack } from "../support/pulumi/pulumi-stack.ts";
 import { removeStack } from "../support/pulumi/remove-stack.ts";
 import { until } from "#daemon/testing/until.ts";
-import { freeHostPorts } from "./host-ports.ts";
+import { findFreeHostPorts } from "./host-ports.ts";
 import {
   buildChainNodeImage,
   buildGatehouseImage,
@@ -53,8 +53,8 @@ export async function deployChainStack(
 ): Promise<ChainStack> {
   if (!engine.ok) throw new Error(engine.message);
   const stack = await createPulumiStack(name, sharedWith?.stack);
-  const ports = await freeHostPorts();
-  const [peerPort = 0] = await freePorts(1);
+  const ports = await findFreeHostPorts();
+  const [peerPort = 0] = await findFreePorts(1);
   const runPulumi = async (...args: readonly string[]) => {
     const { status, output } = await stack.run(...args);
     if (status !== 0) throw new Error(output);

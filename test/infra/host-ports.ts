@@ -1,4 +1,4 @@
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 
 /** The ports that a stack on Docker publishes on its host, by the stack's configuration keys. */
 export type HostPorts = Readonly<
@@ -14,8 +14,8 @@ export type HostPorts = Readonly<
 >;
 
 /** Ports that are free now, one for each key. */
-export async function freeHostPorts(): Promise<HostPorts> {
-  const [gatewayPort = 0, privateGatewayPort = 0, resourceServerPort = 0, ...operations] = await freePorts(6);
+export async function findFreeHostPorts(): Promise<HostPorts> {
+  const [gatewayPort = 0, privateGatewayPort = 0, resourceServerPort = 0, ...operations] = await findFreePorts(6);
   const [resourceServerOperationsPort = 0, statusPort = 0, pushgatewayPort = 0] = operations;
   const published = { gatewayPort, privateGatewayPort, resourceServerPort, resourceServerOperationsPort };
   return { ...published, statusPort, pushgatewayPort };

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { tokenAddress } from "#devnet/token/address.ts";
 import type { PolicyResource } from "#policies/rule.ts";
 import { createUniqueName } from "../support/engine/container.ts";
@@ -68,7 +68,7 @@ const started = (version: string) =>
 describe.skipIf(!found.ok)(`a real node on a real engine${skipReason(found)}`, () => {
   beforeAll(async () => {
     if (!found.ok) throw new Error(found.message);
-    [peerPort = 0] = await freePorts(1);
+    [peerPort = 0] = await findFreePorts(1);
     stack = await runOnEngine(await resourcesOf("0.16.2"), { url: found.url, prefix });
     await started("0.16.2");
   }, 1_200_000);

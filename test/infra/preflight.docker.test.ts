@@ -11,8 +11,8 @@ import { ConfigError } from "#infra/config/config-problem.ts";
 import { startContainer, createUniqueName } from "../support/engine/container.ts";
 import { runDocker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
-import { asConfig, freeHostPorts } from "./host-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
+import { asConfig, findFreeHostPorts } from "./host-ports.ts";
 
 const found = await findEngine();
 const url = found.ok ? found.url : "";
@@ -20,7 +20,7 @@ const url = found.ok ? found.url : "";
 const image = found.ok ? found.nodeImage : "";
 
 const problems = async (config: Readonly<Record<string, string>>, prefix = "gatehouse-other") => {
-  const free = asConfig(await freeHostPorts());
+  const free = asConfig(await findFreeHostPorts());
   const built = { gatehouseImage: image, devnetImage: image, pushgatewayImage: image };
   const parsed = parseConfig({ dockerEngine: url, devAccounts: "true", tokenAddress, ...built, ...free, ...config });
   try {
@@ -47,7 +47,7 @@ describe.skipIf(!found.ok)(`what the engine is queried for before anything is ma
   });
 
   test("names a port that another program listens on", async () => {
-    const [port = 0] = await freePorts(1);
+    const [port = 0] = await findFreePorts(1);
     await using _ = await listening(createServer(), port);
     expect(await problems({ gatewayPort: String(port) })).toEqual([
       `gatewayPort: found ${port}, but another program on this machine listens on it at 127.0.0.1. Free it, or take another one with \`pulumi config set gatewayPort …\`.`,
@@ -55,7 +55,7 @@ describe.skipIf(!found.ok)(`what the engine is queried for before anything is ma
   });
 
   test("names a port that another container publishes, and lets the stack's own keep theirs", async () => {
-    const [port = 0] = await freePorts(1);
+    const [port = 0] = await findFreePorts(1);
     await using container = await startContainer({
       image,
       options: ["--publish", `127.0.0.1:${port}:4022`],

@@ -15,7 +15,7 @@ import { removeStack } from "../support/pulumi/remove-stack.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { startBuyers } from "../support/payments/buyers.ts";
 import { startCallers } from "../support/gateway/callers.ts";
-import { freeHostPorts } from "./host-ports.ts";
+import { findFreeHostPorts } from "./host-ports.ts";
 import { formatSettingsProbe } from "./settings-probe.ts";
 import { buildPushgatewayImage } from "./test-images.ts";
 
@@ -83,7 +83,7 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
   beforeAll(async () => {
     if (!engine.ok) throw new Error(engine.message);
     stack = await createPulumiStack(createUniqueName("up").replace("gatehouse-test-", ""));
-    const ports = await freeHostPorts();
+    const ports = await findFreeHostPorts();
     const [gateway, resourceServer, pushgateway] = [
       ports.gatewayPort,
       ports.resourceServerPort,

@@ -6,13 +6,13 @@ import { delimiter, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { tokenAddress } from "#devnet/token/address.ts";
 import { createUniqueName } from "../support/engine/container.ts";
 import { runDocker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { removeStack } from "../support/pulumi/remove-stack.ts";
-import { asConfig, freeHostPorts } from "./host-ports.ts";
+import { asConfig, findFreeHostPorts } from "./host-ports.ts";
 import { waitUntilStackSettles } from "./settled-stack.ts";
 import { buildChainNodeImage, buildGatehouseImage, testNodeUser, type ChainNodeBehaviour } from "./test-images.ts";
 
@@ -87,8 +87,8 @@ describe.skipIf(!found.ok)(`an upgrade of a stack on a real engine${skipReason(f
     await mkdir(join(directory, "bin"));
     await writeFile(join(directory, "bin/pulumi"), standIn);
     await chmod(join(directory, "bin/pulumi"), 0o755);
-    const ports = await freeHostPorts();
-    const [peerPort = 0] = await freePorts(1);
+    const ports = await findFreeHostPorts();
+    const [peerPort = 0] = await findFreePorts(1);
     const config = {
       target: "docker",
       dockerEngine: found.url,

@@ -2,7 +2,7 @@ import { tokenAddress } from "#devnet/token/address.ts";
 import { runOnEngine, type EngineStack } from "../support/engine/engine-stack.ts";
 import { createUniqueName } from "../support/engine/container.ts";
 import { listDeployedResources } from "./deployed-resources.ts";
-import { asConfig, freeHostPorts } from "./host-ports.ts";
+import { asConfig, findFreeHostPorts } from "./host-ports.ts";
 import type { TestImages } from "./test-images.ts";
 
 /** What the Pulumi program deploys to Docker, on an engine without Pulumi. */
@@ -27,7 +27,7 @@ export async function startTestStack(
   more: Readonly<Record<string, string>> = {},
 ): Promise<TestStack> {
   const prefix = createUniqueName("stack");
-  const ports = await freeHostPorts();
+  const ports = await findFreeHostPorts();
   const config = {
     dockerEngine: url,
     devAccounts: "true",

@@ -4,7 +4,7 @@ import { openPostgresStore } from "#daemon/sql/postgres-store.ts";
 import { Secret } from "#daemon/secrets/secret.ts";
 import type { Migrations } from "#daemon/sql/sqlite.ts";
 import { StoreError } from "#daemon/sql/store.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { explainMissingPostgres, startPostgres, type PostgresServer } from "../support/postgres.ts";
 
@@ -49,7 +49,7 @@ describe.skipIf(missing !== undefined)(`PostgreSQL store${missing === undefined 
   });
 
   it("says in one line what keeps it from starting, and never the password", async () => {
-    const [port = 0] = await freePorts(1);
+    const [port = 0] = await findFreePorts(1);
     const messages = await Promise.all(
       [
         `postgresql://gatehouse:hidden@127.0.0.1:${port}/ledger`,

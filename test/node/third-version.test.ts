@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { monitorSettings } from "#devnet/monitor/monitor-settings.ts";
+import { readMonitorSettings } from "#devnet/monitor/monitor-settings.ts";
 import { formatNodeConf } from "#devnet/workspace/node-conf-template.ts";
 import { locateWorkspace } from "#devnet/workspace/workspace.ts";
 import { buildDevnetConfSeed, buildNodeConfSeed } from "#infra/services/node/node-conf.ts";
@@ -7,7 +7,13 @@ import type { Desired } from "#node/conf/monitor-values.ts";
 import { isRightForSomeVersion } from "#node/conf/right-for-some-version.ts";
 import { deriveMeaning } from "#node/conf/meaning.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
-import { nodeReleases, parseNodeVersion, releaseOfText, type MonitorKeys, type NodeReleases } from "#node/versions.ts";
+import {
+  nodeReleases,
+  parseNodeVersion,
+  findReleaseOfText,
+  type MonitorKeys,
+  type NodeReleases,
+} from "#node/versions.ts";
 import { lintNodeConfiguration } from "#policies/node-configuration.ts";
 import { plan } from "#sidecar/upkeep/plan/plan.ts";
 import { readDocument } from "#node/testing/read-document.ts";
@@ -28,7 +34,7 @@ const releases: NodeReleases = [
 const fallback = { jobName: "made-up", pushPort: 9091, pushIntervalSeconds: 10 };
 const desired: Desired = { monitor: { enabled: true, fallback }, prune: { enabled: true }, json5: "refuse" };
 const values = { enabled: true, jobName: "node-7", pushAddress: "10.0.0.1", pushIntervalSeconds: 5, pushPort: 9292 };
-const keysOf = (version: string) => releaseOfText(version).monitorKeys;
+const keysOf = (version: string) => findReleaseOfText(version).monitorKeys;
 const pamirKeys = keysOf("0.15.0");
 const storageKeys = keysOf("0.16.2");
 
@@ -140,9 +146,9 @@ test("the devnet writes a node.conf with the new names, and its node reads those
   const ports = { http: 18_100, webSocket: 18_200, rpc: 20_000, tcp: 19_000 };
   const text = formatNodeConf({ version, workspace, hostIp: "127.0.0.1", ports, monitor: target }, releases);
   expect(monitorOf(text)).toEqual(named(lagoonKeys));
-  expect(monitorSettings(version, named(lagoonKeys), releases)).toEqual(target);
-  expect(monitorSettings(version, named(storageKeys), releases)).toBeUndefined();
-  expect(monitorSettings("0.98.0", named(lagoonKeys), releases)).toBeUndefined();
+  expect(readMonitorSettings(version, named(lagoonKeys), releases)).toEqual(target);
+  expect(readMonitorSettings(version, named(storageKeys), releases)).toBeUndefined();
+  expect(readMonitorSettings("0.98.0", named(lagoonKeys), releases)).toBeUndefined();
 });
 
 test("a deployment writes it, for the devnet and for a real node", () => {

@@ -31,7 +31,7 @@ export type Span = Readonly<{ from: number; to: number; end: number }>;
 export const trouble: Span = { from: 10, to: 60, end: 90 };
 
 /** A series of a metric of the catalogue at the case's target. */
-export function sample<N extends SeriesName>(
+export function buildSample<N extends SeriesName>(
   name: N,
   labels: Readonly<Record<LabelOf<N>, string>>,
   values: string,
@@ -63,14 +63,14 @@ export function buildPhases(usual: string, bad: string, { from, to, end }: Span 
 /** A condition that is wrong for a reason in a span. */
 export function buildWrong(type: string, reason: string, span: Span = trouble): readonly InputSeries[] {
   return [
-    sample("gatehouse_condition", { type }, buildPhases("1", "0", span)),
-    sample("gatehouse_condition_info", { type, reason }, buildPhases("_", "1", span)),
+    buildSample("gatehouse_condition", { type }, buildPhases("1", "0", span)),
+    buildSample("gatehouse_condition_info", { type, reason }, buildPhases("_", "1", span)),
   ];
 }
 
 /** An upgrade that is under way in a span. */
 export function buildUpgrading(span: Span): InputSeries {
-  return sample(
+  return buildSample(
     "gatehouse_condition_info",
     { type: "UpgradeProved", reason: "Upgrading" },
     buildPhases("_", "1", span),

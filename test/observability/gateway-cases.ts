@@ -1,14 +1,14 @@
-import { buildPhases, sample, target, type AlertCase, type InputSeries } from "./alert-case.ts";
+import { buildPhases, buildSample, target, type AlertCase, type InputSeries } from "./alert-case.ts";
 
 const who = target.instance;
 const method = "eth_call";
 const tier = "public";
 const calls = (outcome: string, values: string): InputSeries =>
-  sample("gatehouse_gateway_call_duration_seconds_count", { method, tier, outcome }, values);
+  buildSample("gatehouse_gateway_call_duration_seconds_count", { method, tier, outcome }, values);
 const quick = (values: string): InputSeries =>
-  sample("gatehouse_gateway_call_duration_seconds_bucket", { method, tier, outcome: "node", le: "0.5" }, values);
+  buildSample("gatehouse_gateway_call_duration_seconds_bucket", { method, tier, outcome: "node", le: "0.5" }, values);
 const limited = (limit: string, values: string): InputSeries =>
-  sample("gatehouse_gateway_limited_total", { limit, tier }, values);
+  buildSample("gatehouse_gateway_limited_total", { limit, tier }, values);
 
 /** A counter that rises by one rate, by another, and by the first again, whose spans are given in minutes. */
 function rising(spans: readonly (readonly [perMinute: number, minutes: number])[]): string {
@@ -106,7 +106,10 @@ export const gatewayCases: readonly AlertCase[] = [
   },
   {
     alert: "GatehouseGatewayLinkLost",
-    series: [sample("gatehouse_gateway_link_open", {}, buildPhases("1", "0")), sample("gatehouse_node_up", {}, "1x90")],
+    series: [
+      buildSample("gatehouse_gateway_link_open", {}, buildPhases("1", "0")),
+      buildSample("gatehouse_node_up", {}, "1x90"),
+    ],
     silentAt: [9, 12],
     firesAt: 14,
     resolvedAt: 61,
@@ -114,8 +117,8 @@ export const gatewayCases: readonly AlertCase[] = [
     summary: `The gateway ${who} has no WebSocket to its node (0 links).`,
     nearMiss: {
       series: [
-        sample("gatehouse_gateway_link_open", {}, buildPhases("1", "0")),
-        sample("gatehouse_node_up", {}, buildPhases("1", "0")),
+        buildSample("gatehouse_gateway_link_open", {}, buildPhases("1", "0")),
+        buildSample("gatehouse_node_up", {}, buildPhases("1", "0")),
       ],
       silentAt: [14, 40],
     },

@@ -1,7 +1,7 @@
 import {
   buildConditionCase,
   buildPhases,
-  sample,
+  buildSample,
   target,
   trouble,
   buildUpgrading,
@@ -10,7 +10,7 @@ import {
 } from "./alert-case.ts";
 
 const who = target.instance;
-const up = (values: string) => sample("gatehouse_node_up", {}, values);
+const up = (values: string) => buildSample("gatehouse_node_up", {}, values);
 const steady = (value: number) => `${value}x${trouble.end}`;
 const gibibyte = 2 ** 30;
 /** Half a year of steps would be slow: ten minutes between two samples are too far for Prometheus, four are not. */
@@ -74,7 +74,7 @@ export const nodeCases: readonly AlertCase[] = [
     type: "HeightAdvancing",
     reason: "Stalled",
     forMinutes: 3,
-    others: [sample("gatehouse_node_height_unchanged_seconds", {}, steady(240)), up(steady(1))],
+    others: [buildSample("gatehouse_node_height_unchanged_seconds", {}, steady(240)), up(steady(1))],
     summary: `The node behind ${who} has had no new block for 4m 0s: Stalled.`,
   }),
   {
@@ -83,14 +83,14 @@ export const nodeCases: readonly AlertCase[] = [
       type: "HeightAdvancing",
       reason: "NoNewBlock",
       forMinutes: 3,
-      others: [sample("gatehouse_node_height_unchanged_seconds", {}, steady(240)), up(steady(1))],
+      others: [buildSample("gatehouse_node_height_unchanged_seconds", {}, steady(240)), up(steady(1))],
       summary: `The node behind ${who} has had no new block for 4m 0s: NoNewBlock.`,
     }),
     // A node that does not answer is down, and has its own alert.
     nearMiss: {
       series: [
         ...buildWrong("HeightAdvancing", "NoNewBlock"),
-        sample("gatehouse_node_height_unchanged_seconds", {}, steady(240)),
+        buildSample("gatehouse_node_height_unchanged_seconds", {}, steady(240)),
         up(buildPhases("1", "0")),
       ],
       silentAt: [14, 30, 59],
@@ -101,7 +101,7 @@ export const nodeCases: readonly AlertCase[] = [
     type: "HeightCurrent",
     reason: "Behind",
     forMinutes: 10,
-    others: [sample("gatehouse_node_lag_blocks", {}, steady(120))],
+    others: [buildSample("gatehouse_node_lag_blocks", {}, steady(120))],
     summary: `The node behind ${who} is 120 blocks behind the references.`,
   }),
   buildConditionCase({
@@ -125,7 +125,7 @@ export const nodeCases: readonly AlertCase[] = [
     stepMinutes: wide.stepMinutes,
     // 100 GiB, of which 2 GiB an hour go from the tenth hour on; at the 30th somebody makes it twice as large.
     series: [
-      sample(
+      buildSample(
         "gatehouse_node_disk_free_bytes",
         {},
         `${100 * gibibyte}x${wide.hours(10)} ${100 * gibibyte}-${(2 * gibibyte) / 15}x${wide.hours(20)} ${400 * gibibyte}x${wide.hours(20)}`,
@@ -139,7 +139,11 @@ export const nodeCases: readonly AlertCase[] = [
     nearMiss: {
       // Half a GiB an hour lasts for eight days.
       series: [
-        sample("gatehouse_node_disk_free_bytes", {}, `${100 * gibibyte}-${(0.5 * gibibyte) / 15}x${wide.hours(24)}`),
+        buildSample(
+          "gatehouse_node_disk_free_bytes",
+          {},
+          `${100 * gibibyte}-${(0.5 * gibibyte) / 15}x${wide.hours(24)}`,
+        ),
       ],
       silentAt: [60, 8 * 60, 12 * 60],
     },
@@ -149,7 +153,7 @@ export const nodeCases: readonly AlertCase[] = [
     type: "DiskSpaceLeft",
     reason: "Low",
     forMinutes: 5,
-    others: [sample("gatehouse_node_disk_free_bytes", {}, steady(3 * gibibyte))],
+    others: [buildSample("gatehouse_node_disk_free_bytes", {}, steady(3 * gibibyte))],
     summary: `The data disk of the node behind ${who} has 3GiB left: Low.`,
   }),
   buildConditionCase({
@@ -157,7 +161,7 @@ export const nodeCases: readonly AlertCase[] = [
     type: "VolumeLargeEnough",
     reason: "AtCeiling",
     forMinutes: 10,
-    others: [sample("gatehouse_volume_requested_bytes", {}, steady(500 * gibibyte))],
+    others: [buildSample("gatehouse_volume_requested_bytes", {}, steady(500 * gibibyte))],
     summary: `The volume of the node behind ${who} needs to grow beyond its ceiling; it has 500GiB.`,
   }),
 ];

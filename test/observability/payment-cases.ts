@@ -1,21 +1,21 @@
 import type { SeriesName } from "#infra/observability/series-name.ts";
-import { buildPhases, sample, target, type AlertCase, type InputSeries } from "./alert-case.ts";
+import { buildPhases, buildSample, target, type AlertCase, type InputSeries } from "./alert-case.ts";
 
 const who = target.instance;
 const step = { stepMinutes: 4, hours: (count: number) => count * 15 };
-const balance = (values: string): InputSeries => sample("gatehouse_facilitator_signer_balance_native", {}, values);
-const settler = (values: string): InputSeries => sample("gatehouse_facilitator_settler", {}, values);
+const balance = (values: string): InputSeries => buildSample("gatehouse_facilitator_signer_balance_native", {}, values);
+const settler = (values: string): InputSeries => buildSample("gatehouse_facilitator_settler", {}, values);
 const verified = (outcome: string, values: string): InputSeries =>
-  sample("gatehouse_facilitator_verify_duration_seconds_count", { outcome }, values);
+  buildSample("gatehouse_facilitator_verify_duration_seconds_count", { outcome }, values);
 const settled = (values: string): InputSeries =>
-  sample("gatehouse_facilitator_settle_duration_seconds_count", { outcome: "settled" }, values);
-const oldest = (values: string) => sample("gatehouse_facilitator_oldest_settlement_seconds", {}, values);
-const pending = (values: string): InputSeries => sample("gatehouse_facilitator_settlements_pending", {}, values);
-const signerCheck = (values: string): InputSeries => sample("gatehouse_ready_check", { check: "signer" }, values);
+  buildSample("gatehouse_facilitator_settle_duration_seconds_count", { outcome: "settled" }, values);
+const oldest = (values: string) => buildSample("gatehouse_facilitator_oldest_settlement_seconds", {}, values);
+const pending = (values: string): InputSeries => buildSample("gatehouse_facilitator_settlements_pending", {}, values);
+const signerCheck = (values: string): InputSeries => buildSample("gatehouse_ready_check", { check: "signer" }, values);
 
-const mismatches = (values: string): InputSeries => sample("gatehouse_facilitator_ledger_mismatches", {}, values);
+const mismatches = (values: string): InputSeries => buildSample("gatehouse_facilitator_ledger_mismatches", {}, values);
 const compared = (values: string): InputSeries =>
-  sample("gatehouse_facilitator_ledger_compared_timestamp_seconds", {}, values);
+  buildSample("gatehouse_facilitator_ledger_compared_timestamp_seconds", {}, values);
 
 /** A series of another replica of the same facilitator. */
 const ofOther = (name: SeriesName, values: string): InputSeries => [

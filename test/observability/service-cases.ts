@@ -2,7 +2,7 @@ import {
   buildConditionCase,
   buildPhases,
   buildWrong,
-  sample,
+  buildSample,
   target,
   buildUpSample,
   type AlertCase,
@@ -10,7 +10,7 @@ import {
 
 const who = target.instance;
 const build = (service: string, values: string) =>
-  sample("gatehouse_build_info", { service, version: "0.1.0", node: "v26" }, values);
+  buildSample("gatehouse_build_info", { service, version: "0.1.0", node: "v26" }, values);
 /** Prometheus's own metric of a target that was scraped with the label of its service. */
 const labelled = (name: string, service: string) =>
   `${name}{job="${target.job}",instance="${who}",gatehouse="${service}"}`;
@@ -110,13 +110,13 @@ export const serviceCases: readonly AlertCase[] = [
   },
   {
     alert: "GatehouseClockDrift",
-    series: [sample("gatehouse_time_seconds", {}, "0+60x9 720+60x49 3600+60x30")],
+    series: [buildSample("gatehouse_time_seconds", {}, "0+60x9 720+60x49 3600+60x30")],
     silentAt: [9, 19],
     firesAt: 21,
     resolvedAt: 61,
     labels: target,
     summary: `The clock of ${who} and Prometheus's clock differ by 2m 0s.`,
-    nearMiss: { series: [sample("gatehouse_time_seconds", {}, "5+60x90")], silentAt: [21, 60] },
+    nearMiss: { series: [buildSample("gatehouse_time_seconds", {}, "5+60x90")], silentAt: [21, 60] },
   },
   ...(["Expired", "NotYetValid", "WrongName", "Untrusted"] as const).map((reason) => ({
     ...buildConditionCase({
@@ -142,7 +142,7 @@ export const serviceCases: readonly AlertCase[] = [
   {
     alert: "GatehouseCertificateNotSeen",
     series: [
-      sample("gatehouse_condition_info", { type: "CertificateValid", reason: "NotSeen" }, buildPhases("_", "1")),
+      buildSample("gatehouse_condition_info", { type: "CertificateValid", reason: "NotSeen" }, buildPhases("_", "1")),
     ],
     silentAt: [9, 39],
     firesAt: 41,
@@ -151,7 +151,7 @@ export const serviceCases: readonly AlertCase[] = [
     summary: `A public URL that ${who} watches shows no certificate (NotSeen).`,
     nearMiss: {
       series: [
-        sample(
+        buildSample(
           "gatehouse_condition_info",
           { type: "CertificateValid", reason: "NotSeen" },
           buildPhases("_", "1", { from: 10, to: 35, end: 90 }),
@@ -162,7 +162,7 @@ export const serviceCases: readonly AlertCase[] = [
   },
   {
     alert: "GatehouseFileRefused",
-    series: [sample("gatehouse_file_in_force", { setting: "gateway.policyPath" }, buildPhases("1", "0"))],
+    series: [buildSample("gatehouse_file_in_force", { setting: "gateway.policyPath" }, buildPhases("1", "0"))],
     silentAt: [9, 11],
     firesAt: 13,
     resolvedAt: 61,
@@ -170,7 +170,7 @@ export const serviceCases: readonly AlertCase[] = [
     summary: `The file of gateway.policyPath at ${who} is refused (0 of 1): what stood there before is in force.`,
     nearMiss: {
       series: [
-        sample(
+        buildSample(
           "gatehouse_file_in_force",
           { setting: "gateway.policyPath" },
           buildPhases("1", "0", { from: 10, to: 11, end: 90 }),

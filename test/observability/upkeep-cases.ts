@@ -1,7 +1,7 @@
 import {
   buildConditionCase,
   buildPhases,
-  sample,
+  buildSample,
   target,
   trouble,
   buildUpgrading,
@@ -25,7 +25,7 @@ export const upkeepCases: readonly AlertCase[] = [
     labels: { type: "Unheld" },
     reason: "Held",
     forMinutes: 1,
-    others: [sample("gatehouse_command_info", { verb: "resume", command: resume }, `1x${trouble.end}`)],
+    others: [buildSample("gatehouse_command_info", { verb: "resume", command: resume }, `1x${trouble.end}`)],
     summary: `A restart of the node behind ${who} went wrong and was rolled back (0 of 1): Held.`,
   }),
   buildConditionCase({
@@ -67,7 +67,7 @@ export const upkeepCases: readonly AlertCase[] = [
     type: "RestartSettled",
     reason: "BudgetExhausted",
     forMinutes: 1,
-    others: [sample("gatehouse_node_restarts_in_last_hour", {}, `3x${trouble.end}`)],
+    others: [buildSample("gatehouse_node_restarts_in_last_hour", {}, `3x${trouble.end}`)],
     summary: `The sidecar ${who} has restarted its node 3 times within an hour and stops doing so.`,
   }),
   buildConditionCase({
@@ -93,7 +93,7 @@ export const upkeepCases: readonly AlertCase[] = [
     alert: "GatehouseNotLookedAfter",
     // A pass each minute but in the trouble; the clock begins at 0.
     series: [
-      sample(
+      buildSample(
         "gatehouse_upkeep_last_success_timestamp_seconds",
         {},
         `0+60x${trouble.from - 1} 540x${trouble.to - trouble.from - 1} 3600+60x30`,
@@ -105,7 +105,7 @@ export const upkeepCases: readonly AlertCase[] = [
     labels: target,
     summary: `The sidecar ${who} has made no whole pass for 5m 0s.`,
     nearMiss: {
-      series: [sample("gatehouse_upkeep_last_success_timestamp_seconds", {}, `0+60x${trouble.end}`)],
+      series: [buildSample("gatehouse_upkeep_last_success_timestamp_seconds", {}, `0+60x${trouble.end}`)],
       silentAt: [14, 40, 80],
     },
   },
@@ -113,7 +113,7 @@ export const upkeepCases: readonly AlertCase[] = [
     alert: "GatehouseNotLookedAfter",
     of: "a sidecar that never made a pass",
     series: [
-      sample("gatehouse_upkeep_last_success_timestamp_seconds", {}, `0x59 3600+60x30`),
+      buildSample("gatehouse_upkeep_last_success_timestamp_seconds", {}, `0x59 3600+60x30`),
       startedAt(`${trouble.from * 60}x${trouble.end}`),
     ],
     silentAt: [9, 12, 15],
@@ -124,7 +124,7 @@ export const upkeepCases: readonly AlertCase[] = [
     // The first pass takes four minutes.
     nearMiss: {
       series: [
-        sample("gatehouse_upkeep_last_success_timestamp_seconds", {}, `_x10 0x3 840+60x70`),
+        buildSample("gatehouse_upkeep_last_success_timestamp_seconds", {}, `_x10 0x3 840+60x70`),
         startedAt(`_x10 ${trouble.from * 60}x80`),
       ],
       silentAt: [12, 13, 15, 40],
@@ -133,9 +133,9 @@ export const upkeepCases: readonly AlertCase[] = [
   {
     alert: "GatehouseNotRight",
     series: [
-      sample("gatehouse_verdict", { level: "right" }, buildPhases("1", "0")),
-      sample("gatehouse_verdict", { level: "wrong" }, `0x9 1x9 0x39 0x30`),
-      sample("gatehouse_verdict", { level: "down" }, `0x9 0x9 1x39 0x30`),
+      buildSample("gatehouse_verdict", { level: "right" }, buildPhases("1", "0")),
+      buildSample("gatehouse_verdict", { level: "wrong" }, `0x9 1x9 0x39 0x30`),
+      buildSample("gatehouse_verdict", { level: "down" }, `0x9 0x9 1x39 0x30`),
     ],
     silentAt: [9, 24],
     // Down is worse than wrong and does not begin the fifteen minutes again.
@@ -143,6 +143,9 @@ export const upkeepCases: readonly AlertCase[] = [
     resolvedAt: 61,
     labels: target,
     summary: `The sidecar ${who} calls its node down (1 of 1).`,
-    nearMiss: { series: [sample("gatehouse_verdict", { level: "working" }, `1x${trouble.end}`)], silentAt: [26, 60] },
+    nearMiss: {
+      series: [buildSample("gatehouse_verdict", { level: "working" }, `1x${trouble.end}`)],
+      silentAt: [26, 60],
+    },
   },
 ];

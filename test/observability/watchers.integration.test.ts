@@ -14,7 +14,7 @@ import { filesDirectory } from "#infra/services/service-spec.ts";
 import { sidecarSpec } from "#infra/services/sidecar-spec.ts";
 import { stackArgs } from "#infra/services/stack-specs.ts";
 import { parseConfig } from "#infra/stack-config.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { hasPromtool, runPromtool, runProgram, withoutPromtool } from "../support/prometheus/promtool.ts";
 
@@ -151,7 +151,7 @@ describe.skipIf(!hasPromtool || !hasAmtool)("the programs themselves, where they
     async (name) => {
       const folder = await mkdtemp(join(tmpdir(), "gatehouse-watcher-"));
       onTestFinished(() => rm(folder, { recursive: true, force: true }));
-      const [port = 0] = await freePorts(1);
+      const [port = 0] = await findFreePorts(1);
       const files = filesOf(name);
       for (const [file, text] of Object.entries(files)) await writeFile(join(folder, file), text, { mode: 0o400 });
       const args = (specsOf()(name)?.arguments ?? []).map((argument) =>

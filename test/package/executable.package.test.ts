@@ -8,7 +8,7 @@ import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { startBareAnvil } from "../support/node/bare-anvil.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { startService } from "../support/service-process.ts";
 import { root } from "../style/rooms.ts";
 import { makeArtifacts } from "./artifacts.ts";
@@ -110,7 +110,7 @@ it("guards a node: health, page with its style, runbooks, RPC; and ends when it 
 });
 
 it("guards the RPC of any node, as a service that systemd starts by the file itself", async () => {
-  const [port = 0] = await freePorts(1);
+  const [port = 0] = await findFreePorts(1);
   await using node = await startBareAnvil(port, 31_337);
   const settings = { GATEHOUSE_GATEWAY_NODE_HTTP_URL: node.url, GATEHOUSE_GATEWAY_NODE_CHAIN_ID: "31337" };
   const installed = await gatehouse(["install-service", "gateway", "--root", join(folder, "host"), "--yes"], settings);

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { request, type IncomingMessage } from "node:http";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { BenchProcess } from "../bench/gateway/proxies.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { prepareHaproxy, type StartProxy } from "../support/real-proxy.ts";
 import { openMarket, signPaymentFor, createTemporaryFolder, findUrl, type Market } from "../support/payments/shop.ts";
 
@@ -47,7 +47,7 @@ it.each(ways)("gives the upstream the client's address behind a HAProxy with %s"
   await using folder = await createTemporaryFolder();
   const trusted = { GATEHOUSE_RESOURCE_SERVER_LISTEN_TRUSTED_PROXIES: "127.0.0.1" };
   await using shop = await market.openShop(folder.path, { ...trusted, ...env });
-  const [port = 0] = await freePorts(1);
+  const [port = 0] = await findFreePorts(1);
   const place = { folder: folder.path, port, behindPort: new URL(findUrl(shop)).port };
   await using proxy: BenchProcess = await startProxy(place);
   market.upstream.behave("data");

@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { decodePaymentResponseHeader } from "@x402/core/http";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { payingFetch } from "#client/paying-fetch.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
 import {
@@ -45,7 +45,7 @@ async function metric(shop: ServiceProcess, line: string): Promise<boolean> {
 
 describe("kill -9 of the resource server", () => {
   it("while the response is on its way: the same payment gets it, once, and is charged once", async () => {
-    const [port = 0] = await freePorts(1);
+    const [port = 0] = await findFreePorts(1);
     const fixedPort = { GATEHOUSE_RESOURCE_SERVER_LISTEN_PORT: String(port) };
     const shop = await market.openShop(folder.path, fixedPort);
     const url = `${findUrl(shop)}/data`;
@@ -144,7 +144,7 @@ describe("a client that does not read its response", () => {
 
 describe("a client of this project", () => {
   it("gets what it paid for although the server is killed and started again meanwhile", async () => {
-    const [port = 0] = await freePorts(1);
+    const [port = 0] = await findFreePorts(1);
     const fixedPort = { GATEHOUSE_RESOURCE_SERVER_LISTEN_PORT: String(port) };
     const shop = await market.openShop(folder.path, fixedPort);
     const events: string[] = [];
@@ -172,7 +172,7 @@ describe("a client of this project", () => {
 
 describe("a facilitator that is not what it should be", () => {
   it("unreachable: 503 with Retry-After, nothing is charged, and the reason is not shown", async () => {
-    const [nowhere = 0] = await freePorts(1);
+    const [nowhere = 0] = await findFreePorts(1);
     await using shop = await market.openShop(folder.path, {
       GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: `http://127.0.0.1:${nowhere}`,
     });

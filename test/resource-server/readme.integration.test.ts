@@ -6,7 +6,7 @@ import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { locateStateDirectory } from "../../cli/stack/state-directory.ts";
 import { createStackCommand } from "../../cli/commands/stack-command.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { readShellBlocks } from "../support/readme-blocks.ts";
 import { until } from "#daemon/testing/until.ts";
 import { openMarket, payee, payer, createTemporaryFolder, type Market } from "../support/payments/shop.ts";
@@ -36,7 +36,7 @@ const port = (url: string) => new URL(url).port;
 
 /** A block as it stands, at other ports than the default ones, which something else may have. */
 async function atFreePorts(): Promise<(block: string) => string> {
-  const [listen = 0, operations = 0] = await freePorts(2);
+  const [listen = 0, operations = 0] = await findFreePorts(2);
   const ports: Readonly<Record<string, string>> = {
     "127.0.0.1:3000": `127.0.0.1:${port(market.facilitator.url)}`,
     "127.0.0.1:4022": `127.0.0.1:${port(market.upstream.url)}`,

@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { ownCommand } from "#daemon/command-line/own-command.ts";
+import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { createFakeNode, driftedConfig, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { buildEnvironment, startOwnedNode, waitUntilSettled, waitForReason } from "../support/node/owned-node.ts";
 import { runGatehouse } from "../support/run-command.ts";
@@ -40,7 +40,7 @@ test("first contact changes nothing: the plan is shown everywhere, adopt carries
   await using node = await createFakeNode();
   await node.start();
   const state = join(node.workspace, ".gatehouse");
-  const command = `${ownCommand()} adopt --state-directory ${state}`;
+  const command = `${formatOwnCommand()} adopt --state-directory ${state}`;
   await using first = await startService("sidecar", firstContact(node));
   const url = first.urls["sidecar"];
   const waiting = await waitForReason(url, "Adopted", "WaitingForAdopt");

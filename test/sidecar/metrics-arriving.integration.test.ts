@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { isOnPath, startRealPushgateway } from "#devnet/pushgateway/real-pushgateway.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { startDevnetWorkspace } from "../support/node/devnet-workspace.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 
 const program = "prometheus-pushgateway";
 const isThere = await isOnPath(program);
@@ -24,7 +24,7 @@ async function monitorAsBefore(configPath: string, pushPort: number): Promise<vo
 
 describe.skipIf(!isThere)(`over Prometheus's own Pushgateway${skipped}`, () => {
   test("metrics are missing while the node runs with keys of another version, and arrive once it has the right ones", async () => {
-    const [pushPort = 0] = await freePorts(1);
+    const [pushPort = 0] = await findFreePorts(1);
     await using gateway = await startRealPushgateway({
       program,
       host: "127.0.0.1",

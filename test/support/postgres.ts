@@ -5,7 +5,7 @@ import { userInfo } from "node:os";
 import { delimiter, join } from "node:path";
 import { Client } from "pg";
 import { within } from "#daemon/time.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { until } from "#daemon/testing/until.ts";
 import { isExecutable } from "./is-executable.ts";
 
@@ -53,7 +53,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     encoding: "utf8",
   });
   if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
-  const [port = 0] = await freePorts(1);
+  const [port = 0] = await findFreePorts(1);
   const admin = `postgresql://postgres@localhost:${port}/postgres?host=${data}`;
   let end: (() => Promise<void>) | undefined;
   const start = async (): Promise<void> => {

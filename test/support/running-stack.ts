@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { until } from "#daemon/testing/until.ts";
 import { gatehouseProgram } from "./programs/place.ts";
 
@@ -41,7 +41,7 @@ export type RunningStack = AsyncDisposable &
 
 /** Ports that are free now, as the environment variables that the stack's services read. */
 export async function findStackPorts(): Promise<Readonly<{ ports: StackPorts; env: Record<string, string> }>> {
-  const free = await freePorts(10);
+  const free = await findFreePorts(10);
   const [node = 0, nodeWebSocket = 0, pushgateway = 0, sidecar = 0, gateway = 0, facilitator = 0] = free;
   const [resourceServer = 0, resourceServerOperations = 0, upstream = 0, facilitatorOperations = 0] = free.slice(6);
   const sellers = { facilitator, facilitatorOperations, resourceServer, resourceServerOperations, upstream };

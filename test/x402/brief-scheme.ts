@@ -6,7 +6,7 @@ import { z } from "zod";
 import { evmAddress } from "#x402/exact/payload.ts";
 import type { Hex } from "#x402/hex.ts";
 import { parsePart } from "#x402/malformed-payment-error.ts";
-import { priceToAmount } from "#x402/price.ts";
+import { convertPriceToAmount } from "#x402/price.ts";
 import { isRefusal, reason } from "#x402/reason.ts";
 import type { Order, Scheme, Transfers } from "#x402/scheme.ts";
 import { toSignedPayment } from "#x402/signed-payment.ts";
@@ -40,7 +40,7 @@ export const brief: Scheme<BriefPayment> = {
   digest: (payment) => hash("sha256", Object.values(payment).join("\n")),
   expiresAt: ({ until }) => Number(until),
   quote: async (price, { address, name, version }) => ({
-    amount: priceToAmount(price),
+    amount: convertPriceToAmount(price),
     asset: address,
     extra: { name, version },
   }),

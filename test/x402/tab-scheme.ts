@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { z } from "zod";
 import { answerValidUnless } from "#x402/answer.ts";
 import { parsePart } from "#x402/malformed-payment-error.ts";
-import { priceToAmount } from "#x402/price.ts";
+import { convertPriceToAmount } from "#x402/price.ts";
 import { reason } from "#x402/reason.ts";
 import type { Scheme } from "#x402/scheme.ts";
 
@@ -39,7 +39,7 @@ export function createTabScheme(word: string): TabScheme {
     digest: (payment) => hash("sha256", Object.values(payment).join("\n")),
     expiresAt: () => 4_000_000_000,
     quote: async (price, { address }) => ({
-      amount: String(2n * BigInt(priceToAmount(price))),
+      amount: String(2n * BigInt(convertPriceToAmount(price))),
       asset: address,
       extra: { tab: "open" },
     }),

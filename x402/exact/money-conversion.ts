@@ -1,6 +1,6 @@
 import { ExactEvmScheme } from "@x402/evm/exact/server";
 import type { AssetAmount, MoneyParser, Network, SchemeNetworkServer } from "@x402/core/types";
-import { priceToAmount } from "../price.ts";
+import { convertPriceToAmount } from "../price.ts";
 import type { ChargedToken } from "../scheme.ts";
 
 /**
@@ -11,7 +11,7 @@ export function createMoneyConversion(token: ChargedToken): (price: string, netw
   return (price, network) =>
     network === token.network
       ? {
-          amount: priceToAmount(price),
+          amount: convertPriceToAmount(price),
           asset: token.address,
           extra: { token: token.name, name: token.name, version: token.version },
         }

@@ -16,10 +16,10 @@ export const certificateCheck: Check = async ({ services, publicUrls, clock }) =
       look("public URL", "skipped", "nobody named one; --public https://rpc.example has its certificate looked at"),
     ];
   }
-  return (await Promise.all([...urls].map((url) => findingsOf(url, clock)))).flat();
+  return (await Promise.all([...urls].map((url) => checkCertificate(url, clock)))).flat();
 };
 
-async function findingsOf(url: string, clock: () => number): Promise<readonly Finding[]> {
+async function checkCertificate(url: string, clock: () => number): Promise<readonly Finding[]> {
   const { host } = new URL(url);
   const seen = await readPeerCertificate(url, checkLimits);
   if (!seen.ok) {

@@ -19,10 +19,10 @@ export const facilitatorCheck: Check = async ({ services }) => {
   const { facilitator } = seller.settings.facts;
   if (facilitator === undefined)
     return [look("facilitator", "skipped", "the resource server settles in its own process")];
-  return [await stateOf(facilitator)];
+  return [await checkFacilitator(facilitator)];
 };
 
-async function stateOf({ url, apiKey, network }: UsedFacilitator): Promise<Finding> {
+async function checkFacilitator({ url, apiKey, network }: UsedFacilitator): Promise<Finding> {
   const shown = maskCredentials(url);
   const headers = apiKey === undefined ? {} : { Authorization: `Bearer ${apiKey.reveal()}` };
   const got = await getJson(`${url.replace(/\/$/, "")}/supported`, { ...checkLimits, headers });

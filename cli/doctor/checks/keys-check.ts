@@ -15,13 +15,13 @@ export const keysCheck: Check = async ({ services }) => {
     services.map(async ({ service, settings }) => {
       if (settings === undefined || !settings.ok) return [];
       if (settings.secrets.length === 0) return [look(service, "right", "needs none, and was given none")];
-      return Promise.all(settings.secrets.map((secret) => stateOf(service, secret)));
+      return Promise.all(settings.secrets.map((secret) => checkKey(service, secret)));
     }),
   );
   return found.flat();
 };
 
-async function stateOf(service: string, { setting, variable, file }: GivenSecret): Promise<Finding> {
+async function checkKey(service: string, { setting, variable, file }: GivenSecret): Promise<Finding> {
   if (file === undefined) return look(service, "right", `${setting} is given by the variable ${variable}`);
   try {
     const { mode } = await stat(file);

@@ -24,13 +24,13 @@ export const nodeCheck: Check = async ({ services, clock }) => {
   });
   if (chains.length === 0)
     return [look("node", "skipped", "no settings say where it is; a running sidecar or gateway reports it itself")];
-  const found = await Promise.all(chains.map(({ service, ...about }) => stateOf(service, about, clock)));
+  const found = await Promise.all(chains.map(({ service, ...about }) => checkNode(service, about, clock)));
   return found.flat();
 };
 
 type About = Readonly<{ chain: UsedChain; staleAfterMs: number }>;
 
-async function stateOf(
+async function checkNode(
   service: string,
   { chain, staleAfterMs }: About,
   clock: () => number,

@@ -18,11 +18,11 @@ export const portsCheck: Check = async ({ services }) => {
     // Port 0 is any that is free.
     return settings.facts.listeners.filter(({ port }) => port !== 0).map((listener) => ({ listener, owner }));
   });
-  const found = await Promise.all(wanted.map((one) => stateOf(one, wanted)));
+  const found = await Promise.all(wanted.map((one) => checkPort(one, wanted)));
   return found.flat();
 };
 
-async function stateOf(one: Wanted, all: readonly Wanted[]): Promise<readonly Finding[]> {
+async function checkPort(one: Wanted, all: readonly Wanted[]): Promise<readonly Finding[]> {
   const { listener, owner } = one;
   const { host, port, setting } = listener;
   const rival = all.find(
@@ -35,7 +35,7 @@ async function stateOf(one: Wanted, all: readonly Wanted[]): Promise<readonly Fi
     ];
   }
   const at = formatAuthority(findReachedHost(host), port);
-  const state = await portState(findReachedHost(host), port);
+  const state = await probePort(findReachedHost(host), port);
   const runs = owner.configuration?.service === owner.service;
   if (state === "unknown")
     return [look(owner.service, "unknown", `${at} (${setting}) neither takes nor refuses a connection`)];
@@ -59,7 +59,7 @@ async function stateOf(one: Wanted, all: readonly Wanted[]): Promise<readonly Fi
 }
 
 /** Whether something listens at an address. */
-async function portState(host: string, port: number): Promise<"open" | "free" | "unknown"> {
+async function probePort(host: string, port: number): Promise<"open" | "free" | "unknown"> {
   const socket = connect({ host, port, signal: AbortSignal.timeout(checkLimits.timeoutMs) });
   try {
     await once(socket, "connect");

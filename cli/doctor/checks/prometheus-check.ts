@@ -63,13 +63,13 @@ export const prometheusCheck: Check = async ({ prometheusUrl: url }) => {
       ),
     ];
   }
-  return [...scrapes(scraped.data, shown), ...alerts(judged.data, shown)];
+  return [...checkScrapes(scraped.data, shown), ...checkAlerts(judged.data, shown)];
 };
 
 /** Targets whose job looks like a service of Gatehouse: `<stack>/<service>`. */
 const ourJob = /(^|\/)(sidecar|gateway|facilitator|resource-server|pushgateway)$/;
 
-function scrapes({ data }: z.output<typeof targets>, shown: string): readonly Finding[] {
+function checkScrapes({ data }: z.output<typeof targets>, shown: string): readonly Finding[] {
   const found = data.activeTargets.filter(({ labels }) => ourJob.test(labels["job"] ?? ""));
   if (found.length === 0)
     return [
@@ -91,7 +91,7 @@ function scrapes({ data }: z.output<typeof targets>, shown: string): readonly Fi
   );
 }
 
-function alerts({ data }: z.output<typeof rules>, shown: string): readonly Finding[] {
+function checkAlerts({ data }: z.output<typeof rules>, shown: string): readonly Finding[] {
   const found = data.groups.flatMap((group) => group.rules).filter(({ name }) => name.startsWith(ours));
   if (found.length === 0)
     return [
@@ -106,7 +106,11 @@ function alerts({ data }: z.output<typeof rules>, shown: string): readonly Findi
     active
       .filter(({ state }) => state === "firing")
       .map(({ annotations }) =>
-        look("Prometheus", "wrong", `${name} fires: ${annotations["summary"] ?? "no summary"}${runbook(annotations)}`),
+        look(
+          "Prometheus",
+          "wrong",
+          `${name} fires: ${annotations["summary"] ?? "no summary"}${formatRunbook(annotations)}`,
+        ),
       ),
   );
   const failing = broken.map(({ name, lastError }) =>
@@ -116,7 +120,7 @@ function alerts({ data }: z.output<typeof rules>, shown: string): readonly Findi
   return [look("Prometheus", "right", `${shown} has ${found.length} alerts, and none fires`)];
 }
 
-function runbook(annotations: Readonly<Record<string, string>>): string {
+function formatRunbook(annotations: Readonly<Record<string, string>>): string {
   const url = annotations["runbook_url"];
   return url === undefined ? "" : ` (${url})`;
 }

@@ -15,10 +15,10 @@ export const pushgatewayCheck: Check = async ({ services }) => {
       look("Pushgateway", "skipped", "no settings name one; set GATEHOUSE_SIDECAR_PUSHGATEWAY_URL to have it watched"),
     ];
   }
-  return Promise.all(urls.map((url) => stateOf(url)));
+  return Promise.all(urls.map((url) => checkPushgateway(url)));
 };
 
-async function stateOf(url: string): Promise<Finding> {
+async function checkPushgateway(url: string): Promise<Finding> {
   const shown = maskCredentials(url);
   const got = await getText(new URL("-/ready", url.endsWith("/") ? url : `${url}/`).href, checkLimits);
   if (!got.ok) {

@@ -1,5 +1,5 @@
 import { isLoopback } from "#daemon/http/address.ts";
-import { ownCommand } from "#daemon/command-line/own-command.ts";
+import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import type { InspectedService } from "../answers.ts";
 import { createFindings, type Check } from "../check.ts";
 import { defaultSource } from "../find-services.ts";
@@ -12,7 +12,7 @@ export const serviceCheck: Check = async ({ services }) => {
   const guessed = services.filter(({ source }) => source === defaultSource);
   const silent = guessed.filter((service) => isRefused(service));
   if (guessed.length > 0 && silent.length === guessed.length) return [nothingFound];
-  return services.flatMap((service) => stateOf(service));
+  return services.flatMap((service) => checkService(service));
 };
 
 const nothingFound = look(
@@ -21,7 +21,7 @@ const nothingFound = look(
   "none is named, and nothing listens where services listen by default; run this with a service's variables, in the folder of `gatehouse stack`, or name one by --url sidecar=http://10.0.0.7:9600 or --settings facilitator=facilitator.json5",
 );
 
-function stateOf(service: InspectedService): readonly Finding[] {
+function checkService(service: InspectedService): readonly Finding[] {
   const { service: name, url, source, answers, configuration, readiness } = service;
   if (url === undefined || answers === undefined) {
     return [
@@ -47,7 +47,7 @@ function stateOf(service: InspectedService): readonly Finding[] {
       look(
         name,
         "wrong",
-        `does not run: nothing listens at ${url}; start it: ${startCommand(source, name)}; until then its version, clock and conditions are not known`,
+        `does not run: nothing listens at ${url}; start it: ${formatStartCommand(source, name)}; until then its version, clock and conditions are not known`,
       ),
     ];
   }
@@ -89,10 +89,13 @@ function stateOf(service: InspectedService): readonly Finding[] {
           ),
         ],
   );
-  return [...readinessOf(service, readiness), ...refused];
+  return [...checkReadiness(service, readiness), ...refused];
 }
 
-function readinessOf({ service, url }: InspectedService, readiness: InspectedService["readiness"]): readonly Finding[] {
+function checkReadiness(
+  { service, url }: InspectedService,
+  readiness: InspectedService["readiness"],
+): readonly Finding[] {
   if (readiness === undefined)
     return [look(service, "unknown", `${url}/readyz gives no answer that says whether it is ready`)];
   const unmet = Object.entries(readiness.checks).filter(([, { ok }]) => !ok);
@@ -107,6 +110,6 @@ function isRefused({ answers }: InspectedService): boolean {
   return answer !== undefined && !answer.ok && answer.why === "ECONNREFUSED";
 }
 
-function startCommand(source: string, name: string): string {
-  return source.startsWith("the stack in ") ? `${ownCommand()} stack` : `${ownCommand()} ${name}`;
+function formatStartCommand(source: string, name: string): string {
+  return source.startsWith("the stack in ") ? `${formatOwnCommand()} stack` : `${formatOwnCommand()} ${name}`;
 }

@@ -16,11 +16,11 @@ const gwei = 1_000_000_000;
 /** Whether the accounts that pay for settlements hold enough of the chain's native currency. */
 export const signerCheck: Check = async ({ services }) => {
   const payers = services.filter(({ service }) => service === "facilitator" || service === "resource-server");
-  const found = await Promise.all(payers.map((service) => stateOf(service)));
+  const found = await Promise.all(payers.map((service) => checkSigner(service)));
   return found.flat();
 };
 
-async function stateOf(service: InspectedService): Promise<readonly Finding[]> {
+async function checkSigner(service: InspectedService): Promise<readonly Finding[]> {
   const { settings, service: name } = service;
   if (settings?.ok === true) {
     const { gasPayer } = settings.facts;
@@ -42,15 +42,15 @@ async function stateOf(service: InspectedService): Promise<readonly Finding[]> {
 
 async function checkBalance(service: string, payer: GasPayer): Promise<Finding> {
   const { privateKey, rpcUrl, nativeDecimals, gasLimit, maxFeePerGasGwei } = payer;
-  const address = addressOf(privateKey.reveal());
+  const address = deriveAddress(privateKey.reveal());
   if (address === undefined)
     return look(service, "wrong", "its key is no private key of secp256k1; set the signer's own");
   const call = createJsonRpcClient({ url: rpcUrl, ...checkLimits });
   try {
     const [balance, price] = [await call("eth_getBalance", [address, "latest"]), await call("eth_gasPrice", [])];
     const [held, gasPrice] = [
-      balance.ok ? quantity(balance.result) : undefined,
-      price.ok ? quantity(price.result) : undefined,
+      balance.ok ? parseBalance(balance.result) : undefined,
+      price.ok ? parseBalance(price.result) : undefined,
     ];
     if (held === undefined || gasPrice === undefined) {
       return look(
@@ -85,7 +85,7 @@ async function checkBalance(service: string, payer: GasPayer): Promise<Finding> 
   }
 }
 
-function addressOf(privateKey: string): string | undefined {
+function deriveAddress(privateKey: string): string | undefined {
   try {
     return privateKeyToAddress(privateKey as `0x${string}`);
   } catch {
@@ -94,6 +94,6 @@ function addressOf(privateKey: string): string | undefined {
   }
 }
 
-function quantity(result: unknown): bigint | undefined {
+function parseBalance(result: unknown): bigint | undefined {
   return typeof result === "string" && /^0x[0-9a-f]{1,64}$/i.test(result) ? BigInt(result) : undefined;
 }

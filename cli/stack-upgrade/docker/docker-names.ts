@@ -1,5 +1,5 @@
 /** What a stack's containers and volumes are called that an upgrade touches. Pure. */
-export function namesOf({ prefix }: Readonly<{ prefix: string }>) {
+export function buildNames({ prefix }: Readonly<{ prefix: string }>) {
   return {
     node: `${prefix}-node`,
     sidecar: `${prefix}-sidecar`,

@@ -2,7 +2,7 @@ import type { StepOutcome } from "../next-stage.ts";
 import type { Removed, StackPlatform, StrayDependencies } from "../stack-platform.ts";
 import type { StackRecord } from "../stack-record.ts";
 import type { DockerTarget } from "../stack-target.ts";
-import { namesOf } from "./docker-names.ts";
+import { buildNames } from "./docker-names.ts";
 import { EngineError, type Engine } from "./engine.ts";
 import { lookAtDocker } from "./look-at-docker.ts";
 import { describePendingCreations } from "./pending-creations.ts";
@@ -32,7 +32,7 @@ export function createDockerPlatform(
     start: (record) => startBoth(record, engine),
     removeCopy: (record) => removeCopy(record, { engine, discard }),
     runsImage: async (place, image) => {
-      const [found, wanted] = [(await engine.inspect(namesOf(place).node))?.Image, await engine.findImage(image)];
+      const [found, wanted] = [(await engine.inspect(buildNames(place).node))?.Image, await engine.findImage(image)];
       return found !== undefined && found === wanted;
     },
     removeStrays: async (record, said, dependencies) =>
@@ -58,14 +58,14 @@ export function createDockerPlatform(
 
 /** The containers that an update of an upgrade makes. */
 function listMadeContainers(record: StackRecord): readonly string[] {
-  const { node, sidecar } = namesOf(record);
+  const { node, sidecar } = buildNames(record);
   const deliveries = ["files", "live", "secrets"].map((kind) => `${sidecar}-${kind}`);
   return [node, `${node}-prime`, `${node}-conf`, sidecar, ...deliveries];
 }
 
 /** Pulumi leaves containers alone that it knows unchanged, though they were stopped. */
 async function startBoth(record: StackRecord, engine: Engine): Promise<StepOutcome> {
-  const { node, sidecar } = namesOf(record);
+  const { node, sidecar } = buildNames(record);
   for (const name of [node, sidecar]) {
     const container = await engine.inspect(name);
     if (container === undefined) return { kind: "failed", why: `the engine has no container ${name}` };

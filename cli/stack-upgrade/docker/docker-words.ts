@@ -1,11 +1,11 @@
 import type { PlatformWords } from "../stack-platform.ts";
 import { formatDockerCommand } from "../stack-commands.ts";
 import type { DockerTarget } from "../stack-target.ts";
-import { namesOf } from "./docker-names.ts";
+import { buildNames } from "./docker-names.ts";
 
 /** The words for a stack on Docker. Pure. */
 export function describeDocker({ prefix, target }: Readonly<{ prefix: string; target: DockerTarget }>): PlatformWords {
-  const { node, sidecar, volume } = namesOf({ prefix });
+  const { node, sidecar, volume } = buildNames({ prefix });
   return {
     node,
     volume,

@@ -2,7 +2,7 @@ import { hasRoomFor } from "#daemon/files/disk-space.ts";
 import { formatDockerCommand } from "../stack-commands.ts";
 import type { PlatformLook } from "../stack-platform.ts";
 import { explainCopy, formatSize, listLeftovers, parseVolumeLook } from "../workspace-look.ts";
-import { namesOf } from "./docker-names.ts";
+import { buildNames } from "./docker-names.ts";
 import type { Engine, EngineContainer } from "./engine.ts";
 import { formatDiscardCommand, lookAtVolume } from "./workspace-job.ts";
 
@@ -30,7 +30,7 @@ function explainPull({ address }: DockerPlace, image: string): string {
 }
 
 async function findContainers(place: DockerPlace, engine: Engine) {
-  const names = namesOf(place);
+  const names = buildNames(place);
   const [node, sidecar] = [await engine.inspect(names.node), await engine.inspect(names.sidecar)];
   const problems = [
     ...containerProblems(names.node, node, place),
@@ -55,7 +55,7 @@ function* containerProblems(
 }
 
 async function lookAtData(place: DockerPlace & Readonly<{ toolImage: string }>, engine: Engine) {
-  const { volume } = namesOf(place);
+  const { volume } = buildNames(place);
   const found = parseVolumeLook(await lookAtVolume(place, { engine }), volume);
   const { bytes, freeBytes, clones, copies, conf } = found;
   const size = formatSize(bytes);

@@ -1,7 +1,7 @@
 import type { Engine } from "./engine.ts";
 import type { StepOutcome } from "../next-stage.ts";
 import type { AmendRecord } from "../run-stack-upgrade.ts";
-import { namesOf } from "./docker-names.ts";
+import { buildNames } from "./docker-names.ts";
 import type { StackRecord } from "../stack-record.ts";
 import { runWorkspaceJob } from "./workspace-job.ts";
 
@@ -14,7 +14,7 @@ const killedStatus = 137;
 
 /** The sidecar first: it would start a node that is silent for long, while its data are copied. */
 async function stopBoth(record: StackRecord, { engine }: EngineAlone): Promise<void> {
-  const { node, sidecar } = namesOf(record);
+  const { node, sidecar } = buildNames(record);
   await engine.stop(sidecar);
   await engine.stop(node);
 }
@@ -26,7 +26,7 @@ export async function stopNode(
   amend: AmendRecord,
 ): Promise<StepOutcome> {
   await stopBoth(record, dependencies);
-  const { node } = namesOf(record);
+  const { node } = buildNames(record);
   const state = (await dependencies.engine.inspect(node))?.State;
   if (state === undefined) return { kind: "failed", why: `the engine has no container ${node} any more` };
   if (state.ExitCode === killedStatus || state.OOMKilled) {
@@ -38,7 +38,7 @@ export async function stopNode(
 
 /** Copies the data of a node that stood still since it was stopped, over all runs of the command. */
 export async function copyStill(record: StackRecord, dependencies: EngineAlone): Promise<StepOutcome> {
-  const failed = { kind: "failed", why: `${namesOf(record).node} was started while its data were copied` } as const;
+  const failed = { kind: "failed", why: `${buildNames(record).node} was started while its data were copied` } as const;
   if (!(await isStill(record, dependencies))) return failed;
   await runWorkspaceJob(record, "copy", { ...dependencies, withinMs: record.limits.copyMs });
   return (await isStill(record, dependencies)) ? done : failed;
@@ -52,7 +52,7 @@ export async function stopToGoBack(
 ): Promise<StepOutcome> {
   if (record.restored === "begun" && !(await isStill(record, dependencies))) return startedMeanwhile(record);
   await stopBoth(record, dependencies);
-  const container = await dependencies.engine.inspect(namesOf(record).node);
+  const container = await dependencies.engine.inspect(buildNames(record).node);
   await amend({ lastStart: container?.State.StartedAt });
   return done;
 }
@@ -66,7 +66,7 @@ export async function putBackStill(
   if (record.restored === "whole") return done;
   if (!(await isStill(record, dependencies))) {
     if (record.restored === "begun") return startedMeanwhile(record);
-    return { kind: "failed", why: `${namesOf(record).node} was started while it had to stand still` };
+    return { kind: "failed", why: `${buildNames(record).node} was started while it had to stand still` };
   }
   await amend({ restored: "begun" });
   await runWorkspaceJob(record, "restore", { ...dependencies, withinMs: record.limits.copyMs });
@@ -76,12 +76,12 @@ export async function putBackStill(
 }
 
 async function isStill(record: StackRecord, { engine }: EngineAlone): Promise<boolean> {
-  const state = (await engine.inspect(namesOf(record).node))?.State;
+  const state = (await engine.inspect(buildNames(record).node))?.State;
   return state?.Running !== true && state?.StartedAt === record.lastStart;
 }
 
 function startedMeanwhile(record: StackRecord): StepOutcome {
-  const { node, volume } = namesOf(record);
+  const { node, volume } = buildNames(record);
   const work = `.gatehouse-upgrade/${record.id}`;
   const why = `${node} was started while the old data were put back into ${volume}: they may not be whole. What was not put back yet is in ${work}/copy on that volume, what made way for it in ${work}/aside. Stop the node, look at them, or let it sync from nothing; to go on is to put back the rest of the copy, and to take the data as they are then`;
   return { kind: "failed", why, isFinal: true };

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { ownerLabel, type Engine } from "./engine.ts";
 import { formatDockerCommand } from "../stack-commands.ts";
 import { volumePlace, workspaceProgram } from "../workspace-program.ts";
-import { namesOf } from "./docker-names.ts";
+import { buildNames } from "./docker-names.ts";
 
 /** What a job does to a node's volume. */
 export type WorkspaceAction = "copy" | "restore" | "remove" | "discard";
@@ -17,7 +17,7 @@ export function lookAtVolume(
   { prefix, toolImage }: Pick<WorkspacePlace, "prefix" | "toolImage">,
   { engine }: Readonly<{ engine: Engine }>,
 ): Promise<string> {
-  const { look, volume } = namesOf({ prefix });
+  const { look, volume } = buildNames({ prefix });
   const own = randomBytes(4).toString("hex");
   return engine.run({
     name: `${look}-${own}`,
@@ -35,7 +35,7 @@ export async function runWorkspaceJob(
   action: WorkspaceAction,
   { engine, withinMs }: Readonly<{ engine: Engine; withinMs: number }>,
 ): Promise<void> {
-  const { job: name, volume } = namesOf({ prefix });
+  const { job: name, volume } = buildNames({ prefix });
   await engine.run({
     name,
     image: toolImage,
@@ -48,7 +48,7 @@ export async function runWorkspaceJob(
 
 /** The command by which a person removes all that an upgrade has left on the node's volume. Pure. */
 export function formatDiscardCommand({ prefix, engine, toolImage, id }: WorkspacePlace): string {
-  const { volume } = namesOf({ prefix });
+  const { volume } = buildNames({ prefix });
   const options = ["--rm", "--network", "none", "--user", "0", "--entrypoint", "node", "--volume"];
   const job = [toolImage, workspaceProgram, "discard", volumePlace, id];
   return formatDockerCommand(engine, "run", ...options, `${volume}:${volumePlace}`, ...job);

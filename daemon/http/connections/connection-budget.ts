@@ -1,10 +1,10 @@
 import { performance } from "node:perf_hooks";
 import { getHeapStatistics } from "node:v8";
 import type { Registry } from "prom-client";
-import { processMemoryBytes } from "../../process/process-memory.ts";
+import { readProcessMemoryBytes } from "../../process/process-memory.ts";
 import type { ConnectionSettings } from "../settings.ts";
 import { createConnectionMetrics } from "./connection-metrics.ts";
-import { type Descriptors, ownDescriptors } from "./descriptors.ts";
+import { type Descriptors, countOwnDescriptors } from "./descriptors.ts";
 import { ListenerConnections } from "./listener-connections.ts";
 
 /** How a listener shares in the connections of the process. */
@@ -176,13 +176,13 @@ function boundOf(
 }
 
 /** The connections that this process's listeners may hold, by its memory and by the file descriptors that it may have open. */
-export function processConnections(
+export function boundProcessConnections(
   settings: ConnectionSettings,
   { metrics }: Readonly<{ metrics: Registry }>,
 ): ConnectionBudget {
   return createConnectionBudget(settings, {
-    descriptors: ownDescriptors(),
-    memoryBytes: processMemoryBytes(),
+    descriptors: countOwnDescriptors(),
+    memoryBytes: readProcessMemoryBytes(),
     heapBytes: getHeapStatistics().heap_size_limit,
     metrics,
     // That of the gateway's fast path, whose connections have their own timeouts.

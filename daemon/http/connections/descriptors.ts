@@ -15,7 +15,7 @@ const shown = "/proc/self/fd";
 const exhausted: ReadonlySet<string> = new Set(["EMFILE", "ENFILE"]);
 
 /** What this process may open (getrlimit(2), RLIMIT_NOFILE), and what it has open. */
-export function ownDescriptors(): Descriptors {
+export function countOwnDescriptors(): Descriptors {
   const limit = readLimit();
   return { limit, used: () => countOpen(limit) };
 }

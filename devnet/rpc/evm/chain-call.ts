@@ -1,8 +1,8 @@
 import type { Hex } from "viem";
 import type { z } from "zod";
 import { AnvilRequestError } from "../../anvil/anvil-request.ts";
-import { toGethHalt, haltOf, needsPlace } from "./evm-halt.ts";
-import { haltPlace } from "./halt-tracer.ts";
+import { toGethHalt, readHalt, needsPlace } from "./evm-halt.ts";
+import { findHaltPlace } from "./halt-tracer.ts";
 import type { Node } from "../method.ts";
 import type { callObject, stateBlock } from "../params.ts";
 import { errorCode, RpcError } from "../rpc-error.ts";
@@ -43,10 +43,10 @@ async function revertError(error: unknown): Promise<RpcError | undefined> {
 
 /** The error that geth answers when the EVM halts; undefined for another error. */
 async function haltError(node: Node, error: unknown, chainCall: ChainCall): Promise<RpcError | undefined> {
-  const halt = haltOf(error);
+  const halt = readHalt(error);
   if (halt === undefined) return undefined;
   const { call, block, ...overrides } = chainCall;
-  const place = needsPlace(halt) ? await haltPlace(node, { call, block, overrides }) : undefined;
+  const place = needsPlace(halt) ? await findHaltPlace(node, { call, block, overrides }) : undefined;
   return new RpcError(errorCode.server, toGethHalt(halt, place));
 }
 

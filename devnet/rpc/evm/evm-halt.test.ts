@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { AnvilRequestError } from "../../anvil/anvil-request.ts";
-import { toGethHalt, haltOf, needsPlace, countStackItemsNeeded } from "./evm-halt.ts";
+import { toGethHalt, readHalt, needsPlace, countStackItemsNeeded } from "./evm-halt.ts";
 
 const add = { opcode: 0x01, stackItems: 0 };
 
@@ -36,10 +36,10 @@ function error(message: string): AnvilRequestError {
 }
 
 test("only anvil's EVM errors are halts", () => {
-  expect(haltOf(error("EVM error StackUnderflow"))).toBe("StackUnderflow");
-  expect(haltOf(error("EVM error OutOfGas(Basic)"))).toBe("OutOfGas");
-  expect(haltOf(error("execution reverted"))).toBeUndefined();
-  expect(haltOf(new Error("EVM error OutOfGas"))).toBeUndefined();
+  expect(readHalt(error("EVM error StackUnderflow"))).toBe("StackUnderflow");
+  expect(readHalt(error("EVM error OutOfGas(Basic)"))).toBe("OutOfGas");
+  expect(readHalt(error("execution reverted"))).toBeUndefined();
+  expect(readHalt(new Error("EVM error OutOfGas"))).toBeUndefined();
 });
 
 test.each([

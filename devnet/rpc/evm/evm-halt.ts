@@ -122,7 +122,7 @@ const byText = new Map(
 );
 
 /** The halt that a call of the chain failed with, by revm's name; undefined for any other error. */
-export function haltOf(error: unknown): string | undefined {
+export function readHalt(error: unknown): string | undefined {
   if (!(error instanceof AnvilRequestError)) return undefined;
   return /^EVM error (\w+)/.exec(error.message)?.[1];
 }

@@ -45,7 +45,7 @@ async function haltPlaces(node: Node, rerun: Rerun): Promise<readonly (HaltPlace
 }
 
 /** Where a run as a whole halted. */
-export async function haltPlace(node: Node, rerun: Rerun): Promise<HaltPlace | undefined> {
+export async function findHaltPlace(node: Node, rerun: Rerun): Promise<HaltPlace | undefined> {
   return (await haltPlaces(node, rerun)).at(-1);
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { wireBlock, wireReceipt, wireTransaction } from "./block-methods.ts";
+import { formatBlock, formatReceipt, formatTransaction } from "./block-methods.ts";
 
 test.each([
   [582, 583],
@@ -9,13 +9,13 @@ test.each([
   [16_777_219, 16_777_221],
 ])("a block of %i bytes without its withdrawals has %i with them", (before, after) => {
   const block = { size: `0x${before.toString(16)}` as const, transactions: [], totalDifficulty: "0x0" };
-  expect(wireBlock(block)).toEqual({ size: `0x${after.toString(16)}`, transactions: [] });
+  expect(formatBlock(block)).toEqual({ size: `0x${after.toString(16)}`, transactions: [] });
 });
 
 test("a receipt keeps what is of blobs only where there are blobs", () => {
   const receipt = { type: "0x2", status: "0x1", blobGasPrice: "0x1", blockTimestamp: 1_795_347_162 };
-  expect(wireReceipt(receipt)).toEqual({ type: "0x2", status: "0x1" });
-  expect(wireReceipt({ ...receipt, type: "0x3", blobGasUsed: "0x20000" })).toEqual({
+  expect(formatReceipt(receipt)).toEqual({ type: "0x2", status: "0x1" });
+  expect(formatReceipt({ ...receipt, type: "0x3", blobGasUsed: "0x20000" })).toEqual({
     type: "0x3",
     status: "0x1",
     blobGasPrice: "0x1",
@@ -24,6 +24,6 @@ test("a receipt keeps what is of blobs only where there are blobs", () => {
 });
 
 test("a transaction that waits has no time", () => {
-  expect(wireTransaction({ blockHash: null })).toEqual({ blockHash: null, blockTimestamp: null });
-  expect(wireTransaction({ blockTimestamp: "0x5" })).toEqual({ blockTimestamp: "0x5" });
+  expect(formatTransaction({ blockHash: null })).toEqual({ blockHash: null, blockTimestamp: null });
+  expect(formatTransaction({ blockTimestamp: "0x5" })).toEqual({ blockTimestamp: "0x5" });
 });

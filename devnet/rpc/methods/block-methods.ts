@@ -15,13 +15,13 @@ export function createBlockMethods(node: Node): MethodGroup {
       anvil.request(method, readParams(schemas, params));
   const block = async (method: string, params: readonly unknown[]) => {
     const found = await anvil.request<AnvilBlock | null>(method, params);
-    return found === null ? null : wireBlock(found);
+    return found === null ? null : formatBlock(found);
   };
   const transaction =
     <const Schemas extends readonly z.ZodType[]>(method: string, schemas: Schemas) =>
     async (params: readonly unknown[]) => {
       const found = await anvil.request<Record<string, unknown> | null>(method, readParams(schemas, params));
-      return found === null ? null : wireTransaction(found);
+      return found === null ? null : formatTransaction(found);
     };
   return {
     eth_blockNumber: pass("eth_blockNumber", []),
@@ -33,7 +33,7 @@ export function createBlockMethods(node: Node): MethodGroup {
     eth_getBlockReceipts: async (params) => {
       const [id] = readParams([blockIdOrObject], params);
       const receipts = await anvil.request<readonly Record<string, unknown>[] | null>("eth_getBlockReceipts", [id]);
-      return receipts?.map(wireReceipt) ?? null;
+      return receipts?.map(formatReceipt) ?? null;
     },
     eth_getBlockTransactionCountByHash: pass("eth_getBlockTransactionCountByHash", [hash]),
     eth_getBlockTransactionCountByNumber: async (params) => {
@@ -52,7 +52,7 @@ export function createBlockMethods(node: Node): MethodGroup {
       const receipt = await anvil.request<Record<string, unknown> | null>("eth_getTransactionReceipt", [
         transactionHash,
       ]);
-      return receipt === null ? null : wireReceipt(receipt);
+      return receipt === null ? null : formatReceipt(receipt);
     },
     eth_getLogs: async (params) => {
       const [filter] = readParams([rangedLogFilter], params);
@@ -81,13 +81,13 @@ const blobTransaction = "0x3";
  * A block as the execution API has it. Anvil still gives the total difficulty, which ended with proof of work, and forgets the
  * empty list of withdrawals (EIP-4895) when it counts the block's bytes.
  */
-export function wireBlock(block: AnvilBlock): Fields {
+export function formatBlock(block: AnvilBlock): Fields {
   const { totalDifficulty: _, ...rest } = block;
   return { ...rest, size: withOneByteMore(block.size) };
 }
 
 /** A transaction as the execution API and geth have it: one that waits for a block says so in each of the block's fields. */
-export function wireTransaction(transaction: Fields): Fields {
+export function formatTransaction(transaction: Fields): Fields {
   return { blockTimestamp: null, ...transaction };
 }
 
@@ -95,7 +95,7 @@ export function wireTransaction(transaction: Fields): Fields {
  * A receipt as the execution API has it. Anvil adds the block's time, and that as a decimal number, and gives the price of blob
  * gas to transactions without blobs.
  */
-export function wireReceipt(receipt: Fields): Fields {
+export function formatReceipt(receipt: Fields): Fields {
   const { blockTimestamp: _, ...timeless } = receipt;
   if (receipt["type"] === blobTransaction) return timeless;
   const { blobGasPrice: __, blobGasUsed: ___, ...withoutBlobs } = timeless;

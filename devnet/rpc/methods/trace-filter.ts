@@ -27,7 +27,7 @@ const blocksPerCall = 250;
  * The traces of a range of blocks, those that come from one of `fromAddress` or go to one of `toAddress` (reth's and anvil's
  * reading), without the first `after`, at most `count`. A range without beginning begins at block 0, as in reth.
  */
-export async function traceFilter(node: Node, params: readonly unknown[]): Promise<readonly unknown[]> {
+export async function answerTraceFilter(node: Node, params: readonly unknown[]): Promise<readonly unknown[]> {
   const [filter] = readParams([filterSchema], params);
   const first = await resolveNumber(node, filter.fromBlock ?? "earliest");
   const head = await resolveNumber(node, "latest");

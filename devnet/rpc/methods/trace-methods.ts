@@ -11,7 +11,7 @@ import type { MethodGroup, Node } from "../method.ts";
 import { blockNumberOrTag, callObject, hash, readParams, stateBlock } from "../params.ts";
 import { PrunedStateError } from "../evm/pruned-state.ts";
 import { errorCode, RpcError } from "../rpc-error.ts";
-import { traceFilter } from "./trace-filter.ts";
+import { answerTraceFilter } from "./trace-filter.ts";
 
 /** Traces, made by `callTracer`. */
 export function createTraceMethods(node: Node): MethodGroup {
@@ -30,7 +30,7 @@ export function createTraceMethods(node: Node): MethodGroup {
     },
     debug_traceBlockByHash: ofBlock(hash),
     debug_traceBlockByNumber: ofBlock(blockNumberOrTag),
-    trace_filter: (params) => traceFilter(node, params),
+    trace_filter: (params) => answerTraceFilter(node, params),
   };
 }
 

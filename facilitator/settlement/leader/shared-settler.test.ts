@@ -3,14 +3,14 @@ import { expect, test } from "vitest";
 import { createMemoryDatabase } from "../../testing/memory-database.ts";
 import { openMemoryLedger } from "../../testing/memory-ledger.ts";
 import { sampleAttempt, sampleMs } from "../../testing/sample-settlement.ts";
-import { createSale, samplePayments } from "../../testing/simulated-sales.ts";
+import { createSale, createSamplePayments } from "../../testing/simulated-sales.ts";
 import { toSettlement } from "../settler.ts";
 import { createOutcomeWatch } from "./outcome-watch.ts";
 import { createSharedSettler } from "./shared-settler.ts";
 
 const log = pino({ level: "silent" });
 const pass = async () => undefined;
-const [payment] = samplePayments(1, false);
+const [payment] = createSamplePayments(1, false);
 
 const intervalMs = 100;
 const drainMs = 1;

@@ -1,4 +1,4 @@
-import { ownText } from "../../json-rpc/read-answer.ts";
+import { copyText } from "../../json-rpc/read-answer.ts";
 import { createFrequencySketch, createSecondChanceStore, type SecondChanceStore } from "./second-chance-store.ts";
 
 /**
@@ -60,7 +60,7 @@ export function createAnswerCache(options: AnswerCacheOptions): AnswerCache {
   const put = (store: SecondChanceStore, key: string, json: string) => {
     if (json.length > options.entryBytes) return;
     // A key is put together from a part of a message, all of which it would keep alive; a few of its bytes are what is counted.
-    store.put(ownText(key), json);
+    store.put(copyText(key), json);
     const excess = bytes() - options.totalBytes;
     if (excess > 0) giveUp(excess);
   };

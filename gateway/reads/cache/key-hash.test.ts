@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { callKey } from "../../json-rpc/call.ts";
+import { buildCallKey } from "../../json-rpc/call.ts";
 import { hashKey, hashParts } from "./key-hash.ts";
 
 describe("the hash of a key", () => {
@@ -7,11 +7,11 @@ describe("the hash of a key", () => {
     for (const method of ["m", "eth_getBalance", "x".repeat(255), "x".repeat(300)]) {
       for (const length of [0, 1, 100, 239, 240, 241, 242, 255, 256, 257, 495, 496, 511, 512, 513, 2_000]) {
         const params = `[${"0123456789abcdef".repeat(200).slice(0, length)}]`;
-        const key = callKey(method, params);
+        const key = buildCallKey(method, params);
         hashParts(key, method, params);
         const ofParts = hashKey(key);
         hashKey("another");
-        expect(hashKey(callKey(method, params)), `${method.length} and ${length} characters`).toBe(ofParts);
+        expect(hashKey(buildCallKey(method, params)), `${method.length} and ${length} characters`).toBe(ofParts);
       }
     }
   });

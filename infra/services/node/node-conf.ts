@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import { nodeReleases, releaseOfText, type NodeReleases } from "#node/versions.ts";
+import { nodeReleases, findReleaseOfText, type NodeReleases } from "#node/versions.ts";
 import { chainDataDirectory, confPath, keysDirectory, nodePorts, deriveProgramDirectory } from "./node-layout.ts";
 import { keyFiles } from "./node-keys.ts";
 import type { HostAddress, SeedSpec, ServiceSpec } from "../service-spec.ts";
@@ -29,7 +29,7 @@ export type ProgramPlace = Readonly<{
 
 /** The devnet's first `node.conf`, where its version looks for it (specification, "Versioning", 1). */
 export function buildDevnetConfSeed(args: NodeConfArgs, releases: NodeReleases = nodeReleases): SeedSpec {
-  const { layout } = releaseOfText(args.version, releases);
+  const { layout } = findReleaseOfText(args.version, releases);
   const path = `${deriveProgramDirectory(layout, defaultNodeDirectory)}/node.conf`;
   return { path, content: nodeConf(args, releases), host: args.host };
 }
@@ -45,7 +45,7 @@ export function buildNodeConfSeed(
   { binDirectory, nodeDirectory = defaultNodeDirectory }: ProgramPlace,
   releases: NodeReleases = nodeReleases,
 ): SeedSpec {
-  const bin = binDirectory ?? deriveProgramDirectory(releaseOfText(args.version, releases).layout, nodeDirectory);
+  const bin = binDirectory ?? deriveProgramDirectory(findReleaseOfText(args.version, releases).layout, nodeDirectory);
   const standard = releases.toReversed().map(({ layout }) => deriveProgramDirectory(layout, nodeDirectory));
   const formerConf = [...new Set([bin, ...standard])].map((directory) => `${directory}/node.conf`);
   const places = { bin, data: chainDataDirectory, keys: keysDirectory, formerConf };
@@ -57,7 +57,7 @@ export function buildNodeConfSeed(
  * ("Versioning", 2). An address that only the place knows is filled in there.
  */
 function nodeConf(args: NodeConfArgs, releases: NodeReleases): string {
-  const { monitorKeys: keys } = releaseOfText(args.version, releases);
+  const { monitorKeys: keys } = findReleaseOfText(args.version, releases);
   const configuration = {
     chain: {
       monitor_config: {
@@ -102,7 +102,7 @@ export const stagedBin = "/run/gatehouse/bin";
  * @param from the node's first configuration.
  * @param programs where a target shows it the image's programs, if it is to copy them.
  */
-export function seedCommand(seed: SeedSpec, from: string, programs?: string): string[] {
+export function buildSeedCommand(seed: SeedSpec, from: string, programs?: string): string[] {
   const { path, places } = seed;
   if (places === undefined) return [seedProgram, from, path];
   return [

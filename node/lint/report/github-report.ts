@@ -1,6 +1,6 @@
 import { lintRules } from "../lint-rules.ts";
 import type { LintedFile } from "./lint-document.ts";
-import { placeInRepository } from "./repository-place.ts";
+import { findPlaceInRepository } from "./repository-place.ts";
 
 /**
  * Findings as workflow commands of GitHub Actions, which the runner shows next to the lines of a pull request
@@ -9,7 +9,7 @@ import { placeInRepository } from "./repository-place.ts";
  * @param repository Directory that the runner takes paths to be relative to.
  */
 export function formatGithubReport(files: readonly LintedFile[], repository: string): string {
-  return files.flatMap((file) => commandsOf(file, placeInRepository(file.configPath, repository).path)).join("");
+  return files.flatMap((file) => commandsOf(file, findPlaceInRepository(file.configPath, repository).path)).join("");
 }
 
 function commandsOf({ findings, error }: LintedFile, file: string): readonly string[] {

@@ -14,7 +14,7 @@ export type RepositoryPlace = Readonly<{
 }>;
 
 /** Names a file so that a forge finds it in its checkout, whatever directory the command was run in. */
-export function placeInRepository(configPath: string, repository: string): RepositoryPlace {
+export function findPlaceInRepository(configPath: string, repository: string): RepositoryPlace {
   if (configPath === standardInput) return { path: "stdin", uri: "stdin", isRelative: true };
   const absolute = resolve(configPath);
   const inside = relative(repository, absolute);

@@ -1,7 +1,7 @@
 import type { Location, Log, Notification, ReportingDescriptor, Result } from "sarif";
 import { type LintFinding, lintRules } from "../lint-rules.ts";
 import type { LintedFile } from "./lint-document.ts";
-import { placeInRepository } from "./repository-place.ts";
+import { findPlaceInRepository } from "./repository-place.ts";
 
 /** What a SARIF log says of the program that wrote it. */
 export type SarifOptions = Readonly<{
@@ -85,7 +85,7 @@ function resultOf(finding: LintFinding, file: LintedFile, options: SarifOptions)
 }
 
 function locationOf({ configPath }: LintedFile, { repository }: SarifOptions): Location {
-  const { uri, isRelative } = placeInRepository(configPath, repository);
+  const { uri, isRelative } = findPlaceInRepository(configPath, repository);
   // The consumer knows where its checkout is; ours may be another machine's.
   const artifactLocation = isRelative ? { uri, uriBaseId: "%SRCROOT%" } : { uri };
   return { physicalLocation: { artifactLocation } };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ownCommand } from "#daemon/command-line/own-command.ts";
+import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
 import type { Condition, ConditionType } from "#status/condition.ts";
@@ -56,7 +56,7 @@ test("the commands are those of the deployment, ready for a shell", () => {
     showProcess: "ss -ltnp 'sport = :18100'",
     start: "cd '/srv/my node/bin' && ./ops start --config ./node.conf",
     showDisk: "df -h '/srv/my node/data'",
-    lint: `${ownCommand()} lint '/srv/my node/bin/node.conf'`,
+    lint: `${formatOwnCommand()} lint '/srv/my node/bin/node.conf'`,
     resume: "gatehouse resume",
     cancelUpgrade: "gatehouse upgrade --cancel",
   });

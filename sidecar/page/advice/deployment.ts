@@ -1,4 +1,4 @@
-import { ownCommand } from "#daemon/command-line/own-command.ts";
+import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { CommandWords } from "../../upkeep/command-words.ts";
@@ -40,7 +40,7 @@ export type DeploymentFacts = Readonly<{
 /** Makes the commands for a deployment. Pure. */
 export function buildDeployment(settings: SidecarSettings, facts: DeploymentFacts): Deployment {
   const { command, statusUrl, configPath } = facts;
-  const gatehouse = settings.upkeep.commandPrefix ?? ownCommand();
+  const gatehouse = settings.upkeep.commandPrefix ?? formatOwnCommand();
   const body = `{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}`;
   // The origin alone: what else an address has may be a key.
   const rpc = new URL(settings.node.httpUrl).origin;

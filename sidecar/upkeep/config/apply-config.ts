@@ -11,7 +11,7 @@ import { writeWithDeadline } from "./with-deadline.ts";
 import type { ConfigReading } from "./config-file.ts";
 import { hasSameMeaning } from "#node/conf/meaning.ts";
 import { formatChange } from "#node/conf/describe-change.ts";
-import { writeOf, type Plan } from "../plan/plan.ts";
+import { findWrite, type Plan } from "../plan/plan.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { NodeVersion } from "#node/versions.ts";
 
@@ -44,7 +44,7 @@ export async function applyConfig(
   }>,
   { place, versions, state, rate, events, metrics }: ApplyConfigDependencies,
 ): Promise<AppliedConfig> {
-  const action = writeOf(planned);
+  const action = findWrite(planned);
   if (action === undefined) return { again: false };
   const waitMs = rate.waitMs();
   if (waitMs > 0) return { again: false, wakeInMs: waitMs };

@@ -1,7 +1,7 @@
 import { describeChange } from "#node/conf/describe-change.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import type { CommandWords } from "../command-words.ts";
-import { writeOf } from "../plan/plan.ts";
+import { findWrite } from "../plan/plan.ts";
 import type { ConfigComparison, ConfigObservation, ConfigValidity, OtherWriter } from "./config-observation.ts";
 
 /** Says how node.conf is, as far as it was looked at. Pure. */
@@ -41,7 +41,7 @@ export function deriveConfigCurrent(comparison: ConfigComparison): ConditionRepo
   }
   const { planned, result, idle } = comparison;
   if (result?.ok === false && result.reason === "Locked") {
-    const changes = writeOf(planned)?.changes.map(describeChange).join("; ") ?? "";
+    const changes = findWrite(planned)?.changes.map(describeChange).join("; ") ?? "";
     return {
       type,
       status: "False",
@@ -56,7 +56,7 @@ export function deriveConfigCurrent(comparison: ConfigComparison): ConditionRepo
   for (const { reason, message } of planned.problems) {
     if (reason !== "PruneStaysOn") return { type, status: "False", reason, message: sentence(message) };
   }
-  const action = writeOf(planned);
+  const action = findWrite(planned);
   if (action === undefined) return { type, status: "True", reason: "AsDesired", message: "node.conf is as desired." };
   const why = idle ?? "corrections are slowed down to one a second";
   const list = action.changes.map(describeChange).join("; ");

@@ -3,7 +3,7 @@ import { checkWithinMs, ControlError, requestControl, type ControlTarget } from 
 import { isAgreedTo, type Agreement } from "./agreement.ts";
 import { upgradeAnswer, type UpgradeAnswer } from "./control-answers.ts";
 import { repeatOptions } from "./control-options.ts";
-import { followUpgrade, planText } from "./follow-upgrade.ts";
+import { followUpgrade, formatPlan } from "./follow-upgrade.ts";
 
 /** How a person agrees to a plan. */
 export type PlanAgreement = Agreement &
@@ -59,7 +59,7 @@ async function confirmForPerson(
 ): Promise<number> {
   const { command, formatQuestion } = work;
   const shown = await requestPlan(target, work);
-  output.out(planText(shown));
+  output.out(formatPlan(shown));
   if (shown.result === "refused") {
     output.error(`${command}: it can't be done now, for the reasons above; nothing was changed.\n`);
     return exitStatus.error;
@@ -78,7 +78,7 @@ async function confirmForPerson(
     return exitStatus.clean;
   }
   output.error(`${command}: it is another one now, or can't be done any more; nothing was changed. It is now:\n`);
-  output.out(planText(begun));
+  output.out(formatPlan(begun));
   return exitStatus.error;
 }
 

@@ -63,7 +63,7 @@ async function lookAtUpgrade(
 }
 
 /** What would be done, for a person. Pure. */
-export function planText({ plan, node, starts }: UpgradeAnswer): string {
+export function formatPlan({ plan, node, starts }: UpgradeAnswer): string {
   const { from = "an unknown version", to = "an unknown version", steps, problems, warnings } = plan;
   const lines = [
     `${node.words}: from ${from} to ${to}.`,

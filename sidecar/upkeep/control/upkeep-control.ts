@@ -13,7 +13,7 @@ import type { PlanView } from "../plan/plan-view.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import type { RequestUpgradeDependencies } from "../upgrade/request-upgrade.ts";
-import { describeScheduled, upgradeWords, type ObservedUpgrade } from "../upgrade/upgrade-observation.ts";
+import { describeScheduled, formatUpgrade, type ObservedUpgrade } from "../upgrade/upgrade-observation.ts";
 import { findNodeProblems } from "./node-problems.ts";
 import { createUpgradeControl, type UpgradeControl } from "./upgrade-control.ts";
 import type { AdoptAnswer, ControlView, RestartAnswer, ResumeAnswer } from "./control-answers.ts";
@@ -121,5 +121,5 @@ function shownSchedule(upgrade: ObservedUpgrade, command: CommandWords): Pick<Co
 function shownUpgrade(record: UpgradeRecord | undefined): Pick<ControlView, "upgrade"> {
   if (record === undefined) return {};
   const { from, to, beganMs, stage, end } = record;
-  return { upgrade: { from, to, beganMs, stage, ...(end === undefined ? {} : { end }), words: upgradeWords(record) } };
+  return { upgrade: { from, to, beganMs, stage, ...(end === undefined ? {} : { end }), words: formatUpgrade(record) } };
 }

@@ -52,7 +52,7 @@ export type NodeStart = number | "not-running" | "unknown";
 export type NodeBegan = "after" | "before" | "unknown";
 
 /** What `startedAt` says, or `unknown` where the driver has no such thing or does not reach the node. */
-export async function startOf(driver: NodeDriver | undefined, signal: AbortSignal): Promise<NodeStart> {
+export async function readStart(driver: NodeDriver | undefined, signal: AbortSignal): Promise<NodeStart> {
   try {
     return (await driver?.startedAt?.(signal)) ?? "unknown";
   } catch (error) {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { spawn } from "node:child_process";
 import { expect, test } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
-import { findListeningSockets, processStart } from "./host-processes.ts";
+import { findListeningSockets, readProcessStart } from "./host-processes.ts";
 
 const heading = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode";
 const row = (local: string, state: string, inode: number) =>
@@ -62,7 +62,7 @@ test("a process is never taken for younger than it is, however long this one sta
     await new Promise((resolve) => child.once("spawn", resolve));
     const begun = { wallMs: Date.now(), monotonicMs: performance.now() };
     const reported = new AbortController();
-    const asked = processStart(child.pid ?? 0, systemClock).finally(() => reported.abort());
+    const asked = readProcessStart(child.pid ?? 0, systemClock).finally(() => reported.abort());
     while (!reported.signal.aborted) {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, stallMs);
       await new Promise((resolve) => setImmediate(resolve));
@@ -79,5 +79,5 @@ test("a process is never taken for younger than it is, however long this one sta
 test("of a process that has ended nothing is reported", async () => {
   const child = spawn("true");
   await new Promise((resolve) => child.once("exit", resolve));
-  expect(await processStart(child.pid ?? 0, systemClock)).toBeUndefined();
+  expect(await readProcessStart(child.pid ?? 0, systemClock)).toBeUndefined();
 });

@@ -13,7 +13,7 @@ export async function findListenerStart(
   clock: Clock,
 ): Promise<ProcessStart | undefined> {
   const [pid] = await findListeners(port, directory);
-  return pid === undefined ? undefined : processStart(pid, clock);
+  return pid === undefined ? undefined : readProcessStart(pid, clock);
 }
 
 /** The processes that listen on a port of this machine and run in a directory, or from a program in it, as far as they are seen. */
@@ -97,8 +97,8 @@ type ProcessStart = Readonly<{ wallMs: number; monotonicMs: number }>;
  * When a process started; undefined when it has ended, or on another system than Linux. Linux reports it by the machine's uptime, which is
  * read at once after the clocks: were this process to stand still in between, the other would seem to be older, never younger than it is.
  */
-export async function processStart(pid: number, clock: Clock): Promise<ProcessStart | undefined> {
-  const ticks = await startTicks(pid);
+export async function readProcessStart(pid: number, clock: Clock): Promise<ProcessStart | undefined> {
+  const ticks = await readStartTicks(pid);
   if (ticks === undefined) return undefined;
   const wallMs = clock.wallMs();
   const monotonicMs = clock.monotonicMs();
@@ -113,7 +113,7 @@ const endedStates: ReadonlySet<string | undefined> = new Set(["Z", "X"]);
  * When a process started, in clock ticks since the machine did: with its id, what distinguishes it from every other one. Undefined when it has ended, or on
  * another system than Linux.
  */
-export async function startTicks(pid: number): Promise<number | undefined> {
+export async function readStartTicks(pid: number): Promise<number | undefined> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
   if (stat === "") return undefined;
   // The second field is a name in parentheses, which may hold anything; the state comes after it, and the start is the 20th field from there.

@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { systemClock } from "#daemon/clock.ts";
 import { createRunningTimeout, waitUntil } from "#daemon/time.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
-import { processStart } from "./host-processes.ts";
+import { readProcessStart } from "./host-processes.ts";
 
 /** Which process is the node. */
 export type SignalDriverOptions = Readonly<{
@@ -52,7 +52,7 @@ export function createSignalDriver({ processName, timeoutMs }: SignalDriverOptio
 
 /** When a process started; now when it ended meanwhile. */
 async function startOrNow({ pid }: SeenProcess): Promise<number> {
-  return (await processStart(pid, systemClock))?.wallMs ?? systemClock.wallMs();
+  return (await readProcessStart(pid, systemClock))?.wallMs ?? systemClock.wallMs();
 }
 
 function terminate(pid: number, name: string): void {

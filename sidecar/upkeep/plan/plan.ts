@@ -50,7 +50,7 @@ export function plan(observed: Observed, desired: Desired, releases: NodeRelease
 type WriteConfig = Extract<PlanAction, { kind: "write-config" }>;
 
 /** The write of node.conf that is planned, if any. */
-export function writeOf({ actions }: Plan): WriteConfig | undefined {
+export function findWrite({ actions }: Plan): WriteConfig | undefined {
   return actions.find((action) => action.kind === "write-config");
 }
 

@@ -1,7 +1,7 @@
 import { createObservation, type Observation } from "#health/observation.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 import type { ConditionReport, ReasonOf } from "#status/condition.ts";
-import { pruneCondition, type PruneProgress } from "./prune-progress.ts";
+import { buildPruneCondition, type PruneProgress } from "./prune-progress.ts";
 
 /** How auto-pruning is compared with what is desired; `off`: it is to be on, and why it is not switched on. */
 export type AutoPrune = Readonly<
@@ -55,7 +55,7 @@ export function derivePruneConditions({ autoPrune, progress, looked }: PruneObse
     ...(autoPrune === undefined ? [] : [autoPruneOn(autoPrune)]),
     ...(progress === undefined || looked === undefined
       ? []
-      : [autoPrune?.kind === "unknown" ? noPruneInfo : pruneCondition(looked.info, progress, looked)]),
+      : [autoPrune?.kind === "unknown" ? noPruneInfo : buildPruneCondition(looked.info, progress, looked)]),
   ];
 }
 

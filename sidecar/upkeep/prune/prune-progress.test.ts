@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { PruneInfo } from "#node/prune-info.ts";
-import { followPruning, pruneCondition } from "./prune-progress.ts";
+import { followPruning, buildPruneCondition } from "./prune-progress.ts";
 
 const info: PruneInfo = {
   autoPrune: true,
@@ -16,7 +16,7 @@ describe("pruning that is on", () => {
   test("is stalled when blocks come and it does not move", () => {
     const progress = followPruning(undefined, info, 0, 100);
     expect(followPruning(progress, info, 500_000, 200)).toBe(progress);
-    expect(pruneCondition(info, progress, at(700_000, 200))).toMatchObject({
+    expect(buildPruneCondition(info, progress, at(700_000, 200))).toMatchObject({
       status: "False",
       reason: "PruningStalled",
     });
@@ -25,14 +25,16 @@ describe("pruning that is on", () => {
   test("advances, waits for blocks, or has nothing to prune yet", () => {
     const progress = followPruning(undefined, info, 0, 100);
     const moved = followPruning(progress, { ...info, realPruneReservedVersion: 13n }, 650_000, 190);
-    expect(pruneCondition(info, moved, at(700_000, 200)).reason).toBe("Advancing");
-    expect(pruneCondition(info, progress, at(700_000, 100)).reason).toBe("Advancing");
+    expect(buildPruneCondition(info, moved, at(700_000, 200)).reason).toBe("Advancing");
+    expect(buildPruneCondition(info, progress, at(700_000, 100)).reason).toBe("Advancing");
     const silent = { ...info, realPruneReservedVersion: undefined };
-    expect(pruneCondition(silent, followPruning(undefined, silent, 0, 1), at(700_000, 5))).toMatchObject({
+    expect(buildPruneCondition(silent, followPruning(undefined, silent, 0, 1), at(700_000, 5))).toMatchObject({
       status: "Unknown",
       reason: "NotPrinted",
     });
     const young = { ...info, flushedVersion: 5n, realPruneReservedVersion: 0n };
-    expect(pruneCondition(young, followPruning(undefined, young, 0, 1), at(700_000, 5)).reason).toBe("NothingToPrune");
+    expect(buildPruneCondition(young, followPruning(undefined, young, 0, 1), at(700_000, 5)).reason).toBe(
+      "NothingToPrune",
+    );
   });
 });

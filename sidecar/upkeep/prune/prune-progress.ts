@@ -26,7 +26,7 @@ export function followPruning(
  * Says whether pruning advances. It is stalled when it is on and has not moved for the given time, although blocks came. Within
  * the reserved window of a young chain there is nothing to prune yet.
  */
-export function pruneCondition(
+export function buildPruneCondition(
   info: PruneInfo,
   progress: PruneProgress,
   { nowMs, height, stalledAfterMs }: Readonly<{ nowMs: number; height: number | undefined; stalledAfterMs: number }>,

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { parseConfig } from "#node/conf/document.ts";
 import { findNaming } from "#node/conf/monitor-keys.ts";
 import { parseNodeVersion } from "#node/versions.ts";
-import { pushIdentity } from "./node-pushes.ts";
+import { buildPushIdentity } from "./node-pushes.ts";
 
 const version = parseNodeVersion("0.16.2");
 
@@ -19,9 +19,9 @@ function pushing(isEnabled: boolean): string {
 }
 
 test("a node that is not configured to push is told apart from one of which nobody knows", () => {
-  expect(pushIdentity(document(pushing(true)), version)).toEqual({ job: "node-7", intervalSeconds: 5 });
-  expect(pushIdentity(document(""), version)).toBeUndefined();
-  expect(pushIdentity(document(pushing(false)), version)).toBeUndefined();
-  expect(pushIdentity(undefined, version)).toBe("unknown");
-  expect(pushIdentity(document(pushing(true)), undefined)).toBe("unknown");
+  expect(buildPushIdentity(document(pushing(true)), version)).toEqual({ job: "node-7", intervalSeconds: 5 });
+  expect(buildPushIdentity(document(""), version)).toBeUndefined();
+  expect(buildPushIdentity(document(pushing(false)), version)).toBeUndefined();
+  expect(buildPushIdentity(undefined, version)).toBe("unknown");
+  expect(buildPushIdentity(document(pushing(true)), undefined)).toBe("unknown");
 });

@@ -25,12 +25,12 @@ export function watchNodePushes(
   const { url } = pushgateway;
   if (url === undefined) return undefined;
   const { version, signal } = dependencies;
-  const identity = () => pushIdentity(document(), version().version);
+  const identity = () => buildPushIdentity(document(), version().version);
   return watchPushes({ ...pushgateway, url, signal }, { ...dependencies, identity });
 }
 
 /** What a node of a version pushes as; "unknown" where it can't be determined, undefined when it pushes nothing. Pure. */
-export function pushIdentity(
+export function buildPushIdentity(
   document: ConfigDocument | undefined,
   version: NodeVersion | undefined,
 ): PushIdentity | "unknown" | undefined {

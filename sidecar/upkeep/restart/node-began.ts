@@ -3,7 +3,7 @@ import type { Clock } from "#daemon/clock.ts";
 import type { NodeHealth } from "#health/node-health.ts";
 import { createRunningTimeout } from "#daemon/time.ts";
 import { hasHeld, type ClockThen } from "../clock-then.ts";
-import { type NodeBegan, type NodeDriver, startOf, type NodeStart } from "../drivers/driver.ts";
+import { type NodeBegan, type NodeDriver, readStart, type NodeStart } from "../drivers/driver.ts";
 import { findListenerStart } from "../drivers/host-processes.ts";
 import type { ConfigObservation } from "../config/config-observation.ts";
 import type { NodePlace } from "../config/node-place.ts";
@@ -72,7 +72,7 @@ export function readNodeStart(
   { driver, signal }: Readonly<{ driver: NodeDriver | undefined; signal: AbortSignal }>,
 ): Promise<NodeStart> {
   const started =
-    process.now().started ?? startOf(driver, AbortSignal.any([signal, createRunningTimeout(answerWithinMs)]));
+    process.now().started ?? readStart(driver, AbortSignal.any([signal, createRunningTimeout(answerWithinMs)]));
   process.note({ started });
   return started;
 }

@@ -1,5 +1,5 @@
 import { pause } from "#daemon/time.ts";
-import { startOf, startPrecisionMs, type NodeDriver, type NodeStart } from "../drivers/driver.ts";
+import { readStart, startPrecisionMs, type NodeDriver, type NodeStart } from "../drivers/driver.ts";
 
 /** What a look at the node's process shows. */
 export type ProcessLook = NodeStart | "running";
@@ -69,7 +69,7 @@ export function watchProcess(lookAt: LookAtProcess | undefined, { hasRun, signal
  */
 export async function prepareProcessLook(driver: NodeDriver): Promise<LookAtProcess | undefined> {
   const { startedAt, runs, processes } = driver;
-  if (startedAt !== undefined) return (signal) => startOf(driver, signal);
+  if (startedAt !== undefined) return (signal) => readStart(driver, signal);
   if (runs !== undefined) {
     return async (signal) => {
       const isRunning = await runs(signal);

@@ -114,7 +114,7 @@ export function listSteps({ preCopy }: Pick<UpgradeRecord, "preCopy">): readonly
 }
 
 /** The directories that hold what an upgrade keeps: next to each store, and each once. */
-export function upgradeDirectories({
+export function listUpgradeDirectories({
   directory,
   stores,
 }: Pick<UpgradeRecord, "directory" | "stores">): readonly string[] {

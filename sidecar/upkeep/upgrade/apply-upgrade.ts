@@ -24,8 +24,8 @@ import type { UpgradeCheck } from "./check-upgrade.ts";
 import { isRecordKept, keepRecord, runUpgrade } from "./run-upgrade.ts";
 import { hasPower, type PowerDriver, type PortHolders } from "./node-power.ts";
 import type { NodeRpc } from "./node-rpc.ts";
-import { upgradeSubject, upgradeWords, type ObservedUpgrade } from "./upgrade-observation.ts";
-import { upgradeSteps, type UpgradeStepsDependencies } from "./upgrade-steps.ts";
+import { formatUpgradeSubject, formatUpgrade, type ObservedUpgrade } from "./upgrade-observation.ts";
+import { createUpgradeSteps, type UpgradeStepsDependencies } from "./upgrade-steps.ts";
 import { waitForStop } from "./wait-for-stop.ts";
 import { explainBlocked } from "./explain-blocked.ts";
 
@@ -97,7 +97,7 @@ export function applyUpgrade(
       wake();
     });
   if (isBefore) upgrade.note({ preCopying: { done: running, end: () => withdrawing.abort() } });
-  else restarts.note({ running, stage: upgradeWords(record) });
+  else restarts.note({ running, stage: formatUpgrade(record) });
   // Its stop and start commands are not cut off, and a copy ends at once.
   finishes({ what: "the upgrade's step", done: running, withinMs: 2 * settings.restart.timeoutMs });
   running
@@ -117,9 +117,9 @@ async function carryOn(
   const remember = (now: UpgradeRecord) => {
     keepRecord(now, dependencies);
     seen.upgrade.note({ record: now });
-    if (!isEarly(now.stage)) seen.restarts.note({ stage: upgradeWords(now) });
+    if (!isEarly(now.stage)) seen.restarts.note({ stage: formatUpgrade(now) });
     if (now.end === undefined)
-      log.info({ event: "upgrade-stage", stage: now.stage, from: now.from, to: now.to }, upgradeWords(now));
+      log.info({ event: "upgrade-stage", stage: now.stage, from: now.from, to: now.to }, formatUpgrade(now));
     wake();
   };
   const says = (blocked: string | undefined) => {
@@ -135,8 +135,8 @@ async function carryOn(
   const by = foundCorrupt === undefined ? byPerson : "sidecar";
   const attempt = { by, outcome: "unknown", before: { version: from, foundCorrupt } } as const;
   const why = foundCorrupt && `The data were found corrupt: ${foundCorrupt.join("; ")}.`;
-  if (record.stage !== "giving-up") events.add("upgrade", `${upgradeSubject(record)} ${begins}.`, why, attempt);
-  const steps = upgradeSteps(createStepsDependencies(driver, seen, dependencies));
+  if (record.stage !== "giving-up") events.add("upgrade", `${formatUpgradeSubject(record)} ${begins}.`, why, attempt);
+  const steps = createUpgradeSteps(createStepsDependencies(driver, seen, dependencies));
   const ended = await runUpgrade(
     record,
     { isResumed, ends: (stage) => isBefore && !isEarly(stage) },
@@ -165,11 +165,11 @@ function finishOrRemember(
     if (isFirst && now.failure !== undefined) {
       const sides = { before: { version: now.from }, after: { stage: now.stage } };
       const then = isEarly(now.stage) ? "does not begin" : "failed, and goes back";
-      events.fail("upgrade", `${upgradeSubject(now)} ${then}.`, now.failure, { by: "sidecar", ...sides });
+      events.fail("upgrade", `${formatUpgradeSubject(now)} ${then}.`, now.failure, { by: "sidecar", ...sides });
     }
     return;
   }
-  const message = upgradeWords(now);
+  const message = formatUpgrade(now);
   state.atomically(() => {
     remember(now);
     events.add("upgrade", message, undefined, {

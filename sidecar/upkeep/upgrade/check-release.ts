@@ -1,5 +1,5 @@
 import { isAbsolute } from "node:path";
-import { parseNodeCliVersion, parseNodeVersion, releaseOf, type NodeVersion } from "#node/versions.ts";
+import { parseNodeCliVersion, parseNodeVersion, findRelease, type NodeVersion } from "#node/versions.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import { createLocalNodeCli, createNodeCli } from "../drivers/node-cli.ts";
 import { findRealPath } from "./data/data-stores.ts";
@@ -20,7 +20,7 @@ export function findVersionProblems(from: NodeVersion | undefined, to: NodeVersi
   if (from === undefined) return ["the version that runs now is not known (VersionAgreed says what to set)"];
   if (to === undefined) return [];
   if (from.release === to.release) return [`the node is ${from.text} already`];
-  if (releaseOf(from).layout === releaseOf(to).layout) return [];
+  if (findRelease(from).layout === findRelease(to).layout) return [];
   return [
     `${to.text} has another layout of the workspace than ${from.text}; move the node by its release notes, as an upgrade here replaces programs in one place`,
   ];

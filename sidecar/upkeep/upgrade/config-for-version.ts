@@ -11,7 +11,7 @@ import type { ConfigReading } from "../config/config-file.ts";
 import { readWithDeadline, writeWithDeadline, type DescribedChange } from "../config/with-deadline.ts";
 import type { ConfigVersions } from "../config/config-versions.ts";
 import type { WriterLock } from "../config/writer-lock.ts";
-import { plan, writeOf } from "../plan/plan.ts";
+import { plan, findWrite } from "../plan/plan.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import type { StepOutcome } from "./next-stage.ts";
@@ -54,7 +54,7 @@ export async function migrateConfig(record: UpgradeRecord, dependencies: ConfigS
   const planned = plan({ document: reading.document, version }, desired(reading.document));
   const [problem] = planned.problems;
   if (problem !== undefined) return { ok: false, why: problem.message };
-  const write = writeOf(planned);
+  const write = findWrite(planned);
   if (write === undefined) return { ok: true };
   const changes = write.changes.map((change) => ({
     message: `${basename(record.configPath)}: ${formatChange(change)}.`,

@@ -5,7 +5,7 @@ import { readUrlPort } from "#daemon/http/address.ts";
 import { DriverError, type NodeDriver, type RestartReport } from "../drivers/driver.ts";
 import { waitForAnswer } from "../restart/restart-verification.ts";
 import type { ProcessMark } from "../state/upgrade-record.ts";
-import { findListeners, startTicks } from "../drivers/host-processes.ts";
+import { findListeners, readStartTicks } from "../drivers/host-processes.ts";
 import type { StepOutcome } from "./next-stage.ts";
 
 /** A driver that stops and starts the node in two steps: between them its files are nobody's. */
@@ -124,11 +124,11 @@ export function createPortHolders(httpUrl: string, binDirectory: () => string): 
       const pids = await findListeners(port, binDirectory());
       return (await Promise.all(pids.map(markOf))).filter((mark) => mark !== undefined);
     },
-    runs: async (mark) => (await startTicks(mark.pid)) === mark.startTicks,
+    runs: async (mark) => (await readStartTicks(mark.pid)) === mark.startTicks,
   };
 }
 
 async function markOf(pid: number): Promise<ProcessMark | undefined> {
-  const ticks = await startTicks(pid);
+  const ticks = await readStartTicks(pid);
   return ticks === undefined ? undefined : { pid, startTicks: ticks };
 }

@@ -5,7 +5,7 @@ import type { UpgradeRequest } from "./check-release.ts";
 import { checkUpgrade, type CheckUpgradeDependencies, type UpgradeCheck } from "./check-upgrade.ts";
 import { describeStart, resolveStart, type RequestedStart, type StartSituation } from "./upgrade-start.ts";
 import type { CommandWords } from "../command-words.ts";
-import { describeScheduled, upgradeSubject, upgradeWords, type ObservedUpgrade } from "./upgrade-observation.ts";
+import { describeScheduled, formatUpgradeSubject, formatUpgrade, type ObservedUpgrade } from "./upgrade-observation.ts";
 import { decideAfterWithdrawal } from "./next-stage.ts";
 import { checkRestore } from "./check-restore.ts";
 
@@ -91,12 +91,12 @@ function withdrawEarly(
     : { ...record, isWithdrawn: true };
   state.atomically(() => {
     state.upgrade.set(withdrawn);
-    events.add("upgrade", `${upgradeSubject(record)} is withdrawn.`, undefined, { by, outcome: "success" });
+    events.add("upgrade", `${formatUpgradeSubject(record)} is withdrawn.`, undefined, { by, outcome: "success" });
   });
   upgrade.note({ record: withdrawn, trouble: undefined });
   upgrade.now().preCopying?.end();
   wake();
-  return { words: upgradeWords(record) };
+  return { words: formatUpgrade(record) };
 }
 
 /** What the start of an upgrade is judged by now. */

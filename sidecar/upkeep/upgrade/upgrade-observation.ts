@@ -7,7 +7,7 @@ import {
   backwardStages,
   isEarly,
   listSteps,
-  upgradeDirectories,
+  listUpgradeDirectories,
   type UpgradeRecord,
   type UpgradeStage,
 } from "../state/upgrade-record.ts";
@@ -75,7 +75,7 @@ export function deriveUpgradeConditions(seen: UpgradeObservation, command: Comma
     if (!wasScheduled) return [];
     return [{ type, status: "True", reason: "NoneScheduled", message: "No upgrade is scheduled." }];
   }
-  const message = [upgradeWords(record), blocked].filter(Boolean).join(" ");
+  const message = [formatUpgrade(record), blocked].filter(Boolean).join(" ");
   if (blocked === undefined && (isEarly(record.stage) || record.end === "given-up")) {
     return [deriveEarly(record, seen.trouble, command)];
   }
@@ -93,7 +93,7 @@ export function deriveUpgradeConditions(seen: UpgradeObservation, command: Comma
 /** An upgrade for which the node was not stopped: it is as one that is accepted and begins by itself, or did not. Pure. */
 function deriveEarly(record: UpgradeRecord, trouble: string | undefined, command: CommandWords): ConditionReport {
   const type = "UpgradeProved";
-  const words = upgradeWords(record);
+  const words = formatUpgrade(record);
   const cancel = command("upgrade --cancel");
   if (record.isWithdrawn === true && record.end !== undefined)
     return { type, status: "True", reason: "NoneScheduled", message: words };
@@ -131,17 +131,17 @@ export function describeScheduled(
 }
 
 /** What an upgrade, or a restore, is called at the beginning of a sentence. Pure. */
-export function upgradeSubject({ from, to, restoredFrom }: UpgradeRecord): string {
+export function formatUpgradeSubject({ from, to, restoredFrom }: UpgradeRecord): string {
   return restoredFrom === undefined
     ? `The upgrade from ${from} to ${to}`
     : `The restore of the node's data from ${restoredFrom.join(" and ")}`;
 }
 
 /** How an upgrade stands, for a person. Pure. */
-export function upgradeWords(record: UpgradeRecord): string {
+export function formatUpgrade(record: UpgradeRecord): string {
   if (record.restoredFrom !== undefined) return restoreWords(record);
   const { from, to, stage, failure, end, note, stores, directory } = record;
-  const what = upgradeSubject(record);
+  const what = formatUpgradeSubject(record);
   const why = failure === undefined ? "" : ` ${capitalized(to)} failed: ${failure}.`;
   const more = note === undefined ? "" : ` ${sentence(note)}`;
   if (end === "committed") return `${what} is proved.${more}`;
@@ -153,14 +153,14 @@ export function upgradeWords(record: UpgradeRecord): string {
   const asides = stores.map(({ aside }) => aside).join(" and ");
   if (end === "rolled-back") {
     const kept = record.newRan
-      ? ` The data as they were with ${to} in place are in ${asides}; remove them when they are of no use: rm -r -- ${upgradeDirectories(record).map(quoteShellWord).join(" ")}`
+      ? ` The data as they were with ${to} in place are in ${asides}; remove them when they are of no use: rm -r -- ${listUpgradeDirectories(record).map(quoteShellWord).join(" ")}`
       : "";
     return `${what} was rolled back: the node runs as ${from} again, with its old data and old node.conf.${why}${more}${kept}`;
   }
   if (end === "settled") {
     return (
       `${what} failed, and so did the way back; the node answers again since, so nothing more is tried.${why}${more} ` +
-      `What is kept is in these directories; remove them when they are of no use: rm -r -- ${upgradeDirectories(record).map(quoteShellWord).join(" ")}`
+      `What is kept is in these directories; remove them when they are of no use: rm -r -- ${listUpgradeDirectories(record).map(quoteShellWord).join(" ")}`
     );
   }
   if (end === "stranded") {
@@ -177,10 +177,10 @@ export function upgradeWords(record: UpgradeRecord): string {
 
 function restoreWords(record: UpgradeRecord): string {
   const { stage, failure, end, note, stores, directory } = record;
-  const what = upgradeSubject(record);
+  const what = formatUpgradeSubject(record);
   const why = failure === undefined ? "" : ` It failed: ${failure}.`;
   const more = note === undefined ? "" : ` ${sentence(note)}`;
-  const remove = `rm -r -- ${upgradeDirectories(record).map(quoteShellWord).join(" ")}`;
+  const remove = `rm -r -- ${listUpgradeDirectories(record).map(quoteShellWord).join(" ")}`;
   const { foundCorrupt } = record;
   const own = foundCorrupt === undefined ? "" : ` It was begun by the sidecar itself: ${foundCorrupt.join("; ")}.`;
   if (end === "committed") return `${what} is proved: the node runs with them.${own}${more}${goBackWords(record)}`;

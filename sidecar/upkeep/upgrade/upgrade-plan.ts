@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { describeChange } from "#node/conf/describe-change.ts";
 import type { NodeVersion } from "#node/versions.ts";
 import type { SidecarSettings } from "../../settings.ts";
-import type { writeOf } from "../plan/plan.ts";
+import type { findWrite } from "../plan/plan.ts";
 import type { ReleaseFile, SnapshotMethod, UpgradeStore } from "../state/upgrade-record.ts";
 import type { CopyCost } from "./data/data-stores.ts";
 
@@ -27,7 +27,7 @@ export type UpgradeFindings = Readonly<{
   files: readonly ReleaseFile[];
   stores: readonly UpgradeStore[];
   costs: readonly (CopyCost | undefined)[];
-  write: ReturnType<typeof writeOf>;
+  write: ReturnType<typeof findWrite>;
   problems: readonly string[];
   warnings: readonly string[];
   settings: Pick<SidecarSettings, "upgrade" | "restart">;

@@ -13,7 +13,7 @@ import { createWriterLock, type WriterLock } from "../config/writer-lock.ts";
 import { auditEvents } from "../state/audited-event-log.ts";
 import type { UpgradeRecord, UpgradeStage } from "../state/upgrade-record.ts";
 import { runUpgrade } from "./run-upgrade.ts";
-import { upgradeSteps, type UpgradeStepsDependencies } from "./upgrade-steps.ts";
+import { createUpgradeSteps, type UpgradeStepsDependencies } from "./upgrade-steps.ts";
 
 let root: string;
 let audited: AuditEntry[];
@@ -90,7 +90,7 @@ function steps(lock?: WriterLock) {
     versions: createConfigVersions(root),
     readConfig: async () => undefined,
   };
-  return upgradeSteps(dependencies);
+  return createUpgradeSteps(dependencies);
 }
 
 test.each(["installing", "back-programs", "back-data"] as const)(

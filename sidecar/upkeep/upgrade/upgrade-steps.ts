@@ -4,7 +4,7 @@ import type { BootTime } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import type { SidecarSettings } from "../../settings.ts";
-import { upgradeDirectories, type UpgradeRecord } from "../state/upgrade-record.ts";
+import { listUpgradeDirectories, type UpgradeRecord } from "../state/upgrade-record.ts";
 import { keepConfig, migrateConfig, putConfigBack, type ConfigStepDependencies } from "./config-for-version.ts";
 import { copyStores, putStoreBack, removeCopy } from "./data/data-copy.ts";
 import { finishCopies, copyRunningStores } from "./data/pre-copy.ts";
@@ -32,7 +32,7 @@ export type UpgradeStepsDependencies = ProofDependencies &
 const done: StepOutcome = { ok: true };
 
 /** Makes the steps of an upgrade of a node whose programs and data lie on this machine. */
-export function upgradeSteps(dependencies: UpgradeStepsDependencies): UpgradeSteps {
+export function createUpgradeSteps(dependencies: UpgradeStepsDependencies): UpgradeSteps {
   const { settings, signal, readConfig } = dependencies;
   const stop = ({ before }: UpgradeRecord) =>
     stopNode({ withinMs: settings.restart.timeoutMs, before: before.process }, dependencies);
@@ -131,7 +131,7 @@ function keptPrograms({ directory }: UpgradeRecord): string {
 
 /** Ends what an earlier sidecar left at work there, and removes all of it. */
 async function removeWork(record: UpgradeRecord, signal: AbortSignal): Promise<StepOutcome> {
-  const directories = upgradeDirectories(record);
+  const directories = listUpgradeDirectories(record);
   try {
     for (const directory of directories) {
       await endWritersOf(directory, signal);
@@ -148,7 +148,7 @@ async function removeWork(record: UpgradeRecord, signal: AbortSignal): Promise<S
 }
 
 async function cleanUp(record: UpgradeRecord): Promise<StepOutcome> {
-  const directories = upgradeDirectories(record);
+  const directories = listUpgradeDirectories(record);
   if (record.keepsCopy) {
     const them = directories.length === 1 ? "it" : "them";
     const what = record.restoredFrom === undefined ? `, and the programs of ${record.from},` : "";

@@ -5,7 +5,7 @@ import {
   parseImageVersion,
   parseNodeCliVersion,
   parseNodeVersion,
-  releaseOf,
+  findRelease,
   type NodeVersion,
 } from "#node/versions.ts";
 
@@ -79,7 +79,7 @@ function doubtOf(first: Candidate, others: readonly Candidate[], binary: Version
     return `the node said ${binary?.text} before it stopped answering, and may come back as another version; start it, or set node.version (GATEHOUSE_SIDECAR_NODE_VERSION)`;
   }
   const installed = others.find(({ source }) => source === sourceNames.nodeCli);
-  const namingOf = ({ version }: Candidate) => releaseOf(version).naming;
+  const namingOf = ({ version }: Candidate) => findRelease(version).naming;
   if (installed === undefined || namingOf(installed) === namingOf(first)) return undefined;
   const isRunning = first.source === sourceNames.binary;
   const next = isRunning ? "restart the node to finish the upgrade" : "correct node.version, or start the node";

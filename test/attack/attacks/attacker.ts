@@ -102,12 +102,12 @@ export function createPoster({ host, port }: Target, signal: AbortSignal, addres
 }
 
 /** A JSON-RPC call; `params` is JSON text. */
-export function callOf(id: number, method: string, params: string): string {
+export function buildCall(id: number, method: string, params: string): string {
   return `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`;
 }
 
 /** A whole HTTP request with a body. */
-export function requestOf(body: string, ...headers: readonly string[]): string {
+export function buildRequest(body: string, ...headers: readonly string[]): string {
   const head = ["POST / HTTP/1.1", "Host: a", "Content-Type: application/json", ...headers];
   return `${[...head, `Content-Length: ${Buffer.byteLength(body)}`].join("\r\n")}\r\n\r\n${body}`;
 }

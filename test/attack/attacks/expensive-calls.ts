@@ -1,16 +1,16 @@
 import type { Attack } from "./attack.ts";
-import { asMany, callOf, createPoster } from "./attacker.ts";
+import { asMany, buildCall, createPoster } from "./attacker.ts";
 
 const hash = (at: number) => `"0x${at.toString(16).padStart(64, "0")}"`;
 const address = (at: number) => `"0x${at.toString(16).padStart(40, "0")}"`;
 
 const calls: readonly ((at: number) => string)[] = [
-  (at) => callOf(at, "debug_traceTransaction", `[${hash(at)},{"tracer":"callTracer"}]`),
-  (at) => callOf(at, "debug_traceCall", `[{"to":${address(at)}},"latest",{"tracer":"callTracer"}]`),
-  (at) => callOf(at, "trace_filter", `[{"fromBlock":"0x1","toBlock":"0x1f4","fromAddress":[${address(at)}]}]`),
-  (at) => callOf(at, "eth_getLogs", `[{"fromBlock":"0x1","toBlock":"0x64","address":${address(at)}}]`),
-  (at) => callOf(at, "eth_getBlockReceipts", `["0x${at.toString(16)}"]`),
-  (at) => callOf(at, "eth_estimateGas", `[{"to":${address(at)}}]`),
+  (at) => buildCall(at, "debug_traceTransaction", `[${hash(at)},{"tracer":"callTracer"}]`),
+  (at) => buildCall(at, "debug_traceCall", `[{"to":${address(at)}},"latest",{"tracer":"callTracer"}]`),
+  (at) => buildCall(at, "trace_filter", `[{"fromBlock":"0x1","toBlock":"0x1f4","fromAddress":[${address(at)}]}]`),
+  (at) => buildCall(at, "eth_getLogs", `[{"fromBlock":"0x1","toBlock":"0x64","address":${address(at)}}]`),
+  (at) => buildCall(at, "eth_getBlockReceipts", `["0x${at.toString(16)}"]`),
+  (at) => buildCall(at, "eth_estimateGas", `[{"to":${address(at)}}]`),
 ];
 
 /** Calls that cost the node much, from many addresses. */
@@ -41,10 +41,11 @@ export const hugeBatches: Attack = {
     const batch = (make: (at: number) => string) =>
       `[${Array.from({ length: 1_000 }, () => make((sent += 1))).join(",")}]`;
     const batches: readonly (() => string)[] = [
-      () => batch((at) => callOf(at, "eth_getBalance", `[${address(at)},"latest"]`)),
-      () => batch((at) => callOf(at, "eth_getBlockReceipts", `["0x${at.toString(16)}"]`)),
-      () => batch((at) => callOf(at, "eth_getLogs", `[{"fromBlock":"0x1","toBlock":"0x64","address":${address(at)}}]`)),
-      () => batch((at) => callOf(1, "eth_getBalance", `[${address(at)},"pending"]`)),
+      () => batch((at) => buildCall(at, "eth_getBalance", `[${address(at)},"latest"]`)),
+      () => batch((at) => buildCall(at, "eth_getBlockReceipts", `["0x${at.toString(16)}"]`)),
+      () =>
+        batch((at) => buildCall(at, "eth_getLogs", `[{"fromBlock":"0x1","toBlock":"0x64","address":${address(at)}}]`)),
+      () => batch((at) => buildCall(1, "eth_getBalance", `[${address(at)},"pending"]`)),
       () => batch(() => "1"),
     ];
     await asMany(

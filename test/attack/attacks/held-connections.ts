@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Attack } from "./attack.ts";
-import { asMany, openAttackingSocket, callOf, waitUntilClosed, requestOf } from "./attacker.ts";
+import { asMany, openAttackingSocket, buildCall, waitUntilClosed, buildRequest } from "./attacker.ts";
 
 /** Time after which an attacker lets go of a connection that nobody closed. */
 const holdMs = 120_000;
@@ -29,7 +29,7 @@ export const slowHeads: Attack = {
   what: "300 connections from 6 addresses that send a head, or a body, byte by byte",
   attackers: 300,
   run: async (target, signal) => {
-    const request = requestOf(callOf(1, "eth_chainId", "[]"), `X-Long: ${"x".repeat(200)}`);
+    const request = buildRequest(buildCall(1, "eth_chainId", "[]"), `X-Long: ${"x".repeat(200)}`);
     const trickle = async (connection: number) => {
       const socket = await openAttackingSocket(target, connection % 6, signal);
       socket.resume();
@@ -82,7 +82,7 @@ export const deafReaders: Attack = {
       socket.pause();
       for (let call = 0; call < 4; call += 1) {
         sent += 1;
-        socket.write(requestOf(callOf(sent, "eth_getBlockReceipts", `["0x${sent.toString(16)}"]`)));
+        socket.write(buildRequest(buildCall(sent, "eth_getBlockReceipts", `["0x${sent.toString(16)}"]`)));
       }
       await waitUntilClosed(socket, 30_000);
       socket.destroy();

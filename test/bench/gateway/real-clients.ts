@@ -1,4 +1,4 @@
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { buildAnsweringNode, startAnsweringNode } from "./answering-node.ts";
 import { measureBehindProxies, settingsBehindProxies as settings, type NamedAnswers } from "./behind-proxies.ts";
 import { clientShapes, writeDistinctCalls, type LoadOptions } from "./client-shapes.ts";
@@ -33,7 +33,7 @@ async function withAnswers(
 ): Promise<readonly Figure[]> {
   const { folder } = surroundings;
   await using scope = new AsyncDisposableStack();
-  const [nodePort = 0, nginxPort = 0, fastPort = 0] = await freePorts(3);
+  const [nodePort = 0, nginxPort = 0, fastPort = 0] = await findFreePorts(3);
   const node = scope.use(await startAnsweringNode(program, nodePort, answers));
   const nginx = scope.use(await startNginxProxy(folder, nginxPort, nodePort));
   const gateway = scope.use(await startGatewayProcess(fastPort, node.url, settings));

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { connect, type AddressInfo, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { startGatewayProcess } from "./surroundings.ts";
 import type { Figure } from "./table.ts";
 import { readMemoryMiB } from "./wrk.ts";
@@ -25,7 +25,7 @@ export async function measureStreamedAnswers(): Promise<readonly Figure[]> {
     });
   });
   await new Promise<void>((resolve) => node.listen(0, "127.0.0.1", resolve));
-  const [port = 0] = await freePorts(1);
+  const [port = 0] = await findFreePorts(1);
   const gateway = await startGatewayProcess(port, `http://127.0.0.1:${(node.address() as AddressInfo).port}`);
   try {
     for (let wave = 0; wave < warmWaves; wave += 1) await readAll(await stalledClients(port));

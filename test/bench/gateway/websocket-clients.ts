@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { startFakeNode } from "#gateway/testing/fake-node.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { until } from "#daemon/testing/until.ts";
 import { connectCounting } from "./counting-client.ts";
 import { startGatewayProcess } from "./surroundings.ts";
@@ -21,7 +21,7 @@ const subscribe = '{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["n
 export async function measureWebSocketClients(count: number): Promise<readonly Figure[]> {
   await using scope = new AsyncDisposableStack();
   const node = scope.use(await startFakeNode());
-  const [port = 0] = await freePorts(1);
+  const [port = 0] = await findFreePorts(1);
   const gateway = scope.use(await startGatewayProcess(port, node.httpUrl));
   const arrived = { messages: 0, at: 0 };
   const arrive = () => {

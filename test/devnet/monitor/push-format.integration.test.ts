@@ -5,7 +5,7 @@ import { buffer } from "node:stream/consumers";
 import { Counter, Gauge, Histogram, Registry, Summary } from "prom-client";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { isOnPath, startRealPushgateway } from "#devnet/pushgateway/real-pushgateway.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { createTestNode } from "#devnet/testing/test-node.ts";
 import { nodeProfile } from "#devnet/node-profile.ts";
 import { choosePushFormat } from "#devnet/monitor/metrics-pusher.ts";
@@ -16,7 +16,7 @@ const isThere = await isOnPath(program);
 const skipped = isThere ? "" : ` (skipped: ${program} is not on PATH)`;
 
 async function startGateway() {
-  const [port = 0] = await freePorts(1);
+  const [port = 0] = await findFreePorts(1);
   const gateway = await startRealPushgateway({ program, host: "127.0.0.1", port, persistenceFile: undefined });
   onTestFinished(() => gateway[Symbol.asyncDispose]());
   const samplesOf = async (job: string) => {

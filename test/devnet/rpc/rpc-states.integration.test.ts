@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { within } from "#daemon/time.ts";
-import { pruneInfo } from "#devnet/pruning.ts";
+import { buildPruneInfo } from "#devnet/pruning.ts";
 import { createWallet, sender, startTestNode, type TestNode } from "#devnet/testing/rpc-fixture.ts";
 
 let stateDirectory: string;
@@ -32,9 +32,9 @@ async function mineBlocks(count: number): Promise<void> {
 
 /** The oldest block that PruneInfo says has its state: a block's version is the flushed version when it was the newest. */
 function oldestKept(head: number): number {
-  const { prune_reserved_version: reserved } = pruneInfo({ enabledAtBlock: 0 }, head);
+  const { prune_reserved_version: reserved } = buildPruneInfo({ enabledAtBlock: 0 }, head);
   for (let block = head; ; block -= 1) {
-    if (pruneInfo({ enabledAtBlock: 0 }, block - 1).flushed_version < reserved) return block;
+    if (buildPruneInfo({ enabledAtBlock: 0 }, block - 1).flushed_version < reserved) return block;
   }
 }
 

@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { PassThrough } from "node:stream";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { startFakeNode } from "#gateway/testing/fake-node.ts";
 import { post, startTestGateway } from "#gateway/testing/test-gateway.ts";
@@ -60,7 +60,7 @@ describe.skipIf(!hasRedis)(`rate limits in a store${why}`, () => {
   let port: number;
   let store: AsyncDisposable;
   beforeAll(async () => {
-    [port = 0] = await freePorts(1);
+    [port = 0] = await findFreePorts(1);
     store = await startRedis(port);
   });
   afterAll(() => store[Symbol.asyncDispose]());
@@ -104,7 +104,7 @@ describe.skipIf(!hasRedis)(`rate limits in a store${why}`, () => {
 
 describe.skipIf(!hasRedis)(`a store that is lost while it is used${why}`, () => {
   it("leaves each replica to itself, which says so once, until it is back", async () => {
-    const [port = 0] = await freePorts(1);
+    const [port = 0] = await findFreePorts(1);
     const given = {
       tiers: { public: { ...rates, requestsPerSecond: 0.001, requestBurst: 5, concurrency: 10 } },
       internal: { tier: "public" },
@@ -148,7 +148,7 @@ describe.skipIf(!hasRedis)(`a store that is lost while it is used${why}`, () => 
 
 describe("rate limits while the store is away", () => {
   it("are the process's own", async () => {
-    using limiter = limiterAt((await freePorts(1))[0] ?? 0);
+    using limiter = limiterAt((await findFreePorts(1))[0] ?? 0);
     const decisions = await Promise.all(Array.from({ length: 60 }, () => limiter.acquire("a", 1, rates)));
     expect(decisions.filter((wait) => wait === undefined)).toHaveLength(40);
   });

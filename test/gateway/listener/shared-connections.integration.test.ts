@@ -9,7 +9,7 @@ import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 import type { BenchProcess } from "../../bench/gateway/proxies.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { prepareHaproxy, prepareKeepingNginx, type StartProxy } from "../../support/real-proxy.ts";
 
 const call = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
@@ -54,7 +54,7 @@ describe.each(proxies)("the connection of %s", (_, startProxy) => {
       tiers: { public: limitlessTier },
       callers: { trustedProxies: ["127.0.0.1"] },
     });
-    const [port = 0] = await freePorts(1);
+    const [port = 0] = await findFreePorts(1);
     proxy = await startProxy({ folder, port, behindPort: new URL(gateway.url).port });
   });
   afterAll(async () => {

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { call } from "#gateway/testing/test-gateway.ts";
 import { hasPrometheus, startPrometheus, withoutPrometheus } from "../../support/prometheus/prometheus.ts";
 import { startBareAnvil } from "../../support/node/bare-anvil.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { startService, type ServiceProcess } from "../../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { startCollector } from "../../support/gateway/trace-collector.ts";
@@ -27,7 +27,7 @@ function startGateway(nodeUrl: string, tracing: Readonly<Record<string, string>>
 }
 
 async function startNode() {
-  const [port = 0] = await freePorts(1);
+  const [port = 0] = await findFreePorts(1);
   return startBareAnvil(port, chainId);
 }
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ruleGroups } from "#infra/observability/rules/all.ts";
 import type { FakeNode } from "#sidecar/testing/fake-node.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { startHeadsSocket } from "../../support/node/heads-socket.ts";
 import { buildEnvironment, startOwnedNode, waitUntilSettled } from "../../support/node/owned-node.ts";
 import { startService, type ServiceProcess } from "../../support/service-process.ts";
@@ -60,7 +60,7 @@ describe.skipIf(!hasPrometheus)(`a live Prometheus${withoutPrometheus}`, () => {
     const node = resources.use(await startOwnedNode("node-7"));
     const heads = resources.use(await startHeadsSocket());
     const state = resources.use(await createTemporaryFolder());
-    const [port = 0, gatewayPort = 0] = await freePorts(2);
+    const [port = 0, gatewayPort = 0] = await findFreePorts(2);
     const env = buildEnvironment(node, {
       GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: state.path,
       GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: heads.url,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseEther } from "viem";
 import { tokenAddress } from "#devnet/token/address.ts";
 import { signPayment, type PaymentChanges } from "../../support/facilitator/signed-payment.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { testAccount } from "../../support/payments/payment-chain.ts";
 import { startPostgres, type PostgresServer } from "../../support/postgres.ts";
 import { startService, type ServiceProcess } from "../../support/service-process.ts";
@@ -90,7 +90,7 @@ type Replicated = WatchedStack &
 export async function startReplicated(stack: WatchedStack): Promise<Replicated> {
   await using started = new AsyncDisposableStack();
   const postgres = started.use(await startPostgres());
-  const [port = 0, operationsPort = 0, rpcPort = 0] = await freePorts(3);
+  const [port = 0, operationsPort = 0, rpcPort = 0] = await findFreePorts(3);
   const replicaRpc = started.use(await startFaultyRpc(rpcPort, stack.nodeUrl));
   const env = {
     ...quickFacilitator,

@@ -1,7 +1,7 @@
 import { toHex } from "viem";
 import { callRpc } from "../../support/call-rpc.ts";
 import { startBareAnvil } from "../../support/node/bare-anvil.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 
 /** Another endpoint of the node's chain, to compare heights with. */
 export type ReferenceChain = AsyncDisposable &
@@ -15,7 +15,7 @@ export type ReferenceChain = AsyncDisposable &
 
 /** Starts an endpoint that stands still but for what it is given. */
 export async function startReference(chainId: number): Promise<ReferenceChain> {
-  const [port = 0] = await freePorts(1);
+  const [port = 0] = await findFreePorts(1);
   const anvil = await startBareAnvil(port, chainId);
   const advance = async (blocks: number) => {
     const { error } = await callRpc(anvil.url, "anvil_mine", [toHex(blocks)]);

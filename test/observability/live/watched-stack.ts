@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { mountSmallDisk, mayMount, type SmallDisk } from "#sidecar/testing/small-disk.ts";
 import type { RuleGroup } from "#infra/observability/alert.ts";
 import { spawnStack, findStackPorts, type RunningStack, type StackPorts } from "../../support/running-stack.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { until } from "#daemon/testing/until.ts";
 import { startFaultyLink, startFaultyRpc, type FaultyLink, type FaultyRpc } from "./fault-proxies.ts";
 import { findNodeChain, type NodeChain } from "./node-chain.ts";
@@ -83,7 +83,7 @@ export async function startWatchedStack(
   const certificate = started.use(await startWatchedCertificate());
   const { env: portsEnv, ports } = await findStackPorts();
   const nodeUrl = `http://127.0.0.1:${ports.node}`;
-  const [internalPort = 0, rpcPort = 0] = await freePorts(2);
+  const [internalPort = 0, rpcPort = 0] = await findFreePorts(2);
   const rpc = started.use(await startFaultyRpc(rpcPort, nodeUrl));
   const webSocket = started.use(await startFaultyLink(ports.nodeWebSocket));
   const prometheus = started.use(

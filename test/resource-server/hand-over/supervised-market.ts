@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { startPaymentChain, testAccount, type PaymentChain } from "../../support/payments/payment-chain.ts";
 import { hastenService } from "../../support/hastened-waits.ts";
 import { isLong } from "../../support/run-size.ts";
@@ -113,7 +113,7 @@ export async function supervise(
   folder: string,
   { settings, env }: Readonly<{ settings: object; env: Readonly<Record<string, string>> }>,
 ): Promise<Supervised> {
-  const [port = 0, operationsPort = 0] = await freePorts(2);
+  const [port = 0, operationsPort = 0] = await findFreePorts(2);
   const path = join(folder, `${service}.json5`);
   const ledgerPath = join(folder, `${service}.sqlite`);
   const isInFile = !Object.keys(env).some((name) => name.endsWith("_LEDGER_URL"));

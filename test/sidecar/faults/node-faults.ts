@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { answersRpc, goodAnswers, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
 import { pause } from "#daemon/time.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import type { Fault, StruckNode } from "./fault.ts";
 
 /** A server that stands in for the node's RPC, or for another node's. */
@@ -51,7 +51,7 @@ async function signalNode({ node }: StruckNode, signal: NodeJS.Signals): Promise
 }
 
 async function freeUrl(scheme: string): Promise<string> {
-  const [port] = await freePorts(1);
+  const [port] = await findFreePorts(1);
   return `${scheme}://127.0.0.1:${port}`;
 }
 

@@ -1,7 +1,7 @@
 import { chmod, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { serveNode } from "#sidecar/testing/watched-node.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import type { Fault, StruckNode } from "./fault.ts";
 
 /** Puts another program in node_cli's place. */
@@ -113,7 +113,7 @@ export const upkeepFaults: readonly Fault[] = [
     "PushgatewayUnreachable",
     "http://… can't be read (ECONNREFUSED); is the Pushgateway running?",
     async () => {
-      const [port] = await freePorts(1);
+      const [port] = await findFreePorts(1);
       return { GATEHOUSE_SIDECAR_PUSHGATEWAY_URL: `http://127.0.0.1:${port}` };
     },
   ),

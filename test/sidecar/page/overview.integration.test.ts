@@ -11,7 +11,7 @@ import { createMask } from "#daemon/secrets/mask.ts";
 import { listenForOperations } from "#daemon/http/operations-listener.ts";
 import { createFacilitatorMetrics } from "#facilitator/facilitator-metrics.ts";
 import { findChromium, startChromium } from "../../support/page/chromium.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { hastenService } from "../../support/hastened-waits.ts";
 import { gatehouseProgram } from "../../support/programs/place.ts";
 import { servePage } from "../../support/page/served-page.ts";
@@ -101,7 +101,7 @@ looking(
     await using sidecar = await serveSidecar();
     await using served = new AsyncDisposableStack();
     const facilitator = served.use(await serveFacilitator());
-    const [port] = await freePorts(1);
+    const [port] = await findFreePorts(1);
     await using dashboard = await startDashboard(
       [`node-7=${sidecar.url}`, `payments=${facilitator.url}`, `gone=http://reader:a-word@127.0.0.1:${port}`].join(
         "\n",
@@ -150,7 +150,7 @@ looking(
 );
 
 test("only this machine's own names are answered, nothing of a password is shown, and a signal ends it with 0", async () => {
-  const [port] = await freePorts(1);
+  const [port] = await findFreePorts(1);
   await using dashboard = await startDashboard(`http://reader:a-word@127.0.0.1:${port}`);
   const answer = await fetch(`${dashboard.url}overview`);
   const text = await answer.text();

@@ -1,11 +1,11 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ownCommand } from "#daemon/command-line/own-command.ts";
+import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import type { Browser } from "playwright-core";
 import { findChromium, startChromium } from "../../support/page/chromium.ts";
 import { startDevnetWorkspace, type DevnetWorkspace } from "../../support/node/devnet-workspace.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { runGatehouse } from "../../support/run-command.ts";
 import { startService, type ServiceProcess } from "../../support/service-process.ts";
 import { expectWellMade, openHealthyPage, openStatusPage, waitForLevel } from "../../support/page/status-page.ts";
@@ -72,7 +72,7 @@ looking(
     expect(await page.getByRole("status").innerText()).toContain("Gatehouse changes nothing more until you resume it.");
     const first = page.locator("#to-do li").first();
     await page.locator("#to-do li", { hasText: "After one more restart it is back." }).waitFor();
-    const resume = `${ownCommand()} resume --state-directory ${join(node.workspace, "state")}`;
+    const resume = `${formatOwnCommand()} resume --state-directory ${join(node.workspace, "state")}`;
     expect(await first.innerText()).toContain(`run ${resume} when the cause is fixed.`);
     expect(await first.locator(".command code").allInnerTexts()).toContain(resume);
     await until("the node serves again", generousMs, async () => (await page.title()) === "Held: node-7 · Gatehouse");
@@ -86,7 +86,7 @@ looking(
 
 looking(`a node that is down, and only observed: the page says so and what to do${skipped}`, async () => {
   const elsewhere = { ...environment, GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: join(node.workspace, "another-state") };
-  const [port] = await freePorts(1);
+  const [port] = await findFreePorts(1);
   const nobody = `http://127.0.0.1:${port}`;
   await using watching = await startService("sidecar", {
     ...elsewhere,

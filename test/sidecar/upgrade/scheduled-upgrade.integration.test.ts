@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import type { RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import { ownCommand } from "#daemon/command-line/own-command.ts";
+import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { runCancelCommand } from "#sidecar/upkeep/control/upgrade-command.ts";
 import { findControl, keepPrinted, readHeight, upgradeDevnet } from "../../support/node/settled-devnet.ts";
 import { runFakeUpkeep, waitUntilFakeSettled } from "../../support/node/settled-fake-node.ts";
@@ -53,7 +53,9 @@ test("an upgrade is accepted for a time, withdrawn, not begun after its time was
     expect(accepted.status).toBe(0);
     const { message } = await upkeep.reason("UpgradeProved", "Scheduled");
     expect(message).toContain(begins);
-    expect(message).toContain(`Withdraw it: ${ownCommand()} upgrade --cancel --state-directory ${stateDirectory}`);
+    expect(message).toContain(
+      `Withdraw it: ${formatOwnCommand()} upgrade --cancel --state-directory ${stateDirectory}`,
+    );
     expect((await upgradeDevnet(upkeep, source)).printed).toContain(
       "problem: an upgrade to 0.16.2 is accepted already",
     );

@@ -1,7 +1,7 @@
 import { chmod, mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ownCommand } from "#daemon/command-line/own-command.ts";
+import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { createFakeNode, startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { openUpkeepState } from "#sidecar/upkeep/state/upkeep-state.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
@@ -123,7 +123,7 @@ test("a node that answers but stays at its height is rolled back; gatehouse resu
     error: (text: string) => printed.push(text),
     isColored: false,
   };
-  expect(message).toContain(`run \`${ownCommand()} resume --state-directory ${upkeep.stateDirectory}\` when`);
+  expect(message).toContain(`run \`${formatOwnCommand()} resume --state-directory ${upkeep.stateDirectory}\` when`);
   expect(await runResumeCommand({ kind: "socket", stateDirectories: [upkeep.stateDirectory] }, output)).toBe(0);
   expect(printed[0]).toMatch(/^The hold since .* is lifted\. It was: The node did not come back/);
   expect(printed[0]).toContain(`on ${node.configPath} (data ${join(node.workspace, "data")}, chain 1672, machine `);

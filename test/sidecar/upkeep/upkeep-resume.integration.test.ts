@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ownCommand } from "#daemon/command-line/own-command.ts";
+import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { runResumeCommand } from "#sidecar/upkeep/control/resume-command.ts";
@@ -27,7 +27,7 @@ test("gatehouse resume takes another writer of node.conf for stopped", async () 
     await readUntil(upkeep.corrections, (count) => count === corrections + index);
   }
   const { message } = await upkeep.reason("SoleWriter", "Contested");
-  const command = `${ownCommand()} resume --state-directory ${upkeep.stateDirectory}`;
+  const command = `${formatOwnCommand()} resume --state-directory ${upkeep.stateDirectory}`;
   expect(message).toContain(`or until \`${command}\` is run.`);
   const printed: string[] = [];
   const write = (text: string) => void printed.push(text);

@@ -1,7 +1,7 @@
 import { until } from "#daemon/testing/until.ts";
 import { startServiceContainer } from "./service-container.ts";
 import type { TestContainer } from "./container.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 
 /** What `GET /status` returns, as far as a test asks. */
 export type SidecarStatus = Readonly<{
@@ -27,7 +27,7 @@ export async function startUpkeepContainer(
   env: Readonly<Record<string, string>>,
   options: readonly string[],
 ): Promise<UpkeepContainer> {
-  const [statusPort = 0, gatewayPort = 0] = await freePorts(2);
+  const [statusPort = 0, gatewayPort = 0] = await findFreePorts(2);
   const container = await startServiceContainer({
     image,
     service: "sidecar",

@@ -87,7 +87,7 @@ export function openRaw(
 }
 
 /** A whole request as bytes. */
-export function requestOf(body: string, { address, headers = {} }: Pick<Asker, "address" | "headers"> = {}): string {
+export function buildRequest(body: string, { address, headers = {} }: Pick<Asker, "address" | "headers"> = {}): string {
   const own = Object.entries({ ...(address === undefined ? {} : { "X-Forwarded-For": address }), ...headers });
   const lines = own.map(([name, value]) => `${name}: ${value}\r\n`).join("");
   return `POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${lines}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;

@@ -6,7 +6,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { within } from "#daemon/time.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { until } from "#daemon/testing/until.ts";
 import { isExecutable } from "../is-executable.ts";
 import { createClusterClient, type ClusterClient } from "./cluster-client.ts";
@@ -43,7 +43,7 @@ export async function startApiServer(): Promise<ApiServer> {
   await using started = new AsyncDisposableStack();
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-api-server-"));
   started.defer(() => rm(directory, { recursive: true, force: true }));
-  const [etcdPort = 0, peerPort = 0, port = 0] = await freePorts(3);
+  const [etcdPort = 0, peerPort = 0, port = 0] = await findFreePorts(3);
   const token = randomUUID();
   await writeKeys(directory, token);
   const etcd = `http://127.0.0.1:${etcdPort}`;

@@ -7,7 +7,7 @@ import { readSettings } from "#daemon/settings/settings.ts";
 import { prepareNode } from "#devnet/prepared-node.ts";
 import { devnetSettings } from "#devnet/settings.ts";
 import { testProfile } from "#sidecar/testing/node-profile.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 
 const run = promisify(execFile);
 
@@ -29,7 +29,7 @@ export type DevnetWorkspace = AsyncDisposable &
 /** Makes a workspace for a version and starts its node at free ports. */
 export async function startDevnetWorkspace(version: string): Promise<DevnetWorkspace> {
   const workspace = await mkdtemp(join(tmpdir(), "gatehouse-devnet-"));
-  const [httpPort = 0, webSocketPort = 0] = await freePorts(2);
+  const [httpPort = 0, webSocketPort = 0] = await findFreePorts(2);
   const prepare = async (nodeVersion: string) => {
     const env = {
       GATEHOUSE_DEVNET_WORKSPACE_DIRECTORY: workspace,

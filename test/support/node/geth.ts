@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { isExecutable } from "../is-executable.ts";
 
@@ -21,7 +21,7 @@ export function findGeth(): string | undefined {
 
 /** Starts geth with its own new chain, HTTP and WebSocket on two ports of loopback, and waits until it answers. */
 export async function startGeth(program: string): Promise<Geth> {
-  const [http = 0, webSocket = 0] = await freePorts(2);
+  const [http = 0, webSocket = 0] = await findFreePorts(2);
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-geth-"));
   const apis = "eth,net,web3,debug";
   const args = ["--dev", "--dev.period", "1", "--datadir", folder, "--ipcdisable", "--verbosity", "1"];

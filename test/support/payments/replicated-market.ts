@@ -6,7 +6,7 @@ import { ExactEvmScheme } from "@x402/evm";
 import { decodePaymentRequiredHeader, encodePaymentSignatureHeader } from "@x402/core/http";
 import type { PaymentRequirements } from "@x402/core/types";
 import { startUpstream, type TestUpstream } from "./test-upstream.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { startPaymentChain, testAccount, type PaymentChain } from "./payment-chain.ts";
 import { startPostgres, type PostgresServer } from "../postgres.ts";
 import { startService, type ServiceProcess } from "../service-process.ts";
@@ -43,7 +43,7 @@ export async function openReplicatedMarket(): Promise<ReplicatedMarket> {
   const routesPath = join(folder, "routes.json5");
   const accepts = `{ scheme: "exact", price: "0.01", network: "eip155:1672" }`;
   await writeFile(routesPath, `{ "GET /data": { accepts: ${accepts}, upstream: "${upstream.url}/data" } }`);
-  const ports = await freePorts(4);
+  const ports = await findFreePorts(4);
   const replica = async (name: string, service: string, port: number, env: Readonly<Record<string, string>>) =>
     resources.use(await startReplica({ name, service, port, env }));
   const facilitators = await Promise.all(

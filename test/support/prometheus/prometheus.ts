@@ -7,7 +7,7 @@ import { stringify } from "yaml";
 import { within } from "#daemon/time.ts";
 import type { RuleGroup } from "#infra/observability/alert.ts";
 import { renderGroups, renderRuleFile } from "#infra/observability/rule-files.ts";
-import { freePorts } from "#daemon/testing/free-ports.ts";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { until } from "#daemon/testing/until.ts";
 
 /** Whether Prometheus is on PATH. */
@@ -58,7 +58,7 @@ export type PrometheusOptions = Readonly<{
 /** Starts Prometheus with rules, on a free port and with an empty store. */
 export async function startPrometheus(options: PrometheusOptions): Promise<RunningPrometheus> {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-prometheus-"));
-  const [port = 0] = await freePorts(1);
+  const [port = 0] = await findFreePorts(1);
   const url = `http://127.0.0.1:${port}`;
   await writeFiles(folder, options);
   const child = spawn(

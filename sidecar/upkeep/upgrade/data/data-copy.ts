@@ -106,7 +106,7 @@ export async function syncWithin(
 export async function putStoreBack({ path, copy, aside }: UpgradeStore): Promise<void> {
   if (!(await isThere(copy))) return;
   if (await isThere(path)) {
-    await rename(path, await freeName(aside));
+    await rename(path, await findFreeName(aside));
     await syncDirectory(dirname(path));
   }
   await rename(copy, path);
@@ -145,7 +145,7 @@ export async function isThere(path: string): Promise<boolean> {
 }
 
 /** A second name is needed only where somebody recreated the data directory between the two renames. */
-export async function freeName(name: string): Promise<string> {
+export async function findFreeName(name: string): Promise<string> {
   let free = name;
   for (let number = 2; await isThere(free); number += 1) free = `${name}-${number}`;
   return free;

@@ -64,7 +64,7 @@ export async function findStores(
 export type CopyCost = Readonly<{ bytes: number; freeBytes: number; isCloned: boolean }>;
 
 /** Measures a data directory (`du`) and the room next to it, and tries whether the file system clones. Undefined where it can't be measured in time. */
-export async function copyCost(
+export async function measureCopy(
   { path }: Pick<UpgradeStore, "path">,
   { timeoutMs, signal }: Readonly<{ timeoutMs: number; signal: AbortSignal }>,
 ): Promise<CopyCost | undefined> {

@@ -7,7 +7,7 @@ import { clearTree } from "../../../restore/restore-place.ts";
 import { syncTree } from "../../../restore/sync-tree.ts";
 import { unpackArchive } from "../../../restore/unpack-archive.ts";
 import type { UpgradeRecord, UpgradeStore } from "../../state/upgrade-record.ts";
-import { copyStores, freeName, isThere, removeCopy, type CopyOptions } from "./data-copy.ts";
+import { copyStores, findFreeName, isThere, removeCopy, type CopyOptions } from "./data-copy.ts";
 
 /** Largest sum of files that an archive may unpack to, as of `gatehouse restore`. */
 const limitBytes = 8_796_093_022_208;
@@ -54,7 +54,7 @@ async function unpackSnapshot(
 export async function revertRestore(store: UpgradeStore): Promise<void> {
   const { path, copy, aside } = store;
   if (!(await isThere(aside))) return removeCopy(store);
-  if (await isThere(path)) await rename(path, await freeName(`${copy}-restored`));
+  if (await isThere(path)) await rename(path, await findFreeName(`${copy}-restored`));
   await rename(aside, path);
   await syncDirectory(dirname(aside));
   await syncDirectory(dirname(path));

@@ -1,8 +1,8 @@
 import { readdir, realpath, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join, sep } from "node:path";
 import { readDiskSpace } from "#daemon/files/disk-space.ts";
-import { upgradeDirectories, type UpgradeRecord, type UpgradeStore } from "../../state/upgrade-record.ts";
-import { copyCost, isWorkPlace } from "./data-stores.ts";
+import { listUpgradeDirectories, type UpgradeRecord, type UpgradeStore } from "../../state/upgrade-record.ts";
+import { measureCopy, isWorkPlace } from "./data-stores.ts";
 
 /** Where the data of each store are taken from, or why they can't be. */
 export type FoundSnapshot = Readonly<{ ok: true; sources: readonly string[] } | { ok: false; problem: string }>;
@@ -20,7 +20,7 @@ export async function findSnapshot(
     // What was kept by the upgrade before a restore from it is still there, unless somebody has removed it.
     return findSnapshot(dirname(last.restoredFrom[0] ?? "/"), stores, undefined);
   }
-  const source = requested ?? (last === undefined ? undefined : upgradeDirectories(last)[0]);
+  const source = requested ?? (last === undefined ? undefined : listUpgradeDirectories(last)[0]);
   if (source === undefined) return { ok: false, problem: noneKept };
   if (!isAbsolute(source)) return { ok: false, problem: `${source} is no absolute path` };
   const copies =
@@ -96,7 +96,7 @@ export async function findNoRoom(
     const target = dirname(path);
     const cost = found.isFile()
       ? await unpackedCost({ path, size }, options)
-      : await copyCost({ path: source }, options);
+      : await measureCopy({ path: source }, options);
     if (cost === undefined) return `${source} can't be measured within ${options.timeoutMs} ms`;
     if (options.mayClone && cost.isCloned && dev === (await stat(target)).dev) return undefined;
     const { freeBytes } = await readDiskSpace(target);
@@ -112,7 +112,7 @@ async function unpackedCost(
   { asData = false, ...options }: Readonly<{ timeoutMs: number; signal: AbortSignal; asData?: boolean }>,
 ) {
   if (!asData) return { bytes: size, isCloned: false };
-  const data = await copyCost({ path }, options);
+  const data = await measureCopy({ path }, options);
   return data && { bytes: Math.max(size, data.bytes), isCloned: false };
 }
 

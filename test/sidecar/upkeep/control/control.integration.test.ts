@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { ownCommand } from "#daemon/command-line/own-command.ts";
+import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { createApp } from "#daemon/http/app.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
 import { createMask } from "#daemon/secrets/mask.ts";
@@ -98,13 +98,13 @@ test("the command is the one for this deployment, and safe to paste", () => {
   const commandPrefix = "docker exec gatehouse-dev-sidecar node /app/cli/gatehouse.js";
   expect(createCommandWords({ commandPrefix }, "/state")("resume")).toBe(`${commandPrefix} resume`);
   expect(createCommandWords({}, "/state")("upgrade --cancel")).toBe(
-    `${ownCommand()} upgrade --cancel --state-directory /state`,
+    `${formatOwnCommand()} upgrade --cancel --state-directory /state`,
   );
   expect(createCommandWords({}, "/srv/a/.gatehouse")("adopt")).toBe(
-    `${ownCommand()} adopt --state-directory /srv/a/.gatehouse`,
+    `${formatOwnCommand()} adopt --state-directory /srv/a/.gatehouse`,
   );
   expect(createCommandWords({}, "/srv/the node's")("resume")).toBe(
-    `${ownCommand()} resume --state-directory '/srv/the node'\\''s'`,
+    `${formatOwnCommand()} resume --state-directory '/srv/the node'\\''s'`,
   );
 });
 
